@@ -72,7 +72,7 @@ check: $(STAMP)
 	$(RUN)/ruff format --check .
 	$(RUN)/mypy
 	$(RUN)/lint-imports --cache-dir .cache/import_linter
-	@# $(RUN)/codespell  (once the words of docs/vocabulary.txt are gone)
+	$(RUN)/codespell
 
 format: $(STAMP)
 	$(RUN)/ruff check --fix .

@@ -51,8 +51,8 @@ class Settings(NamedTuple):
         """The settings for a table."""
         low, high = self.n_steps
         steps = f"{low}" if low == high else f"{low} to {high}"
-        beside = f", {self.n_chains} chains side by side" if self.n_chains > 1 else ""
-        return f"step {self.step_size:g}, {steps} of them, {self.n_inner_steps} inner, {self.solver}{beside}"
+        side_by_side = f", {self.n_chains} chains side by side" if self.n_chains > 1 else ""
+        return f"step {self.step_size:g}, {steps} of them, {self.n_inner_steps} inner, {self.solver}{side_by_side}"
 
 
 class Target(NamedTuple):

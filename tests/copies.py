@@ -1,4 +1,4 @@
-"""Copies of the project, or of parts of it, and the modules that a process beside them uses."""
+"""Copies of the project, or of parts of it, and the modules that a process next to them uses."""
 
 import os
 import shutil

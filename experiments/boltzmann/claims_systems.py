@@ -50,7 +50,7 @@ def exact_sample_score(tables: Tables) -> Measurement:
 
 
 def plain_shift(tables: Tables) -> Measurement:
-    """CT-B07, beside the smallest multiple of the identity."""
+    """CT-B07, next to the smallest multiple of the identity."""
     optimal, plain = (
         _by_system(tables, quantity) for quantity in ("largest_eigenvalue", "largest_eigenvalue_plain_shift")
     )
@@ -66,7 +66,7 @@ def valley(tables: Tables) -> Measurement:
 
 
 def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
-    """Density estimate of samples [sample] in its deepest valley over the lower one of the peaks beside it; 1 for none.
+    """Density of samples [sample] in the deepest valley over that of the lower peak next to it; 1 for no valley.
 
     The kernel is as wide as a component of the mixture. Peaks below a twentieth of the highest do not count.
     """

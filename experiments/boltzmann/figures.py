@@ -109,7 +109,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
     for method, found in annealed.items():
         places = [cost_per_repeat(tables, method, cost, n_temperatures=k) for k in found.points]
         half, colour = _BAND * found.drawn_error, _COLOURS[method]
-        # Points of three methods lie among each other: numbers beside them would collide, so a thin line joins those
+        # Points of three methods lie among each other: numbers next to them would collide, so a thin line joins those
         # of a method and the legend has the numbers.
         label = f"{METHOD_LABELS[method]}: K = {', '.join(f'{k:.0f}' for k in found.points)}"
         bars = axis.errorbar(

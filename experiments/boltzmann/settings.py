@@ -70,7 +70,7 @@ class Settings(CaseSettings):
     step_size: float = setting(0.0, "leapfrog step; 0 for the published one", (0.0, 100.0))
     n_steps: int = setting(0, "leapfrog steps; 0 for the published number", (0, 10_000))
     refreshment: float = setting(
-        0.0, "part of the momentum that is drawn anew; 0 for the published one", (0.0, 1.0)
+        0.0, "part of the momentum that is drawn again; 0 for the published one", (0.0, 1.0)
     )
     integrator: str = setting(
         "drift_kick_drift", "order of the parts of a leapfrog step", ("drift_kick_drift", "kick_drift_kick")

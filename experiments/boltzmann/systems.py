@@ -120,7 +120,7 @@ def _describe(
 
 
 def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Share of eigenvalues with modulus above 5, of matrices drawn from the recipe with its diagonal kept."""
+    """Fraction of eigenvalues with modulus above 5, of matrices drawn from the recipe with its diagonal kept."""
     seed = int(generator(context.seed, context.study, "spectra").integers(2**31))
     rng = np.random.RandomState(seed)
     n = settings.n_units
@@ -166,7 +166,7 @@ def _relation_of_moments(settings: Settings, context: RunContext) -> xr.Dataset:
 
 
 def _density_of_mixture() -> xr.Dataset:
-    """The relaxation of a few units beside the mixture that it is, at many points, and its integral by quadrature."""
+    """The relaxation of a few units next to the mixture that it is, at many points, and its integral by quadrature."""
     machine = generate_parameters(_FEW_UNITS, 1)[0]
     # The smallest multiple of the identity: its eigenvalue of zero is known to rounding.
     smallest = float(np.linalg.eigvalsh(machine.weights)[0])
@@ -233,7 +233,7 @@ def leading(eigenvalues: FloatArray) -> IntegerArray:
 
 def _n_clusters(values: FloatArray) -> int:
     """Peaks of a density estimate whose kernel is as wide as a component of the mixture (1) and twice as high as the
-    valleys beside them."""
+    valleys next to them."""
     grid = np.linspace(values.min() - 3.0, values.max() + 3.0, 400)
     histogram, edges = np.histogram(values, bins=grid)
     centres = 0.5 * (edges[1:] + edges[:-1])

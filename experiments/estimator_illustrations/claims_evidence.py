@@ -21,7 +21,7 @@ from auxmc_pipeline.tables import MissingData, Tables
 
 
 def _two_decades_above(tables: Tables) -> Measurement:
-    """Share of harmonic means of a hundred times the evidence or more."""
+    """Fraction of harmonic means of a hundred times the evidence or more."""
     most = tables.summary.value("harmonic_largest_decades")
     bound = tables.summary.value("harmonic_bound_decades")
     note = f"the largest is {most:.3f} decades too large, the largest likelihood {bound:.3f}"
@@ -48,7 +48,7 @@ def _drift(tables: Tables) -> Measurement:
 
 
 def _over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
-    """Share of estimates above the evidence by so many nats, less its bound."""
+    """Fraction of estimates above the evidence by so many nats, less its bound."""
     n = tables.summary.setting(n_trials, quantity=quantity)
     fraction = fraction_of_trials(tables.summary.value(quantity, excess=excess), n)
     bound = math.exp(-excess)

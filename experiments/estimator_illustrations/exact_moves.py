@@ -61,7 +61,7 @@ class Stage(NamedTuple):
     Attributes:
         chunk: rows with their powers in the last column [_N_ROWS, column]; only the first n_valid count.
         n_valid: of the chunk.
-        law: targets of the stage.
+        distribution: targets of the stage.
         prefix: number of rows that are in wholly after the stage; 0 where a chunk is still on its way.
     """
 
@@ -156,7 +156,7 @@ def conjugate_distribution(past: FloatArray, chunk: FloatArray) -> ConjugateDist
 
 
 def conjugate_mover(distribution: ConjugateDistribution) -> Mover:
-    """Draws each particle anew from the Gaussian that is the target."""
+    """Draws each particle again from the Gaussian that is the target."""
 
     def move(key: Array, particles: Array, target: Target) -> Array:
         variances = 1.0 / (1.0 + target.power * distribution.curvatures)

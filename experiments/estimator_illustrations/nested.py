@@ -74,8 +74,8 @@ def shrinkage_ratios(n_live: FloatArray) -> FloatArray:
 def exact_masses(rng: np.random.Generator, n_runs: int, n_live: int, n_steps: int) -> FloatArray:
     """Prior mass inside the contour of each dead point [run, step], with points drawn exactly under the constraint.
 
-    The prior is a standard normal law in the plane and the likelihood falls with the radius, whose square s has
-    P(s < t) = 1 - exp(-t/2).
+    The prior is a standard normal distribution in the plane and the likelihood falls with the radius, whose square s
+    has P(s < t) = 1 - exp(-t/2).
     """
     live = -2.0 * np.log1p(-rng.random((n_runs, n_live)))
     masses = np.empty((n_runs, n_steps))
@@ -207,7 +207,7 @@ def _one_after_the_other(function: Callable[[Array], Any], keys: Array) -> Any:
 
 
 def _shrinkage(rng: np.random.Generator, n_live: int) -> dict[str, float]:
-    """How far steps are from the law Beta(M, 1), and the mean of the last mass over its expectation.
+    """How far steps are from the distribution Beta(M, 1), and the mean of the last mass over its expectation.
 
     The distance of both distribution functions comes with the largest standard error of an empirical one.
     """

@@ -63,7 +63,7 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
 
 
 def excess_probabilities(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shares of estimates that exceed the evidence by 1, 2 and 3 nats or more, and their standard errors [excess]."""
+    """Fractions of estimates above the evidence by 1, 2 and 3 nats or more, with standard errors [excess]."""
     fractions = np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
     return fractions, np.sqrt(fractions * (1.0 - fractions) / log_ratios.size)
 
@@ -134,7 +134,7 @@ def _harmonic_measures(
 
 
 def _reciprocal_measures(log_ratios: FloatArray) -> tuple[float, float, float]:
-    """Of evidence over likelihood at posterior draws: share of the largest ones in the sum, mean, and median of means.
+    """Evidence over likelihood at posterior draws: fraction of the largest in the sum, mean, median of means.
 
     The mean would be 1 if there were draws enough.
     """

@@ -27,7 +27,7 @@ def points_of_cube(n: int, dim: int) -> FloatArray:
 
 
 def normal_points(n: int, dim: int) -> FloatArray:
-    """The same points as quantiles of a standard normal law [point, axis]."""
+    """The same points as quantiles of a standard normal distribution [point, axis]."""
     return np.asarray(special.ndtri(points_of_cube(n, dim)))
 
 

@@ -32,7 +32,7 @@ class Work:
     Args:
         seed: root seed.
         study: name of the study, first part of every stream's name.
-        effort: share of the published numbers of replicates that is run.
+        effort: fraction of the published numbers of replicates that is run.
     """
 
     def __init__(self, seed: int, study: str, effort: float) -> None:

@@ -286,7 +286,7 @@ def tuning_ranges(tables: NamedTables) -> Measurement:
     (a, b), (c, d) = ends(slices, slices.mean), ends(walks, walks.mean)
     note = f"bracket {a:g} to {b:g}, step size {c:g} to {d:g}"
     if b > slices.points[-1] - 1e-9:
-        note = f"{note}; the range goes on beyond the grid, so that the ratio is a lower bound"
+        note = f"{note}; the range continues beyond the grid, so that the ratio is a lower bound"
     found = statistic(ratio_of_widths, slices, walks, note=note)
     # Each end is known to a point of its grid.
     of_slices, of_walks = rounding_error(slices), rounding_error(walks)
@@ -637,7 +637,9 @@ def exact_sd(tables: NamedTables) -> Measurement:
 
 
 NUMBERS: Mapping[str, Measure] = {
-    "acceptance rate of u": recorded("exact_acceptance_auxiliary", exact=True, case="apm_mi_mh", n_importance=1),
+    "acceptance rate of u": recorded(
+        "exact_acceptance_auxiliary", exact=True, case="apm_mi_mh", n_importance=1
+    ),
     "iterations by the acceptance rate": expected_holding,
     "mean weight of u": _exact_number("mean_weight"),
     "fraction of weights above 10^4": _exact_number("fraction_above_1e4"),

@@ -101,7 +101,7 @@ def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> Float
         dim: dimension D.
 
     Returns:
-        Accept rates in the shape of `scale`.
+        Acceptance rates in the shape of `scale`.
 
     Raises:
         ValueError: precision is not positive, or dim is not a positive number.
@@ -112,7 +112,7 @@ def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> Float
     if not precision > 0.0:
         raise ValueError(f"precision must be positive, got {precision!r}")
     if not dim >= 1:
-        raise ValueError(f"dim must be a positive whole number, got {dim!r}")
+        raise ValueError(f"dim must be a positive integer, got {dim!r}")
     statistic = -0.5 * math.sqrt(dim * precision) * np.abs(np.asarray(scale, dtype=np.float64))
     return np.asarray(2.0 * stats.t.cdf(statistic, df=dim))
 
@@ -141,7 +141,7 @@ def auxiliary_marginal(
     Source: PhD thesis, Eq. 3.13 and section 3.6.1.3.
     """
     if n_importance < 1:
-        raise ValueError(f"n_importance must be a positive whole number, got {n_importance!r}")
+        raise ValueError(f"n_importance must be a positive integer, got {n_importance!r}")
     total = _total_variance(model)
     posterior = exact_posterior(model)
     distance = float(model.observations[observation, component] - posterior.mean[component])

@@ -247,7 +247,7 @@ def _published_curves(
     """Curves of the thesis; seconds are those of its machine and are left out."""
     for place, name, scale, colour in (
         (axis if quantity == "ess_per_evaluation" else None, "ess_per_density_eval", unit, "ess"),
-        (twin, "target_accept_rate", 1.0, "accept"),
+        (twin, "target_acceptance_rate", 1.0, "accept"),
     ):
         there = published.curve(_FIGURES[method], f"{method} {size} {name}") if place else None
         if place is not None and there is not None:

@@ -1,4 +1,4 @@
-"""Measures the claims about accept rates, step sizes, and chains and solves that fail.
+"""Measures the claims about acceptance rates, step sizes, and chains and solves that fail.
 
 IM-GL-14 to IM-GL-16, IM-GL-18, IM-GL-20, IM-ALG-02, IM-ALG-03, IM-ALG-06, IM-ALG-07.
 """
@@ -29,7 +29,7 @@ from experiments.generalised_lambda.lookup import array_of, values_of
 
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
 _PUBLISHED_RELATIVE_STEP = 0.01
-# Accept rates that the document aims at, section 4.10.1.
+# Acceptance rates that the document aims at, section 4.10.1.
 _AIMED_AT = (0.6, 0.9)
 
 
@@ -54,7 +54,7 @@ def _acceptance_by_bisections(n_bisections: int, tables: Tables) -> Measurement:
 
 
 def _smallest_beside_reasonable(tables: Tables) -> Measurement:
-    """Smallest accept rate of a chain at a step where another chain accepts in the range aimed at, both tolerances."""
+    """Smallest acceptance rate of a chain at a step where another accepts as aimed at, both tolerances."""
     found, where = [], []
     for tolerance in _TOLERANCES.values():
         at_tolerance = _step_rates(tables).sel({"tolerance": tolerance})
@@ -101,7 +101,7 @@ def _step_exponent(tables: Tables) -> Measurement:
 
 
 def _step_rates(tables: Tables) -> xr.DataArray:
-    """Accept rates by tolerance and step size relative to it, both ascending, and chain."""
+    """Acceptance rates by tolerance and step size relative to it, both ascending, and chain."""
     dims = ("tolerance", "step_size", "chain")
     return array_of(tables, "acceptance_probability", *dims, case="step_sizes").sortby(list(dims[:2]))
 

@@ -179,7 +179,7 @@ def prior_effect(tables: Tables) -> Figure:
 
 
 def step_sizes(tables: Tables) -> Figure:
-    """Accept rate of HMC against its step size at three tolerances."""
+    """Acceptance rate of HMC against its step size at three tolerances."""
     figure = Figure(figsize=(0.7 * PAGE_WIDTH_IN, 2.7), layout="constrained")
     axis = figure.subplots()
     rates = tables.summary.rows("acceptance_probability", case="step_sizes")

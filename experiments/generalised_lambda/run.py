@@ -317,7 +317,7 @@ def _residuals(inputs: FloatArray, own: FloatArray, model: GeneralisedLambdaMode
 
 
 def _check_moves(draws: xr.Dataset, settings: Settings) -> None:
-    """Refuses chains that say nothing: no accepted proposal in any chain at a step size, or anywhere."""
+    """Rejects chains that say nothing: no accepted proposal in any chain at a step size, or anywhere."""
     moved = draws["accepted"].isel(draw=slice(settings.n_warm_up, None)).any(["chain", "draw"])
     # Chains of modified ABC may stick for long, which is a finding; so may some of several step sizes.
     many = settings.method == "modified_abc" or "step_size" in settings.batch

@@ -56,11 +56,11 @@ class Settings(CaseSettings):
         ("strong", "weak", "own"),
     )
     prior_sd: float = setting(1.0, "standard deviation of z1, z3 and z4 (prior=own)", (1e-6, 1e6))
-    prior_rate: float = setting(1.0, "rate of the exponential law of z2 (prior=own)", (1e-6, 1e6))
+    prior_rate: float = setting(1.0, "rate of the exponential distribution of z2 (prior=own)", (1e-6, 1e6))
     method: str = setting("constrained_hmc", "transition operator", METHODS)
     tolerance: float = setting(
         0.1,
-        "half side of the cube (modified_abc) or standard deviation of the normal law (abc_hmc)",
+        "half side of the cube (modified_abc) or standard deviation of the normal distribution (abc_hmc)",
         (1e-6, 1e6),
         unit="units of the data",
     )

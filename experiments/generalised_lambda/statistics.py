@@ -43,10 +43,10 @@ _UNITS = {
 def chain_statistics(
     draws: xr.Dataset, settings: Settings, run_s: float, n_redraws: xr.DataArray
 ) -> xr.Dataset:
-    """Efficiency, accept rates, failures, work and moments of the draws after the warm-up.
+    """Efficiency, acceptance rates, failures, work and moments of the draws after the warm-up.
 
     Where no chain at a point moved, all that speaks of the posterior is missing (NaN). The run time of a
-    chain, warm-up included, is its share of the run time of all by its evaluations of the generator.
+    chain, warm-up included, is its fraction of the run time of all by its evaluations of the generator.
 
     Args:
         draws: recorded quantities (prior, swept settings, chain, draw, ...), warm-up included.

@@ -14,7 +14,7 @@ from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, efficiencies, main_case
 
 _ENOUGH_ENDS = 10
-# PM-P14: the share of ends at which R-hat of PM MH must be the largest.
+# PM-P14: the fraction of ends at which R-hat of PM MH must be the largest.
 _MOST_ENDS = 0.7
 
 

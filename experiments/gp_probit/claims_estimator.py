@@ -1,4 +1,4 @@
-"""Measures the claims about the data, the density estimate and accept rates: PM-P01 to PM-P05 and PM-P08."""
+"""Measures the claims about the data, the density estimate and acceptance rates: PM-P01 to PM-P05 and PM-P08."""
 
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +29,7 @@ def _acceptance_rate_of_steps(step_size: float, tables: Tables) -> Measurement:
 
 
 def _expected_rate(tables: Tables, quantity: str, n_importance: int) -> FloatArray:
-    """Accept rate that the noise of the estimate allows, mean over the posterior draws of a chain [chain]."""
+    """Acceptance rate that the noise of the estimate allows, mean over the posterior draws of a chain [chain]."""
     rates = tables.summary.array(quantity, "chain", "reference", case="estimator", n_importance=n_importance)
     expected: FloatArray = rates.mean("reference").values
     return expected

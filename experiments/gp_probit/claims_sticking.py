@@ -31,7 +31,7 @@ def _longest_runs(statistic: Callable[[FloatArray], np.floating], method: str, t
 
 
 def _fraction_kept(tables: Tables) -> Measurement:
-    """Share of updates of x in SS+SS that leave it as it is."""
+    """Fraction of updates of x in SS+SS that leave it as it is."""
     case = main_case("apm_ss_ss")
     rates = chain_values(tables, case, "acceptance_position")
     n_updates = rates.size * tables.summary.value("main_draws", case=case)

@@ -176,7 +176,7 @@ def output_scale(tables: Tables) -> Figure:
 
 
 def importance_samples(tables: Tables) -> Figure:
-    """Noise of the log estimate and expected accept rates over the number of importance samples."""
+    """Noise of the log estimate and expected acceptance rates over the number of importance samples."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     rates = {
@@ -202,7 +202,7 @@ def importance_samples(tables: Tables) -> Figure:
     if _PUBLISHED_SIZE in points:
         rate = _published("PM-P08", f"main runs N={_PUBLISHED_SIZE}")
         published_mark(right, _PUBLISHED_SIZE, rate, colour=rates["acceptance_mi"][1], note="MI update")
-    right.set(ylim=(0.0, None), ylabel="expected accept rate")
+    right.set(ylim=(0.0, None), ylabel="expected acceptance rate")
     for axis in (left, right):
         axis.set_xscale("log")
         axis.set_xticks(points, [f"{point:g}" for point in points])
@@ -246,7 +246,7 @@ def _lengths(tables: Tables) -> str:
 
 
 def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
-    """Two panels beside each other, each with title, aggregate of R-hat, cost and label of the cost."""
+    """Two panels next to each other, each with title, aggregate of R-hat, cost and label of the cost."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for axis, (title, aggregate, cost, cost_label) in zip(axes, panels, strict=True):

@@ -76,7 +76,7 @@ def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -
 
 
 def _estimator_study(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """At posterior draws: noise of the density estimate, accept rates that follow, PM MH with small steps."""
+    """At posterior draws: noise of the density estimate, acceptance rates that follow, PM MH with small steps."""
     reference = _reference_chains(problem, settings, context)
     step_sizes = reference.draws["scale"][0, :, -1]
     positions = _reference_positions(reference, settings)
@@ -235,7 +235,7 @@ def _weights_sampler(
 ) -> Sampler:
     """Single-sample log estimates at a reference draw and, with the same auxiliaries, at an MH proposal from it.
 
-    An estimate with N samples has the law of the mean of N of them: one set serves every N.
+    An estimate with N samples has the distribution of the mean of N of them: one set serves every N.
     """
     dim = positions.shape[-1]
     flat = jnp.asarray(positions.reshape(-1, dim))

@@ -83,7 +83,7 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
         run_s: seconds that both took, all chains together.
 
     Returns:
-        Variables with dims among (chain, coordinate). The time of a chain is its share of the time of all, by cubic
+        Variables with dims among (chain, coordinate). The time of a chain is its fraction of the time of all, by cubic
         operations: the chains run inside one program.
     """
     main = draws.isel(draw=slice(n_warm_up, None))
@@ -206,7 +206,7 @@ def estimator_statistics(
     n_newton: NDArray[np.generic],
     n_importance: Sequence[int],
 ) -> xr.Dataset:
-    """Noise of the density estimate and the accept rates that it allows, over the number of importance samples.
+    """Noise of the density estimate and the acceptance rates that it allows, over the number of importance samples.
 
     Args:
         log_estimate: single-sample log estimates at posterior draws [chain, reference, weight], in nats.
@@ -216,7 +216,7 @@ def estimator_statistics(
 
     Returns:
         `newton_steps` [chain, reference]; `sd_log_estimate` and, as dims (n_importance, chain, reference), the
-        expected accept rates `acceptance_mi`, `acceptance_pm_mh` and `acceptance_apm_mh` of the independence update
+        expected acceptance rates `acceptance_mi`, `acceptance_pm_mh` and `acceptance_apm_mh` of the independence update
         of u, of a joint update with fresh u, and of an update of x with u fixed.
     """
     shape = (len(n_importance), *log_estimate.shape[:2])
@@ -241,7 +241,7 @@ def estimator_statistics(
 
 
 def fixed_step_statistics(chains: Chains) -> xr.Dataset:
-    """Accept rates and longest runs of identical states of chains at fixed step sizes.
+    """Acceptance rates and longest runs of identical states of chains at fixed step sizes.
 
     Args:
         chains: swept over the step size, setting `scale`.
@@ -259,17 +259,17 @@ def fixed_step_statistics(chains: Chains) -> xr.Dataset:
 
 
 def expected_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> float:
-    """Accept rate of a proposal with auxiliary variables of its own, averaged over the stationary law of the current.
+    """Acceptance rate of a proposal with new auxiliary variables, averaged over the current stationary ones.
 
     With e_i estimates at the current point and f_j at the proposed one, all with u ~ rho, the current u has the
-    law e rho: the rate is sum_ij min(e_i, f_j) / (R sum_i e_i), here without the pairs i = j, which share their u.
+    distribution e rho: the rate is sum_ij min(e_i, f_j) / (R sum_i e_i), without the pairs i = j of equal u.
 
     Args:
         log_current: log estimates at the current x [estimate], at least 2, in nats.
         log_proposed: log estimates at the proposed x [estimate]; the same array for an update of u alone.
 
     Returns:
-        The accept rate; biased upwards where the estimates are so noisy that the largest was not met.
+        The acceptance rate; biased upwards where the estimates are so noisy that the largest was not met.
 
     >>> expected_acceptance(np.zeros(3), np.zeros(3))
     1.0
@@ -284,7 +284,7 @@ def expected_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> fl
 
 
 def _paired_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> float:
-    """Accept rate of an update of x with u fixed: sum_i min(e_i, f_i) / sum_i e_i, f_i with the u of e_i."""
+    """Acceptance rate of an update of x with u fixed: sum_i min(e_i, f_i) / sum_i e_i, f_i with the u of e_i."""
     current, proposed = _scaled_exponentials(log_current, log_proposed)
     return float(np.sum(np.minimum(current, proposed)) / np.sum(current))
 
@@ -310,7 +310,7 @@ def _distinct_states(x: xr.DataArray) -> xr.DataArray:
 
 
 def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int) -> xr.DataArray:
-    """Accept rate of x in the last quarter of the batches of the warm-up, NaN where there is no warm-up."""
+    """Acceptance rate of x in the last quarter of the batches of the warm-up, NaN where there is no warm-up."""
     n_batches = n_warm_up // batch_size
     last = -(-n_batches // 4) * batch_size
     return draws["accepted_position"].isel(draw=slice(n_warm_up - last, n_warm_up)).astype(float).mean("draw")

@@ -26,7 +26,7 @@ _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}
 # Errors fall along the run, and the published ones are those at its end.
 _PUBLISHED_DRAWS = {"constrained_hmc": 200, "hmc": 1200}
 _SCENES = (1, 2, 3)
-# Accept rate of a chain that a step suits.
+# Acceptance rate of a chain that a step suits.
 _STILL_MOVES = 0.5
 
 
@@ -59,18 +59,18 @@ def _smallest_noisy(tables: Tables) -> Measurement:
     return exact(float(values.min()) / scale, f"at {values.size} draws of the prior")
 
 
-# --- accept rates and steps ----------------------------------------------------------------------------
+# --- acceptance rates and steps ----------------------------------------------------------------------------
 
 
 def _accept_at(case: str, step_size: float, tables: Tables) -> Measurement:
-    """Smallest accept rate of a chain of HMC on scene 1 at a step."""
+    """Smallest acceptance rate of a chain of HMC on scene 1 at a step."""
     rates = tables.summary.array("acceptance", "chain", case=case, step_size=step_size).values
     n_draws = tables.summary.setting("n_draws", case=case)
-    return smallest_fraction(rates, n_draws, f"accept rates of the chains on scene 1 {_listed(rates)}")
+    return smallest_fraction(rates, n_draws, f"acceptance rates of the chains on scene 1 {_listed(rates)}")
 
 
 def _smallest_at_larger_steps(case: str, tables: Tables) -> Measurement:
-    """Smallest accept rate of a chain of HMC on scene 1 at a step above the published one that suits another chain."""
+    """Smallest acceptance rate of HMC on scene 1 at a step above the published one that suits another chain."""
     rates = tables.summary.array("acceptance", "step_size", "chain", case=case)
     steps = rates["step_size"].values
     kept = (steps > tables.summary.value("step_size_used", case="hmc")) & (
@@ -81,7 +81,9 @@ def _smallest_at_larger_steps(case: str, tables: Tables) -> Measurement:
     rows, tried = rates.values[kept], steps[kept]
     place = int(rows.min(axis=1).argmin())
     n_draws = tables.summary.setting("n_draws", case=case)
-    return smallest_fraction(rows[place], n_draws, f"at {tried[place]:g} accept rates {_listed(rows[place])}")
+    return smallest_fraction(
+        rows[place], n_draws, f"at {tried[place]:g} acceptance rates {_listed(rows[place])}"
+    )
 
 
 def _usable_step(case: str, tables: Tables) -> Measurement:
@@ -124,7 +126,9 @@ def _modes(case: str, tables: Tables) -> Measurement:
     factors = tables.summary.array("psrf", "scene", "joint", "axis", case=case).values
     without = tables.summary.array("largest_psrf_without_chain", "scene", "chain", case=case).values
     by_scene = tables.summary.array("largest_psrf", "scene", case=case).values
-    note = f"by scene {_listed(by_scene)}; share of joint coordinates above 1.2: {np.mean(factors > 1.2):.2f}"
+    note = (
+        f"by scene {_listed(by_scene)}; fraction of joint coordinates above 1.2: {np.mean(factors > 1.2):.2f}"
+    )
     return left_out(float(by_scene.max()), without.max(axis=0), note)
 
 

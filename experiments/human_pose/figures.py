@@ -183,7 +183,7 @@ def modes(tables: Tables) -> Figure:
 
 
 def step_sizes(tables: Tables) -> Figure:
-    """Accept rate of HMC against its step size."""
+    """Acceptance rate of HMC against its step size."""
     figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
     colours = (_METHODS["hmc"][1], CYCLE[0])
@@ -209,7 +209,7 @@ def step_sizes(tables: Tables) -> Figure:
     axis.set_xscale("log")
     axis.set_xticks(steps, [f"{step * 1e4:g}" for step in steps])
     axis.minorticks_off()
-    axis.set(ylim=(-0.03, 1.05), xlabel=r"step size of HMC ($10^{-4}$)", ylabel="accept rate of a chain")
+    axis.set(ylim=(-0.03, 1.05), xlabel=r"step size of HMC ($10^{-4}$)", ylabel="acceptance rate of a chain")
     handles = [
         Line2D([], [], color=colours[0], marker="o", label="100 to 200 steps"),
         Line2D([], [], color=colours[1], marker="s", label="1 step"),

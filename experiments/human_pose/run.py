@@ -138,7 +138,7 @@ def _labelled(draws: dict[str, FloatArray], axes: dict[str, FloatArray], problem
 
 
 def check_moves(draws: xr.Dataset, settings: Settings) -> None:
-    """Refuses a case in which no trajectory of any chain was accepted; single chains that stand still are counted.
+    """Rejects a case in which no trajectory of any chain was accepted; single chains that stand still are counted.
 
     Raises:
         SettingsError: says what went wrong and what to change.

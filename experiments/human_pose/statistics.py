@@ -63,9 +63,9 @@ _UNITS = {
 
 
 def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
-    """Accept rates, failures, work, errors and agreement of the chains; no warm-up is discarded.
+    """Acceptance rates, failures, work, errors and agreement of the chains; no warm-up is discarded.
 
-    Statements about the posterior use the second half of each chain. The run time of a chain is its share of the run
+    Statements about the posterior use the second half of each chain. The run time of a chain is its fraction of the run
     time of all by its projections or gradients.
 
     Args:

@@ -17,7 +17,7 @@ def running_draws(n_draws: int) -> NDArray[np.int64]:
 
 
 def segment_ends(n_draws: int) -> NDArray[np.int64]:
-    """Draws up to the end of each segment [segment]: every running estimate and share of a chain ends with one."""
+    """Draws up to the end of each segment [segment]: every running estimate and fraction of a chain ends with one."""
     fractions = [n_draws // count for count in LAYOUTS if n_draws >= count]
     return np.union1d(running_draws(n_draws), np.array(fractions, np.int64))
 

@@ -136,7 +136,7 @@ def slower(tables: Tables, model: str, along: str) -> Measurement:
 
 
 def missed(tables: Tables, model: str) -> Measurement:
-    """Share of images whose estimate by Gibbs continuous tempering is more than a nat below their lower bound."""
+    """Fraction of images whose estimate by Gibbs continuous tempering is more than a nat below their lower bound."""
     low = _from_lower(tables, model)[0] < -_MISSED
     return fraction_of_trials(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
 

@@ -29,7 +29,7 @@ _TITLES = {
     "mnist": "MNIST (published model)",
     "omniglot": "Omniglot (published model)",
 }
-# Recorded cost of annealed runs by the cost of chains beside which it is drawn.
+# Recorded cost of annealed runs by the cost of chains next to which it is drawn.
 _ANNEALED_COST = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}
 # Claims about the final estimates of chains, whose estimates the thesis has for all of its test images.
 _FINAL_CLAIMS = {"gibbs_ct": "CT-C08", "ct_hmc": "CT-C09", "st": "CT-C10"}
@@ -160,7 +160,7 @@ def own_models(tables: Tables) -> Figure:
 
 
 def unpacked(rows: FloatArray) -> FloatArray:
-    """Images [image, pixel] of 0 and 1 from rows of pixels as whole numbers [image, row]."""
+    """Images [image, pixel] of 0 and 1 from rows of pixels as integers [image, row]."""
     side = rows.shape[1]
     digits = np.floor(rows[..., None] / 2.0 ** np.arange(side)[::-1]) % 2.0
     return digits.reshape(len(rows), side * side)

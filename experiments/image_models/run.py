@@ -1,5 +1,5 @@
 # Question: how good an estimate of the evidence of images under a generative model does continuous tempering give,
-# beside annealed importance sampling and simulated tempering? Source: PhD thesis, section 5.6.2, figures 5.3 and 5.4.
+# next to annealed importance sampling and simulated tempering? Source: PhD thesis, section 5.6.2, figures 5.3 and 5.4.
 # One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: README.md.
 """Runs the methods of a case on all its images."""
 
@@ -118,7 +118,7 @@ class _Case:
         groups = self._groups_of_images(n_repetitions * settings.n_chains)
 
         def make(number: int) -> NamedArrays:
-            # A chain's stream depends on its image and its number alone, not on what runs beside it.
+            # A chain's stream depends on its image and its number alone, not on what runs next to it.
             name = f"{method}, images {groups[number][0]} to {groups[number][-1]}"
             own = dataclasses.replace(
                 self.context, units=Units(), label=f"{self.context.label}, {name}", n_resumed=0

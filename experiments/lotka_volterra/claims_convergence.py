@@ -53,7 +53,7 @@ def _warm_up(tables: Tables) -> Measurement:
 
 
 def _failed_share(row: str, tables: Tables) -> Measurement:
-    """Share of proposals that an integration error has rejected."""
+    """Fraction of proposals that an integration error has rejected."""
     failed = by_chain(tables, "n_failed", row)
     n_draws = known_value(tables.summary, "n_iterations", design="chains", method=ROWS[row].method)
     n_proposals = n_draws * failed.size
@@ -77,7 +77,7 @@ def _step_ratio(tables: Tables) -> Measurement:
         )
         for method in ("chmc_all", "hmc_gaussian")
     )
-    note = f"steps {above.value:.3g} and {below.value:.3g} at accept rate {USABLE_ACCEPT_RATE:g}"
+    note = f"steps {above.value:.3g} and {below.value:.3g} at acceptance rate {USABLE_ACCEPT_RATE:g}"
     return ratio(above, below, note)
 
 

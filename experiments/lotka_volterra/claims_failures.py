@@ -81,7 +81,7 @@ def _finite(tables: Tables) -> Measurement:
 
 
 def _finite_under(prior_mean: float, tables: Tables) -> Measurement:
-    """Share of finite paths under a prior with larger rates over that under the published one."""
+    """Fraction of finite paths under a prior with larger rates over that under the published one."""
     n_draws = known_value(tables.summary, "rejection_draws_all")
     count = known_value(tables.summary, "finite_prior_paths_by_mean", larger_prior_mean=prior_mean)
     return ratio(

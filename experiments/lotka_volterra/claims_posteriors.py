@@ -119,7 +119,7 @@ def _smallest_sampled(tables: Tables) -> Measurement:
 
 
 def _fraction_below(tables: Tables) -> Measurement:
-    """Share of draws of log z4 below the generating value; surer neither than chains agree nor than draws are many."""
+    """Fraction of draws of log z4 below the generating value; its error knows chains and number of draws."""
     fractions = by_chain(tables, "share_below_generating", "pm_normalised")[3]
     n_draws = by_chain(tables, "ess", "pm_normalised")[3].sum()
     between = mean_over_replicates(fractions)

@@ -146,7 +146,7 @@ def _run_program(
 
 
 def _check_moves(draws: xr.Dataset, method: str) -> None:
-    """Refuses a method whose chains all stood still at some tolerance and step size.
+    """Rejects a method whose chains all stood still at some tolerance and step size.
 
     Raises:
         SettingsError: says which, what went wrong, and what to change.

@@ -49,7 +49,7 @@ class Settings(CaseSettings):
 
     design: str = setting(
         "chains",
-        "chains: posterior samples; step_sizes: accept rates at several integrator steps; failures: how often "
+        "chains: posterior samples; step_sizes: acceptance rates at several integrator steps; failures: how often "
         "pseudo-marginal chains on all data move, and how many prior draws rejection accepts",
         ("chains", "step_sizes", "failures"),
     )

@@ -56,10 +56,11 @@ _UNITS = {
 def chain_statistics(
     draws: xr.Dataset, method: str, n_discard: int, run_s: float, exact: LogRatePosterior
 ) -> xr.Dataset:
-    """Efficiency, accept rates, failures and posterior moments.
+    """Efficiency, acceptance rates, failures and posterior moments.
 
     Counters and rates are over all iterations, moments and effective sample sizes over the kept ones; run times include
-    the discarded iterations, but no compilation. The time of a chain is its share of the generator runs of all: slices
+    the discarded iterations, but no compilation. The time of a chain is its fraction of the generator runs of all:
+        slices
     take more of them at a narrow tolerance. What ends in `_without_chain` is the statistic of that name from all
     chains but one, for its error by the jackknife; it needs at least three chains.
 

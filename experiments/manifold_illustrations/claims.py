@@ -72,7 +72,7 @@ def _energy_growth(tables: Tables) -> Measurement:
 
 
 def _rejection_exponent(tables: Tables) -> Measurement:
-    """Slope of log accept rate in log tolerance over the dimension, from counts: largest distance from 1."""
+    """Slope of log acceptance rate in log tolerance over the dimension, from counts: largest distance from 1."""
     rates = tables.summary.array("rejection_accept_rate", "dimension", "rejection_tolerance")
     n_simulations = tables.summary.setting("n_simulations", quantity="rejection_accept_rate")
     dimensions = rates["dimension"].values.astype(float)

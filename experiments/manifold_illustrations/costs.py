@@ -104,7 +104,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
 
 
 def _inner_steps(chains: dict[int, Chains]) -> xr.Dataset:
-    """Of each chain: effective draws of its slowest rate per gradient, shares of failed and of accepted proposals."""
+    """Effective draws per gradient of the slowest rate, fractions of failed and of accepted proposals, by chain."""
     rows: dict[str, list[FloatArray]] = {"ess_per_gradient": [], "failed_share": [], "inner_acceptance": []}
     for n_inner_steps, part in chains.items():
         kept = {name: values[0, :, _N_DISCARDED:] for name, values in part.draws.items()}
@@ -238,7 +238,7 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
             vectorise=False,
         )
         work = part.draws["work"].sum(axis=(1, 2), dtype=float)
-        # Lanes ran one after the other: the time of each is its share of the work.
+        # Lanes ran one after the other: the time of each is its fraction of the work.
         seconds = part.run_s * work / work.sum()
         inputs = part.draws["inputs"]
         sizes = [min(float(bulk_ess(one[..., i])) for i in range(2)) for one in inputs]

@@ -43,7 +43,7 @@ def identities(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
 
     Returns:
         Group `statistics`: relative errors of formulas, singular values, energy errors along long trajectories, and
-        accept rates of rejection.
+        acceptance rates of rejection.
     """
 
     def key(name: str) -> Array:
@@ -186,7 +186,7 @@ def _energy_errors(key: Array) -> xr.Dataset:
 
 
 def _rejection(key: Array, n_simulations: int) -> xr.Dataset:
-    """Accept rates of rejection with a cube kernel, for standard normal simulators and data at the origin."""
+    """Acceptance rates of rejection with a cube kernel, for standard normal simulators and data at the origin."""
 
     def counts(key: Array, dim: int) -> Array:
         simulated = jax.random.normal(key, (n_simulations, dim), dtype=jnp.float64)

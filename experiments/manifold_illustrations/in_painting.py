@@ -34,7 +34,7 @@ def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     """Runs design in_painting.
 
     Returns:
-        Group `statistics`: accept rates, effective draws, seconds and passes through the decoder of each chain.
+        Group `statistics`: acceptance rates, effective draws, seconds and passes through the decoder of each chain.
     """
     runs = _runs(settings, context)
     n_latent = read_autoencoder("own_digits").n_latent

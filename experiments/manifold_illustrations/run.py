@@ -180,7 +180,7 @@ def _chains(
 
 
 def _changes(draws: dict[str, np.ndarray]) -> FloatArray:
-    """Share of iterations after which the sign of u1 is another [noise, chain]."""
+    """Fraction of iterations after which the sign of u1 is another [noise, chain]."""
     signs = np.sign(draws["position"][..., 0])
     changes: FloatArray = (signs[..., 1:] != signs[..., :-1]).mean(axis=-1)
     return changes

@@ -1,4 +1,4 @@
-"""Numbers that the findings state beside the claims."""
+"""Numbers that the findings state next to the claims."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

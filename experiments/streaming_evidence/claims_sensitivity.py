@@ -128,7 +128,7 @@ def spread_without_annealing(tables: Tables) -> Measurement:
 
 
 def early_steps(tables: Tables, free: int = 0) -> Measurement:
-    """SE-85: share of the annealing steps in the first tenth of the rows.
+    """SE-85: fraction of the annealing steps in the first tenth of the rows.
 
     Args:
         tables: of the study.

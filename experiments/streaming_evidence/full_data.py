@@ -1,4 +1,4 @@
-"""Estimators that need all rows at every step, run anew for each number of rows."""
+"""Estimators that need all rows at every step, run again for each number of rows."""
 
 import dataclasses
 import functools
@@ -128,7 +128,7 @@ def _n_runs(settings: Settings, n_rows: int) -> int:
 
 
 def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
-    """Programs that share their compilation, which is done when the first of them is asked for."""
+    """Programs that fraction their compilation, which is done when the first of them is asked for."""
     compiled: list[Callable[[Array, int], NestedRun]] = []
 
     def program_for(n_rows: int) -> _Program:

@@ -30,7 +30,7 @@ def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.
 
     Returns:
         `reference` [absorbed], `reference_error`, which is too small where the next one is, and `reference_size`: the
-        effective size of the importance weights as a share of the draws.
+        effective size of the importance weights as a fraction of the draws.
     """
     found = context.units.stage("reference", 1, lambda _: _references(settings, sizes, context))[0]
     nats = {"units": "nats"}

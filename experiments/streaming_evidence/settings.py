@@ -25,10 +25,10 @@ class MethodSettings(NamedTuple):
 
     Attributes:
         estimator: annealed or sequential; the last two methods are kernels of their own.
-        resampling: when particles are drawn anew.
+        resampling: when particles are drawn again.
         cooling_rows: rows from which on the learning rate falls; 0 for never.
         control_variates: whether gradients of past rows are taken relative to an anchor.
-        share_rows: whether all particles see the same past rows in a step.
+        fraction_rows: whether all particles see the same past rows in a step.
         schedule: how the sizes of chunks begin.
     """
 
@@ -106,7 +106,7 @@ class Settings(CaseSettings):
     )
     resampling: str = setting(
         "",
-        "when particles are drawn anew; empty for that of the method",
+        "when particles are drawn again; empty for that of the method",
         ("", "none", "always", "effective_size", "chunk"),
     )
     cooling_rows: int = setting(

@@ -30,7 +30,7 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
 
     Returns:
-        Group `statistics`: log likelihoods for each row [start, repeat, particle], and shares of particles near the
+        Group `statistics`: log likelihoods for each row [start, repeat, particle], and fractions of particles near the
         best of all [start, repeat].
     """
     rows = rows_of_stream(settings)
@@ -41,7 +41,7 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     near = np.mean(found > np.nanmax(found) - _NEAR, axis=2)
     variables: dict[str, Any] = {
         "log_likelihood_per_row": (("start", "repeat", "particle"), found, {"units": "nats"}),
-        "near_best": (("start", "repeat"), near, {"units": "share of particles"}),
+        "near_best": (("start", "repeat"), near, {"units": "share of particles"}),  # codespell:ignore
         "n_not_finite": (("start", "repeat"), lost, {"units": "particles"}),
     }
     coords = {

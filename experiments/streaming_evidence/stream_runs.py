@@ -150,7 +150,7 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
 
 
 def by_size(tables: Tables, model: str, quantity: str) -> pd.DataFrame:
-    """A quantity of estimators that need all rows, run anew for each number of rows; missing where runs are fewer."""
+    """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer."""
     return _by_run(tables.summary, quantity, "size", case=f"{model}_full")
 
 

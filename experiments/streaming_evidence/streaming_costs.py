@@ -1,4 +1,4 @@
-"""Measures that claims about both streaming estimators share: costs beside rivals, growth of costs, final errors."""
+"""Measures that claims about both streaming estimators share: costs next to rivals, growth of costs, final errors."""
 
 from collections.abc import Callable
 from functools import partial

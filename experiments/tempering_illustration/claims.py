@@ -121,7 +121,7 @@ def faithful_chains(tables: Tables) -> Measurement:
 
 
 def single_chains(tables: Tables) -> Measurement:
-    """CT-A03: share of the chains that would have looked right."""
+    """CT-A03: fraction of the chains that would have looked right."""
     masses = _values(tables, "mass_left_by_chain")
     note = f"standard deviation over {masses.size} chains {masses.std(ddof=1):.3f}, the first has {masses[0]:.3f}"
     return fraction_of_trials(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)

@@ -163,7 +163,7 @@ def _elbo_toy() -> tuple[float, float]:
     path = exact_path(points, joint - bound, reference)
     ends = path.log_marginal([0.0, 1.0])
     step = 1e-4
-    # The formula of the marginal goes on smoothly past both ends of the path.
+    # The formula of the marginal continues smoothly past both ends of the path.
     around = path.log_marginal([-step, step])
     slope = float((around[1] - around[0]) / (2.0 * step))
     return abs(float(ends[1] - ends[0]) - path.divergence_base_target()), abs(slope)

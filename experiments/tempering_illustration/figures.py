@@ -107,7 +107,7 @@ def bimodal(tables: Tables) -> Figure:
 
 
 def temperature(tables: Tables) -> Figure:
-    """Law of the inverse temperature for several guesses of the normaliser, and what single chains estimate."""
+    """Distribution of the inverse temperature for several guesses of the normaliser, and estimates of chains."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
     density = tables.curves.array("temperature_density", "log_zeta", "bin")

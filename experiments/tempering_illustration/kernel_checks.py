@@ -1,4 +1,4 @@
-"""What each step of continuous tempering must keep: laws of the temperature, the joint density, the dynamics."""
+"""What steps of continuous tempering must keep: the temperature, the joint density, the dynamics."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
 
 
 def truncated_exponential(b: FloatArray, delta: FloatArray | float) -> FloatArray:
-    """Distribution function at b of the law with density proportional to exp(-b delta) on [0, 1], elementwise."""
+    """Distribution function at b for a density proportional to exp(-b delta) on [0, 1], elementwise."""
     size = np.abs(delta)
     flat = size < 1e-12
     rate = np.where(flat, 1.0, size)
@@ -134,7 +134,7 @@ def _joint_distribution(
 
     Returns:
         P-values of the uniformity of the distribution functions of position, and of inverse temperature given it, and
-        of their product's mean; share of the chains that moved.
+        of their product's mean; fraction of the chains that moved.
     """
     path, n = known_path(), settings.n_index_draws // 5
     delta = path.log_base - path.log_target
@@ -142,7 +142,7 @@ def _joint_distribution(
     density = np.exp(log_density - logsumexp(log_density))
     distribution = np.cumsum(0.5 * (density + np.concatenate([[0.0], density[:-1]])))
     distribution /= distribution[-1]
-    key = stream(context.seed, context.study, "joint law", name)
+    key = stream(context.seed, context.study, "joint law", name)  # codespell:ignore
     uniforms = np.asarray(jax.random.uniform(jax.random.fold_in(key, 0), (2, n)))
     starts = np.interp(uniforms[0], distribution, POINTS)
 

@@ -123,7 +123,7 @@ def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
     """Chains on flat ladders of several lengths in one program.
 
     Ladders share the length of the longest; the weights of indices past their own end are zero, and a proposal to go
-    there is rejected, which at the end of a ladder has the same law as the only proposal being the way back.
+    there is rejected, which at the end of a ladder has the same distribution as the only proposal being the way back.
     """
     longest = max(settings.passage_intervals)
     flat = bridge(lambda x: -0.5 * jnp.sum(x**2) - 0.5 * jnp.log(2.0 * jnp.pi), _standard())

@@ -189,7 +189,7 @@ def longest_run(series: xr.DataArray, *coordinate: str) -> xr.DataArray:
 
 
 def fraction_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:
-    """Seconds of each chain out of those of all: its share of their work."""
+    """Seconds of each chain out of those of all: its fraction of their work."""
     return run_s * work / work.sum()
 
 
@@ -206,7 +206,7 @@ def histogram(series: xr.DataArray, edges: FloatArray, dim: str = "bin") -> xr.D
 
 
 def thinned(data: Draws, most: int, *, last: bool = False) -> Draws:
-    """Evenly spaced draws, at most so many, counted anew.
+    """Evenly spaced draws, at most so many, counted again.
 
     Args:
         data: with dim draw.

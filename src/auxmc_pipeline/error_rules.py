@@ -120,7 +120,7 @@ def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
 def fraction_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
     """Fraction of independent replicates of which something holds; the note begins with their number.
 
-    >>> share_of_replicates(np.array([True, True, False, True]), "at the end").note
+    >>> fraction_of_replicates(np.array([True, True, False, True]), "at the end").note
     '3 of 4 runs; at the end'
     """
     flags = np.ravel(np.asarray(holds, dtype=bool))
@@ -175,14 +175,14 @@ def smallest_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> 
     """Smallest over chains of a fraction of each chain's trials, such as an acceptance rate.
 
     The error is the larger of two: what other chains would have given, by resampling, and what more trials of these
-    would, by `share_of_trials`; it is the second alone where all chains agree.
+    would, by `fraction_of_trials`; it is the second alone where all chains agree.
 
     Args:
         shares: of independent chains [chain].
         n_trials: trials of a chain.
         note: as in Measurement.
 
-    >>> found = smallest_share([1.0, 1.0, 1.0], 100)
+    >>> found = smallest_fraction([1.0, 1.0, 1.0], 100)
     >>> found.value, 0.0 < found.error < 0.02
     (1.0, True)
     """
@@ -202,9 +202,9 @@ def mean_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> Meas
         note: as in Measurement.
 
     Returns:
-        The mean; its error is the larger of that between chains and that of all trials by `share_of_trials`.
+        The mean; its error is the larger of that between chains and that of all trials by `fraction_of_trials`.
 
-    >>> found = mean_share([0.0, 0.0, 0.0], 100)
+    >>> found = mean_fraction([0.0, 0.0, 0.0], 100)
     >>> found.value, 0.0 < found.error < 0.01
     (0.0, True)
     """
@@ -330,13 +330,13 @@ def distance_in_errors(found: Measurement, expected: float, note: str = "") -> M
 
 
 def distance_from_distribution(levels: ArrayLike, note: str = "") -> Measurement:
-    """Kolmogorov's distance of a sample from a law times the root of its size; its error is the spread that this has.
+    """Kolmogorov's distance of a sample from a distribution times the root of its size, with its spread as error.
 
     Args:
-        levels: the law's distribution function at independent draws [draw], many of them.
+        levels: the distribution's distribution function at independent draws [draw], many of them.
         note: as in Measurement.
 
-    >>> found = distance_from_law((np.arange(100) + 0.5) / 100)
+    >>> found = distance_from_distribution((np.arange(100) + 0.5) / 100)
     >>> round(found.value, 2), round(found.error, 2)
     (0.05, 0.26)
     """

@@ -71,7 +71,8 @@ class CaseSettings:
     cases: dict[str, Any] = setting({}, "cases of the study: settings of each, by name")
     variants: dict[str, Any] = setting({}, "settings of each variant of the study, laid over all cases")
     resources: dict[str, Any] = setting(
-        {}, "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that share a case's work)"
+        {},
+        "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that fraction a case's work)",
     )
 
 

@@ -1,4 +1,4 @@
-"""The largest step that a sampler can use: where its accept rate has fallen to a given one."""
+"""The largest step that a sampler can use: where its acceptance rate has fallen to a given one."""
 
 import numpy as np
 import xarray as xr
@@ -11,42 +11,44 @@ from auxmc_pipeline.tables import MissingData
 __all__ = ["USABLE_ACCEPT_RATE", "step_at_acceptance_rate", "usable_step"]
 
 USABLE_ACCEPT_RATE = 0.9
-"""Accept rate at which the steps of two samplers are compared: the upper end of the range that documents tune to."""
+"""Acceptance rate at which the steps of two samplers are compared: the upper end of what documents tune to."""
 
 
 def step_at_acceptance_rate(
     steps: FloatArray, rates: FloatArray, target: float = USABLE_ACCEPT_RATE
 ) -> float:
-    """The first step at which the accept rate falls to a target, between two of those tried on a straight line.
+    """The first step at which the acceptance rate falls to a target, between two of those tried on a straight line.
 
     Args:
         steps: step sizes, ascending [step].
-        rates: accept rates [step].
-        target: accept rate.
+        rates: acceptance rates [step].
+        target: acceptance rate.
 
     Raises:
         MissingData: the rate is below the target at the smallest step, or at none.
 
-    >>> round(step_at_accept_rate(np.array([0.1, 0.2, 0.4]), np.array([1.0, 0.95, 0.85])), 3)
+    >>> round(step_at_acceptance_rate(np.array([0.1, 0.2, 0.4]), np.array([1.0, 0.95, 0.85])), 3)
     0.3
     """
     below = np.flatnonzero(rates < target)
     if below.size == 0 or below[0] == 0:
-        raise MissingData(f"the accept rate does not cross {target:g} within the steps tried at this preset")
+        raise MissingData(
+            f"the acceptance rate does not cross {target:g} within the steps tried at this preset"
+        )
     right = int(below[0])
     fraction = (rates[right - 1] - target) / (rates[right - 1] - rates[right])
     return float(steps[right - 1] + fraction * (steps[right] - steps[right - 1]))
 
 
 def usable_step(rates: xr.DataArray, target: float = USABLE_ACCEPT_RATE) -> Measurement:
-    """The step at which the mean accept rate of chains falls to a target, with its error by leaving chains out.
+    """The step at which the mean acceptance rate of chains falls to a target, with its error by leaving chains out.
 
     Args:
-        rates: accept rates with dims step_size and chain.
-        target: accept rate.
+        rates: acceptance rates with dims step_size and chain.
+        target: acceptance rate.
 
     Raises:
-        MissingData: as `step_at_accept_rate`.
+        MissingData: as `step_at_acceptance_rate`.
     """
     ordered = rates.transpose("step_size", "chain").sortby("step_size")
     steps, values = ordered["step_size"].values.astype(float), ordered.values

@@ -61,7 +61,7 @@ def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path: Pa
     assert f"{ROOT}/results" not in plan
 
 
-def test_a_wrong_setting_of_a_module_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_wrong_setting_of_a_module_is_rejected_by_name(tmp_path: Path) -> None:
     text = OUTER.format(root=ROOT, folder="", prefix="").replace("n_chains=2,3", "n_chain=2")
     done = _dry_run(tmp_path, text)
     assert done.returncode != 0

@@ -105,7 +105,9 @@ def test_a_seed_changes_its_study(radon: Project) -> None:
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
 
 
-def test_tables_from_other_settings_are_refused_when_results_are_gone(fresh: Project, radon: Project) -> None:
+def test_tables_from_other_settings_are_rejected_when_results_are_gone(
+    fresh: Project, radon: Project
+) -> None:
     target = fresh.folder / "results/smoke/radon"
     target.mkdir(parents=True)
     for table in ("summary", "curves"):
@@ -169,7 +171,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG, ids=[m[:30] for _, m in WRONG])
-def test_a_wrong_setting_is_refused_before_anything_runs(
+def test_a_wrong_setting_is_rejected_before_anything_runs(
     radon: Project, words: tuple[str, ...], message: str
 ) -> None:
     done = radon.snakemake(*words, check=False)

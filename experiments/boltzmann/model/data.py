@@ -92,7 +92,7 @@ def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[B
 
 
 def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
-    """Draws a matrix [dim, dim] from the uniform law on orthogonal matrices, as a product of reflections.
+    """Draws a matrix [dim, dim] from the uniform distribution on orthogonal matrices, as a product of reflections.
 
     Source: Stewart 1980.
     """

@@ -94,7 +94,7 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
 
 
 def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.random.Generator) -> FloatArray:
-    """Draws independent states: the first half from its marginal law, the second given it.
+    """Draws independent states: the first half from its marginal distribution, the second given it.
 
     Args:
         parameters: of at most `MAX_UNITS` units.

@@ -28,7 +28,7 @@ class GaussianMean(NamedTuple):
     """mu ~ N(0, prior_variance), y_i ~ N(mu, 1), as far as likelihoods of mu depend on the observations.
 
     Every method is elementwise in its arguments; log densities are in nats. An inverse temperature b stands for the
-    law proportional to prior times likelihood^b: 0 is the prior, 1 the posterior.
+    distribution proportional to prior times likelihood^b: 0 is the prior, 1 the posterior.
 
     Attributes:
         n_rows: observations, at least 1.
@@ -81,7 +81,7 @@ class GaussianMean(NamedTuple):
     def log_normaliser(self, inverse_temperature: ArrayLike) -> FloatArray:
         """Log of the integral of prior times likelihood^b; also for b above 1, a power of the likelihood."""
         b = np.asarray(inverse_temperature, np.float64)
-        # 1 + n b v: how much narrower the law is than the prior.
+        # 1 + n b v: how much narrower the distribution is than the prior.
         narrowing = 1.0 + self.n_rows * b * self.prior_variance
         quadratic = self.n_rows * b * self.sample_mean**2 / narrowing
         return np.asarray(b * self.log_largest_likelihood - 0.5 * (np.log(narrowing) + quadratic))
@@ -171,11 +171,11 @@ def from_observations(observations: ArrayLike, prior_variance: float = 1.0) -> G
 
 
 class LogEvidenceDistribution(NamedTuple):
-    """Law of the log evidence over data sets; `log_evidence_law` makes it.
+    """Distribution of the log evidence over data sets; `log_evidence_distribution` makes it.
 
     Attributes:
         n_rows: observations of a data set.
-        true_mean: of the normal law with variance 1 that they come from.
+        true_mean: of the normal distribution with variance 1 that they come from.
     """
 
     n_rows: int
@@ -229,7 +229,7 @@ class LogEvidenceDistribution(NamedTuple):
 
 
 def log_evidence_distribution(n_rows: int, true_mean: float) -> LogEvidenceDistribution:
-    """Law of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
+    """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
 
     Args:
         n_rows: observations of a data set, at least 2.
@@ -240,11 +240,11 @@ def log_evidence_distribution(n_rows: int, true_mean: float) -> LogEvidenceDistr
 
     Must hold: mean, standard deviation and distribution function are those of simulated data sets.
 
-    Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this law.
+    Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this distribution.
 
 
-    >>> law = log_evidence_law(100, 2.0)
-    >>> round(law.mean, 6), round(law.sd, 6)
+    >>> distribution = log_evidence_distribution(100, 2.0)
+    >>> round(distribution.mean, 6), round(distribution.sd, 6)
     (-145.686562, 7.038413)
     """
     if n_rows < 2:

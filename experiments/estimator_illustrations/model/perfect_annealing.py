@@ -73,9 +73,9 @@ def annealed_moments(ladder: ArrayLike, means: ArrayLike, variances: ArrayLike) 
 
 
 def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) -> FloatArray:
-    """Ladder whose steps each keep a share of the effective sample size, for infinitely many particles.
+    """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles.
 
-    The effective size of the weights of a step d at b is the share z(b + d)^2 / (z(b) z(b + 2 d)) of the particles;
+    The effective size of the weights of a step d at b is the fraction z(b + d)^2 / (z(b) z(b + 2 d)) of the particles;
     it falls with d, from 1. A step is the root of share = target, or all that is left where that keeps more.
 
     Args:

@@ -122,7 +122,7 @@ def persistent_momenta(work: Work) -> Lines:
 
 
 def _joint_distance(positions: Array, momenta: Array) -> Measurement:
-    """Largest distance from 0, in standard errors, of means of functions that are orthonormal under the joint law.
+    """Largest distance from 0, in standard errors, of means of functions orthonormal under the joint distribution.
 
     Four Legendre polynomials each of the distribution functions of position and momentum, and products of two of each.
     """

@@ -129,7 +129,7 @@ def slide_trajectory(work: Work) -> Arrays:
 def cost_against_dimension(work: Work) -> Arrays:
     """Operations for a nearly independent draw of a standard normal vector, against its length.
 
-    The length is the fourth power of a whole number r. Hamiltonian Monte Carlo makes 2 r steps of size 0.7 / r, which
+    The length is the fourth power of an integer r. Hamiltonian Monte Carlo makes 2 r steps of size 0.7 / r, which
     keeps trajectory and acceptance; the random walk has standard deviation 2.38 / r^2. The cost is length x evaluations
     of a transition x autocorrelation time (1 + c) / (1 - c), c being the lag-one correlation of a coordinate, from
     exact draws.

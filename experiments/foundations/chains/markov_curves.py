@@ -66,7 +66,7 @@ def shells(work: Work) -> Arrays:
 
 @TOPIC.figure("fig_2_9")
 def conditionals(work: Work) -> Arrays:
-    """Figure 2.9: two updates of a Gibbs sampler and the laws that they are drawn from."""
+    """Figure 2.9: two updates of a Gibbs sampler and the distributions that they are drawn from."""
     turn = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
     covariance = turn @ np.diag(np.square(_SHORT_AXES)) @ turn.T
     sd = math.sqrt(covariance[0, 0] - covariance[0, 1] ** 2 / covariance[1, 1])

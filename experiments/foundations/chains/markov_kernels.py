@@ -45,7 +45,7 @@ _SCANS = ("systematic order 1, 2, 3", "random scan", "random permutation")
 
 @TOPIC.claim("FN-MK-01")
 def involution_orbits(work: Work) -> Lines:
-    """The involution x -> 1 / x on a gamma law, from exact draws."""
+    """The involution x -> 1 / x on a gamma distribution, from exact draws."""
     kernel = involution_metropolis(lambda x: (_GAMMA_SHAPE - 1.0) * jnp.log(x[0]) - x[0], lambda x: 1.0 / x)
     n_chains, n_steps, rng = work.replicates(100_000, 10_000), 20, work.rng("involution")
     noise = InvolutionNoise(jnp.asarray(log_uniforms(rng, (n_chains, n_steps))))

@@ -24,13 +24,13 @@ NEARLY_ONE = 0.99
 """Correlation of the target of figure 2.11."""
 
 DIRECTIONS = ("axis-aligned", "random direction")
-"""Its two laws of the slice line: a coordinate drawn at random, and a uniform unit vector."""
+"""Its two distributions of the slice line: a coordinate drawn at random, and a uniform unit vector."""
 
 SLICE_START = -0.25
 """Current point of figure 2.10 on its slice line."""
 
 HEIGHT_FRACTION = 0.6
-"""Height of its slice as a share of the density there."""
+"""Height of its slice as a fraction of the density there."""
 
 _DRAWN_BRACKET = (-1.3, 1.8)
 _DRAWN_PROPOSALS = (1.3, 0.5)
@@ -57,12 +57,12 @@ class Transitions(NamedTuple):
 
 
 def fresh_transitions(work: Work) -> dict[str, Transitions]:
-    """For each law of the direction, transitions from independent exact draws."""
+    """For each distribution of the direction, transitions from independent exact draws."""
     return _transitions(work, "fresh", work.replicates(1500, 60), restart=True)
 
 
 def _chains(work: Work) -> dict[str, Transitions]:
-    """For each law of the direction, the chains of the figure, from exact draws."""
+    """For each distribution of the direction, the chains of the figure, from exact draws."""
     return _transitions(work, "chains", work.replicates(_N_REPEATS, 60), restart=False)
 
 
@@ -120,7 +120,7 @@ def slice_and_line(work: Work) -> Arrays:
     density = mixture_density(OVERLAPPING, along)
     height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
     across = np.linspace(-1.5, 2.0, 176)
-    # Across the line the density is normal, highest beside the line, which is at 1.
+    # Across the line the density is normal, highest next to the line, which is at 1.
     profile = stats.norm.pdf(across, 0.55, 0.55) / stats.norm.pdf(1.0, 0.55, 0.55)
     marks = [SLICE_START, *_DRAWN_BRACKET, *_DRAWN_PROPOSALS]
     roles = {"fig_2_10_role": ["current", "lower end", "upper end", "rejected", "accepted"]}

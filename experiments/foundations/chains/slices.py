@@ -144,8 +144,8 @@ def _autocorrelation_time(forms: FloatArray, kept: IntegerArray) -> float:
     """Autocorrelation time of the long coordinate f under a reversible kernel P, by Galerkin's method.
 
     The time is 2 <f, (1 - P)^-1 f> / <f, f> - 1. The inverse is sought among polynomials g, whose forms <g, (1 - P) h>
-    are half the mean products of their jumps; all other moments are those of the normal law. More polynomials can
-    only raise the result.
+    are half the mean products of their jumps; all other moments are those of the normal distribution. More polynomials
+    can only raise the result.
 
     Args:
         forms: of independent groups of transitions [group, polynomial, polynomial].

@@ -79,7 +79,7 @@ def enumerated_annealing(work: Work) -> Lines:
     log_target, log_base = log_weights(machine, states), np.full(8, -math.log(8.0))
     logs = [b * log_target + (1.0 - b) * log_base for b in linear_schedule(3)]
     kernels = [_heat_bath(states, log_density) for log_density in logs[1:-1]]
-    # Path (x_0, x_1, x_2): x_{k+1} moves from x_k at b_{k+1}; increments stand beside the state they are taken at.
+    # Path (x_0, x_1, x_2): x_{k+1} moves from x_k at b_{k+1}; increments stand next to the state they are taken at.
     gains = [np.exp(after - before) for before, after in itertools.pairwise(logs)]
     steps = (gains[0], kernels[0], gains[1], kernels[1], gains[2])
     forward = np.einsum("a,a,ab,b,bc,c->", np.exp(log_base), *steps)
@@ -131,7 +131,7 @@ def _limit_ladder(fraction: float) -> FloatArray:
 
 
 def _particle_ladders(work: Work) -> list[FloatArray]:
-    """Ladders that particles with exact moves choose (MSc thesis, Algorithm 6), one for each share."""
+    """Ladders that particles with exact moves choose (MSc thesis, Algorithm 6), one for each fraction."""
     increment = jax.jit(annealing_increment)
     found = []
     for fraction in _FRACTIONS:

@@ -112,7 +112,7 @@ def harmonic(figure: Figure, curves: Table) -> None:
 
 @drawing(DRAW, "slides_particle_filter", PAGE_WIDTH_IN, 5.0)
 def particle_filter(figure: Figure, curves: Table) -> None:
-    """Filtered moments beside Kalman's, and genealogies with and without resampling."""
+    """Filtered moments next to Kalman's, and genealogies with and without resampling."""
     grid = figure.add_gridspec(2, 2)
     top = figure.add_subplot(grid[0, :])
     first = figure.add_subplot(grid[1, 0])
@@ -170,7 +170,7 @@ def _paths(
 ) -> None:
     """Lines from each particle to its ancestor; those of particles without descendants at the end are grey."""
     n_steps, n_particles = states.shape
-    # Which particles of a step have a descendant at the last one, and with what share of the largest final weight.
+    # Which particles of a step have a descendant at the last one, and with what fraction of the largest final weight.
     strength = np.zeros((n_steps, n_particles))
     strength[-1] = 1.0 if fractions is None else fractions
     for t in range(n_steps - 2, -1, -1):

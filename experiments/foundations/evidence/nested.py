@@ -66,7 +66,7 @@ def true_upper_sums(work: Work) -> FloatArray:
 
 @TOPIC.claim("FN-NS-01")
 def shrinkage(work: Work) -> Lines:
-    """Ratios of successive masses have the law Beta(M, 1)."""
+    """Ratios of successive masses have the distribution Beta(M, 1)."""
     found = {}
     for n_live in (10, 100):
         run = _ideal(work, "short", n_live, _SHORT, work.replicates(20_000))

@@ -1,4 +1,4 @@
-"""Sequential importance resampling: particle filters beside Kalman's, resampling schemes, data tempering."""
+"""Sequential importance resampling: particle filters next to Kalman's, resampling schemes, data tempering."""
 
 import functools
 import math
@@ -122,7 +122,7 @@ def terminology(work: Work) -> Lines:
 
 @TOPIC.figure("slides_particle_filter")
 def figure_curves(work: Work) -> Arrays:
-    """Filtered moments beside exact ones, and two genealogies."""
+    """Filtered moments next to exact ones, and two genealogies."""
     exact = kalman_filter(_MODEL, _OBSERVATIONS)
     runs = [_filtered(work, "shown", _N_FILTER, threshold, 1) for threshold in (0.0, 1.0)]
     weights, states = _fractions(runs[1].log_weights[0]), runs[1].particles[0]
@@ -184,7 +184,7 @@ def _fractions(log_weights: ArrayLike) -> FloatArray:
 
 
 def _tempered_by_rows() -> Callable[[Array], SequentialRun]:
-    """Particles of the mean absorb the four observations one by one and are then drawn anew from their posterior."""
+    """Particles of the mean absorb the four observations one by one and are then drawn again from their posterior."""
     rows = jnp.asarray(FOUR_OBSERVATIONS.rows())
     totals = jnp.cumsum(rows)
 

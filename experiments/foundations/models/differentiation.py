@@ -29,7 +29,7 @@ _UNARY = ("exp", "sin", "half_square", "log")
 
 
 def normal_energy(x: Variable, m: Variable, s: Variable) -> Variable:
-    """Negative log density of a normal law, in the operations of figure B.1."""
+    """Negative log density of a normal distribution, in the operations of figure B.1."""
     y = x - m
     z = y / s
     u = s.log()

@@ -98,7 +98,7 @@ def computation_graph(figure: Figure, curves: Table) -> None:
     for name, (column, height, formula) in _GRAPH.items():
         numbers = [float(array.sel(fig_b_1_variable=name)) for array in arrays]
         _box(axis, (column, height), formula, name, numbers)
-    # Beside the arrow from y to z.
+    # Next to the arrow from y to z.
     axis.text(1.55, 1.72, r"$\partial z / \partial y = 1/s$", fontsize=7.5)
     axis.text(1.55, 1.91, "drawn as 1", color=RED, fontsize=7.5)
     marks(axis, ([], []), "s", markersize=5.0, label="value, and accumulator (bar)")

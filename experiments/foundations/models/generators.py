@@ -143,7 +143,7 @@ def implicit_curves(work: Work) -> Arrays:
 
 @TOPIC.claim("FN-GM-03")
 def input_maps(work: Work) -> Lines:
-    """Laws of mapped inputs, and variances of the inputs by sums over equal steps."""
+    """Distributions of mapped inputs, and variances of the inputs by sums over equal steps."""
     u = jnp.linspace(-7.0, 7.0, 281)
     found = {}
     for name, mapped in INPUT_MAPS.items():

@@ -28,7 +28,7 @@ def condition_on_units(
         spins: their values, -1 or +1 [given].
 
     Source: PhD thesis, section 1.3.3.
-    Must hold: its law is the conditional law.
+    Must hold: its distribution is the conditional distribution.
     """
     s = np.asarray(spins, float)
     n = parameters.n_units

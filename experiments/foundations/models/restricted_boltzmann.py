@@ -78,7 +78,7 @@ def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> Fl
 def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.random.Generator) -> FloatArray:
     """Draws the hidden layer given the visible one, zeros and ones [..., hidden].
 
-    Must hold: with `sample_visible` it leaves the law of the machine unchanged.
+    Must hold: with `sample_visible` it leaves the distribution of the machine unchanged.
     """
     probabilities = hidden_probabilities(machine, visible)
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
@@ -143,7 +143,7 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
 def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
     """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`.
 
-    Must hold: rows sum to 1; their products leave the laws of both layers unchanged.
+    Must hold: rows sum to 1; their products leave the distributions of both layers unchanged.
     """
     visible = layer_states(len(machine.visible_biases))
     hidden = layer_states(len(machine.hidden_biases))

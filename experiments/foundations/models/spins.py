@@ -111,7 +111,7 @@ def relaxation_by_quadrature(
 
 @TOPIC.claim("FN-EB-06")
 def conditioned(work: Work) -> Lines:
-    """Law given two spins, by conditioning the whole law and by the machine of the other three."""
+    """Distribution given two spins, by conditioning the whole distribution and by the machine of the other three."""
     machine, states = five_units(), sign_table(5)
     logs = log_weights(machine, states)
     distances = []

@@ -1,4 +1,4 @@
-"""Topic: Monte Carlo averages, of independent draws and of chains, beside quadrature on a grid."""
+"""Topic: Monte Carlo averages, of independent draws and of chains, next to quadrature on a grid."""
 
 import math
 

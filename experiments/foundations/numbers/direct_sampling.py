@@ -148,7 +148,7 @@ def grid_image(work: Work) -> Arrays:
 
 @TOPIC.figure("slides_inverse_cdf")
 def quantile_map(work: Work) -> Arrays:
-    """The slides' picture of inversion, for the skewed law of figure 2.12."""
+    """The slides' picture of inversion, for the skewed distribution of figure 2.12."""
     law = generalised_logistic(SHAPE)
     x = np.linspace(-6.0, 12.0, 361)
     levels = (np.arange(20) + 0.5) / 20

@@ -1,4 +1,4 @@
-"""Importance weights of one normal law under another: when they have a variance, and what a run shows of it."""
+"""Importance weights between normal distributions: when they have a variance, and what a run shows of it."""
 
 import math
 

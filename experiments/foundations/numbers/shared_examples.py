@@ -1,4 +1,4 @@
-"""Examples that several topics share: the mixture and the envelope of figure 2.3, and the tail of a normal law."""
+"""Examples of several topics: the mixture and the envelope of figure 2.3, the tail of a normal distribution."""
 
 import math
 from functools import partial
@@ -27,7 +27,7 @@ TAIL = 4.0
 
 # Points of the curves that are drawn.
 _SHOWN = np.linspace(-2.0, 2.0, 401)
-# The two proposals that figure 2.3 marks: place, and height as a share of the envelope.
+# The two proposals that figure 2.3 marks: place, and height as a fraction of the envelope.
 _MARKED = {"rejected": (-0.25, 0.6), "accepted": (0.9, 0.3)}
 
 

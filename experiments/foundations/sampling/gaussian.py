@@ -17,7 +17,7 @@ _ASYMMETRY = 1e-10
 
 
 def covariance_root(covariance: ArrayLike, kind: Literal["cholesky", "symmetric"] = "cholesky") -> FloatArray:
-    """A matrix A with A A^T = C; which of them makes no difference to the law of A r.
+    """A matrix A with A A^T = C; which of them makes no difference to the distribution of A r.
 
     Args:
         covariance: C, symmetric and positive definite [dim, dim].

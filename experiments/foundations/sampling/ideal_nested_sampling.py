@@ -51,7 +51,8 @@ def ideal_nested_sampling(
     Returns:
         Dead and live points with the true masses.
 
-    Must hold: ratios of successive masses are independent with law Beta(n_live, 1); live points are independent of
+    Must hold: ratios of successive masses are independent with distribution Beta(n_live, 1); live points are
+        independent of
     each other under the prior inside the last mass, and nearer to the centre than every dead point.
 
     Source: MSc thesis, Algorithm 5 with the constrained draw made exactly; Skilling 2006.

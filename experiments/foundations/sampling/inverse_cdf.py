@@ -1,4 +1,4 @@
-"""Laws on the line that can be drawn from by inverting their distribution function."""
+"""Distributions on the line that can be drawn from by inverting their distribution function."""
 
 import math
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _SMALLEST_TAIL = 2.0**-53
 
 
 class Distribution(NamedTuple):
-    """A law on the line in closed form; every function works elementwise on arrays.
+    """A distribution on the line in closed form; every function works elementwise on arrays.
 
     Attributes:
         log_density: in nats; minus infinity outside the support.
@@ -31,7 +31,7 @@ class Distribution(NamedTuple):
         quantile: inverse of F for arguments in (0, 1).
 
     Must hold: F(F^-1(u)) is u to 1e-12 for u between 1e-12 and 1 - 1e-12, and the slope of F is the density. Tested in
-    tests/unit/sampling/test_inverse_cdf.py for each law of this module.
+    tests/unit/sampling/test_inverse_cdf.py for each distribution of this module.
     """
 
     log_density: Callable[[Array], Array]
@@ -46,13 +46,13 @@ def draw_by_inversion(key: Array, law: Distribution, shape: tuple[int, ...]) -> 
 
     Args:
         key: typed key, scalar.
-        law: what to draw from.
+        distribution: what to draw from.
         shape: shape of the draw.
 
     Returns:
         Array of the given shape, float64.
 
-    Must hold: finite; the law of the draws is that of `law`.
+    Must hold: finite; the distribution of the draws is that of `distribution`.
 
     Source: PhD thesis, section 2.1.3.
 
@@ -64,7 +64,7 @@ def draw_by_inversion(key: Array, law: Distribution, shape: tuple[int, ...]) -> 
 
 
 def normal(mean: float, sd: float) -> Distribution:
-    """Normal law; the sd is a standard deviation, positive."""
+    """Normal distribution; the sd is a standard deviation, positive."""
     _require_positive("sd", sd)
 
     def log_density(x: Array) -> Array:
@@ -74,7 +74,7 @@ def normal(mean: float, sd: float) -> Distribution:
 
 
 def exponential(rate: float) -> Distribution:
-    """Exponential law on the positive numbers, with mean 1 / rate."""
+    """Exponential distribution on the positive numbers, with mean 1 / rate."""
     _require_positive("rate", rate)
     return Distribution(
         lambda x: jnp.where(x >= 0.0, math.log(rate) - rate * x, -jnp.inf),
@@ -84,7 +84,7 @@ def exponential(rate: float) -> Distribution:
 
 
 def logistic(mean: float, scale: float) -> Distribution:
-    """Logistic law, with standard deviation pi scale / sqrt 3."""
+    """Logistic distribution, with standard deviation pi scale / sqrt 3."""
     _require_positive("scale", scale)
 
     def log_density(x: Array) -> Array:
@@ -99,9 +99,9 @@ def logistic(mean: float, scale: float) -> Distribution:
 
 
 def generalised_logistic(exponent: float) -> Distribution:
-    """Skewed law with density a e^(-a x) (1 + e^-x)^(-1 - a), where a is the exponent, and F = 1 - (1 + e^x)^-a.
+    """Distribution with density a e^(-a x) (1 + e^-x)^(-1 - a), where a is the exponent, and F = 1 - (1 + e^x)^-a.
 
-    The logistic law for a = 1; smaller a make the right tail heavier.
+    The logistic distribution for a = 1; smaller a make the right tail heavier.
 
     Source: PhD thesis, figures 2.12 and C.1, with a = 0.4.
 

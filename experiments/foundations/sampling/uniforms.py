@@ -47,7 +47,7 @@ def avoiding_zero(uniforms: Array) -> Array:
         uniforms: as `uniform_from_bits` makes them, any shape.
 
     Returns:
-        Floats of the same shape and type; the law is the same but for the end that can occur.
+        Floats of the same shape and type; the distribution is the same but for the end that can occur.
 
     Must hold: above 0 and at most 1 for every float that `uniform_from_bits` makes; no rounding.
     """

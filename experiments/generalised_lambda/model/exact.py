@@ -2,8 +2,8 @@
 
 Given the parameters the observations are independent, so that four-dimensional likelihoods are known for
 every target: the density 1/q'(p) at p = F(x) for exact conditioning, F(x + eps) - F(x - eps) for the cube
-kernel and the convolution of the density with a normal law for the Gaussian kernel. Source: PhD thesis,
-section 4.10.1; the oracles are this project's own.
+kernel and the convolution of the density with a normal distribution for the Gaussian kernel. Source: PhD thesis,
+section 4.10.1; the exact answers are this project's own.
 """
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ def log_likelihood(
         model: observations; the prior is not used.
         target: one of TARGETS.
         tolerance: of the kernel, in units of the data: half side of the cube, or standard deviation of the
-        normal law.
+        normal distribution.
 
     Returns:
         Function of z [4], in nats; minus infinity where a datum cannot occur. Solutions of q = x beyond logits of 37 in
@@ -120,11 +120,11 @@ def reference_draws(
         n_draws: iterations of independence Metropolis, the ones kept.
 
     Returns:
-        Parameters z [draw, walker, 4] and the accept rate of the kept iterations.
+        Parameters z [draw, walker, 4] and the acceptance rate of the kept iterations.
     """
     data = np.asarray(model.observations)
     spread = float(np.subtract(*np.quantile(data, [0.75, 0.25]))) or float(np.std(data)) or 1.0
-    # The quartiles of the logistic law, to which the distribution is near at small z3, z4, are 2.2 apart.
+    # The quartiles of the logistic distribution, to which the distribution is near at small z3, z4, are 2.2 apart.
     centre = np.array([[np.median(data), np.log(2.2 / spread), _START_SHAPE, _START_SHAPE]])
     scales = np.array([[0.1 * spread, 0.1, 0.03, 0.03]])
     start_key, search_key, run_key = jax.random.split(key, 3)
@@ -139,7 +139,7 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     """Logits with q = value [...]; minus or plus infinity for values below or above the range of logits up to
     37.
 
-    The inverse of q is interpolated by cubics that share value and slope with it at the grid, to about 1e-5,
+    The inverse of q is interpolated by cubics that fraction value and slope with it at the grid, to about 1e-5,
     and then improved by a Newton step.
     """
     grid = jnp.linspace(-_LARGEST_LOGIT, _LARGEST_LOGIT, _N_GRID)

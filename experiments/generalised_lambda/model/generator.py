@@ -69,7 +69,7 @@ class LambdaPrior(NamedTuple):
 
     Attributes:
         sd: standard deviation, in units of the data for z1 (z3 and z4 are pure numbers); may be traced.
-        rate: rate of the exponential law, in units of the data; may be traced.
+        rate: rate of the exponential distribution, in units of the data; may be traced.
     """
 
     sd: Array | float

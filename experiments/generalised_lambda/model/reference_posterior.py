@@ -34,7 +34,7 @@ def differential_evolution(
         n_draws: iterations.
 
     Returns:
-        Walkers [draw, walker, dim] and the accept rate over all iterations.
+        Walkers [draw, walker, dim] and the acceptance rate over all iterations.
 
     Raises:
         ValueError: too few walkers, or an odd number.
@@ -80,7 +80,7 @@ def differential_evolution(
 def independence_metropolis(
     key: Array, log_density: Callable[[Array], Array], pilot: Array, n_draws: int
 ) -> tuple[Array, Array]:
-    """Metropolis-Hastings with proposals from a Student's t law that has the moments of pilot draws.
+    """Metropolis-Hastings with proposals from a Student's t distribution that has the moments of pilot draws.
 
     All proposals are made, and their densities taken, before the accept steps.
 
@@ -91,7 +91,7 @@ def independence_metropolis(
         n_draws: iterations of each chain.
 
     Returns:
-        Chains [draw, walker, dim] and the accept rate.
+        Chains [draw, walker, dim] and the acceptance rate.
 
     Source: Tierney 1994, section 2.3.3.
     """

@@ -1,11 +1,11 @@
-"""Bone lengths of the human pose study as a log-normal law, from published proportions of the body. NumPy only.
+"""Bone lengths of the human pose study: a log-normal distribution from published proportions. NumPy only.
 
 Segment lengths as fractions of stature are those of Drillis and Contini (*Body segment parameters*, New York
 University, 1966), as reproduced in D. A. Winter, *Biomechanics and Motor Control of Human Movement*, figure 4.1.
 They give heights of 0.285 (knee), 0.530 (hip), 0.630 (elbow, which is at the waist), 0.818 (shoulder) and 0.870
 (chin) and a foot of length 0.152.
 
-Ours are the stature, the spreads, the place of the lower spine at the height of the waist, and the share of the foot
+Ours are the stature, the spreads, the place of the lower spine at the height of the waist, and the fraction of the foot
 behind the toes.
 """
 
@@ -42,7 +42,7 @@ STATURE_SPREAD = 0.055
 """Standard deviation of the log of stature: 9.5 cm about the median."""
 
 RESIDUAL_SPREAD = 0.04
-"""Standard deviation of the log of a bone's share of stature, independent between bones."""
+"""Standard deviation of the log of a bone's fraction of stature, independent between bones."""
 
 
 def log_length_distribution() -> tuple[FloatArray, FloatArray]:
@@ -50,7 +50,7 @@ def log_length_distribution() -> tuple[FloatArray, FloatArray]:
 
     All bones grow with stature, which correlates them by 0.65.
 
-    >>> mean, factor = log_length_law()
+    >>> mean, factor = log_length_distribution()
     >>> float(np.exp(mean[9]).round(4))  # upper leg
     0.4165
     """

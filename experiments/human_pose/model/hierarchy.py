@@ -1,6 +1,6 @@
 """The human pose model in its natural variables: lengths, code, pairs and camera in place of standard normal inputs.
 
-The state is (13 log lengths, code, 47 cosine parts, 47 sine parts, camera sideways, up, log depth). Its law is
+The state is (13 log lengths, code, 47 cosine parts, 47 sine parts, camera sideways, up, log depth). Its distribution is
 that of the generator, the same posterior in other coordinates.
 """
 

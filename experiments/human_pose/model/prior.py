@@ -25,7 +25,7 @@ __all__ = [
 
 
 class PairDistribution(NamedTuple):
-    """Law of the cosine and sine parts given the code: independent normals.
+    """Distribution of the cosine and sine parts given the code: independent normals.
 
     Attributes:
         cos_mean: means of the cosine parts [angle].
@@ -77,7 +77,7 @@ def decode(weights: Sequence[Array], biases: Sequence[Array], code: Array) -> Ar
 
 
 def pair_distribution(prior: PosePrior, code: Array) -> PairDistribution:
-    """Law of the cosine and sine parts given a code [30]."""
+    """Distribution of the cosine and sine parts given a code [30]."""
     weights = [jnp.asarray(weight) for weight in prior.weights]
     outputs = decode(weights, [jnp.asarray(bias) for bias in prior.biases], code)
     cos_mean, sin_mean, cos_log_variance, sin_log_variance = jnp.split(outputs, 4)

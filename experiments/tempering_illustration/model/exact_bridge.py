@@ -44,9 +44,9 @@ class ExactPath(NamedTuple):
         return self._log_integral(b * self.log_target + (1.0 - b) * self.log_base)
 
     def log_marginal(self, inverse_temperatures: ArrayLike) -> FloatArray:
-        """Log density of the inverse temperature under the joint law of continuous tempering [temperature].
+        """Log density of the inverse temperature under the joint distribution of continuous tempering [temperature].
 
-        Normalised over [0, 1] by the law of x, of which it is the expected conditional density.
+        Normalised over [0, 1] by the distribution of x, of which it is the expected conditional density.
         """
         return self.log_normaliser(inverse_temperatures) - self._log_joint_normaliser()
 
@@ -67,10 +67,10 @@ class ExactPath(NamedTuple):
         return self._expectation(self.log_base, self.log_base - log_p)
 
     def weight_ratio(self) -> float:
-        """log E[w_1] - log E[w_0] under the law of x in the joint law of continuous tempering."""
+        """log E[w_1] - log E[w_0] under the distribution of x in the joint distribution of continuous tempering."""
         delta = self.log_base - self.log_target
         log_target, log_base = np.asarray(_log_target_weight(delta)), np.asarray(_log_base_weight(delta))
-        # The law of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
+        # The distribution of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
         log_distribution = self.log_base - log_base
         return float(
             self._log_integral(log_distribution + log_target)
@@ -93,7 +93,7 @@ class ExactPath(NamedTuple):
 
 
 def exact_path(points: ArrayLike, log_target: ArrayLike, log_base: ArrayLike) -> ExactPath:
-    """Makes the oracle of a path.
+    """Makes the exact answer of a path.
 
     Args:
         points: equally spaced, increasing, so wide that both densities vanish at the ends [point].

@@ -77,7 +77,7 @@ Source: PhD thesis, figure 2.13.
 """
 
 NARROW_AND_BROAD = ScalarMixture((0.2, 0.8), (-4.8, 1.2), (0.25, 2.0))
-"""A narrow mode beside a broad one, the target of figure C.2.
+"""A narrow mode next to a broad one, the target of figure C.2.
 
 Source: PhD thesis, figure C.2; parameters recovered from its curve.
 """

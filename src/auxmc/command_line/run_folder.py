@@ -95,7 +95,7 @@ class RunFolder:
             parquet: whether to write Parquet, too.
 
         Raises:
-            CommandError: If the run has been deleted while it was going on.
+            CommandError: If the run has been deleted while it was continuing.
         """
         if not (self.path / _SETTINGS).exists():
             raise CommandError(

@@ -37,9 +37,9 @@ class Units:
     """
 
     def __init__(
-        self, share: Share | None = None, given: Mapping[tuple[str, int], NamedArrays] | None = None
+        self, fraction: Share | None = None, given: Mapping[tuple[str, int], NamedArrays] | None = None
     ) -> None:
-        self.share = share
+        self.fraction = fraction
         self.given = given or {}
         self.made: dict[tuple[str, int], NamedArrays] = {}
         self._n_seen = 0
@@ -59,11 +59,11 @@ class Units:
         found = []
         for number in range(n_units):
             # Shared out over all stages in turn, so that many stages of few units are shared out too.
-            mine = self.share is None or (first + number) % self.share.n_pieces == self.share.piece
+            mine = self.fraction is None or (first + number) % self.fraction.n_pieces == self.fraction.piece
             unit = self.given.get((name, number))
             if unit is None and mine:
                 unit = make(number)
-                if self.share is not None:
+                if self.fraction is not None:
                     self.made[name, number] = unit
             if unit is not None:
                 found.append(unit)
@@ -98,9 +98,14 @@ def write_piece(path: Path, units: Units, identity: str, provenance: Mapping[str
         identity: digest of settings, code and data.
         provenance: plain containers, kept with the piece.
     """
-    assert units.share is not None
+    assert units.fraction is not None
     keys = [(stage, number, name) for (stage, number), unit in units.made.items() for name in unit]
-    about = {"identity": identity, "share": list(units.share), "keys": keys, "provenance": dict(provenance)}
+    about = {
+        "identity": identity,
+        "fraction": list(units.fraction),
+        "keys": keys,
+        "provenance": dict(provenance),
+    }
     arrays: dict[str, Any] = {str(i): units.made[key[0], key[1]][key[2]] for i, key in enumerate(keys)}
     arrays[_ABOUT] = np.asarray(json.dumps(about))
     write_arrays(path, arrays)
@@ -118,7 +123,7 @@ def read_pieces(
         PieceError: a piece cannot be read, was made with other settings, code or data, or is missing.
     """
     units: dict[tuple[str, int], NamedArrays] = {}
-    provenance, shares = [], []
+    provenance, fractions = [], []
     for path in paths:
         try:
             with checked_arrays(path) as file:
@@ -127,16 +132,20 @@ def read_pieces(
                     (stage, number, name): file[str(i)]
                     for i, (stage, number, name) in enumerate(about["keys"])
                 }
-                shares.append(Share(*about["share"]))
+                fractions.append(Share(*about["fraction"]))
                 provenance.append(about["provenance"])
         except DamagedFile as error:
-            raise PieceError(f"{path} is damaged ({error}): remove it and make it anew") from error
+            raise PieceError(f"{path} is damaged ({error}): remove it and make it again") from error
         if about["identity"] != identity:
-            raise PieceError(f"{path} was made with other settings, code or data: remove it and make it anew")
+            raise PieceError(
+                f"{path} was made with other settings, code or data: remove it and make it again"
+            )
         for (stage, number, name), array in made.items():
             units.setdefault((stage, number), {})[name] = array
-    counts = {share.n_pieces for share in shares}
-    if paths and (len(counts) > 1 or {share.piece for share in shares} != set(range(shares[0].n_pieces))):
-        have = ", ".join(f"{share.piece + 1} of {share.n_pieces}" for share in shares)
+    counts = {fraction.n_pieces for fraction in fractions}
+    if paths and (
+        len(counts) > 1 or {fraction.piece for fraction in fractions} != set(range(fractions[0].n_pieces))
+    ):
+        have = ", ".join(f"{fraction.piece + 1} of {fraction.n_pieces}" for fraction in fractions)
         raise PieceError(f"{paths[0].parent}: the pieces do not make up the case, there are {have}")
     return units, provenance

@@ -93,7 +93,7 @@ def float64_tree(name: str, tree: Any) -> Any:
 def check_seed(value: Any) -> int:
     """A seed of all random numbers, from 0 to 2^63 - 1; ValueError for anything else."""
     if check_integer("seed", value, 0) >= 2**63:
-        raise ValueError(f"seed must be a whole number from 0 to 2^63 - 1, got {value}")
+        raise ValueError(f"seed must be an integer from 0 to 2^63 - 1, got {value}")
     return int(value)
 
 
@@ -120,7 +120,7 @@ def check_steps(value: Any) -> int | tuple[int, int]:
     ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
     if len(ends) != 2 or not all(map(_is_integer, ends)) or not 1 <= ends[0] <= ends[1]:
         raise ValueError(
-            f"n_steps must be a whole number from 1 on, or the smallest and the largest of two, got {value!r}"
+            f"n_steps must be an integer from 1 on, or the smallest and the largest of two, got {value!r}"
         )
     return int(ends[0]) if ends[0] == ends[1] else (int(ends[0]), int(ends[1]))
 
@@ -141,7 +141,7 @@ def check_integer(name: str, value: Any, least: int, why: str = "") -> int:
     """An integer that is not below the least one, for the reason `why`; else ValueError."""
     if not _is_integer(value) or value < least:
         reason = f": {why}" if why else ""
-        raise ValueError(f"{name} must be a whole number, at least {least}{reason}, got {value!r}")
+        raise ValueError(f"{name} must be an integer, at least {least}{reason}, got {value!r}")
     return int(value)
 
 
@@ -156,7 +156,7 @@ def check_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
     size = tuple(value) if isinstance(value, Sequence) else (value,)
     if not all(_is_integer(n) and n >= 1 for n in size):
         raise ValueError(
-            f"{name} must be a positive whole number or a tuple of them, () for a number, got {value!r}; {further}"
+            f"{name} must be a positive integer or a tuple of them, () for a number, got {value!r}; {further}"
         )
     return tuple(int(n) for n in size)
 

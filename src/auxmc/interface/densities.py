@@ -281,7 +281,7 @@ def hmc(
         log_density = guarded(model.log_density, scale) if is_open else model.log_density
         return hamiltonian_monte_carlo(log_density, scale, n_steps, model.layout.dim)
 
-    # Wrong numbers of steps are refused where they are given, not at the first draw.
+    # Wrong numbers of steps are rejected where they are given, not at the first draw.
     n_steps = check_steps(n_steps)
     build(jnp.asarray(step_size))
     return Method(

@@ -72,7 +72,7 @@ def estimated(
         log_estimate: maps (parameters, auxiliary variables) to the log of the estimate, whose mean over the auxiliary
             variables is the likelihood. A deterministic function, written with `jax.numpy`.
         auxiliary: shape of standard normal auxiliary variables, or shapes by name; or a function that maps a JAX key to
-            variables of any law.
+            variables of any distribution.
         start: parameters to begin at.
         checks: "off" to evaluate nothing but shapes; otherwise both functions are examined around the start.
 

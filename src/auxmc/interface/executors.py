@@ -75,7 +75,7 @@ def replicate(
 
     Raises:
         TypeError: `function` or the executor is none.
-        ValueError: `n` or `cores` is no whole number from 1 on, the seed is out of range, or the executor has an
+        ValueError: `n` or `cores` is no integer from 1 on, the seed is out of range, or the executor has an
             unknown name.
         RuntimeError: a process ended before its time.
 
@@ -201,7 +201,7 @@ def _workers(executor: Executor | str, n: int, cores: int | None) -> Iterator[Ex
             raise RuntimeError(
                 "a worker process ended before its time. If it ended at once, put what the script does under "
                 '`if __name__ == "__main__":`, because each process imports the script; if later, memory may have run '
-                "out: take fewer cores. With checkpoint=FOLDER the same call goes on"
+                "out: take fewer cores. With checkpoint=FOLDER the same call continues"
             ) from error
 
 

@@ -81,7 +81,7 @@ def innermost(state: Any) -> Any:
 
 
 def flat_info(info: Any) -> dict[str, Array]:
-    """Scalars of a kernel's info by name, those of nested infos beside their own."""
+    """Scalars of a kernel's info by name, those of nested infos next to their own."""
     found: dict[str, Array] = {}
     for name, value in info._asdict().items():
         if hasattr(value, "_asdict"):
@@ -96,7 +96,7 @@ _FIELD_NAMES = {"acceptance_probability": "acceptance_rate", "scale": "step_size
 
 
 def follows_its_key(what: str, draw: Callable[[Array], Any]) -> None:
-    """Refuses draws that differ for one key, or are the same for two.
+    """Rejects draws that differ for one key, or are the same for two.
 
     Args:
         what: name of the function, for messages.
@@ -121,7 +121,7 @@ def _alike(first: list[Any], second: list[Any]) -> bool:
 
 
 def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Shapes of what a user's function returns, or an error that says how to mend it.
+    """Shapes of what a user's function returns, or an error that says how to fix it.
 
     Args:
         what: name of the function, for messages.
@@ -130,7 +130,7 @@ def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
     Raises:
         TypeError: the function cannot be traced, or returns no arrays.
-        ValueError: it refuses the shapes.
+        ValueError: it rejects the shapes.
     """
     try:
         shapes = jax.eval_shape(function, *arguments)

@@ -1,4 +1,4 @@
-"""Laws of a simulator's inputs: variables of the whole line with unit variance, mapped to the law that is wanted.
+"""Priors of a simulator's inputs: variables of the whole line with unit variance, mapped to the prior.
 
 A kernel that moves on a manifold of inputs needs densities without bounds or corners. Each prior here is a standard
 variable u, normal, logistic or inverse cosh, and an increasing or decreasing smooth map of it; the chain moves u, the
@@ -28,7 +28,7 @@ Parameter = float | np.ndarray | Sequence[Any]
 
 
 class Prior(NamedTuple):
-    """Law of an input.
+    """Distribution of an input.
 
     Attributes:
         shape: of the input.
@@ -46,22 +46,22 @@ class Prior(NamedTuple):
 
 
 def normal(shape: Shape = (), *, mean: Parameter = 0.0, sd: Parameter = 1.0) -> Prior:
-    """Normal law with a mean and a standard deviation; `shape` is that of the input, a number for a vector."""
+    """Normal distribution with a mean and a standard deviation; `shape` is that of the input, a number for a vector."""
     return _mapped("normal", shape, _place("mean", mean, shape), _width("sd", sd, shape))
 
 
 def log_normal(shape: Shape = (), *, log_mean: Parameter = 0.0, log_sd: Parameter = 1.0) -> Prior:
-    """Law whose logarithm is normal with the given mean and standard deviation."""
+    """Distribution whose logarithm is normal with the given mean and standard deviation."""
     return _mapped("log-normal", shape, _place("log_mean", log_mean, shape), _width("log_sd", log_sd, shape))
 
 
 def exponential(shape: Shape = (), *, rate: Parameter = 1.0) -> Prior:
-    """Exponential law with a rate."""
+    """Exponential distribution with a rate."""
     return _mapped("exponential", shape, _width("rate", rate, shape))
 
 
 def uniform(shape: Shape = (), *, low: Parameter = 0.0, high: Parameter = 1.0) -> Prior:
-    """Uniform law between two ends."""
+    """Uniform distribution between two ends."""
     ends = _place("low", low, shape), _place("high", high, shape)
     if not np.all(np.less(*ends)):
         raise ValueError(f"low must be below high, got {low} and {high}")
@@ -69,17 +69,17 @@ def uniform(shape: Shape = (), *, low: Parameter = 0.0, high: Parameter = 1.0) -
 
 
 def half_cauchy(shape: Shape = (), *, scale: Parameter = 1.0) -> Prior:
-    """Positive half of the Cauchy law with a scale."""
+    """Positive half of the Cauchy distribution with a scale."""
     return _mapped("half-Cauchy", shape, _width("scale", scale, shape))
 
 
 def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[Array], Array]) -> Prior:
-    """Any smooth law on the whole line; the generator is given the variable itself.
+    """Any smooth distribution on the whole line; the generator is given the variable itself.
 
     Args:
         shape: of the input.
         log_density: maps the input [*shape] to its log density, in nats; a constant may be missing.
-        draw: maps a key to the input, a draw of the law.
+        draw: maps a key to the input, a draw of the distribution.
     """
     check_callable("log_density", log_density, "maps the input to its log density")
     check_callable("draw", draw, "maps a key to a draw of the input")
@@ -87,27 +87,27 @@ def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[
 
 
 def _mapped(name: str, shape: Shape, *parameters: float | np.ndarray) -> Prior:
-    law = INPUT_MAPS[name]
-    source, size = INPUTS[law.source], _shape(shape)
+    distribution = INPUT_MAPS[name]
+    source, size = INPUTS[distribution.source], _shape(shape)
 
     def draw(key: Array) -> Array:
-        if law.source == "normal":
+        if distribution.source == "normal":
             return standard_normal(key, size)
-        share = jax.random.uniform(key, size, jnp.float64, minval=1e-12, maxval=1.0 - 1e-12)
-        return _QUANTILES[law.source](share)
+        fraction = jax.random.uniform(key, size, jnp.float64, minval=1e-12, maxval=1.0 - 1e-12)
+        return _QUANTILES[distribution.source](fraction)
 
     return Prior(
         size,
         lambda u: jnp.sum(source.log_density(u)),
-        lambda u: law.forward(u, *parameters),
+        lambda u: distribution.forward(u, *parameters),
         draw,
         name,
     )
 
 
 _QUANTILES: dict[str, Callable[[Array], Array]] = {
-    "logistic": lambda share: math.sqrt(3.0) / math.pi * (jnp.log(share) - jnp.log1p(-share)),
-    "inverse cosh": lambda share: 2.0 / math.pi * jnp.log(jnp.tan(0.5 * math.pi * share)),
+    "logistic": lambda fraction: math.sqrt(3.0) / math.pi * (jnp.log(fraction) - jnp.log1p(-fraction)),
+    "inverse cosh": lambda fraction: 2.0 / math.pi * jnp.log(jnp.tan(0.5 * math.pi * fraction)),
 }
 
 

@@ -130,7 +130,7 @@ class ChainJob:
     def run(
         self, start: np.ndarray, key: Array, folder: Path | None, progress: Progress | None = None
     ) -> Samples:
-        """Runs a chain, or goes on with it.
+        """Runs a chain, or continues with it.
 
         Args:
             start: vector to begin at [dim].
@@ -205,12 +205,16 @@ class Reporter:
             self._progress.say(text)
 
     def say_interrupted(self, folder: Path | None) -> None:
-        """Tells, where progress is told, where the chains were stopped and how to go on.
+        """Tells, where progress is told, where the chains were stopped and how to continue.
 
         Args:
             folder: for checkpoints; None where there are none.
         """
-        kept = "the same call goes on from there" if folder else "give checkpoint=FOLDER to be able to go on"
+        kept = (
+            "the same call continues from there"
+            if folder
+            else "give checkpoint=FOLDER to be able to continue"
+        )
         self.say(f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}")
 
 
@@ -296,7 +300,7 @@ def on_threads(
 
 
 def same_run(folder: Path, saved: Path, identity: str) -> None:
-    """Refuses a checkpoint that belongs to another run, which the driver would throw away.
+    """Rejects a checkpoint that belongs to another run, which the driver would throw away.
 
     Args:
         folder: of the checkpoint, as it was given.

@@ -52,7 +52,7 @@ class Simulator(NamedTuple):
 
     Attributes:
         model: as the kernels want it, on the vector of standard inputs.
-        priors: laws of the inputs, by name.
+        priors: distributions of the inputs, by name.
         layout: of the standard inputs in the vector, with those of the noise last where outputs are noisy.
         derived: maps the inputs' values, by name, to further variables to keep.
         start_of: makes a point on the manifold from inputs drawn from their priors, exact where outputs are noisy.
@@ -111,7 +111,7 @@ def simulator(
         generate: maps the inputs by name, arrays with the shapes of their priors, to outputs: an array or a pytree of
             arrays. Written with `jax.numpy`, differentiable, and without any randomness of its own.
         observed: data of the same structure and shapes as the outputs.
-        inputs: law of each input.
+        inputs: distribution of each input.
         noise_scale: standard deviation of normal noise added to every output, in units of the data; None for none.
             Wanted where outputs depend on fewer inputs than there are data; the tolerance of ABC, its kernel normal.
         derived: maps the inputs by name to further variables that are kept with every draw.
@@ -285,7 +285,7 @@ def _method(
     tolerance: float,
 ) -> Method:
     check_instance("model", model, Simulator, "auxmc.simulator")
-    # Wrong numbers of steps are refused where they are given, not at the first draw.
+    # Wrong numbers of steps are rejected where they are given, not at the first draw.
     build(jnp.asarray(check_positive("step_size", scale)))
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
 

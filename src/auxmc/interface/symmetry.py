@@ -37,7 +37,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
         method: `auxmc.hmc`, `auxmc.constrained_hmc` or `auxmc.constrained_nuts` of a model.
         images: maps the variables that chains move, a pytree like a start, to their mirror image; or several such
             functions, of which each update draws one. Variables of a simulator are its inputs in standard form, as
-            `auxmc.start_on_manifold` returns them: symmetric about zero for a uniform law, whatever its ends.
+            `auxmc.start_on_manifold` returns them: symmetric about zero for a uniform distribution, whatever its ends.
 
     Raises:
         TypeError: the method cannot take jumps, or takes some already; an image is no function, or cannot be traced.

@@ -9,7 +9,7 @@ __all__ = ["write_whole"]
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Calls `write` with a temporary name beside the final one, then renames.
+    """Calls `write` with a temporary name next to the final one, then renames.
 
     Args:
         path: final name; missing folders are created.

@@ -1,4 +1,4 @@
-"""What figures share beside seaborn's own functions: they draw on given axes and know no files and no studies.
+"""What figures share next to seaborn's own functions: they draw on given axes and know no files and no studies.
 
 Curves with bands over replicates are `seaborn.lineplot` on tables, where `errorbar` names the band. Here is what that
 does not do: bands of errors that a table holds, bars of which no replicate may be left out, histograms from counts, two
@@ -79,7 +79,7 @@ def band_curve(
 
 
 def label_end(axis: Axes, place: float, end: float, text: str, colour: str, *, left: bool = False) -> None:
-    """Writes a few characters beside the end of an error bar, where they hide neither bar nor point."""
+    """Writes a few characters next to the end of an error bar, where they hide neither bar nor point."""
     look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 6.5, "color": colour}
     look |= {"ha": "right" if left else "left", "xytext": (-4.0 if left else 4.0, 0.0)}
     box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
@@ -95,18 +95,18 @@ def efficiency_panel(
     scale_label: str = "step size",
     efficiency_label: str = "ESS per density evaluation",
 ) -> Axes | None:
-    """Efficiency against a tuning parameter, with the accept rate on a second vertical axis.
+    """Efficiency against a tuning parameter, with the acceptance rate on a second vertical axis.
 
     Args:
         axis: where to draw; its vertical axis is the efficiency.
         scale: values of the tuning parameter [point].
         efficiency: mean over chains [point], and half height of its band [point] or None.
-        accept: the same of the accept rate; None for a panel without a second axis.
+        accept: the same of the acceptance rate; None for a panel without a second axis.
         scale_label: horizontal label, with unit if there is one.
         efficiency_label: label of the left axis, with unit.
 
     Returns:
-        The second axis, or None without accept rates.
+        The second axis, or None without acceptance rates.
 
     Raises:
         ValueError: the lengths differ.

@@ -67,7 +67,7 @@ def importance_draws(
     Source: PhD thesis, section 2.1.5.
     """
     if n < 1:
-        raise ValueError(f"n must be a positive whole number, got {n}")
+        raise ValueError(f"n must be a positive integer, got {n}")
     positions = jax.vmap(draw)(jax.random.split(key, n))
     return WeightedDraws(positions, jax.vmap(log_target)(positions) - jax.vmap(log_proposal)(positions))
 
@@ -119,7 +119,7 @@ def effective_size(log_weights: Array) -> Array:
 
 
 def pareto_index(log_weights: ArrayLike) -> FloatArray:
-    """Index of the generalised Pareto law fitted to the largest weights: they have moments of order below 1 / k.
+    """Index k of the Pareto distribution fitted to the largest weights: moments of order below 1 / k exist.
 
     Args:
         log_weights: [..., draw], in nats, finite, at least 25 draws.
@@ -146,7 +146,7 @@ def pareto_index(log_weights: ArrayLike) -> FloatArray:
     shifted = logs - logs.max(axis=-1, keepdims=True)
     n_tail = int(min(0.2 * n, 3.0 * math.sqrt(n)))
     level = np.all(np.partition(shifted, -n_tail, axis=-1)[..., -n_tail:] == 0.0, axis=-1)
-    # arviz_stats takes log likelihoods, minus the log weights, and refuses a tail of equal weights: any other has its
+    # arviz_stats takes log likelihoods, minus the log weights, and rejects a tail of equal weights: any other has its
     # place here.
     usable = np.where(level[..., None], np.linspace(-1.0, 0.0, n), shifted)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -113,7 +113,7 @@ def is_named(name: str, places: Iterable[str]) -> bool:
 
 
 def page_figures(
-    study: Study, files: Mapping[str, Path], drawings: str, beside: str = ""
+    study: Study, files: Mapping[str, Path], drawings: str, folder: str = ""
 ) -> list[PageFigure]:
     """The figures of a study that exist, in the order in which it declares them.
 
@@ -121,7 +121,7 @@ def page_figures(
         study: the study.
         files: the file to show for each figure (.svg or .png), by its name.
         drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
-        beside: folder of a copy of `files` relative to the page; empty for images inside the page.
+        as well: folder of a copy of `files` relative to the page; empty for images inside the page.
 
     Raises:
         DamagedFile: If a file is cut short.
@@ -142,7 +142,7 @@ def page_figures(
                 short=short,
                 caption=rest,
                 alternative=f"{label}: {plain(re.split(r'(?<=[.:]) ', rest, maxsplit=1)[0]).rstrip('.:')}",
-                image=f"{beside}/{files[name].name}" if beside else _data_uri(files[name]),
+                image=f"{folder}/{files[name].name}" if folder else _data_uri(files[name]),
                 drawing=drawings.format(name=name),
                 drawn_by=drawn_by(study, name),
             )

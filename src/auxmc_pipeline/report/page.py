@@ -143,8 +143,8 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
     findings = [finding for readme in readmes.values() for finding in readme.findings]
     pages = []
     for study in declared:
-        found, beside = results[study.name], f"{FIGURES}/{study.name}" if is_published else ""
-        figures = page_figures(study, found.figures, found.drawings, beside)
+        found, next_to_page = results[study.name], f"{FIGURES}/{study.name}" if is_published else ""
+        figures = page_figures(study, found.figures, found.drawings, next_to_page)
         groups = claim_groups(study, found.preset, found.judged, findings, figures)
         pages.append(_study_page(study, found, readmes[study.name]) | {"figures": figures, "groups": groups})
     judged = pd.concat([found.judged for found in results.values()], ignore_index=True)

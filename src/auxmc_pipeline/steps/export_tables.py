@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     }
     for name, table in judged.items():
         caption = (
-            f"{load_study(name).title}: published claims beside measured values, preset {options.preset}."
+            f"{load_study(name).title}: published claims next to measured values, preset {options.preset}."
         )
         whole = claims_table(table)
         # On paper there is no room for all columns.

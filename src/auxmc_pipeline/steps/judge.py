@@ -15,7 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.judge",
-        description="Put a study's published claims beside measured values.",
+        description="Put a study's published claims next to measured values.",
     )
     parser.add_argument("study")
     parser.add_argument("preset")
@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--out",
         type=Path,
         required=True,
-        help="claims with verdicts (.csv); numbers.csv, of findings, is written beside it",
+        help="claims with verdicts (.csv); numbers.csv, of findings, is written next to it",
     )
     options = parser.parse_args(arguments)
     study = load_study(options.study)

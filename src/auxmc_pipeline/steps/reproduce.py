@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status of Snakemake."""
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.reproduce",
-        description="Run all studies at a preset. A run that was interrupted or killed goes on where it stopped.",
+        description="Run all studies at a preset. A run that was interrupted or killed continues where it stopped.",
     )
     parser.add_argument("preset", nargs="?", default="quick", choices=PRESETS)
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
             words = ["--cores", options.cores, "--quiet", "reason", "--config", f"preset={options.preset}"]
             status = subprocess.call([*snakemake, *words], close_fds=False)
         except KeyboardInterrupt:
-            print("interrupted: the same command goes on where it stopped", file=sys.stderr)
+            print("interrupted: the same command continues where it stopped", file=sys.stderr)
             return 130
     if status == 0:
         # Not before: what reads tables takes a second to import.

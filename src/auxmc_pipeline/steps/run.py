@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _main(arguments: list[str] | None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.run",
-        description="Run one case of a study and write one result file. An interrupted run goes on where it "
+        description="Run one case of a study and write one result file. An interrupted run continues where it "
         "stopped when the same command is given again.",
         epilog=f"Studies: {', '.join(studies())}. Settings follow Hydra's override grammar: KEY=VALUE. "
         "`auxmc settings STUDY` lists the settings of a study.",
@@ -82,19 +82,19 @@ def _main(arguments: list[str] | None) -> int:
         return 2
     except OSError as error:
         print(
-            f"error: {error}: nothing half-written is left; finished blocks are kept, and the same command goes on "
-            "from there once this is mended",
+            f"error: {error}: nothing half-written is left; finished blocks are kept, and the same command continues "
+            "from there once this is fixed",
             file=sys.stderr,
         )
         return 1
     except MemoryError:
         print(
-            "error: there is not enough memory; finished blocks are kept, and the same command goes on from there",
+            "error: there is not enough memory; finished blocks are kept, and the same command continues from there",
             file=sys.stderr,
         )
         return 1
     except KeyboardInterrupt:
-        print("interrupted: finished blocks are kept, the same command goes on from there", file=sys.stderr)
+        print("interrupted: finished blocks are kept, the same command continues from there", file=sys.stderr)
         return 130
     return 0
 
@@ -105,7 +105,7 @@ def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[P
     Args:
         study: the study.
         settings: composed and checked settings of the case.
-        out: result file; checkpoints live beside the project's results in `.checkpoints/`.
+        out: result file; checkpoints live next to the project's results in `.checkpoints/`.
         pieces: files that `run_piece` wrote, all of the case; none runs the whole case here.
 
     Raises:
@@ -190,7 +190,7 @@ def _run(
         try:
             groups = study.module("run").run(settings, context)
         except UnitsMissing:
-            if context.units.share is None:
+            if context.units.fraction is None:
                 raise
     return groups, {
         "study": study.name,

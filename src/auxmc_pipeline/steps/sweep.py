@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--curves", type=Path, required=True, help="table of traces and histograms (.parquet)"
     )
-    parser.add_argument("--figure", type=Path, required=True, help="PNG to write; the PDF stands beside it")
+    parser.add_argument("--figure", type=Path, required=True, help="PNG to write; the PDF stands next to it")
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     summary, curves = tidy_tables(options.files, ["statistics", "curves"])

@@ -207,9 +207,7 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tm
     assert "step_size must be a positive number, got -1" in rejected(
         "sample", model, *out, "--set", "step_size=-1"
     )
-    assert "draws must be a whole number, at least 1, got 0" in rejected(
-        "sample", model, *out, "--draws", "0"
-    )
+    assert "draws must be an integer, at least 1, got 0" in rejected("sample", model, *out, "--draws", "0")
     # Nothing was drawn: the corrected call is not told that the folder holds another run, and finds no folder at all.
     assert not (tmp_path / "out").exists()
     decay = (

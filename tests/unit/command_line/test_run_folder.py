@@ -33,7 +33,7 @@ def _files(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("words", [["--set", "bogus=1"], ["--restart", "--set", "bogus=1"]])
-def test_a_refused_call_leaves_the_users_own_state_alone(tmp_path: Path, words: list[str]) -> None:
+def test_a_rejected_call_leaves_the_users_own_state_alone(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "m.py").write_text(MODEL)
     (tmp_path / "out" / "state").mkdir(parents=True)
     (tmp_path / "out" / "state" / "thesis.txt").write_text("mine")
@@ -68,7 +68,7 @@ def test_a_run_without_draws_is_forgotten_and_one_with_draws_kept(
 
 
 @FOLDERS
-def test_another_run_is_refused_by_what_differs(tmp_path: Path, kind: type[RunFolder]) -> None:
+def test_another_run_is_rejected_by_what_differs(tmp_path: Path, kind: type[RunFolder]) -> None:
     _begun(kind, tmp_path)
     kind(tmp_path, {"seed": 1})
     with pytest.raises(
@@ -85,7 +85,7 @@ def test_another_run_is_refused_by_what_differs(tmp_path: Path, kind: type[RunFo
 @FOLDERS
 @pytest.mark.parametrize("text", ["[1, 2]", '{"numbers": [1]}', "{}", "{"])
 @pytest.mark.parametrize("restart", [False, True])
-def test_settings_of_something_else_are_refused(
+def test_settings_of_something_else_are_rejected(
     tmp_path: Path, kind: type[RunFolder], text: str, restart: bool
 ) -> None:
     (tmp_path / "settings.json").write_text(text)
@@ -98,7 +98,7 @@ def test_settings_of_something_else_are_refused(
 
 
 @FOLDERS
-def test_results_without_settings_are_refused(tmp_path: Path, kind: type[RunFolder]) -> None:
+def test_results_without_settings_are_rejected(tmp_path: Path, kind: type[RunFolder]) -> None:
     (tmp_path / kind.results[0]).write_text("mine")
     for restart in (False, True):
         with pytest.raises(CommandError, match=f"has {kind.results[0]} but no settings.json"):

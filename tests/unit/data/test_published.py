@@ -24,7 +24,7 @@ def test_a_file_in_the_users_folder_is_used(tmp_path: Path, monkeypatch: pytest.
     assert published_file(FILE, "or not") == tmp_path / "a" / "b.npz" == local_file(FILE)
 
 
-def test_other_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_content_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     place(tmp_path, b"other")
     with pytest.raises(

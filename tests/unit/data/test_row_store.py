@@ -52,7 +52,7 @@ def test_rows_behind_those_of_a_checkpoint_are_forgotten(tmp_path: Path) -> None
     assert store.draw(np.zeros(0, int)).shape == (0, 3)
 
 
-def test_rows_of_another_width_are_refused(tmp_path: Path) -> None:
+def test_rows_of_another_width_are_rejected(tmp_path: Path) -> None:
     store = RowStore(tmp_path / "rows.bin", 3)
     with pytest.raises(ValueError, match=r"rows must be \[row, 3\], got \[4, 2\]"):
         store.append(np.zeros((4, 2)))

@@ -134,7 +134,7 @@ def test_our_models_ship_with_the_package(name: str) -> None:
     assert isinstance(model.decoder[0], Dense)
     assert [layer.weights.shape for layer in model.decoder] == [(50, 200), (200, 200), (200, 784)]
     curve = read_training_curve(own_weight_file(name))
-    # Training went on improving on images that it did not see.
+    # Training continued improving on images that it did not see.
     assert curve["held_out"][-1] > curve["held_out"][0] + 20.0
     assert own_weight_file(name).stat().st_size < 1_000_000
 

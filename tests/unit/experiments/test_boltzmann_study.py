@@ -364,6 +364,6 @@ def test_the_deepest_valley_tells_clusters_from_one_heap() -> None:
     rng = np.random.default_rng(0)
     heap = rng.normal(0.0, 1.0, 2000)
     assert deepest_valley(np.concatenate([heap - 6.0, heap[:1000] + 6.0])) < 0.01
-    # Two normal laws one width to either side of the middle, smoothed by their own width.
+    # Two normal distributions one width to either side of the middle, smoothed by their own width.
     assert deepest_valley(np.concatenate([heap - 2.5, heap + 2.5])) == pytest.approx(0.55, abs=0.15)
     assert deepest_valley(heap) > 0.9

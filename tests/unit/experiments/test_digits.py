@@ -1,4 +1,4 @@
-"""The digits are those that the description says, and the script that packs them refuses other files."""
+"""The digits are those that the description says, and the script that packs them rejects other files."""
 
 import importlib.util
 import json

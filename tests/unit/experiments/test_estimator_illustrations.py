@@ -77,7 +77,7 @@ def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their
 
 
 def test_the_stationary_variance_is_that_of_the_step() -> None:
-    """The step is linear in the state and the noise: its law follows from a discrete Lyapunov equation."""
+    """The step is linear in the state and the noise: its distribution follows from a discrete Lyapunov equation."""
     step, friction, curvature, variance, correction = 0.7, 0.2, 1.5, 2.0, 0.1
     kernel = stochastic_gradient_chain(
         lambda x, noise: curvature * x + math.sqrt(variance) * noise,

@@ -52,7 +52,8 @@ def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussi
 
 
 def test_auxiliary_marginal_of_two_samples_is_what_quadrature_finds():
-    # Given y, the law of (u1, u2) is proportional to rho(u1) rho(u2) (N(y; sigma u1, 1 + eps^2) + N(y; sigma u2, ..)).
+    # Given y, the distribution of (u1, u2) is proportional to rho(u1) rho(u2) (N(y; sigma u1, 1 + eps^2) + N(y; sigma
+    # u2, ..)).
     model = gaussian_latent_model([[1.7]], sd_latent=0.9, sd_observation=0.6)
     grid = np.linspace(-9.0, 9.0, 1201)
     estimate = stats.norm.pdf(1.7, 0.9 * grid, math.hypot(1.0, 0.6))
@@ -76,7 +77,7 @@ def test_moments_of_the_auxiliary_marginal_have_the_general_form(model, n_import
 
 
 def test_auxiliary_marginal_rejects_what_the_model_does_not_have(model):
-    with pytest.raises(ValueError, match="n_importance must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n_importance must be a positive integer, got 0"):
         exact.auxiliary_marginal(model, 0)
     with pytest.raises(IndexError):
         exact.auxiliary_marginal(model, 1, observation=10)
@@ -124,7 +125,7 @@ def test_independence_acceptance_explains_the_published_rate_by_calibrated_data_
 
 def test_independence_acceptance_is_defined_where_all_residuals_are_zero():
     model = gaussian_latent_model(np.ones((2, 2)))
-    # Chi-squared laws with 4 degrees of freedom, one shrunk by 0.8: an integral of elementary functions.
+    # Chi-squared distributions with 4 degrees of freedom, one shrunk by 0.8: an integral of elementary functions.
     expected, _ = integrate.quad(lambda q: stats.chi2.pdf(q, 4) * stats.chi2.cdf(0.8 * q, 4), 0.0, 100.0)
     assert exact.independence_acceptance(model, [1.0, 1.0]) == pytest.approx(2.0 * expected, rel=1e-9)
 
@@ -159,7 +160,7 @@ def test_weights_of_auxiliary_variables_are_what_exact_draws_have(shape):
 
 
 def test_time_of_long_chains_is_spent_in_heavy_weights(model):
-    """Weights above w hold at most a share 1 / w of fresh auxiliary variables, but far more of the stationary ones."""
+    """Weights above w hold at most 1 / w of fresh auxiliary variables, but far more of the stationary ones."""
     rate = exact.mean_independence_acceptance(model)
     assert exact.mean_marginal_weight(model) > 10.0 / rate
     assert exact.holding_fraction(model, 1e4) > 0.01

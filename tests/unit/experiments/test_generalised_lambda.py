@@ -1,4 +1,4 @@
-"""The generalised lambda distribution, the model conditioned on its data, and its oracles."""
+"""The generalised lambda distribution, the model conditioned on its data, and its exact answers."""
 
 import itertools
 
@@ -316,7 +316,7 @@ def test_an_impossible_start_gives_up_and_says_so(published) -> None:
     assert not float(found.residual) < 1e-8
 
 
-# --- oracles -------------------------------------------------------------------------------------------
+# --- exact answers -------------------------------------------------------------------------------------------
 
 ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (0.0, 0.8, -0.1, -0.3), (3.0, 0.5, 0.02, 0.01)]
 

@@ -1,4 +1,4 @@
-"""The generalised lambda study: tiny runs, and claims and figures on made-up tables."""
+"""The generalised lambda study: tiny runs, and claims and figures on synthetic tables."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def _run(tmp_path: Path, *overrides: str):
     return run.run(settings, RunContext("generalised_lambda", settings.seed, tmp_path, "identity", "tiny"))
 
 
-# --- made-up draws and tables --------------------------------------------------------------------------
+# --- synthetic draws and tables --------------------------------------------------------------------------
 
 
 def _draws(dims: dict[str, list], n_draws: int, counters: tuple[str, ...], scale: float = 1.0) -> xr.Dataset:

@@ -130,7 +130,7 @@ def test_standardise_uses_the_population_standard_deviation():
         (lambda: gp_probit_model([[1.0], [2.0]], [1]), r"shape \(2,\), got shape \(1,\)"),
         (lambda: gp_probit_model([[np.nan]], [1]), "finite"),
         (lambda: gp_probit_model([1.0], [1]), "matrix"),
-        (lambda: estimator(gp_probit_model([[1.0]], [1]), 0), "positive whole number, got 0"),
+        (lambda: estimator(gp_probit_model([[1.0]], [1]), 0), "positive integer, got 0"),
     ],
 )
 def test_bad_input_is_rejected_with_a_reason(call, message):

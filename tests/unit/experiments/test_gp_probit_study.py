@@ -1,4 +1,4 @@
-"""The study of Gaussian process probit regression, run on a few rows of made-up data."""
+"""The study of Gaussian process probit regression, run on a few rows of synthetic data."""
 
 import math
 
@@ -209,7 +209,7 @@ def test_expected_acceptance_is_that_of_log_normal_noise(sd):
     noise = sd * normal
     exact = 2 * stats.norm.cdf(-sd / math.sqrt(2))
     assert expected_acceptance(noise, noise) == pytest.approx(exact, abs=1e-3)
-    # A proposal whose density is higher by a factor is accepted more often, by the same law.
+    # A proposal whose density is higher by a factor is accepted more often, by the same distribution.
     shift = 0.7
     spread = math.sqrt(2) * sd
     mean = shift - sd**2

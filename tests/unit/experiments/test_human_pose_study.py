@@ -1,4 +1,4 @@
-"""The human pose study: tiny runs, and measures, claims and figures on made-up chains."""
+"""The human pose study: tiny runs, and measures, claims and figures on synthetic chains."""
 
 from pathlib import Path
 
@@ -163,7 +163,7 @@ def test_long_chains_are_thinned_in_the_result_file() -> None:
     assert set(groups["sample_stats"].data_vars) >= {"accepted", "misfit"}
 
 
-# --- claims and figures on made-up tables --------------------------------------------------------------
+# --- claims and figures on synthetic tables --------------------------------------------------------------
 
 
 def test_factors_without_a_chain_say_which_chain_is_apart() -> None:

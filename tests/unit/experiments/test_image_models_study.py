@@ -1,4 +1,4 @@
-"""Joint estimates add up, settings that contradict each other are refused, and tables become claims and figures."""
+"""Joint estimates add up, settings that contradict each other are rejected, and tables become claims and figures."""
 
 import dataclasses
 import math

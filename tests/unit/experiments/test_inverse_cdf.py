@@ -1,4 +1,4 @@
-"""Laws in closed form against SciPy, and their quantiles against their distribution functions."""
+"""Distributions in closed form against SciPy, and their quantiles against their distribution functions."""
 
 from functools import partial
 

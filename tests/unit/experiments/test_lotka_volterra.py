@@ -417,7 +417,7 @@ def test_distance_that_is_not_a_number_is_never_accepted() -> None:
 
 
 def test_rejection_needs_draws() -> None:
-    with pytest.raises(ValueError, match="n_draws must be a positive whole number, got 0"):
+    with pytest.raises(ValueError, match="n_draws must be a positive integer, got 0"):
         simulate_prior(_own_model(), np.random.default_rng(0), 0)
 
 

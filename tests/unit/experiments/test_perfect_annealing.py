@@ -1,4 +1,4 @@
-"""Perfect annealing: moments against their definition, ladders against the share they keep."""
+"""Perfect annealing: moments against their definition, ladders against the fraction they keep."""
 
 import numpy as np
 import pytest

@@ -92,7 +92,7 @@ def test_another_optimiser_gives_another_base() -> None:
     words = ["preset=smoke", *OWN, *TINY, "optimiser=adam", "n_fit_draws=2", "method=ais", *SIZES["ais"]]
     settings = STUDY.settings(words)
     assert isinstance(settings, declared.Settings)
-    # optax itself mixes types, which the tests' stricter rules of JAX refuse.
+    # optax itself mixes types, which the tests' stricter rules of JAX reject.
     with jax.numpy_dtype_promotion("standard"):
         result = run(settings, RunContext("radon", 5, Path(mkdtemp()), "identity", "test"))
     assert float(result["statistics"]["log_zeta"]) != float(statistics("ais")["log_zeta"])

@@ -1,4 +1,4 @@
-"""Drawing skeletons: who is in front, what is paler, and what is refused."""
+"""Drawing skeletons: who is in front, what is paler, and what is rejected."""
 
 import matplotlib.pyplot as plt
 import numpy as np

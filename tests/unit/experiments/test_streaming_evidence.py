@@ -1,4 +1,4 @@
-"""The streaming evidence study, run on a few hundred rows, and its measures on made-up tables."""
+"""The streaming evidence study, run on a few hundred rows, and its measures on synthetic tables."""
 
 import contextlib
 import dataclasses

@@ -1,4 +1,4 @@
-"""Kernels of BlackJAX in our driver, ours in BlackJAX's form: the same law, and the same numbers as their own."""
+"""Kernels of BlackJAX in our driver, ours in BlackJAX's form: the same distribution and numbers."""
 
 import warnings
 from functools import partial

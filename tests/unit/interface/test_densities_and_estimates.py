@@ -1,4 +1,4 @@
-"""Log densities and estimated likelihoods of a user's own: what is refused, and with what message."""
+"""Log densities and estimated likelihoods of a user's own: what is rejected, and with what message."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ RANDOM = np.random.default_rng(0)
         (3, {"x": 0.0}, TypeError, "log_density must be a function"),
     ],
 )
-def test_bad_densities_are_refused(
+def test_bad_densities_are_rejected(
     log_density: Any, start: Any, error: type[Exception], message: str
 ) -> None:
     """Shapes, supports, signs (trap 5), functions that cannot be traced, precision."""
@@ -82,7 +82,7 @@ def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
 
 
 @pytest.mark.parametrize("step_size", [-0.1, 0.0, np.nan])
-def test_bad_steps_are_refused(step_size: float) -> None:
+def test_bad_steps_are_rejected(step_size: float) -> None:
     """Trap 14: a negative step size ran."""
     with pytest.raises(ValueError, match="step_size must be a positive number"):
         auxmc.hmc(models.normal_density(), step_size=step_size)
@@ -116,17 +116,17 @@ def _estimated(**changed: object) -> Any:
             ValueError,
             "other values for the same arguments",
         ),
-        ({"auxiliary": 0}, ValueError, "auxiliary must be a positive whole number"),
-        ({"auxiliary": (3, -1)}, ValueError, "auxiliary must be a positive whole number"),
+        ({"auxiliary": 0}, ValueError, "auxiliary must be a positive integer"),
+        ({"auxiliary": (3, -1)}, ValueError, "auxiliary must be a positive integer"),
         (
             {"auxiliary": 3.0},
             ValueError,
-            "auxiliary must be a positive whole number or a tuple of them, .*got 3.0; or give shapes by name",
+            "auxiliary must be a positive integer or a tuple of them, .*got 3.0; or give shapes by name",
         ),
         (
             {"auxiliary": {"u": 3.0}},
             ValueError,
-            r"auxiliary\['u'\] must be a positive whole number .*got 3.0",
+            r"auxiliary\['u'\] must be a positive integer .*got 3.0",
         ),
         ({"auxiliary": {}}, ValueError, "auxiliary is empty: give the shapes"),
         ({"start": {}}, ValueError, "start has no numbers: give the variables"),
@@ -147,7 +147,7 @@ def _estimated(**changed: object) -> Any:
         ),
     ],
 )
-def test_bad_estimates_are_refused(changed: Any, error: type[Exception], message: str) -> None:
+def test_bad_estimates_are_rejected(changed: Any, error: type[Exception], message: str) -> None:
     """Signs, shapes, priors, functions that cannot be traced, auxiliary variables."""
     with pytest.raises(error, match=message):
         _estimated(**changed)
@@ -168,7 +168,7 @@ def test_shapes_may_be_numbers_of_numpy() -> None:
         assert _estimated(auxiliary=shape).estimator.draw_auxiliary(jax.random.key(0)).shape == (3,)
 
 
-def test_impure_estimate_is_refused() -> None:
+def test_impure_estimate_is_rejected() -> None:
     """An estimate that draws numbers itself is another one each time."""
     random = np.random.default_rng(0)
 
@@ -182,7 +182,7 @@ def test_impure_estimate_is_refused() -> None:
 
 
 def test_slice_update_wants_normal_auxiliary_variables() -> None:
-    """Trap 14: the elliptical slice accepted variables of any law."""
+    """Trap 14: the elliptical slice accepted variables of any distribution."""
     model = _estimated(auxiliary=lambda key: jax.random.uniform(key, (5,), jnp.float64))
     with pytest.raises(ValueError, match='take u="independence"'):
         auxmc.auxiliary_pseudo_marginal(model, u="slice")

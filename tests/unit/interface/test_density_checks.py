@@ -181,7 +181,7 @@ def test_models_of_rows_with_steps_are_rejected() -> None:
 
 
 def test_far_points_are_looked_at_in_units_that_reach() -> None:
-    """A normal law of standard deviation 1e8 is flat at a distance of a million and is still no improper one."""
+    """A normal distribution of standard deviation 1e8 is flat at a distance of a million and still proper."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
         model = auxmc.density(lambda p: -0.5 * (p["x"] / 1e8) ** 2, {"x": 3.0})

@@ -212,7 +212,7 @@ def test_base_far_from_the_target_is_warned_of() -> None:
 
 
 def test_regions_are_told_apart_and_a_ring_is_one_mode() -> None:
-    """Points of a ring and of a narrow mode beside it; each region gets a component."""
+    """Points of a ring and of a narrow mode next to it; each region gets a component."""
     random = np.random.default_rng(0)
     angles = random.uniform(0.0, 2.0 * math.pi, 200)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) * 2.0

@@ -64,16 +64,16 @@ def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped() -> None:
         auxmc.replicate(fails, 3, executor=threads)
 
 
-def test_wrong_executors_and_numbers_are_refused() -> None:
+def test_wrong_executors_and_numbers_are_rejected() -> None:
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(
         ValueError, match=r'executor must be "processes" or an executor .* for threads leave it out'
     ):
         auxmc.sample(method, draws=4, warm_up=0, chains=1, executor="threads", progress=False)
-    with pytest.raises(ValueError, match="n must be a whole number, at least 1, got 0"):
+    with pytest.raises(ValueError, match="n must be an integer, at least 1, got 0"):
         auxmc.replicate(lambda seed: seed, 0)
     for cores in (-1, 0):
-        with pytest.raises(ValueError, match=f"cores must be a whole number, at least 1: .*, got {cores}"):
+        with pytest.raises(ValueError, match=f"cores must be an integer, at least 1: .*, got {cores}"):
             auxmc.replicate(lambda seed: seed, 1, cores=cores)
     with pytest.raises(ValueError, match="got 'threads': for threads give a ThreadPoolExecutor"):
         auxmc.replicate(lambda seed: seed, 1, executor="threads")
@@ -188,7 +188,7 @@ def test_payload_is_called_with_its_settings() -> None:
     assert cloudpickle.loads(run_pickled(payload)) == 3
 
 
-def test_executors_that_fork_are_refused_before_anything_is_sent() -> None:
+def test_executors_that_fork_are_rejected_before_anything_is_sent() -> None:
     method = auxmc.hmc(models.normal_density())
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as forking:
         for call in (

@@ -36,7 +36,7 @@ def test_draws_are_those_of_the_posterior(problem: Callable[[np.random.Generator
     # Of twenty scores at most the largest is above 4 in one of 800 cases.
     assert max(largest_z(found)) < 4.0
     right, n = told_apart(found)
-    # Votes of neighbours are alike: the share varies a quarter more than that of independent guesses.
+    # Votes of neighbours are alike: the fraction varies a quarter more than that of independent guesses.
     assert abs(right - 0.5) < 4.0 * 1.25 * math.sqrt(0.25 / (2 * n))
     if found.log_evidence is not None:
         value, error, exact = found.log_evidence
@@ -44,7 +44,7 @@ def test_draws_are_those_of_the_posterior(problem: Callable[[np.random.Generator
         assert error < 0.2
 
 
-def test_a_classifier_tells_draws_of_another_law() -> None:
+def test_a_classifier_tells_draws_of_another_distribution() -> None:
     """The measure sees a shift of a third of a standard deviation, and one mode of two."""
     random = np.random.default_rng(1)
     same, other = random.normal(size=(2, 1, 2000, 2))

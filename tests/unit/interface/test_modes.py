@@ -8,7 +8,7 @@ from auxmc.interface.sampling import spread_starts
 
 
 @pytest.mark.parametrize("dim", [1, 2, 30])
-def test_points_of_the_same_law_do_not_lie_apart(dim: int) -> None:
+def test_points_of_the_same_distribution_do_not_lie_apart(dim: int) -> None:
     """A false alarm would make the warning worthless."""
     random = np.random.default_rng(dim)
     draws, points = random.normal(size=(2000, dim)), random.normal(size=(500, dim))

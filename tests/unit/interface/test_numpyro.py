@@ -30,10 +30,10 @@ def regression(x: Array, y: Array | None = None) -> None:
     """A linear regression whose noise is positive, with shares that are positive and sum to one."""
     slope = numpyro.sample("slope", dist.Normal(0.0, 2.0).expand([2]).to_event(1))
     noise = numpyro.sample("noise", dist.HalfNormal(1.0))
-    shares = numpyro.sample("shares", dist.Dirichlet(jnp.array([2.0, 3.0, 4.0])))
+    fractions = numpyro.sample("fractions", dist.Dirichlet(jnp.array([2.0, 3.0, 4.0])))
     numpyro.deterministic("ratio", slope[0] / noise)
     with numpyro.plate("rows", len(x)):
-        numpyro.sample("y", dist.Normal(x @ slope + 0.1 * shares[0], noise), obs=y)
+        numpyro.sample("y", dist.Normal(x @ slope + 0.1 * fractions[0], noise), obs=y)
 
 
 @pytest.mark.slow
@@ -41,7 +41,7 @@ def test_draws_are_those_of_numpyro_on_their_own_scale() -> None:
     model = auxmc.from_numpyro(regression, X, y=Y)
     assert dict(zip(model.layout.names, model.layout.shapes, strict=True)) == {
         "noise": (),
-        "shares": (2,),  # three shares that sum to one
+        "fractions": (2,),  # three shares that sum to one
         "slope": (2,),
     }
     tree = auxmc.sample(auxmc.hmc(model), draws=1000, warm_up=400, chains=4, progress=False)
@@ -49,11 +49,11 @@ def test_draws_are_those_of_numpyro_on_their_own_scale() -> None:
     assert {name: array.shape[2:] for name, array in posterior.data_vars.items()} == {
         "slope": (2,),
         "noise": (),
-        "shares": (3,),
+        "fractions": (3,),
         "ratio": (),
     }
     assert float(posterior["noise"].min()) > 0.0
-    np.testing.assert_allclose(posterior["shares"].sum("shares_dim_0"), 1.0, atol=1e-12)
+    np.testing.assert_allclose(posterior["fractions"].sum("fractions_dim_0"), 1.0, atol=1e-12)
     own = numpyro.infer.MCMC(
         numpyro.infer.NUTS(regression),
         num_warmup=400,
@@ -66,7 +66,7 @@ def test_draws_are_those_of_numpyro_on_their_own_scale() -> None:
     theirs = own.get_samples(group_by_chain=True)
     for name in ("slope", "noise", "ratio"):
         assert_same_moments(posterior[name], theirs[name])
-    assert_same_moments(posterior["shares"][..., :2], theirs["shares"][..., :2])
+    assert_same_moments(posterior["fractions"][..., :2], theirs["fractions"][..., :2])
 
 
 def test_density_is_normalised_as_the_priors_are() -> None:
@@ -98,7 +98,7 @@ def test_evidence_of_a_model_of_numpyro() -> None:
     assert abs(found.log_evidence - LOG_EVIDENCE) < 4.0 * found.standard_error < 0.4
     rates = found.posterior["posterior"]["rate"].to_numpy()
     assert rates.min() > 0.0
-    # The posterior is a gamma law of shape 2 and rate 3.5, with a standard deviation of 0.4.
+    # The posterior is a gamma distribution of shape 2 and rate 3.5, with a standard deviation of 0.4.
     assert abs(rates.mean() - 2.0 / 3.5) < 0.1
 
 
@@ -133,11 +133,11 @@ def part(y: Any) -> None:
         ),
     ],
 )
-def test_models_that_cannot_be_sampled_are_refused(model: Any, arguments: Any, message: str) -> None:
+def test_models_that_cannot_be_sampled_are_rejected(model: Any, arguments: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         auxmc.from_numpyro(model, *arguments)
 
 
-def test_what_is_no_model_is_refused() -> None:
+def test_what_is_no_model_is_rejected() -> None:
     with pytest.raises(TypeError, match="model must be a function that draws sites of NumPyro, got int"):
         auxmc.from_numpyro(3)

@@ -28,27 +28,27 @@ def test_draws_are_those_of_pymc_on_their_own_scale() -> None:
     with pymc.Model() as model:
         slope = pymc.Normal("slope", 0.0, 2.0, shape=2)
         noise = pymc.HalfNormal("noise", 1.0)
-        shares = pymc.Dirichlet("shares", np.array([2.0, 3.0, 4.0]))
+        fractions = pymc.Dirichlet("fractions", np.array([2.0, 3.0, 4.0]))
         pymc.Deterministic("ratio", slope[0] / noise)
-        pymc.Normal("y", X @ slope + 0.1 * shares[0], noise, observed=Y)
+        pymc.Normal("y", X @ slope + 0.1 * fractions[0], noise, observed=Y)
     density = auxmc.from_pymc(model)
-    assert set(density.layout.names) == {"slope", "noise_log__", "shares_simplex__"}
+    assert set(density.layout.names) == {"slope", "noise_log__", "fractions_simplex__"}
     tree = auxmc.sample(auxmc.hmc(density), draws=1000, warm_up=400, chains=4, progress=False)
     posterior = tree["posterior"]
     assert {name: array.shape[2:] for name, array in posterior.data_vars.items()} == {
         "slope": (2,),
         "noise": (),
-        "shares": (3,),
+        "fractions": (3,),
         "ratio": (),
     }
     assert float(posterior["noise"].min()) > 0.0
-    np.testing.assert_allclose(posterior["shares"].sum("shares_dim_0"), 1.0, atol=1e-12)
+    np.testing.assert_allclose(posterior["fractions"].sum("fractions_dim_0"), 1.0, atol=1e-12)
     theirs = pymc.sample(
         draws=800, tune=400, chains=4, cores=1, random_seed=1, model=model, progressbar=False
     ).posterior
     for name in ("slope", "noise", "ratio"):
         assert_same_moments(posterior[name], theirs[name].to_numpy())
-    assert_same_moments(posterior["shares"][..., :2], theirs["shares"].to_numpy()[..., :2])
+    assert_same_moments(posterior["fractions"][..., :2], theirs["fractions"].to_numpy()[..., :2])
 
 
 def test_density_is_normalised_as_the_priors_are() -> None:
@@ -69,7 +69,7 @@ def test_density_is_normalised_as_the_priors_are() -> None:
     assert not np.allclose(*starts)
 
 
-def test_models_that_cannot_be_sampled_are_refused() -> None:
+def test_models_that_cannot_be_sampled_are_rejected() -> None:
     with pymc.Model() as discrete:
         pymc.Bernoulli("which", 0.5)
         pymc.Normal("x")

@@ -1,4 +1,4 @@
-"""The evidence of a stream is right within its error, goes on where it stopped, and bad input is named."""
+"""The evidence of a stream is right within its error, continues where it stopped, and bad input is named."""
 
 import functools
 import math
@@ -151,7 +151,7 @@ def test_rows_that_are_none_are_named(rows: object, error: type[Exception], mess
         read_rows(rows, 100)
 
 
-def test_a_checkpoint_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_a_file_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ValueError, match=r"checkpoint must be a folder, .*file is a file: give another path"):
         auxmc.stream_evidence(linear(), ROWS, checkpoint=tmp_path / "file", progress=False)
@@ -167,27 +167,27 @@ def test_rows_are_read_in_order_whatever_they_come_in() -> None:
 def test_a_model_that_is_wrong_is_named() -> None:
     good = linear()
 
-    def refused(model: object, error: type[Exception], message: str) -> None:
+    def rejected(model: object, error: type[Exception], message: str) -> None:
         with pytest.raises(error, match=message):
             auxmc.stream_evidence(model, ROWS, progress=False)
 
-    refused(lambda: 1, TypeError, "model must be what auxmc.row_model")
-    refused(
+    rejected(lambda: 1, TypeError, "model must be what auxmc.row_model")
+    rejected(
         good._replace(log_likelihood=lambda p, rows: jnp.sum(rows)),
         ValueError,
         r"log_likelihood must return a number for each row \[row\], shape \[150\]",
     )
-    refused(
+    rejected(
         good._replace(log_likelihood=lambda p, rows: np.exp(rows[:, 0] - p["intercept"])),
         TypeError,
         "log_likelihood uses NumPy.*use jax.numpy",
     )
-    refused(
+    rejected(
         good._replace(log_likelihood=lambda p, rows: rows[:, 0] * p["scale"]),
         ValueError,
         "log_likelihood asks for 'scale', which is not there",
     )
-    refused(
+    rejected(
         good._replace(log_likelihood=lambda p, rows: rows[:, 5] * p["intercept"]),
         ValueError,
         r"log_likelihood reads what rows do not have: they have columns 0 to 2 \(index 5 is out of bounds",
@@ -202,9 +202,9 @@ def test_a_model_that_is_wrong_is_named() -> None:
         auxmc.row_model(good.log_likelihood, good.log_prior, lambda key: good.draw_prior(jax.random.key(0)))
     with pytest.raises(TypeError, match="log_likelihood must be a function that maps parameters and rows"):
         auxmc.row_model(1, good.log_prior, good.draw_prior)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="replicates must be a whole number, at least 2: their spread is"):
+    with pytest.raises(ValueError, match="replicates must be an integer, at least 2: their spread is"):
         auxmc.stream_evidence(good, ROWS, replicates=1)
-    with pytest.raises(ValueError, match="chunk must be a whole number, at least 1, got 0"):
+    with pytest.raises(ValueError, match="chunk must be an integer, at least 1, got 0"):
         auxmc.stream_evidence(good, ROWS, chunk=0)
 
 
@@ -308,7 +308,7 @@ def test_few_importance_draws_are_warned_of() -> None:
     """Five draws gave an error of a fifth of the distance to the exact evidence."""
     with pytest.warns(auxmc.SamplingWarning, match="the spread of 5 draws, and may be far too small"):
         auxmc.laplace_evidence(linear(), ROWS[:50], draws=5)
-    with pytest.raises(ValueError, match="draws must be a whole number, at least 2: their spread is the"):
+    with pytest.raises(ValueError, match="draws must be an integer, at least 2: their spread is the"):
         auxmc.laplace_evidence(linear(), ROWS[:50], draws=1)
 
 

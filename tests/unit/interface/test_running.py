@@ -80,7 +80,7 @@ def test_an_interruption_is_told_where_progress_is(
 def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Blocks are bounded in seconds: a chain of an hour ends within seconds, and goes on from there."""
+    """Blocks are bounded in seconds: a chain of an hour ends within seconds, and continues from there."""
 
     def interrupt(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
         if done >= 4 and not self.stop.is_set():
@@ -102,7 +102,7 @@ def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(
     said = capsys.readouterr().err.splitlines()
     assert said[-2].endswith("stops after the present block; Ctrl-C again stops at once")
     assert re.search(
-        r"interrupted after \d+ iterations of all chains; the same call goes on from there", said[-1]
+        r"interrupted after \d+ iterations of all chains; the same call continues from there", said[-1]
     )
     with np.load(tmp_path / "chain0000" / "block000000.npz") as kept:
         assert kept["draws.posterior.a"].shape[1] == int(said[-1].split("after ")[1].split()[0]) >= 4
@@ -116,7 +116,7 @@ def test_draws_do_not_depend_on_the_time_that_blocks_take(monkeypatch: pytest.Mo
     assert auxmc.sample(method, **settings)["posterior"].equals(whole["posterior"])
 
 
-def test_draws_that_do_not_fit_into_memory_are_refused_before_they_are_drawn() -> None:
+def test_draws_that_do_not_fit_into_memory_are_rejected_before_they_are_drawn() -> None:
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(ValueError, match=r"draws: 4 chains of 1000000100 iterations are .* GiB, .* take"):
         auxmc.sample(method, draws=10**9, warm_up=100, progress=False)

@@ -1,4 +1,4 @@
-"""`auxmc.sample`: names, groups, seeds, cores, executors, checkpoints; what it refuses and what it warns of."""
+"""`auxmc.sample`: names, groups, seeds, cores, executors, checkpoints; what it rejects and what it warns of."""
 
 import os
 import subprocess
@@ -139,13 +139,13 @@ def test_starts_for_each_chain() -> None:
         ({"a": "zero", "b": np.zeros(2)}, TypeError, "must be an array of numbers, got str"),
     ],
 )
-def test_bad_starts_are_refused(start: object, error: type[Exception], message: str) -> None:
+def test_bad_starts_are_rejected(start: object, error: type[Exception], message: str) -> None:
     """Names, shapes, values and precision."""
     with pytest.raises(error, match=message):
         auxmc.sample(auxmc.hmc(models.normal_density()), start, **SHORT)
 
 
-def test_checkpoint_that_is_no_folder_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_that_is_no_folder_is_rejected(tmp_path: Path) -> None:
     """A number, or a file that is there."""
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(TypeError, match="checkpoint must be a folder's path, got int"):
@@ -158,13 +158,13 @@ def test_checkpoint_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "setting", [{"draws": 0}, {"chains": 1.5}, {"warm_up": -1}, {"seed": -2}, {"cores": 0}]
 )
-def test_bad_numbers_are_refused(setting: dict[str, object]) -> None:
-    """Counts are whole numbers."""
-    with pytest.raises(ValueError, match=f"{next(iter(setting))} must be a whole number, at least"):
+def test_bad_numbers_are_rejected(setting: dict[str, object]) -> None:
+    """Counts are integers."""
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} must be an integer, at least"):
         auxmc.sample(auxmc.hmc(models.normal_density()), **(SHORT | setting))
 
 
-def test_model_in_place_of_a_method_is_refused() -> None:
+def test_model_in_place_of_a_method_is_rejected() -> None:
     """The model alone does not say how to sample."""
     with pytest.raises(TypeError, match=r"such as auxmc\.constrained_hmc\(model\), got Density"):
         auxmc.sample(models.normal_density())

@@ -1,4 +1,4 @@
-"""Simulators of a user's own: what is refused, with what message, and starts on the manifold."""
+"""Simulators of a user's own: what is rejected, with what message, and starts on the manifold."""
 
 from collections import OrderedDict
 from typing import Any
@@ -81,7 +81,7 @@ DATA = jnp.array([0.1, 0.2])
         ),
     ],
 )
-def test_bad_simulators_are_refused(
+def test_bad_simulators_are_rejected(
     generate: Any, observed: Any, inputs: Any, error: type[Exception], message: str
 ) -> None:
     """Shapes, numbers of inputs, functions that cannot be traced, priors, data (trap 13)."""
@@ -94,7 +94,7 @@ def test_list_as_data_is_an_array() -> None:
     assert auxmc.simulator(lambda i: i["x"][:2], [0.1, 0.2], NORMAL).n_outputs == 2
 
 
-def test_impure_generator_is_refused() -> None:
+def test_impure_generator_is_rejected() -> None:
     """A generator that draws numbers itself is no function of its inputs."""
     random = np.random.default_rng(0)
 
@@ -108,7 +108,7 @@ def test_impure_generator_is_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
-def test_bad_scales_are_refused(value: float) -> None:
+def test_bad_scales_are_rejected(value: float) -> None:
     """Noise, steps and tolerances are positive (trap 14: a negative step size ran)."""
     with pytest.raises(ValueError, match="noise_scale must be a positive number"):
         auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=value)
@@ -120,13 +120,13 @@ def test_bad_scales_are_refused(value: float) -> None:
             method(model, tolerance=value)
 
 
-def test_vector_of_noise_scales_is_refused_with_what_is_wanted() -> None:
+def test_vector_of_noise_scales_is_rejected_with_what_is_wanted() -> None:
     """Trap 13: it was `Gradient only defined for scalar-output functions`."""
     with pytest.raises(TypeError, match="noise_scale must be one positive number, got an array"):
         auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=np.ones(2))
 
 
-def test_rank_deficient_constraint_is_refused_at_the_start() -> None:
+def test_rank_deficient_constraint_is_rejected_at_the_start() -> None:
     """Two outputs that are the same (trap 3): chains stay where they are; now they do not begin."""
     model = auxmc.simulator(lambda i: jnp.stack([i["x"][0], i["x"][0]]), jnp.zeros(2), NORMAL)
     start = {"x": np.zeros(3)}
@@ -134,14 +134,14 @@ def test_rank_deficient_constraint_is_refused_at_the_start() -> None:
         auxmc.sample(auxmc.constrained_hmc(model), start, draws=5, progress=False)
 
 
-def test_start_off_the_manifold_is_refused() -> None:
+def test_start_off_the_manifold_is_rejected() -> None:
     """It says by how much, and where a start is to be had (trap 3)."""
     start = {"mean": np.array([1.0]), "noise": np.array([0.0])}
     with pytest.raises(ValueError, match=r"off the manifold: .* by up to 0\.5.* auxmc\.start_on_manifold"):
         auxmc.sample(auxmc.constrained_hmc(models.sum_of_normals()), start, draws=5, progress=False)
 
 
-def test_prior_that_is_nan_is_refused() -> None:
+def test_prior_that_is_nan_is_rejected() -> None:
     """Trap 3: chains froze without a word."""
     prior = auxmc.prior.custom(2, lambda u: jnp.sum(u) * jnp.nan, lambda key: jax.random.normal(key, (2,)))
     with pytest.raises(
@@ -150,7 +150,7 @@ def test_prior_that_is_nan_is_refused() -> None:
         auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
 
 
-def test_prior_without_a_finite_derivative_is_refused() -> None:
+def test_prior_without_a_finite_derivative_is_rejected() -> None:
     """It is fine where chains would begin, its derivative is not."""
     prior = auxmc.prior.custom(
         2, lambda u: -jnp.sum(jnp.sqrt(jnp.abs(u))), lambda key: jax.random.normal(key, (2,))
@@ -176,7 +176,7 @@ def test_prior_without_a_finite_derivative_is_refused() -> None:
         (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
     ],
 )
-def test_custom_priors_that_do_not_fit_are_refused(log_density: Any, draw: Any, message: str) -> None:
+def test_custom_priors_that_do_not_fit_are_rejected(log_density: Any, draw: Any, message: str) -> None:
     """Shapes of density and draws, and the sign."""
     prior = auxmc.prior.custom(2, log_density, draw)
     with pytest.raises(ValueError, match=message):
@@ -186,21 +186,21 @@ def test_custom_priors_that_do_not_fit_are_refused(log_density: Any, draw: Any, 
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"n_steps": 0}, "n_steps must be a whole number from 1 on, or the smallest and the largest"),
-        ({"n_steps": (9, 3)}, "n_steps must be a whole number from 1 on"),
-        ({"n_steps": 2.5}, "n_steps must be a whole number from 1 on"),
+        ({"n_steps": 0}, "n_steps must be an integer from 1 on, or the smallest and the largest"),
+        ({"n_steps": (9, 3)}, "n_steps must be an integer from 1 on"),
+        ({"n_steps": 2.5}, "n_steps must be an integer from 1 on"),
         ({"n_inner_steps": 0}, "n_inner_steps must be at least 1"),
         ({"target_acceptance": 2.0}, "target_acceptance must be between 0 and 1, got 2.0"),
         ({"step_size": -1.0}, "step_size must be a positive number"),
     ],
 )
-def test_bad_settings_are_refused_where_they_are_given(setting: Any, message: str) -> None:
+def test_bad_settings_are_rejected_where_they_are_given(setting: Any, message: str) -> None:
     """Not at the first draw."""
     with pytest.raises(ValueError, match=message):
         auxmc.constrained_hmc(models.sum_of_normals(), **setting)
 
 
-def test_models_of_another_kind_are_refused() -> None:
+def test_models_of_another_kind_are_rejected() -> None:
     """Each method says which function makes what it takes."""
     density, simulator = models.normal_density(), models.sum_of_normals()
     for method, model, maker in (
@@ -273,7 +273,7 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
     [
         (
             lambda: auxmc.prior.normal(0),
-            "shape, the first argument of a prior, must be a positive whole number",
+            "shape, the first argument of a prior, must be a positive integer",
         ),
         (lambda: auxmc.prior.normal(2, sd=-1.0), "sd must be positive, got -1"),
         (lambda: auxmc.prior.uniform(2, low=1.0, high=0.0), "low must be below high"),
@@ -286,11 +286,11 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
         (lambda: auxmc.prior.uniform(2, high=np.inf), "high: inf is not a finite number"),
         (
             lambda: auxmc.prior.normal(2.5),
-            "shape, the first argument of a prior, must be a positive whole number",
+            "shape, the first argument of a prior, must be a positive integer",
         ),  # type: ignore[arg-type]
     ],
 )
-def test_bad_priors_are_refused(build: Any, message: str) -> None:
+def test_bad_priors_are_rejected(build: Any, message: str) -> None:
     """Shapes and parameters."""
     with pytest.raises(ValueError, match=message):
         build()
@@ -310,7 +310,7 @@ def test_bad_priors_are_refused(build: Any, message: str) -> None:
     ],
 )
 def test_priors_have_the_moments_that_they_say(prior: Any, mean: float, sd: float) -> None:
-    """Draws of the standard variable, mapped to the law."""
+    """Draws of the standard variable, mapped to the distribution."""
     values = np.asarray(prior.value(prior.draw(jax.random.key(0))))
     assert abs(values.mean() - mean) < 5.0 * sd / np.sqrt(values.size)
     assert values.std() == pytest.approx(sd, rel=0.05)

@@ -47,11 +47,11 @@ def test_the_four_modes_of_slcp_are_crossed() -> None:
     tree = auxmc.sample(method, draws=2000, warm_up=500, progress=False)
     assert not any("R-hat" in text for text in tree.attrs["warnings"])
     signs = tree["posterior"]["theta"].to_numpy()[..., 2:4] > 0.0
-    shares = np.mean(signs[..., 0] * 2 + signs[..., 1] == np.arange(4)[:, None, None], axis=2)
-    assert np.all(np.abs(shares - 0.25) < 0.1)
+    fractions = np.mean(signs[..., 0] * 2 + signs[..., 1] == np.arange(4)[:, None, None], axis=2)
+    assert np.all(np.abs(fractions - 0.25) < 0.1)
 
 
-def test_modes_of_a_density_keep_their_shares() -> None:
+def test_modes_of_a_density_keep_their_fractions() -> None:
     """30 and 70 % of the mass, 16 standard deviations apart: jumps there and back are not alike."""
     model = auxmc.density(
         lambda v: jnp.logaddexp(
@@ -62,12 +62,12 @@ def test_modes_of_a_density_keep_their_shares() -> None:
     )
     method = auxmc.with_symmetry(auxmc.hmc(model), lambda v: {"x": -v["x"]})
     tree = auxmc.sample(method, draws=3000, warm_up=300, progress=False)
-    share = float((tree["posterior"]["x"][..., 0] > 0.0).mean())
+    fraction = float((tree["posterior"]["x"][..., 0] > 0.0).mean())
     # Jumps with probabilities 1 and 3 / 7 make neighbours unlike: the error is below that of independent draws.
-    assert abs(share - 0.7) < 4.5 * math.sqrt(0.21 / 12000.0)
+    assert abs(fraction - 0.7) < 4.5 * math.sqrt(0.21 / 12000.0)
 
 
-def test_arcs_of_a_manifold_keep_their_shares() -> None:
+def test_arcs_of_a_manifold_keep_their_fractions() -> None:
     """The square of an input is observed with noise; its prior is about 0.5: exact by quadrature."""
     model = auxmc.simulator(
         lambda inputs: inputs["x"] ** 2 + 0.5 * inputs["noise"],
@@ -81,7 +81,7 @@ def test_arcs_of_a_manifold_keep_their_shares() -> None:
     )
     method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"x": -v["x"]})
     tree = auxmc.sample(method, draws=2000, warm_up=300, progress=False)
-    share = float((tree["posterior"]["x"] > 0.0).mean())
+    fraction = float((tree["posterior"]["x"] > 0.0).mean())
 
     def density(x: float) -> float:
         return math.exp(-0.5 * (x - 0.2) ** 2 - 0.5 * ((4.0 - x**2) / 0.5) ** 2)
@@ -89,7 +89,7 @@ def test_arcs_of_a_manifold_keep_their_shares() -> None:
     right, left = quad(density, 0.0, 6.0)[0], quad(density, -6.0, 0.0)[0]
     exact = right / (right + left)
     assert 0.6 < exact < 0.8
-    assert abs(share - exact) < 4.5 * math.sqrt(exact * (1.0 - exact) / 8000.0)
+    assert abs(fraction - exact) < 4.5 * math.sqrt(exact * (1.0 - exact) / 8000.0)
 
 
 def test_images_that_leave_the_manifold_are_not_jumped_to() -> None:
@@ -115,12 +115,12 @@ def test_images_that_leave_the_manifold_are_not_jumped_to() -> None:
         ([], "images is empty"),
     ],
 )
-def test_images_that_are_none_are_refused(images: Any, message: str) -> None:
+def test_images_that_are_none_are_rejected(images: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         auxmc.with_symmetry(auxmc.hmc(models.normal_density()), images)
 
 
-def test_images_that_are_no_functions_are_refused() -> None:
+def test_images_that_are_no_functions_are_rejected() -> None:
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(
         TypeError, match=r"images must be a function that maps .*, or a list of such functions, got int"

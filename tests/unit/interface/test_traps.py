@@ -88,7 +88,7 @@ def _exact_single(rows: np.ndarray) -> float:
 
 
 def test_a_mixture_may_have_one_component() -> None:
-    """Trap 15: `mixture components=1` was refused; its prior is that of a component of more."""
+    """Trap 15: `mixture components=1` was rejected; its prior is that of a component of more."""
     model = parse_model("mixture components=1", 2).model
     assert isinstance(model, RowModel)
     drawn = jax.vmap(model.draw_prior)(jax.random.split(jax.random.key(0), 3))

@@ -1,4 +1,4 @@
-"""Names of variables, seeds and starts that cannot be used are refused where they are given."""
+"""Names of variables, seeds and starts that cannot be used are rejected where they are given."""
 
 import warnings
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def _square(variables: Any) -> Array:
         ),
     ],
 )
-def test_names_that_cannot_be_kept_are_refused(start: Any, error: type[Exception], message: str) -> None:
+def test_names_that_cannot_be_kept_are_rejected(start: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         auxmc.density(_square, start=start)
     with pytest.raises(error, match=message):
@@ -55,12 +55,12 @@ def test_a_start_of_another_kind_says_what_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**70, 1.5, True])
-def test_seeds_out_of_range_are_refused(seed: Any) -> None:
-    with pytest.raises(ValueError, match="seed must be a whole number"):
+def test_seeds_out_of_range_are_rejected(seed: Any) -> None:
+    with pytest.raises(ValueError, match="seed must be an integer"):
         auxmc.sample(auxmc.hmc(models.normal_density()), seed=seed, progress=False)
-    with pytest.raises(ValueError, match="seed must be a whole number"):
+    with pytest.raises(ValueError, match="seed must be an integer"):
         auxmc.evidence(models.normal_density(), seed=seed, progress=False)
-    with pytest.raises(ValueError, match="seed must be a whole number"):
+    with pytest.raises(ValueError, match="seed must be an integer"):
         auxmc.replicate(abs, 1, seed=seed)
 
 

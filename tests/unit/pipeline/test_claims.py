@@ -1,4 +1,4 @@
-"""A file of claims is read whole or refused with its line; verdicts follow from value, error, band and needs alone."""
+"""A file of claims is read whole or rejected with its line; verdicts follow from value, error, band and needs alone."""
 
 import math
 from pathlib import Path
@@ -239,7 +239,7 @@ def test_a_claim_that_fails_only_as_printed_is_a_misprint() -> None:
 
 
 def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution() -> None:
-    tail = 0.02275013194817921  # of a standard normal law beyond 2
+    tail = 0.02275013194817921  # of a standard normal distribution beyond 2
     one = _judged(("A", "t", "published", "reproduced", 2.0))
     assert counts_of(one).expected_wrong == pytest.approx(tail)
     both = _judged(("A", "t", "published", "reproduced", 2.0), ("A", "t", "published", "reproduced", 2.0))

@@ -70,7 +70,7 @@ def test_distances_from_a_distribution_have_the_spread_that_they_say() -> None:
     levels = np.random.default_rng(2).random((2000, 200))
     found = [distance_from_distribution(row) for row in levels]
     assert found[0].error == pytest.approx(np.std([m.value for m in found]), rel=0.1)
-    # Draws of another law are far away: their levels are squares of uniform numbers.
+    # Draws of another distribution are far away: their levels are squares of uniform numbers.
     assert distance_from_distribution(levels[0] ** 2).value > np.max([m.value for m in found])
 
 
@@ -150,9 +150,9 @@ def test_groups_are_resampled_each_by_itself() -> None:
 
 def test_the_error_of_the_largest_knows_its_rivals() -> None:
     alone = largest([5.0, 1.0], [0.1, 0.1], ["a", "b"])
-    beside = largest([5.0, 5.0], [0.1, 2.0], ["a", "b"])
+    tied = largest([5.0, 5.0], [0.1, 2.0], ["a", "b"])
     assert alone.error == pytest.approx(0.1, rel=0.1)
-    assert beside.error > 0.5
+    assert tied.error > 0.5
 
 
 def test_an_order_that_no_resample_changes_still_has_an_error() -> None:

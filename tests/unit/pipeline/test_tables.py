@@ -48,7 +48,7 @@ def test_a_quantity_becomes_an_array_in_the_order_of_its_rows() -> None:
     assert TABLE.setting("method", case="b") == "pm_mh"
 
 
-def test_several_values_where_one_is_asked_for_are_refused() -> None:
+def test_several_values_where_one_is_asked_for_are_rejected() -> None:
     with pytest.raises(ValueError, match="ess has 4 values where one is asked for"):
         TABLE.value("ess")
     with pytest.raises(ValueError, match="setting method has several values: pm_mh, apm_mi_mh"):

@@ -1,4 +1,4 @@
-"""Parts of factor graphs: what is observed is grey, and words stand beside what they name."""
+"""Parts of factor graphs: what is observed is grey, and words stand next to what they name."""
 
 import pytest
 from matplotlib.colors import to_rgb

@@ -1,4 +1,4 @@
-"""Shared panels draw what they are given, and refuse what does not fit."""
+"""Shared panels draw what they are given, and reject what does not fit."""
 
 import itertools
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ EXAMPLES = ("decay.csv", "decay.py", "two_modes.py", "stream.csv")
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the examples; the unpacked wheel stands beside it."""
+    """A folder with the examples; the unpacked wheel stands next to it."""
     folder = tmp_path_factory.mktemp("elsewhere")
     built = folder.parent / "built"
     subprocess.run(

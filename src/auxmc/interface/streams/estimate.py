@@ -36,9 +36,9 @@ from auxmc.sampling.resampling import systematic_indices
 
 __all__ = ["StreamEvidence", "stream_evidence"]
 
-# Spread of replicates from which on their mean is that of the luckiest, and least share of effective draws.
+# Spread of replicates from which on their mean is that of the luckiest, and least fraction of effective draws.
 _MAX_SD = 1.0
-_MIN_SHARE = 0.1
+_MIN_FRACTION = 0.1
 
 
 class StreamEvidence(NamedTuple):
@@ -51,7 +51,7 @@ class StreamEvidence(NamedTuple):
         n_rows: rows absorbed.
         replicates: log evidence of each replicate, of all rows [replicate], in nats.
         record: dataset over chunks: `n_rows` absorbed, `log_evidence` of them and `standard_error`, both in nats,
-            `effective_size` of the importance draws as a share of their number (the least of the replicates), and
+            `effective_size` of the importance draws as a fraction of their number (the least of the replicates), and
             `seconds` of running.
         posterior: ArviZ tree of draws given all rows, a chain for each replicate.
         warnings: what is to be said about the estimate; empty where nothing is.
@@ -118,7 +118,7 @@ def stream_evidence(
         settings: of `auxmc.kernels.streams.running_laplace`.
         seed: of all random numbers.
         checkpoint: folder in which the state is kept every few seconds. The same call with the same rows, or with more
-            of them behind these, goes on from there, number for number; another is refused.
+            of them behind these, continues from there, number for number; another is rejected.
         progress: print how far the run is, to standard error, at most every five seconds.
 
     Raises:
@@ -230,10 +230,10 @@ def _advice(run: StreamRun, record: xr.Dataset, n_replicates: int) -> Iterator[A
         )
     state: Any = run.state
     gaussian = np.asarray(state.inner.gaussian)
-    poor = record["effective_size"].to_numpy() < _MIN_SHARE
+    poor = record["effective_size"].to_numpy() < _MIN_FRACTION
     if gaussian.any() and np.mean(poor[len(poor) // 2 :]) > 0.5:
         yield Advice(
-            "the running Gaussian does not fit the posterior: its importance draws have an effective share of "
+            "the running Gaussian does not fit the posterior: its importance draws have an effective fraction of "
             f"{float(record['effective_size'][-1]):.2f}, and every replicate may miss the same part",
             "Give more capacity and exact_rows, so that particles absorb more of the rows, or smaller chunks",
         )
@@ -258,7 +258,7 @@ def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
 
 
 def _same_rows(folder: Path, first: FloatArray) -> None:
-    """Refuses a checkpoint of other rows, going by those of the first chunk, and keeps these beside a new one."""
+    """Rejects a checkpoint of other rows, going by those of the first chunk, and keeps these next to a new one."""
     path = folder / "first_rows.npz"
     kept = first[:0]
     if path.is_file() and (folder / "state.npz").is_file():

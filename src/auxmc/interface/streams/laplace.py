@@ -17,9 +17,9 @@ from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["CheckedLaplace", "laplace_evidence"]
 
-# Least effective share of the draws that is believed, and least distance between copies of a mode, in standard
+# Least effective fraction of the draws that is believed, and least distance between copies of a mode, in standard
 # deviations: farther ones share none of their mass.
-_LEAST_SHARE = 0.3
+_LEAST_FRACTION = 0.3
 # Draws below which their spread says little about the error.
 _FEWEST_DRAWS = 200
 _LEAST_DISTANCE = 6.0
@@ -34,7 +34,7 @@ class CheckedLaplace(NamedTuple):
     Attributes:
         log_evidence: in nats.
         standard_error: in nats; covers where there is no warning.
-        details: optima, Laplace's approximation, effective share of the draws.
+        details: optima, Laplace's approximation, effective fraction of the draws.
         warnings: what is to be said about the estimate; empty where nothing is.
     """
 
@@ -86,21 +86,21 @@ def laplace_evidence(
 
 
 def _advice(found: laplace.LaplaceEvidence, draws: int, copies: int) -> Iterator[Advice]:
-    mend = "Use auxmc.evidence on log likelihood plus log prior, or auxmc.stream_evidence"
+    fix = "Use auxmc.evidence on log likelihood plus log prior, or auxmc.stream_evidence"
     if draws < _FEWEST_DRAWS:
         yield Advice(
             f"the error comes from the spread of {draws} draws, and may be far too small",
             f"Take at least {_FEWEST_DRAWS} draws",
         )
-    if found.relative_size < _LEAST_SHARE:
+    if found.relative_size < _LEAST_FRACTION:
         yield Advice(
-            f"the draws do not fit the posterior: their effective share is {found.relative_size:.2f}, below "
-            f"{_LEAST_SHARE}, and the stated error is too small",
-            mend,
+            f"the draws do not fit the posterior: their effective fraction is {found.relative_size:.2f}, below "
+            f"{_LEAST_FRACTION}, and the stated error is too small",
+            fix,
         )
     if found.n_near:
         yield Advice(
-            f"{found.n_near} further optima are nearly as high as the best one, and are not integrated", mend
+            f"{found.n_near} further optima are nearly as high as the best one, and are not integrated", fix
         )
     distances = _copies(found)
     if len(distances) + 1 > copies:
@@ -112,7 +112,7 @@ def _advice(found: laplace.LaplaceEvidence, draws: int, copies: int) -> Iterator
         yield Advice(
             f"equal modes are {distances.min():.1f} standard deviations apart: they overlap, and counting one of them "
             f"{copies} times is not right",
-            mend,
+            fix,
         )
     if found.n_not_finite:
         yield Advice(

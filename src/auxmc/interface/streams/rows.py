@@ -246,7 +246,7 @@ def _beyond_the_end(model: RowModel, parameters: Array, rows: Array) -> list[Adv
 
 
 def _check_columns(model: RowsModel, rows: Rows) -> None:
-    """NumPy refuses a column that is not there, where JAX takes the last one without a word."""
+    """NumPy rejects a column that is not there, where JAX takes the last one without a word."""
     position = jax.tree.map(np.asarray, model.draw_prior(jax.random.key(0)))
     with np.errstate(all="ignore"):
         try:

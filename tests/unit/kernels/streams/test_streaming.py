@@ -184,7 +184,7 @@ def test_control_variates_lower_the_loss_of_later_chunks() -> None:
     assert growth(control_variates=True, resampling="effective_size") < 3.0 < growth(learning_rate=0.5)
 
 
-def test_resampled_particles_share_the_mean_of_the_weights() -> None:
+def test_resampled_particles_fraction_the_mean_of_the_weights() -> None:
     """Without moves, so that nothing forgets which particles were drawn."""
     settings = StreamSettings(n_particles=8, target_size=1.0, resampling="always")
     stream = stream_evidence(linear_regression(1), settings, lambda key, particles, target: particles)
