@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 
 from auxmc.command_line.interrupts import abort_on_second_interrupt
 
@@ -101,6 +102,8 @@ def test_an_interrupt_while_a_compiled_program_runs_is_answered_and_a_second_one
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.readline()
+        # Until the program is in the call, which takes long on a busy machine.
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         said = process.stderr.readline()
         process.send_signal(signal.SIGINT)

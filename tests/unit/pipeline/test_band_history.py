@@ -5,14 +5,15 @@ import pytest
 
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.judging.band_history import read_band_history, unexplained_bands
-from auxmc_pipeline.judging.published import PUBLISHED
+from auxmc_pipeline.judging.published import PUBLISHED, published_presets
 from auxmc_pipeline.judging.study_tables import claims_of
 
 
+@pytest.mark.parametrize("preset", published_presets())
 @pytest.mark.parametrize("name", studies())
-def test_bands_of_kept_results_have_changed_with_a_reason_alone(name: str) -> None:
+def test_bands_of_kept_results_have_changed_with_a_reason_alone(name: str, preset: str) -> None:
     study = load_study(name)
-    kept = pd.read_csv(PUBLISHED / "paper" / name / "claims.csv")
+    kept = pd.read_csv(PUBLISHED / preset / name / "claims.csv")
     assert unexplained_bands(kept, claims_of(study), read_band_history(study)) == []
 
 

@@ -91,8 +91,8 @@ def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: St
     tables = [pd.read_parquet(folder / "summary.parquet") for folder in (place, results)]
     pd.testing.assert_frame_equal(*tables)
     header, *lines = (place / "claims.csv").read_text().splitlines()
-    assert header == "claim_id,setting,measured,monte_carlo_error,exact,note"
-    assert lines == ["A1,x,0.5,0.1,False,"]
+    assert header == "claim_id,setting,low,high,measured,monte_carlo_error,exact,note"
+    assert lines == ["A1,x,0,1,0.5,0.1,False,"]
     jobs = read_jobs(place / "pieces.csv")
     assert jobs["case"].tolist() == ["ais", "nuts"]
     assert set(jobs["versions"]) == {"python 3.11.7, jax 0.10.2, jaxlib ?, numpy ?, scipy ?"}

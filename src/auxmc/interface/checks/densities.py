@@ -226,7 +226,7 @@ def advise_tails(
         )
     with np.errstate(invalid="ignore"):
         grows = np.all(np.diff(values[_RISING], axis=0) > _LEAST_FALL, axis=0)
-    up, down = np.split(np.arange(_N_RAYS, values.shape[1]), 2)
+    up, down = np.split(np.arange(_N_RAYS, far.shape[1]), 2)
     if np.all(grows[:_N_RAYS]) or np.any(grows[up] & grows[down]):
         raise ValueError(
             f"{what} grows without end away from the start: it may have the wrong sign. Return a log density, not an "
