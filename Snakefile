@@ -1,2 +1,2 @@
 # Everything, from settings to figures, tables, claims and report:  snakemake
-include: "workflow/Snakefile"
+include: "workflow/Snakefile", overwrite_default_target=True

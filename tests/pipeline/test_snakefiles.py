@@ -25,6 +25,14 @@ def test_a_snakefile_plans_a_study(snakefile: str, tmp_path: Path) -> None:
         assert job in plan
 
 
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_a_snakefile_plans_everything_by_default(snakefile: str, tmp_path: Path) -> None:
+    words = ("--snakefile", snakefile, "--directory", str(tmp_path), "--config", "preset=smoke")
+    plan = run("-m", "snakemake", "-n", *words)
+    for job in ("report.html", "claims.csv", "fig_5_6.png"):
+        assert job in plan
+
+
 def test_rules_are_linted_with_snakemake_alone() -> None:
     code = "import sys; sys.modules['hydra'] = None; from snakemake.cli import main; main(sys.argv[1:])"
     assert "your workflow is in a good condition" in run("-c", code, "--lint")

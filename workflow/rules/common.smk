@@ -179,7 +179,7 @@ def claims_files(study, preset):
 
 def claims_of_tables(wildcards):
     """Claims of the studies whose tables are there: no sampler runs."""
-    there = [study for study in STUDIES if all(Path(table).is_file() for table in tables_of(study, PRESET))]
+    there = [study for study in STUDIES if all(Path(table).exists() for table in tables_of(study, PRESET))]
     if not there:
         raise WorkflowError(
             f"no tables in results/{PRESET}/: make them with `make reproduce PRESET={PRESET}`"

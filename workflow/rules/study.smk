@@ -87,7 +87,7 @@ rule tabulate:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
-        code=code_of("auxmc_pipeline.steps.summarise"),
+        code=lambda w: code_of("auxmc_pipeline.steps.summarise"),
     shell:
         "{params.pipeline}.steps.summarise --folder {output:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 
