@@ -190,3 +190,15 @@ def test_stationary_chains_keep_below_the_limit_of_r_hat(autoregression) -> None
     assert np.sum(np.any(r_hat > r_hat_limit(chains, 5), axis=1)) <= 2
     chains[0, :, 0] += 2.0 * np.std(chains)
     assert np.all(rank_r_hat(chains[0]) > r_hat_limit(chains[0], 5))
+
+
+def test_ranks_do_not_change_under_growing_functions(autoregression) -> None:
+    chains = autoregression(10, 0.9, (4, 1000))
+    chains[0] += 1.0
+    for grown in (np.sinh(20.0 * chains), chains**61, np.exp(30.0 * chains)):
+        assert bulk_ess(grown) == bulk_ess(chains)
+        assert tail_ess(grown) == pytest.approx(float(tail_ess(chains)), rel=1e-12)
+    far = chains.copy()
+    far[2, 500] = -1e17
+    assert bulk_ess(far) == pytest.approx(float(bulk_ess(chains)), rel=0.05)
+    assert rank_r_hat(far) == pytest.approx(float(rank_r_hat(chains)), abs=0.005)
