@@ -141,5 +141,7 @@ class Fixed(NamedTuple):
 
     def _real_map(self) -> RealMap:
         if self.family.real_map is None:
-            raise ValueError(f"{self.family.shorthand} is a distribution of integers: none maps to the whole line")
+            raise ValueError(
+                f"{self.family.shorthand} is a distribution of integers: none maps to the whole line"
+            )
         return self.family.real_map
