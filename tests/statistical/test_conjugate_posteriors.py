@@ -112,12 +112,12 @@ def check_means(values: np.ndarray, label: str) -> None:
     ],
 )
 def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
-    law = POSTERIORS[posterior]
-    built = KERNELS[kernel](law)
+    distribution = POSTERIORS[posterior]
+    built = KERNELS[kernel](distribution)
     found = averages(
         built,
-        lambda key: built.init(jax.random.key(0), law.draw_prior(key)),
-        law.cdf,
+        lambda key: built.init(jax.random.key(0), distribution.draw_prior(key)),
+        distribution.cdf,
         f"{kernel}/{posterior}",
     )
     check_means(found, f"{kernel}, {posterior}")
@@ -137,13 +137,16 @@ def test_estimated_likelihoods_lead_to_the_posterior(name: str) -> None:
 
 def test_a_chain_of_another_posterior_is_found() -> None:
     """The data's noise is taken to be a tenth too small."""
-    law = POSTERIORS["gaussian mean"]
-    wrong = law._replace(
+    distribution = POSTERIORS["gaussian mean"]
+    wrong = distribution._replace(
         log_density=lambda x: -0.5 * x[0] ** 2 - 0.5 * jnp.sum(jnp.square((_DATA - x[0]) / 0.9))
     )
     kernel = KERNELS["hmc"](wrong)
     found = averages(
-        kernel, lambda key: kernel.init(jax.random.key(0), law.draw_prior(key)), law.cdf, "another"
+        kernel,
+        lambda key: kernel.init(jax.random.key(0), distribution.draw_prior(key)),
+        distribution.cdf,
+        "another",
     )
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         check_means(found, "another")
