@@ -18,7 +18,7 @@ from auxmc.driver.results import read_result, read_table, write_table
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import parse_needs
-from auxmc_pipeline.tables import MissingData, Wanted
+from auxmc_pipeline.tables import MissingData, Wanted, agrees, not_run
 
 __all__ = [
     "NamedTables",
@@ -73,12 +73,12 @@ class NamedTables(Mapping[str, pd.DataFrame]):
         """
         table = self[name]
         if quantity and quantity not in table:
-            raise _not_run(quantity, wanted)
+            raise not_run(quantity, wanted)
         for column, value in wanted.items():
-            table = table[_agrees(table[column], value)] if column in table else table.iloc[:0]
+            table = table[agrees(table[column], value)] if column in table else table.iloc[:0]
         table = table[table[quantity].notna()] if quantity else table
         if table.empty:
-            raise _not_run(quantity or name, wanted)
+            raise not_run(quantity or name, wanted)
         return table
 
     def values(self, quantity: str, by: str = "chain", **wanted: Wanted) -> np.ndarray:  # type: ignore[override]
@@ -114,7 +114,7 @@ class NamedTables(Mapping[str, pd.DataFrame]):
         """A setting that all cases asked for have in common; raises as `value`."""
         found = list(self.rows("settings", "", **wanted)[name].dropna().unique())
         if len(found) != 1:
-            raise (_not_run(name, wanted) if not found else ValueError(f"setting {name}: got {found}"))
+            raise (not_run(name, wanted) if not found else ValueError(f"setting {name}: got {found}"))
         return found[0]
 
 
@@ -276,16 +276,3 @@ def _by_dimensions(data: xr.Dataset, settings: Collection[str]) -> dict[str, lis
         own = "_".join(str(dim) for dim in array.dims if dim not in settings)
         found.setdefault(own or "point", []).append(str(name))
     return found
-
-
-def _not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:
-    asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
-    return MissingData(f"{what}{' for ' * bool(asked)}{asked}: not run at this preset")
-
-
-def _agrees(column: "pd.Series[Any]", value: Wanted) -> "pd.Series[bool] | np.ndarray[Any, Any]":
-    if isinstance(value, str):
-        return column == value
-    if isinstance(value, Collection):
-        return column.isin(list(value))
-    return np.isclose(column.astype(float), value)

@@ -39,7 +39,7 @@ class Table:
         """The rows whose columns have the wanted values, which may be none; numbers agree to rounding."""
         found = self.everything
         for name, value in wanted.items():
-            found = found[_agrees(found[name], value)] if name in found else found.iloc[:0]
+            found = found[agrees(found[name], value)] if name in found else found.iloc[:0]
         return Table(found, self._put_down)
 
     def holds(self, quantity: str, **wanted: Wanted) -> bool:
@@ -54,7 +54,7 @@ class Table:
         """
         found = self.where(quantity=quantity, **wanted).frame
         if found.empty:
-            raise _not_run(quantity, wanted)
+            raise not_run(quantity, wanted)
         return found
 
     def array(self, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
@@ -94,7 +94,7 @@ class Table:
         rows = self.where(**wanted).frame
         values: list[Any] = list(rows[name].dropna().unique()) if name in rows else []
         if not values:
-            raise _not_run(f"setting {name}", wanted)
+            raise not_run(f"setting {name}", wanted)
         if len(values) > 1:
             raise ValueError(f"setting {name} has several values: {', '.join(map(str, values))}")
         return values[0]
@@ -138,12 +138,14 @@ class ReadRows(NamedTuple):
     frame: pd.DataFrame
 
 
-def _not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:
+def not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:
+    """Returns the error of a quantity that a preset does not run, with the values that were asked for."""
     asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
     return MissingData(f"{what}{' for ' * bool(asked)}{asked}: not run at this preset")
 
 
-def _agrees(column: "pd.Series[Any]", value: Wanted) -> "pd.Series[bool] | np.ndarray[Any, Any]":
+def agrees(column: "pd.Series[Any]", value: Wanted) -> "pd.Series[bool] | np.ndarray[Any, Any]":
+    """Returns which cells of a column [row] have the wanted value, or one of several; numbers up to rounding."""
     if isinstance(value, str):
         return column == value
     if isinstance(value, Collection):

@@ -77,14 +77,16 @@ def slice_and_line(figure: Figure, curves: Table) -> None:
 def directions(figure: Figure, curves: Table) -> None:
     """Figure 2.11."""
     axes = figure.subplots(1, 3)
-    law = "fig_2_11_direction"
-    points = curves.array("fig_2_11_point", law, "fig_2_11_draw", "fig_2_11_axis")
-    jumps = curves.array("fig_2_11_jump", law, "fig_2_11_repeat")
+    direction = "fig_2_11_direction"
+    points = curves.array("fig_2_11_point", direction, "fig_2_11_draw", "fig_2_11_axis")
+    jumps = curves.array("fig_2_11_jump", direction, "fig_2_11_repeat")
     axes_of_mass = np.sqrt(-2.0 * np.log(0.01)) * np.sqrt([1.99, 0.01])
     long, short = axes_of_mass[:, None] * circle()
     ellipse = np.stack([long - short, long + short]) / np.sqrt(2.0)
     edges = np.geomspace(0.8 * jumps.values.min(), 1.25 * jumps.values.max(), 41)
-    for row, (name, letter, colour) in enumerate(zip(points[law].values, "ab", (RED, BLUE), strict=True)):
+    for row, (name, letter, colour) in enumerate(
+        zip(points[direction].values, "ab", (RED, BLUE), strict=True)
+    ):
         axis = axes[row]
         axis.plot(*ellipse, color=REFERENCE, linestyle=":")
         marks(axis, points.values[row].T, ".", colour, markersize=2.5)

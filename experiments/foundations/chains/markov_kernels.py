@@ -126,11 +126,14 @@ def shells_of_mass(work: Work) -> Lines:
 @TOPIC.claim("FN-MK-02")
 def balance_of_scans(work: Work) -> Lines:
     """Residuals of the exact kernels of the machine of three spins."""
-    law, matrices = _spin_chains()
+    distribution, matrices = _spin_chains()
     balance = {
-        f"{name}, detailed balance": detailed_balance_residual(matrices[name], law) for name in _SCANS[:2]
+        f"{name}, detailed balance": detailed_balance_residual(matrices[name], distribution)
+        for name in _SCANS[:2]
     }
-    return balance | {f"{name}, invariance": invariance_residual(matrices[name], law) for name in _SCANS}
+    return balance | {
+        f"{name}, invariance": invariance_residual(matrices[name], distribution) for name in _SCANS
+    }
 
 
 def _spin_chains() -> tuple[FloatArray, dict[str, FloatArray]]:
@@ -145,8 +148,8 @@ def _spin_chains() -> tuple[FloatArray, dict[str, FloatArray]]:
         return 2.0 * (weights @ spins + biases)
 
     states = sign_table(3)
-    law = np.exp(log_weights(machine, states))
-    law /= law.sum()
+    distribution = np.exp(log_weights(machine, states))
+    distribution /= distribution.sum()
     update = spin_blocks(log_odds, 3)
     thresholds = special.expit(2.0 * (states @ machine.weights + machine.biases))
     points, volumes = uniform_cells(list(thresholds.T))
@@ -162,7 +165,7 @@ def _spin_chains() -> tuple[FloatArray, dict[str, FloatArray]]:
     orders = [a @ b @ c for a, b, c in permutations(singles)]
     first, second, third = singles
     sweeps = (first @ second @ third, np.mean(singles, axis=0), np.mean(orders, axis=0))
-    return law, dict(zip(_SCANS, sweeps, strict=True))
+    return distribution, dict(zip(_SCANS, sweeps, strict=True))
 
 
 def _next_state(uniform: Array, state: Array) -> Array:

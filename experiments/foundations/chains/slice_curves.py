@@ -140,11 +140,11 @@ def directions(work: Work) -> Arrays:
     chains = work.once(_chains).values()
     moves = [np.sum(run.after - run.before, axis=2) / math.sqrt(2.0) for run in chains]
     jumps = np.array([np.mean(np.square(values), axis=0) for values in moves])
-    law, points = {"fig_2_11_direction": list(DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
+    direction, points = {"fig_2_11_direction": list(DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
     draws = {"fig_2_11_draw": np.arange(N_TRANSITIONS // 2), "fig_2_11_axis": [1, 2]}
     return {
-        "fig_2_11_point": xr.DataArray(points, {**law, **draws}),
-        "fig_2_11_jump": xr.DataArray(jumps, {**law, "fig_2_11_repeat": np.arange(jumps.shape[1])}),
+        "fig_2_11_point": xr.DataArray(points, {**direction, **draws}),
+        "fig_2_11_jump": xr.DataArray(jumps, {**direction, "fig_2_11_repeat": np.arange(jumps.shape[1])}),
     }
 
 

@@ -89,9 +89,9 @@ def enumerated_annealing(work: Work) -> Lines:
         kernel.T * np.exp(log[None, :] - log[:, None])
         for kernel, log in zip(kernels, logs[1:-1], strict=True)
     ]
-    law = np.exp(log_target) / normaliser
+    distribution = np.exp(log_target) / normaliser
     steps = (1.0 / gains[2], back[1], 1.0 / gains[1], back[0], 1.0 / gains[0])
-    reverse = np.einsum("c,c,cb,b,ba,a->", law, *steps)
+    reverse = np.einsum("c,c,cb,b,ba,a->", distribution, *steps)
     return {
         "sum over all paths, relative error": abs(float(forward) / normaliser - 1.0),
         "sum over all reversed paths, relative error": abs(float(reverse) * normaliser - 1.0),

@@ -42,19 +42,23 @@ def canonical_evidence(work: Work) -> Lines:
 @TOPIC.claim("FN-EV-02", numbers=["standard deviation of the log", "within half a decade of 1e-64"])
 def data_sets(work: Work) -> Lines:
     """Distribution of the evidence over data sets of the same size."""
-    law = log_evidence_distribution(100, 2.0)
+    distribution = log_evidence_distribution(100, 2.0)
     return {
-        "standard deviation of the log": law.sd,
-        "within half a decade of 1e-64": law.cdf(-63.5 * _DECADE) - law.cdf(-64.5 * _DECADE),
+        "standard deviation of the log": distribution.sd,
+        "within half a decade of 1e-64": distribution.cdf(-63.5 * _DECADE)
+        - distribution.cdf(-64.5 * _DECADE),
     }
 
 
 @TOPIC.claim("FN-EV-03")
 def entropy_bound(work: Work) -> Lines:
     """The bound by the entropy of the data holds on average only."""
-    law = log_evidence_distribution(100, 2.0)
+    distribution = log_evidence_distribution(100, 2.0)
     bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
-    return {"as printed": 1.0 - law.cdf(bound), "mean of the log less bound": law.mean - bound}
+    return {
+        "as printed": 1.0 - distribution.cdf(bound),
+        "mean of the log less bound": distribution.mean - bound,
+    }
 
 
 def prior_averages(work: Work) -> FloatArray:

@@ -154,8 +154,8 @@ def input_maps(work: Work) -> Lines:
         difference = reached - wanted if mapped.increasing else reached + wanted - 1.0
         found[f"{name}, error of the distribution function"] = largest_size(difference)
     grid = np.linspace(-60.0, 60.0, 4801)
-    for name, law in INPUTS.items():
-        density = np.exp(np.asarray(law.log_density(jnp.asarray(grid))))
+    for name, distribution in INPUTS.items():
+        density = np.exp(np.asarray(distribution.log_density(jnp.asarray(grid))))
         found[f"{name} input, variance"] = (np.square(grid) * density).sum() * (grid[1] - grid[0])
     return found
 

@@ -136,8 +136,8 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
     Must hold: the derivative of `log_likelihood`.
     """
     states = layer_states(len(machine.visible_biases))
-    law = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
-    return _clamped_minus_unclamped(machine, np.asarray(data, float), states, law)
+    distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
+    return _clamped_minus_unclamped(machine, np.asarray(data, float), states, distribution)
 
 
 def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
@@ -199,8 +199,8 @@ def expected_contrastive_divergence(
     v = np.asarray(data, float)
     states = layer_states(len(machine.visible_biases))
     start = np.all(v[:, None] == states[None], axis=-1).mean(axis=0)
-    law = start @ np.linalg.matrix_power(visible_transition(machine), n_sweeps)
-    return _clamped_minus_unclamped(machine, v, states, law)
+    distribution = start @ np.linalg.matrix_power(visible_transition(machine), n_sweeps)
+    return _clamped_minus_unclamped(machine, v, states, distribution)
 
 
 def _correlations(

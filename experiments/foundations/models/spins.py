@@ -96,13 +96,13 @@ def relaxation_by_quadrature(
         fields = fields_rest + node * relaxed.loadings[:, 0]
         log_terms = log_rest + np.sum(np.logaddexp(fields, -fields) - math.log(2.0), axis=1)
         total = float(logsumexp(log_terms))
-        law = np.exp(log_terms - total)
-        mean = law @ rest
+        distribution = np.exp(log_terms - total)
+        mean = distribution @ rest
         logs.append(math.log(weight) + total)
         means.append(np.concatenate([[node], mean]))
         second = np.empty((dim, dim))
         second[0, 0], second[0, 1:], second[1:, 0] = node**2, node * mean, node * mean
-        second[1:, 1:] = (rest * law[:, None]).T @ rest
+        second[1:, 1:] = (rest * distribution[:, None]).T @ rest
         seconds.append(second)
     log_z = float(logsumexp(logs))
     fractions = np.exp(np.array(logs) - log_z)

@@ -115,10 +115,10 @@ def orders(work: Work) -> Lines:
 def gradients(work: Work) -> Lines:
     """Both estimates of the gradient of the lower bound, their moments by quadrature and by simulation."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
-    law = weights / weights.sum()
+    distribution = weights / weights.sum()
     estimates = _both_estimates(nodes)
-    means = np.einsum("n,enp->ep", law, estimates)
-    variances = np.einsum("n,enp->ep", law, np.square(estimates)) - np.square(means)
+    means = np.einsum("n,enp->ep", distribution, estimates)
+    variances = np.einsum("n,enp->ep", distribution, np.square(estimates)) - np.square(means)
     drawn = _both_estimates(work.rng("gradients").normal(size=work.replicates(_N_GRADIENTS, least=4000)))
     errors = np.sqrt(variances / drawn.shape[1])
     distances = np.ravel(np.abs(drawn.mean(axis=1) - means) / errors)

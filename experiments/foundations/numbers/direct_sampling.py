@@ -149,10 +149,16 @@ def grid_image(work: Work) -> Arrays:
 @TOPIC.figure("slides_inverse_cdf")
 def quantile_map(work: Work) -> Arrays:
     """The slides' picture of inversion, for the skewed distribution of figure 2.12."""
-    law = generalised_logistic(SHAPE)
+    distribution = generalised_logistic(SHAPE)
     x = np.linspace(-6.0, 12.0, 361)
     levels = (np.arange(20) + 0.5) / 20
-    compute = jax.jit(lambda x, u: (law.distribution_function(x), law.log_density(x), law.quantile(u)))
+    compute = jax.jit(
+        lambda x, u: (
+            distribution.distribution_function(x),
+            distribution.log_density(x),
+            distribution.quantile(u),
+        )
+    )
     function, log_density, quantiles = map(np.asarray, compute(x, levels))
     line = {"slides_inverse_cdf_x": x}
     return {

@@ -39,7 +39,7 @@ class Distribution(NamedTuple):
     quantile: Callable[[Array], Array]
 
 
-def draw_by_inversion(key: Array, law: Distribution, shape: tuple[int, ...]) -> Array:
+def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, ...]) -> Array:
     """Draws F^-1(U), U being uniform on the multiples of 2^-52 plus 2^-53, so that neither 0 nor 1 occurs.
 
     The largest of the draws is limited: no normal number beyond 8.2 occurs.
@@ -60,7 +60,7 @@ def draw_by_inversion(key: Array, law: Distribution, shape: tuple[int, ...]) -> 
     (3,)
     """
     multiples = (jax.random.bits(key, shape, jnp.uint64) >> jnp.uint64(12)).astype(jnp.float64)
-    return law.quantile(multiples * 2.0**-52 + _SMALLEST_TAIL)
+    return distribution.quantile(multiples * 2.0**-52 + _SMALLEST_TAIL)
 
 
 def normal(mean: float, sd: float) -> Distribution:
