@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import jax
@@ -10,6 +11,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.programs import jit_short
 
 __all__ = ["LaplaceDensity", "laplace_density"]
 
@@ -62,11 +64,7 @@ def laplace_density(
     >>> round(float(fit.mode[0]), 9), round(fit.log_normaliser, 9)
     (3.0, 0.572364943)
     """
-    value, slope, curvature = (
-        jax.jit(log_density),
-        jax.jit(jax.grad(log_density)),
-        jax.jit(jax.hessian(log_density)),
-    )
+    value, slope, curvature = _programs(log_density)
     x = np.asarray(start, float)
     n_newton, largest = 0, math.inf
     while largest >= tolerance:
@@ -93,3 +91,9 @@ def laplace_density(
     top = float(value(x))
     log_normaliser = top + 0.5 * x.size * math.log(2.0 * math.pi) - 0.5 * float(log_det)
     return LaplaceDensity(x, hessian, top, log_normaliser, n_newton)
+
+
+@lru_cache(maxsize=32)
+def _programs(log_density: Callable[[Array], Array]) -> tuple[Callable[[ArrayLike], Array], ...]:
+    """Value, gradient and second derivatives, compiled once for all starts."""
+    return jit_short(log_density), jit_short(jax.grad(log_density)), jit_short(jax.hessian(log_density))

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.numerics.programs import has_open_cost
+from auxmc.numerics.programs import has_open_cost, jit_short
 
 __all__ = ["first_step_size", "guarded", "halt_where_steep"]
 
@@ -31,7 +31,7 @@ def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, st
     """
     if not has_open_cost(log_density, jnp.asarray(start)):
         return step_size
-    gradient = jax.jit(jax.grad(log_density))
+    gradient = jit_short(jax.grad(log_density))
     at_start = np.asarray(gradient(jnp.asarray(start)))
     ways = np.concatenate([at_start[None], np.random.default_rng(4).normal(size=(3, start.size))])
     ways *= _NEARBY / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-300)

@@ -17,6 +17,7 @@ from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.numerics.programs import (
     coarse_in_float32,
     has_open_cost,
+    jit_short,
     single_precision_arrays,
     without_reverse_mode,
 )
@@ -99,7 +100,7 @@ def first_finite(log_density: LogDensity, points: Iterable[np.ndarray]) -> np.nd
 @lru_cache(maxsize=32)
 def _with_gradient(log_density: LogDensity) -> Any:
     """One program for all chains; not part of a check, which can be pickled."""
-    return jax.jit(jax.value_and_grad(log_density))
+    return jit_short(jax.value_and_grad(log_density))
 
 
 def examine_density(
@@ -121,7 +122,7 @@ def examine_density(
     is_open = has_open_cost(log_density, jnp.asarray(start))
     points = _points_around(start, _NEAR[:_N_NEAREST] if is_open else _NEAR)
     evaluate = jax.value_and_grad(log_density) if derivatives else lambda point: (log_density(point), point)
-    values, gradients = (np.asarray(part) for part in jax.jit(jax.vmap(evaluate))(jnp.asarray(points)))
+    values, gradients = (np.asarray(part) for part in jit_short(jax.vmap(evaluate))(jnp.asarray(points)))
     finite = np.isfinite(values)
     if not finite[1:].any():
         raise ValueError(
@@ -208,7 +209,7 @@ def advise_tails(
     is_open = has_open_cost(log_density, jnp.asarray(start))
     far, coordinates = _far_points(start)
     points = np.concatenate([start[None], far.reshape(-1, start.size)])[: 1 if is_open else None]
-    all_values = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(points)))
+    all_values = np.asarray(jit_short(jax.vmap(log_density))(jnp.asarray(points)))
     # Traced twice: a function that draws random numbers or counts its calls gives another value.
     value = float(log_density(jnp.asarray(start))) if value is None else value
     if not math.isclose(value, all_values[0], rel_tol=1e-6, abs_tol=1e-6):
@@ -303,7 +304,7 @@ def reject_steps(
     still = np.flatnonzero(np.all(gradients == 0.0, axis=0))
     if not still.size:
         return
-    program = jax.jit(jax.vmap(function))
+    program = jit_short(jax.vmap(function))
     values, names = np.asarray(program(jnp.asarray(points))), layout.coordinates()
     for k in still:
         moved = points.copy()
@@ -334,7 +335,7 @@ def _ridge(
     line = ways[-1] / scales
     line /= np.abs(line).max()
     far = start + np.append(0.0, _FAR[[0, 2, 4]])[:, None] * line
-    values = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(far)))
+    values = np.asarray(jit_short(jax.vmap(log_density))(jnp.asarray(far)))
     if np.all(np.isfinite(values)) and np.all(values[1:] >= values[0] - _LEAST_FALL):
         names = [
             name for name, part in zip(layout.coordinates(), line, strict=True) if abs(part) > _LEAST_PART

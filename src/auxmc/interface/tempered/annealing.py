@@ -16,7 +16,7 @@ from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trajectory_guard import halt_where_steep
 from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
 from auxmc.models.bridge import Bridge
-from auxmc.numerics.programs import has_open_cost
+from auxmc.numerics.programs import has_open_cost, jit_short
 
 __all__ = ["N_RUNS", "Annealed", "Path", "anneal", "bridge_to", "fraction_of_step"]
 
@@ -172,7 +172,7 @@ def anneal(
 
 @lru_cache(maxsize=32)
 def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Callable[..., dict[str, Array]]:
-    @jax.jit
+    @jit_short
     def run(
         base: Mixture, begin: Array, key: Array, given: Array, n_given: Array, n_updates: Array
     ) -> dict[str, Array]:

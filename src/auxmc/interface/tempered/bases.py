@@ -18,7 +18,7 @@ from auxmc.interface.densities import Density
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size
-from auxmc.numerics.programs import has_open_cost
+from auxmc.numerics.programs import has_open_cost, jit_short
 from auxmc.numerics.values import by_value
 
 __all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian", "starts_inside"]
@@ -235,7 +235,7 @@ class _Search:
 
 @lru_cache(maxsize=32)
 def _drawn(draw: Any) -> Callable[[Array], Array]:
-    return jax.jit(jax.vmap(draw))
+    return jit_short(jax.vmap(draw))
 
 
 def _fitted_to(
@@ -333,15 +333,10 @@ def _given(model: Density, base: Gaussian) -> Mixture:
 def _fitted(model: Density, name: str, key: Array) -> Mixture:
     candidates = []
     if name in ("automatic", "advi"):
-        start = MeanField(jnp.asarray(model.start), jnp.full(model.layout.dim, -1.0))
         # Optax's schedules multiply integers and floats.
         with jax.numpy_dtype_promotion("standard"):
-            fit = jax.jit(
-                lambda key: fit_mean_field(
-                    model.log_density, start, decaying_adam(0.05, _STEPS_OF_FIT), key, _STEPS_OF_FIT, 4
-                )
-            )(jax.random.fold_in(key, 0))
-        mean, log_sd = (np.asarray(array) for array in (fit.approximation.mean, fit.approximation.log_sd))
+            found = _mean_field(model.log_density)(jnp.asarray(model.start), jax.random.fold_in(key, 0))
+        mean, log_sd = np.asarray(found.mean), np.asarray(found.log_sd)
         if np.all(np.isfinite(mean)) and np.all(np.isfinite(log_sd)):
             candidates.append(gaussian_mixture(mean, np.diag(np.exp(log_sd))))
     if name in ("automatic", "laplace"):
@@ -358,6 +353,18 @@ def _fitted(model: Density, name: str, key: Array) -> Mixture:
         f"no base was found: base={name!r} needs a log density that is finite everywhere and curved at its mode. "
         'Give base="automatic", base=auxmc.gaussian(mean, scale), or bounds= of auxmc.density'
     )
+
+
+@lru_cache(maxsize=32)
+def _mean_field(log_density: Callable[[Array], Array]) -> Callable[[Array, Array], MeanField]:
+    """Fit of independent normal variables from a start [dim], with a key; compiled once for all seeds."""
+
+    def fit(start: Array, key: Array) -> MeanField:
+        first = MeanField(start, jnp.full_like(start, -1.0))
+        schedule = decaying_adam(0.05, _STEPS_OF_FIT)
+        return fit_mean_field(log_density, first, schedule, key, _STEPS_OF_FIT, 4).approximation
+
+    return jit_short(fit)
 
 
 def _laplace(model: Density, start: np.ndarray) -> Mixture | None:

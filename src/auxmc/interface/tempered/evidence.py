@@ -41,7 +41,7 @@ from auxmc.kernels.tempering.continuous_tempering import (
 )
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
-from auxmc.sampling.resampling import systematic_indices
+from auxmc.numerics.programs import jit_short
 
 __all__ = ["CHAINS", "METHODS", "TemperedEvidence", "evidence", "method_of"]
 
@@ -405,7 +405,7 @@ def _tree_of_runs(model: Density, batches: Sequence[Annealed]) -> xr.DataTree:
 def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> xr.DataTree:
     """ArviZ tree of vectors [chain, draw, dim], with the variables that the model keeps."""
     n_chains, n_draws, dim = vectors.shape
-    values = jax.jit(jax.vmap(model.values))(jnp.asarray(vectors.reshape(-1, dim)))
+    values = jit_short(jax.vmap(model.values))(jnp.asarray(vectors.reshape(-1, dim)))
     arrays = {
         name: np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:]) for name, value in values.items()
     }
@@ -426,8 +426,11 @@ def _target_draws(
     usable = np.where(np.isfinite(log_weights), log_weights, -np.inf)
     if not np.isfinite(usable).any():
         usable = np.zeros_like(usable)
-    chosen = np.asarray(systematic_indices(key, jnp.asarray(usable), n))
-    chosen = np.random.default_rng(_integers(key)).permutation(chosen)
+    random = np.random.default_rng(_integers(key))
+    # Systematic resampling.
+    cumulative = np.cumsum(np.exp(usable - usable.max()))
+    places = (np.arange(n) + random.random()) / n * cumulative[-1]
+    chosen = random.permutation(np.minimum(np.searchsorted(cumulative, places, "right"), usable.size - 1))
     size = -(-n // N_RUNS) * N_RUNS
     starts = base.mixture.standard(ends[np.resize(chosen, size)])
     # A path that begins at the target: nothing is left of it but the updates there.

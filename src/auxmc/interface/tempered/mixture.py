@@ -12,11 +12,14 @@ from jax import Array
 from scipy.spatial import cKDTree
 from scipy.special import gammaln, logsumexp
 
+from auxmc.numerics.programs import jit_short
+
 __all__ = ["Mixture", "at_points", "fit_mixture", "gaussian_mixture", "log_densities", "regions"]
 
 # Numbers of components; fewer are padded, so that few programs are compiled.
 _SIZES = (1, 4, 16, 64)
-# Dimension above which there are at most 16: each costs as much as a product with a matrix.
+# Dimension above which one component is not padded, and there are at most 16: each costs as much as a product with a
+# matrix.
 _FEW_DIMENSIONS = 10
 _DEGREES = (2.0, 3.0, 4.0, 6.0, 10.0, 20.0, 50.0, 200.0, 1e6)
 _NORMAL = 1e6
@@ -31,6 +34,7 @@ _POINTS_OF_LINE = 9
 # Closest pairs of points of two regions between which a dip is looked for.
 _NEIGHBOURS = 64
 _TOGETHER = 64
+_MOST_AT_ONCE = 1024
 # Steps uphill before regions are told apart.
 _CLIMBS = 100
 
@@ -104,8 +108,16 @@ class Mixture(NamedTuple):
 def gaussian_mixture(mean: np.ndarray, root: np.ndarray) -> Mixture:
     """One normal component with a mean [dim] and a lower Cholesky factor [dim, dim]."""
     dim = len(mean)
-    one = np.eye(dim)[None]
-    return Mixture(mean, root, np.zeros(1), np.zeros((1, dim)), one, one, np.full(1, _NORMAL))
+    size = _size(1, dim)
+    log_weights = np.where(np.arange(size) == 0, 0.0, -np.inf)
+    ones = np.tile(np.eye(dim), (size, 1, 1))
+    return Mixture(mean, root, log_weights, np.zeros((size, dim)), ones, ones, np.full(size, _NORMAL))
+
+
+def _size(n: int, dim: int) -> int:
+    """Number of components, with padding, of a mixture of n."""
+    sizes = _SIZES[1:] if dim <= _FEW_DIMENSIONS else _SIZES
+    return next(size for size in sizes if size >= n)
 
 
 def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray, like: Mixture) -> Mixture:
@@ -127,7 +139,7 @@ def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray,
     inflation = (1.0 + 0.25 / math.sqrt(dim)) ** 2
     prior = 2.0 * (dim + 1)
     inner = np.linalg.cholesky(pooled)
-    size = next(size for size in _SIZES if size >= len(counts))
+    size = _size(len(counts), dim)
     weights, means = np.zeros(size), np.zeros((size, dim))
     degrees, roots = np.full(size, _NORMAL), np.tile(np.eye(dim), (size, 1, 1))
     measured = np.bincount(labels, np.exp(log_weights - logsumexp(log_weights)))
@@ -218,7 +230,7 @@ def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
 
         return jax.lax.map(one, x, batch_size=_TOGETHER)
 
-    return jax.jit(climb)
+    return jit_short(climb)
 
 
 def log_densities(target: LogDensity, points: np.ndarray) -> np.ndarray:
@@ -229,14 +241,15 @@ def log_densities(target: LogDensity, points: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _evaluator(target: LogDensity) -> Callable[..., tuple[Array]]:
-    return jax.jit(lambda x: (jax.lax.map(target, x, batch_size=_TOGETHER),))
+    return jit_short(lambda x: (jax.lax.map(target, x, batch_size=_TOGETHER),))
 
 
 def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
-    """Values of a program at points [point, dim]; few numbers of points are compiled."""
-    size = _TOGETHER << (2 * max(0, math.ceil(math.log(len(x) / _TOGETHER, 4))))
-    values = compiled(jnp.asarray(np.resize(x, (size, x.shape[1]))), *rest)
-    return tuple(np.asarray(value)[: len(x)] for value in values)
+    """Values of a program at points [point, dim]; two numbers of points are compiled."""
+    size = _TOGETHER if len(x) <= _TOGETHER else _MOST_AT_ONCE
+    parts = np.resize(x, (-(-len(x) // size), size, x.shape[1]))
+    values = [compiled(jnp.asarray(part), *rest) for part in parts]
+    return tuple(np.concatenate(several)[: len(x)] for several in zip(*values, strict=True))
 
 
 def _fit_component(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
