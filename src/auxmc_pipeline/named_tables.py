@@ -188,16 +188,17 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
             groups = {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
         finally:
             tree.close()
-        group_of = {name: group for group, data in groups.items() for name in data.data_vars}
-        data = xr.merge(groups.values(), join="outer", compat="no_conflicts", combine_attrs="override")
-        for name, variables in _by_dimensions(data, settings).items():
-            frame = _frame(data[variables].reset_coords(drop=True).astype(float))
+        for name, part in _by_dimensions(groups, settings).items():
+            variables = [str(quantity) for data in part.values() for quantity in data]
+            data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")
+            frame = _frame(data.reset_coords(drop=True).astype(float))
             frame = frame.dropna(how="all", subset=variables)
             frame.insert(0, "case", path.stem)
             parts.setdefault(name, []).append(frame)
-            for quantity in variables:
-                unit = data[quantity].attrs.get("units", "")
-                quantities[name, quantity] = (quantity, name, group_of[quantity], unit)
+            for group, of_group in part.items():
+                for quantity, array in of_group.items():
+                    unit = array.attrs.get("units", "")
+                    quantities[name, str(quantity)] = (str(quantity), name, group, unit)
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
     return tables | {
         "quantity": pd.DataFrame(quantities.values(), columns=["quantity", "table", "group", "unit"])
@@ -269,10 +270,15 @@ def _settings_row(case: str, numbers: str, settings: Mapping[str, Any]) -> pd.Da
     return pd.DataFrame([{"case": case, "numbers": numbers, **scalars}])
 
 
-def _by_dimensions(data: xr.Dataset, settings: Collection[str]) -> dict[str, list[str]]:
-    """Names of quantities by the table that they belong to: their dimensions other than settings, or `point`."""
-    found: dict[str, list[str]] = {}
-    for name, array in data.data_vars.items():
-        own = "_".join(str(dim) for dim in array.dims if dim not in settings)
-        found.setdefault(own or "point", []).append(str(name))
-    return found
+def _by_dimensions(
+    groups: Mapping[str, xr.Dataset], settings: Collection[str]
+) -> dict[str, dict[str, xr.Dataset]]:
+    """Quantities of each group by the table that they belong to: their dimensions other than settings, or `point`."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for group, data in groups.items():
+        for name, array in data.data_vars.items():
+            own = "_".join(str(dim) for dim in array.dims if dim not in settings)
+            found.setdefault(own or "point", {}).setdefault(group, []).append(str(name))
+    return {
+        table: {group: groups[group][names] for group, names in part.items()} for table, part in found.items()
+    }

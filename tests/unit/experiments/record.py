@@ -11,14 +11,18 @@ import pandas as pd
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.study_tables import judge_study
+from auxmc_pipeline.named_tables import NamedTables, read_named_tables
+from auxmc_pipeline.publishing.gather import packed_table
 from auxmc_pipeline.tables import Tables
 
 RECORDED = Path(__file__).with_name("recorded")
 NAMES = ("summary", "curves")
 
 
-def recorded_tables(study: str) -> Tables:
+def recorded_tables(study: str) -> Tables | NamedTables:
     """Tables of a study as they were recorded."""
+    if load_study(study).has_named_tables:
+        return read_named_tables(RECORDED / study / "tables")
     return Tables.of(*(pd.read_parquet(RECORDED / study / f"{name}.parquet") for name in NAMES))
 
 
@@ -44,12 +48,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     for study in options.studies or studies():
         folder = RECORDED / study
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in NAMES:
-            table = pd.read_parquet(options.results / study / f"{name}.parquet").apply(_in_single_precision)
-            table.to_parquet(
-                folder / f"{name}.parquet", compression="zstd", compression_level=19, index=False
-            )
+        results = options.results / study
+        if load_study(study).has_named_tables:
+            paths = sorted((results / "tables").glob("*.parquet"))
+        else:
+            paths = [results / f"{name}.parquet" for name in NAMES]
+        for path in paths:
+            kept = folder / path.relative_to(results)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(packed_table(pd.read_parquet(path).apply(_in_single_precision)))
         measured(study).to_csv(folder / "claims.csv", index=False)
 
 

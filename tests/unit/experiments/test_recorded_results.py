@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.judging.study_tables import measure_numbers
+from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.settings import PRESETS
 from auxmc_pipeline.tables import MissingData, Tables
 from tests.unit.experiments.published_marks import check_published_marks
@@ -18,7 +19,7 @@ from tests.unit.experiments.record import RECORDED, measured, recorded_tables
 STUDIES = sorted(path.name for path in RECORDED.iterdir())
 FIGURES = [(study, figure) for study in STUDIES for figure in load_study(study).figures]
 
-EMPTY = Tables.of(pd.DataFrame(), pd.DataFrame())
+EMPTY = {True: NamedTables({}), False: Tables.of(pd.DataFrame(), pd.DataFrame())}
 
 tables = functools.cache(recorded_tables)
 
@@ -26,10 +27,10 @@ tables = functools.cache(recorded_tables)
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["recorded", "empty"])
 @pytest.mark.parametrize(("study", "name"), FIGURES)
 def test_a_figure_draws_or_says_what_is_missing(study: str, name: str, is_recorded: bool) -> None:
-    draw = load_study(study).drawings()[name]
+    draw, is_named = load_study(study).drawings()[name], load_study(study).has_named_tables
     with use_style():
         try:
-            figure = draw(tables(study) if is_recorded else EMPTY)
+            figure = draw(tables(study) if is_recorded else EMPTY[is_named])
         except MissingData:
             return
         figure.draw_without_rendering()
