@@ -17,9 +17,8 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
-from experiments.estimator_illustrations.moves import slow_direction
+from experiments.estimator_illustrations.kernels import correlated, slow_direction
 from experiments.estimator_illustrations.settings import Settings
-from experiments.estimator_illustrations.trajectories import correlated
 
 _FRICTION = 0.2
 _STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)
@@ -200,17 +199,8 @@ def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
     n = settings.n_draws // 10
     tenths = chains.draws["square"][index][:, :, : 10 * n].reshape(2, settings.n_chains, 10, n)
     return xr.Dataset(
-        {
-            "variance_by_time": (
-                ("friction_used", "chain", "tenth"),
-                tenths.mean(axis=3),
-            ),
-        },
-        coords={
-            "friction_used": list(names),
-            "tenth": np.arange(10),
-            "chain": np.arange(settings.n_chains),
-        },
+        {"variance_by_time": (("friction_used", "chain", "tenth"), tenths.mean(axis=3))},
+        coords={"friction_used": list(names), "tenth": np.arange(10), "chain": np.arange(settings.n_chains)},
     )
 
 

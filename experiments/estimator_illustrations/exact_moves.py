@@ -95,13 +95,9 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
     }
     for name, by_prefix in found.items():
         mean, error = _mean_ratios(data, by_prefix)
-        variables[f"{name}_mean_ratio"], variables[f"{name}_mean_ratio_error"] = (
-            ("prefix", mean),
-            ("prefix", error),
-        )
+        variables |= {f"{name}_mean_ratio": ("prefix", mean), f"{name}_mean_ratio_error": ("prefix", error)}
     if "ais" in found:
-        fractions, errors = excess_probabilities(found["ais"][_N_ROWS] - _log_evidence(data[:_N_ROWS]))
-        variables["ais_excess"], variables["ais_excess_error"] = ("excess", fractions), ("excess", errors)
+        variables["ais_excess"] = excess_probabilities(found["ais"][_N_ROWS] - _log_evidence(data[:_N_ROWS]))
     coords = {"prefix": list(_PREFIXES), "excess": [1.0, 2.0, 3.0], "part": ["exact moves"]}
     return {"statistics": xr.Dataset(variables, coords=coords)}
 

@@ -1,11 +1,10 @@
-"""Figures of the study, drawn from its two tables."""
+"""Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,8 +14,8 @@ from auxmc.plots.panels import histogram_panel
 from auxmc.plots.published import published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.published_values import PublishedMarks
 
 _BLUE, _RED, _GREEN, _ORANGE = CYCLE[0], CYCLE[1], CYCLE[2], CYCLE[5]
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -35,13 +34,13 @@ _OF_GRADIENT_STEPS = {
 }
 
 
-def exploring(tables: Tables) -> Figure:
+def exploring(tables: NamedTables) -> Figure:
     """Figure 2.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.1), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    walk = tables.curves.array("random_walk_path", "step", "axis").values
-    states = tables.curves.array("hmc_states", "update", "axis").values
-    paths = tables.curves.array("leapfrog_path", "trajectory", "leapfrog", "axis").values
+    walk = tables.array("random_walk_path", "step", "axis").values
+    states = tables.array("hmc_states", "update", "axis").values
+    paths = tables.array("leapfrog_path", "trajectory", "leapfrog", "axis").values
     labels = [_numbers(tables, _OF_SAMPLERS, method=method) for method in ("random_walk", "hmc")]
     reach = max(np.abs(found).max() for found in (walk, paths))
     _plane(left, tables, reach, walk[0], "random-walk Metropolis", labels[0])
@@ -51,7 +50,7 @@ def exploring(tables: Tables) -> Figure:
         right.plot(*path.T, color=_RED, linewidth=0.4)
     right.plot(*states.T, color=_RED, linestyle="none", marker="o", markersize=3.5)
     left.set_ylabel("$x_2$")
-    setting = partial(tables.summary.setting, case="kernels")
+    setting = partial(tables.setting, case="kernels")
     footer(
         figure,
         tables,
@@ -61,7 +60,7 @@ def exploring(tables: Tables) -> Figure:
     return figure
 
 
-def noisy_gradients(tables: Tables) -> Figure:
+def noisy_gradients(tables: NamedTables) -> Figure:
     """Figure 2.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.3), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -69,14 +68,14 @@ def noisy_gradients(tables: Tables) -> Figure:
         "sgld": (_BLUE, "stochastic-gradient Langevin dynamics"),
         "sghmc": (_RED, "stochastic-gradient HMC"),
     }
-    paths = tables.curves.array("gradient_path", "dynamics", "step_number", "axis")
+    paths = tables.array("gradient_path", "dynamics", "step_number", "axis")
     labels = [_numbers(tables, _OF_GRADIENT_STEPS, dynamics=name) for name in looks]
     for axis, label, (name, (colour, title)) in zip(axes, labels, looks.items(), strict=True):
         path = paths.sel(dynamics=name).values
         _plane(axis, tables, np.abs(paths.values).max(), path[0], title, label)
         axis.plot(*path.T, color=colour, linewidth=0.6)
     axes[0].set_ylabel("$x_2$")
-    setting = partial(tables.summary.setting, case="kernels")
+    setting = partial(tables.setting, case="kernels")
     footer(
         figure,
         tables,
@@ -86,17 +85,18 @@ def noisy_gradients(tables: Tables) -> Figure:
     return figure
 
 
-def gaussian_example(tables: Tables) -> Figure:
+def gaussian_example(tables: NamedTables) -> Figure:
     """Figure 3.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    prior = tables.curves.array("prior_density", "mu")
-    likelihood = tables.curves.array("scaled_likelihood", "mu").values
-    log_evidence = tables.summary.value("log_evidence")
-    mu, product = prior["mu"].values, prior.values * likelihood
-    axis.plot(mu, prior.values, color=_BLUE, label="prior")
-    axis.fill_between(mu, product, color=_GREEN, alpha=0.5, linewidth=0.0, label="prior × likelihood")
-    axis.set(xlim=(mu[0], mu[-1]), xlabel=r"mean $\mu$", ylabel="prior density")
+    rows = tables.rows("mu", "prior_density")
+    mu, prior, likelihood = (rows[name] for name in ("mu", "prior_density", "scaled_likelihood"))
+    log_evidence = tables.value("log_evidence")
+    axis.plot(mu, prior, color=_BLUE, label="prior")
+    axis.fill_between(
+        mu, prior * likelihood, color=_GREEN, alpha=0.5, linewidth=0.0, label="prior × likelihood"
+    )
+    axis.set(xlim=(mu.min(), mu.max()), xlabel=r"mean $\mu$", ylabel="prior density")
     axis.set_ylim(bottom=0.0, top=0.5)
     twin = axis.twinx()
     twin.spines["right"].set_visible(True)
@@ -111,16 +111,20 @@ def gaussian_example(tables: Tables) -> Figure:
     return figure
 
 
-def evidence_estimates(name: str, tables: Tables) -> Figure:
+def evidence_estimates(name: str, tables: NamedTables) -> Figure:
     """Figures 3.2 and 3.3: histograms of estimates by prior averaging and by the harmonic mean."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    exact = tables.summary.value("log_evidence")
-    largest = tables.summary.value("log_largest_likelihood")
-    counts = tables.curves.array("ratio_count", "bin", estimate=name).values
-    ends = tables.curves.array("ratio_edges", "end", estimate=name).values
-    log_counts = tables.curves.array("log_ratio_count", "bin", estimate=name).values
-    log_ends = tables.curves.array("log_ratio_edges", "end", estimate=name).values
+    exact = tables.value("log_evidence")
+    largest = tables.value("log_largest_likelihood")
+    counts, log_counts = (
+        tables.values(quantity, "estimate_bin", estimate=name)
+        for quantity in ("ratio_count", "log_ratio_count")
+    )
+    ends, log_ends = (
+        tables.values(quantity, "estimate_end", estimate=name)
+        for quantity in ("ratio_edges", "log_ratio_edges")
+    )
     # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
     power = int(np.floor(exact / _DECADE))
     unit = np.exp(exact - power * _DECADE)
@@ -135,46 +139,44 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
         right.axvline(largest, color=_REFERENCE, linestyle=":", label="largest possible")
     else:
         # The source prints the decimal order of the evidence of its own data, which are not printed.
-        order = published_value("estimator_illustrations", "SE-10", "our data")
+        order = PublishedMarks("estimator_illustrations", tables)("SE-10", "our data")
         published_level(right, order, unit=1.0 / _DECADE, vertical=True, note="its data")
         words = f"{counts[0] / counts.sum():.0%} of the estimates are\nin the first bin"
         left.text(0.97, 0.95, words, transform=left.transAxes, ha="right", va="top")
     right.legend(loc="upper left")
-    setting = partial(tables.summary.setting, case="evidence")
+    setting = partial(tables.setting, case="evidence")
     draws = f"{setting('n_replicates')} estimates from {setting('n_samples')} draws each"
     footer(figure, tables, f"{draws}, {setting('n_bins')} bins")
     return figure
 
 
-def inflation(tables: Tables) -> Figure:
+def inflation(tables: NamedTables) -> Figure:
     """Stationary variances."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    variance = tables.summary.array("variance", "configuration", "chain")
-    steps = tables.summary.array("gradient_step_of", "configuration").values
-    inflated = tables.summary.array("inflation", "n_rows", "chain")
-    formulas = (
-        tables.curves.array("variance_curve", "eta"),
-        tables.curves.array("inflation_curve", "n"),
-    )
-    exact = [str(name).startswith("step") for name in variance["configuration"].values]
-    _measured(left, steps[exact], variance.values[exact])
-    _measured(right, inflated["n_rows"].values, inflated.values)
-    for axis, formula in zip((left, right), formulas, strict=True):
-        x = formula[formula.dims[0]].values
-        axis.plot(x, formula.values, color=_RED, linestyle="--", label="closed form")
+    variances = tables.rows("configuration_chain", "variance").merge(tables["configuration"])
+    exact = variances[variances["configuration"].str.startswith("step")]
+    for axis, chains, x, y, formula in (
+        (left, exact, "gradient_step_of", "variance", "eta"),
+        (right, tables.rows("n_rows_chain", "inflation"), "n_rows", "inflation", "n"),
+    ):
+        bars: dict[str, Any] = {"errorbar": ("se", 2), "err_style": "bars", "legend": False}
+        look: dict[str, Any] = {"color": _BLUE, "marker": "o", "markersize": 5.0, "linestyle": "none"}
+        sns.lineplot(chains, x=x, y=y, label="measured", ax=axis, **bars, **look)
+        curve = tables.array(f"{y}_curve", formula)
+        axis.plot(curve[formula], curve, color=_RED, linestyle="--", label="closed form")
         axis.axhline(1.0, color=_REFERENCE, linewidth=0.7, linestyle=":")
         axis.set_xscale("log")
     left.set(xlabel=r"$\eta$ × curvature", ylabel="variance × curvature")
     right.set(yscale="log", xlabel="rows $n$", ylabel="variance / posterior variance")
     left.legend(loc="upper left")
-    setting = partial(tables.summary.setting, case="kernels")
+    setting = partial(tables.setting, case="kernels")
     lengths = f"{setting('n_draws')} steps (left) and of {setting('n_batch_draws')} steps (right)"
     footer(figure, tables, f"{setting('n_chains')} chains of {lengths}")
     return figure
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_2_1": exploring,
     "fig_2_2": noisy_gradients,
     "fig_3_1": gaussian_example,
@@ -184,17 +186,18 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 }
 
 
-def _numbers(tables: Tables, texts: dict[str, str], **wanted: str) -> str:
+def _numbers(tables: NamedTables, texts: dict[str, str], **wanted: str) -> str:
     """Horizontal label of a panel, with means over chains below it."""
-    means = {name: float(tables.summary.array(name, "chain", **wanted).mean()) for name in texts}
-    return "\n".join(["$x_1$", *(text.format(means[name]) for name, text in texts.items())])
+    by = f"{next(iter(wanted))}_chain"
+    means = [text.format(tables.values(name, by, **wanted).mean()) for name, text in texts.items()]
+    return "\n".join(["$x_1$", *means])
 
 
 def _plane(
-    axis: Axes, tables: Tables, reach: float, start: FloatArray, title: str, horizontal_label: str
+    axis: Axes, tables: NamedTables, reach: float, start: FloatArray, title: str, horizontal_label: str
 ) -> None:
     """Contours of the correlated target at one, two and three standard deviations, on a square that holds all paths."""
-    rho = tables.summary.setting("correlation", case="kernels")
+    rho = tables.setting("correlation", case="kernels")
     limit = max(_PLANE, reach + 0.2)
     points = np.linspace(-limit, limit, 201)
     x, y = np.meshgrid(points, points)
@@ -217,11 +220,3 @@ def _histogram(axis: Axes, counts: FloatArray, ends: FloatArray, log_density: bo
         axis.set(yscale="log", ylim=(0.5 * density.min(), 3.0 * density.max()))
     else:
         axis.set_ylim(bottom=0.0)
-
-
-def _measured(axis: Axes, x: FloatArray, values: FloatArray) -> None:
-    """Means over chains of values [point, chain], with two standard errors."""
-    chains = pd.DataFrame(values.T, columns=x).melt(var_name="point")
-    look: dict[str, Any] = {"color": _BLUE, "marker": "o", "markersize": 5.0, "linestyle": "none"}
-    bars: dict[str, Any] = {"errorbar": ("se", 2), "err_style": "bars", "legend": False, "ax": axis}
-    sns.lineplot(chains, x="point", y="value", label="measured", **bars, **look)

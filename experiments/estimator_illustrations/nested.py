@@ -23,7 +23,7 @@ from auxmc.models.regression.linear_regression import (
     linear_regression,
 )
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.error_rules import standard_error
+from auxmc_pipeline.measuring import standard_error
 from experiments.estimator_illustrations.settings import Settings
 from experiments.streaming_evidence.model import rows
 

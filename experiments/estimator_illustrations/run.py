@@ -10,8 +10,7 @@ import xarray as xr
 from auxmc.driver.chains import RunContext
 from experiments.estimator_illustrations.dynamics import run_dynamics
 from experiments.estimator_illustrations.exact_moves import run_exact_moves
-from experiments.estimator_illustrations.identities import run_identities
-from experiments.estimator_illustrations.moves import run_moves
+from experiments.estimator_illustrations.kernels import run_identities, run_moves
 from experiments.estimator_illustrations.nested import run_nested
 from experiments.estimator_illustrations.settings import Settings
 from experiments.estimator_illustrations.simple import run_simple

@@ -1,7 +1,7 @@
 """Prior averaging and the harmonic mean on Gaussian observations with a Gaussian mean: figures 3.1 to 3.3."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,8 +10,8 @@ from auxmc.diagnostics.simple_evidence import harmonic_mean, log_reciprocal, pri
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.error_rules import standard_error
-from experiments.estimator_illustrations.model.gaussian_mean import GaussianMean, from_observations
+from auxmc_pipeline.measuring import standard_error
+from experiments.estimator_illustrations.model import GaussianMean, from_observations
 from experiments.estimator_illustrations.settings import Settings
 from experiments.streaming_evidence.model import rows
 
@@ -25,13 +25,6 @@ _TOP_FRACTION = 1e-3
 _BLOCK = 1000
 _AXIS = np.linspace(-3.0, 4.0, 701)
 _EXCESSES = (1.0, 2.0, 3.0)
-
-
-class _Batch(NamedTuple):
-    """Log ratios of estimates to the evidence [replicate], and log ratios of likelihoods to it [replicate, sample]."""
-
-    estimates: FloatArray
-    likelihoods: FloatArray
 
 
 def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -62,22 +55,9 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     return {"statistics": statistics, "curves": curve}
 
 
-def excess_probabilities(log_ratios: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fractions of estimates above the evidence by 1, 2 and 3 nats or more, with standard errors [excess]."""
-    fractions = np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
-    return fractions, np.sqrt(fractions * (1.0 - fractions) / log_ratios.size)
-
-
-def _prior_batches(settings: Settings, context: RunContext, model: GaussianMean) -> Iterator[_Batch]:
-    for rng, shape in _generators(settings, context, "prior"):
-        values = model.log_likelihood(rng.standard_normal(shape))
-        yield _Batch(prior_average(values) - model.log_evidence, values - model.log_evidence)
-
-
-def _harmonic_batches(settings: Settings, context: RunContext, model: GaussianMean) -> Iterator[_Batch]:
-    for rng, shape in _generators(settings, context, "harmonic"):
-        values = model.log_likelihood(model.draw(rng, shape))
-        yield _Batch(harmonic_mean(values) - model.log_evidence, values - model.log_evidence)
+def excess_probabilities(log_ratios: FloatArray) -> tuple[str, FloatArray]:
+    """Fractions of estimates above the evidence by 1, 2 and 3 nats or more [excess]."""
+    return "excess", np.array([np.mean(log_ratios >= excess) for excess in _EXCESSES])
 
 
 def _generators(
@@ -91,7 +71,10 @@ def _generators(
 def _prior_measures(
     settings: Settings, context: RunContext, model: GaussianMean
 ) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
-    batches = [batch.estimates for batch in _prior_batches(settings, context, model)]
+    batches = [
+        prior_average(model.log_likelihood(rng.standard_normal(shape))) - model.log_evidence
+        for rng, shape in _generators(settings, context, "prior")
+    ]
     everything = np.concatenate(batches)
     functions: dict[str, Callable[[FloatArray], Any]] = {
         "prior_mean_ratio": lambda b: np.exp(b).mean(),
@@ -99,36 +82,28 @@ def _prior_measures(
         "prior_far_below": lambda b: np.mean(b < -np.log(100.0)),
         "prior_median_decades": lambda b: np.median(b) / np.log(10.0),
     }
-    found = _over_batches(batches, functions)
-    fractions, errors = excess_probabilities(everything)
-    found["prior_excess"], found["prior_excess_error"] = ("excess", fractions), ("excess", errors)
-    return everything, found
+    return everything, _over_batches(batches, functions) | {"prior_excess": excess_probabilities(everything)}
 
 
 def _harmonic_measures(
     settings: Settings, context: RunContext, model: GaussianMean
 ) -> tuple[FloatArray, dict[str, tuple[Any, ...]]]:
-    batches = list(_harmonic_batches(settings, context, model))
-    found = _over_batches(
-        [batch.estimates for batch in batches],
-        {
-            "harmonic_median_decades": lambda b: np.median(b) / np.log(10.0),
-            "harmonic_over_hundred": lambda b: np.mean(b >= np.log(100.0)),
-        },
-    )
-    everything = np.concatenate([batch.estimates for batch in batches])
-    reciprocals = np.array([_reciprocal_measures(batch.likelihoods.ravel()) for batch in batches])
-    found |= {
+    draws = (model.draw(rng, shape) for rng, shape in _generators(settings, context, "harmonic"))
+    likelihoods = [model.log_likelihood(mu) for mu in draws]
+    batches = [harmonic_mean(values) - model.log_evidence for values in likelihoods]
+    everything = np.concatenate(batches)
+    functions: dict[str, Callable[[FloatArray], Any]] = {
+        "harmonic_median_decades": lambda b: np.median(b) / np.log(10.0),
+        "harmonic_over_hundred": lambda b: np.mean(b >= np.log(100.0)),
+    }
+    reciprocals = [_reciprocal_measures((values - model.log_evidence).ravel()) for values in likelihoods]
+    bound = (model.log_largest_likelihood - model.log_evidence) / np.log(10.0)
+    names = ("reciprocal_top_share", "reciprocal_mean", "reciprocal_mean_few")
+    found = _over_batches(batches, functions) | {
         "harmonic_largest_decades": ((), everything.max() / np.log(10.0), {"units": "decades"}),
-        "harmonic_bound_decades": (
-            (),
-            (model.log_largest_likelihood - model.log_evidence) / np.log(10.0),
-            {"units": "decades"},
-        ),
-        "reciprocal_top_share": ("batch", reciprocals[:, 0]),
-        "reciprocal_mean": ("batch", reciprocals[:, 1]),
-        "reciprocal_mean_few": ("batch", reciprocals[:, 2]),
-        "n_reciprocals": ((), sum(batch.likelihoods.size for batch in batches), {"units": "draws"}),
+        "harmonic_bound_decades": ((), bound, {"units": "decades"}),
+        **{name: ("batch", values) for name, values in zip(names, np.array(reciprocals).T, strict=True)},
+        "n_reciprocals": ((), sum(values.size for values in likelihoods), {"units": "draws"}),
     }
     return everything, found
 

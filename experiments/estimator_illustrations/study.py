@@ -42,7 +42,7 @@ STUDY = Study(
         "prior_mean_ratio",
         "harmonic_median_decades",
     ),
-    claims=("claims_evidence", "claims_kernels"),
     check=check,
     figures=FIGURES,
+    has_named_tables=True,
 )

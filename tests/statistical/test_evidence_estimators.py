@@ -24,7 +24,7 @@ from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.resampling import SCHEMES
-from experiments.estimator_illustrations.model.gaussian_mean import FOUR_OBSERVATIONS
+from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
 from experiments.foundations.evidence.linear_gaussian_states import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,

@@ -17,8 +17,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.error_rules import difference, mean_over_replicates, ratio
 from experiments.boltzmann.model.enumeration import sign_table
-from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSERVATIONS
-from experiments.estimator_illustrations.model.perfect_annealing import limit_ladder
+from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS, limit_ladder
 from experiments.foundations.measurements import power
 from experiments.foundations.models.relations import log_weights
 from experiments.foundations.models.small_machines import three_units

@@ -14,7 +14,7 @@ from auxmc_pipeline.error_rules import (
     mean_over_replicates,
     quantile_over_replicates,
 )
-from experiments.estimator_illustrations.model.gaussian_mean import (
+from experiments.estimator_illustrations.model import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
     log_evidence_distribution,

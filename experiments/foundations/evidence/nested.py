@@ -17,7 +17,7 @@ from auxmc_pipeline.error_rules import (
     paired_ratio,
     ratio,
 )
-from experiments.estimator_illustrations.model.gaussian_mean import HUNDRED_OBSERVATIONS
+from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS
 from experiments.foundations.evidence.nested_exact import expected_nested_ratio, expected_upper_bound_ratio
 from experiments.foundations.measurements import power
 from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling

@@ -5,7 +5,7 @@ import math
 from scipy import integrate
 from scipy.special import ndtr
 
-from experiments.estimator_illustrations.model.gaussian_mean import GaussianMean
+from experiments.estimator_illustrations.model import GaussianMean
 
 __all__ = ["expected_nested_ratio", "expected_upper_bound_ratio"]
 

@@ -31,7 +31,7 @@ from auxmc_pipeline.error_rules import (
     quantile_over_replicates,
     ratio,
 )
-from experiments.estimator_illustrations.model.gaussian_mean import FOUR_OBSERVATIONS
+from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
 from experiments.foundations.evidence.linear_gaussian_states import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,

@@ -166,7 +166,8 @@ def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) ->
         table: the table; its index is not kept.
         options: of `pyarrow.parquet.write_table`.
     """
-    cells = pa.Table.from_pandas(table, preserve_index=False)
+    # What pandas would add about columns and index is not read again, and takes more room than a small table.
+    cells = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
     pa_parquet.write_table(cells, where, write_page_checksum=True, **options)
 
 

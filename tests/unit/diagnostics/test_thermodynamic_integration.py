@@ -5,7 +5,7 @@ import pytest
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
-from experiments.estimator_illustrations.model.gaussian_mean import (
+from experiments.estimator_illustrations.model import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
     GaussianMean,

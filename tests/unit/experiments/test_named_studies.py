@@ -84,7 +84,15 @@ def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> No
     tables = dict(read_named_tables(published(study) / "tables"))
     short = {
         name: 1
-        for name in ("n_draws", "n_evaluations", "n_temperatures", "n_fit_steps")
+        for name in (
+            "n_draws",
+            "n_evaluations",
+            "n_temperatures",
+            "n_fit_steps",
+            "n_runs",
+            "n_nested_runs",
+            "n_samples",
+        )
         if name in tables["settings"]
     }
     tables["settings"] = tables["settings"].assign(**short)

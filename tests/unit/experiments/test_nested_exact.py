@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from experiments.estimator_illustrations.model.gaussian_mean import (
+from experiments.estimator_illustrations.model import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
     GaussianMean,

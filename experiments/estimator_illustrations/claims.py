@@ -1,0 +1,249 @@
+"""Measures the published claims SE-01 to SE-23 and SE-31, and the numbers of the findings, from the tables."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import MissingData, Wanted
+
+_HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}
+_SGHMC, _SGLD = {"dynamics": "sghmc"}, {"dynamics": "sgld"}
+_BATCH_ROWS = (200, 2000, 20_000, 200_000)
+
+Measure = Callable[[NamedTables], Measurement]
+
+
+def known(quantity: str, by: str, **wanted: Wanted) -> Measure:
+    """A function that measures an exact number of a table."""
+    return lambda tables: exact(tables.values(quantity, by, **wanted).item())
+
+
+def ratio(quantity: str, above: dict[str, str], below: dict[str, str], tables: NamedTables) -> Measurement:
+    """SE-01 and SE-08: ratio of two means over chains."""
+    by = f"{next(iter(above))}_chain"
+    first, second = (mean(tables.values(quantity, by, **wanted)) for wanted in (above, below))
+    return (first / second).noted(f"{first.value:.4g} and {second.value:.4g}")
+
+
+def variance(configuration: str, tables: NamedTables) -> Measurement:
+    """SE-05 and SE-09: stationary variance times curvature, which is 1."""
+    expected = tables.values("variance_expected", "configuration", configuration=configuration).item()
+    found = tables.values("variance", "configuration_chain", configuration=configuration)
+    return mean(found, f"formula {expected:.5g}")
+
+
+def inflation(n_rows: int, tables: NamedTables) -> Measurement:
+    """SE-06: variance with mini-batches over the posterior's."""
+    expected = tables.values("inflation_expected", "n_rows", n_rows=n_rows).item()
+    return mean(tables.values("inflation", "n_rows_chain", n_rows=n_rows), f"formula {expected:.5g}")
+
+
+def growth(used: str, tables: NamedTables) -> Measurement:
+    """SE-07: mean square in the last tenth of the chains over that in the second tenth of the same chains."""
+    early, late = (
+        tables.values("variance_by_time", "friction_used_chain_tenth", friction_used=used, tenth=tenth)
+        for tenth in (1, 9)
+    )
+    note = f"{early.mean():.4g} to {late.mean():.4g}; target 1"
+    return estimate(lambda a, b: a.mean() / b.mean(), late, early, method="paired", note=note)
+
+
+def smoothness(tables: NamedTables) -> Measurement:
+    """SE-08: difference of the mean cosines between successive steps."""
+    a, b = (
+        mean(tables.values("turning_cosine", "dynamics_chain", **dynamics)) for dynamics in (_SGHMC, _SGLD)
+    )
+    return (a - b).noted(f"{a.value:.4g} and {b.value:.4g}")
+
+
+def two_decades_above(tables: NamedTables) -> Measurement:
+    """SE-12: fraction of harmonic means of a hundred times the evidence or more."""
+    most = tables.value("harmonic_largest_decades")
+    bound = tables.value("harmonic_bound_decades")
+    note = f"the largest is {most:.3f} decades too large, the largest likelihood {bound:.3f}"
+    n_replicates = tables.setting("n_replicates", case="evidence")
+    return proportion(tables.value("harmonic_over_hundred"), n_replicates, note)
+
+
+def top_fraction(tables: NamedTables) -> Measurement:
+    """SE-13: fraction of the largest reciprocals in their sum."""
+    fractions = tables.values("reciprocal_top_share", "point")
+    n = tables.value("n_reciprocals") / fractions.size
+    return mean(fractions, f"largest thousandth of {n:.0f} draws; mean over {fractions.size} batches")
+
+
+def drift(tables: NamedTables) -> Measurement:
+    """SE-13: mean of all reciprocals over the median of means of a thousand."""
+    every, few = (tables.values(name, "point") for name in ("reciprocal_mean", "reciprocal_mean_few"))
+    n = tables.value("n_reciprocals")
+    note = f"{every.mean():.3g} of 1/Z from {n:.0f} draws; median of means of 1000 draws {np.median(few):.3g}"
+    return estimate(lambda a, b: a.mean() / np.median(b), every, few, method="paired", note=note)
+
+
+def over_bound(quantity: str, n_trials: str, excess: float, tables: NamedTables) -> Measurement:
+    """SE-14: fraction of estimates above the evidence by so many nats, less its bound."""
+    n = tables.setting(n_trials, case="evidence")
+    fraction = proportion(tables.values(quantity, "excess", excess=excess).item(), n)
+    bound = math.exp(-excess)
+    return (fraction - bound).noted(f"{fraction.value:.4g}, bound {bound:.4g}")
+
+
+def shrinkage_term(tables: NamedTables) -> Measurement:
+    """SE-15: M times the distance of the ratio from 1, largest over M."""
+    rows = tables.rows("n_ratio_live", "shrinkage_ratio")
+    n_live = rows["n_ratio_live"]
+    note = f"M from {n_live.min():.0f} up to 10000"
+    return exact((np.abs(rows["shrinkage_ratio"] - 1.0) * n_live).max(), note)
+
+
+def distance_from_distribution(tables: NamedTables) -> Measurement:
+    """SE-16: largest distance of the distribution functions of the ratios, over numbers of live points."""
+    rows = tables.rows("n_exact_live", "shrinkage_distance")
+    note = f"p-values {', '.join(f'{value:.2g}' for value in rows['shrinkage_p_value'])}"
+    names = [f"{n:.0f} live points; {note}" for n in rows["n_exact_live"]]
+    return largest(rows["shrinkage_distance"], rows["shrinkage_distance_error"], names)
+
+
+def mean_mass(tables: NamedTables) -> Measurement:
+    """SE-16: relative error of the mean mass, largest over numbers of live points."""
+    rows = tables.rows("n_exact_live", "shrinkage_mean_ratio")
+    names = [f"{n:.0f} live points, after five steps" for n in rows["n_exact_live"]]
+    return largest(np.abs(rows["shrinkage_mean_ratio"] - 1.0), rows["shrinkage_mean_ratio_error"], names)
+
+
+def nested_fall(tables: NamedTables) -> Measurement:
+    """SE-18: spread of the errors of nested sampling with most live points over that with fewest."""
+    errors = _nested(tables, "nested_error")
+    n_live = list(errors)
+    if len(n_live) < 2:
+        raise MissingData("nested sampling with two numbers of live points: not run at this preset")
+    few, many = (
+        estimate(lambda e: e.std(ddof=1), errors[n], method="jackknife") for n in (n_live[0], n_live[-1])
+    )
+    return (many / few).noted(f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points")
+
+
+def nested_spread(sign: float, tables: NamedTables) -> Measurement:
+    """Standard deviation over sqrt(information / live points), largest (sign 1) or smallest (-1) over live points."""
+    errors, information = _nested(tables, "nested_error"), _nested(tables, "nested_information")
+    spreads = [
+        estimate(
+            lambda e, nats, n=n_live: e.std(ddof=1) / np.sqrt(nats.mean() / n),
+            errors[n_live],
+            information[n_live],
+            method="paired",
+        )
+        for n_live in errors
+    ]
+    names = [f"{n_live:.0f} live points, farthest of {len(errors)}" for n_live in errors]
+    return largest([sign * s.value for s in spreads], [s.error for s in spreads], names) * sign
+
+
+def nested_mean(tables: NamedTables) -> Measurement:
+    """Mean error of nested sampling with most live points, in nats."""
+    n_live, errors = _nested(tables, "nested_error").popitem()
+    return mean(errors, f"{n_live:.0f} live points, adapted steps")
+
+
+def _nested(tables: NamedTables, quantity: str) -> dict[float, FloatArray]:
+    """A quantity of nested sampling [run] by the number of live points, fewest first."""
+    rows = tables.rows("n_live_points_run", quantity)
+    return {float(n): run[quantity].to_numpy() for n, run in rows.groupby("n_live_points")}  # type: ignore[arg-type]
+
+
+def bias(estimator: str, tables: NamedTables) -> Measurement:
+    """SE-21, SE-23 and SE-31: largest distance of the mean of estimate over evidence from 1, over prefixes."""
+    rows = tables.rows("prefix", f"{estimator}_mean_ratio")
+    means, errors = (rows[f"{estimator}_mean_ratio{part}"] for part in ("", "_error"))
+    every = ", ".join(f"{mean:.3f} +- {its:.3f}" for mean, its in zip(means, errors, strict=True))
+    n = len(rows)
+    names = [f"prefix {i} of {n}; mean of estimate over evidence {every}" for i in range(1, n + 1)]
+    return largest(np.abs(means - 1.0), errors, names)
+
+
+def bias_at(prefix: int, tables: NamedTables) -> Measurement:
+    """SE-31: mean of estimate over evidence with adapted steps after some rows, less 1."""
+    row = tables.rows("prefix", "adaptive_mean_ratio", prefix=prefix).iloc[0]
+    return Measurement(row["adaptive_mean_ratio"] - 1.0, row["adaptive_mean_ratio_error"])
+
+
+MEASURE: dict[str, dict[str, Measure]] = {
+    "SE-01": {
+        "squared jump": partial(ratio, "squared_jump_per_evaluation", _HMC, _RANDOM_WALK),
+        "autocorrelation time": partial(ratio, "autocorrelation_time", _RANDOM_WALK, _HMC),
+    },
+    "SE-02": {
+        "round trip": recorded("round_trip_error", exact=True),
+        "volume": recorded("jacobian_error", exact=True),
+        "acceptance": recorded("acceptance_error", exact=True),
+    },
+    "SE-03": {"largest difference": recorded("langevin_error", exact=True)},
+    "SE-04": {"largest difference": recorded("friction_one_error", exact=True)},
+    "SE-05": {"limit of small steps": partial(variance, "step 0.01")},
+    "SE-06": {f"{n_rows} rows": partial(inflation, n_rows) for n_rows in _BATCH_ROWS},
+    "SE-07": {
+        "growth without friction": partial(growth, "frictionless"),
+        "growth with friction": partial(growth, "uncorrected"),
+    },
+    "SE-08": {
+        "autocorrelation time": partial(ratio, "gradient_autocorrelation_time", _SGHMC, _SGLD),
+        "distance after 100 steps": partial(ratio, "displacement", _SGHMC, _SGLD),
+        "smoothness": smoothness,
+    },
+    "SE-09": {"as printed: the noise variance": partial(variance, "overcorrected")},
+    "SE-10": {"our data": recorded("log10_evidence", exact=True)},
+    "SE-11": {
+        "mean": recorded("prior_mean_ratio", "prior_mean_ratio_error"),
+        "fraction below": recorded("prior_below", "prior_below_error"),
+        "fraction two decades below": recorded("prior_far_below", "prior_far_below_error"),
+        "median": recorded("prior_median_decades", "prior_median_decades_error"),
+    },
+    "SE-12": {
+        "median": recorded("harmonic_median_decades", "harmonic_median_decades_error"),
+        "fraction two decades above": two_decades_above,
+    },
+    "SE-13": {"fraction of the top": top_fraction, "drift": drift},
+    "SE-14": {
+        f"{setting} {excess}": partial(over_bound, quantity, n_trials, float(excess))
+        for setting, quantity, n_trials in (
+            ("prior averaging", "prior_excess", "n_replicates"),
+            ("annealed", "ais_excess", "n_runs"),
+        )
+        for excess in (1, 2, 3)
+    },
+    "SE-15": {"largest": shrinkage_term},
+    "SE-16": {"distribution of the ratios": distance_from_distribution, "mean": mean_mass},
+    "SE-17": {
+        name: known("sum_error", "sum", sum=name)
+        for name in ("level", "lower", "upper", "listing", "difference")
+    },
+    "SE-18": {"fall": nested_fall},
+    "SE-21": {"20 rows": partial(bias, "ais")},
+    "SE-22": {"largest violation": recorded("size_violation", exact=True)},
+    "SE-23": {"10 and 20 rows": partial(bias, "sir")},
+    "SE-31": {
+        "fixed schedule": partial(bias, "stream"),
+        **{
+            f"adapted to 5 of 10, {prefix} rows": partial(bias_at, prefix)
+            for prefix in (10, 20, 30, 40, 50, 60)
+        },
+    },
+}
+
+NUMBERS: dict[str, Measure] = {
+    **{
+        f"inflation at {n_rows} rows": known("inflation_expected", "n_rows", n_rows=n_rows)
+        for n_rows in _BATCH_ROWS
+    },
+    "variance left by half the correction": partial(variance, "corrected"),
+    "largest possible harmonic mean in decades": recorded("harmonic_bound_decades", exact=True),
+    "smallest spread of nested sampling": partial(nested_spread, -1.0),
+    "largest spread of nested sampling": partial(nested_spread, 1.0),
+    "mean error of nested sampling": nested_mean,
+    "bias of steps adapted to 8 of 10": partial(bias, "finely_adaptive"),
+}

@@ -1,0 +1,328 @@
+"""Leapfrog trajectories, what holds exactly for kernels, and chains of equal numbers of evaluations: figure 2.1."""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import ArrayLike
+
+from auxmc.diagnostics.errors_of_means import autocorrelation_time
+from auxmc.driver.blocks import Sampler
+from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc.driver.seeds import generator
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
+from auxmc.numerics.annealing import log_effective_size
+from auxmc.numerics.array_types import FloatArray
+from experiments.estimator_illustrations.settings import Settings
+
+# Trajectories are run in blocks of this many, so that one program serves any number of them.
+_BLOCK = 256
+
+
+class Bent(NamedTuple):
+    """A Gaussian in the coordinates (x1, x2 - bend x1^2).
+
+    Attributes:
+        precision: inverse covariance [2, 2].
+        bend: 0 for a Gaussian; otherwise leapfrog steps are no linear map.
+    """
+
+    precision: FloatArray
+    bend: float
+
+    def energy(self, phases: FloatArray) -> FloatArray:
+        """Potential and kinetic energy of positions and momenta [..., 4] to [...], in nats."""
+        straight = self._straight(phases)
+        potential = 0.5 * np.einsum("...i,ij,...j->...", straight, self.precision, straight)
+        return np.asarray(potential + 0.5 * np.square(phases[..., 2:]).sum(axis=-1))
+
+    def slope(self, positions: FloatArray) -> FloatArray:
+        """Gradient of the potential energy at positions [..., 2]."""
+        inner = self._straight(positions) @ self.precision
+        first = inner[..., 0] - 2.0 * self.bend * positions[..., 0] * inner[..., 1]
+        return np.stack([first, inner[..., 1]], axis=-1)
+
+    def _straight(self, points: FloatArray) -> FloatArray:
+        second = points[..., 1] - self.bend * np.square(points[..., 0])
+        return np.stack([points[..., 0], second], axis=-1)
+
+
+def correlated(rho: float) -> Bent:
+    """Unit variances and a correlation."""
+    return Bent(np.linalg.inv(np.array([[1.0, rho], [rho, 1.0]])), 0.0)
+
+
+def trajectories(target: Bent, phases: FloatArray, steps: ArrayLike, n_steps: ArrayLike) -> FloatArray:
+    """Ends of trajectories.
+
+    Args:
+        target: what they are on.
+        phases: position and momentum at the start [trajectory, 4].
+        steps: leapfrog step, one for all or one each; negative to go backward.
+        n_steps: number of steps, one for all or one each.
+
+    Returns:
+        Position and momentum at the end [trajectory, 4].
+    """
+    n = len(phases)
+    shape = (-(-n // _BLOCK)) * _BLOCK
+    padded = np.zeros((shape, 4))
+    padded[:n] = phases
+    sizes, counts = np.zeros(shape), np.zeros(shape, np.int32)
+    sizes[:n], counts[:n] = steps, n_steps
+    run = _program()
+    ends = [
+        run(target.precision, target.bend, *(a[i : i + _BLOCK] for a in (padded, sizes, counts)))
+        for i in range(0, shape, _BLOCK)
+    ]
+    return np.concatenate([np.asarray(end) for end in ends])[:n]
+
+
+@functools.cache
+def _program() -> Any:
+    """Compiled ahead, so that it outlives JAX's own cache, which the driver empties."""
+
+    def one(precision: Array, bend: Array, phase: Array, step: Array, n_steps: Array) -> Array:
+        def log_density(x: Array) -> Array:
+            straight = jnp.stack([x[0], x[1] - bend * x[0] ** 2])
+            return -0.5 * jnp.sum(straight * jnp.matmul(precision, straight))
+
+        evaluate = jax.value_and_grad(log_density)
+        start = HMCState(phase[:2], *evaluate(phase[:2]))
+        end, momentum, _ = leapfrog(evaluate, start, phase[2:], step, n_steps)
+        return jnp.concatenate([end.position, momentum])
+
+    shapes = [jax.ShapeDtypeStruct(shape, jnp.float64) for shape in ((2, 2), (), (_BLOCK, 4), (_BLOCK,))]
+    counts = jax.ShapeDtypeStruct((_BLOCK,), jnp.int32)
+    return jax.jit(jax.vmap(one, (None, None, 0, 0, 0))).lower(*shapes, counts).compile()
+
+
+_TARGET = Bent(np.eye(2), 0.5)
+_N_POINTS = 50
+_STEP = 0.1
+_N_STEPS = 20
+# Of the differences that give the derivatives of a trajectory: cube root of the precision of numbers, about.
+_NUDGE = 1e-5
+_N_PARTICLES = 10
+_N_POWERS = 200
+# From weights that hardly differ to one that is all there is.
+_SPREADS = (1e-3, 1.0, 30.0, 1e3, 1e6)
+_CORRECTION = 0.3
+
+
+def run_identities(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    """Largest errors over random points; nothing depends on the settings but the seed.
+
+    Returns:
+        Group `statistics`.
+    """
+    del settings
+    rng = generator(context.seed, context.study, "identities")
+    phases = rng.standard_normal((_N_POINTS, 4))
+    found = {
+        **_leapfrog_errors(phases),
+        **_langevin_errors(rng, phases),
+        "size_violation": _size_violation(rng),
+    }
+    statistics = xr.Dataset({name: ((), value) for name, value in found.items()})
+    return {"statistics": statistics}
+
+
+def _leapfrog_errors(phases: np.ndarray) -> dict[str, float]:
+    ends = trajectories(_TARGET, phases, _STEP, _N_STEPS)
+    back = trajectories(_TARGET, ends, -_STEP, _N_STEPS)
+    nudges = _NUDGE * np.concatenate([np.eye(4), -np.eye(4)])
+    nudged = (phases[:, None] + nudges).reshape(-1, 4)
+    around = trajectories(_TARGET, nudged, _STEP, _N_STEPS).reshape(-1, 2, 4, 4)
+    jacobians = (around[:, 0] - around[:, 1]) / (2.0 * _NUDGE)
+    return {
+        "round_trip_error": float(np.abs(back - phases).max()),
+        "jacobian_error": float(np.abs(np.linalg.det(jacobians) - 1.0).max()),
+    }
+
+
+def _langevin_errors(rng: np.random.Generator, phases: np.ndarray) -> dict[str, float]:
+    positions, momenta = phases[:, :2], phases[:, 2:]
+    velocities, normals = rng.standard_normal((2, _N_POINTS, 2))
+    slopes = _TARGET.slope(positions)
+
+    @jax.jit
+    def steps(x: Array, momentum: Array, velocity: Array, normal: Array, slope: Array) -> tuple[Array, ...]:
+        langevin = sgld_step(x, slope, momentum, 0.5 * _STEP**2)
+        full, _ = sghmc_step(x, velocity, slope, normal, _STEP, 1.0, _CORRECTION)
+        return langevin, full, sgld_step(x, slope, normal, _STEP, _CORRECTION)
+
+    given = (positions, momenta, velocities, normals, slopes)
+    langevin, full, first_order = (np.asarray(found) for found in steps(*given))
+    # One leapfrog step without a correction is a step of first-order Langevin dynamics with eta = step^2 / 2.
+    one = trajectories(_TARGET, phases, _STEP, 1)[:, :2]
+    return {
+        "langevin_error": float(np.abs(one - langevin).max()),
+        # With friction 1 nothing is left of the old velocity.
+        "friction_one_error": float(np.abs(full - first_order).max()),
+    }
+
+
+def _size_violation(rng: np.random.Generator) -> float:
+    """By how much the effective size of exp(power log likelihood) rises with the power or leaves [1, particles]."""
+    spreads = np.array(_SPREADS)[:, None, None]
+    values = (spreads * rng.standard_normal((len(_SPREADS), _N_POINTS, _N_PARTICLES))).reshape(
+        -1, _N_PARTICLES
+    )
+    powered = np.linspace(0.0, 1.0, _N_POWERS)[:, None] * values[:, None, :]
+    sizes = np.exp(np.asarray(jax.jit(jax.vmap(jax.vmap(log_effective_size)))(powered)))
+    rise = np.diff(sizes, axis=1).max()
+    return float(max(rise, sizes.max() - _N_PARTICLES, 1.0 - sizes.min()))
+
+
+_START = (-2.0, -2.0)
+_METHODS = ("random_walk", "hmc")
+# Draws of a chain that are left out of averages: its start is a choice.
+_FORGOTTEN = 0.1
+
+
+def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    """Runs chains of both kernels.
+
+    Returns:
+        Groups `statistics` and `curves`.
+    """
+    runs = {"random_walk": _random_walks(settings, context), "hmc": _trajectories(settings, context)}
+    evaluations = {"random_walk": 1, "hmc": settings.n_leapfrog}
+    measured = [_measures(runs[method], evaluations[method]) for method in _METHODS]
+    statistics = xr.Dataset(
+        {name: (("method", "chain"), np.stack([m[name] for m in measured])) for name in measured[0]},
+        coords={"method": list(_METHODS), "chain": np.arange(settings.n_chains)},
+    )
+    lost = runs["hmc"].draws["n_not_finite"].sum(dtype=int)
+    statistics = statistics.assign_coords(part=["hmc"]).assign(n_not_finite=("part", [lost]))
+    for name, units in (("squared_jump_per_evaluation", ""), ("autocorrelation_time", "evaluations")):
+        statistics[name].attrs["units"] = units
+    curves, error = _shown(settings, runs)
+    statistics["acceptance_error"] = ((), error)
+    return {"statistics": statistics, "curves": curves}
+
+
+def slow_direction(positions: FloatArray) -> FloatArray:
+    """Coordinate along (1, 1), in which the target is widest for a positive correlation [..., 2] to [...]."""
+    return np.asarray((positions[..., 0] + positions[..., 1]) / np.sqrt(2.0), dtype=np.float64)
+
+
+def lag_one_autocorrelation(series: FloatArray) -> FloatArray:
+    """Autocorrelation at lag one of each chain [chain, draw] to [chain]."""
+    centred = series - series.mean(axis=1, keepdims=True)
+    products = np.mean(centred[:, 1:] * centred[:, :-1], axis=1)
+    return np.asarray(products / np.mean(np.square(centred), axis=1), dtype=np.float64)
+
+
+def _log_density(settings: Settings) -> Any:
+    rho = settings.correlation
+
+    def log_density(x: Array) -> Array:
+        return -0.5 * (x[0] ** 2 - 2.0 * rho * x[0] * x[1] + x[1] ** 2) / (1.0 - rho**2)
+
+    return log_density
+
+
+def _random_walks(settings: Settings, context: RunContext) -> Chains:
+    kernel = random_walk_metropolis(_log_density(settings), settings.random_walk_scale, 2)
+    return run_chains(
+        context,
+        ("random_walk",),
+        Sampler(
+            lambda parameters: kernel,
+            lambda key, parameters: kernel.init(key, jnp.array(_START)),
+            lambda state, info: {"x": state.position, "accepted": info.accepted},
+        ),
+        n_draws=settings.n_draws,
+        n_chains=settings.n_chains,
+        sweep={"target": [0.0]},
+        block_size=settings.block_size,
+    )
+
+
+def _trajectories(settings: Settings, context: RunContext) -> Chains:
+    """Chains of as many leapfrog steps as the random walks have steps."""
+    kernel = hamiltonian_monte_carlo(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
+
+    def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, Any]:
+        new, info = kernel.apply(noise, state)
+        # With the momentum the trajectory between two states can be drawn.
+        return new, (info, noise.normal)
+
+    return run_chains(
+        context,
+        ("hmc",),
+        Sampler(
+            lambda parameters: Kernel(kernel.init, kernel.draw, apply),
+            lambda key, parameters: kernel.init(key, jnp.array(_START)),
+            lambda state, info: {
+                "x": state.position,
+                "accepted": info[0].accepted,
+                "acceptance_probability": info[0].acceptance_probability,
+                "n_not_finite": info[0].n_not_finite,
+                "momentum": info[1],
+            },
+        ),
+        n_draws=settings.n_draws // settings.n_leapfrog,
+        n_chains=settings.n_chains,
+        sweep={"target": [0.0]},
+        block_size=settings.block_size,
+    )
+
+
+def _measures(chains: Chains, evaluations: int) -> dict[str, FloatArray]:
+    """Averages of each chain; a leapfrog step counts as one evaluation."""
+    positions = chains.draws["x"][0]
+    kept = positions[:, int(_FORGOTTEN * positions.shape[1]) :]
+    slow = slow_direction(kept)
+    jumps = np.sum(np.square(np.diff(kept, axis=1)), axis=-1)
+    return {
+        "squared_jump_per_evaluation": jumps.mean(axis=1) / evaluations,
+        "autocorrelation_time": autocorrelation_time(slow) * evaluations,
+        "lag_one_autocorrelation": lag_one_autocorrelation(slow),
+        "acceptance": chains.draws["accepted"][0].mean(axis=1),
+    }
+
+
+def _shown(settings: Settings, runs: dict[str, Chains]) -> tuple[xr.Dataset, float]:
+    """First chain of each method over the same number of evaluations, with the leapfrog steps in between.
+
+    Also returns the largest error of the acceptance probabilities of its updates.
+    """
+    n_walk = settings.n_evaluations_shown
+    n_updates = n_walk // settings.n_leapfrog
+    walk = np.concatenate([[_START], runs["random_walk"].draws["x"][0, 0, :n_walk]])
+    states = np.concatenate([[_START], runs["hmc"].draws["x"][0, 0, :n_updates]])
+    n_steps = settings.n_leapfrog
+    momenta = runs["hmc"].draws["momentum"][0, 0, :n_updates]
+    starts = np.repeat(np.concatenate([states[:-1], momenta], axis=1), n_steps + 1, axis=0)
+    counts = np.tile(np.arange(n_steps + 1), n_updates)
+    target = correlated(settings.correlation)
+    phases = trajectories(target, starts, settings.leapfrog_step, counts).reshape(n_updates, n_steps + 1, 4)
+    # The kernel's acceptance, from the energies at both ends of each trajectory alone.
+    change = target.energy(phases[:, -1]) - target.energy(phases[:, 0])
+    accepted = runs["hmc"].draws["acceptance_probability"][0, 0, :n_updates]
+    error = float(np.abs(accepted - np.exp(-np.maximum(change, 0.0))).max())
+    curves = xr.Dataset(
+        {
+            "random_walk_path": (("step", "axis"), walk),
+            "hmc_states": (("update", "axis"), states),
+            "leapfrog_path": (("trajectory", "leapfrog", "axis"), phases[..., :2]),
+        },
+        coords={
+            "axis": ["x1", "x2"],
+            "step": np.arange(len(walk)),
+            "update": np.arange(len(states)),
+            "trajectory": np.arange(n_updates),
+            "leapfrog": np.arange(settings.n_leapfrog + 1),
+        },
+    )
+    return curves, error

@@ -1,0 +1,345 @@
+"""Gaussian observations with a Gaussian mean, known in closed form, and annealing with perfect transitions."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import integrate, optimize, stats
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+
+from auxmc.numerics.array_types import FloatArray
+
+_MAX_INTERVALS = 10_000
+
+
+class AnnealedMoments(NamedTuple):
+    """Moments of log weights, in nats.
+
+    Attributes:
+        forward_mean: of runs from base to target: a lower bound of the log normaliser.
+        forward_variance: of these.
+        reverse_mean: of runs from target to base: minus this is an upper bound of the log normaliser.
+        reverse_variance: of these.
+    """
+
+    forward_mean: float
+    forward_variance: float
+    reverse_mean: float
+    reverse_variance: float
+
+
+def annealed_moments(ladder: ArrayLike, means: ArrayLike, variances: ArrayLike) -> AnnealedMoments:
+    """Moments of the log weights of annealed importance sampling whose transitions draw from their targets.
+
+    The log weight of a forward run is the sum of (b_{k+1} - b_k) g(x_k), x_k being an independent draw at b_k and g the
+    log ratio of target and base; that of a reverse run has the opposite sign and x_{k+1} in the place of x_k.
+
+    Args:
+        ladder: inverse temperatures from 0 to 1, strictly increasing [K + 1].
+        means: E[g(x)] at each of them [K + 1], in nats.
+        variances: Var[g(x)] at each of them [K + 1].
+
+    Raises:
+        ValueError: the ladder does not rise from 0 to 1, or lengths differ.
+
+    Must hold: forward_mean <= log normaliser <= -reverse_mean; the gap is the sum of (b_{k+1} - b_k) times the rise of
+    the means; both are the left and right sum of thermodynamic integration.
+
+    Source: PhD thesis, section 5.2 and Algorithm 13; MSc thesis, section 3.3.
+
+
+    >>> annealed_moments([0.0, 0.5, 1.0], [-3.0, -1.0, 0.0], [4.0, 2.0, 1.0])
+    AnnealedMoments(forward_mean=-2.0, forward_variance=1.5, reverse_mean=0.5, reverse_variance=0.75)
+    """
+    b, expected, spread = (np.asarray(values, np.float64) for values in (ladder, means, variances))
+    if b.ndim != 1 or b.size < 2 or expected.shape != b.shape or spread.shape != b.shape:
+        raise ValueError(
+            "ladder, means and variances must be vectors of one length, at least 2, got shapes "
+            f"{list(b.shape)}, {list(expected.shape)} and {list(spread.shape)}"
+        )
+    steps = np.diff(b)
+    if b[0] != 0.0 or b[-1] != 1.0 or not np.all(steps > 0.0):
+        raise ValueError(f"ladder must rise strictly from 0 to 1, got {b[0]:g} to {b[-1]:g}")
+    return AnnealedMoments(
+        float(steps @ expected[:-1]),
+        float(np.square(steps) @ spread[:-1]),
+        float(-steps @ expected[1:]),
+        float(np.square(steps) @ spread[1:]),
+    )
+
+
+def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) -> FloatArray:
+    """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles.
+
+    The effective size of the weights of a step d at b is the fraction z(b + d)^2 / (z(b) z(b + 2 d)) of the particles;
+    it falls with d, from 1. A step is the root of share = target, or all that is left where that keeps more.
+
+    Args:
+        log_normaliser: log z(b), the log of the integral of base times ratio^b, for b from 0 to below 2.
+        target_share: share to keep, in (0, 1).
+
+    Returns:
+        Inverse temperatures 0, ..., 1, strictly increasing.
+
+    Raises:
+        ValueError: target_share is not between 0 and 1, or the ladder would need more than 10 000 steps.
+
+    Must hold: every step but the last keeps the target to rounding, the last at least as much.
+
+    Source: MSc thesis, Algorithm 6, its minimum read as a root.
+
+    """
+    if not 0.0 < target_share < 1.0:
+        raise ValueError(f"target_share must be above 0 and below 1, got {target_share!r}")
+    log_target = math.log(target_share)
+
+    def log_excess(step: float, at: float) -> float:
+        middle, end = log_normaliser(at + step), log_normaliser(at + 2.0 * step)
+        return float(2.0 * middle - log_normaliser(at) - end - log_target)
+
+    ladder = [0.0]
+    while ladder[-1] < 1.0:
+        at, left = ladder[-1], 1.0 - ladder[-1]
+        if len(ladder) > _MAX_INTERVALS:
+            raise ValueError(
+                f"target_share {target_share!r} needs more than {_MAX_INTERVALS} steps: take less of it"
+            )
+        if log_excess(left, at) >= 0.0:
+            ladder.append(1.0)
+        else:
+            ladder.append(at + float(brentq(log_excess, 0.0, left, args=(at,), xtol=1e-15, rtol=1e-14)))
+    return np.array(ladder)
+
+
+_LOG_TWO_PI = math.log(2.0 * math.pi)
+
+
+class GaussianMean(NamedTuple):
+    """mu ~ N(0, prior_variance), y_i ~ N(mu, 1), as far as likelihoods of mu depend on the observations.
+
+    Every method is elementwise in its arguments; log densities are in nats. An inverse temperature b stands for the
+    distribution proportional to prior times likelihood^b: 0 is the prior, 1 the posterior.
+
+    Attributes:
+        n_rows: observations, at least 1.
+        sample_mean: their mean.
+        sum_of_squares: of their differences from that mean.
+        prior_variance: of mu, positive.
+
+    Must hold: log evidence = log likelihood + log prior - log posterior density at every mu; the evidence is the
+    product of the predictive densities of the rows in any order.
+
+    Source: MSc thesis, section 3.1 and Figure 3.1.
+
+
+    >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
+    -145.6816115987
+    """
+
+    n_rows: int
+    sample_mean: float
+    sum_of_squares: float
+    prior_variance: float = 1.0
+
+    @property
+    def log_evidence(self) -> float:
+        """Log density of all observations."""
+        return float(self.log_normaliser(1.0))
+
+    @property
+    def log_largest_likelihood(self) -> float:
+        """Log likelihood at the sample mean: no average of likelihoods exceeds it."""
+        return -0.5 * (self.n_rows * _LOG_TWO_PI + self.sum_of_squares)
+
+    @property
+    def information(self) -> float:
+        """Kullback-Leibler divergence of the posterior from the prior."""
+        mean, variance = (float(part) for part in self.posterior())
+        ratio = variance / self.prior_variance
+        return 0.5 * (ratio + mean**2 / self.prior_variance - 1.0 - math.log(ratio))
+
+    @property
+    def relative_variance(self) -> float:
+        """Variance of the likelihood of a prior draw over the squared evidence."""
+        return math.expm1(float(self.log_normaliser(2.0)) - 2.0 * self.log_evidence)
+
+    def log_likelihood(self, mu: ArrayLike) -> FloatArray:
+        """Log likelihood of all observations at each mean."""
+        centred = np.asarray(mu, np.float64) - self.sample_mean
+        return np.asarray(self.log_largest_likelihood - 0.5 * self.n_rows * np.square(centred))
+
+    def log_normaliser(self, inverse_temperature: ArrayLike) -> FloatArray:
+        """Log of the integral of prior times likelihood^b; also for b above 1, a power of the likelihood."""
+        b = np.asarray(inverse_temperature, np.float64)
+        # 1 + n b v: how much narrower the distribution is than the prior.
+        narrowing = 1.0 + self.n_rows * b * self.prior_variance
+        quadratic = self.n_rows * b * self.sample_mean**2 / narrowing
+        return np.asarray(b * self.log_largest_likelihood - 0.5 * (np.log(narrowing) + quadratic))
+
+    def posterior(self, inverse_temperature: ArrayLike = 1.0) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of mu under prior times likelihood^b."""
+        b = np.asarray(inverse_temperature, np.float64)
+        variance = self.prior_variance / (1.0 + self.n_rows * b * self.prior_variance)
+        return np.asarray(self.n_rows * b * self.sample_mean * variance), np.asarray(variance)
+
+    def draw(
+        self, rng: np.random.Generator, shape: tuple[int, ...], inverse_temperature: ArrayLike = 1.0
+    ) -> FloatArray:
+        """Exact independent draws of mu under prior times likelihood^b, which broadcasts against the shape."""
+        mean, variance = self.posterior(inverse_temperature)
+        return np.asarray(mean + np.sqrt(variance) * rng.standard_normal(shape))
+
+    def log_likelihood_moments(self, inverse_temperature: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the log likelihood under prior times likelihood^b."""
+        mean, variance = self.posterior(inverse_temperature)
+        squared = np.square(mean - self.sample_mean)
+        expected = self.log_largest_likelihood - 0.5 * self.n_rows * (variance + squared)
+        return expected, 0.5 * self.n_rows**2 * variance * (variance + 2.0 * squared)
+
+    def annealed_moments(self, ladder: ArrayLike) -> AnnealedMoments:
+        """Moments of the log weights of annealed importance sampling whose transitions draw from their targets.
+
+        Args:
+            ladder: inverse temperatures from 0 to 1 [K + 1].
+        """
+        return annealed_moments(ladder, *self.log_likelihood_moments(ladder))
+
+    def annealed_log_weights(
+        self, rng: np.random.Generator, ladder: ArrayLike, n_runs: int, *, reverse: bool = False
+    ) -> FloatArray:
+        """Log weights of annealed importance sampling whose transitions draw from their targets [run].
+
+        Args:
+            rng: generator.
+            ladder: inverse temperatures from 0 to 1 [K + 1].
+            n_runs: independent runs.
+            reverse: whether runs go from the posterior to the prior; the mean weight is then one over the evidence.
+
+        Source: PhD thesis, Algorithm 13; MSc thesis, section 3.3.
+        """
+        b = np.asarray(ladder, np.float64)
+        steps = np.diff(b)
+        total = np.zeros(n_runs)
+        # One temperature at a time: all draws of a long ladder would not fit into a cache.
+        for at, step in zip(b[1:] if reverse else b[:-1], -steps if reverse else steps, strict=True):
+            total += step * self.log_likelihood(self.draw(rng, (n_runs,), at))
+        return total
+
+    def rows(self) -> FloatArray:
+        """Observations with exactly these statistics [row]: stretched normal quantiles."""
+        if self.n_rows == 1:
+            return np.array([self.sample_mean])
+        quantiles = ndtri((np.arange(self.n_rows) + 0.5) / self.n_rows)
+        quantiles -= quantiles.mean()
+        scale = math.sqrt(self.sum_of_squares / float(np.sum(np.square(quantiles))))
+        return np.asarray(self.sample_mean + scale * quantiles)
+
+
+HUNDRED_OBSERVATIONS = GaussianMean(100, 2.0, 99.0)
+"""A hundred observations whose statistics are those expected under N(2, 1): evidence 5.386e-64."""
+
+FOUR_OBSERVATIONS = GaussianMean(4, 0.5, 3.0)
+"""Four observations: no average of their likelihoods exceeds 2.4713 times their evidence."""
+
+
+def from_observations(observations: ArrayLike, prior_variance: float = 1.0) -> GaussianMean:
+    """Model with the statistics of given observations [row].
+
+    Raises:
+        ValueError: there is no observation, one is not finite, or the prior variance is not positive.
+
+    """
+    values = np.asarray(observations, np.float64)
+    if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
+        raise ValueError(
+            f"observations must be a vector of one finite number at least, got shape {list(values.shape)}"
+        )
+    if not prior_variance > 0.0:
+        raise ValueError(f"prior_variance must be positive, got {prior_variance!r}")
+    mean = float(values.mean())
+    return GaussianMean(values.size, mean, float(np.sum(np.square(values - mean))), prior_variance)
+
+
+class LogEvidenceDistribution(NamedTuple):
+    """Distribution of the log evidence over data sets; `log_evidence_distribution` makes it.
+
+    Attributes:
+        n_rows: observations of a data set.
+        true_mean: of the normal distribution with variance 1 that they come from.
+    """
+
+    n_rows: int
+    true_mean: float
+
+    @property
+    def mean(self) -> float:
+        """Mean of the log evidence."""
+        quadratic = self.n_rows - 1.0 + (1.0 + self._non_centrality) / (self.n_rows + 1.0)
+        return -0.5 * (self._constant + quadratic)
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of the log evidence."""
+        squared = 2.0 * (1.0 + 2.0 * self._non_centrality) / (self.n_rows + 1.0) ** 2
+        return 0.5 * math.sqrt(2.0 * (self.n_rows - 1.0) + squared)
+
+    def cdf(self, log_evidence: float) -> float:
+        """Probability of a log evidence of at most this, by quadrature over the sample mean."""
+        # log Z = -(constant + S + n ybar^2 / (n + 1)) / 2, S being chi-squared with n - 1 degrees of freedom.
+        room = -2.0 * log_evidence - self._constant
+
+        def integrand(standard: float) -> float:
+            scaled = (math.sqrt(self.n_rows) * self.true_mean + standard) ** 2 / (self.n_rows + 1.0)
+            tail = stats.chi2.sf(room - scaled, self.n_rows - 1)
+            return float(tail * math.exp(-0.5 * standard**2) / math.sqrt(2.0 * math.pi))
+
+        value, _ = integrate.quad(integrand, -9.0, 9.0, epsabs=1e-11, epsrel=1e-10, limit=200)
+        return float(value)
+
+    def quantile(self, probability: float) -> float:
+        """Log evidence that is not exceeded with this probability."""
+        low, high = self.mean - 12.0 * self.sd, self.mean + 12.0 * self.sd
+        return float(optimize.brentq(lambda value: self.cdf(value) - probability, low, high, xtol=1e-9))
+
+    def probability_of_range_above(self, log_ratio: float) -> float:
+        """Probability that the largest likelihood is at least exp(log_ratio) times the evidence."""
+        n = self.n_rows
+        # log Lmax - log Z = log(n + 1) / 2 + n ybar^2 / (2 (n + 1)).
+        squared = 2.0 * (n + 1.0) / n * (log_ratio - 0.5 * math.log(n + 1.0))
+        root, sd = math.sqrt(max(squared, 0.0)), 1.0 / math.sqrt(n)
+        return float(ndtr((-root - self.true_mean) / sd) + ndtr((self.true_mean - root) / sd))
+
+    @property
+    def _non_centrality(self) -> float:
+        return self.n_rows * self.true_mean**2
+
+    @property
+    def _constant(self) -> float:
+        return self.n_rows * _LOG_TWO_PI + math.log(self.n_rows + 1.0)
+
+
+def log_evidence_distribution(n_rows: int, true_mean: float) -> LogEvidenceDistribution:
+    """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
+
+    Args:
+        n_rows: observations of a data set, at least 2.
+        true_mean: what they scatter around.
+
+    Raises:
+        ValueError: there are fewer than two rows.
+
+    Must hold: mean, standard deviation and distribution function are those of simulated data sets.
+
+    Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this distribution.
+
+
+    >>> distribution = log_evidence_distribution(100, 2.0)
+    >>> round(distribution.mean, 6), round(distribution.sd, 6)
+    (-145.686562, 7.038413)
+    """
+    if n_rows < 2:
+        raise ValueError(f"n_rows must be at least 2, got {n_rows}")
+    return LogEvidenceDistribution(n_rows, true_mean)

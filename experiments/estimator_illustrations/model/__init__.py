@@ -1,1 +1,0 @@
-"""A Gaussian mean with known evidence, and annealing with perfect moves."""
