@@ -1,19 +1,19 @@
-"""Figures of the study, drawn from its two tables."""
+"""Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.factor_graphs import add_factor, add_variable, add_words, graph_plane
+from auxmc.plots.factor_graphs import factor_graph
 from auxmc.plots.panels import (
     band_curve,
     bar_place,
@@ -32,10 +32,10 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.footer import footer
+from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedSeries, published_series, published_value
-from auxmc_pipeline.tables import Tables
-from experiments.gp_probit.main_runs import APM_METHODS, MAIN_METHODS, main_case
+from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, main_case
 
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -49,54 +49,29 @@ _PUBLISHED_BARS: dict[str, Any] = {
 _RUN_TIME = ("run_time_so_far", "run time of a chain (s)")
 
 
-def factor_graph(tables: Tables) -> Figure:
+def model_graph(tables: NamedTables) -> Figure:
     """Figure 3.10: the factor graph of the model; uses no data."""
     del tables
-    figure, axis = graph_plane(2.6, (-0.9, 12.6), (-0.3, 4.3))
-    middle = 2.0
-    for xs, ys in (
-        ((0.6, 2.6), (3.2, 3.2)),
-        ((2.6, 4.2), (3.2, middle)),
-        ((0.6, 2.6), (0.8, 0.8)),
-        ((2.6, 4.2), (0.8, middle)),
-        ((3.0, 12.0), (middle, middle)),
-    ):
-        axis.plot(xs, ys, color="black", linewidth=0.9, zorder=1)
-    for x, y, text in (
-        (0.6, 3.2, r"$\mathrm{Gamma}(1.1,\, 0.1)$"),
-        (0.6, 0.8, r"$\mathrm{Gamma}(1,\, 1/3)$"),
-        (7.6, 2.0, r"$\mathcal{N}(0, C)$"),
-        (10.8, 2.0, r"$\mathrm{Ber}(\Phi(z))$"),
-    ):
-        add_factor(axis, x, y, text)
-    add_factor(axis, 4.2, middle)
+    figure = factor_graph(Path(__file__).with_name("model_graph.toml"))
+    axis = figure.axes[0]
     axis.text(4.1, 2.25, "covariance\nfunction", ha="left", va="bottom", fontsize=7.5)
-    add_variable(axis, 2.6, 3.2, r"$s$")
-    add_variable(axis, 2.6, 0.8, r"$\ell$")
-    add_variable(axis, 9.2, 2.0, r"$z$")
-    add_variable(axis, 12.0, 2.0, r"$y$", observed=True)
-    axis.text(2.75, 2.0, r"$d$", ha="center", va="center", fontsize=10.0)
-    corners = [(5.45, middle), (6.0, 2.55), (6.55, middle), (6.0, 1.45)]
+    corners = [(5.45, 2.0), (6.0, 2.55), (6.55, 2.0), (6.0, 1.45)]
     axis.add_patch(Polygon(corners, closed=True, facecolor="white", edgecolor="black", zorder=2))
     axis.text(6.0, 2.0, r"$C$", ha="center", va="center", fontsize=10.0, zorder=3)
-    words = (
-        (2.6, 3.85, "output variance"),
-        (2.6, 0.02, "length scales, one per feature"),
-        (2.75, 1.62, "inputs"),
-        (9.2, 2.65, "latent values"),
-        (12.0, 2.65, "labels"),
-    )
-    add_words(axis, words)
     return figure
 
 
-def efficiency_bars(tables: Tables) -> Figure:
+def efficiency_bars(tables: NamedTables) -> Figure:
     """Figure 3.11a: effective sample size per 1000 cubic operations by coordinate and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     methods = {main_case(method): METHOD_LABELS[method] for method in MAIN_METHODS}
-    rows = tables.summary.rows("ess_per_1000_cubic_operations", case=list(methods))
-    rows = rows.assign(method=rows["case"].map(methods), coordinate=rows["coordinate"].map(_short))
+    rows = tables.rows("chain_coordinate", case=list(methods))
+    rows = rows.assign(
+        method=rows["case"].map(methods),
+        coordinate=rows["coordinate"].map(_short),
+        value=rows["ess_per_1000_cubic_operations"],
+    )
     means = rows.groupby(["method", "chain"])["value"].agg(lambda values: values.mean(skipna=False))
     rows = pd.concat([rows, means.reset_index().assign(coordinate="mean")])
     colours = {METHOD_LABELS[method]: METHOD_COLOURS[method] for method in MAIN_METHODS}
@@ -116,13 +91,12 @@ def efficiency_bars(tables: Tables) -> Figure:
     return figure
 
 
-def convergence(tables: Tables) -> Figure:
+def convergence(tables: NamedTables) -> Figure:
     """Figure 3.11b: log(R-hat - 1), mean over coordinates, against cubic operations and run time."""
-    average = "mean over coordinates"
-    return _r_hat_figure(tables, ("", average, *_CUBIC_OPERATIONS), ("", average, *_RUN_TIME))
+    return _r_hat_figure(tables, ("", AVERAGE, *_CUBIC_OPERATIONS), ("", AVERAGE, *_RUN_TIME))
 
 
-def convergence_supplement(tables: Tables) -> Figure:
+def convergence_supplement(tables: NamedTables) -> Figure:
     """Supplement of figure 3.11b: the worst coordinate, and the log output scale alone."""
     return _r_hat_figure(
         tables,
@@ -131,16 +105,16 @@ def convergence_supplement(tables: Tables) -> Figure:
     )
 
 
-def output_scale(tables: Tables) -> Figure:
+def output_scale(tables: NamedTables) -> Figure:
     """Figure 3.12: trace and histogram of the log output scale by method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.8), layout="constrained")
     grid = figure.subplots(len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
     histograms = {method: _histogram(tables, method) for method in MAIN_METHODS}
-    pooled = _pooled([histograms[method] for method in APM_METHODS])
+    pooled = _pooled([histograms[method] for method in MAIN_METHODS[1:]])
     drawn: list[tuple[Axes, Axes]] = []
     for (left, right), (method, histogram) in zip(grid, histograms.items(), strict=True):
         colour, title = METHOD_COLOURS[method], METHOD_LABELS[method]
-        trace = tables.curves.array("trace", "iteration", case=main_case(method))
+        trace = tables.values("trace", "iteration", case=main_case(method))
         trace_panel(left, trace, first_iteration=1, colour=colour)
         left.set(xlabel="", ylabel=r"$\log s$")
         left.set_title(title, loc="left")
@@ -175,7 +149,7 @@ def output_scale(tables: Tables) -> Figure:
     return figure
 
 
-def importance_samples(tables: Tables) -> Figure:
+def importance_samples(tables: NamedTables) -> Figure:
     """Noise of the log estimate and expected acceptance rates over the number of importance samples."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -184,21 +158,19 @@ def importance_samples(tables: Tables) -> Figure:
         "acceptance_apm_mh": ("MH update of $x$, $u$ fixed", "black", "^"),
         "acceptance_pm_mh": ("PM MH, joint", METHOD_COLOURS["pm_mh"], "o"),
     }
-    noise = tables.summary.rows("sd_log_estimate", case="estimator")
-    n_weights = tables.summary.setting("n_weights", case="estimator")
-    found = {name: tables.summary.rows(name, case="estimator") for name in rates}
-    drawn: dict[str, Any] = {"x": "n_importance", "y": "value", "markeredgewidth": 0.0, "markersize": 5.0}
+    found = tables.rows("chain_reference", case="estimator")
+    n_weights = tables.setting("n_weights", case="estimator")
+    drawn: dict[str, Any] = {"x": "n_importance", "markeredgewidth": 0.0, "markersize": 5.0}
     # From the first to the ninth decile of all posterior draws.
     deciles: Any = ("pi", 80)
-    sns.lineplot(noise, estimator="median", errorbar=deciles, color="black", marker="o", ax=left, **drawn)
+    look = {"estimator": "median", "errorbar": deciles, "color": "black", "marker": "o"}
+    sns.lineplot(found, y="sd_log_estimate", ax=left, **look, **drawn)
     left.set(yscale="log", ylabel="sd of log density estimate (nats)")
     for name, (label, colour, marker) in rates.items():
-        chains = found[name].groupby(["n_importance", "chain"])["value"].mean().reset_index()
-        bars = {"errorbar": "se", "err_style": "bars"}
-        sns.lineplot(
-            chains, color=colour, marker=marker, label=label, legend=False, ax=right, **bars, **drawn
-        )
-    points = noise["n_importance"].unique()
+        chains = found.groupby(["n_importance", "chain"])[name].mean().reset_index()
+        look = {"errorbar": "se", "err_style": "bars", "color": colour, "marker": marker}
+        sns.lineplot(chains, y=name, label=label, legend=False, ax=right, **look, **drawn)
+    points = found["n_importance"].unique()
     if _PUBLISHED_SIZE in points:
         rate = _published("PM-P08", f"main runs N={_PUBLISHED_SIZE}")
         published_mark(right, _PUBLISHED_SIZE, rate, colour=rates["acceptance_mi"][1], note="MI update")
@@ -210,15 +182,15 @@ def importance_samples(tables: Tables) -> Figure:
         axis.set_xlabel("importance samples")
     figure.legend(*entries_published_last(right), loc="outside upper right", ncols=2)
     n_points, n_chains = (
-        len(noise[columns].drop_duplicates()) for columns in (["chain", "reference"], ["chain"])
+        len(found[columns].drop_duplicates()) for columns in (["chain", "reference"], ["chain"])
     )
     draws = f"{n_points} posterior draws of {n_chains} reference chains"
     footer(figure, tables, f"{draws}, {n_weights} weights at each")
     return figure
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
-    "fig_3_10": factor_graph,
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+    "fig_3_10": model_graph,
     "fig_3_11a": efficiency_bars,
     "fig_3_11b": convergence,
     "fig_3_11b_supplement": convergence_supplement,
@@ -233,19 +205,17 @@ def _short(coordinate: str) -> str:
     return r"$\log s$" if coordinate == "log_output_scale" else name
 
 
-def _lengths(tables: Tables) -> str:
+def _lengths(tables: NamedTables) -> str:
     """Numbers of chains and iterations of the main runs, said once where they agree."""
     sizes = {}
     for method in MAIN_METHODS:
-        run = tables.summary.where(case=main_case(method))
-        chains, draws = run.setting("n_chains"), run.setting("n_draws")
-        sizes[METHOD_LABELS[method]] = f"{chains} chains of {draws} iterations after warm-up"
+        sizes[METHOD_LABELS[method]] = f"{chain_lengths(tables, case=main_case(method))} after warm-up"
     if len(set(sizes.values())) == 1:
         return f"each method {sizes.popitem()[1]}"
     return "; ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
+def _r_hat_figure(tables: NamedTables, *panels: tuple[str, str, str, str]) -> Figure:
     """Two panels next to each other, each with title, aggregate of R-hat, cost and label of the cost."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
@@ -260,25 +230,27 @@ def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
     return figure
 
 
-def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_label: str) -> None:
+def _r_hat_panel(axis: Axes, tables: NamedTables, aggregate: str, cost: str, cost_label: str) -> None:
     """Draws log(R-hat - 1) of every method with its upper limit, and the estimates that the thesis draws."""
     drawn_there: list[tuple[PublishedSeries, float, str]] = []
     for method in MAIN_METHODS:
-        curves = tables.curves.where(case=main_case(method))
-        low = _log_excess(curves.array("psrf", "end", aggregate=aggregate))
-        high = _log_excess(curves.array("psrf_upper", "end", aggregate=aggregate))
-        place = curves.array(cost, "end").values
+        found = tables.rows("aggregate_end", case=main_case(method), aggregate=aggregate)
+        found = found.merge(tables.rows("end", case=main_case(method)), on="end")
+        place, low, high = (
+            found[cost].to_numpy(),
+            _log_excess(found["psrf"]),
+            _log_excess(found["psrf_upper"]),
+        )
         if not np.isfinite(low).any():
             continue
         colour = METHOD_COLOURS[method]
         band_curve(axis, place, low, colour=colour, label=METHOD_LABELS[method])
         if len(low) == 1:
             axis.vlines(place, low, high, color=colour, alpha=0.5)
-        if cost == _CUBIC_OPERATIONS[0] and aggregate == "mean over coordinates":
-            ends = curves.array("psrf", "end", aggregate=aggregate)["end"].values
+        if cost == _CUBIC_OPERATIONS[0] and aggregate == AVERAGE:
             there = published_series("gp_probit", "3.11b", method)
             # An iteration of a method costs as many cubic operations throughout.
-            drawn_there.append((there, place[-1] / ends[-1], colour))
+            drawn_there.append((there, place[-1] / found["end"].iloc[-1], colour))
         usable = (np.isfinite(low) & np.isfinite(high)).tolist()
         axis.fill_between(place, low, high, where=usable, color=colour, alpha=_BAND_ALPHA, linewidth=0.0)
     if not axis.lines:
@@ -292,9 +264,9 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
     axis.set_ylabel(r"$\log(\hat{R} - 1)$")
 
 
-def _log_excess(r_hat: xr.DataArray) -> FloatArray:
+def _log_excess(r_hat: "pd.Series[float]") -> FloatArray:
     """log(R-hat - 1), NaN where R-hat is not above 1."""
-    excess = r_hat.values.astype(float) - 1.0
+    excess = r_hat.to_numpy() - 1.0
     usable = np.isfinite(excess) & (excess > 0.0)
     logs: FloatArray = np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)
     return logs
@@ -308,9 +280,9 @@ class _Histogram(NamedTuple):
     n_draws: float
 
 
-def _histogram(tables: Tables, method: str) -> _Histogram:
-    counts = tables.curves.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
-    n_draws = tables.curves.array("histogram_draws", "chain", case=main_case(method)).sum()
+def _histogram(tables: NamedTables, method: str) -> _Histogram:
+    counts = tables.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
+    n_draws = tables.values("histogram_draws", case=main_case(method)).sum()
     return _Histogram(counts.values, bin_edges(counts["bin"]), float(n_draws))
 
 

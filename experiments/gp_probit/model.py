@@ -27,12 +27,16 @@ from auxmc.numerics.linalg import (
     sum_log_diagonal,
     upper_cholesky,
 )
+from experiments.gp_probit.labelled import read_labelled
+from experiments.gp_probit.settings import OUTPUT_SCALE, Settings
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
 
 __all__ = [
     "BiopsyData",
     "GPProbitCache",
     "GPProbitModel",
+    "Problem",
+    "build_problem",
     "estimator",
     "gp_probit_model",
     "load_biopsy",
@@ -300,6 +304,48 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
         n_cubic=lambda cache: cache.n_newton + _N_CUBIC_FIXED,
         n_failures=lambda cache: cache.failed.astype(jnp.int32),
     )
+
+
+class Problem(NamedTuple):
+    """Data and model.
+
+    Attributes:
+        model: the model, duplicate inputs collapsed.
+        features: standardised features [row, feature].
+        labels: +1 or -1 [row].
+        feature_names: [feature].
+        coordinates: names of the target variables [feature + 1].
+        n_rows_read: rows in the file.
+        n_incomplete: rows left out because a feature is missing.
+    """
+
+    model: GPProbitModel
+    features: FloatArray
+    labels: FloatArray
+    feature_names: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    n_rows_read: int
+    n_incomplete: int
+
+
+def build_problem(settings: Settings) -> Problem:
+    """Reads the breast cancer data or the user's own, standardises the features and builds the model.
+
+    Raises:
+        DataError: the user's file cannot be used.
+    """
+    if settings.data:
+        own = read_labelled(settings.data, settings.label)
+        features, labels, names = own.features, own.labels, own.feature_names
+        n_rows_read, n_incomplete = len(labels), 0
+    else:
+        biopsy = load_biopsy(settings.drop_first_complete_row)
+        features, labels, names = biopsy.features, biopsy.labels, biopsy.feature_names
+        n_rows_read, n_incomplete = biopsy.n_rows_read, biopsy.n_incomplete
+    scaled = standardise(features)
+    coordinates = (OUTPUT_SCALE, *(f"log_length_scale[{name}]" for name in names))
+    model = gp_probit_model(scaled, labels)
+    return Problem(model, scaled, labels, names, coordinates, n_rows_read, n_incomplete)
 
 
 def _prepare(model: GPProbitModel, x: Array) -> GPProbitCache:

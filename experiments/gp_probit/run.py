@@ -18,10 +18,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.numerics.array_types import FloatArray
-from experiments.gp_probit.model import estimator
-from experiments.gp_probit.problem import Problem, build_problem
-from experiments.gp_probit.settings import Settings
-from experiments.gp_probit.statistics import (
+from experiments.gp_probit.measure import (
     chain_curves,
     chain_groups,
     chain_statistics,
@@ -31,6 +28,8 @@ from experiments.gp_probit.statistics import (
     fixed_step_statistics,
     recorded,
 )
+from experiments.gp_probit.model import Problem, build_problem, estimator
+from experiments.gp_probit.settings import Settings
 
 _MAX_STARTS = 100
 _WEIGHTS_AT_A_TIME = 500

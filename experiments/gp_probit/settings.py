@@ -7,6 +7,20 @@ from experiments.gp_probit.labelled import read_labelled
 
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 
+MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
+"""Methods of the main runs, in the order of the published figures."""
+
+OUTPUT_SCALE = "log_output_scale"
+"""Name of the first coordinate, the log prior variance of the latent function."""
+
+AVERAGE = "mean over coordinates"
+"""The way to aggregate R-hat over coordinates that figure 3.11b draws."""
+
+
+def main_case(method: str) -> str:
+    """Name of the case that holds the main run of a method."""
+    return f"main__method-{method}"
+
 
 @dataclasses.dataclass
 class Settings(CaseSettings):

@@ -34,7 +34,7 @@ STUDY = Study(
         "longest_run",
         "r_hat",
     ),
-    claims=("claims_convergence", "claims_efficiency", "claims_estimator", "claims_sticking"),
     check=check,
     figures=FIGURES,
+    has_named_tables=True,
 )

@@ -14,10 +14,9 @@ from auxmc.errors import UnitsMissing
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.gp_probit import run
-from experiments.gp_probit.claims_convergence import _at_most_ends, _Path
-from experiments.gp_probit.claims_efficiency import _margins
-from experiments.gp_probit.main_runs import MAIN_METHODS
-from experiments.gp_probit.statistics import estimator_statistics, expected_acceptance, recorded
+from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, margins
+from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
+from experiments.gp_probit.settings import MAIN_METHODS, main_case
 
 STUDY = load_study("gp_probit")
 COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
@@ -102,7 +101,7 @@ def test_a_case_in_pieces_gives_the_arrays_of_the_whole_one(data_file, tmp_path)
 
 def test_main_runs_of_the_published_length_are_cut_into_pieces():
     pieces = {c.name: c.settings.resources["pieces"] for c in STUDY.cases("paper")}
-    assert {pieces[f"main__method-{method}"] for method in MAIN_METHODS} == {5}
+    assert {pieces[main_case(method)] for method in MAIN_METHODS} == {5}
     assert {c.settings.resources["pieces"] for c in STUDY.cases("quick")} == {1}
 
 
@@ -241,19 +240,19 @@ def test_a_chain_that_never_starts_is_an_error():
 
 def test_margins_are_above_one_where_all_statements_hold_alone():
     """Coordinates: all hold; SS+MH below PM MH; SS+SS above PM MH."""
-    pm, mi, ss, of_slice = (np.array([row]) for row in ([2, 2, 2], [3, 3, 3], [2.5, 1, 4], [1, 0.5, 2.5]))
-    np.testing.assert_allclose(_margins(pm, mi, ss, of_slice), [1.25, 0.5, 0.8])
+    pm, mi, ss, of_slice = (np.array(row) for row in ([2, 2, 2], [3, 3, 3], [2.5, 1, 4], [1, 0.5, 2.5]))
+    np.testing.assert_allclose(margins(pm, mi, ss, of_slice), [1.25, 0.5, 0.8])
 
 
 def test_most_ends_are_those_of_the_second_half_at_equal_cost():
     ends = np.arange(1.0, 21.0)
     # Of the last ten ends, PM MH is above the other at eight, at equal cost, and below it at two.
     own = np.where(ends <= 12, 1.01, 1.4)
-    pm = _Path(ends, ends, own, np.tile(own, (3, 1)))
-    other = _Path(2.0 * ends, ends, np.full(20, 1.1), np.full((3, 20), 1.1))
-    assert _at_most_ends({"pm_mh": pm, "apm_ss_ss": other}) == pytest.approx(math.log(4.0))
+    pm = Path(ends, ends, own, np.tile(own, (3, 1)))
+    other = Path(2.0 * ends, ends, np.full(20, 1.1), np.full((3, 20), 1.1))
+    assert at_most_ends({PM: pm, SLICE: other}) == pytest.approx(math.log(4.0))
     below = pm._replace(r_hat=np.where(ends <= 14, 1.01, 1.4))
-    assert _at_most_ends({"pm_mh": below, "apm_ss_ss": other}) < 0.0
+    assert at_most_ends({PM: below, SLICE: other}) < 0.0
     assert pm.of(np.array([0, 1, 2])) is pm
     np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
 

@@ -8,19 +8,20 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.driver.results import read_attributes, read_result, write_result, write_table
+from auxmc.driver.results import read_attributes, read_result, write_result
 from auxmc_pipeline.catalogue import Study, load_study
 from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
 from auxmc_pipeline.jobs import Identities, by_case, differences, job_table, jobs_of_result, read_jobs
+from auxmc_pipeline.named_tables import tabulate, write_named_tables
 from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.publishing.gather import gather, write_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import restore as restoring
-from auxmc_pipeline.tidy import tidy_table
 
 NOW = {case: {"numbers": f"n-{case}", "code": "c1", "data": ""} for case in ("ais", "nuts")}
-TABLES = {"summary.parquet", "claims.csv", "numbers.csv", "pieces.csv"}
+TABLES = {f"tables/{name}.parquet" for name in ("chain", "draw", "point", "settings", "quantity")}
+TABLES |= {"claims.csv", "numbers.csv", "pieces.csv"}
 JOB = {
     "git_commit": "d" * 40,
     "created": "2026-11-22T01:02:03",
@@ -53,8 +54,7 @@ def root(tmp_path: Path) -> Path:
     paths = [folder / f"{case}.nc" for case in NOW]
     for path in paths:
         write_case(path)
-    for name, group in (("summary", "statistics"), ("curves", "curves")):
-        write_table(folder / f"{name}.parquet", tidy_table(paths, group))
+    write_named_tables(folder / "tables", tabulate(paths))
     columns = "claim_id,setting,kind,document,quantity,low,high,measured,monte_carlo_error,exact,note,verdict"
     (folder / "claims.csv").write_text(f"{columns}\nA1,x,M,phd,q,0,1,0.5,0.1,False,,reproduced\n")
     (folder / "numbers.csv").write_text("name,value,error,note,exact\n")
@@ -86,9 +86,9 @@ def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: St
     (place / "cases" / "gone.nc.gz").touch()
     n_written, files = publish(root, study)
     figures = {f"figures/{name}.svg" for name in study.figures}
-    assert files == TABLES | figures | {"curves.parquet", "cases/ais.nc.gz", "cases/nuts.nc.gz"}
+    assert files == TABLES | figures | {"cases/ais.nc.gz", "cases/nuts.nc.gz"}
     assert n_written == len(files)
-    tables = [pd.read_parquet(folder / "summary.parquet") for folder in (place, results)]
+    tables = [pd.read_parquet(folder / "tables" / "chain.parquet") for folder in (place, results)]
     pd.testing.assert_frame_equal(*tables)
     header, *lines = (place / "claims.csv").read_text().splitlines()
     assert header == "claim_id,setting,low,high,measured,monte_carlo_error,exact,note"
@@ -104,12 +104,12 @@ def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: St
 def test_what_is_missing_or_old_is_named_and_nothing_is_published(root: Path, study: Study) -> None:
     results = root / "results" / "paper" / "gp_probit"
     (root / "paper_figures" / "paper" / "gp_probit" / "fig_3_11a.svg").unlink()
-    os.utime(results / "summary.parquet", (1.0, 1.0))
+    os.utime(results / "tables" / "chain.parquet", (1.0, 1.0))
     now = {**NOW, "nuts": {**NOW["nuts"], "code": "c2"}, "hmc": NOW["nuts"]}
     with pytest.raises(SettingsError) as caught:
         gather(study, "paper", now, root)
     assert str(caught.value) == (
-        "gp_probit: nuts.nc is made with other code; hmc.nc is missing; summary.parquet is older than the files it is "
+        "gp_probit: nuts.nc is made with other code; hmc.nc is missing; chain.parquet is older than the files it is "
         "made from; fig_3_11a.svg is missing"
     )
 
@@ -149,8 +149,10 @@ def test_a_published_case_makes_the_same_tables(tmp_path: Path) -> None:
     assert pack_case(first, digest) == pack_case(first, digest)
     (tmp_path / "ais.nc.gz").write_bytes(pack_case(first, digest))
     unpack_case(tmp_path / "ais.nc.gz", again)
-    for group in ("statistics", "curves"):
-        pd.testing.assert_frame_equal(tidy_table([again], group), tidy_table([first], group))
+    made = tabulate([first])
+    assert {name: table.equals(made[name]) for name, table in tabulate([again]).items()} == dict.fromkeys(
+        made, True
+    )
     assert jobs_of_result(again) == jobs_of_result(first)
 
 

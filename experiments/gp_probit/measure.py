@@ -22,7 +22,8 @@ from auxmc_pipeline.chain_statistics import (
     with_units,
     without_sweep,
 )
-from experiments.gp_probit.problem import Problem
+from experiments.gp_probit.model import Problem
+from experiments.gp_probit.settings import AVERAGE
 
 HISTOGRAM_RANGE = (0.0, 4.5)
 """Range of the histograms of the log output scale with the breast cancer data: mean 2.1, +- 4 standard deviations."""
@@ -31,7 +32,7 @@ SLICE_HISTOGRAM_FRACTION = 0.4
 """Part of the chains of methods with slice updates of x in their histogram, for equal cost (thesis, figure 3.12)."""
 
 _N_BINS = 100
-_AGGREGATES = ("mean over coordinates", "largest", "first coordinate")
+_AGGREGATES = (AVERAGE, "largest", "first coordinate")
 _UNITS = {
     "cubic_operations": "operations",
     "cubic_operations_per_iteration": "operations",

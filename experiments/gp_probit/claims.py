@@ -1,0 +1,445 @@
+"""Measures the published claims PM-P01 to PM-P20, and the numbers of the findings, from the tables of the study."""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from auxmc.diagnostics.distributions import histogram_roughness
+from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc.plots.style import METHOD_LABELS
+from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import MissingData
+from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, main_case
+
+Measure = Callable[[NamedTables], Measurement]
+
+PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
+_ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
+# PM-P06: of ten coordinates, how many may fall short of what "consistently" says.
+_EXCEPTIONS = 2
+# PM-P14: fewest ends of a path of R-hat, and the fraction of them at which that of PM MH must be the largest.
+_ENOUGH_ENDS, _MOST_ENDS = 10, 0.7
+
+
+def chain_mean(tables: NamedTables, case: str, quantity: str, note: str = "") -> Measurement:
+    """Mean over chains of what each recorded: PM-P05, PM-P08."""
+    return mean(tables.values(quantity, case=case), note)
+
+
+def timed(value: float) -> Measurement:
+    """A value that a clock enters: all chains of a case ran in one program, so that its error is unknown."""
+    return Measurement(value, math.nan)
+
+
+def time_ratio(tables: NamedTables, above: str, below: str) -> Measurement:
+    """PM-P04, PM-P17: ratio of the run times of an iteration of two cases."""
+    return timed(
+        tables.value("run_time_per_iteration", case=above)
+        / tables.value("run_time_per_iteration", case=below)
+    )
+
+
+# The data and the density estimate: PM-P01 to PM-P04.
+
+
+def of_data(quantity: str, note: str = "") -> Measure:
+    """PM-P01."""
+    return recorded(quantity, exact=True, note=note, case=PM)
+
+
+def at_posterior_draws(tables: NamedTables, quantity: str, n_importance: int) -> FloatArray:
+    """A quantity of the density estimate, mean over the posterior draws of a chain [chain]."""
+    rows = tables.rows("chain_reference", quantity, case="estimator", n_importance=n_importance)
+    means: FloatArray = rows.groupby("chain")[quantity].mean().to_numpy()
+    return means
+
+
+def newton_steps(tables: NamedTables) -> Measurement:
+    """PM-P02."""
+    steps = tables.rows("chain_reference", "newton_steps", case="estimator")
+    return mean(steps.groupby("chain")["newton_steps"].mean())
+
+
+def acceptance_at_step(tables: NamedTables, step_size: float) -> Measurement:
+    """PM-P03."""
+    return mean(tables.values("acceptance_fixed_step", case="estimator", step_size=step_size))
+
+
+def fifty_over_one(tables: NamedTables) -> Measurement:
+    """PM-P04, acceptance rates."""
+    one, fifty = (at_posterior_draws(tables, "acceptance_pm_mh", n) for n in (1, 50))
+    note = "expected rates at the same posterior draws and step size"
+    # Adaptation hides the difference in the adapted runs, by smaller steps with one sample.
+    if {_ONE_SAMPLE, PM} <= set(tables["chain"]["case"]):
+        adapted = (tables.values("acceptance_position", case=case).mean() for case in (_ONE_SAMPLE, PM))
+        note += f"; adapted runs: {' and '.join(f'{rate:.2g}' for rate in adapted)}"
+    return estimate(lambda a, b: float(a.mean() / b.mean()), fifty, one, method="paired", note=note)
+
+
+# ESS and time per cubic operation: PM-P06, P07, P09, P17, P18, P20.
+
+
+def efficiencies(tables: NamedTables, *cases: str) -> list[FloatArray]:
+    """ESS per 1000 cubic operations [chain, coordinate] of each case."""
+    quantity = "ess_per_1000_cubic_operations"
+    return [tables.array(quantity, "chain", "coordinate", case=case).values for case in cases]
+
+
+def average(tables: NamedTables, case: str) -> Measurement:
+    """PM-P06, the average over coordinates."""
+    return mean(efficiencies(tables, case)[0].mean(axis=1))
+
+
+def ratio_of_averages(tables: NamedTables, above: str, below: str) -> Measurement:
+    """PM-P06, a ratio of averages."""
+    return average(tables, above) / average(tables, below)
+
+
+def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray) -> FloatArray:
+    """Smallest of the ratios MI+MH and SS+MH over PM MH, and of all others over SS+SS, from means over chains.
+
+    Above 1 the first two lie above PM MH, and SS+SS lies below all.
+    """
+    return np.min([mi / pm, ss / pm, pm / of_slice, mi / of_slice, ss / of_slice], axis=0)
+
+
+def margin_of_averages(tables: NamedTables) -> Measurement:
+    """PM-P06, ordering of averages."""
+    found = efficiencies(tables, PM, MI, SS, SLICE)
+    return estimate(lambda *chains: float(margins(*(values.mean() for values in chains))), *found)
+
+
+def margin_of_coordinates(tables: NamedTables) -> Measurement:
+    """PM-P06, ordering of coordinates: the margin that all of them but the allowed exceptions have."""
+
+    def margin(*chains: FloatArray) -> float:
+        found = np.sort(margins(*(values.mean(axis=0) for values in chains)))
+        return float(found[min(_EXCEPTIONS, found.size - 1)])
+
+    return estimate(margin, *efficiencies(tables, PM, MI, SS, SLICE))
+
+
+def time_per_operation(tables: NamedTables) -> Measurement:
+    """PM-P07."""
+    times = [tables.value("run_time_per_cubic_operation", case=case) for case in (PM, MI, SS, SLICE)]
+    return timed(max(times) / min(times))
+
+
+def operations_of_slices(tables: NamedTables) -> Measurement:
+    """PM-P09, cubic operations."""
+    quantity = "cubic_operations_per_iteration"
+    *others, of_slice = (tables.values(quantity, case=case) for case in (PM, MI, SS, SLICE))
+    return mean(of_slice) / mean(np.concatenate(others))
+
+
+def time_of_slices(tables: NamedTables) -> Measurement:
+    """PM-P09, run time."""
+    *others, of_slice = (tables.value("run_time_per_iteration", case=case) for case in (PM, MI, SS, SLICE))
+    return timed(of_slice / float(np.mean(others)))
+
+
+def operations_of_elliptical_updates(tables: NamedTables) -> Measurement:
+    """PM-P17, cubic operations."""
+    above, below = (chain_mean(tables, case, "cubic_operations_per_iteration") for case in (SS, MI))
+    return above / below
+
+
+def similar(tables: NamedTables) -> Measurement:
+    """PM-P18."""
+
+    def mean_ratio(above: FloatArray, below: FloatArray) -> float:
+        return float(np.mean(above.mean(axis=0) / below.mean(axis=0)))
+
+    return estimate(mean_ratio, *efficiencies(tables, SS, MI))
+
+
+def smallest_efficiency(tables: NamedTables) -> Measurement:
+    """PM-P20: average of SS+SS over the smallest of the others."""
+
+    def ratio(*chains: FloatArray) -> float:
+        *others, of_slice = (float(values.mean()) for values in chains)
+        return of_slice / min(others)
+
+    return estimate(ratio, *efficiencies(tables, PM, MI, SS, SLICE))
+
+
+# Sticking, the posterior and histograms, figure 3.12: PM-P10, P12, P13, P16, P19.
+
+
+def longest_runs(
+    tables: NamedTables, case: str, statistic: Callable[[FloatArray], np.floating]
+) -> Measurement:
+    """PM-P10, PM-P19: a statistic over chains of the longest runs of identical states."""
+    runs = tables.values("longest_run", case=case)
+    said = ", ".join(f"{run:g}" for run in np.sort(runs))
+    return estimate(statistic, runs, note=f"longest runs of the chains: {said}")
+
+
+def fraction_kept(tables: NamedTables) -> Measurement:
+    """PM-P19: fraction of updates of x in SS+SS that leave it as it is."""
+    rates = tables.values("acceptance_position", case=SLICE)
+    n_updates = rates.size * tables.value("main_draws", case=SLICE)
+    return proportion(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
+
+
+def output_scale(tables: NamedTables, quantity: str) -> FloatArray:
+    """A moment of the log output scale in the chains of all main runs [chain]."""
+    wanted = {"by": "chain_coordinate", "coordinate": OUTPUT_SCALE}
+    return np.concatenate([tables.values(quantity, case=case, **wanted) for case in (PM, MI, SS, SLICE)])
+
+
+def posterior_mean(tables: NamedTables) -> Measurement:
+    """PM-P12, mean."""
+    means = output_scale(tables, "chain_mean")
+    return mean(means, f"{means.size} chains of all methods")
+
+
+def posterior_sd(tables: NamedTables) -> Measurement:
+    """PM-P12, standard deviation."""
+    means, sds = (output_scale(tables, name) for name in ("chain_mean", "chain_sd"))
+    return estimate(
+        lambda m, s: math.sqrt(np.mean(s**2) + np.var(m)),
+        means,
+        sds,
+        method="paired",
+        note=f"{means.size} chains of all methods together",
+    )
+
+
+def ess_per_iteration(tables: NamedTables, case: str) -> Measurement:
+    """ESS per iteration, mean over coordinates."""
+    ess = tables.array("ess", "chain", "coordinate", case=case)
+    return mean(ess.mean("coordinate") / tables.value("main_draws", case=case))
+
+
+def ratio_of_ess(tables: NamedTables) -> Measurement:
+    """PM-P13, effective samples."""
+    return ess_per_iteration(tables, _FIVE_HUNDRED_SAMPLES) / ess_per_iteration(tables, PM)
+
+
+def increase_of_time(tables: NamedTables) -> Measurement:
+    """PM-P13, run time."""
+    return time_ratio(tables, _FIVE_HUNDRED_SAMPLES, PM) - 1.0
+
+
+def log_ratio_of_longest_runs(tables: NamedTables, below: str) -> Measurement:
+    """PM-P13: log ratio of mean longest runs of identical states, within as many iterations as 500 samples have."""
+    draws = tables.value("main_draws", case=_FIVE_HUNDRED_SAMPLES)
+
+    def longest(case: str) -> FloatArray:
+        path = tables.array("longest_run_so_far", "chain", "end", case=case)
+        return np.array([np.interp(draws, path["end"].values, chain) for chain in path.values])
+
+    runs = longest(_FIVE_HUNDRED_SAMPLES), longest(below)
+    means = " and ".join(f"{values.mean():.3g}" for values in runs)
+    # Runs are positive and skew: on the scale of logarithms their error decides.
+    return estimate(
+        lambda a, b: math.log(a.mean() / b.mean()),
+        *runs,
+        note=f"means {means} within {draws:.0f} iterations",
+    )
+
+
+def roughness(counts: FloatArray) -> float:
+    """Roughness of the histogram of all chains from counts [chain, bin], NaN where it is empty."""
+    pooled = counts.sum(axis=0)
+    return histogram_roughness(pooled) if pooled.sum() > 0 else math.nan
+
+
+def pm_over_roughest(pm: FloatArray, *others: FloatArray) -> float:
+    """PM-P16: log ratio of roughness of PM MH and of the roughest of the others, from counts [chain, bin]."""
+    return math.log(roughness(pm) / max(map(roughness, others)))
+
+
+def slices_over_smoothest(*counts: FloatArray) -> float:
+    """PM-P16: the same of SS+SS and of the smoothest of the others."""
+    *others, of_slice = map(roughness, counts)
+    return math.log(of_slice / min(others))
+
+
+def of_histograms(tables: NamedTables, log_ratio: Callable[..., float]) -> Measurement:
+    """PM-P16, of the log output scale."""
+    found = [tables.array("histogram", "chain", "bin", case=case).values for case in (PM, MI, SS, SLICE)]
+    if not all(counts.sum() > 0 for counts in found):
+        raise MissingData("no draws in the range of the histogram")
+    return estimate(log_ratio, *found, note="100 bins, all chains")
+
+
+# R-hat against cost, figure 3.11b: PM-P14, P15, P20.
+
+
+class Path(NamedTuple):
+    """Path of R-hat of one case against a cost, with the paths that leave out one chain each.
+
+    Attributes:
+        cost: of a chain so far [end].
+        ends: iterations so far [end].
+        r_hat: of all chains [end].
+        left_out: R-hat without a chain [chain, end].
+    """
+
+    cost: FloatArray
+    ends: FloatArray
+    r_hat: FloatArray
+    left_out: FloatArray
+
+    def of(self, kept: IntegerArray) -> "Path":
+        """The path of the chains with these numbers, all or all but one."""
+        if len(kept) == len(self.left_out):
+            return self
+        (without,) = set(range(len(self.left_out))) - set(kept.tolist())
+        return self._replace(r_hat=self.left_out[without])
+
+
+def path_of(tables: NamedTables, case: str, cost: str) -> Path:
+    """The path of a case; raises MissingData where the chains are too short for one."""
+    place = tables.array(cost, "end", case=case)
+    if place.size < _ENOUGH_ENDS:
+        raise MissingData("the chains are too short for a path of R-hat")
+    wanted = {"case": case, "aggregate": AVERAGE}
+    left_out = tables.array("psrf_left_out", "left_out", "end", table="aggregate_left_out_end", **wanted)
+    found = (tables.array("psrf", "end", table="aggregate_end", **wanted), left_out)
+    return Path(place.values, place["end"].values, *(one.reindex(end=place["end"]).values for one in found))
+
+
+def log_excess(paths: Mapping[str, Path]) -> FloatArray:
+    """Log of R-hat - 1 of PM MH over the largest of the others at equal cost [end of the second half of its run].
+
+    Where R-hat is not above 1 it counts as the least number above.
+    """
+    pm = paths[PM]
+    late = pm.ends > 0.5 * pm.ends[-1]
+    others = [np.interp(pm.cost[late], p.cost, p.r_hat) for case, p in paths.items() if case != PM]
+    least = np.finfo(np.float64).eps
+    own, largest = np.maximum(pm.r_hat[late] - 1.0, least), np.maximum(np.max(others, axis=0) - 1.0, least)
+    return np.log(own / largest)
+
+
+def at_end(paths: Mapping[str, Path]) -> float:
+    """PM-P14, PM-P20: the log excess at the end of the run of PM MH."""
+    return float(log_excess(paths)[-1])
+
+
+def at_most_ends(paths: Mapping[str, Path]) -> float:
+    """PM-P14: what the log excess is above at most of the ends."""
+    return float(np.quantile(log_excess(paths), 1.0 - _MOST_ENDS))
+
+
+def ratio_of_rises(paths: Mapping[str, Path]) -> float:
+    """PM-P15."""
+    rises = {case: summed_rises(path.r_hat) for case, path in paths.items()}
+    largest = max(rise for case, rise in rises.items() if case != PM)
+    return rises[PM] / largest if largest > 0 else math.inf
+
+
+def summed_rises(r_hat: FloatArray) -> float:
+    """Sum of the rises of log(R-hat - 1) from one end to the next, both above 1."""
+    excess = r_hat - 1.0
+    usable = np.isfinite(excess) & (excess > 0)
+    steps = np.diff(np.log(np.where(usable, excess, 1.0)))
+    return float(np.sum(np.where(usable[1:] & usable[:-1], np.maximum(steps, 0.0), 0.0)))
+
+
+def of_paths(
+    tables: NamedTables,
+    function: Callable[[Mapping[str, Path]], float],
+    cost: str = "cubic_operations_so_far",
+    cases: tuple[str, ...] = (PM, MI, SS, SLICE),
+) -> Measurement:
+    """A function of the paths of some cases, with its error from leaving out each chain of each case in turn."""
+    paths = {case: path_of(tables, case, cost) for case in cases}
+
+    def of_chains(*kept: FloatArray) -> float:
+        chosen = (path.of(chains.astype(int)) for path, chains in zip(paths.values(), kept, strict=True))
+        return function(dict(zip(paths, chosen, strict=True)))
+
+    chains = [np.arange(len(path.left_out)) for path in paths.values()]
+    return estimate(of_chains, *chains, method="jackknife")
+
+
+MEASURE: dict[str, dict[str, Measure]] = {
+    "PM-P01": {
+        "rows read": of_data("rows_read"),
+        "incomplete rows": of_data("rows_incomplete", "the public file has 16 incomplete rows, not 17"),
+        "rows used": of_data("rows_used", "all complete rows; drop_first_complete_row=true gives 682"),
+        "features": of_data("features"),
+    },
+    "PM-P02": {"posterior draws": newton_steps},
+    "PM-P03": {
+        f"step size {step_size}": partial(acceptance_at_step, step_size=step_size)
+        for step_size in (0.001, 0.01, 0.1)
+    },
+    "PM-P04": {
+        "acceptance rate N=50 / N=1": fifty_over_one,
+        "time per iteration N=50 / N=1": partial(time_ratio, above=PM, below=_ONE_SAMPLE),
+    },
+    "PM-P05": {
+        "acceptance rate of last batches": partial(
+            chain_mean, case="side_mi", quantity="acceptance_last_batches", note="last quarter of the batches"
+        ),
+    },
+    "PM-P06": {
+        **{
+            f"average {METHOD_LABELS[method]}": partial(average, case=main_case(method))
+            for method in MAIN_METHODS
+        },
+        "average APM MI+MH / PM MH": partial(ratio_of_averages, above=MI, below=PM),
+        "ordering of averages": margin_of_averages,
+        "ordering of coordinates": margin_of_coordinates,
+    },
+    "PM-P07": {"largest / smallest of methods": time_per_operation},
+    "PM-P08": {"main runs N=50": partial(chain_mean, case=MI, quantity="acceptance_auxiliary")},
+    "PM-P09": {"cubic operations": operations_of_slices, "run time": time_of_slices},
+    "PM-P10": {
+        "shortest of longest runs": partial(longest_runs, case=PM, statistic=np.min),
+        "longest run": partial(longest_runs, case=PM, statistic=np.max),
+    },
+    "PM-P12": {"mean": posterior_mean, "standard deviation": posterior_sd},
+    "PM-P13": {
+        "ESS per iteration N=500 / N=50": ratio_of_ess,
+        "increase of run time": increase_of_time,
+        "longest run N=500 / N=50": partial(log_ratio_of_longest_runs, below=PM),
+        "longest run N=500 / APM MI+MH": partial(log_ratio_of_longest_runs, below=MI),
+    },
+    "PM-P14": {
+        "end of run": partial(of_paths, function=at_end),
+        "most of second half": partial(of_paths, function=at_most_ends),
+        "most of second half against SS+SS": partial(of_paths, function=at_most_ends, cases=(PM, SLICE)),
+        "most of second half against SS+SS by run time": partial(
+            of_paths, function=at_most_ends, cost="run_time_so_far", cases=(PM, SLICE)
+        ),
+    },
+    "PM-P15": {"PM MH / largest of APM": partial(of_paths, function=ratio_of_rises)},
+    "PM-P16": {
+        "PM MH / roughest of APM": partial(of_histograms, log_ratio=pm_over_roughest),
+        "APM SS+SS / smoothest of others": partial(of_histograms, log_ratio=slices_over_smoothest),
+    },
+    "PM-P17": {
+        "SS+MH / MI+MH": partial(time_ratio, above=SS, below=MI),
+        "cubic operations SS+MH / MI+MH": operations_of_elliptical_updates,
+    },
+    "PM-P18": {"SS+MH / MI+MH": similar},
+    "PM-P19": {
+        "APM MI+MH": partial(longest_runs, case=MI, statistic=np.max),
+        "APM SS+MH": partial(longest_runs, case=SS, statistic=np.max),
+        "APM SS+SS": fraction_kept,
+    },
+    "PM-P20": {
+        "ESS of SS+SS / smallest of others": smallest_efficiency,
+        "Rhat at end": partial(of_paths, function=at_end),
+    },
+}
+
+NUMBERS: dict[str, Measure] = {
+    "distinct inputs": of_data("distinct_inputs"),
+    "acceptance rate of u from importance weights": lambda tables: mean(
+        at_posterior_draws(tables, "acceptance_mi", 50)
+    ),
+    "adapted step size of APM MI+MH, one sample": partial(
+        chain_mean, case="side_mi", quantity="adapted_step_size"
+    ),
+}
