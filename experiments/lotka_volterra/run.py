@@ -20,6 +20,13 @@ from auxmc.kernels.base import Kernel
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, labelled_draws
 from auxmc_pipeline.settings import SettingsError
+from experiments.lotka_volterra.measure import (
+    COUNTERS,
+    chain_curves,
+    chain_statistics,
+    exact_curves,
+    exact_statistics,
+)
 from experiments.lotka_volterra.model.data import GENERATING_RATES, POPULATIONS, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.rejection import n_accepted, rejection_sample, simulate_prior
@@ -37,13 +44,6 @@ from experiments.lotka_volterra.settings import (
     programs,
     step_sizes,
     tolerances,
-)
-from experiments.lotka_volterra.statistics import (
-    COUNTERS,
-    chain_curves,
-    chain_statistics,
-    exact_curves,
-    exact_statistics,
 )
 
 # The published data files of the thesis as they are printed.

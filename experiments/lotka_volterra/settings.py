@@ -1,6 +1,7 @@
 """Settings of the Lotka-Volterra study. No JAX, no pandas: the Snakefile imports this."""
 
 import dataclasses
+from typing import Any, NamedTuple
 
 from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
@@ -41,6 +42,42 @@ TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
     "hmc_gaussian": (1e-3, 1.75e-3, 2.5e-3, 3.5e-3, 5e-3, 1e-2),
 }
 _STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)}
+
+
+class Row(NamedTuple):
+    """A published method at one tolerance.
+
+    Attributes:
+        label: its name in figures and claims.
+        case: that runs it.
+        method: as in the settings.
+        tolerance: of the ABC kernel; 0 for exact conditioning.
+    """
+
+    label: str
+    case: str
+    method: str
+    tolerance: float = 0.0
+
+    def where(self, scheme: str = "code") -> dict[str, Any]:
+        """Columns of the tables that say which rows are its own."""
+        return {"case": self.case, "method": self.method, "scheme": scheme, "tolerance": self.tolerance}
+
+
+# Published rows of figures 4.10 to 4.12, and one of ours that has the target of the first.
+ROWS = {
+    "all": Row("Cons. HMC (all)", "constrained", "chmc_all"),
+    "all_dense": Row("Cons. HMC (all), dense", "dense", "chmc_all_dense"),
+    "summaries": Row("Cons. HMC (sum.)", "constrained", "chmc_summaries"),
+    "ball_10": Row("ABC SS (U, ε=10)", "slices", "ss_ball", 10.0),
+    "ball_100": Row("ABC SS (U, ε=100)", "slices", "ss_ball", 100.0),
+    "gaussian": Row("ABC SS (G, ε=10)", "slices", "ss_gaussian", 10.0),
+    "hmc": Row("ABC HMC (G, ε=10)", "hmc", "hmc_gaussian", 10.0),
+    "pm_normalised": Row("PM ABC, normalised, ε=1", "summaries", "pm_summaries", 1.0),
+    "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
+}
+FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
+"""Rows of figures 4.11 and 4.12, in order."""
 
 
 @dataclasses.dataclass

@@ -29,7 +29,8 @@ STUDY = Study(
     schema=Settings,
     sweep_quantities=("ess_per_1000_evaluations", "acceptance", "psrf", "total_variation"),
     batched=("method", "scheme"),
-    claims=("claims_convergence", "claims_efficiency", "claims_failures", "claims_posteriors"),
     check=check,
     figures=FIGURES,
+    about="data=",
+    has_named_tables=True,
 )

@@ -10,7 +10,7 @@ from scipy import stats
 from auxmc.diagnostics.errors_of_means import few_replicates, score_between_chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline import measuring
-from auxmc_pipeline.measuring import Measurement, estimate, largest, left_out_error, standard_error
+from auxmc_pipeline.measuring import Measurement, estimate, largest, left_out, standard_error
 
 __all__ = [
     "bootstrap",
@@ -48,6 +48,7 @@ _RESAMPLES = 400
 _SD_OF_KOLMOGOROV = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
 
 mean_over_replicates = measuring.mean
+fraction_of_replicates = measuring.proportion_of
 fraction_of_trials = measuring.proportion
 rate_of_events = measuring.rate
 
@@ -108,24 +109,6 @@ def score(value: Measurement, expected: float) -> Measurement:
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
     """Median of independent runs or chains [replicate]; of a single one its note is "one run"."""
     return estimate(np.median, values, note=note or "one run" * (values.size < 2))
-
-
-def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
-    """A recorded statistic of all replicates, with the jackknife error from its values without each [replicate]."""
-    n_replicates = np.size(without)
-    error = left_out_error(without) * few_replicates(n_replicates) if n_replicates > 2 else math.nan
-    return Measurement(value, error, note)
-
-
-def fraction_of_replicates(holds: ArrayLike, note: str = "") -> Measurement:
-    """Fraction of independent replicates of which something holds; the note begins with their number.
-
-    >>> fraction_of_replicates(np.array([True, True, False, True]), "at the end").note
-    '3 of 4 runs; at the end'
-    """
-    flags = np.ravel(np.asarray(holds, dtype=bool))
-    said = f"{int(flags.sum())} of {flags.size} runs"
-    return fraction_of_trials(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
 
 
 def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") -> Measurement:

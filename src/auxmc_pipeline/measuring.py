@@ -15,7 +15,18 @@ from scipy import stats
 from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["Measurement", "estimate", "exact", "largest", "mean", "proportion", "rate", "standard_error"]
+__all__ = [
+    "Measurement",
+    "estimate",
+    "exact",
+    "largest",
+    "left_out",
+    "mean",
+    "proportion",
+    "proportion_of",
+    "rate",
+    "standard_error",
+]
 
 _RESAMPLES = 400
 
@@ -150,6 +161,17 @@ def proportion(value: float, n_trials: float, note: str = "") -> Measurement:
     return Measurement(value, float(max(inside - low, high - inside)) / 2.0, note)
 
 
+def proportion_of(holds: ArrayLike, note: str = "") -> Measurement:
+    """Proportion of independent replicates of which something holds; the note begins with their number.
+
+    >>> proportion_of([True, True, False, True], "at the end").note
+    '3 of 4 runs; at the end'
+    """
+    flags = np.ravel(np.asarray(holds, dtype=bool))
+    said = f"{int(flags.sum())} of {flags.size} runs"
+    return proportion(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
+
+
 def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
     """Rate of independent events, with an error by the rule of Jeffreys: a rate of 0 has an error too.
 
@@ -184,6 +206,13 @@ def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measu
     # Around the largest value the others count with their distances: what other runs would have given.
     error = float(np.std(np.max(all_values + all_errors * noise, axis=1)))
     return Measurement(float(all_values[place]), error, names[place])
+
+
+def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
+    """A recorded statistic of all replicates, with the jackknife error from its values without each [replicate]."""
+    n_replicates = np.size(without)
+    error = left_out_error(without) * few_replicates(n_replicates) if n_replicates > 2 else math.nan
+    return Measurement(value, error, note)
 
 
 def left_out_error(without: ArrayLike) -> float:

@@ -278,7 +278,9 @@ def _by_dimensions(
     for group, data in groups.items():
         for name, array in data.data_vars.items():
             own = "_".join(str(dim) for dim in array.dims if dim not in settings)
-            found.setdefault(own or "point", {}).setdefault(group, []).append(str(name))
+            # A dimension may itself be called `point`.
+            own = {"": "point", "point": "points"}.get(own, own)
+            found.setdefault(own, {}).setdefault(group, []).append(str(name))
     return {
         table: {group: groups[group][names] for group, names in part.items()} for table, part in found.items()
     }

@@ -10,7 +10,7 @@ import pandas as pd
 
 __all__ = ["Need", "number", "parse_needs"]
 
-_NEED = re.compile(r"(?:(?P<case>[\w.*-]+):)?(?P<name>\w+)(?P<relation>>=|<=|=)(?P<value>\S+)")
+_NEED = re.compile(r"(?:(?P<case>[\w.*-]+):)?(?P<name>\w+)(?P<relation>>=|<=|=)(?P<value>\S*)")
 
 
 class Need(NamedTuple):
@@ -44,7 +44,7 @@ class Need(NamedTuple):
         if not failing:
             return ""
         had = max(failing) if self.relation == "<=" else min(failing)
-        return f"needs {self.name} {self.relation} {self.value}, this run had {had}"
+        return f"needs {self.name} {self.relation} {self.value or '(empty)'}, this run had {had}"
 
     def _values(self, rows: pd.DataFrame) -> list[float | str]:
         if self.name not in rows:
@@ -60,7 +60,7 @@ class Need(NamedTuple):
 
 
 def parse_needs(text: str, settings: Collection[str]) -> tuple[Need, ...]:
-    """Reads conditions apart by spaces, each `[CASE:]SETTING>=NUMBER`, `<=NUMBER`, or `=` and a number or a word.
+    """Reads conditions apart by spaces, each `[CASE:]SETTING>=NUMBER`, `<=NUMBER` or `=VALUE`, which may be empty.
 
     Args:
         text: for example "n_draws>=10000 n_chains>=4" or "main*:n_draws>=10000".

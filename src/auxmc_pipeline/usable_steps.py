@@ -4,8 +4,7 @@ import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import jackknife
+from auxmc_pipeline.measuring import Measurement, estimate
 from auxmc_pipeline.tables import MissingData
 
 __all__ = ["USABLE_ACCEPT_RATE", "step_at_acceptance_rate", "usable_step"]
@@ -51,7 +50,7 @@ def usable_step(rates: xr.DataArray, target: float = USABLE_ACCEPT_RATE) -> Meas
         MissingData: as `step_at_acceptance_rate`.
     """
     ordered = rates.transpose("step_size", "chain").sortby("step_size")
-    steps, values = ordered["step_size"].values.astype(float), ordered.values
-    return jackknife(
-        lambda kept: step_at_acceptance_rate(steps, values[:, kept].mean(axis=1), target), values.shape[1]
+    steps = ordered["step_size"].values.astype(float)
+    return estimate(
+        lambda kept: step_at_acceptance_rate(steps, kept.mean(axis=0), target), ordered, method="jackknife"
     )

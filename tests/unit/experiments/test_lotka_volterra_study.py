@@ -1,6 +1,5 @@
-"""The Lotka-Volterra study: tiny real runs, statistics against known answers, figures, claims, settings."""
+"""The Lotka-Volterra study: tiny real runs, statistics against known answers, settings."""
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +10,13 @@ from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra import settings as declared
-from experiments.lotka_volterra.lookup import (
-    COORDINATES,
-)
-from experiments.lotka_volterra.model.exact import LogRatePosterior, exact_posterior
+from experiments.lotka_volterra.measure import chain_statistics, iterations_to_band
+from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.generator import published_model
+from experiments.lotka_volterra.programs import COORDINATES
 from experiments.lotka_volterra.run import run
-from experiments.lotka_volterra.statistics import (
-    chain_statistics,
-    iterations_to_band,
-)
 
 STUDY = load_study("lotka_volterra")
-N_CHAINS, N_DRAWS, N_DISCARD = 4, 510, 10
-# How far and how wide the synthetic posteriors are, in exact standard deviations.
-WIDTHS = {"ss_ball": {10.0: 1.5, 100.0: 4.0}, "ss_gaussian": {10.0: 2.0}, "chmc_summaries": {0.0: 1.3}}
 
 
 def run_small(folder: Path, *overrides: str) -> dict[str, xr.Dataset]:
@@ -98,59 +89,31 @@ def test_iterations_to_band_count_from_one() -> None:
     assert np.isnan(iterations_to_band(np.r_[np.full(99, np.nan), 1.0].reshape(1, 1, 1, 100))).all()
 
 
-# Synthetic tables.
+DIMS = ("tolerance", "step_size", "chain", "draw")
 
 
-@cache
-def exact_under(scheme: str) -> LogRatePosterior:
-    return exact_posterior(published_model("text" if scheme == "text" else "code"), 200)
-
-
-def made_up_draws(method: str, scheme: str, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Independent draws about the exact posterior, of the published number of tolerances and step sizes."""
-    exact = exact_under(scheme)
-    points = (declared.TOLERANCES[method], declared.STEP_SIZES[method])
-    shape = (len(points[0]), len(points[1]), N_CHAINS, N_DRAWS)
-    widths = np.array([WIDTHS.get(method, {}).get(tolerance, 1.0) for tolerance in points[0]])
-    if method in declared.SUMMARY_METHODS:
-        widths = widths * 5.0
-    spread = widths[:, None, None, None, None] * exact.sd
-    draws: dict[str, np.ndarray] = {
-        "log_rates": exact.mean + spread * rng.normal(size=(*shape, 4)),
-        "accepted": rng.uniform(size=shape) < 0.99,
-        "n_evaluations": np.full(shape, 12),
-        "n_failed": np.zeros(shape, np.int8),
-    }
-    if method in declared.EXACT_METHODS:
-        draws |= {"residual": np.full(shape, 1e-12), "potential": rng.normal(size=shape)}
-        draws |= {"n_projections": np.full(shape, 4), "n_not_converged": np.zeros(shape, np.int32)}
-    if method in declared.FAILING_METHODS:
-        draws["accepted"] = np.zeros(shape, bool)
-        draws["log_rates"] = np.broadcast_to(exact.mean, (*shape, 4)).copy()
-    return draws
-
-
-# Claims.
+def recorded_draws(rates: np.ndarray, tolerances: list[float], n_evaluations: np.ndarray) -> xr.Dataset:
+    """Draws of log rates [tolerance, step_size, chain, draw, coordinate], all accepted."""
+    shape = rates.shape[:-1]
+    return xr.Dataset(
+        {
+            "log_rates": ((*DIMS, "coordinate"), rates),
+            "accepted": (DIMS, np.ones(shape, bool)),
+            "n_evaluations": (DIMS, np.broadcast_to(n_evaluations, shape)),
+            "n_failed": (DIMS, np.zeros(shape, int)),
+        },
+        coords={"tolerance": tolerances, "step_size": [0.5], "coordinate": list(COORDINATES)},
+    )
 
 
 def test_errors_of_means_come_from_between_chains_where_noise_may_stay() -> None:
     # Each chain stays near a place of its own: within them the mean looks far surer than it is.
     rng = np.random.default_rng(6)
     places = np.array([-1.0, -0.5, 0.5, 1.0])
-    rates = places[None, None, :, None, None] + 0.1 * rng.normal(size=(1, 1, N_CHAINS, N_DRAWS, 4))
-    dims = ("tolerance", "step_size", "chain", "draw")
-    shape = rates.shape[:-1]
-    draws = xr.Dataset(
-        {
-            "log_rates": ((*dims, "coordinate"), rates),
-            "accepted": (dims, np.ones(shape, bool)),
-            "n_evaluations": (dims, np.ones(shape, int)),
-            "n_failed": (dims, np.zeros(shape, int)),
-        },
-        coords={"tolerance": [1.0], "step_size": [0.5], "coordinate": list(COORDINATES)},
-    )
+    rates = places[None, None, :, None, None] + 0.1 * rng.normal(size=(1, 1, 4, 510, 4))
+    draws, exact = recorded_draws(rates, [1.0], np.array(1)), exact_posterior(published_model("code"), 200)
     within, between = (
-        float(chain_statistics(draws, method, 0, 1.0, exact_under("code"))["mcse_mean"].squeeze()[0])
+        float(chain_statistics(draws, method, 0, 1.0, exact)["mcse_mean"].squeeze()[0])
         for method in ("chmc_all", "pm_summaries")
     )
     assert within < 0.05
@@ -159,16 +122,11 @@ def test_errors_of_means_come_from_between_chains_where_noise_may_stay() -> None
 
 def test_the_time_of_a_chain_follows_its_runs_of_the_generator() -> None:
     """Slices at tolerance 10 take more of them than at 100: they must not be given the time of an average chain."""
-    rng = np.random.default_rng(8)
-    made = made_up_draws("ss_ball", "code", rng)
-    dims = ("tolerance", "step_size", "chain", "draw", "coordinate")
-    draws = xr.Dataset(
-        {name: (dims[: array.ndim], array) for name, array in made.items()},
-        coords={"tolerance": [10.0, 100.0], "coordinate": list(COORDINATES)},
-    )
-    draws["n_evaluations"] = draws["n_evaluations"] * xr.DataArray([2, 1], dims="tolerance")
-    found = chain_statistics(draws, "ss_ball", N_DISCARD, 3.0 * N_CHAINS, exact_under("code"))
-    np.testing.assert_allclose(found["chain_seconds"].isel(step_size=0), [[2.0] * N_CHAINS, [1.0] * N_CHAINS])
+    exact = exact_posterior(published_model("code"), 200)
+    rates = exact.mean + exact.sd * np.random.default_rng(8).normal(size=(2, 1, 4, 510, 4))
+    draws = recorded_draws(rates, [10.0, 100.0], np.array([24, 12])[:, None, None, None])
+    found = chain_statistics(draws, "ss_ball", 10, 12.0, exact)
+    np.testing.assert_allclose(found["chain_seconds"].isel(step_size=0), [[2.0] * 4, [1.0] * 4])
     xr.testing.assert_allclose(found["ess_per_second"] * found["chain_seconds"], found["ess"])
 
 

@@ -1,0 +1,506 @@
+"""Measures the claims IM-LV-01 to IM-LV-24, IM-ALG-02, IM-ALG-03 and IM-ALG-06, and numbers of the findings."""
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, left_out, mean, proportion
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
+from experiments.lotka_volterra.model.data import GENERATING_RATES
+from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
+
+COORDINATES = ("log z1", "log z2", "log z3", "log z4")
+LOG_GENERATING = np.log(GENERATING_RATES)
+
+# Rows of approximate Bayesian computation on all data.
+_ABC_ROWS = ("ball_10", "ball_100", "gaussian", "hmc")
+_READINGS = {"distance": "l2", "squared distance": "l2_squared"}
+# What effective samples are counted by, and how it is said in the setting of a claim.
+_UNITS = (("second", ""), ("run", ", per run of the generator"))
+# Reverse mode gives the derivative of a number for at most the work of four evaluations (Griewank and Walther 2008).
+_RUNS_OF_GRADIENT = 4.0
+# Vectors that give the Jacobian of each constraint: derivatives by the four rates, or of the nine summaries.
+_JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}
+_CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
+
+
+def by_rate(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+    """A statistic of a published row for each log rate [rate]."""
+    return tables.array(quantity, "coordinate", **ROWS[row].where()).values
+
+
+def by_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+    """A statistic of each chain of a published row [chain]."""
+    return tables.values(quantity, **ROWS[row].where())
+
+
+def by_rate_and_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+    """A statistic of each chain of a published row [rate, chain]."""
+    where = ROWS[row].where()
+    return tables.array(quantity, "coordinate", "chain", table="chain_coordinate", **where).values
+
+
+# Data, prior, rejection and pseudo-marginal chains on all data: IM-LV-01 to IM-LV-07, IM-LV-22.
+
+
+def data_difference(tables: NamedTables) -> Measurement:
+    """IM-LV-01."""
+    n_values = tables.value("data_compared")
+    note = f"largest of {n_values:.0f} differences from the published files"
+    return exact(tables.value("data_difference"), note)
+
+
+def rejected(tables: NamedTables, target: str, tolerance: float, reading: str) -> Measurement:
+    """IM-LV-02, 06, 07: accepted prior draws on all data, of the published 1e6, or on summaries, of the 5e7."""
+    dim, quantity = f"rejection_tolerance_{target}", f"rejection_accepted_{target}"
+    place: dict[str, Any] = {dim: tolerance, "reading": reading}
+    (count,) = tables.values(quantity, f"{dim}_reading", **place)
+    n_draws = tables.value(f"rejection_draws_{target}")
+    note = f"{count:.0f} of {n_draws:.3g} draws"
+    return proportion(count / n_draws, n_draws, note) * {"all": 1e6, "summaries": 5e7}[target]
+
+
+def stuck_chains(
+    tables: NamedTables, quantity: str, method: str, tolerance: float
+) -> tuple[pd.DataFrame, float]:
+    """A quantity of pseudo-marginal chains on all data, as a row a chain and a column a scale; their length."""
+    where: dict[str, Any] = {"case": "failures", "method": method, "tolerance": tolerance}
+    rows = tables.rows("chain", quantity, **where)
+    return rows.pivot_table(index="chain", columns="step_size", values=quantity), tables.value(
+        "n_iterations", **where
+    )
+
+
+def accepted(tables: NamedTables, method: str, tolerance: float) -> Measurement:
+    """IM-LV-03: accepted updates per 1e5 at the proposal scale that accepts most, chains together."""
+    found, n_draws = stuck_chains(tables, "n_accepted", method, tolerance)
+    counts, n_updates = found.sum(), n_draws * len(found)
+    each = ", ".join(f"{count:.0f} at scale {scale:g}" for scale, count in counts.items())
+    note = f"{n_updates:.0f} updates at each scale: {each}"
+    return proportion(float(counts.max()) / n_updates, n_updates, note) * 1e5
+
+
+def shortest_stand(tables: NamedTables, method: str, tolerance: float) -> Measurement:
+    """IM-LV-04, 05: longest run of a state over chains, at the proposal scale where it is shortest."""
+    runs, n_draws = stuck_chains(tables, "longest_run", method, tolerance)
+    each = ", ".join(f"{run:.4g} at scale {scale:g}" for scale, run in runs.max().items())
+    # Nobody has seen the end of the run of a chain that never moves.
+    ended = np.where(runs < n_draws, runs, math.inf)
+    note = f"{n_draws:.0f} iterations: longest {each}"
+    return estimate(lambda chains: chains.max(axis=0).min(), ended, note=note)
+
+
+def finite_paths(tables: NamedTables) -> Measurement:
+    """IM-LV-22, the prior."""
+    note = "prior paths finite after all steps, scheme code"
+    return proportion(tables.value("finite_prior_fraction"), tables.value("rejection_draws_all"), note)
+
+
+def finite_paths_under(tables: NamedTables, prior_mean: float) -> Measurement:
+    """IM-LV-22: fraction of finite paths under a prior with larger rates over that under the published one."""
+    n_draws = tables.value("rejection_draws_all")
+    (count,) = tables.values("finite_prior_paths_by_mean", "larger_prior_mean", larger_prior_mean=prior_mean)
+    found = proportion(count / n_draws, n_draws) / finite_paths(tables)
+    return found.noted(f"{count:.0f} of {n_draws:.3g} draws")
+
+
+# Chains that agree, warm up, accept and fail: IM-LV-08, 11, 14, 20, 23, 24, IM-ALG-02, 03, 06.
+
+
+def largest_psrf(tables: NamedTables, row: str, rates: slice, note: str) -> Measurement:
+    """IM-LV-14: largest potential scale reduction factor of a published row over some log rates."""
+    without = without_chain(tables, "psrf", row)[rates]
+    return left_out(float(np.max(by_rate(tables, "psrf", row)[rates])), without.max(axis=0), note)
+
+
+def without_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+    """A statistic of all chains but one [rate, chain]; of two chains none can be left out."""
+    try:
+        return by_rate_and_chain(tables, f"{quantity}_without_chain", row)
+    except MissingData:
+        return np.empty((len(COORDINATES), 0))
+
+
+def psrf(tables: NamedTables, row: str) -> Measurement:
+    """IM-LV-08, 11, 24."""
+    each = ", ".join(f"{factor:.3f}" for factor in by_rate(tables, "psrf", row))
+    note = f"largest of {each} for log z1 to z4"
+    with suppress(MissingData):  # of chains that do not move there is none
+        joint = tables.value("psrf_multivariate", **ROWS[row].where())
+        note = f"{note}; multivariate factor {joint:.3f}"
+    return largest_psrf(tables, row, slice(None), note)
+
+
+def acceptance(tables: NamedTables) -> Measurement:
+    """IM-LV-20."""
+    note = "over proposals, integration errors counted as rejections"
+    return mean(by_chain(tables, "acceptance", "all"), note)
+
+
+def warm_up(tables: NamedTables) -> Measurement:
+    """IM-LV-23."""
+    reached = by_chain(tables, "iterations_to_band", "all")
+    note = f"potential within 3 sds of its stationary mean; slowest of {reached.size} chains"
+    return estimate(np.max, reached, note=note)
+
+
+def failed(tables: NamedTables, row: str) -> Measurement:
+    """IM-ALG-02: fraction of proposals that an integration error has rejected."""
+    counts = by_chain(tables, "n_failed", row)
+    n_proposals = tables.value("n_iterations", **ROWS[row].where()) * counts.size
+    note = f"{counts.sum():.0f} of {n_proposals:.0f}"
+    return proportion(counts.sum() / n_proposals, n_proposals, note)
+
+
+def residual(tables: NamedTables, row: str) -> Measurement:
+    """IM-ALG-03."""
+    residuals = by_chain(tables, "largest_residual", row)
+    return estimate(np.max, residuals, note=f"over all states of {residuals.size} chains")
+
+
+def step_ratio(tables: NamedTables) -> Measurement:
+    """IM-ALG-06: largest step of constrained HMC over that of HMC at which most proposals are still accepted."""
+    above, below = (
+        usable_step(
+            tables.array("acceptance", "step_size", "chain", table="chain", case="step_sizes", method=method)
+        )
+        for method in ("chmc_all", "hmc_gaussian")
+    )
+    note = f"steps {above.value:.3g} and {below.value:.3g} at acceptance rate {USABLE_ACCEPT_RATE:g}"
+    return (above / below).noted(note)
+
+
+def longest_stand(tables: NamedTables) -> Measurement:
+    """Iterations for which the slowest chain of HMC stands still."""
+    return estimate(np.max, by_chain(tables, "longest_run", "hmc"))
+
+
+# Posterior distributions: IM-LV-09, 10, 12, 13, 14. Standard deviations and distances of a method come with the spread
+# over its chains; so do means, but for those of exact methods, whose draws are nearly independent.
+
+
+def exact_moment(tables: NamedTables, quantity: str, scheme: str = "code") -> FloatArray:
+    """A moment of the exact posterior given all data [rate]."""
+    known = tables.rows("coordinate", f"exact_{quantity}", scheme=scheme).groupby("coordinate")
+    return known[f"exact_{quantity}"].first().loc[list(COORDINATES)].to_numpy()
+
+
+def posterior_mean(tables: NamedTables, rate: int) -> Measurement:
+    """IM-LV-10: posterior mean of a log rate under constrained HMC on all data."""
+    value, error = (by_rate(tables, name, "all")[rate] for name in ("posterior_mean", "mcse_mean"))
+    return Measurement(float(value), float(error), f"exact value {exact_moment(tables, 'mean')[rate]:.4f}")
+
+
+def posterior_sd(tables: NamedTables, rate: int) -> Measurement:
+    """IM-LV-10: posterior standard deviation of a log rate under constrained HMC on all data."""
+    return sd_of(tables, "all", rate).noted(f"exact value {exact_moment(tables, 'sd')[rate]:.4f}")
+
+
+def chain_moments(tables: NamedTables, row: str) -> FloatArray:
+    """Means and standard deviations of the log rates of each chain [chain, 2, rate]."""
+    found = [by_rate_and_chain(tables, quantity, row).T for quantity in ("chain_mean", "chain_sd")]
+    return np.stack(found, axis=1)
+
+
+def sd_of(tables: NamedTables, row: str, rate: int) -> Measurement:
+    """Standard deviation of a log rate over the draws of all chains together."""
+
+    def pooled(moments: FloatArray) -> float:
+        means, sds = moments[:, 0, rate], moments[:, 1, rate]
+        return math.sqrt(np.mean(np.square(sds)) + np.var(means))
+
+    return estimate(pooled, chain_moments(tables, row), method="jackknife")
+
+
+def largest_z_score(tables: NamedTables, row: str) -> Measurement:
+    """IM-LV-10: largest distance of a mean from its generating value, in posterior standard deviations."""
+    place, sd, error = (
+        by_rate(tables, name, row) for name in ("posterior_mean", "posterior_sd", "mcse_mean")
+    )
+    found = largest(np.abs(place - LOG_GENERATING) / sd, error / sd, COORDINATES)
+    return found.noted(f"largest at {found.note}")
+
+
+def log_z4_from_exact(tables: NamedTables, scheme: str) -> Measurement:
+    """Distance of the mean of log z4 under scheme code from the exact one of a scheme, in exact sds."""
+    place, error = (by_rate(tables, name, "all")[3] for name in ("posterior_mean", "mcse_mean"))
+    exact_mean, sd = (exact_moment(tables, quantity, scheme)[3] for quantity in ("mean", "sd"))
+    return Measurement(float(abs(place - exact_mean) / sd), float(error / sd), "in posterior sds")
+
+
+def sd_ratio(tables: NamedTables, rate: int) -> Measurement:
+    """IM-LV-12: standard deviation given the summaries over that given all data."""
+    return sd_of(tables, "summaries", rate) / sd_of(tables, "all", rate)
+
+
+def smallest_sampled(tables: NamedTables) -> Measurement:
+    """IM-LV-09."""
+    found = by_rate_and_chain(tables, "smallest", "pm_normalised")[3]
+    return estimate(np.min, found, note="smallest log z4 of the kept iterations of all chains")
+
+
+def fraction_below(tables: NamedTables) -> Measurement:
+    """IM-LV-09: fraction of draws of log z4 below the generating value; its error knows chains and number of draws."""
+    fractions, ess = (
+        by_rate_and_chain(tables, name, "pm_normalised")[3] for name in ("share_below_generating", "ess")
+    )
+    between = mean(fractions, f"{ess.sum():.0f} effective draws")
+    return between._replace(error=max(between.error, proportion(between.value, ess.sum()).error))
+
+
+def place_in_interval(tables: NamedTables, rate: int) -> Measurement:
+    """IM-LV-09: place of the generating value in the central 95 % of a chain, 0 at its lower and 1 at its upper end."""
+    low, high = (
+        by_rate_and_chain(tables, name, "pm_normalised")[rate]
+        for name in ("lower_quantile", "upper_quantile")
+    )
+    return mean((LOG_GENERATING[rate] - low) / (high - low), "mean over chains")
+
+
+def moving_chains(tables: NamedTables, row: str) -> FloatArray:
+    """Moments [chain, 2, rate] of the chains that accepted something."""
+    return chain_moments(tables, row)[by_chain(tables, "acceptance", row) > 0.0]
+
+
+def typical_sds(moments: FloatArray) -> FloatArray:
+    """Standard deviations [rate] that a chain finds, the median over chains, from moments [chain, 2, rate].
+
+    Not of all chains together: one that stands still far off would decide it.
+    """
+    return np.asarray(np.median(moments[:, 1], axis=0))
+
+
+def of_widths(tables: NamedTables, statistic: Callable[..., float | np.floating], *first: str) -> Measurement:
+    """A statistic of the moments of the moving chains of some rows, those named first and the other ABC rows."""
+    rows = (*first, *(row for row in _ABC_ROWS if row not in first))
+    moments = {row: moving_chains(tables, row) for row in dict.fromkeys((*rows, *_ABC_ROWS))}
+    listed = listed_by_row({row: typical_sds(moments[row]) for row in _ABC_ROWS})
+    return estimate(statistic, *(moments[row] for row in rows), note=f"sds of a chain {listed}")
+
+
+def listed_by_row(found: dict[str, FloatArray]) -> str:
+    """Numbers of rows for a note."""
+    return "; ".join(
+        f"{ROWS[row].label} {', '.join(f'{value:.2f}' for value in values)}" for row, values in found.items()
+    )
+
+
+def wider_than_exact(tables: NamedTables) -> Measurement:
+    """IM-LV-13."""
+    exact_sds = exact_moment(tables, "sd")
+    return of_widths(tables, lambda *chains: min(np.min(typical_sds(one) / exact_sds) for one in chains))
+
+
+def ball_100_widest(tables: NamedTables) -> Measurement:
+    """IM-LV-13: smallest ratio of its standard deviations to those of the other ABC methods."""
+    return of_widths(
+        tables,
+        lambda wide, *chains: min(np.min(typical_sds(wide) / typical_sds(one)) for one in chains),
+        "ball_100",
+    )
+
+
+def narrower_than_summary_abc(tables: NamedTables) -> Measurement:
+    """IM-LV-13: largest ratio of standard deviations to those on summaries."""
+    return of_widths(
+        tables,
+        lambda wide, *chains: max(np.max(typical_sds(one) / typical_sds(wide)) for one in chains),
+        "pm_normalised",
+    )
+
+
+def abc_near_generating(tables: NamedTables) -> Measurement:
+    """IM-LV-13: largest distance of a method's mean from a generating value, medians over chains of mean and sd."""
+
+    def distance(moments: FloatArray) -> float:
+        centre = np.median(moments[:, 0], axis=0)
+        return float(np.max(np.abs(centre - LOG_GENERATING) / typical_sds(moments)))
+
+    return of_widths(tables, lambda *chains: max(map(distance, chains))).noted("")
+
+
+def nearest(tables: NamedTables) -> Measurement:
+    """IM-LV-14: distance of ball 10 from the exact posterior less that of the nearest other, log z1 and z2."""
+    together = {row: by_rate(tables, "total_variation", row) for row in _ABC_ROWS}
+    ball_10, *others = (
+        left_out(float(distances[:2].mean()), without_chain(tables, "total_variation", row)[:2].mean(axis=0))
+        for row, distances in together.items()
+    )
+    smallest = largest([-one.value for one in others], [one.error for one in others], _ABC_ROWS[1:]) * -1.0
+    return (ball_10 - smallest).noted(f"total variation distances {listed_by_row(together)}")
+
+
+# Effective samples per second and per run of the generator: IM-LV-17 to IM-LV-19.
+
+
+def efficiency(tables: NamedTables, row: str, rate: int) -> Measurement:
+    """IM-LV-17: effective samples of a log rate per second."""
+    each = by_rate_and_chain(tables, "ess_per_second", row)[rate]
+    return mean(each, "mean over chains; depends on the machine")
+
+
+def smallest_ratio(
+    tables: NamedTables, unit: str, row: str, others: tuple[str, ...], rate: int | None = None
+) -> Measurement:
+    """IM-LV-17 to 19: smallest ratio of the efficiency of a row to that of others.
+
+    Args:
+        tables: of the study.
+        unit: what effective samples are counted by, "second" or "run".
+        row: whose efficiency is divided.
+        others: by whose.
+        rate: of which log rate; None for the mean over all.
+    """
+
+    def ratio(above: FloatArray, *below: FloatArray) -> float:
+        # Infinite where the others do not move.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.divide(above.mean(), max(one.mean() for one in below)))
+
+    above, *below = (efficiencies(tables, unit, name, rate) for name in (row, *others))
+    pairs = zip(others, below, strict=True)
+    each = ", ".join(f"{ROWS[other].label} {ratio(above, one):.3g}" for other, one in pairs)
+    of = "mean over rates" if rate is None else "mean over chains"
+    return estimate(ratio, above, *below, note=f"{of}; ratio to {each}")
+
+
+def efficiencies(tables: NamedTables, unit: str, row: str, rate: int | None) -> FloatArray:
+    """Effective samples of each chain [chain] per second or run, of a log rate or the mean over all."""
+    if unit == "second":
+        found = by_rate_and_chain(tables, "ess_per_second", row)
+    else:
+        found = by_rate_and_chain(tables, "ess", row) / generator_runs(tables, row)
+    return np.asarray(found.mean(axis=0) if rate is None else found[rate])
+
+
+def generator_runs(tables: NamedTables, row: str) -> FloatArray:
+    """Runs of the generator of each chain, derivatives counted at the bound of their work [chain].
+
+    Constrained HMC has a Jacobian for each geodesic sub-step, which takes two projections, that of the step and that of
+    the reversed one, and the derivative of the Jacobian's determinant for each integrator step.
+    """
+    where = ROWS[row].where()
+    evaluations = tables.value("n_iterations", **where) * by_chain(tables, "evaluations_per_iteration", row)
+    if row == "hmc":
+        return np.asarray(_RUNS_OF_GRADIENT * evaluations)
+    if row not in _JACOBIAN_VECTORS:
+        return np.asarray(evaluations)
+    n_sub_steps = by_chain(tables, "n_projections", row) / 2.0
+    n_steps = n_sub_steps / tables.setting("n_inner_steps", case=ROWS[row].case)
+    runs_of_jacobian = _RUNS_OF_GRADIENT * _JACOBIAN_VECTORS[row]
+    return np.asarray(evaluations + runs_of_jacobian * (n_sub_steps + _RUNS_OF_GRADIENT * n_steps))
+
+
+MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
+    "IM-LV-01": {"largest difference": data_difference},
+    "IM-LV-02": {
+        name: partial(rejected, target="all", tolerance=1000.0, reading=reading)
+        for name, reading in _READINGS.items()
+    },
+    "IM-LV-03": {"ball 100": partial(accepted, method="pm_ball", tolerance=100.0)},
+    "IM-LV-04": {
+        "ball 1000": partial(shortest_stand, method="pm_ball", tolerance=1000.0),
+        # A bound of 1000 on the square is a radius of 31.6: inside the ball of radius 100, for which chains were run.
+        "ball 1000, squared distance": partial(shortest_stand, method="pm_ball", tolerance=100.0),
+    },
+    "IM-LV-05": {
+        f"Gaussian {tolerance:g}": partial(shortest_stand, method="pm_gaussian", tolerance=tolerance)
+        for tolerance in (10.0, 100.0)
+    },
+    **{
+        claim: {
+            name: partial(rejected, target="summaries", tolerance=tolerance, reading=reading)
+            for name, reading in _READINGS.items()
+        }
+        for claim, tolerance in (("IM-LV-06", 2.0), ("IM-LV-07", 1.0))
+    },
+    "IM-LV-08": {"normalised": partial(psrf, row="pm_normalised"), "raw": partial(psrf, row="pm_raw")},
+    "IM-LV-09": {
+        "smallest log z4": smallest_sampled,
+        "fraction below, log z4": fraction_below,
+        **{f"place of {name}": partial(place_in_interval, rate=i) for i, name in enumerate(COORDINATES[:3])},
+    },
+    "IM-LV-10": {
+        **{f"mean {name}": partial(posterior_mean, rate=i) for i, name in enumerate(COORDINATES)},
+        **{f"sd {name}": partial(posterior_sd, rate=i) for i, name in enumerate(COORDINATES)},
+        "z-score, all": partial(largest_z_score, row="all"),
+        "z-score, summaries": partial(largest_z_score, row="summaries"),
+    },
+    "IM-LV-11": {ROWS[row].label: partial(psrf, row=row) for row in FIGURE_ROWS},
+    "IM-LV-12": {name: partial(sd_ratio, rate=i) for i, name in enumerate(COORDINATES)},
+    "IM-LV-13": {
+        "wider than exact": wider_than_exact,
+        "ball 100 widest": ball_100_widest,
+        "narrower than summary ABC": narrower_than_summary_abc,
+        "near generating values": abc_near_generating,
+    },
+    "IM-LV-14": {
+        "nearest to exact": nearest,
+        "log z3 and z4": partial(
+            largest_psrf, row="ball_10", rates=slice(2, None), note="PSRF of log z3 and z4, the larger"
+        ),
+    },
+    "IM-LV-17": {
+        **{
+            f"{ROWS[row].label}, {name}": partial(efficiency, row=row, rate=i)
+            for row in FIGURE_ROWS
+            for i, name in enumerate(COORDINATES)
+        },
+        **{
+            f"all over {ROWS[row].label}, {name}": partial(
+                smallest_ratio, unit="second", row="all", others=(row,), rate=i
+            )
+            for row in FIGURE_ROWS[1:]
+            for i, name in enumerate(COORDINATES)
+        },
+    },
+    "IM-LV-18": {
+        **{
+            f"all over summaries{label}": partial(smallest_ratio, unit=unit, row="all", others=("summaries",))
+            for unit, label in _UNITS
+        },
+        "all over summaries, dense": partial(
+            smallest_ratio, unit="second", row="all_dense", others=("summaries",)
+        ),
+    },
+    "IM-LV-19": {
+        f"{name}{label}": partial(smallest_ratio, unit=unit, row=row, others=others)
+        for unit, label in _UNITS
+        for name, row, others in (
+            ("ball 100", "all", ("ball_100",)),
+            ("others", "all", ("ball_10", "gaussian", "hmc")),
+            ("on summaries", "summaries", _ABC_ROWS),
+        )
+    },
+    "IM-LV-20": {"all": acceptance},
+    "IM-LV-22": {
+        "prior mean -1": partial(finite_paths_under, prior_mean=-1.0),
+        "finite paths": finite_paths,
+    },
+    "IM-LV-23": {"slowest chain": warm_up},
+    "IM-LV-24": {
+        name: partial(psrf, row=row)
+        for name, row in (("ball 10", "ball_10"), ("ball 100", "ball_100"), ("Gaussian 10", "gaussian"))
+    },
+    "IM-ALG-02": {f"LV, {name}": partial(failed, row=row) for name, row in _CONSTRAINED},
+    "IM-ALG-03": {f"LV, {name}": partial(residual, row=row) for name, row in _CONSTRAINED},
+    "IM-ALG-06": {"LV tolerance 10": step_ratio},
+}
+
+NUMBERS: dict[str, Callable[[NamedTables], Measurement]] = {
+    "iterations for which a chain of HMC stands still": longest_stand,
+    **{
+        f"distance of the mean of log z4 from the exact one, scheme {scheme}": partial(
+            log_z4_from_exact, scheme=scheme
+        )
+        for scheme in ("code", "text")
+    },
+}
