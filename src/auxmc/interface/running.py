@@ -99,6 +99,12 @@ class ChainJob:
         with self._lock:
             return program if hasattr(program, "run_block") else program.compile()
 
+    def again(self) -> "ChainJob":
+        """Itself, for a further run: its program needs no time to be compiled."""
+        if self._program is not None:
+            self._program.compile_s = 0.0
+        return self
+
     def check(self, start: np.ndarray, key: Array, n_chains: int, folder: Path | None) -> list[Advice]:
         """What is to be said of a run before it begins.
 

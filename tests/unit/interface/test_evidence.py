@@ -91,8 +91,22 @@ def test_bounds_and_a_prior_with_draws() -> None:
     assert np.all((draws > 0.0) & (draws < 1.0))
     assert abs(draws.mean() - 8 / 22) < 5.0 * draws.std() / math.sqrt(draws.size)
     assert repr(found).endswith("(1 mode reached from the prior)")
-    # A second call with another seed shares the compiled programs.
-    assert auxmc.evidence(model, draws=1000, seed=1, progress=False).log_evidence != found.log_evidence
+
+
+def test_a_second_seed_traces_nothing() -> None:
+    """All programs of a density serve all seeds."""
+    calls = []
+
+    def log_density(x: jax.Array) -> jax.Array:
+        calls.append(1)
+        return -0.5 * jnp.sum(x**2)
+
+    model = auxmc.density(log_density, np.ones(2))
+    first = auxmc.evidence(model, draws=300, progress=False)
+    n_calls = len(calls)
+    second = auxmc.evidence(model, draws=300, seed=1, progress=False)
+    assert second.log_evidence != first.log_evidence
+    assert len(calls) == n_calls
 
 
 def test_periodic_variable_and_the_same_one_without_a_period() -> None:

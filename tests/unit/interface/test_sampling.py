@@ -49,6 +49,23 @@ def test_variables_keep_names_and_shapes_and_warm_up_stands_apart() -> None:
     assert np.ptp(tree["warmup_sample_stats"]["step_size"].to_numpy(), axis=1).min() > 0.0
 
 
+def test_a_second_seed_traces_nothing() -> None:
+    """The program of a method object serves all seeds, and the draws are those of a call of its own."""
+    calls = []
+
+    def log_density(v: dict[str, jax.Array]) -> jax.Array:
+        calls.append(1)
+        return -0.5 * jnp.sum(v["x"] ** 2)
+
+    method = auxmc.hmc(auxmc.density(log_density, {"x": np.zeros(2)}))
+    auxmc.sample(method, seed=1, **SHORT)
+    n_calls = len(calls)
+    again = auxmc.sample(method, seed=2, checks="off", **SHORT)
+    assert len(calls) == n_calls
+    other = auxmc.hmc(auxmc.density(log_density, {"x": np.zeros(2)}))
+    assert _same(again, auxmc.sample(other, seed=2, **SHORT))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["constrained", "hmc", "estimated", "pseudo-marginal"])
 def test_moments_are_right(method: str) -> None:
