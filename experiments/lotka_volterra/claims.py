@@ -1,4 +1,4 @@
-"""Measures the claims IM-LV-01 to IM-LV-24, IM-ALG-02, IM-ALG-03 and IM-ALG-06, and numbers of the findings."""
+"""Measures the claims IM-LV-01 to IM-LV-25, IM-ALG-02, IM-ALG-03 and IM-ALG-06, and numbers of the findings."""
 
 import math
 from collections.abc import Callable
@@ -12,6 +12,7 @@ import pandas as pd
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, left_out, mean, proportion
 from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import MissingData
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES
@@ -218,6 +219,28 @@ def sd_of(tables: NamedTables, row: str, rate: int) -> Measurement:
         return math.sqrt(np.mean(np.square(sds)) + np.var(means))
 
     return estimate(pooled, chain_moments(tables, row), method="jackknife")
+
+
+def abc_mean(tables: NamedTables, rate: int) -> Measurement:
+    """IM-LV-25: mean of a log rate over the draws of all chains on normalised summaries."""
+    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, "pm_normalised"))
+
+
+def drawn_moments(rate: int) -> tuple[float, float]:
+    """Mean and standard deviation of a histogram of figure 4.10."""
+    drawn = published_series("lotka_volterra", "4.10", f"pm_normalised log_z{rate + 1}")
+    place = float(np.average(drawn.x, weights=drawn.y))
+    return place, math.sqrt(np.average((drawn.x - place) ** 2, weights=drawn.y))
+
+
+def distance_from_drawn(tables: NamedTables, row: str) -> Measurement:
+    """Largest distance of the means of a row from those of figure 4.10, in its standard deviations."""
+    drawn = np.array([drawn_moments(rate) for rate in range(4)])
+
+    def distance(moments: FloatArray) -> float:
+        return float(np.max(np.abs(moments[:, 0].mean(axis=0) - drawn[:, 0]) / drawn[:, 1]))
+
+    return estimate(distance, chain_moments(tables, row))
 
 
 def largest_z_score(tables: NamedTables, row: str) -> Measurement:
@@ -428,6 +451,10 @@ MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
         "fraction below, log z4": fraction_below,
         **{f"place of {name}": partial(place_in_interval, rate=i) for i, name in enumerate(COORDINATES[:3])},
     },
+    "IM-LV-25": {
+        **{f"mean {name}": partial(abc_mean, rate=i) for i, name in enumerate(COORDINATES)},
+        **{f"sd {name}": partial(sd_of, row="pm_normalised", rate=i) for i, name in enumerate(COORDINATES)},
+    },
     "IM-LV-10": {
         **{f"mean {name}": partial(posterior_mean, rate=i) for i, name in enumerate(COORDINATES)},
         **{f"sd {name}": partial(posterior_sd, rate=i) for i, name in enumerate(COORDINATES)},
@@ -497,6 +524,10 @@ MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
 
 NUMBERS: dict[str, Callable[[NamedTables], Measurement]] = {
     "iterations for which a chain of HMC stands still": longest_stand,
+    **{
+        f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)
+        for tolerance, row in (("1", "pm_normalised"), ("2.5", "pm_wider"))
+    },
     **{
         f"distance of the mean of log z4 from the exact one, scheme {scheme}": partial(
             log_z4_from_exact, scheme=scheme
