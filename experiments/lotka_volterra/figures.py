@@ -111,7 +111,9 @@ def _marginals(tables: NamedTables, rows: Sequence[str], height: float, *, wide:
             axis.tick_params(labelbottom=axis is axes[-1])
         axes[-1].set_xlabel(_SYMBOLS[rate])
     for axis, row in zip(grid[:, 0], rows, strict=True):
-        axis.set_ylabel(ROWS[row].label.replace(" (", "\n(").replace("ABC, ", "ABC,\n"))
+        axis.set_ylabel(
+            ROWS[row].label.replace(" (", "\n(").replace("ABC, ", "ABC,\n").replace("d, ", "d,\n")
+        )
     handles = [
         Patch(facecolor="#777777", alpha=0.5, label="kept iterations, all chains"),
         Line2D([], [], color=_EXACT, label="exact posterior, all data"),
