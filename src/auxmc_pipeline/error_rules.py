@@ -51,6 +51,7 @@ mean_over_replicates = measuring.mean
 fraction_of_replicates = measuring.proportion_of
 fraction_of_trials = measuring.proportion
 rate_of_events = measuring.rate
+quantile_over_replicates = measuring.quantile
 
 
 def bootstrap_groups(
@@ -109,28 +110,6 @@ def score(value: Measurement, expected: float) -> Measurement:
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
     """Median of independent runs or chains [replicate]; of a single one its note is "one run"."""
     return estimate(np.median, values, note=note or "one run" * (values.size < 2))
-
-
-def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") -> Measurement:
-    """Quantile of many independent replicates, with an error from their order statistics.
-
-    It is half the distance of the quantiles one binomial standard error above and below the level: there is no
-    resampling. NaN for a single replicate.
-
-    Args:
-        values: of independent replicates [replicate].
-        level: probability below the quantile, from 0 to 1.
-        note: as in Measurement.
-
-    >>> found = quantile_over_replicates(np.arange(1.0, 101.0), 0.5)
-    >>> found.value, round(found.error)
-    (50.5, 5)
-    """
-    array = np.ravel(np.asarray(values, dtype=np.float64))
-    width = math.sqrt(level * (1.0 - level) / array.size)
-    low, middle, high = np.quantile(array, [max(0.0, level - width), level, min(1.0, level + width)])
-    error = float(high - low) / 2.0 * few_replicates(array.size) if array.size > 1 else math.nan
-    return Measurement(float(middle), error, note)
 
 
 def spread_over_replicates(values: ArrayLike, note: str = "") -> Measurement:

@@ -24,6 +24,7 @@ __all__ = [
     "mean",
     "proportion",
     "proportion_of",
+    "quantile",
     "rate",
     "standard_error",
 ]
@@ -138,6 +139,28 @@ def mean(sample: Sample, note: str = "", *, over: str = "chain") -> Measurement:
 def standard_error(values: ArrayLike) -> float:
     """Standard error of a mean over independent replicates [replicate], widened for few; NaN for one replicate."""
     return float(error_between_chains(np.ravel(np.asarray(values))))
+
+
+def quantile(values: ArrayLike, level: float, note: str = "") -> Measurement:
+    """Quantile of many independent replicates, with an error from their order statistics.
+
+    It is half the distance of the quantiles one binomial standard error above and below the level: there is no
+    resampling. NaN for a single replicate.
+
+    Args:
+        values: of independent replicates [replicate].
+        level: probability below the quantile, from 0 to 1.
+        note: as in Measurement.
+
+    >>> found = quantile(np.arange(1.0, 101.0), 0.5)
+    >>> found.value, round(found.error)
+    (50.5, 5)
+    """
+    array = np.ravel(np.asarray(values, dtype=np.float64))
+    width = math.sqrt(level * (1.0 - level) / array.size)
+    low, middle, high = np.quantile(array, [max(0.0, level - width), level, min(1.0, level + width)])
+    error = float(high - low) / 2.0 * few_replicates(array.size) if array.size > 1 else math.nan
+    return Measurement(float(middle), error, note)
 
 
 def proportion(value: float, n_trials: float, note: str = "") -> Measurement:

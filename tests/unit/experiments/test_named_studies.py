@@ -93,7 +93,7 @@ def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> No
     tables = dict(read_named_tables(published(study) / "tables"))
     needs = " ".join(claims_of(load_study(study))["needs"])
     needed = parse_needs(needs, setting_names(load_study(study)))
-    short = {need.name: 1 for need in needed if need.relation != "<="}
+    short = {need.name: 0.5 for need in needed if need.relation != "<="}
     tables["settings"] = tables["settings"].assign(**short)
     judged = judge_study(load_study(study), NamedTables(tables))
     assert (judged.loc[judged["needs"] != "", "verdict"] == "not measured").all()
