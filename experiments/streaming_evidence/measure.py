@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from experiments.streaming_evidence.drive import Runs
-from experiments.streaming_evidence.hybrid import HybridStart
+from experiments.streaming_evidence.nested import HybridStart
 from experiments.streaming_evidence.problem import HYBRID_ROWS, exact_linear, shown_ends
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
