@@ -26,11 +26,11 @@ from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc.models.bridge import Bridge
 from auxmc_pipeline.catalogue import load_study
 from benchmarks.contract import Benchmark, Program, Run, compiled, timed, until_spent
+from experiments.boltzmann.measure import annealed_statistics, base_errors, chain_statistics
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import method_settings
-from experiments.boltzmann.statistics import annealed_statistics, base_errors, chain_statistics
 
 __all__ = ["BENCHMARK"]
 

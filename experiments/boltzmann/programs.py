@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from auxmc.driver.blocks import Sampler
 from auxmc.kernels.base import Kernel
@@ -19,7 +19,6 @@ from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_h
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
-from experiments.boltzmann.block_summaries import block_summaries
 from experiments.boltzmann.model.machine import relaxation_log_density
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.settings import MethodSettings, Settings
@@ -42,6 +41,44 @@ class _Draw(NamedTuple):
     inverse_temperature: Array
     accepted: Array
     n_not_finite: Array
+
+
+def block_summaries(
+    kernel: Kernel,
+    n_steps: int,
+    keep: Callable[[Any, Any], Any],
+    summarise: Callable[[Any], Any],
+) -> Kernel:
+    """Makes `n_steps` steps of a kernel one step, so that a record need not hold each of them.
+
+    Args:
+        kernel: what makes the steps. Its random numbers must be arrays.
+        n_steps: steps together, at least 1.
+        keep: maps (state, info) after each step to a pytree of arrays.
+        summarise: maps these, stacked [step, ...], to the info of the step.
+
+    Returns:
+        Kernel with the state of `kernel` and the summary as its info. Step i of the n uses the key `fold_in(key, i)`.
+
+    Raises:
+        ValueError: n_steps is not positive.
+    """
+    if n_steps < 1:
+        raise ValueError(f"n_steps must be at least 1, got {n_steps}")
+
+    def draw(key: Array) -> Any:
+        keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(n_steps, dtype="uint32"))
+        return jax.vmap(kernel.draw)(keys)
+
+    def one(state: Any, noise: Any) -> tuple[Any, Any]:
+        state, info = kernel.apply(noise, state)
+        return state, keep(state, info)
+
+    def apply(noise: Any, state: Any) -> tuple[Any, Any]:
+        state, kept = lax.scan(one, state, noise)
+        return state, summarise(kept)
+
+    return Kernel(kernel.init, draw, apply)
 
 
 def chain_sampler(

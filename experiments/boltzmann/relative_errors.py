@@ -1,4 +1,4 @@
-"""Errors averaged over repeats and systems, from the study's two tables, and what its figures and claims call them."""
+"""Errors averaged over repeats and systems, from the study's tables, and what its figures and claims call them."""
 
 import math
 from typing import NamedTuple
@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData, Wanted
 from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.settings import ANNEALED_METHODS
 
@@ -64,7 +65,7 @@ class Averages(NamedTuple):
         return np.asarray(np.sqrt(np.sum(errors**2, axis=1)) / self.values.shape[1], dtype=np.float64)
 
     def measured(self, index: int, note: str = "") -> Measurement:
-        """The average at a point, of all published systems.
+        """The average at a point over all published systems, with whose number the note ends.
 
         Raises:
             MissingData: some were not run.
@@ -73,13 +74,8 @@ class Averages(NamedTuple):
             raise MissingData(
                 f"{self.systems.size} of the {N_SYSTEMS} published systems: not run at this preset"
             )
-        return self.of_these(index, note)
-
-    def of_these(self, index: int, note: str = "") -> Measurement:
-        """The average at a point over the systems that were run, whose number the note ends with."""
-        systems = f"{self.systems.size} systems"
         found = float(self.mean[index]), float(self.standard_error[index])
-        return Measurement(*found, f"{note}, {systems}" if note else systems)
+        return Measurement(*found, f"{note}, {N_SYSTEMS} systems" if note else f"{N_SYSTEMS} systems")
 
     def at_samples(self, n_samples: float) -> int:
         """Index of the point with this many samples, or the nearest within a tenth.
@@ -103,35 +99,56 @@ class Averages(NamedTuple):
         return int(np.flatnonzero(self.points == n_temperatures)[0])
 
 
-def running_errors(tables: Tables, method: str, error: str, pooling: str = "disjoint") -> Averages:
+def rows_of(tables: NamedTables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+    """Rows of the cases of a design, with a column `system`.
+
+    Args:
+        tables: of the study.
+        design: with what the names of its cases begin: "chains", "annealed" or "ladder".
+        table: its name.
+        quantity: a column.
+        wanted: as in `NamedTables.rows`.
+
+    Raises:
+        MissingData: there are none.
+    """
+    system = tables["settings"].set_index("case")["system"]
+    cases = [str(case) for case in system.index if str(case).startswith(design)]
+    found = tables.rows(table, quantity, **wanted, case=cases)
+    return found.assign(system=found["case"].map(system))
+
+
+def running_errors(tables: NamedTables, method: str, error: str, pooling: str = "disjoint") -> Averages:
     """Errors of running estimates of a method.
 
     Raises:
         MissingData: the method was not run, or has no such error.
     """
-    chains = of_grid(tables.curves, "chains").where(method=method, coordinate=error)
+    wanted = {"method": method, "coordinate": error}
+    table = "pooling_repeat_n_samples_coordinate"
     found = _averages(
-        chains.rows("relative_error", pooling=pooling),
+        rows_of(tables, "chains", table, "relative_error", pooling=pooling, **wanted),
+        "relative_error",
         "n_samples",
-        f"{METHOD_LABELS[method]}, {ERROR_LABELS[error]}",
     )
     if pooling != "nested":
         return found
-    errors = chains.array("nested_average_error", "n_samples", "system")
-    return found._replace(nested_error=errors.sel(n_samples=found.points, system=found.systems).values)
+    errors = rows_of(tables, "chains", "n_samples_coordinate", "nested_average_error", **wanted)
+    by_place = errors.set_index(["n_samples", "system"])["nested_average_error"].to_xarray()
+    return found._replace(nested_error=by_place.sel(n_samples=found.points, system=found.systems).values)
 
 
-def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
+def annealed_errors(tables: NamedTables, method: str, error: str) -> Averages:
     """Errors of annealed importance sampling by number of temperatures.
 
     Raises:
         MissingData: the method was not run.
     """
-    found = of_grid(tables.summary, "annealed").rows("annealed_error", method=method, coordinate=error)
-    return _averages(found, "n_temperatures", f"{METHOD_LABELS[method]}, {ERROR_LABELS[error]}")
+    rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
+    return _averages(rows, "annealed_error", "n_temperatures")
 
 
-def cost_per_repeat(tables: Tables, method: str, quantity: str, **wanted: Wanted) -> float:
+def cost_per_repeat(tables: NamedTables, method: str, quantity: str, **wanted: Wanted) -> float:
     """Gradients or seconds of a repeat, mean over systems; for chains per sample of each chain.
 
     Args:
@@ -143,33 +160,18 @@ def cost_per_repeat(tables: Tables, method: str, quantity: str, **wanted: Wanted
     Raises:
         MissingData: the method was not run.
     """
-
-    def mean(quantity: str, grid: str) -> float:
-        rows = of_grid(tables.summary, grid).rows(quantity, method=method, **wanted)
-        return float(rows["value"].dropna().mean())
-
-    if method in ANNEALED_METHODS:
-        return mean(quantity, "annealed")
-    return mean(quantity, "chains") / mean("n_samples_run", "chains")
+    design = "annealed" if method in ANNEALED_METHODS else "chains"
+    rows = rows_of(tables, design, "point", quantity, method=method, **wanted)
+    cost = float(rows[quantity].mean())
+    return cost if design == "annealed" else cost / float(rows["n_samples_run"].mean())
 
 
-def n_systems(tables: Tables) -> int:
+def n_systems(tables: NamedTables) -> int:
     """Systems that chains were run on."""
-    chains = of_grid(tables.curves, "chains").everything
-    return int(chains["system"].nunique()) if "system" in chains else 0
+    settings = tables["settings"]
+    return int(settings[settings["case"].str.startswith("chains")]["system"].nunique())
 
 
-def of_grid(table: Table, grid: str) -> Table:
-    """Rows of the cases whose names begin with that of a grid."""
-    cases = table.everything.get("case", pd.Series(dtype=str)).astype(str).unique()
-    return table.where(case=[case for case in cases if case.startswith(grid)])
-
-
-def _averages(rows: pd.DataFrame, axis: str, what: str) -> Averages:
-    rows = rows.dropna(subset=["value"])
-    if rows.empty:
-        raise MissingData(f"{what}: not run at this preset")
-    table = rows.pivot_table(index=axis, columns=["system", "repeat"], values="value")
-    systems, repeats = (table.columns.get_level_values(i).unique() for i in (0, 1))
-    values = table.to_numpy(dtype=np.float64).reshape(len(table), len(systems), len(repeats))
-    return Averages(table.index.to_numpy(dtype=np.float64), values, systems.to_numpy(dtype=np.float64))
+def _averages(rows: pd.DataFrame, quantity: str, axis: str) -> Averages:
+    values = rows.set_index([axis, "system", "repeat"])[quantity].to_xarray()
+    return Averages(*(np.asarray(each, np.float64) for each in (values[axis], values, values["system"])))

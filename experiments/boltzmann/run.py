@@ -10,6 +10,14 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext, run_chains
+from experiments.boltzmann.measure import (
+    ERRORS,
+    annealed_statistics,
+    base_errors,
+    chain_curves,
+    chain_statistics,
+    mean_estimate,
+)
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import (
@@ -18,14 +26,6 @@ from experiments.boltzmann.settings import (
     Settings,
     method_settings,
     programs,
-)
-from experiments.boltzmann.statistics import (
-    ERRORS,
-    annealed_statistics,
-    base_errors,
-    chain_curves,
-    chain_statistics,
-    mean_estimate,
 )
 from experiments.boltzmann.systems import describe_systems
 

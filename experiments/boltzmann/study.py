@@ -28,8 +28,8 @@ STUDY = Study(
     schema=Settings,
     sweep_quantities=("pooled_log_z_error", "log_z_standard_error", "acceptance", "seconds_per_gradient"),
     batched=("method", "n_temperatures"),
-    claims=("claims_chains", "claims_comparisons", "claims_figure", "claims_systems"),
     check=check,
     data_files=data_files,
     figures=FIGURES,
+    has_named_tables=True,
 )

@@ -112,10 +112,7 @@ def run_dynamics(settings: Settings, context: RunContext) -> dict[str, xr.Datase
     steps = np.geomspace(_STEPS[0], _STEPS[-1], _CURVE_POINTS)
     curves = xr.Dataset(
         {
-            "gradient_path": (
-                ("dynamics", "step_number", "axis"),
-                np.concatenate([starts, shown], axis=1),
-            ),
+            "gradient_path": (("dynamics", "step_number", "axis"), np.concatenate([starts, shown], axis=1)),
             "variance_curve": ("eta", stationary_variance(steps, _FRICTION, 1.0)),
             "inflation_curve": ("n", _inflation_formula(sizes, np.square(sizes) / _BATCH)),
         },
@@ -258,9 +255,7 @@ def _batch_chains(settings: Settings, context: RunContext) -> Chains:
         context,
         ("mini-batches",),
         Sampler(
-            build,
-            initial,
-            lambda state, info: {"x": state.position[0], "n_not_finite": info.n_not_finite},
+            build, initial, lambda state, info: {"x": state.position[0], "n_not_finite": info.n_not_finite}
         ),
         n_draws=settings.n_batch_draws,
         n_chains=settings.n_chains,

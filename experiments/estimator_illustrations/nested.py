@@ -17,11 +17,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
-from auxmc.models.regression.linear_regression import (
-    PrefixEvidence,
-    extend_evidence,
-    linear_regression,
-)
+from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import standard_error
 from experiments.estimator_illustrations.settings import Settings
@@ -152,11 +148,7 @@ def _spread(settings: Settings, context: RunContext) -> xr.Dataset:
     exact = extend_evidence(PrefixEvidence.empty(_N_FEATURES), data, 1.0).log_evidence(1.0)
     log_likelihood = compressed_log_likelihood(data)
     progress = Progress(f"{context.label} [nested]")
-    columns: dict[str, list[Any]] = {
-        "nested_error": [],
-        "nested_information": [],
-        "n_stuck": [],
-    }
+    columns: dict[str, list[Any]] = {"nested_error": [], "nested_information": [], "n_stuck": []}
     failures = lost = 0
     for n_live in settings.n_live:
         chosen = NestedSettings(

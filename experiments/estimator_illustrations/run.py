@@ -34,11 +34,7 @@ def together(parts: Sequence[dict[str, xr.Dataset]]) -> dict[str, xr.Dataset]:
     """Puts the groups of several parts into one result; counts of failures have one entry for each part."""
     groups = {}
     for name in ("statistics", "curves"):
-        merged = xr.merge(
-            [part[name] for part in parts if name in part],
-            join="outer",
-            compat="no_conflicts",
-        )
+        merged = xr.merge([part[name] for part in parts if name in part], join="outer", compat="no_conflicts")
         for quantity in merged.data_vars:
             merged[quantity].attrs.setdefault("units", "")
         groups[name] = merged

@@ -4,19 +4,18 @@ import csv
 from collections.abc import Callable
 from pathlib import Path
 
-from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.named_tables import NamedTables
 from experiments.foundations.run import TOPICS, claims_of
 from experiments.foundations.topic import Lines, Work
 
 
-def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tables], Measurement]:
+def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[NamedTables], Measurement]:
     """A measure that reads what `computed_by` has put into the table."""
 
-    def measure(tables: Tables) -> Measurement:
-        rows = tables.summary.where(line=line)
-        is_exact = bool(rows.value("measured_exact"))
-        return Measurement(rows.value("measured"), rows.value("measured_error"), exact=is_exact)
+    def measure(tables: NamedTables) -> Measurement:
+        row = tables.rows("line", "measured", line=line).iloc[0]
+        return Measurement(row["measured"], row["measured_error"], exact=bool(row["measured_exact"]))
 
     measure.computed_by = computed_by  # type: ignore[attr-defined]
     return measure
@@ -27,7 +26,7 @@ with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") a
 
 _FUNCTIONS = {claim: function for design in TOPICS for claim, function in claims_of(design).items()}
 
-MEASURE: Measures = {
+MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
     claim: {
         setting: _recorded(f"{claim} {setting}", _FUNCTIONS[claim]) for id_, setting in _LINES if id_ == claim
     }

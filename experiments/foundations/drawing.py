@@ -5,22 +5,44 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.tables import Table, Tables
+from auxmc_pipeline.named_tables import NamedTables
 
 BLUE, RED, GREEN = CYCLE[:3]
 REFERENCE = QUANTITY_COLOURS["reference"]
 
-Fill = Callable[[Figure, Table], None]
-"""Draws on a figure from the table of curves; it makes its panels and reads all its arrays before it draws."""
+
+class Curves:
+    """Arrays of a figure, by names without that of the figure.
+
+    Args:
+        tables: of the study.
+        figure: its name.
+    """
+
+    def __init__(self, tables: NamedTables, figure: str) -> None:
+        self._tables, self._figure = tables, figure
+
+    def __call__(self, name: str, *dims: str) -> xr.DataArray:
+        """An array with these dimensions."""
+        whole = {f"{self._figure}_{dim}": dim for dim in dims}
+        return self._tables.array(f"{self._figure}_{name}", *whole).rename(whole)
+
+    def value(self, name: str) -> float:
+        """A number."""
+        return self._tables.value(f"{self._figure}_{name}")
 
 
-Drawings = dict[str, Callable[[Tables], Figure]]
+Fill = Callable[[Figure, Curves], None]
+"""Draws on a figure; it makes its panels and reads all its arrays before it draws."""
+
+Drawings = dict[str, Callable[[NamedTables], Figure]]
 """For each figure, a function of the tables."""
 
 
@@ -39,9 +61,9 @@ def drawing(
 
     def enter(fill: Fill) -> Fill:
         @functools.wraps(fill)
-        def draw(tables: Tables) -> Figure:
+        def draw(tables: NamedTables) -> Figure:
             figure = Figure(figsize=(width, height), layout="constrained")
-            fill(figure, tables.curves)
+            fill(figure, Curves(tables, name))
             if footed:
                 footer(figure, tables)
             return figure

@@ -12,41 +12,18 @@ import xarray as xr
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc_pipeline.claims import Measurement
-from experiments.foundations.chains import (
-    dynamics,
-    dynamics_curves,
-    markov_curves,
-    markov_kernels,
-    slice_curves,
-    slices,
-    stochastic_gradients,
-)
-from experiments.foundations.evidence import annealing, estimators, nested, sequential
-from experiments.foundations.models import differentiation, generators, spins, variational
-from experiments.foundations.numbers import (
-    averages,
-    direct_sampling,
-    importance,
-    normal_weights,
-    random_numbers,
-    shared_examples,
-)
+from experiments.foundations.chains import dynamics, markov, slices
+from experiments.foundations.evidence import gaussian, nested, sequential
+from experiments.foundations.models import differentiation, generators, machines, variational
+from experiments.foundations.numbers import averages, direct, shared_examples, weights
 from experiments.foundations.settings import Settings
 from experiments.foundations.topic import Arrays, Lines, Work, measurements
 
 TOPICS: Mapping[str, tuple[ModuleType, ...]] = {
-    "numbers": (random_numbers, shared_examples, direct_sampling, normal_weights, importance, averages),
-    "chains": (
-        markov_kernels,
-        markov_curves,
-        slices,
-        slice_curves,
-        dynamics,
-        dynamics_curves,
-        stochastic_gradients,
-    ),
-    "evidence": (estimators, annealing, nested, sequential),
-    "models": (spins, variational, differentiation, generators),
+    "numbers": (direct, shared_examples, weights, averages),
+    "chains": (markov, slices, dynamics),
+    "evidence": (gaussian, nested, sequential),
+    "models": (machines, variational, differentiation, generators),
 }
 """Modules by design, each with a `TOPIC`."""
 
@@ -79,8 +56,10 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     for n_done, (claim, measure) in enumerate(claims.items(), 1):
         found |= {f"{claim} {setting}": m for setting, m in measurements(measure(work)).items()}
         progress.advance(n_done, 0.0)
-    for n_done, compute in enumerate(figures.values(), len(claims) + 1):
-        curves |= compute(work)
+    for n_done, (figure, compute) in enumerate(figures.items(), len(claims) + 1):
+        for name, array in compute(work).items():
+            # Of all figures in one file, so that names and dimensions must differ.
+            curves[f"{figure}_{name}"] = array.rename({dim: f"{figure}_{dim}" for dim in array.dims})
         progress.advance(n_done, 0.0)
     statistics = xr.Dataset(
         {

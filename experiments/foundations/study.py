@@ -98,7 +98,7 @@ FIGURES = {
     "with mean m "
     "and standard deviation s at x: each box has a variable, its value and its accumulator, the derivative of c in it. "
     "Orange: accumulators that follow from the drawn partial derivative 1 of z = y/s in y, which should be 1/s. "
-    "Computed by the tape in auxmc/numerics/reverse_mode.py.",
+    "Computed by the tape in experiments/foundations/models/tape.py.",
     "contrastive_divergence": "Bias of contrastive divergence for a restricted Boltzmann machine of three visible and "
     "two hidden units: largest error of its expectation over the weights, against the number of sweeps (exact, by "
     "powers of the transition matrix), with the rate of block Gibbs sampling dotted. Crosses: largest error of a mean "
@@ -114,14 +114,7 @@ STUDY = Study(
     document="PhD thesis",
     schema=Settings,
     sweep_quantities=("measured",),
-    drawn_by=(
-        "chains.figures_kernels",
-        "chains.figures_paths",
-        "chains.figures_slices",
-        "evidence.figures",
-        "models.figures",
-        "numbers.figures_averages",
-        "numbers.figures_sampling",
-    ),
+    drawn_by=("numbers.figures", "chains.figures", "evidence.figures", "models.figures"),
     figures=FIGURES,
+    has_named_tables=True,
 )

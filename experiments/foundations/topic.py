@@ -23,7 +23,7 @@ A bare number says that no random number enters it: it is the same for every see
 """
 
 Arrays = Mapping[str, xr.DataArray]
-"""Arrays of a figure; names of variables and of dimensions begin with the name of the figure, so that they differ."""
+"""Arrays of a figure by name."""
 
 
 class Work:

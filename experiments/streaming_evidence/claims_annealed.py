@@ -1,4 +1,4 @@
-"""Measures the claims about annealed importance sampling of streams: SE-50 to SE-61."""
+"""Measures the claims about annealed importance sampling of streams, SE-50 to SE-61, and numbers of the findings."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,17 +6,22 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import (
-    difference,
-    fraction_of_replicates,
-    jackknife,
-    largest,
-    mean_over_replicates,
-    ratio_of_means,
-    smallest,
+from auxmc_pipeline.measuring import Measurement, estimate, exact, mean, proportion_of
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData
+from experiments.streaming_evidence.claims_evidence import (
+    ALL_ROWS,
+    LATE_ROWS,
+    Measure,
+    costs_by_size,
+    discrepancy,
+    final_error,
+    growth_of_cost,
+    largest_of,
+    magnitude,
+    ratio,
+    speed_up_measures,
 )
-from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.predicted_noise import NOISES, predicted_loss, predicted_ratio
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
@@ -25,89 +30,74 @@ from experiments.streaming_evidence.stream_runs import (
     errors_of,
     final_rows,
     full_data,
+    full_data_errors,
     published,
     row_counts,
     slope_per_row,
     values_at,
     varied,
 )
-from experiments.streaming_evidence.streaming_costs import (
-    LATE_ROWS,
-    costs_by_size,
-    discrepancy,
-    final_error,
-    growth_of_cost,
-    magnitude,
-    speed_up_measures,
-)
 
 _SIZES_SEEN = (500, 1000, 5000)
 _INPUTS = ("irrelevant", "weak")
 
 
-def inside_rivals(tables: Tables, model: str) -> Measurement:
+def inside_rivals(tables: NamedTables, model: str) -> Measurement:
     """SE-58: least distance of the estimator from either edge of the band between its rivals, in nats.
 
     It is negative where the estimator is outside.
     """
-    distances, names = [], []
+    distances = {}
     for size in _SIZES_SEEN:
-        own = mean_over_replicates(values_at(published(tables, model).curve("log_evidence"), size))
-        rivals = (
-            mean_over_replicates(full_data(tables, model, rival.log_evidence, size))
-            for rival in RIVALS.values()
-        )
+        own = mean(values_at(published(tables, model).curve("log_evidence"), size))
+        rivals = (mean(full_data(tables, model, rival.log_evidence, size)) for rival in RIVALS.values())
         low, high = sorted(rivals, key=lambda rival: rival.value)
-        distances += [difference(own, low), difference(high, own)]
-        names += [f"above the lower one at {size} rows", f"below the upper one at {size} rows"]
-    return smallest([d.value for d in distances], [d.error for d in distances], names)
+        distances[f"above the lower one at {size} rows"] = low - own
+        distances[f"below the upper one at {size} rows"] = own - high
+    return largest_of(distances) * -1.0
 
 
-def better_early(tables: Tables) -> Measurement:
+def better_early(tables: NamedTables) -> Measurement:
     """SE-58, against the sequential estimator: the larger of the ratios of absolute errors at 500 and 1000 rows."""
-    ratios, words = [], []
+    ratios = {}
     for size in (500, 1000):
         own, rival = (
             np.abs(values_at(errors_of(published(tables, "linear", name)), size))
             for name in ("annealed", "sequential")
         )
-        ratios.append(ratio_of_means(own, rival))
-        words.append(f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats")
-    found = largest([r.value for r in ratios], [r.error for r in ratios], words)
-    return found._replace(note="; ".join(words))
+        ratios[f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats"] = ratio(own, rival)
+    return largest_of(ratios).noted("; ".join(ratios))
 
 
-def dearer_than_sequential(tables: Tables, model: str, total: str) -> Measurement:
+def dearer_than_sequential(tables: NamedTables, model: str, total: str) -> Measurement:
     """SE-59."""
     own, rival = published(tables, model), published(tables, model, "sequential")
     note = f"{float(np.mean(own.totals('steps_per_chunk'))):.2f} annealing steps a chunk"
-    return ratio_of_means(own.totals(total), rival.totals(total), note)
+    return ratio(own.totals(total), rival.totals(total), note)
 
 
-def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
+def cost_of_all_sizes(tables: NamedTables, rival: str, cost: str) -> Measurement:
     """SE-60: cost of a rival for all numbers of rows over that for the largest."""
     costs = costs_by_size(tables, "linear", rival, cost)
-    values = costs.to_numpy()
-    return jackknife(
-        lambda kept: float(values[kept].sum() / values[kept, -1].sum()),
-        len(values),
-        f"{costs.shape[1]} numbers of rows up to {costs.columns[-1]:.0f}",
+    note = f"{costs.shape[1]} numbers of rows up to {costs.columns[-1]:.0f}"
+    return estimate(
+        lambda values: float(values.sum() / values[:, -1].sum()),
+        costs.to_numpy(),
+        method="jackknife",
+        note=note,
     )
 
 
-def loss_of_weights(tables: Tables, variation: str) -> Measurement:
+def loss_of_weights(tables: NamedTables, variation: str) -> Measurement:
     """Slope of the mean log weight over the predicted one."""
     runs = varied(tables, "floor", variation)
     lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
-    n_rows = final_rows(tables, "floor")
-    return _over_predicted(slope_per_row(lost, LATE_ROWS, n_rows), predicted_loss(*NOISES[variation]))
+    found = slope_per_row(lost, LATE_ROWS, final_rows(tables, "floor"))
+    predicted = predicted_loss(*NOISES[variation])
+    return mean(found / predicted, f"{found.mean():.3g} a row, predicted {predicted:.3g}")
 
 
-def _over_predicted(found: FloatArray, predicted: float) -> Measurement:
-    return mean_over_replicates(found / predicted, f"{found.mean():.3g} a row, predicted {predicted:.3g}")
-
-
-def spread_of_particles(tables: Tables, n_rows: int) -> Measurement:
+def spread_of_particles(tables: NamedTables, n_rows: int) -> Measurement:
     """Spread of the particles over the predicted one: mean over the chunks within a fifth of a number of rows."""
     runs = published(tables, "linear")
     found, chunks = runs.curve("variance_ratio"), runs.curve("n_chunks_so_far").iloc[0].diff()
@@ -118,12 +108,10 @@ def spread_of_particles(tables: Tables, n_rows: int) -> Measurement:
     expected = np.array([predicted_ratio(n) for n in row_counts(near)])
     weights = chunks[near.columns].to_numpy()
     ratios = (near.to_numpy() / expected) @ weights / weights.sum()
-    return mean_over_replicates(
-        ratios, f"{ratios.mean() * predicted_ratio(n_rows):.4g} times the posterior's"
-    )
+    return mean(ratios, f"{ratios.mean() * predicted_ratio(n_rows):.4g} times the posterior's")
 
 
-def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
+def shared_rows(tables: NamedTables, method: str, shared: str) -> Measurement:
     """Slope of the error with rows that particles share, over that with rows of their own."""
     n_rows = final_rows(tables, "floor")
     with_shared, own = (
@@ -131,43 +119,84 @@ def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
         for runs in (varied(tables, "floor", shared), published(tables, "linear", method))
     )
     note = f"{with_shared.mean():.3g} against {own.mean():.3g} a row"
-    return ratio_of_means(with_shared, own, note)
+    return ratio(with_shared, own, note)
 
 
-def lowered_loss(tables: Tables, runs_of: Callable[[Tables], StreamRuns]) -> Measurement:
+def lowered_loss(tables: NamedTables, runs_of: Callable[[NamedTables], StreamRuns]) -> Measurement:
     """Slope of the error of a corrected estimator over that of the published one, both late."""
     runs = runs_of(tables)
     n_rows = final_rows(tables, runs.case)
     first = n_rows / 5
     own, usual = (slope_per_row(errors_of(r), first, n_rows) for r in (runs, published(tables, "linear")))
     note = f"{own.mean():.3g} against {usual.mean():.3g} a row from {first:.0f} to {n_rows:.0f} rows"
-    return magnitude(ratio_of_means(own, usual, note))
+    return magnitude(ratio(own, usual, note))
 
 
-def right_signs(tables: Tables, method: str) -> Measurement:
+def right_signs(tables: NamedTables, method: str) -> Measurement:
     """Fraction of log Bayes factors with the right sign."""
     signs, words = [], []
     for name in _INPUTS:
         found, exact = _factors(tables, method, name)
         signs += list(np.sign(found) == np.sign(exact))
         words.append(f"{name} input: {found.mean():.1f} nats, exactly {exact:.1f}")
-    return fraction_of_replicates(signs, "; ".join(words))
+    return proportion_of(signs, "; ".join(words))
 
 
-def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]:
+def _factors(tables: NamedTables, method: str, name: str) -> tuple[FloatArray, float]:
     """Log Bayes factors in favour of an additional input [repeat], and the exact one."""
     exact = float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0])
     return StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor"), exact
 
 
-def _lowered_by(variation: str) -> Callable[[Tables], Measurement]:
+def _lowered_by(variation: str) -> Measure:
     return partial(lowered_loss, runs_of=partial(varied, case="floor", variation=variation))
 
 
 _relative_error = partial(final_error, method="annealed", relative=True)
 _discrepancy = partial(discrepancy, method="annealed", relative=True)
 
-MEASURE: Measures = {
+
+# Numbers that the findings state next to the claims.
+
+
+def error(
+    tables: NamedTables, model: str, method: str, n_rows: int, estimate: str = "log_evidence"
+) -> Measurement:
+    """Mean error of an estimate of a streaming method, in nats."""
+    return mean(values_at(errors_of(published(tables, model, method), estimate), n_rows))
+
+
+def worst_error(tables: NamedTables, model: str, method: str, n_rows: int) -> Measurement:
+    """Largest absolute error of the runs of a streaming method, in nats."""
+    return estimate(np.max, np.abs(values_at(errors_of(published(tables, model, method)), n_rows)))
+
+
+def nested_error(tables: NamedTables, model: str, size: int) -> Measurement:
+    """Mean error of nested sampling, in nats."""
+    return mean(values_at(full_data_errors(tables, model, "nested"), size))
+
+
+def stated_error(tables: NamedTables, model: str, size: int) -> Measurement:
+    """Standard error that nested sampling states, in nats."""
+    return mean(full_data(tables, model, "nested_standard_error", size))
+
+
+def exact_factor(tables: NamedTables, name: str) -> Measurement:
+    """Log Bayes factor in favour of the larger model, in nats, in closed form."""
+    return exact(float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0]))
+
+
+def time_over_annealed(tables: NamedTables, model: str) -> Measurement:
+    """Time of the running Gaussian over that of the annealed estimator."""
+    own, usual = (
+        published(tables, model, name).totals("seconds_total") for name in ("running_laplace", "annealed")
+    )
+    return ratio(own, usual)
+
+
+_gaussian = partial(error, method="running_laplace", n_rows=ALL_ROWS)
+
+MEASURE: dict[str, dict[str, Measure]] = {
     "SE-50": {"relative": partial(_relative_error, model="linear")},
     "SE-51": speed_up_measures("linear", "annealed"),
     "SE-52": speed_up_measures("linear", "annealed", "ais"),
@@ -205,7 +234,7 @@ MEASURE: Measures = {
     },
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
+NUMBERS: dict[str, Measure] = {
     **{
         f"loss of the mean log weight over the prediction, {name}": partial(loss_of_weights, variation=name)
         for name in ("default", "learning_rate=1")
@@ -223,4 +252,24 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     ),
     "right signs of Bayes factors, annealed": partial(right_signs, method="annealed"),
     "right signs of Bayes factors, corrected": partial(right_signs, method="corrected"),
+    "annealed, linear, nats at 1e6 rows": partial(error, model="linear", method="annealed", n_rows=ALL_ROWS),
+    "sequential, linear, nats at 1e6 rows": partial(
+        error, model="linear", method="sequential", n_rows=ALL_ROWS
+    ),
+    "corrected, linear, nats at 1e6 rows": partial(
+        error, model="linear", method="corrected", n_rows=ALL_ROWS
+    ),
+    "exact factor, irrelevant input, nats": partial(exact_factor, name="irrelevant"),
+    "exact factor, weak input, nats": partial(exact_factor, name="weak"),
+    "running Gaussian, linear, nats at 1e6 rows": partial(_gaussian, model="linear"),
+    "running Gaussian, softmax, nats at 1e6 rows": partial(_gaussian, model="softmax"),
+    "running Gaussian, mixture, nats at 1e6 rows": partial(_gaussian, model="mixture"),
+    "running Gaussian, linear, time over annealed": partial(time_over_annealed, model="linear"),
+    "running Gaussian, softmax, time over annealed": partial(time_over_annealed, model="softmax"),
+    "nested, mixture, nats at 1e4 rows": partial(nested_error, model="mixture", size=10_000),
+    "nested, mixture, stated error at 1e4 rows": partial(stated_error, model="mixture", size=10_000),
+    "annealed, mixture, nats at 1e5 rows": partial(error, model="mixture", method="annealed", n_rows=100_000),
+    "corrected, mixture, worst nats at 1e5 rows": partial(
+        worst_error, model="mixture", method="corrected", n_rows=100_000
+    ),
 }

@@ -1,43 +1,130 @@
 """Measures the claims about nested sampling, AIS and the sequential estimator: SE-19 to SE-42."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.error_rules import (
-    difference,
-    fraction_of_replicates,
-    largest,
-    mean_over_replicates,
-    median_over_replicates,
-    ratio_of_means,
-)
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, proportion_of
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
     StreamRuns,
+    between,
     by_size,
     errors_of,
     full_data,
     full_data_errors,
     published,
+    reference_at,
     row_counts,
     slope_per_row,
     values_at,
 )
-from experiments.streaming_evidence.streaming_costs import (
-    ALL_ROWS,
-    discrepancy,
-    final_error,
-    full_cost,
-    growth_of_cost,
-    magnitude,
-    speed_up_measures,
-)
+
+Measure = Callable[[NamedTables], Measurement]
+
+ALL_ROWS = 1_000_000
+"""Rows for which the document states costs and discrepancies."""
+
+LATE_ROWS = 20_000
+"""Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count."""
+
+
+def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurement:
+    """The absolute value of a measurement in another unit; without a note it keeps its own."""
+    return Measurement(abs(found.value) / unit, found.error / unit, note or found.note, found.exact)
+
+
+def ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
+    """Ratio of means over independent runs [repeat]."""
+    return (mean(above) / mean(below)).noted(note)
+
+
+def largest_of(found: Mapping[str, Measurement]) -> Measurement:
+    """The largest of some measurements, with its name as note."""
+    return largest([m.value for m in found.values()], [m.error for m in found.values()], list(found))
+
+
+def costs_by_size(tables: NamedTables, model: str, rival: str, cost: str) -> pd.DataFrame:
+    """Seconds or operations of an estimator that needs all rows, by the numbers of rows that it was run for.
+
+    Only runs that were made for all of them: large numbers may have fewer.
+
+    Raises:
+        MissingData: it was run for none.
+    """
+    about = RIVALS[rival]
+    first, *others = (about.seconds,) if cost == "seconds" else about.operations
+    found = by_size(tables, model, first)
+    for name in others:
+        found = found + by_size(tables, model, name)
+    found = found.dropna(axis=1, how="all").dropna()
+    if found.empty:
+        raise MissingData(f"costs of {rival}, {model}: not run at this preset")
+    return found
+
+
+def full_cost(tables: NamedTables, model: str, rival: str, size: float, cost: str) -> FloatArray:
+    """Seconds or operations of an estimator that needs all rows, for a number of rows [repeat]."""
+    return values_at(costs_by_size(tables, model, rival, cost), size)
+
+
+def speed_up(tables: NamedTables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
+    """Cost of an estimator that needs all rows over that of a streaming one, for a million rows.
+
+    Args:
+        tables: of the study.
+        model: one of MODEL_CASES.
+        method: the streaming estimator.
+        cost: "seconds" or "operations".
+        rival: one of RIVALS.
+    """
+    own = values_at(published(tables, model, method).curve(cost), ALL_ROWS)
+    full = full_cost(tables, model, rival, ALL_ROWS, cost)
+    unit = " s" if cost == "seconds" else ""
+    return ratio(full, own, f"{full.mean():.3g}{unit} against {own.mean():.3g}{unit}")
+
+
+def final_error(
+    tables: NamedTables, model: str, method: str, n_rows: int = ALL_ROWS, *, relative: bool = False
+) -> Measurement:
+    """Absolute error for a number of rows, for each of them or relative to the log evidence."""
+    own = mean(values_at(errors_of(published(tables, model, method)), n_rows))
+    unit = abs(reference_at(tables, model, n_rows)) if relative else n_rows
+    return magnitude(own, unit, f"{own.value:.0f} nats")
+
+
+def discrepancy(tables: NamedTables, model: str, method: str, *, relative: bool = False) -> Measurement:
+    """Distance from nested sampling for a million rows, for each of them or relative to the log evidence."""
+    nested = mean(full_data(tables, model, "nested_log_evidence", ALL_ROWS))
+    own = mean(values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS))
+    off = own - nested
+    return magnitude(off, abs(nested.value) if relative else ALL_ROWS, f"{off.value:.0f} nats")
+
+
+def power_of_rows(n_rows: FloatArray, costs: FloatArray) -> float:
+    """Slope of log costs against log rows, or another size, by least squares."""
+    return float(np.polyfit(np.log(n_rows), np.log(costs), 1)[0])
+
+
+def growth_of_cost(tables: NamedTables, model: str, method: str, cost: str) -> Measurement:
+    """Slope of log cost against log rows of a streaming estimator, where the rows are many."""
+    late = between(published(tables, model, method).curve(cost), LATE_ROWS)
+    if late.shape[1] < 2:
+        raise MissingData(f"more than {LATE_ROWS} rows: not run at this preset")
+    return mean([power_of_rows(row_counts(late), row) for row in late.to_numpy()])
+
+
+def speed_up_measures(model: str, method: str, rival: str = "nested") -> dict[str, Measure]:
+    """Both settings of a claim about speed, in time and in operations."""
+    both = partial(speed_up, model=model, method=method, rival=rival)
+    return {"time": partial(both, cost="seconds"), "operations": partial(both, cost="operations")}
+
 
 # A run with these variations is followed by nested sampling chunk by chunk.
 _UPDATED = "method=nested_updating n_rows=100000 n_particles=10"
@@ -46,118 +133,118 @@ _SIZES_WITH_REFERENCE = (1000, 10_000)
 _SIZES_OF_HYBRID = (500, 1000, 5000, 10_000)
 
 
-def stopping_rules(tables: Tables, live_points: int) -> Measurement:
+def stopping_rules(tables: NamedTables, live_points: int) -> Measurement:
     """SE-19: with two live points both rules on the same points, with many the error of the additive rule."""
     runs = StreamRuns(tables, "stopping", {"live_points": live_points})
     early, late = runs.totals("additive_error"), runs.totals("remaining_error")
     spread = float(np.mean(runs.totals("spread")))
     note = f"other rule {late.mean():.2f} nats off; standard deviation of a run {spread:.1f}"
-    return mean_over_replicates(early - late if live_points == 2 else early, note)
+    return mean(early - late if live_points == 2 else early, note)
 
 
-def nested_error(tables: Tables, size: int) -> Measurement:
+def nested_error(tables: NamedTables, size: int) -> Measurement:
     """SE-20."""
     found = values_at(full_data_errors(tables, "linear", "nested"), size)
-    return median_over_replicates(np.abs(found) / size, f"{found.size} runs")
+    return estimate(np.median, np.abs(found) / size, note=f"{found.size} runs")
 
 
-def runs_below(tables: Tables, rival: str) -> Measurement:
+def runs_below(tables: NamedTables, rival: str) -> Measurement:
     """SE-24: runs of an estimator that needs all rows below the exact or near-exact value, of all models."""
     errors = [
         values_at(full_data_errors(tables, model, rival), size)
         for model in MODEL_CASES
         for size in _SIZES_WITH_REFERENCE
     ]
-    return fraction_of_replicates(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
+    return proportion_of(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
 
 
-def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
+def annealed_error(tables: NamedTables, model: str, size: int) -> Measurement:
     """SE-24."""
     found, nested = (
         values_at(full_data_errors(tables, model, name), size) / size for name in ("ais", "nested")
     )
     width = np.ptp(np.concatenate([found, nested]))
-    return mean_over_replicates(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
+    return mean(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
 
-def annealed_over_nested(tables: Tables, cost: str, size: float = ALL_ROWS) -> Measurement:
+def annealed_over_nested(tables: NamedTables, cost: str, size: float = ALL_ROWS) -> Measurement:
     """SE-25."""
     above, below = (full_cost(tables, "linear", name, size, cost) for name in ("ais", "nested"))
-    return ratio_of_means(above, below, f"at {size:.0f} rows")
+    return ratio(above, below, f"at {size:.0f} rows")
 
 
-def annealed_over_nested_at_most_rows(tables: Tables) -> Measurement:
+def annealed_over_nested_at_most_rows(tables: NamedTables) -> Measurement:
     """SE-25, at the most rows for which annealed importance sampling was run."""
     size = float(by_size(tables, "linear", RIVALS["ais"].seconds).columns[-1])
     return annealed_over_nested(tables, "operations", size)
 
 
-def drift_of_time(tables: Tables) -> Measurement:
+def drift_of_time(tables: NamedTables) -> Measurement:
     """SE-30, time of a chunk."""
     early, late = _early_and_late(tables, "seconds")
-    return mean_over_replicates(late / early - 1.0, "last 30 % of the rows against 10 to 30 %")
+    return mean(late / early - 1.0, "last 30 % of the rows against 10 to 30 %")
 
 
-def _early_and_late(tables: Tables, cost: str) -> tuple[FloatArray, FloatArray]:
+def _early_and_late(tables: NamedTables, cost: str) -> tuple[FloatArray, FloatArray]:
     """Costs for each row of the sequential estimator [repeat], early and late in the stream."""
     costs = published(tables, "linear", "sequential").curve(cost)
     end = float(row_counts(costs)[-1])
     return slope_per_row(costs, 0.1 * end, 0.3 * end), slope_per_row(costs, 0.7 * end, end)
 
 
-def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
+def sequential_error(tables: NamedTables, model: str, size: int) -> Measurement:
     """SE-32, size."""
-    return mean_over_replicates(values_at(errors_of(published(tables, model, "sequential")), size))
+    return mean(values_at(errors_of(published(tables, model, "sequential")), size))
 
 
-def hybrid_distance(tables: Tables, model: str) -> Measurement:
+def hybrid_distance(tables: NamedTables, model: str) -> Measurement:
     """SE-33: largest distance of the hybrid estimate from nested sampling, relative to the log evidence."""
     hybrid = published(tables, model, "sequential").curve("log_evidence_hybrid")
-    distances = []
+    distances = {}
     for size in _SIZES_OF_HYBRID:
-        nested = mean_over_replicates(full_data(tables, model, "nested_log_evidence", size))
-        off = difference(mean_over_replicates(values_at(hybrid, size)), nested)
-        distances.append(magnitude(off, abs(nested.value)))
-    names = [f"at {size} rows" for size in _SIZES_OF_HYBRID]
-    return largest([d.value for d in distances], [d.error for d in distances], names)
+        nested = mean(full_data(tables, model, "nested_log_evidence", size))
+        off = mean(values_at(hybrid, size)) - nested
+        distances[f"at {size} rows"] = magnitude(off, abs(nested.value))
+    return largest_of(distances)
 
 
-def hybrid_error(tables: Tables, estimate: str) -> FloatArray:
+def hybrid_error(tables: NamedTables, estimate: str) -> FloatArray:
     """Absolute error at 1000 rows of an estimate of the sequential runs [repeat]."""
     return np.abs(values_at(errors_of(published(tables, "linear", "sequential"), estimate), 1000))
 
 
-def hybrid_size(tables: Tables) -> Measurement:
+def hybrid_size(tables: NamedTables) -> Measurement:
     """Error of the hybrid estimate at 1000 rows."""
     few = hybrid_error(tables, "log_evidence_hybrid_published")
     note = f"with two live points {few.mean():.1f} nats"
-    return mean_over_replicates(hybrid_error(tables, "log_evidence_hybrid"), note)
+    return mean(hybrid_error(tables, "log_evidence_hybrid"), note)
 
 
-def better_starts(tables: Tables, stream: str) -> Measurement:
+def better_starts(tables: NamedTables, stream: str) -> Measurement:
     """SE-40."""
     near = {
         name: StreamRuns(tables, f"starts__stream-{stream}", {"start": name}).totals("near_best")
         for name in ("growing", "chunks", "at_once")
     }
     fractions = ", ".join(f"{name} {values.mean():.2f}" for name, values in near.items())
-    growing, at_once = (mean_over_replicates(near[name]) for name in ("growing", "at_once"))
-    return difference(growing, at_once, f"shares near the best mode: {fractions}")
+    growing, at_once = (mean(near[name]) for name in ("growing", "at_once"))
+    return (growing - at_once).noted(f"shares near the best mode: {fractions}")
 
 
-def updated_cost(tables: Tables, cost: str, total: str) -> Measurement:
+def updated_cost(tables: NamedTables, cost: str, total: str) -> Measurement:
     """SE-42."""
     runs = StreamRuns(tables, "floor", {"variation": _UPDATED})
     own, full = runs.totals(total), full_cost(tables, "linear", "nested", _UPDATED_ROWS, cost)
     off = values_at(errors_of(runs), _UPDATED_ROWS)
-    return ratio_of_means(own, full, f"error of the updated estimate {off.mean():.1f} nats")
+    return ratio(own, full, f"error of the updated estimate {off.mean():.1f} nats")
 
 
 _final_error = partial(final_error, method="sequential")
 _discrepancy = partial(discrepancy, method="sequential")
 _updated_operations = partial(updated_cost, cost="operations", total="operations_total")
 
-MEASURE: Measures = {
+
+MEASURE: dict[str, dict[str, Measure]] = {
     "SE-19": {"2 live points, difference": partial(stopping_rules, live_points=2)},
     "SE-20": {f"{n} rows": partial(nested_error, size=n) for n in (100, 1000, 10_000, 100_000)},
     "SE-24": {
@@ -208,7 +295,7 @@ MEASURE: Measures = {
     },
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
+NUMBERS: dict[str, Measure] = {
     **{
         f"AIS, linear, nats a row at {n} rows": partial(annealed_error, model="linear", size=n)
         for n in _SIZES_WITH_REFERENCE

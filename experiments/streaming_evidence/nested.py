@@ -1,6 +1,7 @@
 """Nested sampling of the first rows of a stream, with the published settings and with safer ones."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,10 +9,14 @@ import numpy as np
 from jax import Array
 
 from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
+from auxmc.driver.chains import RunContext
+from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.models.row_model import RowModel
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.row_blocks import row_total
+from experiments.streaming_evidence.problem import HYBRID_ROWS, keys_of_runs, model_of
+from experiments.streaming_evidence.settings import Settings
 
 # MSc thesis, section 5.1.2.
 PUBLISHED = NestedSettings(
@@ -68,3 +73,44 @@ def evidence_of(run: NestedRun, settings: NestedSettings) -> NestedEvidence:
 def dead_points(run: NestedRun) -> FloatArray:
     """Log likelihoods of the dead points of a run, in the order of their death [point]."""
     return np.asarray(run.log_likelihoods)[: int(run.n_iterations)]
+
+
+class HybridStart(NamedTuple):
+    """Log evidence of the first rows, in nats.
+
+    Attributes:
+        robust: runs with many live points [run].
+        published: runs with the published two live points [run].
+        seconds: run time of a robust run, without compiling.
+    """
+
+    robust: FloatArray
+    published: FloatArray
+    seconds: float
+
+
+def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, names: str) -> HybridStart:
+    """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows, a unit of the case each way.
+
+    Args:
+        settings: of the case.
+        rows: of the stream.
+        context: random streams and units.
+        names: what is run; its own within the case.
+    """
+    model = model_of(settings)
+    ways = {"robust": robust(model.dim), "published": PUBLISHED}
+
+    def make(number: int) -> NamedArrays:
+        name = list(ways)[number]
+        about = (settings.stream, settings.n_components, "hybrid", name)
+        with stopwatch() as times:
+            program = nested_runs(model, rows[:HYBRID_ROWS], ways[name])
+            runs = [
+                program(key, HYBRID_ROWS) for key in keys_of_runs(context, settings.n_hybrid_runs, *about)
+            ]
+        values = np.array([evidence_of(run, ways[name]).value for run in runs])
+        return {"values": values, "seconds": np.asarray(times.run_s / len(runs))}
+
+    robust_runs, published_runs = context.units.stage(f"{names}-hybrid", len(ways), make)
+    return HybridStart(robust_runs["values"], published_runs["values"], float(robust_runs["seconds"]))

@@ -4,13 +4,15 @@ Tables by rows have one line a run and one column for each number of rows. What 
 enough rows, is a MissingData error.
 """
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData, Wanted, not_run
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
@@ -22,6 +24,28 @@ _ERROR_OF = {
     "log_evidence_hybrid_published": "error_hybrid_published",
 }
 """Errors of the estimates of the log evidence, which are recorded where the truth is exact."""
+
+SWEEPS: dict[str, dict[float, str]] = {
+    "particles": {5: "n_particles=5", 10: "default", 20: "n_particles=20", 50: "n_particles=50",
+                  100: "n_particles=100"},
+    "moves": {2: "n_moves=2", 5: "n_moves=5", 10: "n_moves=10", 20: "default", 50: "n_moves=50"},
+    "batch": {100: "batch_size=100", 200: "batch_size=200", 500: "default", 1000: "batch_size=1000",
+              2000: "batch_size=2000"},
+    "target": {1: "target_share=0.1", 2: "target_share=0.2", 3: "target_share=0.3", 5: "default",
+               7: "target_share=0.7", 9: "target_share=0.9"},
+    "rate": {0.01: "learning_rate=0.01", 0.03: "learning_rate=0.03", 0.1: "default", 0.3: "learning_rate=0.3",
+             1.0: "learning_rate=1"},
+    "exchange": {0.01: "learning_rate=0.01 rate_times_moves=2", 0.05: "learning_rate=0.05 rate_times_moves=2",
+                 0.1: "default", 0.2: "learning_rate=0.2 rate_times_moves=2",
+                 0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
+}  # fmt: skip
+"""Variations of the sensitivity case by the value of what is swept; a preset may leave some out."""
+
+COMPONENTS = (3, 5, 7)
+"""Components of the mixtures that follow the stream that changes."""
+
+CHANGES = (1000, 10_000)
+"""Rows after which its data have more clusters."""
 
 
 class Rival(NamedTuple):
@@ -57,7 +81,7 @@ class StreamRuns(NamedTuple):
         last: rows after which they are not looked at.
     """
 
-    tables: Tables
+    tables: NamedTables
     case: str
     wanted: dict[str, Wanted]
     last: float = np.inf
@@ -78,24 +102,23 @@ class StreamRuns(NamedTuple):
         Raises:
             MissingData: there are no such rows.
         """
-        found = _by_run(self.tables.curves, quantity, "absorbed", case=self.case, **self.wanted)
+        found = _by_run(self.tables, quantity, "absorbed", case=self.case, **self.wanted)
         found = between(found.dropna(axis=1), 0.0, self.last)
         if found.empty:
             raise MissingData(f"{quantity} of all runs of {self.case}: not run at this preset")
         return found
 
     def totals(self, quantity: str) -> FloatArray:
-        """A quantity of the summary [repeat]."""
-        rows = _with_value(self.tables.summary, quantity, case=self.case, **self.wanted)
-        return rows["value"].to_numpy(dtype=np.float64)
+        """A quantity of whole runs [repeat]."""
+        return _rows(self.tables, quantity, case=self.case, **self.wanted)[quantity].to_numpy(np.float64)
 
 
-def published(tables: Tables, case: str, method: str = "annealed") -> StreamRuns:
+def published(tables: NamedTables, case: str, method: str = "annealed") -> StreamRuns:
     """Runs with the published settings, or of another method with its own."""
     return StreamRuns(tables, case, {"method": method})
 
 
-def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
+def varied(tables: NamedTables, case: str, variation: str) -> StreamRuns:
     """Runs with a variation of the settings, as it is written in the case's settings.
 
     Args:
@@ -123,17 +146,17 @@ def steps_of_chunks(runs: StreamRuns) -> pd.DataFrame:
     return gained / chunks.diff().fillna(chunks.iloc[0])
 
 
-def final_rows(tables: Tables, case: str) -> float:
+def final_rows(tables: NamedTables, case: str) -> float:
     """Rows of the stream of a case."""
-    return float(tables.summary.setting("n_rows", case=case))
+    return float(tables.setting("n_rows", case=case))
 
 
-def reference(tables: Tables, case: str) -> pd.Series:
+def reference(tables: NamedTables, case: str) -> pd.Series:
     """Exact or near-exact log evidence of a case's stream, by rows."""
     return StreamRuns(tables, case, {}).curve("exact" if case == "linear" else "reference").iloc[0]
 
 
-def reference_at(tables: Tables, model: str, n_rows: float) -> float:
+def reference_at(tables: NamedTables, model: str, n_rows: float) -> float:
     """Exact or near-exact log evidence of a model's stream for a number of rows."""
     truth = reference(tables, model)
     if n_rows not in truth.index:
@@ -149,20 +172,50 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
     return found[common] - truth[common]
 
 
-def by_size(tables: Tables, model: str, quantity: str) -> pd.DataFrame:
+def by_size(tables: NamedTables, model: str, quantity: str) -> pd.DataFrame:
     """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer."""
-    return _by_run(tables.summary, quantity, "size", case=f"{model}_full")
+    return _by_run(tables, quantity, "size", case=f"{model}_full")
 
 
-def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
+def full_data(tables: NamedTables, model: str, quantity: str, size: float) -> FloatArray:
     """A quantity of estimators that need all rows, for a number of rows [repeat]."""
     return values_at(by_size(tables, model, quantity), size)
 
 
-def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
+def full_data_errors(tables: NamedTables, model: str, rival: str) -> pd.DataFrame:
     """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
     truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
     return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
+
+
+def sweep(tables: NamedTables, name: str) -> dict[float, StreamRuns]:
+    """Runs of a sweep that the preset has, by the value of what is swept.
+
+    Raises:
+        MissingData: fewer than three values were run.
+    """
+    there = {"default", *variations_run(tables)}
+    found = {
+        number: varied(tables, "sensitivity", variation)
+        for number, variation in SWEEPS[name].items()
+        if variation in there
+    }
+    if len(found) < 3:
+        raise MissingData(f"the sweep over {name}: not run at this preset")
+    return found
+
+
+def variations_run(tables: NamedTables) -> list[str]:
+    """Variations of the sensitivity case that the preset has."""
+    try:
+        return list(tables.rows("variation", case="sensitivity")["variation"].unique())
+    except MissingData:
+        return []
+
+
+def following(tables: NamedTables, n_components: int, stream: str) -> StreamRuns:
+    """Runs of a mixture on the stream that changes, in order (non_stationary) or shuffled."""
+    return StreamRuns(tables, f"change__n_components-{n_components}", {"stream": stream})
 
 
 def between(found: pd.DataFrame, first: float, last: float = np.inf) -> pd.DataFrame:
@@ -203,13 +256,17 @@ def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
     return (found[end] - found[begin]).to_numpy(dtype=np.float64) / (end - begin)
 
 
-def _by_run(table: Table, quantity: str, columns: str, **wanted: Wanted) -> pd.DataFrame:
+def _by_run(tables: NamedTables, quantity: str, columns: str, **wanted: Wanted) -> pd.DataFrame:
     """One line a run, or one alone for what runs do not differ in."""
-    rows = _with_value(table, quantity, **wanted)
-    rows = rows.assign(repeat=rows["repeat"].fillna(0))
-    return rows.pivot_table(index="repeat", columns=columns, values="value").astype(np.float64)
+    rows = _rows(tables, quantity, **wanted)
+    rows = rows if "repeat" in rows else rows.assign(repeat=0)
+    return rows.pivot_table(index="repeat", columns=columns, values=quantity).astype(np.float64)
 
 
-def _with_value(table: Table, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-    """Rows that are there and hold a number: runs of one case differ in what they record, and where."""
-    return Table(table.rows(quantity, **wanted).dropna(subset="value")).rows(quantity, **wanted)
+def _rows(tables: NamedTables, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+    """Rows of the table that has the quantity of such runs: those with variations stand in one of their own."""
+    about = tables["quantity"]
+    for name in about.loc[about["quantity"] == quantity, "table"]:
+        with contextlib.suppress(MissingData):
+            return tables.rows(name, quantity, **wanted)
+    raise not_run(quantity, wanted)

@@ -51,14 +51,8 @@ STUDY = Study(
         "seconds_total",
     ),
     batchable=BATCHABLE,
-    claims=(
-        "claims_annealed",
-        "claims_evidence",
-        "claims_findings",
-        "claims_non_stationary",
-        "claims_sensitivity",
-    ),
-    drawn_by=("figures_evidence", "figures_settings"),
+    claims=("claims_annealed", "claims_evidence", "claims_settings"),
+    has_named_tables=True,
     check=check,
     figures=FIGURES,
 )

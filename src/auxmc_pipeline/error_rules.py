@@ -1,16 +1,23 @@
 """Errors of what studies measure beyond `auxmc_pipeline.measuring`: quantiles, spreads, extremes, ranks, slopes."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc.diagnostics.errors_of_means import few_replicates, score_between_chains
+from auxmc.diagnostics.errors_of_means import score_between_chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline import measuring
-from auxmc_pipeline.measuring import Measurement, estimate, largest, left_out, standard_error
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    largest,
+    left_out,
+    rank_correlation,
+    standard_error,
+)
 
 __all__ = [
     "bootstrap",
@@ -43,7 +50,6 @@ __all__ = [
     "standard_error",
 ]
 
-_RESAMPLES = 400
 # Standard deviation of the root of n times Kolmogorov's distance for large n.
 _SD_OF_KOLMOGOROV = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
 
@@ -51,6 +57,7 @@ mean_over_replicates = measuring.mean
 fraction_of_replicates = measuring.proportion_of
 fraction_of_trials = measuring.proportion
 rate_of_events = measuring.rate
+quantile_over_replicates = measuring.quantile
 
 
 def bootstrap_groups(
@@ -109,28 +116,6 @@ def score(value: Measurement, expected: float) -> Measurement:
 def median_over_replicates(values: FloatArray, note: str = "") -> Measurement:
     """Median of independent runs or chains [replicate]; of a single one its note is "one run"."""
     return estimate(np.median, values, note=note or "one run" * (values.size < 2))
-
-
-def quantile_over_replicates(values: ArrayLike, level: float, note: str = "") -> Measurement:
-    """Quantile of many independent replicates, with an error from their order statistics.
-
-    It is half the distance of the quantiles one binomial standard error above and below the level: there is no
-    resampling. NaN for a single replicate.
-
-    Args:
-        values: of independent replicates [replicate].
-        level: probability below the quantile, from 0 to 1.
-        note: as in Measurement.
-
-    >>> found = quantile_over_replicates(np.arange(1.0, 101.0), 0.5)
-    >>> found.value, round(found.error)
-    (50.5, 5)
-    """
-    array = np.ravel(np.asarray(values, dtype=np.float64))
-    width = math.sqrt(level * (1.0 - level) / array.size)
-    low, middle, high = np.quantile(array, [max(0.0, level - width), level, min(1.0, level + width)])
-    error = float(high - low) / 2.0 * few_replicates(array.size) if array.size > 1 else math.nan
-    return Measurement(float(middle), error, note)
 
 
 def spread_over_replicates(values: ArrayLike, note: str = "") -> Measurement:
@@ -194,43 +179,6 @@ def mean_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> Meas
     found = mean_over_replicates(fractions, note)
     within = fraction_of_trials(found.value, n_trials * np.size(fractions)).error
     return found._replace(error=max(found.error, within))
-
-
-def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
-    """Spearman's rank correlation of what is varied with the median of what is measured.
-
-    Args:
-        replicates: independent values [replicate] for each value of what is varied.
-        note: as in Measurement.
-
-    Returns:
-        0 where all medians are equal. The error is the spread of bootstrap resamples of the replicates, widened for
-        few; where none of them changes the order, that of one resample with two neighbours exchanged. NaN where a value
-        has one replicate alone.
-
-    Raises:
-        ValueError: nothing is varied, or a value has no replicate.
-
-    >>> found = rank_correlation({1: [3.0, 3.1], 2: [2.0, 2.1], 3: [1.0, 1.1]})
-    >>> found.value, 0.0 < found.error < 0.3
-    (-1.0, True)
-    """
-    arrays = [np.asarray(values, dtype=np.float64) for values in replicates.values()]
-    least = min((array.size for array in arrays), default=0)
-    if least == 0:
-        raise ValueError("each value of what is varied needs at least one replicate")
-    numbers = list(replicates)
-    value = _correlation(numbers, [float(np.median(a)) for a in arrays])
-    if least < 2:
-        return Measurement(value, math.nan, note)
-    rng = np.random.default_rng(0)
-    resampled = [
-        _correlation(numbers, [float(np.median(rng.choice(array, array.size))) for array in arrays])
-        for _ in range(_RESAMPLES)
-    ]
-    exchanged = 12.0 / (len(numbers) * (len(numbers) ** 2 - 1.0)) if len(numbers) > 1 else 1.0
-    spread = max(float(np.std(resampled)), exchanged / math.sqrt(_RESAMPLES))
-    return Measurement(value, spread * few_replicates(least), note)
 
 
 def slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike, note: str = "") -> Measurement:
@@ -327,7 +275,3 @@ def distance_from_distribution(levels: ArrayLike, note: str = "") -> Measurement
     ranks = np.arange(expected.size + 1) / expected.size
     distance = float(max(np.max(ranks[1:] - expected), np.max(expected - ranks[:-1])))
     return Measurement(distance * math.sqrt(expected.size), _SD_OF_KOLMOGOROV, note)
-
-
-def _correlation(numbers: list[float], medians: list[float]) -> float:
-    return float(stats.spearmanr(numbers, medians).statistic) if len(set(medians)) > 1 else 0.0

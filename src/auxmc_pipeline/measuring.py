@@ -4,7 +4,7 @@ An error that cannot be known is NaN, and so is that of whatever is computed fro
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ __all__ = [
     "mean",
     "proportion",
     "proportion_of",
+    "quantile",
+    "rank_correlation",
     "rate",
     "standard_error",
 ]
@@ -140,6 +142,28 @@ def standard_error(values: ArrayLike) -> float:
     return float(error_between_chains(np.ravel(np.asarray(values))))
 
 
+def quantile(values: ArrayLike, level: float, note: str = "") -> Measurement:
+    """Quantile of many independent replicates, with an error from their order statistics.
+
+    It is half the distance of the quantiles one binomial standard error above and below the level: there is no
+    resampling. NaN for a single replicate.
+
+    Args:
+        values: of independent replicates [replicate].
+        level: probability below the quantile, from 0 to 1.
+        note: as in Measurement.
+
+    >>> found = quantile(np.arange(1.0, 101.0), 0.5)
+    >>> found.value, round(found.error)
+    (50.5, 5)
+    """
+    array = np.ravel(np.asarray(values, dtype=np.float64))
+    width = math.sqrt(level * (1.0 - level) / array.size)
+    low, middle, high = np.quantile(array, [max(0.0, level - width), level, min(1.0, level + width)])
+    error = float(high - low) / 2.0 * few_replicates(array.size) if array.size > 1 else math.nan
+    return Measurement(float(middle), error, note)
+
+
 def proportion(value: float, n_trials: float, note: str = "") -> Measurement:
     """Proportion of independent trials, with an error by the rule of Jeffreys.
 
@@ -215,6 +239,43 @@ def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
     return Measurement(value, error, note)
 
 
+def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
+    """Spearman's rank correlation of what is varied with the median of what is measured.
+
+    Args:
+        replicates: independent values [replicate] for each value of what is varied.
+        note: as in Measurement.
+
+    Returns:
+        0 where all medians are equal. The error is the spread of bootstrap resamples of the replicates, widened for
+        few; where none of them changes the order, that of one resample with two neighbours exchanged. NaN where a value
+        has one replicate alone.
+
+    Raises:
+        ValueError: nothing is varied, or a value has no replicate.
+
+    >>> found = rank_correlation({1: [3.0, 3.1], 2: [2.0, 2.1], 3: [1.0, 1.1]})
+    >>> found.value, 0.0 < found.error < 0.3
+    (-1.0, True)
+    """
+    arrays = [np.asarray(values, dtype=np.float64) for values in replicates.values()]
+    least = min((array.size for array in arrays), default=0)
+    if least == 0:
+        raise ValueError("each value of what is varied needs at least one replicate")
+    numbers = list(replicates)
+    value = _correlation(numbers, [float(np.median(a)) for a in arrays])
+    if least < 2:
+        return Measurement(value, math.nan, note)
+    rng = np.random.default_rng(0)
+    resampled = [
+        _correlation(numbers, [float(np.median(rng.choice(array, array.size))) for array in arrays])
+        for _ in range(_RESAMPLES)
+    ]
+    exchanged = 12.0 / (len(numbers) * (len(numbers) ** 2 - 1.0)) if len(numbers) > 1 else 1.0
+    spread = max(float(np.std(resampled)), exchanged / math.sqrt(_RESAMPLES))
+    return Measurement(value, spread * few_replicates(least), note)
+
+
 def left_out_error(without: ArrayLike) -> float:
     """Jackknife error, not widened for few, of a statistic from its values without each replicate [replicate]."""
     values = np.asarray(without, dtype=np.float64)
@@ -257,3 +318,7 @@ def _replicates(sample: Sample, over: str) -> FloatArray:
 
 def _measurement(value: Measurement | float) -> Measurement:
     return value if isinstance(value, Measurement) else exact(value)
+
+
+def _correlation(numbers: list[float], medians: list[float]) -> float:
+    return float(stats.spearmanr(numbers, medians).statistic) if len(set(medians)) > 1 else 0.0

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from experiments.foundations.models.density_registry import DENSITIES
-from experiments.foundations.models.restricted_boltzmann import (
+from experiments.foundations.models.densities import DENSITIES
+from experiments.foundations.models.machines import (
     contrastive_divergence,
     expected_contrastive_divergence,
     hidden_probabilities,
@@ -14,9 +14,9 @@ from experiments.foundations.models.restricted_boltzmann import (
     log_weights_visible,
     sample_hidden,
     sample_visible,
+    three_by_two,
     visible_transition,
 )
-from experiments.foundations.models.small_machines import three_by_two
 from tests.statistical.levels import (
     assert_at_least,
     assert_standard_mean,

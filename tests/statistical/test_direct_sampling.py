@@ -23,10 +23,15 @@ from auxmc.sampling.rejection import (
     rejection_sample,
 )
 from auxmc.sampling.resampling import SCHEMES, sampling_importance_resampling
-from experiments.foundations.sampling.gaussian import multivariate_normal
-from experiments.foundations.sampling.inverse_cdf import draw_by_inversion, generalised_logistic, normal
-from experiments.foundations.sampling.transforms import box_muller
-from experiments.foundations.sampling.uniforms import avoiding_zero, uniform_from_bits
+from experiments.foundations.sampling import (
+    avoiding_zero,
+    box_muller,
+    draw_by_inversion,
+    generalised_logistic,
+    multivariate_normal,
+    normal,
+    uniform_from_bits,
+)
 from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 from tests.statistical.levels import (
     assert_independent,

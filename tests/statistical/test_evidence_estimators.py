@@ -25,13 +25,16 @@ from auxmc.numerics.schedules import linear_schedule
 from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.resampling import SCHEMES
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
-from experiments.foundations.evidence.linear_gaussian_states import (
+from experiments.foundations.evidence.nested import (
+    IdealNestedRuns,
+    expected_nested_ratio,
+    ideal_nested_sampling,
+)
+from experiments.foundations.evidence.sequential import (
     SINE_OBSERVATIONS,
     TWENTY_STEPS,
     kalman_filter,
 )
-from experiments.foundations.evidence.nested_exact import expected_nested_ratio
-from experiments.foundations.sampling.ideal_nested_sampling import IdealNestedRuns, ideal_nested_sampling
 from tests.statistical.levels import (
     assert_bounded_mean,
     assert_standard_mean,

@@ -20,7 +20,7 @@ from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments
-from experiments.foundations.models.small_machines import five_units
+from experiments.foundations.models.machines import five_units
 from tests.statistical.kernel_checks import (
     Runs,
     check_invariance,

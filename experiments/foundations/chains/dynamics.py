@@ -1,32 +1,190 @@
-"""Claims on Hamiltonian and Langevin dynamics: figure 2.12, the integrator, rejections, momenta that persist."""
+"""Hamiltonian, Langevin and stochastic-gradient dynamics: figure 2.12, the integrator, momenta, noise, cost."""
 
+import functools
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
+import xarray as xr
 from jax import Array
-from scipy import special
+from scipy import linalg, special
 
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
-from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
+from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import largest, mean_over_replicates, spread_over_replicates
-from experiments.foundations.chains.dynamics_curves import (
-    N_STEPS,
-    STEP,
-    drawn_paths,
-    leapfrog_path,
-    log_skewed_density,
+from auxmc_pipeline.measuring import largest, mean
+from experiments.foundations.chains.inputs import (
+    SHAPE,
+    correlated,
+    log_uniforms,
+    mixture_draws,
+    mixture_mass_below,
 )
-from experiments.foundations.chains.inputs import log_uniforms, mixture_draws, mixture_mass_below
-from experiments.foundations.measurements import largest_size, normal_points, power
-from experiments.foundations.topic import Found, Lines, Topic, Work
+from experiments.foundations.measurements import largest_size, normal_points, power, spread
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
 
 TOPIC = Topic()
+
+STEP = 0.5
+"""Leapfrog step of its trajectories, of nine steps each."""
+
+N_STEPS = 72
+"""Steps of the programs that run its trajectories: 4.5 units of time with the smallest step that is tried."""
+
+_STARTS = ((-1.8, 1.2), -0.6)
+_ROOTS = (1, 2, 3, 4, 5, 6)
+
+
+class Path(NamedTuple):
+    """Points of a trajectory of one coordinate, with its energies in nats, each [point]."""
+
+    position: FloatArray
+    momentum: FloatArray
+    potential: FloatArray
+
+    def begin(self, n_points: int) -> "Path":
+        """The first points of the trajectory."""
+        return Path(*(values[:n_points] for values in self))
+
+    @property
+    def energy(self) -> FloatArray:
+        """Potential and kinetic energy together."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(self.potential + 0.5 * np.square(self.momentum))
+
+
+def log_skewed_density(position: Array) -> Array:
+    """Log of the generalised logistic density of figure 2.12 at a position [1], in nats."""
+    x = position[0]
+    return math.log(SHAPE) - SHAPE * x - (1.0 + SHAPE) * jnp.logaddexp(0.0, -x)
+
+
+def leapfrog_path(
+    log_density: Callable[[Array], Array], start: tuple[float, float], step: float, n_steps: int
+) -> Path:
+    """All points of a leapfrog trajectory of one coordinate from (position, momentum)."""
+    run = _path_program(log_density, n_steps)
+    return Path(*(np.asarray(values) for values in run(jnp.asarray(start), jnp.asarray(step))))
+
+
+@functools.lru_cache(maxsize=8)
+def _path_program(log_density: Callable[[Array], Array], n_steps: int) -> Any:
+    evaluate = jax.value_and_grad(log_density)
+
+    def run(start: Array, step: Array) -> tuple[Array, Array, Array]:
+        def advance(carry: tuple[HMCState, Array], _: None) -> Any:
+            state, momentum, _n_made = leapfrog(evaluate, *carry, step, jnp.ones((), jnp.int32))
+            return (state, momentum), (state.position[0], momentum[0], -state.log_density)
+
+        first = HMCState(start[:1], *evaluate(start[:1])), start[1:]
+        _, path = jax.lax.scan(advance, first, length=n_steps)
+        origin = (start[0], start[1], -first[0].log_density)
+        return jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), origin, path)
+
+    return jax.jit(run)
+
+
+def drawn_paths(work: Work) -> tuple[Path, Path]:
+    """The two trajectories of figure 2.12; the second starts where the first ends, with a new momentum."""
+    first = leapfrog_path(log_skewed_density, _STARTS[0], STEP, N_STEPS).begin(10)
+    second = leapfrog_path(log_skewed_density, (float(first.position[-1]), _STARTS[1]), STEP, N_STEPS)
+    return first, second.begin(10)
+
+
+@TOPIC.figure("fig_2_12")
+def energy_plane(work: Work) -> Arrays:
+    """Figure 2.12: contours of the energy, two trajectories, and their energies step by step."""
+    paths = work.once(drawn_paths)
+    x, p = np.linspace(-5.0, 10.0, 121), np.linspace(-3.0, 3.0, 81)
+    potential = SHAPE * x + (1.0 + SHAPE) * np.logaddexp(0.0, -x) - math.log(SHAPE)
+    energy = potential + 0.5 * np.square(p)[:, None]
+    steps = {"trajectory": [1, 2], "step": np.arange(10)}
+    return {
+        "energy": xr.DataArray(energy, {"momentum": p, "position": x}),
+        "x": xr.DataArray([path.position for path in paths], steps),
+        "p": xr.DataArray([path.momentum for path in paths], steps),
+        "potential": xr.DataArray([path.potential for path in paths], steps, attrs={"units": "nats"}),
+    }
+
+
+@TOPIC.figure("slides_hmc")
+def slide_trajectory(work: Work) -> Arrays:
+    """Slide: one trajectory of twenty leapfrog steps on a correlated Gaussian, with its momenta."""
+    precision = jnp.asarray(np.linalg.inv(correlated(0.8)))
+    evaluate = jax.value_and_grad(lambda x: -0.5 * x @ precision @ x)
+    position = jnp.array([-1.5, -1.6])
+    momentum = jnp.asarray(work.rng("slide trajectory").normal(size=2))
+    state = HMCState(position, *evaluate(position))
+    phases = [np.concatenate([position, momentum])]
+    one = jnp.ones((), jnp.int32)
+    advance = jax.jit(lambda state, momentum: leapfrog(evaluate, state, momentum, 0.15, one))
+    for _ in range(20):
+        state, momentum, _ = advance(state, momentum)
+        phases.append(np.concatenate([state.position, momentum]))
+    path = np.array(phases)
+    coordinates = {"step": np.arange(21), "axis": [1, 2]}
+    return {
+        "position": xr.DataArray(path[:, :2], coordinates),
+        "momentum": xr.DataArray(path[:, 2:], coordinates),
+    }
+
+
+@TOPIC.figure("fig_hmc_cost")
+def cost_against_dimension(work: Work) -> Arrays:
+    """Operations for a nearly independent draw of a standard normal vector, against its length.
+
+    The length is the fourth power of an integer r. Hamiltonian Monte Carlo makes 2 r steps of size 0.7 / r, which
+    keeps trajectory and acceptance; the random walk has standard deviation 2.38 / r^2. The cost is length x evaluations
+    of a transition x autocorrelation time (1 + c) / (1 - c), c being the lag-one correlation of a coordinate, from
+    exact draws.
+    """
+    dims = np.array(_ROOTS) ** 4
+    longest, n = int(dims[-1]), work.replicates(400, 50)
+    present = jnp.asarray(np.arange(longest) < dims[:, None], jnp.float64)
+    roots = jnp.asarray(_ROOTS, jnp.float64)
+    rng = work.rng("cost")
+    starts, normals = jnp.asarray(rng.normal(size=(2, n, longest)))
+    uniforms = jnp.asarray(log_uniforms(rng, (n,)))
+
+    def correlation_of(moved: Array, start: Array, mask: Array) -> Array:
+        return 1.0 - 0.5 * jnp.sum(mask * jnp.square(moved - start)) / jnp.sum(mask)
+
+    def hamiltonian(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
+        kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(mask * x**2), 0.7 / root, (1, 1), longest)
+        noise = HMCNoise(normal, (2.0 * root).astype(jnp.int32), uniform)
+        new, info = kernel.apply(noise, kernel.init(jax.random.key(0), start))
+        return correlation_of(new.position, start, mask), info.acceptance_probability
+
+    def walk(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
+        scale = 2.38 / jnp.square(root) * mask
+        kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(mask * x**2), scale, longest)
+        new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(jax.random.key(0), start))
+        return correlation_of(new.position, start, mask), info.acceptance_probability
+
+    found, accepted = [], []
+    for transition, evaluations in ((walk, np.ones(len(dims))), (hamiltonian, 2.0 * np.array(_ROOTS))):
+        many = jax.jit(jax.vmap(transition, (None, None, 0, 0, 0)))
+        results = [
+            many(*of_length, starts, normals, uniforms) for of_length in zip(roots, present, strict=True)
+        ]
+        lag_one = np.array([float(jnp.mean(correlations)) for correlations, _ in results])
+        accepted.append([float(jnp.mean(probabilities)) for _, probabilities in results])
+        found.append(dims * evaluations * (1.0 + lag_one) / (1.0 - lag_one))
+    coordinates = {"method": ["random walk", "HMC"], "dimension": dims}
+    return {
+        "operations": xr.DataArray(np.array(found), coordinates),
+        "acceptance": xr.DataArray(np.array(accepted), coordinates),
+    }
+
 
 _PERSISTENCE = 0.7
 _N_ANGLES = 400_000
@@ -89,8 +247,8 @@ def kinetic_spread(work: Work) -> Lines:
     for dim in (1, 10, 100):
         momenta = work.rng("momenta", dim).normal(size=(work.replicates(100_000, 2000), dim))
         energies = 0.5 * np.sum(np.square(momenta), axis=1)
-        found[f"mean over D, D = {dim}"] = mean_over_replicates(energies / dim)
-    return {**found, "D = 100, as printed": spread_over_replicates(energies)}
+        found[f"mean over D, D = {dim}"] = mean(energies / dim)
+    return {**found, "D = 100, as printed": spread(energies)}
 
 
 @TOPIC.claim("FN-HM-09", numbers=["momentum not reversed"])
@@ -186,3 +344,105 @@ def vanishing_rejections(work: Work) -> Lines:
     # Where the energy falls, nothing is rejected.
     rejected = float(np.mean(1.0 - 1.0 / (1.0 + 2.0 * np.maximum(circle, 0.0))))
     return {"step 0.1, acceptance probability": 1.0 - rejected}
+
+
+@TOPIC.claim(
+    "FN-SG-01",
+    numbers=[
+        "step 0.1, gradient noise 0",
+        "step 0.1, gradient noise 4, estimate 4",
+        "corrected: estimate half the variance, less that without gradient noise",
+    ],
+)
+def langevin_variances(work: Work) -> Lines:
+    """Stationary variances of SGLD, from its linear recursion."""
+    quiet, half, whole = (
+        _stationary_variance(0.1, variance, estimate, 1.0)
+        for variance, estimate in ((0.0, 0.0), (4.0, 2.0), (4.0, 4.0))
+    )
+    return {
+        "step 0.1, gradient noise 0": quiet,
+        "step 0.1, gradient noise 4, estimate 4": whole,
+        "corrected: estimate half the variance, less that without gradient noise": half - quiet,
+    }
+
+
+@TOPIC.claim(
+    "FN-SG-02",
+    numbers=["position, step 0.01, gradient noise 0", "position, step 0.01, gradient noise 10, estimate 5"],
+)
+def hamiltonian_variances(work: Work) -> Lines:
+    """Stationary variances of the position of SGHMC with decay 0.1."""
+    return {
+        "position, step 0.01, gradient noise 0": _stationary_variance(0.01, 0.0, 0.0, 0.1),
+        "position, step 0.01, gradient noise 10, estimate 5": _stationary_variance(0.01, 10.0, 5.0, 0.1),
+    }
+
+
+@TOPIC.claim("FN-SG-03")
+def same_paths(work: Work) -> Lines:
+    """SGHMC with decay 1 and SGLD, the same numbers."""
+    normals, noises = jnp.split(jnp.asarray(normal_points(1000, 4)), 2, axis=1)
+    step, still = 0.05, jnp.zeros(2)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def walk(move: Callable[[Array, Array, Array], Array]) -> Array:
+        def advance(position: Array, numbers: tuple[Array, Array]) -> tuple[Array, Array]:
+            normal, noise = numbers
+            position = move(position, position**3 + noise, normal)
+            return position, position
+
+        return jax.lax.scan(advance, jnp.array([1.0, -0.5]), (normals, noises))[1]
+
+    first = walk(lambda x, gradient, normal: sgld_step(x, gradient, normal, step, 0.4))
+    second = walk(lambda x, gradient, normal: sghmc_step(x, still, gradient, normal, step, 1.0, 0.4)[0])
+    return {"1000 steps": jnp.max(jnp.abs(first - second))}
+
+
+@TOPIC.claim("FN-SG-04")
+def same_steps(work: Work) -> Lines:
+    """A Langevin step of size epsilon is one of SGLD with eta = epsilon^2 / 2."""
+    size = 0.3
+    start, normal = jnp.asarray(normal_points(2, 3))
+    kernel = unadjusted_langevin(lambda x: -jnp.sum(0.25 * x**4), size, 3)
+    numbers = LangevinNoise(normal, jnp.zeros(()))
+    moved, _ = jax.jit(lambda x: kernel.apply(numbers, kernel.init(jax.random.key(0), x)))(start)
+    other = sgld_step(start, start**3, normal, 0.5 * size**2)
+    return {"one step": jnp.max(jnp.abs(moved.position - other))}
+
+
+@TOPIC.claim("FN-SG-06", numbers=["noise divided by eta"])
+def noise_in_the_loss(work: Work) -> Lines:
+    """Noise as a term x . zeta of the loss that plain gradient descent follows."""
+    eta = 0.02
+    start, normal = jnp.asarray(normal_points(2, 3))
+    noise = math.sqrt(2.0 * eta) * normal
+    wanted = sgld_step(start, start**3, normal, eta)
+
+    def error(zeta: Array) -> float:
+        optimiser = optax.sgd(eta)
+        gradient = jax.grad(lambda x: jnp.sum(0.25 * x**4) + x @ zeta)(start)
+        updates, _ = optimiser.update(gradient, optimiser.init(start))
+        moved = optax.apply_updates(start, updates)
+        # The term's sign is that of its slope: gradient descent subtracts it.
+        return float(jnp.max(jnp.abs(moved - wanted)))
+
+    return {"noise divided by eta": error(-noise / eta), "noise as printed": error(-noise)}
+
+
+def _stationary_variance(step: float, variance: float, estimate: float, friction: float) -> float:
+    """Stationary variance of the position on N(0, 1): from S = M S M^T + Q for position and velocity.
+
+    A step is linear in position, velocity, injected and gradient noise: it is made from each unit vector of them.
+
+    Args:
+        step: of the dynamics.
+        variance: of the noise that is added to the gradient x.
+        estimate: what the dynamics take for half that variance.
+        friction: decay of the velocity in a step; 1 is SGLD.
+    """
+    position, velocity, normal, noise = jnp.eye(4)
+    gradient = position + math.sqrt(variance) * noise
+    columns = np.array(sghmc_step(position, velocity, gradient, normal, step, friction, estimate))
+    move, added = columns[:, :2], columns[:, 2:]
+    return float(linalg.solve_discrete_lyapunov(move, added @ added.T)[0, 0])

@@ -1,37 +1,217 @@
-"""Claims on slice samplers: directions on a narrow ellipse, the slice of figure 2.10, ellipses, repeats."""
+"""Slice samplers: directions on a narrow ellipse, slices of the figures, ellipses, repeats."""
 
 import math
-from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import xarray as xr
 from jax import Array
-from scipy import optimize, special
+from scipy import interpolate, optimize, special, stats
 
 from auxmc.kernels.slices.core import SliceState
+from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
-from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.error_rules import (
-    fraction_of_replicates,
-    jackknife,
-    mean_over_replicates,
-    ratio,
-)
+from auxmc.kernels.slices.linear_slice import LineNoise
+from auxmc.kernels.slices.reflective_slice import reflect
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import estimate, mean, proportion_of
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
-from experiments.foundations.chains.slice_curves import (
-    DIRECTIONS,
-    HEIGHT_FRACTION,
-    NEARLY_ONE,
-    SLICE_START,
-    fresh_transitions,
-    many_chains,
-)
-from experiments.foundations.topic import Found, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 
 TOPIC = Topic()
+
+NEARLY_ONE = 0.99
+"""Correlation of the target of figure 2.11."""
+
+DIRECTIONS = ("axis-aligned", "random direction")
+"""Its two distributions of the slice line: a coordinate drawn at random, and a uniform unit vector."""
+
+SLICE_START = -0.25
+"""Current point of figure 2.10 on its slice line."""
+
+HEIGHT_FRACTION = 0.6
+"""Height of its slice as a fraction of the density there."""
+
+_DRAWN_BRACKET = (-1.3, 1.8)
+_DRAWN_PROPOSALS = (1.3, 0.5)
+_TILT = math.radians(30.0)
+_N_REPEATS = 200
+_N_STEP_OUTS = 4
+
+N_TRANSITIONS = 1000
+"""Transitions of a chain of figure 2.11; every second state is drawn."""
+
+
+class Transitions(NamedTuple):
+    """Transitions of a slice sampler on the target of figure 2.11.
+
+    Attributes:
+        before: points [transition, chain, 2].
+        after: where they were moved [transition, chain, 2].
+        n_evaluations: density evaluations, that of the current point left out [transition, chain].
+    """
+
+    before: FloatArray
+    after: FloatArray
+    n_evaluations: FloatArray
+
+
+def fresh_transitions(work: Work) -> dict[str, Transitions]:
+    """For each distribution of the direction, transitions from independent exact draws."""
+    return _transitions(work, "fresh", work.replicates(1500, 60), restart=True)
+
+
+def _chains(work: Work) -> dict[str, Transitions]:
+    """For each distribution of the direction, the chains of the figure, from exact draws."""
+    return _transitions(work, "chains", work.replicates(_N_REPEATS, 60), restart=False)
+
+
+def many_chains(work: Work) -> dict[str, Transitions]:
+    """The same in such numbers that rare ones are among them."""
+    return _transitions(work, "many chains", work.replicates(2000, 100), restart=False)
+
+
+def _transitions(work: Work, name: str, n_chains: int, *, restart: bool) -> dict[str, Transitions]:
+    shape, rng = (N_TRANSITIONS, n_chains), work.rng("slices", name)
+    found = {}
+    for direction in DIRECTIONS:
+        starts = rng.multivariate_normal(np.zeros(2), correlated(NEARLY_ONE), shape)
+        noise = LineNoise(
+            direction=jnp.asarray(_lines(direction, rng, shape)),
+            log_uniform=jnp.asarray(log_uniforms(rng, shape)),
+            bracket_uniform=jnp.asarray(rng.random(shape)),
+            offset_uniform=jnp.asarray(rng.random(shape)),
+            n_lower=jnp.asarray(rng.integers(0, _N_STEP_OUTS + 1, shape), jnp.int32),
+            key=random_keys(rng, shape),
+        )
+        results = _run(jnp.asarray(starts), jnp.asarray(restart), noise)
+        before, after, n_evaluations = (np.asarray(values) for values in results)
+        found[direction] = Transitions(before, after, n_evaluations.astype(float))
+    return found
+
+
+def _lines(direction: str, rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
+    if direction == DIRECTIONS[0]:
+        return np.asarray(np.eye(2)[rng.integers(0, 2, shape)])
+    normals = rng.normal(size=(*shape, 2))
+    return np.asarray(normals / np.linalg.norm(normals, axis=-1, keepdims=True))
+
+
+@jax.jit
+def _run(starts: Array, restart: Array, noise: LineNoise) -> tuple[Array, Array, Array]:
+    """Chains from the first starts, or, with restarts, a transition from every start."""
+    precision = jnp.asarray(np.linalg.inv(correlated(NEARLY_ONE)))
+    # Brackets of width 1; the direction is part of the noise.
+    kernel = directed_slice(lambda x: -0.5 * x @ precision @ x, along_axes(2), 1.0, 2, _N_STEP_OUTS)
+
+    def step(points: Array, inputs: tuple[Array, LineNoise]) -> tuple[Array, tuple[Array, Array, Array]]:
+        fresh, noise = inputs
+        before = jnp.where(restart, fresh, points)
+        new, info = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init, (None, 0))(jax.random.key(0), before))
+        return new.position, (before, new.position, info.n_evaluations)
+
+    return jax.lax.scan(step, starts[0], (starts, noise))[1]
+
+
+@TOPIC.figure("fig_2_10")
+def slice_and_line(work: Work) -> Arrays:
+    """Figure 2.10: a slice in the plane with its line, and the density along that line."""
+    along = np.linspace(-2.2, 2.4, 231)
+    density = mixture_density(OVERLAPPING, along)
+    height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
+    across = np.linspace(-1.5, 2.0, 176)
+    # Across the line the density is normal, highest next to the line, which is at 1.
+    profile = stats.norm.pdf(across, 0.55, 0.55) / stats.norm.pdf(1.0, 0.55, 0.55)
+    marks = [SLICE_START, *_DRAWN_BRACKET, *_DRAWN_PROPOSALS]
+    roles = {"role": ["current", "lower end", "upper end", "rejected", "accepted"]}
+    line = {"along": along}
+    return {
+        "density": xr.DataArray(density, line),
+        "plane": xr.DataArray(profile[:, None] * density, {"across": across, **line}),
+        "height": xr.DataArray(height),
+        "tilt": xr.DataArray(_TILT, attrs={"units": "radians"}),
+        "mark": xr.DataArray(marks, roles),
+    }
+
+
+@TOPIC.figure("fig_2_11")
+def directions(work: Work) -> Arrays:
+    """Figure 2.11: a chain of 1000 transitions of each kernel, every second drawn, and jumps of many such chains."""
+    chains = work.once(_chains).values()
+    moves = [np.sum(run.after - run.before, axis=2) / math.sqrt(2.0) for run in chains]
+    jumps = np.array([np.mean(np.square(values), axis=0) for values in moves])
+    direction, points = {"direction": list(DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
+    draws = {"draw": np.arange(N_TRANSITIONS // 2), "axis": [1, 2]}
+    return {
+        "point": xr.DataArray(points, {**direction, **draws}),
+        "jump": xr.DataArray(jumps, {**direction, "repeat": np.arange(jumps.shape[1])}),
+    }
+
+
+@TOPIC.figure("fig_3_2")
+def reflections(work: Work) -> Arrays:
+    """Figure 3.2: a slice line that bounces off the faces of the unit square."""
+    corners = np.array([(0.2, 0.1), (0.1, 0.6), (0.6, 0.8), (0.9, 0.7), (0.5, 0.1)])
+    slopes = 0.5 * (np.roll(corners, -1, axis=0) - np.roll(corners, 1, axis=0))
+    closed = [np.concatenate([values, values[:1]]) for values in (corners, slopes)]
+    outline = interpolate.CubicHermiteSpline(np.arange(6), *closed)(np.linspace(0.0, 5.0, 201))
+    current, direction = np.array([0.373, 0.448]), np.array([-1.0, 0.97])
+    # Ends of the bracket, places where the line meets a face, and the two proposals, as offsets along the line.
+    faces = [0.373, (1.0 - 0.448) / 0.97]
+    offsets = np.array([-0.133, 0.0, *faces, 0.608, 0.458, 0.159])
+    roles = ["lower end", "current", "left face", "upper face", "upper end", "rejected", "accepted"]
+    places = np.asarray(reflect(jnp.asarray(current + offsets[:, None] * direction)))
+    return {
+        "outline": xr.DataArray(outline, {"point": np.arange(201), "axis": [1, 2]}),
+        "place": xr.DataArray(places, {"role": roles, "axis": [1, 2]}),
+    }
+
+
+@TOPIC.figure("slides_slice")
+def update_in_frames(work: Work) -> Arrays:
+    """Slides: an update of a slice sampler in stages, read off a real one.
+
+    Current point, height and first bracket are chosen so that the bracket grows across the dip between the two parts of
+    a slice. Of updates with random proposals it is the first that rejects two of them and then ends in the other part.
+    """
+    start, height, width, step_outs, n_tried = 0.45, 0.385, 0.5, 6, 1000
+    rng = work.rng("slide")
+    log_height = jnp.log(height / mixture_density(OVERLAPPING, start))
+    half, allowed = jnp.array(0.5), jnp.array(3, jnp.int32)
+
+    def log_density(x: Array) -> Array:
+        return OVERLAPPING.log_density(x)[0]
+
+    def stages(uniform: Array, key: Array) -> Array:
+        def stopped(offset_uniform: Array, n_proposals: Array) -> Array:
+            kernel = directed_slice(log_density, along_axes(1), width, 1, step_outs, max_passes=n_proposals)
+            noise = LineNoise(jnp.ones(1), log_height, half, offset_uniform, allowed, key)
+            new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.full(1, start)))
+            return jnp.stack([info.lower, info.upper, new.position[0]])
+
+        # A first proposal at the lower end itself leaves the bracket as it was grown.
+        n_proposals = jnp.array([1, 1, 2, 3], jnp.int32)
+        return jax.vmap(stopped)(uniform * jnp.array([0.0, 1.0, 1.0, 1.0]), n_proposals)
+
+    found = jax.jit(jax.vmap(stages))(jnp.asarray(rng.random(n_tried)), random_keys(rng, (n_tried,)))
+    lower, upper, point = np.moveaxis(np.asarray(found), 2, 0)
+    wanted = (point[:, 1] == start) & (point[:, 2] == start) & (point[:, 3] < 0.0)
+    chosen = int(np.flatnonzero(wanted)[0])
+    initial = width * np.array([-0.5, 0.5])
+    ends = np.stack([lower[chosen, :3], upper[chosen, :3]], axis=1)
+    x = np.linspace(-1.8, 2.2, 401)
+    brackets = {"stage": ["first bracket", "grown", "shrunk once", "shrunk twice"], "end": ["lower", "upper"]}
+    marks, roles = [start, height, point[chosen, 3], width], ["current", "height", "new", "width"]
+    return {
+        "density": xr.DataArray(mixture_density(OVERLAPPING, x), {"x": x}),
+        "bracket": xr.DataArray(start + np.vstack([initial, ends]), brackets),
+        "mark": xr.DataArray(marks, {"role": roles}),
+    }
+
 
 # Powers of the coordinates along the long and the short axis; odd in both together, as the long coordinate is.
 _POWERS = tuple((i, j) for i, j in product(range(6), range(3)) if (i + j) % 2 == 1 and i + j <= 5)
@@ -62,28 +242,25 @@ def narrow_ellipse(work: Work) -> Lines:
         np.zeros(2), correlated(NEARLY_ONE), work.replicates(1_000_000, 20_000)
     )
     inside = np.sum(np.square(points @ _TURN / _DRAWN_SEMI_AXES), axis=1) < 1.0
-    return {"mass inside the dotted ellipse": fraction_of_replicates(inside)}
+    return {"mass inside the dotted ellipse": proportion_of(inside)}
 
 
-@TOPIC.claim("FN-SL-02", numbers=DIRECTIONS)
+@TOPIC.claim("FN-SL-02")
 def exploration(work: Work) -> Lines:
     """Autocorrelation times of the long coordinate."""
     times = {}
     for name, run in work.once(fresh_transitions).items():
         groups = np.array_split(run.before @ _TURN, _N_GROUPS), np.array_split(run.after @ _TURN, _N_GROUPS)
         forms = np.array([_form(before, after) for before, after in zip(*groups, strict=True)])
-        times[name] = jackknife(partial(_autocorrelation_time, forms), _N_GROUPS)
+        times[name] = estimate(_autocorrelation_time, forms, method="jackknife")
     axis, unit = (times[name] for name in DIRECTIONS)
-    return {**times, "ratio": ratio(axis, unit)}
+    return {"ratio": axis / unit}
 
 
 @TOPIC.claim("FN-SL-04", numbers=DIRECTIONS)
 def evaluations(work: Work) -> Lines:
     """Density evaluations of a transition, with that of the current point."""
-    return {
-        name: mean_over_replicates(run.n_evaluations + 1.0)
-        for name, run in work.once(fresh_transitions).items()
-    }
+    return {name: mean(run.n_evaluations + 1.0) for name, run in work.once(fresh_transitions).items()}
 
 
 @TOPIC.claim("FN-SL-05")
@@ -98,7 +275,7 @@ def published_samples(work: Work) -> Lines:
             "mean squared jump along the long axis": np.mean(np.diff(drawn[..., 0], axis=0) ** 2, axis=0),
         }
         for moment, values in moments.items():
-            larger = fraction_of_replicates(values > _PUBLISHED_MOMENTS[name][moment])
+            larger = proportion_of(values > _PUBLISHED_MOMENTS[name][moment])
             found[f"{name}, share of chains with a larger {moment}"] = larger
     return found
 
@@ -113,12 +290,7 @@ def drawn_slice(work: Work) -> Lines:
     height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
     lower = optimize.brentq(above, -1.5, SLICE_START, xtol=1e-13)
     upper = optimize.brentq(above, 0.5, 2.0, xtol=1e-13)
-    return {
-        "lower end": lower,
-        "upper end": upper,
-        "lower end as drawn": lower,
-        "upper end as drawn": upper,
-    }
+    return {"lower end": lower, "upper end": upper, "lower end as drawn": lower, "upper end as drawn": upper}
 
 
 @TOPIC.claim("FN-SL-07")
@@ -127,7 +299,7 @@ def repeats(work: Work) -> Lines:
     runs = work.once(fresh_transitions).values()
     linear = [np.all(run.after == run.before, axis=2) for run in runs]
     elliptical = [run["repeated"] for run in work.once(_ellipse_chains).values()]
-    return {"linear": fraction_of_replicates(linear), "elliptical": fraction_of_replicates(elliptical)}
+    return {"linear": proportion_of(linear), "elliptical": proportion_of(elliptical)}
 
 
 @TOPIC.claim("FN-SL-09", numbers=["corrected"])
@@ -135,12 +307,12 @@ def membership(work: Work) -> Lines:
     """Current points inside the slice as it should be and as equation 2.50 prints it."""
     run = work.once(_ellipse_chains)["bent"]
     return {
-        "corrected": fraction_of_replicates(run["log_likelihood"] > run["log_height"]),
-        "as printed": fraction_of_replicates(run["log_likelihood"] < run["log_height"]),
+        "corrected": proportion_of(run["log_likelihood"] > run["log_height"]),
+        "as printed": proportion_of(run["log_likelihood"] < run["log_height"]),
     }
 
 
-def _autocorrelation_time(forms: FloatArray, kept: IntegerArray) -> float:
+def _autocorrelation_time(forms: FloatArray) -> float:
     """Autocorrelation time of the long coordinate f under a reversible kernel P, by Galerkin's method.
 
     The time is 2 <f, (1 - P)^-1 f> / <f, f> - 1. The inverse is sought among polynomials g, whose forms <g, (1 - P) h>
@@ -149,10 +321,9 @@ def _autocorrelation_time(forms: FloatArray, kept: IntegerArray) -> float:
 
     Args:
         forms: of independent groups of transitions [group, polynomial, polynomial].
-        kept: numbers of the groups to use.
     """
     with_long = np.array([_normal_moment(i + 1) * _normal_moment(j) for i, j in _POWERS])
-    return float(2.0 * with_long @ np.linalg.solve(forms[kept].mean(axis=0), with_long) - 1.0)
+    return float(2.0 * with_long @ np.linalg.solve(forms.mean(axis=0), with_long) - 1.0)
 
 
 def _form(before: FloatArray, after: FloatArray) -> FloatArray:

@@ -14,8 +14,7 @@ from auxmc.plots.panels import band_curve
 from auxmc.plots.published import entries_published_last, published_level
 from auxmc.plots.style import COLUMN_WIDTH_IN, PAGE_WIDTH_IN
 from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks
+from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Drawings, drawing, marks
 
 DRAW: Drawings = {}
 
@@ -24,17 +23,17 @@ _HUNDREDFOLD = 100.0
 
 
 @drawing(DRAW, "bounds", PAGE_WIDTH_IN, 2.8)
-def bounds(figure: Figure, curves: Table) -> None:
+def bounds(figure: Figure, curves: Curves) -> None:
     """Forward and reversed annealing against the number of steps, and adaptive ladders."""
     left, right = figure.subplots(1, 2)
-    exact = curves.array("bounds_exact", "bounds_side", "bounds_fine_steps")
-    simulated = curves.array("bounds_simulated", "bounds_side", "bounds_part", "bounds_steps")
-    limit = curves.array("bounds_ladder_limit", "bounds_share", "bounds_temperature")
-    particles = curves.array("bounds_ladder_particles", "bounds_share", "bounds_temperature")
-    n_fine, n_steps = exact["bounds_fine_steps"].values, simulated["bounds_steps"].values
+    exact = curves("exact", "side", "fine_steps")
+    simulated = curves("simulated", "side", "part", "steps")
+    limit = curves("ladder_limit", "share", "temperature")
+    particles = curves("ladder_particles", "share", "temperature")
+    n_fine, n_steps = exact["fine_steps"].values, simulated["steps"].values
     for side, colour, label in (("upper", RED, "reversed runs"), ("lower", BLUE, "forward runs")):
-        left.plot(n_fine, exact.sel(bounds_side=side).values, color=colour, label=label)
-        mean, error = simulated.sel(bounds_side=side, bounds_part=["mean", "error"]).values
+        left.plot(n_fine, exact.sel(side=side).values, color=colour, label=label)
+        mean, error = simulated.sel(side=side, part=["mean", "error"]).values
         left.errorbar(n_steps, mean, 2.0 * error, color=colour, marker="o", linestyle="none")
     left.axhline(0.0, color=REFERENCE, linestyle="--", linewidth=0.9)
     left.text(1.0, -0.15, "log evidence", ha="left", va="top", color=REFERENCE)
@@ -46,12 +45,11 @@ def bounds(figure: Figure, curves: Table) -> None:
     left.yaxis.set_minor_locator(NullLocator())
     left.set(xlabel="number of steps", ylabel="bound less log evidence (nats)")
     left.legend(loc="lower right")
-    for fraction, colour in zip(limit["bounds_share"].values, (RED, GREEN, BLUE), strict=True):
-        ideal, chosen = (found.sel(bounds_share=fraction).values for found in (limit, particles))
+    for fraction, colour in zip(limit["share"].values, (RED, GREEN, BLUE), strict=True):
         # The base, at 0, is not on a logarithmic axis.
-        numbers = np.arange(1, ideal.size)
-        right.plot(numbers, ideal[1:], color=colour, label=f"{100 * fraction:g} % kept")
-        marks(right, (numbers, chosen[1:]), "o", colour, markersize=2.5)
+        ideal, chosen = (found.sel(share=fraction).values[1:] for found in (limit, particles))
+        right.plot(1 + np.arange(ideal.size), ideal, color=colour, label=f"{100 * fraction:g} % kept")
+        marks(right, (1 + np.arange(chosen.size), chosen), "o", colour, markersize=2.5)
     marks(right, ([], []), "o", REFERENCE, markersize=2.5, label="2000 particles")
     right.set(xlabel="step of the ladder", ylabel="inverse temperature", yscale="log")
     right.set_xlim(left=0.0)
@@ -59,21 +57,19 @@ def bounds(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "nested_bias", 1.3 * COLUMN_WIDTH_IN, 2.9)
-def nested_bias(figure: Figure, curves: Table) -> None:
+def nested_bias(figure: Figure, curves: Curves) -> None:
     """Expected ratio of nested sampling's sums to the evidence."""
     axis = figure.subplots()
-    exact = curves.array("nested_bias_exact", "nested_bias_factor", "nested_bias_fine_live")
-    simulated = curves.array(
-        "nested_bias_simulated", "nested_bias_factor", "nested_bias_part", "nested_bias_live"
-    )
-    n_fine, n_live = exact["nested_bias_fine_live"].values, simulated["nested_bias_live"].values
+    exact = curves("exact", "factor", "fine_live")
+    simulated = curves("simulated", "factor", "live", "part")
+    n_fine, n_live = exact["fine_live"].values, simulated["live"].values
     for factor, label, colour, marker in (
         ("M/(M+1)", "$M/(M+1)$", RED, "s"),
         ("exp(-1/M)", r"$\exp(-1/M)$", GREEN, "^"),
         ("1-1/M", "$1-1/M$", BLUE, "o"),
     ):
-        axis.plot(n_fine, exact.sel(nested_bias_factor=factor).values, color=colour)
-        mean, error = simulated.sel(nested_bias_factor=factor, nested_bias_part=["mean", "error"]).values
+        axis.plot(n_fine, exact.sel(factor=factor).values, color=colour)
+        mean, error = simulated.sel(factor=factor, part=["mean", "error"]).values.T
         points: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none", "label": label}
         axis.errorbar(n_live, mean, 2.0 * error, **points)
     axis.set(xscale="log", yscale="log", xlabel="live points $M$", ylabel="mean estimate / evidence")
@@ -87,12 +83,12 @@ def nested_bias(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "harmonic", 1.3 * COLUMN_WIDTH_IN, 2.8)
-def harmonic(figure: Figure, curves: Table) -> None:
+def harmonic(figure: Figure, curves: Curves) -> None:
     """Overestimate of the harmonic mean, and its bound."""
     axis = figure.subplots()
-    found = curves.array("harmonic_quantile", "harmonic_level", "harmonic_size")
-    cap = curves.value("harmonic_cap")
-    sizes = found["harmonic_size"].values
+    found = curves("quantile", "level", "size")
+    cap = curves.value("cap")
+    sizes = found["size"].values
     low, middle, high = found.values
     label = "5 % to 95 % of estimates"
     axis.fill_between(sizes, low, high, color=BLUE, alpha=0.25, linewidth=0.0, label=label)
@@ -111,35 +107,18 @@ def harmonic(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "slides_particle_filter", PAGE_WIDTH_IN, 5.0)
-def particle_filter(figure: Figure, curves: Table) -> None:
+def particle_filter(figure: Figure, curves: Curves) -> None:
     """Filtered moments next to Kalman's, and genealogies with and without resampling."""
     grid = figure.add_gridspec(2, 2)
     top = figure.add_subplot(grid[0, :])
     first = figure.add_subplot(grid[1, 0])
     second = figure.add_subplot(grid[1, 1], sharex=first, sharey=first)
-    (mean, sd), (filtered, spread) = curves.array(
-        "slides_particle_filter_moments",
-        "slides_particle_filter_filter",
-        "slides_particle_filter_moment",
-        "slides_particle_filter_step",
-    ).values
-    observed = curves.array("slides_particle_filter_observation", "slides_particle_filter_step")
-    states = curves.array(
-        "slides_particle_filter_state",
-        "slides_particle_filter_tree",
-        "slides_particle_filter_step",
-        "slides_particle_filter_particle",
-    )
-    ancestors = curves.array(
-        "slides_particle_filter_ancestor",
-        "slides_particle_filter_tree",
-        "slides_particle_filter_step",
-        "slides_particle_filter_particle",
-    )
-    weights = curves.array(
-        "slides_particle_filter_last_weight", "slides_particle_filter_tree", "slides_particle_filter_particle"
-    )
-    steps = observed["slides_particle_filter_step"].values.astype(float)
+    (mean, sd), (filtered, spread) = curves("moments", "filter", "moment", "step").values
+    observed = curves("observation", "step")
+    states = curves("state", "tree", "step", "particle")
+    ancestors = curves("ancestor", "tree", "step", "particle")
+    weights = curves("last_weight", "tree", "particle")
+    steps = observed["step"].values.astype(float)
     exact: dict[str, Any] = {"color": REFERENCE, "linestyle": "--", "zorder": 3}
     top.plot(steps, mean, label="Kalman filter (± 2 sd)", **exact)
     for sign in (-2.0, 2.0):

@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,22 +23,103 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.error_rules import (
-    bootstrap,
-    distance_from_exact,
-    distance_in_errors,
-    largest,
-    mean_over_replicates,
-    quantile_over_replicates,
-    ratio,
-)
+from auxmc_pipeline.measuring import estimate, largest, mean, quantile
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
-from experiments.foundations.evidence.linear_gaussian_states import (
-    SINE_OBSERVATIONS,
-    TWENTY_STEPS,
-    kalman_filter,
-)
+from experiments.foundations.measurements import distance_in_errors, distance_of_mean
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+
+class LinearGaussianStates(NamedTuple):
+    """x_1 ~ N(0, initial_variance), x_t = coefficient x_{t-1} + N(0, state_variance), y_t = x_t + N(0, noise_variance).
+
+    Attributes:
+        coefficient: of the previous state.
+        state_variance: of the noise of the states, positive.
+        noise_variance: of the noise of the observations, positive.
+        initial_variance: of the first state, positive.
+    """
+
+    coefficient: float
+    state_variance: float
+    noise_variance: float
+    initial_variance: float
+
+    def draw_initial(self, key: Array, n_particles: int) -> Array:
+        """Draws first states [particle]."""
+        return math.sqrt(self.initial_variance) * standard_normal(key, (n_particles,))
+
+    def draw_next(self, key: Array, states: Array) -> Array:
+        """Draws a successor of each state [particle]."""
+        noise = standard_normal(key, states.shape)
+        return self.coefficient * states + math.sqrt(self.state_variance) * noise
+
+    def log_emission(self, observation: Array, states: Array) -> Array:
+        """Log density of an observation, scalar, given each state [particle], in nats."""
+        constant = -0.5 * math.log(2.0 * math.pi * self.noise_variance)
+        return constant - 0.5 * jnp.square(states - observation) / self.noise_variance
+
+    def log_largest_likelihood(self, n_steps: int) -> float:
+        """Log of the largest density of observations given any states: no likelihood estimate exceeds it."""
+        return -0.5 * n_steps * math.log(2.0 * math.pi * self.noise_variance)
+
+
+TWENTY_STEPS = LinearGaussianStates(0.9, 0.25, 1.0, 1.0)
+"""States of the fixture whose observations are `SINE_OBSERVATIONS`: log likelihood -26.685529062."""
+
+SINE_OBSERVATIONS: FloatArray = np.sin(np.arange(1.0, 21.0))
+"""y_t = sin(t) for t = 1 to 20, in radians."""
+
+
+class KalmanRun(NamedTuple):
+    """What a Kalman filter finds, one entry for each observation [step].
+
+    Attributes:
+        log_predictive: log density of the observation given those before it, in nats; they sum to the log likelihood.
+        mean: of the state given the observations so far.
+        variance: of the same.
+    """
+
+    log_predictive: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log density of all observations, in nats."""
+        return float(self.log_predictive.sum())
+
+
+def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> KalmanRun:
+    """Exact filter of a linear Gaussian chain.
+
+    Args:
+        model: the chain.
+        observations: [step].
+
+    Returns:
+        Predictive densities and moments of the states.
+
+    Must hold: the likelihood and the last moments are those of the joint Gaussian of all states and observations.
+
+    Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
+
+
+    >>> round(kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS).log_likelihood, 9)
+    -26.685529062
+    """
+    values = np.asarray(observations, np.float64)
+    found = np.empty((3, values.size))
+    mean, variance = 0.0, model.initial_variance
+    for step, value in enumerate(values):
+        total = variance + model.noise_variance
+        surprise = value - mean
+        log_predictive = -0.5 * (math.log(2.0 * math.pi * total) + surprise**2 / total)
+        mean += variance / total * surprise
+        variance *= model.noise_variance / total
+        found[:, step] = log_predictive, mean, variance
+        mean, variance = model.coefficient * mean, model.coefficient**2 * variance + model.state_variance
+    return KalmanRun(*found)
+
 
 TOPIC = Topic()
 
@@ -57,7 +139,7 @@ def filter_likelihood(work: Work) -> Lines:
     exact = kalman_filter(_MODEL, _OBSERVATIONS).log_likelihood
     short = kalman_filter(_MODEL, _OBSERVATIONS[:_SHORT]).log_likelihood
     logs = _filtered(work, "filter", _N_FILTER, 1.0, 8000).log_evidence
-    mean_ratio = mean_over_replicates(np.exp(logs[:, -1] - exact))
+    mean_ratio = mean(np.exp(logs[:, -1] - exact))
     bound = math.exp(_MODEL.log_largest_likelihood(_SHORT) - short)
     inside = _bounded_mean(np.exp(logs[:, _SHORT - 1] - short), bound)
     return {
@@ -74,7 +156,7 @@ def resampling_counts(work: Work) -> Lines:
     found = {}
     expected = _N_DRAWN * _WEIGHTS / _WEIGHTS.sum()
     for scheme, table in counts.items():
-        scores = [distance_from_exact(table[:, k], expected[k]) for k in range(expected.size)]
+        scores = [distance_of_mean(table[:, k], expected[k]) for k in range(expected.size)]
         names = [f"particle {k + 1}" for k in range(expected.size)]
         found[f"{scheme}, distance in standard errors"] = largest(
             [score.value for score in scores], [score.error for score in scores], names
@@ -93,10 +175,10 @@ def data_tempering(work: Work) -> Lines:
     # After resampling every row may be met by a particle at the row itself: the largest likelihood is no bound.
     bound = math.exp(-0.5 * model.n_rows * math.log(2.0 * math.pi) - model.log_evidence)
     return {
-        "mean ratio": mean_over_replicates(ratios),
-        "mean ratio, distance in standard errors": distance_in_errors(mean_over_replicates(ratios), 1.0),
+        "mean ratio": mean(ratios),
+        "mean ratio, distance in standard errors": distance_in_errors(mean(ratios), 1.0),
         "mean ratio by a confidence sequence": _bounded_mean(ratios, bound),
-        "largest ratio of a run": bootstrap(np.max, ratios),
+        "largest ratio of a run": estimate(np.max, ratios),
     }
 
 
@@ -104,19 +186,17 @@ def data_tempering(work: Work) -> Lines:
 def degeneracy(work: Work) -> Lines:
     """Effective fraction of the particles at the last step, with resampling and without."""
     without, resampled = (
-        quantile_over_replicates(
-            np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_fraction[:, -1]), 0.5
-        )
+        quantile(np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_fraction[:, -1]), 0.5)
         for name, threshold in (("without resampling", 0.0), ("resampled at each step", 1.0))
     )
-    return {"resampled over not resampled": ratio(resampled, without)}
+    return {"resampled over not resampled": resampled / without}
 
 
 @TOPIC.claim("FN-SM-05")
 def terminology(work: Work) -> Lines:
     """What the slides call stratified is resampling that the weights trigger."""
     resampled = _filtered(work, "triggered", _N_FILTER, 0.5, 500).resampled
-    fraction = mean_over_replicates(np.mean(resampled, axis=1))
+    fraction = mean(np.mean(resampled, axis=1))
     return {"triggered by the weights: share of steps with resampling": fraction}
 
 
@@ -133,21 +213,16 @@ def figure_curves(work: Work) -> Arrays:
     particles = np.stack([run.particles[0] for run in runs])
     ancestors = np.stack([run.ancestors[0] for run in runs])
     last = np.stack([_fractions(run.log_weights[0, -1]) for run in runs])
-    distributions = {
-        "slides_particle_filter_filter": ["exact", "particles"],
-        "slides_particle_filter_moment": ["mean", "sd"],
-    }
-    tree = {"slides_particle_filter_tree": ["none", "each step"]}
-    step = {"slides_particle_filter_step": steps}
-    particle = {"slides_particle_filter_particle": np.arange(_N_FILTER)}
+    distributions = {"filter": ["exact", "particles"], "moment": ["mean", "sd"]}
+    tree = {"tree": ["none", "each step"]}
+    step = {"step": steps}
+    particle = {"particle": np.arange(_N_FILTER)}
     return {
-        "slides_particle_filter_moments": xr.DataArray(moments, {**distributions, **step}),
-        "slides_particle_filter_observation": xr.DataArray(_OBSERVATIONS, step),
-        "slides_particle_filter_state": xr.DataArray(particles, {**tree, **step, **particle}),
-        "slides_particle_filter_ancestor": xr.DataArray(
-            ancestors.astype(float), {**tree, **step, **particle}
-        ),
-        "slides_particle_filter_last_weight": xr.DataArray(last, {**tree, **particle}),
+        "moments": xr.DataArray(moments, {**distributions, **step}),
+        "observation": xr.DataArray(_OBSERVATIONS, step),
+        "state": xr.DataArray(particles, {**tree, **step, **particle}),
+        "ancestor": xr.DataArray(ancestors.astype(float), {**tree, **step, **particle}),
+        "last_weight": xr.DataArray(last, {**tree, **particle}),
     }
 
 

@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from auxmc_pipeline.error_rules import bootstrap, median_over_replicates
-from experiments.foundations.numbers.counted_operations import OPERATIONS, Arithmetic
-from experiments.foundations.numbers.reverse_mode import (
+from auxmc_pipeline.measuring import estimate
+from experiments.foundations.models.tape import (
+    OPERATIONS,
+    Arithmetic,
     Graph,
     Variable,
     evaluate,
@@ -59,8 +60,8 @@ def cheap_gradients(work: Work) -> Lines:
     )
     return {
         "normal energy": _cost_ratio(record(normal_energy, 3), np.array(_EXAMPLE)),
-        "random graphs, largest": bootstrap(np.max, ratios),
-        "random graphs, median": median_over_replicates(ratios),
+        "random graphs, largest": estimate(np.max, ratios),
+        "random graphs, median": estimate(np.median, ratios),
     }
 
 
@@ -73,7 +74,7 @@ def jacobians(work: Work) -> Lines:
         rows = jacobian_by_rows(graph, point, Arithmetic())
         columns = jacobian_by_columns(graph, point, Arithmetic())
         errors.append(np.max(np.abs(rows - columns)))
-    return {"random maps": bootstrap(np.max, errors)}
+    return {"random maps": estimate(np.max, errors)}
 
 
 @TOPIC.claim("FN-AD-04", numbers=["accumulator of x", "accumulator of x by the drawn rule"])
@@ -166,9 +167,9 @@ def graph_curves(work: Work) -> Arrays:
     """Figures B.1 and B.2: values and accumulators of every variable."""
     values, bars, drawn = work.once(_example_sweeps)
     names = [name for name in _NAMES if name != "constant"]
-    along = {"fig_b_1_variable": names}
+    along = {"variable": names}
     return {
-        "fig_b_1_value": xr.DataArray([values[name] for name in names], along),
-        "fig_b_1_accumulator": xr.DataArray([bars[name] for name in names], along),
-        "fig_b_1_as_drawn": xr.DataArray([drawn[name] for name in names], along),
+        "value": xr.DataArray([values[name] for name in names], along),
+        "accumulator": xr.DataArray([bars[name] for name in names], along),
+        "as_drawn": xr.DataArray([drawn[name] for name in names], along),
     }

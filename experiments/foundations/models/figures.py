@@ -9,8 +9,17 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse, Rectangle
 
 from auxmc.plots.style import COLUMN_WIDTH_IN, CYCLE, PAGE_WIDTH_IN
-from auxmc_pipeline.tables import Table
-from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Drawings, drawing, marks, square
+from experiments.foundations.drawing import (
+    BLUE,
+    GREEN,
+    RED,
+    REFERENCE,
+    Curves,
+    Drawings,
+    drawing,
+    marks,
+    square,
+)
 
 DRAW: Drawings = {}
 
@@ -40,19 +49,19 @@ _UPWARD = "sz"
 
 
 @drawing(DRAW, "fig_1_5", PAGE_WIDTH_IN, 2.9, footed=True)
-def simulators(figure: Figure, curves: Table) -> None:
+def simulators(figure: Figure, curves: Curves) -> None:
     """Figure 1.5 with the errors of its scheme."""
     left, right = figure.subplots(1, 2)
-    error = curves.array("fig_1_5_error", "fig_1_5_scheme", "fig_1_5_step")
-    spread = curves.array("fig_1_5_error_error", "fig_1_5_scheme", "fig_1_5_step")
-    path = curves.array("fig_1_5_path", "fig_1_5_scheme", "fig_1_5_time")
-    exact = curves.array("fig_1_5_exact_path", "fig_1_5_fine_time")
-    left.plot(exact["fig_1_5_fine_time"], exact, color="black", linewidth=0.7, label="exact")
-    steps = error["fig_1_5_step"].values
+    error = curves("error", "scheme", "step")
+    spread = curves("error_error", "scheme", "step")
+    path = curves("path", "scheme", "time")
+    exact = curves("exact_path", "fine_time")
+    left.plot(exact["fine_time"], exact, color="black", linewidth=0.7, label="exact")
+    steps = error["step"].values
     for scheme, (label, colour, marker) in _SCHEMES.items():
-        one = path.sel(fig_1_5_scheme=scheme)
-        left.plot(one["fig_1_5_time"], one, color=colour, marker=marker, linewidth=1.0)
-        values, half = (found.sel(fig_1_5_scheme=scheme).values for found in (error, spread))
+        one = path.sel(scheme=scheme)
+        left.plot(one["time"], one, color=colour, marker=marker, linewidth=1.0)
+        values, half = (found.sel(scheme=scheme).values for found in (error, spread))
         right.errorbar(steps, values, yerr=half, color=colour, marker=marker, label=label)
         power = 1.0 if scheme == "milstein" else 0.5
         line = values[0] * (steps / steps[0]) ** power
@@ -69,15 +78,15 @@ def simulators(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "fig_1_6", COLUMN_WIDTH_IN, 3.6)
-def implicit_curve(figure: Figure, curves: Table) -> None:
+def implicit_curve(figure: Figure, curves: Curves) -> None:
     """Figure 1.6."""
     axis = figure.subplots()
-    found = curves.array("fig_1_6_x2", "fig_1_6_x1")
+    found = curves("x2", "x1")
     for mass in _MASSES:
         radius = float(np.sqrt(-2.0 * np.log1p(-mass)))
         axis.add_patch(Circle((0.0, 0.0), radius, fill=False, edgecolor=BLUE, linewidth=0.8))
     axis.plot([], [], color=BLUE, linewidth=0.8, label="density of the inputs")
-    axis.plot(found["fig_1_6_x1"], found, color=GREEN, linewidth=1.8, label="output is 1")
+    axis.plot(found["x1"], found, color=GREEN, linewidth=1.8, label="output is 1")
     axis.axhline(0.0, color=REFERENCE, linewidth=0.4, zorder=0.0)
     axis.axvline(0.0, color=REFERENCE, linewidth=0.4, zorder=0.0)
     square(axis, 5.0)
@@ -86,17 +95,14 @@ def implicit_curve(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "fig_b_1", PAGE_WIDTH_IN, 3.9)
-def computation_graph(figure: Figure, curves: Table) -> None:
+def computation_graph(figure: Figure, curves: Curves) -> None:
     """Figures B.1 and B.2."""
     axis = figure.subplots()
-    arrays = [
-        curves.array(name, "fig_b_1_variable")
-        for name in ("fig_b_1_value", "fig_b_1_accumulator", "fig_b_1_as_drawn")
-    ]
+    arrays = [curves(name, "variable") for name in ("value", "accumulator", "as_drawn")]
     for start, end in _EDGES:
         _arrow(axis, start, end)
     for name, (column, height, formula) in _GRAPH.items():
-        numbers = [float(array.sel(fig_b_1_variable=name)) for array in arrays]
+        numbers = [float(array.sel(variable=name)) for array in arrays]
         _box(axis, (column, height), formula, name, numbers)
     # Next to the arrow from y to z.
     axis.text(1.55, 1.72, r"$\partial z / \partial y = 1/s$", fontsize=7.5)
@@ -109,16 +115,13 @@ def computation_graph(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "contrastive_divergence", PAGE_WIDTH_IN * 0.7, 2.9, footed=True)
-def divergence_bias(figure: Figure, curves: Table) -> None:
+def divergence_bias(figure: Figure, curves: Curves) -> None:
     """Bias of contrastive divergence."""
     axis = figure.subplots()
-    bias = curves.array("contrastive_divergence_bias", "contrastive_divergence_sweeps")
-    simulated = curves.array("contrastive_divergence_simulated", "contrastive_divergence_sweeps")
-    rate, n_copies = (
-        curves.value("contrastive_divergence_rate"),
-        curves.value("contrastive_divergence_n_copies"),
-    )
-    sweeps = bias["contrastive_divergence_sweeps"].values
+    bias = curves("bias", "sweeps")
+    simulated = curves("simulated", "sweeps")
+    rate, n_copies = (curves.value("rate"), curves.value("n_copies"))
+    sweeps = bias["sweeps"].values
     axis.plot(sweeps, bias, color=BLUE, marker="o", label="exact bias")
     line = 2.0 * float(bias[0]) * rate ** (sweeps - sweeps[0])
     axis.plot(sweeps, line, color=REFERENCE, linestyle=":", label=f"rate of the chain, {rate:.3f} a sweep")
@@ -130,20 +133,20 @@ def divergence_bias(figure: Figure, curves: Table) -> None:
 
 
 @drawing(DRAW, "mean_field", PAGE_WIDTH_IN, 3.7)
-def mean_field(figure: Figure, curves: Table) -> None:
+def mean_field(figure: Figure, curves: Curves) -> None:
     """Mean-field approximations of two Gaussians."""
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    path = curves.array("mean_field_path", "mean_field_correlation", "mean_field_update", "mean_field_axis")
-    variance = curves.array("mean_field_variance", "mean_field_correlation")
+    path = curves("path", "correlation", "update", "axis")
+    variance = curves("variance", "correlation")
     scale = 2.0 * float(np.sqrt(-2.0 * np.log1p(-_SHOWN_MASS)))
-    for axis, rho in zip((left, right), path["mean_field_correlation"].values, strict=True):
+    for axis, rho in zip((left, right), path["correlation"].values, strict=True):
         width, height = (scale * float(np.sqrt(1.0 + sign * rho)) for sign in (1.0, -1.0))
         axis.add_patch(Ellipse((0.0, 0.0), width, height, angle=45.0, facecolor=GREEN, alpha=0.2))
         axis.add_patch(Ellipse((0.0, 0.0), width, height, angle=45.0, fill=False, edgecolor=GREEN))
-        fitted = float(variance.sel(mean_field_correlation=rho))
+        fitted = float(variance.sel(correlation=rho))
         dashes: dict[str, Any] = {"fill": False, "edgecolor": _ORANGE, "linestyle": "--", "linewidth": 1.4}
         axis.add_patch(Circle((0.0, 0.0), 0.5 * scale * float(np.sqrt(fitted)), **dashes))
-        steps = path.sel(mean_field_correlation=rho).values
+        steps = path.sel(correlation=rho).values
         axis.plot(*steps.T, color=BLUE, marker=".", linewidth=0.8)
         axis.plot(*steps[0], color=BLUE, marker="s", markersize=5.0)
         axis.set_title(rf"correlation {rho:g}, variance $1 - \rho^2 =$ {fitted:.4g}")

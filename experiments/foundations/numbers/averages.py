@@ -8,10 +8,10 @@ from scipy import signal, stats
 
 from auxmc.diagnostics.errors_of_means import variance_of_mean
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.error_rules import distance_from_exact, mean_over_replicates
-from experiments.foundations.measurements import power
+from auxmc_pipeline.measuring import mean
+from experiments.foundations.measurements import distance_of_mean, power
 from experiments.foundations.numbers.shared_examples import mixture_density
-from experiments.foundations.sampling.product_quadrature import product_simpson, simpson_rule
+from experiments.foundations.sampling import product_simpson, simpson_rule
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
@@ -37,7 +37,7 @@ def monte_carlo_rates(work: Work) -> Lines:
             # The true mean is known to be 0.
             log_variances[:, i] = np.log((means**2).mean(axis=1))
         slopes = np.array([np.polyfit(np.log(numbers), row, 1)[0] for row in log_variances])
-        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = mean_over_replicates(slopes)
+        found[f"{dim} dimensions" if dim > 1 else "one dimension"] = mean(slopes)
     return found
 
 
@@ -104,7 +104,7 @@ def correlated_averages(work: Work) -> Lines:
     n_chains = work.replicates(10_000, 1000)
     means = _autoregressions(work.rng("means"), rho, n_chains, n_short).mean(axis=1)
     expected = variance_of_mean(1.0, rho ** np.arange(1, n_short), n_short)
-    return {"variance of means, distance in standard errors": distance_from_exact(means**2, expected)}
+    return {"variance of means, distance in standard errors": distance_of_mean(means**2, expected)}
 
 
 @TOPIC.claim("FN-MC-05")
@@ -137,12 +137,12 @@ def grid_against_draws(work: Work) -> Arrays:
             draws = work.rng("figure", dim, n).random((n_runs, n, dim))
             means = np.exp(draws.sum(axis=2)).mean(axis=1)
             sampled[row, column] = math.sqrt(float(((means / mean - 1.0) ** 2).mean()))
-    dims = {"quadrature_dim": list(_FIGURE_DIMS)}
+    dims = {"dim": list(_FIGURE_DIMS)}
     return {
-        "quadrature_n_points": xr.DataArray(n_points, {**dims, "quadrature_panels": panels}),
-        "quadrature_error": xr.DataArray(errors, {**dims, "quadrature_panels": panels}),
-        "quadrature_sampled_error": xr.DataArray(sampled, {**dims, "quadrature_n_draws": n_draws}),
-        "quadrature_sd": xr.DataArray(exact, dims),
+        "n_points": xr.DataArray(n_points, {**dims, "panels": panels}),
+        "error": xr.DataArray(errors, {**dims, "panels": panels}),
+        "sampled_error": xr.DataArray(sampled, {**dims, "n_draws": n_draws}),
+        "sd": xr.DataArray(exact, dims),
     }
 
 
@@ -150,13 +150,13 @@ def grid_against_draws(work: Work) -> Arrays:
 def integrands(work: Work) -> Arrays:
     """The slides' two examples of a function and the density that it is averaged over."""
     x = np.linspace(-4.0, 4.0, 801)
-    cases = {"slides_integration_case": ["oscillating", "square"]}
+    cases = {"case": ["oscillating", "square"]}
     functions = np.stack([np.sin(8.0 * x) * np.exp(-(x**2) / 8.0), x**2])
     densities = np.stack([stats.norm.pdf(x), mixture_density(x)])
     means = (functions * densities).sum(axis=1) * (x[1] - x[0])
-    along = {**cases, "slides_integration_x": x}
+    along = {**cases, "x": x}
     return {
-        "slides_integration_function": xr.DataArray(functions, along),
-        "slides_integration_density": xr.DataArray(densities, along),
-        "slides_integration_mean": xr.DataArray(means, cases),
+        "function": xr.DataArray(functions, along),
+        "density": xr.DataArray(densities, along),
+        "mean": xr.DataArray(means, cases),
     }

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
-from experiments.foundations.sampling.inverse_cdf import draw_by_inversion, exponential, normal
+from experiments.foundations.sampling import draw_by_inversion, exponential, normal
 from experiments.foundations.topic import Arrays, Topic, Work
 from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
 
@@ -111,32 +111,29 @@ def tail_envelope() -> Envelope:
 @TOPIC.figure("fig_2_3")
 def rejection_curves(work: Work) -> Arrays:
     """Figure 2.3."""
-    line, marked = {"fig_2_3_x": _SHOWN}, marked_points()
-    parts = {"fig_2_3_point": list(marked), "fig_2_3_part": list(Marked._fields)}
+    line, marked = {"x": _SHOWN}, marked_points()
+    parts = {"point": list(marked), "part": list(Marked._fields)}
     return {
-        "fig_2_3_target": xr.DataArray(mixture_density(_SHOWN), line),
-        "fig_2_3_envelope": xr.DataArray(_envelope(_SHOWN), line),
-        "fig_2_3_marked": xr.DataArray(list(marked.values()), parts),
+        "target": xr.DataArray(mixture_density(_SHOWN), line),
+        "envelope": xr.DataArray(_envelope(_SHOWN), line),
+        "marked": xr.DataArray(list(marked.values()), parts),
     }
 
 
 @TOPIC.figure("slides_rejection")
 def rejection_box(work: Work) -> Arrays:
     """The slides' picture of rejection: points below the envelope, and the weight below its bound."""
-    line, made, n_shown = {"slides_rejection_x": _SHOWN}, work.once(figure_proposals), 600
+    line, made, n_shown = {"x": _SHOWN}, work.once(figure_proposals), 600
     parts = (
         made.position[:n_shown, 0],
         np.exp(np.asarray(made.log_height[:n_shown])),
         made.accepted[:n_shown],
     )
-    along = {
-        "slides_rejection_draw": np.arange(n_shown),
-        "slides_rejection_part": ["x", "height", "accepted"],
-    }
+    along = {"draw": np.arange(n_shown), "part": ["x", "height", "accepted"]}
     return {
-        "slides_rejection_target": xr.DataArray(mixture_density(_SHOWN), line),
-        "slides_rejection_envelope": xr.DataArray(_envelope(_SHOWN), line),
-        "slides_rejection_weight": xr.DataArray(figure_ratio(_SHOWN), line),
-        "slides_rejection_bound": xr.DataArray(BOUND),
-        "slides_rejection_points": xr.DataArray(np.stack(parts, axis=1), along),
+        "target": xr.DataArray(mixture_density(_SHOWN), line),
+        "envelope": xr.DataArray(_envelope(_SHOWN), line),
+        "weight": xr.DataArray(figure_ratio(_SHOWN), line),
+        "bound": xr.DataArray(BOUND),
+        "points": xr.DataArray(np.stack(parts, axis=1), along),
     }

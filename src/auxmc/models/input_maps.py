@@ -102,7 +102,7 @@ INPUT_MAPS: Mapping[str, InputMap] = {
         True,
     ),
 }
-"""Maps by the name of the distribution that they give, which is a name in `density_registry.DENSITIES`.
+"""Maps by the name of the distribution that they give, which is a name in `experiments.foundations.models.densities`.
 
 Must hold: the distribution function of a value is that of its input, or 1 minus it where the map falls.
 """

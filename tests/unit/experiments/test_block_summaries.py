@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
-from experiments.boltzmann.block_summaries import block_summaries
+from experiments.boltzmann.programs import block_summaries
 
 KERNEL = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 1.0, 2)
 

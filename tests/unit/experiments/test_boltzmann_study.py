@@ -5,7 +5,6 @@ import itertools
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
@@ -13,17 +12,15 @@ from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import Tables
 from experiments.boltzmann import problem, run
-from experiments.boltzmann.claims_systems import deepest_valley
+from experiments.boltzmann.claims import deepest_valley, of_ratios
+from experiments.boltzmann.measure import base_errors, chain_curves, chain_statistics, memberships
 from experiments.boltzmann.problem import build_problem, mean_field_starts
-from experiments.boltzmann.relative_errors import running_errors
+from experiments.boltzmann.relative_errors import Averages
 from experiments.boltzmann.settings import METHODS, PUBLISHED, method_settings, programs
-from experiments.boltzmann.statistics import base_errors, chain_curves, chain_statistics, memberships
 from experiments.boltzmann.systems import leading
 
 STUDY = load_study("boltzmann")
-MEASURE = STUDY.measures()
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "boltzmann.csv"
 TINY = [
     "preset=smoke", "n_units=6", "n_chains=4", "n_repeats=2", "n_draws=20", "summary_size=5", "n_runs=6",
@@ -283,79 +280,31 @@ def test_own_weights_that_are_no_machine_are_rejected_by_name(tmp_path) -> None:
         problem.read_parameters(path)
 
 
-# Figures and claims.
-
-
-def _curves(levels: dict[str, float], n_systems: int = 10) -> pd.DataFrame:
-    """Tables in which each method's relative error is its level times 1 + 0.1 repeat, at every point."""
-    points = (1, 2001, 2401, 9801, 19_801, 24_801, 29_801)
-    rows = [
-        ("chains__system", system, repeat, n, error, method, pooling, level * (1.0 + 0.1 * repeat))
-        for method, level in levels.items()
-        for system in range(n_systems)
-        for repeat in range(10)
-        for n in points
-        for error in ("log_z", "mean", "covariance")
-        for pooling in ("disjoint", "nested", "single")
-    ]
-    names = ["case", "system", "repeat", "n_samples", "coordinate", "method", "pooling", "value"]
-    values = pd.DataFrame(rows, columns=names).assign(quantity="relative_error")
-    errors = values[(values["pooling"] == "nested") & (values["repeat"] == 0)].drop(
-        columns=["pooling", "repeat"]
-    )
-    errors = errors.assign(value=0.02 * (1.0 + errors["system"]), quantity="nested_average_error")
-    return pd.concat([values, errors], ignore_index=True).assign(n_units=30)
-
-
-EMPTY = pd.DataFrame({"n_units": [30], "case": ["chains__system-0"], "quantity": ["none"]})
-
-
-def test_orderings_of_curves_become_the_largest_ratio() -> None:
-    found = Tables.of(EMPTY, _curves({"st": 0.5, "gibbs_ct": 0.4, "ct_hmc": 0.45}))
-    for run_part in ("first 2401 samples", "whole run"):
-        assert MEASURE["CT-B12"][run_part](found).value == pytest.approx(0.8)
-        assert MEASURE["CT-B13"][run_part](found).value == pytest.approx(0.9)
-        assert MEASURE["CT-B15"][f"mean, {run_part}"](found).value == pytest.approx(1.125)
-    curves = _curves({"st": 0.5, "gibbs_ct": 0.4})
-    late = (
-        (curves["n_samples"] == 19_801) & (curves["method"] == "gibbs_ct") & (curves["coordinate"] == "mean")
-    )
-    curves.loc[late & (curves["quantity"] == "relative_error"), "value"] *= 2.0
-    found = Tables.of(EMPTY, curves)
-    assert MEASURE["CT-B12"]["whole run"](found).value == pytest.approx(1.6)
-    assert MEASURE["CT-B12"]["first 2401 samples"](found).value == pytest.approx(0.8)
-
-
-def test_the_ends_of_curves_are_those_of_the_worst_method() -> None:
-    found = Tables.of(EMPTY, _curves({"st": 0.5, "gibbs_ct": 0.4, "ct_hmc": 0.45}))
-    end = MEASURE["CT-B18"]["end, chains"](found)
-    assert end.value == pytest.approx(0.5 * 1.45)
-    assert "simulated tempering" in end.note
-    assert MEASURE["CT-B18"]["start"](found).value == pytest.approx(0.4 * 1.45)
+# Claims.
 
 
 def test_nested_values_have_errors_of_shared_chains_and_disjoint_ones_of_repeats() -> None:
-    found = Tables.of(EMPTY, _curves({"st": 0.5, "gibbs_ct": 0.4, "ct_hmc": 0.45}))
-    value = MEASURE["CT-B16"]["mean, Gibbs CT, 2001 samples"](found)
-    assert value.value == pytest.approx(0.4 * 1.45)
-    assert value.error == pytest.approx(0.02 * np.sqrt(np.sum(np.arange(1, 11) ** 2)) / 10.0)
-    disjoint = running_errors(found, "gibbs_ct", "mean")
+    repeats = 1.0 + 0.1 * np.arange(10)
+    disjoint = Averages(np.ones(1), np.tile(repeats, (1, 10, 1)), np.arange(10.0))
+    assert disjoint.mean == pytest.approx(1.45)
     # Systems are the published ones: only repeats would have been others.
-    expected = 0.4 * np.std(0.1 * np.arange(10), ddof=1) / 10.0
-    assert disjoint.standard_error[0] == pytest.approx(expected)
-    assert disjoint.drawn_error[0] == pytest.approx(
-        0.4 * np.std(np.tile(0.1 * np.arange(10), 10), ddof=1) / 10.0
-    )
+    assert disjoint.standard_error == pytest.approx(np.std(repeats, ddof=1) / 10.0)
+    assert disjoint.drawn_error == pytest.approx(np.std(np.tile(repeats, 10), ddof=1) / 10.0)
+    nested = disjoint._replace(nested_error=0.02 * np.arange(1.0, 11.0)[None])
+    assert nested.standard_error == pytest.approx(0.02 * np.sqrt(np.sum(np.arange(1, 11) ** 2)) / 10.0)
 
 
 def test_fewer_systems_add_the_error_of_systems() -> None:
-    curves = _curves({"st": 0.5, "gibbs_ct": 0.4}, 4)
-    measure = MEASURE["CT-B12"]["whole run"]
-    assert measure(Tables.of(EMPTY, curves)).error < 0.01
+    repeats = np.tile(1.0 + 0.1 * np.arange(10), (3, 4, 1))
+    above, below = 0.4 * repeats, 0.5 * repeats
+
+    def largest(ratios):
+        return float(ratios.max())
+
+    assert of_ratios([(above, below)], largest, "").error < 0.01
     # In one system of four the order is the other way round.
-    other = (curves["system"] == 3) & (curves["method"] == "gibbs_ct")
-    curves.loc[other & (curves["quantity"] == "relative_error"), "value"] *= 3.0
-    found = measure(Tables.of(EMPTY, curves))
+    above[:, 3] *= 3.0
+    found = of_ratios([(above, below)], largest, "")
     assert found.value == pytest.approx(0.8 * 1.5)
     assert found.error > 0.3
 

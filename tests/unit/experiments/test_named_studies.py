@@ -71,11 +71,14 @@ def test_every_claim_and_number_is_that_of_the_published_results(study: str) -> 
     assert list(judged.index) == list(kept.index)
     for column in ("measured", "monte_carlo_error"):
         np.testing.assert_allclose(judged[column], kept[column], rtol=1e-9, atol=1e-15, equal_nan=True)
-    assert judged["measured"].notna().all()
+    # Nothing is measured for which the published run was too short.
+    missing = judged["measured"].isna()
+    assert set(judged.loc[missing, "verdict"]) <= {"not measured"}
+    assert not missing.all()
     # Of a chain that never moved nobody has seen the end of its run: it is infinite, without an error.
     unbounded = np.isinf(judged["measured"])
     has_error = judged["exact"] | (judged["monte_carlo_error"] > 0.0)
-    assert (has_error | unbounded | (judged["kind"] == "W")).all()
+    assert (has_error | missing | unbounded | (judged["kind"] == "W")).all()
     numbers = measure_numbers(load_study(study), tables).set_index("name")
     kept = pd.read_csv(published(study) / "numbers.csv").set_index("name")
     np.testing.assert_allclose(numbers["value"], kept.loc[numbers.index, "value"], rtol=1e-9)
@@ -93,11 +96,13 @@ def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> No
     tables = dict(read_named_tables(published(study) / "tables"))
     needs = " ".join(claims_of(load_study(study))["needs"])
     needed = parse_needs(needs, setting_names(load_study(study)))
-    short = {need.name: 1 for need in needed if need.relation != "<="}
+    short = {need.name: 0.5 for need in needed if need.relation != "<="}
     tables["settings"] = tables["settings"].assign(**short)
     judged = judge_study(load_study(study), NamedTables(tables))
     assert (judged.loc[judged["needs"] != "", "verdict"] == "not measured").all()
-    assert (judged.loc[judged["needs"] == "", "verdict"] != "not measured").all()
+    # Some measures look for values at the last of the rows that a setting states.
+    others = judged[(judged["needs"] == "") & judged["measured"].notna()]
+    assert (others["verdict"] != "not measured").all()
 
 
 def test_a_variant_lays_its_settings_over_all_cases(tmp_path: Path) -> None:

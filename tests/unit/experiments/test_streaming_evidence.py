@@ -1,4 +1,4 @@
-"""The streaming evidence study, run on a few hundred rows, and its measures on synthetic tables."""
+"""The streaming evidence study, run on a few hundred rows, and its claims on known curves."""
 
 import contextlib
 import dataclasses
@@ -21,27 +21,31 @@ from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import Tables
-from experiments.streaming_evidence import nested_pair, starts, stopping
+from experiments.streaming_evidence import designs
+from experiments.streaming_evidence.claims_evidence import costs_by_size
+from experiments.streaming_evidence.designs import (
+    additive_stop,
+    run_nested_pair,
+    run_starts,
+    run_stopping,
+    with_input,
+)
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras
 from experiments.streaming_evidence.model import rows as simulated_rows
-from experiments.streaming_evidence.nested_pair import run_nested_pair, with_input
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import METHODS, points
-from experiments.streaming_evidence.starts import run_starts
-from experiments.streaming_evidence.stopping import additive_stop, run_stopping
 from experiments.streaming_evidence.stream_runs import (
+    SWEEPS,
     errors_of,
     published,
     slope_per_row,
     steps_of_chunks,
     values_at,
 )
-from experiments.streaming_evidence.streaming_costs import costs_by_size
-from experiments.streaming_evidence.sweeps import SWEEPS
 
 STUDY = load_study("streaming_evidence")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
@@ -162,7 +166,7 @@ def test_additional_inputs_are_worth_what_they_should_be() -> None:
     rows = simulated_rows("linear", 50_000)
     extra = np.random.default_rng(3).standard_normal(len(rows))
     factors = []
-    for name in nested_pair.INPUTS:
+    for name in designs.INPUTS:
         data = with_input(rows, extra, name)
         np.testing.assert_array_equal(data[:, 1:-1], rows[:, :-1])
         factors.append(exact_linear(data, [len(rows)])[0] - exact_linear(data[:, 1:], [len(rows)])[0])
@@ -240,8 +244,8 @@ _CUT_CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("case", _CUT_CASES)
 def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
-    monkeypatch.setattr(starts, "STARTS", ("growing", "at_once"))
+    monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
+    monkeypatch.setattr(designs, "STARTS", ("growing", "at_once"))
     settings = _settings(*_CUT_CASES[case])
     whole = run(settings, _context(tmp_path / "whole"))
     for n_pieces in (3, 5) if case.startswith("linear") else (3,):
@@ -272,23 +276,17 @@ def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> Non
 
 def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows() -> None:
     """Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000."""
-    seconds = {100: [1.0, 2.0, 3.0], 1000: [2.0, 3.0, 4.0], 10_000: [5.0, 6.0, math.nan]}
+    seconds = [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0], [3.0, 4.0, math.nan]]
     rows = [
-        ("linear_full", name, n, repeat, value if name.startswith("nested") or n < 10_000 else math.nan)
-        for name in ("nested_seconds", "annealed_seconds")
-        for n, values in seconds.items()
-        for repeat, value in enumerate(values)
+        ("linear_full", size, run, value, value if size < 10_000 else math.nan)
+        for run, values in enumerate(seconds)
+        for size, value in zip((100, 1000, 10_000), values, strict=True)
     ]
-    tables = Tables.of(
-        pd.DataFrame(rows, columns=["case", "quantity", "size", "repeat", "value"]), pd.DataFrame()
-    )
-    nested = costs_by_size(tables, "linear", "nested", "seconds")
-    assert nested.to_numpy().tolist() == [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0]]
-    assert costs_by_size(tables, "linear", "ais", "seconds").to_numpy().tolist() == [
-        [1.0, 2.0],
-        [2.0, 3.0],
-        [3.0, 4.0],
-    ]
+    names = ["case", "size", "repeat", "nested_seconds", "annealed_seconds"]
+    tables = _tables(pd.DataFrame(), size_repeat=pd.DataFrame(rows, columns=names))
+    nested, ais = (costs_by_size(tables, "linear", name, "seconds") for name in ("nested", "ais"))
+    assert nested.to_numpy().tolist() == seconds[:2]
+    assert ais.to_numpy().tolist() == [values[:2] for values in seconds]
 
 
 def test_there_are_fewer_runs_with_many_rows(tmp_path) -> None:
@@ -333,10 +331,10 @@ def test_rules_that_end_nested_sampling() -> None:
 
 @pytest.mark.slow
 def test_small_designs_run(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(nested_pair, "PAIR_METHODS", ("annealed",))
+    monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
     pair = run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
     assert np.all(np.isfinite(pair["statistics"]["factor"]))
-    monkeypatch.setattr(starts, "STARTS", ("at_once",))
+    monkeypatch.setattr(designs, "STARTS", ("at_once",))
     where = ["design=starts", "stream=mixture_separated", "n_rows=200", "n_start_moves=5"]
     began = run_starts(_settings(*where), _context(tmp_path / "b"))["statistics"]
     assert began["near_best"].max() > 0.0
@@ -344,86 +342,70 @@ def test_small_designs_run(tmp_path, monkeypatch) -> None:
 
 
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(stopping, "LIVE_POINTS", (50,))
+    monkeypatch.setattr(designs, "LIVE_POINTS", (50,))
     found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
     # Both sums are of the same points, one of fewer of them.
     assert float(found["additive_error"].item()) < float(found["remaining_error"].item()) < 30.0
     assert int(found["n_failures"]) == 0
 
 
-# Figures and claims.
+# Claims.
 
 
-def _curves(quantities: dict[str, dict[float, list[float]]], case="linear", **about) -> pd.DataFrame:
-    """Curves by quantity and rows, one value a run."""
-    rows = [
-        (case, quantity, n, repeat, value)
-        for quantity, by_rows in quantities.items()
-        for n, values in by_rows.items()
-        for repeat, value in enumerate(values)
-    ]
-    return pd.DataFrame(rows, columns=["case", "quantity", "absorbed", "repeat", "value"]).assign(**about)
+def _tables(curves: pd.DataFrame, **others: pd.DataFrame) -> NamedTables:
+    """Curves of runs [repeat, absorbed], with the table that says where each quantity stands."""
+    tables = {"repeat_absorbed": curves, **others}
+    keys = {"case", "method", "stream", "repeat", "absorbed", "size"}
+    about = [(quantity, name) for name, table in tables.items() for quantity in table if quantity not in keys]
+    return NamedTables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
+
+
+def _curves(by_rows: dict[float, list[float]], case: str, quantity="log_evidence", **about) -> pd.DataFrame:
+    """A quantity by rows, one value a run."""
+    rows = [(case, n, run, value) for n, values in by_rows.items() for run, value in enumerate(values)]
+    return pd.DataFrame(rows, columns=["case", "absorbed", "repeat", quantity]).assign(**about)
 
 
 def test_curves_become_slopes_steps_and_errors() -> None:
-    curves = pd.concat(
-        [
-            _curves(
-                {
-                    "error": {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]},
-                    "n_steps_so_far": {500: [8.0, 9.0], 1000: [10.0, 11.0], 2000: [14.0, 19.0]},
-                    "n_chunks_so_far": {500: [1.0], 1000: [2.0], 2000: [4.0]},
-                },
-                method="annealed",
-            )
-        ]
+    errors = _curves(
+        {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]}, "linear", "error", method="annealed"
     )
-    runs = published(Tables.of(pd.DataFrame(), curves), "linear")
-    found = errors_of(runs)
+    steps = _curves({500: [8.0, 9.0], 1000: [10.0, 11.0], 2000: [14.0, 19.0]}, "linear", "n_steps_so_far")
+    chunks = _curves({500: [1.0], 1000: [2.0], 2000: [4.0]}, "linear", "n_chunks_so_far", method="annealed")
+    tables = _tables(errors.merge(steps), absorbed=chunks.drop(columns="repeat"))
+    found = errors_of(published(tables, "linear"))
     np.testing.assert_allclose(slope_per_row(found, 1000, 2000), [-0.002, -0.002])
     np.testing.assert_allclose(values_at(found, 500), [-1.0, -2.0])
-    steps = steps_of_chunks(runs).to_numpy()
-    np.testing.assert_allclose(steps, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
+    of_chunks = steps_of_chunks(published(tables, "linear")).to_numpy()
+    np.testing.assert_allclose(of_chunks, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 
-def test_a_drop_of_the_score_is_found_where_the_data_change() -> None:
-    """Scores of -3 for each row up to 1000 rows and -4 in the chunk after, in all runs of three models."""
-    ends = np.arange(500, 60_001, 500)
-    scores = np.where(ends == 1500, -4.0, -3.0) + np.where(ends == 10_500, -0.9, 0.0)
+def _changing(scores: np.ndarray) -> NamedTables:
+    """Two runs of each of three models and both orders with given scores of a row in chunks of 500 rows."""
     totals = np.cumsum(500 * scores)
+    by_rows = {500.0 * (i + 1): [total, total + 1.0] for i, total in enumerate(totals)}
     parts = [
-        _curves(
-            {"log_evidence": {float(n): [v, v + 1.0] for n, v in zip(ends, totals, strict=True)}},
-            case=f"change__n_components-{k}",
-            stream=stream,
-        )
+        _curves(by_rows, f"change__n_components-{k}", stream=stream)
         for k in (3, 5, 7)
         for stream in ("non_stationary", "shuffled")
     ]
-    tables = Tables.of(pd.DataFrame(), pd.concat(parts))
-    drops, seen = STUDY.measures()["SE-70"], STUDY.measures()["SE-72"]
+    return _tables(pd.concat(parts))
+
+
+def test_a_change_is_found_in_the_chunk_after_it_alone() -> None:
+    """Scores of -3 for each row but for two chunks, after 1000 and 10 000 rows; then a chunk too late."""
+    ends = np.arange(500, 60_001, 500)
+    tables = _changing(np.where(ends == 1500, -4.0, -3.0) + np.where(ends == 10_500, -0.9, 0.0))
+    drops, seen = STUDY.measures()["SE-70"], STUDY.measures()["SE-72"]["changes found"]
+    alarms = STUDY.numbers()["false alarms in 100000 rows"]
     assert drops["K = 5, at 1000"](tables).value == pytest.approx(1.0)
     assert drops["K = 7, at 10000"](tables).value == pytest.approx(0.9)
-    assert seen["changes found"](tables).value == 1.0
-    alarms = STUDY.numbers()["false alarms in 100000 rows"](tables)
-    assert alarms.value == 0.0
-    assert alarms.error > 0.0
-
-
-def test_a_change_that_is_seen_a_chunk_late_is_not_found() -> None:
-    ends = np.arange(500, 60_001, 500)
-    totals = np.cumsum(500 * np.where(ends == 2000, -4.0, -3.0))
-    curves = [
-        _curves(
-            {"log_evidence": {float(n): [v, v + 1.0] for n, v in zip(ends, totals, strict=True)}},
-            case=f"change__n_components-{k}",
-            stream="non_stationary",
-        )
-        for k in (3, 5, 7)
-    ]
-    tables = Tables.of(pd.DataFrame(), pd.concat(curves))
-    assert STUDY.measures()["SE-72"]["changes found"](tables).value == 0.0
-    assert STUDY.numbers()["false alarms in 100000 rows"](tables).value == pytest.approx(6 / 3.6)
+    assert seen(tables).value == 1.0
+    assert alarms(tables).value == 0.0
+    assert alarms(tables).error > 0.0
+    late = _changing(np.where(ends == 2000, -4.0, -3.0))
+    assert seen(late).value == 0.0
+    assert alarms(late).value == pytest.approx(6 / 3.6)
 
 
 @pytest.mark.parametrize(("own", "expected"), [(-20.0, 10.0), (-8.0, -2.0), (-35.0, -5.0)])
@@ -431,14 +413,11 @@ def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_
     own, expected
 ) -> None:
     sizes = (500, 1000, 5000)
-    curves = _curves({"log_evidence": {n: [own - 0.1, own + 0.1] for n in sizes}}, method="annealed")
-    rivals = [
-        ("linear_full", quantity, n, repeat, value + noise)
-        for quantity, value in (("nested_log_evidence", -10.0), ("annealed_log_evidence", -30.0))
-        for n in sizes
-        for repeat, noise in enumerate((-0.1, 0.1))
-    ]
-    summary = pd.DataFrame(rivals, columns=["case", "quantity", "size", "repeat", "value"])
-    found = STUDY.measures()["SE-58"]["linear, inside"](Tables.of(summary, curves))
+    curves = _curves({n: [own - 0.1, own + 0.1] for n in sizes}, "linear", method="annealed")
+    rivals = pd.DataFrame(
+        [("linear_full", n, run, -10.0 + d, -30.0 + d) for n in sizes for run, d in enumerate((-0.1, 0.1))],
+        columns=["case", "size", "repeat", "nested_log_evidence", "annealed_log_evidence"],
+    )
+    found = STUDY.measures()["SE-58"]["linear, inside"](_tables(curves, size_repeat=rivals))
     assert found.value == pytest.approx(expected)
     assert found.error > 0.0

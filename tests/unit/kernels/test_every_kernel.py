@@ -52,7 +52,7 @@ from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.models.conditioned import condition_generator
-from experiments.boltzmann.block_summaries import block_summaries
+from experiments.boltzmann.programs import block_summaries
 from tests.unit.kernels.toys import DIM, latent_estimator, log_bimodal, log_normal
 
 BRIDGE = bridge(log_normal, gaussian_base(jnp.zeros(DIM), jnp.ones(DIM)))

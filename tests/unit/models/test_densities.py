@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from auxmc.models.input_maps import INPUT_MAPS
-from experiments.foundations.models.density_registry import DENSITIES, density_page, density_table
+from experiments.foundations.models.densities import DENSITIES, density_page, density_table
 
 ON_THE_LINE = [name for name, density in DENSITIES.items() if density.real_map]
 SCALAR = [name for name in ON_THE_LINE if not name.startswith("multivariate")]
@@ -125,7 +125,7 @@ def test_messages(name: str, values: dict, message: str) -> None:  # type: ignor
 def test_the_page_is_the_registry() -> None:
     page = Path(__file__).parents[3] / "docs" / "densities.md"
     assert page.read_text() == density_page(), (
-        "print it again: python -m experiments.foundations.models.density_registry"
+        "print it again: python -m experiments.foundations.models.densities"
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
-from experiments.foundations.models.density_registry import DENSITIES
+from experiments.foundations.models.densities import DENSITIES
 
 # Equal steps converge faster than any power for densities that vanish at the ends.
 GRID = np.linspace(-60.0, 60.0, 4801)

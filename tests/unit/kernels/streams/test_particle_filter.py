@@ -17,7 +17,7 @@ from auxmc.kernels.streams.particle_filter import (
 )
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES
-from experiments.foundations.evidence.linear_gaussian_states import SINE_OBSERVATIONS, TWENTY_STEPS
+from experiments.foundations.evidence.sequential import SINE_OBSERVATIONS, TWENTY_STEPS
 
 N_STEPS, N_PARTICLES = 4, 6
 

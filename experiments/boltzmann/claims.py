@@ -1,0 +1,545 @@
+"""Measures the claims CT-B01 to CT-B23, CT-T06, CT-T17, CT-T23 and CT-T24, and numbers of the findings."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.published_values import published_settings
+from auxmc_pipeline.tables import MissingData, Wanted
+from experiments.boltzmann.model.data import N_SYSTEMS
+from experiments.boltzmann.relative_errors import (
+    CURVE_METHODS,
+    ERROR_LABELS,
+    METHOD_LABELS,
+    Averages,
+    annealed_errors,
+    cost_per_repeat,
+    rows_of,
+    running_errors,
+)
+
+Measure = Callable[[NamedTables], Measurement]
+
+# Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
+_WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
+# Part of a run before which no curve is compared.
+_BEGINNING = 0.01
+# "Thousands of iterations."
+_THOUSANDS = 2001
+# Samples after which methods are compared: as far as a short run goes, and the length of the shorter published curve.
+_BEGINNING_OF_RUN = 2401
+_END_OF_TEMPERING, _END_OF_CONTINUOUS = 19_801, 24_801
+# Samples of a chain at the published values of each method.
+_SAMPLES = {
+    "st": (1, 2001, 9801, 19_801),
+    "gibbs_ct": (1, 2001, 9801, 29_801),
+    "ct_hmc": (1, 2001, 9801, 24_801),
+}
+# Samples at which poolings are compared.
+_POOLED = (1, 2001)
+# Published bands of annealed importance sampling, by number of temperatures.
+_BANDS = {
+    "log_z": {1000: (0.6453, 2.148), 5000: (0.3054, 0.6767), 10_000: (0.3669, 0.9412)},
+    "mean": {1000: (0.7723, 1.04), 5000: (0.6622, 0.8876), 10_000: (0.571, 0.7864)},
+    "covariance": {1000: (0.8057, 0.9824), 5000: (0.7337, 0.9673), 10_000: (0.6398, 0.8455)},
+}
+_LADDERS = (50, 200, 1000, 5000)
+
+# The machines, their relaxations and variational bases: CT-B01 to CT-B09, CT-B11.
+
+
+def by_system(tables: NamedTables, quantity: str) -> FloatArray:
+    """An exact property of each system [system]."""
+    if quantity not in tables["point"]:
+        raise MissingData("needs the author's files: set AUXMC_DATA_DIR")
+    found = tables.rows("point", quantity, case="systems").sort_values("system")[quantity]
+    if found.size < N_SYSTEMS:
+        raise MissingData(f"{found.size} of the {N_SYSTEMS} published systems: not run at this preset")
+    return found.to_numpy(np.float64)
+
+
+def largest_of_systems(tables: NamedTables, quantity: str, note: str) -> Measurement:
+    """Largest value over systems."""
+    return exact(by_system(tables, quantity).max(), f"{note}; {N_SYSTEMS} systems")
+
+
+def of_systems(tables: NamedTables, quantity: str, extreme: Callable[[FloatArray], float]) -> Measurement:
+    """Smallest or largest value of a system."""
+    return exact(extreme(by_system(tables, quantity)))
+
+
+def bases_below(tables: NamedTables, quantity: str) -> Measurement:
+    """CT-B09: number of systems whose variational bound lies below."""
+    values = by_system(tables, quantity)
+    each = ", ".join(f"{value:.2f}" for value in values)
+    return exact(float(np.sum(values < 0.0)), f"systems with log zeta below log Z; excess, nats: {each}")
+
+
+def large_eigenvalues(tables: NamedTables) -> Measurement:
+    """CT-B02."""
+    n_spectra, n_units = (tables.setting(name, case="systems") for name in ("n_spectra", "n_units"))
+    probability, found = (tables.value(f"large_eigenvalue_{name}") for name in ("probability", "share"))
+    note = f"modulus above 5 of at most 6; exact probability {probability:.4f}"
+    return proportion(found, n_spectra * n_units, note)
+
+
+def exact_sample_score(tables: NamedTables) -> Measurement:
+    """CT-B05: largest deviation of a mean of exact samples."""
+    scores = np.abs(tables.values("exact_sample_score", "direction"))
+    return largest(scores, np.ones_like(scores), [f"largest of {scores.size}"] * scores.size)
+
+
+def plain_shift(tables: NamedTables) -> Measurement:
+    """CT-B07, next to the smallest multiple of the identity."""
+    optimal, plain = (by_system(tables, f"largest_eigenvalue{shift}") for shift in ("", "_plain_shift"))
+    note = "largest ratio of the top eigenvalues, optimal over plain shift"
+    return exact((optimal / plain).max(), note)
+
+
+def valley(tables: NamedTables) -> Measurement:
+    """CT-B11: density between the clusters over that of the lower cluster, by resampling the samples."""
+    samples = tables.values("projection", "view_sample_axis", view="principal", axis="x")
+    note = f"{samples.size} exact samples along the leading principal component"
+    return estimate(deepest_valley, samples, note=note)
+
+
+def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
+    """Density of samples [sample] in the deepest valley over that of the lower peak next to it; 1 for no valley.
+
+    The kernel is as wide as a component of the mixture. Peaks below a twentieth of the highest do not count.
+    """
+    values = np.asarray(samples, dtype=np.float64)
+    edges = np.linspace(values.min() - 3.0 * _WIDTH, values.max() + 3.0 * _WIDTH, _N_POINTS + 1)
+    counts, _ = np.histogram(values, bins=edges)
+    centres = 0.5 * (edges[1:] + edges[:-1])
+    density = np.exp(-0.5 * ((centres[:, None] - centres) / _WIDTH) ** 2) @ counts
+    before, behind = np.maximum.accumulate(density), np.maximum.accumulate(density[::-1])[::-1]
+    lower_peak = np.minimum(before, behind)
+    counted = lower_peak > _LEAST_PEAK * density.max()
+    return float(np.min(density[counted] / lower_peak[counted]))
+
+
+# Which method has the smaller error: CT-B10, CT-B12 to CT-B15.
+
+
+def over_tempered(tables: NamedTables) -> Measurement:
+    """CT-B10: error of the mean by HMC over that by Gibbs CT, chains together, both after thousands of iterations."""
+    pairs, systems = _pairs(tables, "hmc", "gibbs_ct", ["mean"], _THOUSANDS)
+    return of_ratios(pairs, lambda ratios: float(ratios[-1]), f"{_THOUSANDS} samples, {systems} systems")
+
+
+def largest_ratio(tables: NamedTables, method: str, until: int) -> Measurement:
+    """CT-B12 and CT-B13: average error over that of simulated tempering, where it is largest, at equal gradients."""
+    pairs, systems = _pairs(tables, method, "st", ERROR_LABELS, until)
+    n = sum(len(first) for first, _ in pairs)
+    return of_ratios(pairs, lambda ratios: float(ratios.max()), f"of {n} comparisons, {systems} systems")
+
+
+def average_ratio(tables: NamedTables, error: str, until: int) -> Measurement:
+    """CT-B15: geometric mean over time of the average error of CT-HMC over that of Gibbs CT, at equal gradients."""
+    pairs, systems = _pairs(tables, "ct_hmc", "gibbs_ct", [error], until)
+    note = f"over {len(pairs[0][0])} times, {systems} systems"
+    return of_ratios(pairs, lambda ratios: float(np.exp(np.log(ratios).mean())), note)
+
+
+def over_annealed(tables: NamedTables, annealed: str, pooling: str, n_temperatures: int) -> Measurement:
+    """CT-B14: largest ratio of the error of a continuous method to that of AIS, at the gradients of AIS."""
+    cost = cost_per_repeat(tables, annealed, "gradients_per_repeat", n_temperatures=n_temperatures)
+    ratios = {}
+    for method in ("gibbs_ct", "ct_hmc"):
+        n_samples = cost / cost_per_repeat(tables, method, "gradients_per_repeat")
+        for error, label in ERROR_LABELS.items():
+            points = annealed_errors(tables, annealed, error)
+            running = running_errors(tables, method, error, pooling)
+            above = running.measured(running.at_samples(n_samples))
+            ratios[f"largest of 6: {METHOD_LABELS[method]}, {label}"] = above / points.measured(
+                points.at_temperatures(n_temperatures)
+            )
+    return _largest(ratios)
+
+
+def _pairs(
+    tables: NamedTables, first: str, second: str, errors: Iterable[str], until: int
+) -> tuple[list[tuple[FloatArray, FloatArray]], int]:
+    """Values [point, system, repeat] of two methods for each error, at all their times up to one, and their systems."""
+    pairs, n_systems = [], 0
+    for error in errors:
+        found = [running_errors(tables, method, error) for method in (first, second)]
+        one, other = (curve.points[: curve.at_samples(until) + 1] for curve in found)
+        times = np.intersect1d(one, other)
+        times = times[times > _BEGINNING * until]
+        systems = np.intersect1d(found[0].systems, found[1].systems)
+        above, below = (
+            curve.values[np.isin(curve.points, times)][:, np.isin(curve.systems, systems)] for curve in found
+        )
+        pairs.append((above, below))
+        n_systems = len(systems)
+    return pairs, n_systems
+
+
+def of_ratios(
+    pairs: list[tuple[FloatArray, FloatArray]], statistic: Callable[[FloatArray], float], note: str
+) -> Measurement:
+    """A statistic of the ratios of averages over systems and repeats.
+
+    Its error is from leaving repeats out and, where there are not all published systems, from leaving systems out:
+    the claims are about these.
+    """
+    # [pair, above or below], each [point, system, repeat].
+    n_systems = pairs[0][0].shape[1]
+
+    def measure(*values: FloatArray) -> float:
+        averages = [array.mean(axis=(1, 2)) for array in values]
+        return statistic(np.concatenate([a / b for a, b in zip(averages[::2], averages[1::2], strict=True)]))
+
+    def leaving_out(axis: int) -> Measurement:
+        arrays = [np.moveaxis(array, axis, 0) for pair in pairs for array in pair]
+        return estimate(
+            lambda *kept: measure(*(np.moveaxis(array, 0, axis) for array in kept)),
+            *arrays,
+            method="paired",
+            note=note,
+        )
+
+    found = leaving_out(2)
+    if n_systems >= N_SYSTEMS:
+        return found
+    return found._replace(error=math.hypot(found.error, leaving_out(1).error))
+
+
+# Errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B22.
+
+
+def curve_value(tables: NamedTables, method: str, error: str, n_samples: int) -> Measurement:
+    """CT-B16: a curve after a number of samples."""
+    found = running_errors(tables, method, error, "nested")
+    index = found.at_samples(n_samples)
+    return found.measured(index, f"{found.points[index]:.0f} samples")
+
+
+def annealed_value(tables: NamedTables, error: str, n_temperatures: int) -> Measurement:
+    """CT-B17: a point of annealed importance sampling."""
+    found = annealed_errors(tables, "h_ais", error)
+    return found.measured(found.at_temperatures(n_temperatures))
+
+
+def disjoint_value(tables: NamedTables, method: str) -> Measurement:
+    """The running error of the mean after 2001 samples, disjoint groups."""
+    found = running_errors(tables, method, "mean")
+    return found.measured(found.at_samples(_POOLED[-1]))
+
+
+def start(tables: NamedTables) -> Measurement:
+    """CT-B18: the lowest of the nine curves at its start."""
+    found = _largest({name: curve.measured(0) * -1.0 for name, (_, curve) in _drawn_curves(tables).items()})
+    return found._replace(value=-found.value)
+
+
+def end(tables: NamedTables) -> Measurement:
+    """CT-B18: the highest of the nine curves at the end of the published one."""
+    return _largest(
+        {
+            name: curve.measured(curve.at_samples(_SAMPLES[method][-1]))
+            for name, (method, curve) in _drawn_curves(tables).items()
+        }
+    )
+
+
+def end_annealed(tables: NamedTables) -> Measurement:
+    """CT-B18: the highest of the three errors of annealed importance sampling with the longest ladder."""
+    return _largest(
+        {
+            f"of 3: {METHOD_LABELS['h_ais']}, {label}": annealed_value(tables, error, max(_BANDS[error]))
+            for error, label in ERROR_LABELS.items()
+        }
+    )
+
+
+def pooling_distance(tables: NamedTables, pooling: str) -> Measurement:
+    """Mean absolute log ratio of running errors in a pooling to the published values, after 1 and 2001 samples.
+
+    Errors of the three quantities come from the same chains and are added; those of methods and times are independent.
+    """
+    published = published_settings("boltzmann", "CT-B16")
+    distances, errors = [], []
+    for method in CURVE_METHODS:
+        for n_samples in _POOLED:
+            found = []
+            for error in ERROR_LABELS:
+                curve = running_errors(tables, method, error, pooling)
+                there = published[curve_setting(error, method, n_samples)]
+                found.append(curve.measured(curve.at_samples(n_samples)) / exact(there.value))
+            distances.append(np.mean([abs(math.log(each.value)) for each in found]))
+            errors.append(np.mean([each.error / each.value for each in found]))
+    return Measurement(float(np.mean(distances)), math.hypot(*errors) / len(errors), pooling)
+
+
+def band_ratio(tables: NamedTables) -> Measurement:
+    """CT-B22: half width of the published bands in our standard errors."""
+    ratios = []
+    for error, bands in _BANDS.items():
+        found = annealed_errors(tables, "h_ais", error)
+        for k, (low, high) in bands.items():
+            ratios.append(0.5 * (high - low) / found.drawn_error[found.at_temperatures(k)])
+    each = ", ".join(f"{each:.2f}" for each in ratios)
+    return estimate(np.median, ratios, note=f"median of AIS bands: {each}")
+
+
+def curve_setting(error: str, method: str, n_samples: int) -> str:
+    """Setting of a line of CT-B16."""
+    return f"{ERROR_LABELS[error]}, {METHOD_LABELS[method]}, {n_samples} samples"
+
+
+def _drawn_curves(tables: NamedTables) -> dict[str, tuple[str, Averages]]:
+    """The nine curves of the figure, with the method of each."""
+    return {
+        f"of 9: {METHOD_LABELS[method]}, {label}": (method, running_errors(tables, method, error))
+        for method in CURVE_METHODS
+        for error, label in ERROR_LABELS.items()
+    }
+
+
+def _largest(found: dict[str, Measurement]) -> Measurement:
+    values, errors = ([getattr(each, field) for each in found.values()] for field in ("value", "error"))
+    return largest(values, errors, list(found))
+
+
+# What chains and annealed runs do, their time, temperatures and weights: CT-B19, B20, B23, CT-T06, T17, T23, T24.
+
+
+def mean_over_systems(
+    tables: NamedTables, design: str, quantity: str, note: str, **wanted: Wanted
+) -> Measurement:
+    """CT-B19: mean over systems, which stand for all that the recipe makes."""
+    return mean(rows_of(tables, design, "point", quantity, **wanted)[quantity], note)
+
+
+def seconds_ratio(tables: NamedTables, method: str) -> Measurement:
+    """CT-B20: time of a method over that of Gibbs continuous tempering."""
+    seconds, unit = (cost_per_repeat(tables, name, "seconds_per_repeat") for name in (method, "gibbs_ct"))
+    return Measurement(seconds / unit, math.nan, "time per sample over that of Gibbs CT")
+
+
+def thousand_temperatures(tables: NamedTables) -> Measurement:
+    """CT-B23: errors with 1000 temperatures over those with the best number of them, repeats left out in turn."""
+    errors = _moment_errors(tables, "ladder", "error_by_target_weights", n_temperatures=_LADDERS)
+
+    def ratio(kept: FloatArray) -> float:
+        means = kept.mean(axis=(0, 3))
+        return float(np.max(means[_LADDERS.index(1000)] / means.min(axis=0)))
+
+    by_length = errors.mean(axis=(0, 2, 3))
+    each = "; ".join(f"K = {k}: {mean:.2f}" for k, mean in zip(_LADDERS, by_length, strict=True))
+    return estimate(
+        ratio, errors, method="jackknife", note=f"largest ratio to the best K; mean error by K: {each}"
+    )
+
+
+def base_moments(tables: NamedTables) -> Measurement:
+    """CT-T06: largest distance of a base mean from its known value in standard errors."""
+    # A method that does not visit the base has no base moments.
+    found = rows_of(tables, "chains", "point", "base_mean_z")
+    worst = found.iloc[int(np.argmax(found["base_mean_z"]))]
+    n = int(len(found) * rows_of(tables, "chains", "point", "dimension")["dimension"].mean())
+    where = f"{METHOD_LABELS[str(worst['method'])]}, system {worst['system']:.0f}"
+    return estimate(np.max, found["base_mean_z"], note=f"largest of about {n} coordinates: {where}")
+
+
+def narrowing_weights(tables: NamedTables, method: str) -> Measurement:
+    """CT-T17: largest ratio of the spread of log weights to that with the next smaller number of temperatures."""
+    rows = rows_of(tables, "annealed", "point", "log_weight_sd", method=method)
+    spread = rows.pivot(index="system", columns="n_temperatures", values="log_weight_sd")
+    if spread.shape[1] < 2:
+        raise MissingData("two numbers of temperatures: not run at this preset")
+
+    def ratios(kept: FloatArray) -> FloatArray:
+        means = kept.mean(axis=0)
+        return np.asarray(means[1:] / means[:-1], dtype=np.float64)
+
+    each = ", ".join(f"{ratio:.2f}" for ratio in ratios(spread.to_numpy()))
+    lengths = " to ".join(f"{k:.0f}" for k in spread.columns)
+    return estimate(
+        lambda kept: float(ratios(kept).max()),
+        spread.to_numpy(),
+        method="jackknife",
+        note=f"K = {lengths}: {each}; {len(spread)} systems",
+    )
+
+
+def integrated_weights(tables: NamedTables, other: str) -> Measurement:
+    """CT-T23 and CT-T24: error with the temperature integrated out over that by other weights, the largest of all.
+
+    Args:
+        tables: of the study.
+        other: quantity that holds the errors by the other weights.
+    """
+    integrated, others = (
+        _moment_errors(tables, "chains", quantity, method="st")[:, 0]
+        for quantity in ("error_by_target_weights", other)
+    )
+    # No visit at all in a group is no estimate: the other weights lose.
+    others = np.where(np.isfinite(others), others, np.inf)
+    if integrated.shape[2] < N_SYSTEMS:
+        raise MissingData(
+            f"{integrated.shape[2]} of the {N_SYSTEMS} published systems: not run at this preset"
+        )
+
+    def ratios(above: FloatArray, below: FloatArray) -> FloatArray:
+        return np.asarray(above.mean(axis=0) / below.mean(axis=0), dtype=np.float64)
+
+    below_one = (ratios(integrated, others) < 1.0).sum(axis=1)
+    note = f"systems below 1: mean {below_one[0]}, covariance {below_one[1]} of {N_SYSTEMS}"
+    return estimate(
+        lambda above, below: float(ratios(above, below).max()), integrated, others, method="paired", note=note
+    )
+
+
+def _moment_errors(tables: NamedTables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
+    """Errors of mean and covariance [repeat, n_temperatures, moment, system]; that of the normaliser is far noisier."""
+    moments = ("mean", "covariance")
+    rows = rows_of(
+        tables, design, "repeat_coordinate", "error_by_target_weights", coordinate=moments, **wanted
+    )
+    dims = ["repeat", "n_temperatures", "coordinate", "system"]
+    rows = rows.assign(n_temperatures=rows["n_temperatures"].fillna(0.0))
+    found: FloatArray = rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(moments)).values
+    return found
+
+
+_settled: dict[str, Any] = {"design": "annealed", "quantity": "settled_share", "method": "h_ais"}
+_changes: dict[str, Any] = {"design": "chains", "quantity": "pattern_change_rate", "method": "gibbs_ct"}
+_ANNEALED = {"h_ais": "AIS as drawn", "ais_10": "AIS, 10 steps", "ais_20": "AIS, 20 steps"}
+
+MEASURE: dict[str, dict[str, Measure]] = {
+    "CT-B01": {
+        "three numbers of each file": partial(
+            largest_of_systems,
+            quantity="generation_difference",
+            note="two weights and a bias of each file",
+        ),
+        "whole files": partial(
+            largest_of_systems,
+            quantity="generation_difference_all",
+            note="all weights and biases of each file",
+        ),
+    },
+    "CT-B02": {"fraction of large eigenvalues": large_eigenvalues},
+    "CT-B03": {
+        "log Z": partial(
+            largest_of_systems,
+            quantity="published_log_z_difference",
+            note="author's diagonal, all states enumerated",
+        )
+    },
+    "CT-B04": {
+        setting: partial(largest_of_systems, quantity=quantity, note="relative difference")
+        for setting, quantity in (
+            ("norm of mean", "published_mean_norm_difference"),
+            ("largest variance", "published_variance_difference"),
+        )
+    },
+    "CT-B05": {
+        "mixture of 1024": recorded(
+            "moment_relation_difference", exact=True, note="10 units, every component of the mixture"
+        ),
+        "exact sample": exact_sample_score,
+    },
+    "CT-B06": {
+        "density": recorded(
+            "density_difference",
+            exact=True,
+            note="4 units: log density minus that of the explicit mixture",
+        ),
+        "normaliser": recorded(
+            "normaliser_difference", exact=True, note="4 units: sum on a grid against equation E.9"
+        ),
+    },
+    "CT-B07": {
+        "rank": partial(largest_of_systems, quantity="dimension", note="largest rank"),
+        "below plain shift": plain_shift,
+    },
+    "CT-B08": {
+        "log zeta": partial(
+            largest_of_systems,
+            quantity="published_log_zeta_difference",
+            note="author's diagonal and recipe",
+        )
+    },
+    "CT-B09": {
+        "as published": partial(bases_below, quantity="log_zeta_excess_published"),
+        "converged fits": partial(bases_below, quantity="log_zeta_excess_converged"),
+    },
+    "CT-B10": {"error of the mean": over_tempered},
+    "CT-B11": {"valley between clusters": valley},
+    **{
+        claim: {
+            "first 2401 samples": partial(largest_ratio, method=method, until=_BEGINNING_OF_RUN),
+            "whole run": partial(largest_ratio, method=method, until=_END_OF_TEMPERING),
+        }
+        for claim, method in (("CT-B12", "gibbs_ct"), ("CT-B13", "ct_hmc"))
+    },
+    "CT-B14": {
+        f"{name}, {pooling}, K = {k}": partial(
+            over_annealed, annealed=method, pooling=pooling, n_temperatures=k
+        )
+        for method, name in _ANNEALED.items()
+        for pooling in ("nested", "disjoint")
+        for k in _BANDS["mean"]
+    },
+    "CT-B15": {
+        f"{ERROR_LABELS[error]}, {run}": partial(average_ratio, error=error, until=until)
+        for error in ("log_z", "mean")
+        for run, until in (("first 2401 samples", _BEGINNING_OF_RUN), ("whole run", _END_OF_CONTINUOUS))
+    },
+    "CT-B16": {
+        curve_setting(error, method, n): partial(curve_value, method=method, error=error, n_samples=n)
+        for error in ERROR_LABELS
+        for method in CURVE_METHODS
+        for n in _SAMPLES[method]
+    },
+    "CT-B17": {
+        f"{ERROR_LABELS[error]}, K = {k}": partial(annealed_value, error=error, n_temperatures=k)
+        for error, bands in _BANDS.items()
+        for k in bands
+    },
+    "CT-B18": {"start": start, "end, chains": end, "end, AIS": end_annealed},
+    "CT-B19": {
+        "AIS runs": partial(
+            mean_over_systems,
+            **_settled,
+            n_temperatures=1000,
+            note="AIS as drawn, K = 1000: fraction of runs that end with the signs they had halfway",
+        ),
+        "CT chains": partial(
+            mean_over_systems,
+            **_changes,
+            note="Gibbs CT: fraction of pairs of samples, both with b > 1/2, whose signs differ",
+        ),
+    },
+    "CT-B20": {"ST": partial(seconds_ratio, method="st"), "CT-HMC": partial(seconds_ratio, method="ct_hmc")},
+    "CT-B22": {"bars as captioned": band_ratio, "bars as drawn": band_ratio},
+    "CT-B23": {"K = 1000": thousand_temperatures},
+    "CT-T06": {"chains": base_moments},
+    "CT-T17": {_ANNEALED[name]: partial(narrowing_weights, method=name) for name in ("h_ais", "ais_20")},
+    "CT-T23": {"visits": partial(integrated_weights, other="error_by_visits_weights")},
+    "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
+}
+
+NUMBERS: dict[str, Measure] = {
+    "fewest fits kept": partial(of_systems, quantity="n_fits_published", extreme=np.min),
+    "most fits kept": partial(of_systems, quantity="n_fits_published", extreme=np.max),
+    "fewest distinct fits": partial(of_systems, quantity="n_fits_converged", extreme=np.min),
+    "most distinct fits": partial(of_systems, quantity="n_fits_converged", extreme=np.max),
+    "distance of nested groups": partial(pooling_distance, pooling="nested"),
+    "distance of disjoint groups": partial(pooling_distance, pooling="disjoint"),
+    "distance of single chains": partial(pooling_distance, pooling="single"),
+    "mean, disjoint groups, simulated tempering": partial(disjoint_value, method="st"),
+    "mean, disjoint groups, Gibbs CT": partial(disjoint_value, method="gibbs_ct"),
+    "mean, disjoint groups, CT-HMC": partial(disjoint_value, method="ct_hmc"),
+}

@@ -1,0 +1,322 @@
+"""Estimators of the evidence and annealing on Gaussian observations with a Gaussian mean, and on eight states."""
+
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from scipy.special import logsumexp, ndtr, ndtri
+
+from auxmc.diagnostics.finite_chains import transition_matrix, uniform_cells
+from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
+from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
+from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
+from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.schedules import linear_schedule
+from auxmc_pipeline.measuring import mean, proportion_of, quantile
+from experiments.boltzmann.model.enumeration import sign_table
+from experiments.estimator_illustrations.model import (
+    FOUR_OBSERVATIONS,
+    HUNDRED_OBSERVATIONS,
+    limit_ladder,
+    log_evidence_distribution,
+)
+from experiments.foundations.measurements import distance_in_errors, power
+from experiments.foundations.models.machines import log_weights, three_units
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+TOPIC = Topic()
+
+_MODEL = HUNDRED_OBSERVATIONS
+_DECADE = math.log(10.0)
+_N_SAMPLES = 10
+_BLOCK = 100_000
+_SIZES = (3, 10, 30, 100, 300, 1000, 3000, 10_000)
+_SHOWN_SIZES = (10, 10_000)
+# Half the smallest positive number: likelihoods below round to zero.
+_LOG_UNDERFLOW = -1075.0 * math.log(2.0)
+
+
+@TOPIC.claim("FN-EV-01")
+def canonical_evidence(work: Work) -> Lines:
+    """Evidence of data like the canonical ones."""
+    return {"decimal log, mean over data sets": log_evidence_distribution(100, 2.0).mean / _DECADE}
+
+
+@TOPIC.claim("FN-EV-02", numbers=["within half a decade of 1e-64"])
+def data_sets(work: Work) -> Lines:
+    """Distribution of the evidence over data sets of the same size."""
+    distribution = log_evidence_distribution(100, 2.0)
+    within = distribution.cdf(-63.5 * _DECADE) - distribution.cdf(-64.5 * _DECADE)
+    return {"within half a decade of 1e-64": within}
+
+
+@TOPIC.claim("FN-EV-03")
+def entropy_bound(work: Work) -> Lines:
+    """The bound by the entropy of the data holds on average only."""
+    distribution = log_evidence_distribution(100, 2.0)
+    bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
+    return {
+        "as printed": 1.0 - distribution.cdf(bound),
+        "mean of the log less bound": distribution.mean - bound,
+    }
+
+
+def prior_averages(work: Work) -> FloatArray:
+    """Log ratios of averages of ten likelihoods of prior draws to the evidence [replicate]."""
+    rng, n = work.rng("evidence", "prior"), work.replicates(2_000_000)
+    parts = [
+        prior_average(_MODEL.log_likelihood(rng.standard_normal((size, _N_SAMPLES))))
+        for size in _block_sizes(n, _BLOCK)
+    ]
+    return np.concatenate(parts) - _MODEL.log_evidence
+
+
+@TOPIC.claim("FN-EV-04")
+def prior_averaging(work: Work) -> Lines:
+    """Averages of ten likelihoods: unbiased, and nearly always far too low."""
+    logs = work.once(prior_averages)
+    mean_ratio = mean(np.exp(logs))
+    return {
+        "share below a tenth of the evidence": proportion_of(logs < -_DECADE),
+        "mean ratio, distance in standard errors": distance_in_errors(mean_ratio, 1.0),
+    }
+
+
+@TOPIC.claim("FN-EV-05")
+def underflow(work: Work) -> Lines:
+    """Likelihoods that are zero in a computer's numbers."""
+    distance = math.sqrt(2.0 * (_MODEL.log_largest_likelihood - _LOG_UNDERFLOW) / _MODEL.n_rows)
+    one = float(ndtr(_MODEL.sample_mean - distance) + ndtr(-_MODEL.sample_mean - distance))
+    with np.errstate(under="ignore"):
+        largest = np.exp(np.float32(_MODEL.log_largest_likelihood))
+    # In single precision even the largest likelihood is zero, and so is every estimate; in double precision an
+    # estimate is zero where all ten likelihoods are.
+    return {"as printed, single precision": largest == 0.0, "as printed, double precision": one**_N_SAMPLES}
+
+
+@TOPIC.claim(
+    "FN-EV-06", numbers=["largest likelihood over evidence", "data sets whose bound is a hundred or more"]
+)
+def harmonic(work: Work) -> Lines:
+    """Harmonic means have a hard bound."""
+    largest = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
+    beyond = log_evidence_distribution(100, 2.0).probability_of_range_above(2.0 * _DECADE)
+    return {"largest likelihood over evidence": largest, "data sets whose bound is a hundred or more": beyond}
+
+
+def harmonic_by_size(work: Work) -> dict[int, FloatArray]:
+    """Ratios of harmonic means to the evidence [replicate] for each number of draws."""
+    found = {}
+    for size in _SIZES:
+        rng, n = work.rng("evidence", "harmonic", size), work.replicates(max(2000, 200_000 // size), 50)
+        found[size] = np.exp(_harmonic_ratios(rng, n, size, max(1, 1_000_000 // size)))
+    return found
+
+
+@TOPIC.claim("FN-EV-07", numbers=[f"{size} draws" for size in _SHOWN_SIZES])
+def harmonic_convergence(work: Work) -> Lines:
+    """The overestimate hardly falls with the number of draws."""
+    ratios = work.once(harmonic_by_size)
+    return {f"{size} draws": quantile(ratios[size], 0.5) for size in _SHOWN_SIZES}
+
+
+@TOPIC.claim("FN-EV-08")
+def reciprocal_identity(work: Work) -> Lines:
+    """The posterior mean of the reciprocal likelihood is one over the evidence, by quadrature."""
+    mean, variance = (float(part) for part in _MODEL.posterior())
+    grid = np.linspace(-15.0, 15.0, 30_001)
+    log_posterior = -0.5 * (np.square(grid - mean) / variance + math.log(2.0 * math.pi * variance))
+    log_mean = logsumexp(log_posterior - _MODEL.log_likelihood(grid)) + math.log(grid[1] - grid[0])
+    return {"relative error": abs(math.expm1(float(log_mean) + _MODEL.log_evidence))}
+
+
+@TOPIC.claim("FN-EV-09")
+def markov_bound(work: Work) -> Lines:
+    """Unbiased estimates seldom exceed the evidence by much."""
+    logs = work.once(prior_averages)
+    return {f"bound at {nats} nats": proportion_of(logs > nats) for nats in (1, 2, 3)}
+
+
+@TOPIC.claim("FN-EV-14", numbers=["largest likelihood over evidence"])
+def small_fixture(work: Work) -> Lines:
+    """Four observations."""
+    model = FOUR_OBSERVATIONS
+    return {"largest likelihood over evidence": math.exp(model.log_largest_likelihood - model.log_evidence)}
+
+
+@TOPIC.figure("harmonic")
+def harmonic_curves(work: Work) -> Arrays:
+    """Quantiles of the harmonic mean over the evidence against the number of draws."""
+    ratios = work.once(harmonic_by_size)
+    levels = (0.05, 0.5, 0.95)
+    table = np.array([np.quantile(ratios[size], levels) for size in _SIZES]).T
+    cap = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
+    along = {"level": list(levels), "size": list(_SIZES)}
+    return {"quantile": xr.DataArray(table, along), "cap": xr.DataArray(cap)}
+
+
+def _harmonic_ratios(rng: np.random.Generator, n: int, n_samples: int, block: int) -> FloatArray:
+    """Log ratios of harmonic means to the evidence [replicate]."""
+    parts = [
+        harmonic_mean(_MODEL.log_likelihood(_MODEL.draw(rng, (size, n_samples))))
+        for size in _block_sizes(n, block)
+    ]
+    return np.concatenate(parts) - _MODEL.log_evidence
+
+
+def _block_sizes(n: int, block: int) -> list[int]:
+    return [min(block, n - begin) for begin in range(0, n, block)]
+
+
+_STEPS = (1, 3, 10, 30, 100, 300, 1000)
+_FRACTIONS = (0.5, 0.9, 0.99)
+_LADDER_PARTICLES = 2000
+
+
+def annealed_runs(work: Work) -> dict[tuple[int, bool], FloatArray]:
+    """Log weights less the log evidence [run], by number of steps and whether runs are reversed."""
+    n, found = work.replicates(2000), {}
+    for steps, reverse in itertools.product(_STEPS, (False, True)):
+        rng = work.rng("evidence", "annealed", steps, int(reverse))
+        logs = _MODEL.annealed_log_weights(rng, linear_schedule(steps), n, reverse=reverse)
+        found[steps, reverse] = logs + (_MODEL.log_evidence if reverse else -_MODEL.log_evidence)
+    return found
+
+
+@TOPIC.claim("FN-EV-10")
+def annealing(work: Work) -> Lines:
+    """Log weights of perfect annealing bracket the log evidence."""
+    runs, gaps = work.once(annealed_runs), {}
+    for steps in (10, 100, 1000):
+        forward, reverse = mean(runs[steps, False]), mean(-runs[steps, True])
+        gaps[steps] = reverse - forward
+    ladder = linear_schedule(1000)
+    means, variances = _MODEL.log_likelihood_moments(ladder)
+    integral = thermodynamic_integration(ladder, means, variances=variances)
+    return {
+        "simulated gap, 100 steps over 10 steps": gaps[100] / gaps[10],
+        "simulated gap, 1000 steps over 100 steps": gaps[1000] / gaps[100],
+        "thermodynamic integration with 1000 steps, error": integral.value - _MODEL.log_evidence,
+    }
+
+
+@TOPIC.claim("FN-EV-12")
+def effective_size(work: Work) -> Lines:
+    """The effective size never rises with the step, whatever the shape and the spread of the log likelihoods."""
+    scores = ndtri((np.arange(30) + 0.5) / 30.0)
+    shapes = np.stack([np.sign(scores) * np.abs(scores) ** shape for shape in (0.5, 1.0, 3.0)])
+    logs = (np.geomspace(1e-3, 1e3, 60)[:, None, None] * shapes).reshape(-1, scores.size)
+    steps = np.linspace(0.0, 1.0, 101)
+    sizes = jax.jit(jax.vmap(jax.vmap(lambda v, d: log_effective_size(d * v), (None, 0)), (0, None)))
+    table = np.exp(np.asarray(sizes(jnp.asarray(logs), jnp.asarray(steps))))
+    return {"largest rise": np.max(np.diff(table, axis=1))}
+
+
+@TOPIC.claim("FN-EV-15")
+def enumerated_annealing(work: Work) -> Lines:
+    """Annealed importance sampling on eight states, all paths summed."""
+    machine = three_units()
+    states = sign_table(3)
+    log_target, log_base = log_weights(machine, states), np.full(8, -math.log(8.0))
+    logs = [b * log_target + (1.0 - b) * log_base for b in linear_schedule(3)]
+    kernels = [_heat_bath(states, log_density) for log_density in logs[1:-1]]
+    # Path (x_0, x_1, x_2): x_{k+1} moves from x_k at b_{k+1}; increments stand next to the state they are taken at.
+    gains = [np.exp(after - before) for before, after in itertools.pairwise(logs)]
+    steps = (gains[0], kernels[0], gains[1], kernels[1], gains[2])
+    forward = np.einsum("a,a,ab,b,bc,c->", np.exp(log_base), *steps)
+    normaliser = float(np.exp(logsumexp(log_target)))
+    # Reversed paths begin with the target and make the reversed moves.
+    back = [
+        kernel.T * np.exp(log[None, :] - log[:, None])
+        for kernel, log in zip(kernels, logs[1:-1], strict=True)
+    ]
+    distribution = np.exp(log_target) / normaliser
+    steps = (1.0 / gains[2], back[1], 1.0 / gains[1], back[0], 1.0 / gains[0])
+    reverse = np.einsum("c,c,cb,b,ba,a->", distribution, *steps)
+    return {
+        "sum over all paths, relative error": abs(float(forward) / normaliser - 1.0),
+        "sum over all reversed paths, relative error": abs(float(reverse) * normaliser - 1.0),
+    }
+
+
+@TOPIC.figure("bounds")
+def bounds_curves(work: Work) -> Arrays:
+    """Bounds of annealing against the number of steps, and adaptive ladders."""
+    runs = work.once(annealed_runs)
+    sides = ([mean(sign * runs[n, sign < 0.0])[:2] for n in _STEPS] for sign in (1.0, -1.0))
+    simulated = np.array(list(sides)).swapaxes(1, 2)
+    fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
+    moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
+    exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
+    limits, particles = [_limit_ladder(fraction) for fraction in _FRACTIONS], _particle_ladders(work)
+    longest = max(ladder.size for ladder in limits + particles)
+    side, nats = {"side": ["lower", "upper"]}, {"units": "nats"}
+    parts = {"part": ["mean", "error"], "steps": list(_STEPS)}
+    ladders = {"share": list(_FRACTIONS), "temperature": np.arange(longest)}
+
+    def padded(ladder: FloatArray) -> FloatArray:
+        return np.pad(ladder, (0, longest - ladder.size), constant_values=np.nan)
+
+    return {
+        "simulated": xr.DataArray(simulated, {**side, **parts}, attrs=nats),
+        "exact": xr.DataArray(exact - _MODEL.log_evidence, {**side, "fine_steps": fine}, attrs=nats),
+        "ladder_limit": xr.DataArray([padded(ladder) for ladder in limits], ladders),
+        "ladder_particles": xr.DataArray([padded(ladder) for ladder in particles], ladders),
+    }
+
+
+def _limit_ladder(fraction: float) -> FloatArray:
+    return limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), fraction)
+
+
+def _particle_ladders(work: Work) -> list[FloatArray]:
+    """Ladders that particles with exact moves choose (MSc thesis, Algorithm 6), one for each fraction."""
+    increment = jax.jit(annealing_increment)
+    found = []
+    for kept in _FRACTIONS:
+        rng, ladder = work.rng("evidence", "ladder", str(kept)), [0.0]
+        log_size = jnp.asarray(math.log(kept * _LADDER_PARTICLES))
+        while ladder[-1] < 1.0:
+            values = _MODEL.log_likelihood(_MODEL.draw(rng, (_LADDER_PARTICLES,), ladder[-1]))
+            left = 1.0 - ladder[-1]
+            step = float(increment(jnp.asarray(values), jnp.asarray(left), log_size, jnp.zeros_like(values)))
+            ladder.append(1.0 if step == left else ladder[-1] + step)
+        found.append(np.array(ladder))
+    return found
+
+
+def _heat_bath(states: FloatArray, log_density: FloatArray) -> FloatArray:
+    """Transition matrix of drawing each spin in turn given the others."""
+    matrix = np.eye(len(states))
+    for unit in range(states.shape[1]):
+        others = np.delete(states, unit, axis=1)
+        same = (others[:, None, :] == others[None, :, :]).all(axis=2)
+        weights = np.where(same, np.exp(log_density)[None, :], 0.0)
+        matrix = matrix @ (weights / weights.sum(axis=1, keepdims=True))
+    return matrix
+
+
+@TOPIC.claim("FN-TP-05")
+def crossing(work: Work) -> Lines:
+    """Expected updates of a random walk of the index to cross a flat ladder, by a linear solve."""
+    updates = []
+    for last in (50, 100):
+        inner = _kernel_matrix(np.zeros(last + 1))[:last, :last]
+        updates.append(float(np.linalg.solve(np.eye(last) - inner, np.ones(last))[0]))
+    return {"power of the number of intervals": power((50, 100), updates)}
+
+
+def _kernel_matrix(logits: FloatArray) -> FloatArray:
+    """Transition matrix of the kernel's own index move, its two uniform numbers integrated over."""
+    n = logits.size
+    # Acceptance compares with ratios of neighbours, doubled or halved at the ends.
+    ratios = np.exp(np.diff(logits))
+    heights = np.outer(np.concatenate([ratios, 1.0 / ratios]), [0.5, 1.0, 2.0])
+    points, volumes = uniform_cells([[0.5], np.minimum(heights, 1.0)])
+    index = jnp.arange(n, dtype=jnp.int32)
+    move = jax.jit(jax.vmap(jax.vmap(propose_neighbour, (None, None, 0)), (0, None, None)))
+    return transition_matrix(np.asarray(move(jnp.asarray(points), jnp.asarray(logits), index)), volumes)

@@ -1,0 +1,389 @@
+"""Boltzmann machines small enough for exact sums, contrastive divergence, and the Gaussian relaxation."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.special import expit, logsumexp
+
+from auxmc.diagnostics.finite_chains import second_eigenvalue
+from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model.data import BoltzmannParameters
+from experiments.boltzmann.model.enumeration import exact_moments, sign_table
+from experiments.boltzmann.model.machine import Relaxation, relax, relaxed_moments
+from experiments.foundations.measurements import largest_size
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+
+class RestrictedBoltzmann(NamedTuple):
+    """Parameters; build them with `restricted_boltzmann`.
+
+    Attributes:
+        weights: W [visible, hidden].
+        visible_biases: b_v [visible], which enter the exponent with a minus sign.
+        hidden_biases: b_h [hidden], likewise.
+    """
+
+    weights: FloatArray
+    visible_biases: FloatArray
+    hidden_biases: FloatArray
+
+
+def restricted_boltzmann(
+    weights: ArrayLike, visible_biases: ArrayLike, hidden_biases: ArrayLike
+) -> RestrictedBoltzmann:
+    """Checks parameters and puts them together.
+
+    Args:
+        weights: W [visible, hidden].
+        visible_biases: b_v [visible].
+        hidden_biases: b_h [hidden].
+
+    Source: lecture slides, restricted Boltzmann machines; their sum over pairs counts each pair once.
+    """
+    w, b, c = (np.asarray(values, dtype=np.float64) for values in (weights, visible_biases, hidden_biases))
+    return RestrictedBoltzmann(w, b, c)
+
+
+def hidden_probabilities(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:
+    """P(h_j = 1 | v) = sigma(sum_i W_ij v_i - b_j) [..., hidden] for visible states [..., visible]."""
+    return np.asarray(expit(np.asarray(visible, float) @ machine.weights - machine.hidden_biases), float)
+
+
+def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> FloatArray:
+    """P(v_i = 1 | h) = sigma(sum_j W_ij h_j - b_i) [..., visible] for hidden states [..., hidden]."""
+    return np.asarray(expit(np.asarray(hidden, float) @ machine.weights.T - machine.visible_biases), float)
+
+
+def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.random.Generator) -> FloatArray:
+    """Draws the hidden layer given the visible one, zeros and ones [..., hidden].
+
+    Must hold: with `sample_visible` it leaves the distribution of the machine unchanged.
+    """
+    probabilities = hidden_probabilities(machine, visible)
+    return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
+
+
+def sample_visible(machine: RestrictedBoltzmann, hidden: ArrayLike, rng: np.random.Generator) -> FloatArray:
+    """Draws the visible layer given the hidden one, zeros and ones [..., visible]."""
+    probabilities = visible_probabilities(machine, hidden)
+    return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
+
+
+def layer_states(n_units: int) -> FloatArray:
+    """All states of a layer [2^n, unit] of zeros and ones, first unit most significant.
+
+    >>> layer_states(2).tolist()
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    """
+    return 0.5 * (sign_table(n_units) + 1.0)
+
+
+def log_weights_visible(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:
+    """Log of the sum over h of the unnormalised probability, -b_v^T v + sum_j log(1 + exp(field of h_j)) [...]."""
+    v = np.asarray(visible, float)
+    fields = v @ machine.weights - machine.hidden_biases
+    return np.asarray(np.logaddexp(0.0, fields).sum(axis=-1) - v @ machine.visible_biases, float)
+
+
+def log_normaliser(machine: RestrictedBoltzmann) -> float:
+    """Log Z, in nats, by a sum over the states of the visible layer.
+
+    Must hold: the sum over all joint states.
+    """
+    states = layer_states(len(machine.visible_biases))
+    return float(logsumexp(log_weights_visible(machine, states)))
+
+
+def log_likelihood(machine: RestrictedBoltzmann, data: ArrayLike) -> float:
+    """Mean over the data [data, visible] of log P(v), in nats."""
+    return float(np.mean(log_weights_visible(machine, data)) - log_normaliser(machine))
+
+
+def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> RestrictedBoltzmann:
+    """Gradient of the mean log likelihood: clamped minus unclamped correlations, by enumeration.
+
+    Given v the correlation of v_i and h_j is v_i E[h_j | v]; only given v is it a product.
+
+    Args:
+        machine: parameters at which to differentiate.
+        data: states of the visible layer [data, visible].
+
+    Returns:
+        Derivatives in the shape of the parameters.
+
+    Source: lecture slides, learning in Boltzmann machines.
+    Must hold: the derivative of `log_likelihood`.
+    """
+    states = layer_states(len(machine.visible_biases))
+    distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
+    return _clamped_minus_unclamped(machine, np.asarray(data, float), states, distribution)
+
+
+def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
+    """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`.
+
+    Must hold: rows sum to 1; their products leave the distributions of both layers unchanged.
+    """
+    visible = layer_states(len(machine.visible_biases))
+    hidden = layer_states(len(machine.hidden_biases))
+
+    def products(probabilities: FloatArray, states: FloatArray) -> FloatArray:
+        chosen = np.where(states[None] > 0.5, probabilities[:, None], 1.0 - probabilities[:, None])
+        return np.asarray(chosen.prod(axis=-1), float)
+
+    return (
+        products(hidden_probabilities(machine, visible), hidden),
+        products(visible_probabilities(machine, hidden), visible),
+    )
+
+
+def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
+    """Transition matrix of the visible layer under one sweep v -> h -> v [visible state, visible state]."""
+    up, down = block_gibbs_matrices(machine)
+    return np.asarray(up @ down, float)
+
+
+def contrastive_divergence(
+    machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int, rng: np.random.Generator
+) -> RestrictedBoltzmann:
+    """One estimate of the likelihood gradient: k block sweeps from each data point replace the unclamped mean.
+
+    The hidden layer is drawn in every sweep; the correlations at both ends use its probabilities instead.
+
+    Args:
+        machine: parameters.
+        data: states of the visible layer [data, visible].
+        n_sweeps: k, at least 1.
+        rng: generator.
+
+    Returns:
+        Derivatives in the shape of the parameters; biased for every k.
+
+    Source: lecture slides, contrastive divergence; Hinton 2002.
+    Must hold: its mean is `expected_contrastive_divergence`.
+    """
+    start = v = np.asarray(data, float)
+    for _ in range(n_sweeps):
+        v = sample_visible(machine, sample_hidden(machine, v, rng), rng)
+    return _clamped_minus_unclamped(machine, start, v, np.full(len(v), 1.0 / len(v)))
+
+
+def expected_contrastive_divergence(
+    machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int
+) -> RestrictedBoltzmann:
+    """Expectation of `contrastive_divergence`, by powers of the transition matrix of the visible layer.
+
+    Must hold: it tends to `likelihood_gradient` as n_sweeps grows, at the rate of the second largest eigenvalue.
+    """
+    v = np.asarray(data, float)
+    states = layer_states(len(machine.visible_biases))
+    start = np.all(v[:, None] == states[None], axis=-1).mean(axis=0)
+    distribution = start @ np.linalg.matrix_power(visible_transition(machine), n_sweeps)
+    return _clamped_minus_unclamped(machine, v, states, distribution)
+
+
+def _correlations(
+    machine: RestrictedBoltzmann, visible: FloatArray, fractions: FloatArray
+) -> RestrictedBoltzmann:
+    """E[v h^T], -E[v] and -E[h] for visible states [state, visible] with probabilities [state]."""
+    hidden = hidden_probabilities(machine, visible)
+    return RestrictedBoltzmann(
+        (visible * fractions[:, None]).T @ hidden, -fractions @ visible, -fractions @ hidden
+    )
+
+
+def _clamped_minus_unclamped(
+    machine: RestrictedBoltzmann, data: FloatArray, visible: FloatArray, fractions: FloatArray
+) -> RestrictedBoltzmann:
+    clamped = _correlations(machine, data, np.full(len(data), 1.0 / len(data)))
+    unclamped = _correlations(machine, visible, fractions)
+    return RestrictedBoltzmann(*(c - u for c, u in zip(clamped, unclamped, strict=True)))
+
+
+LAYER_DATA: tuple[tuple[float, ...], ...] = ((1.0, 0.0, 1.0), (1.0, 1.0, 0.0))
+"""Two visible states [data, visible] on which `three_by_two` is trained."""
+
+
+def five_units() -> BoltzmannParameters:
+    """Machine of five spins -1 and +1 with frustrated couplings and two modes.
+
+    W_ij = cos(3 i j) and b_i = 0.2 sin(i), units counted from 1.
+
+    Must hold: log normaliser 5.895045722265, and two states that no single flip makes more probable.
+
+    >>> five_units().weights.shape
+    (5, 5)
+    """
+    units = np.arange(1, 6)
+    weights = np.cos(3.0 * np.outer(units, units))
+    np.fill_diagonal(weights, 0.0)
+    return BoltzmannParameters(weights, 0.2 * np.sin(units))
+
+
+def three_units() -> BoltzmannParameters:
+    """The first three units of `five_units`, small enough for exact transition matrices [8, 8].
+
+    Must hold: its eight probabilities.
+    """
+    weights, biases = five_units()
+    return BoltzmannParameters(weights[:3, :3], biases[:3])
+
+
+def three_by_two() -> RestrictedBoltzmann:
+    """Restricted machine of three visible and two hidden units 0 and 1.
+
+    Must hold: log normaliser 4.221014123980.
+    """
+    weights = [[1.0, -0.5], [0.5, 1.0], [-1.5, 0.75]]
+    return restricted_boltzmann(weights, [0.2, -0.1, 0.0], [0.1, -0.3])
+
+
+def log_weights(parameters: BoltzmannParameters, spins: ArrayLike) -> FloatArray:
+    """s^T W s / 2 + s^T b [...] of spins -1 and +1 [..., unit], in nats."""
+    s = np.asarray(spins, float)
+    return np.asarray(0.5 * np.sum((s @ parameters.weights) * s, axis=-1) + s @ parameters.biases, float)
+
+
+def condition_on_units(
+    parameters: BoltzmannParameters, units: Sequence[int], spins: ArrayLike
+) -> BoltzmannParameters:
+    """The machine of the other units given some: the same couplings, and biases b + W s of the units that are given.
+
+    Args:
+        parameters: of the whole machine.
+        units: indices of the units that are given, each once.
+        spins: their values, -1 or +1 [given].
+
+    Source: PhD thesis, section 1.3.3.
+    Must hold: its distribution is the conditional distribution.
+    """
+    s = np.asarray(spins, float)
+    n = parameters.n_units
+    given = np.asarray(units, int)
+    rest = np.setdiff1d(np.arange(n), given)
+    w, b = parameters
+    return BoltzmannParameters(w[np.ix_(rest, rest)], b[rest] + w[np.ix_(rest, given)] @ s)
+
+
+TOPIC = Topic()
+
+_MOST_SWEEPS = 12
+_N_ESTIMATES = 4000
+# Nodes an axis: the largest exponent, the sum of all loadings, is met to 1e-12.
+_N_NODES = 44
+# Of central differences, whose error of rounding and of curvature is then some 1e-10.
+_STEP = 1e-5
+
+
+@TOPIC.claim("FN-EB-01")
+def restricted_machine(work: Work) -> Lines:
+    """Gradient of the likelihood compared with differences of the likelihood."""
+    machine = three_by_two()
+    found = likelihood_gradient(machine, LAYER_DATA).weights
+    differences = np.empty_like(found)
+    for unit in np.ndindex(found.shape):
+        step = np.zeros_like(found)
+        step[unit] = _STEP
+        sides = [machine._replace(weights=machine.weights + sign * step) for sign in (1.0, -1.0)]
+        high, low = (log_likelihood(side, LAYER_DATA) for side in sides)
+        differences[unit] = (high - low) / (2.0 * _STEP)
+    return {"gradient less differences of the log likelihood": largest_size(found - differences)}
+
+
+@TOPIC.claim("FN-EB-02")
+def divergence_bias(work: Work) -> Lines:
+    """Bias of contrastive divergence."""
+    gradient = largest_size(likelihood_gradient(three_by_two(), LAYER_DATA).weights)
+    return {"1 sweep, over the largest gradient": _biases([1])[0] / gradient}
+
+
+@TOPIC.claim("FN-EB-04")
+def relaxation(work: Work) -> Lines:
+    """Normaliser and moments of the relaxation by quadrature, and by the relations of the appendix."""
+    machine = five_units()
+    relaxed = relax(machine, np.full(machine.n_units, -float(np.linalg.eigvalsh(machine.weights)[0])))
+    spins = exact_moments(machine)
+    log_z, mean, second = relaxation_by_quadrature(relaxed)
+    q = relaxed.loadings
+    related_second = q.T @ spins.second @ q + np.eye(relaxed.dim)
+    log_z_error = relaxed_moments(relaxed, spins).log_normaliser - log_z
+    return {
+        "log normaliser by relation E.9 less that by quadrature": log_z_error,
+        "mean by relation E.10": largest_size(mean - q.T @ spins.mean),
+        "second moment by relation E.11": largest_size(second - related_second),
+    }
+
+
+def relaxation_by_quadrature(
+    relaxed: Relaxation, n_nodes: int = _N_NODES
+) -> tuple[float, FloatArray, FloatArray]:
+    """Log normaliser, mean [dim] and second moments [dim, dim] by Gauss and Hermite's rule in every dimension."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    dim = relaxed.dim
+    rest = np.stack(np.meshgrid(*(nodes,) * (dim - 1), indexing="ij"), axis=-1).reshape(-1, dim - 1)
+    log_rest = np.sum(np.meshgrid(*(np.log(weights),) * (dim - 1), indexing="ij"), axis=0).ravel()
+    fields_rest = rest @ relaxed.loadings[:, 1:].T + relaxed.biases
+    logs, means, seconds = [], [], []
+    # One node of the first dimension after the other: all at once would fill the memory.
+    for node, weight in zip(nodes, weights, strict=True):
+        fields = fields_rest + node * relaxed.loadings[:, 0]
+        log_terms = log_rest + np.sum(np.logaddexp(fields, -fields) - math.log(2.0), axis=1)
+        total = float(logsumexp(log_terms))
+        distribution = np.exp(log_terms - total)
+        mean = distribution @ rest
+        logs.append(math.log(weight) + total)
+        means.append(np.concatenate([[node], mean]))
+        second = np.empty((dim, dim))
+        second[0, 0], second[0, 1:], second[1:, 0] = node**2, node * mean, node * mean
+        second[1:, 1:] = (rest * distribution[:, None]).T @ rest
+        seconds.append(second)
+    log_z = float(logsumexp(logs))
+    fractions = np.exp(np.array(logs) - log_z)
+    return log_z, fractions @ np.array(means), np.einsum("n,nij->ij", fractions, np.array(seconds))
+
+
+@TOPIC.claim("FN-EB-06")
+def conditioned(work: Work) -> Lines:
+    """Distribution given two spins, by conditioning the whole distribution and by the machine of the other three."""
+    machine, states = five_units(), sign_table(5)
+    logs = log_weights(machine, states)
+    distances = []
+    for spins in sign_table(2):
+        chosen = np.all(states[:, :2] == spins, axis=1)
+        whole = np.exp(logs[chosen] - logsumexp(logs[chosen]))
+        smaller = log_weights(condition_on_units(machine, (0, 1), spins), states[chosen][:, 2:])
+        distances.append(0.5 * np.abs(whole - np.exp(smaller - logsumexp(smaller))).sum())
+    return {"four conditions": max(distances)}
+
+
+def _biases(sweeps: Iterable[int]) -> FloatArray:
+    """Largest error over the weights of the expectation of contrastive divergence, for each number of sweeps."""
+    machine = three_by_two()
+    gradient = likelihood_gradient(machine, LAYER_DATA).weights
+    expected = (expected_contrastive_divergence(machine, LAYER_DATA, k).weights for k in sweeps)
+    return np.array([largest_size(weights - gradient) for weights in expected])
+
+
+@TOPIC.figure("contrastive_divergence")
+def divergence_curves(work: Work) -> Arrays:
+    """Bias of contrastive divergence against the number of sweeps, with what simulated estimates leave."""
+    machine = three_by_two()
+    gradient = likelihood_gradient(machine, LAYER_DATA).weights
+    sweeps = range(1, _MOST_SWEEPS + 1)
+    n_copies = work.replicates(_N_ESTIMATES)
+    data = np.repeat(np.array(LAYER_DATA), n_copies, axis=0)
+    streams = ((k, work.rng("divergence", k)) for k in sweeps)
+    estimates = (contrastive_divergence(machine, data, k, rng).weights for k, rng in streams)
+    simulated = [largest_size(weights - gradient) for weights in estimates]
+    along = {"sweeps": list(sweeps)}
+    rate = second_eigenvalue(visible_transition(machine))
+    return {
+        "bias": xr.DataArray(_biases(sweeps), along),
+        "simulated": xr.DataArray(simulated, along),
+        "rate": xr.DataArray(rate),
+        "n_copies": xr.DataArray(float(n_copies)),
+    }

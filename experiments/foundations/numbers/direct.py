@@ -1,0 +1,269 @@
+"""Pseudo-random integers and uniform floats, transforms, inverse distribution functions, covariances, rejection."""
+
+import math
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
+from auxmc_pipeline.claims import Measurement
+from experiments.foundations.chains.inputs import SHAPE
+from experiments.foundations.measurements import (
+    distance_from_distribution,
+    distance_in_errors,
+    highest_point,
+    largest_size,
+    normal_points,
+    points_of_cube,
+)
+from experiments.foundations.numbers.shared_examples import (
+    BOUND,
+    figure_proposals,
+    figure_ratio,
+    make_proposals,
+    marked_points,
+    mixture_mass,
+)
+from experiments.foundations.sampling import (
+    box_muller,
+    covariance_root,
+    draw_by_inversion,
+    generalised_logistic,
+    inverse_box_muller,
+    uniform_from_bits,
+)
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
+
+
+def congruential_states(
+    multiplier: ArrayLike, increment: ArrayLike, modulus: int, seed: ArrayLike, n: int
+) -> IntegerArray:
+    """States s, f(s), f(f(s)), ... of the recursion f(s) = (a s + c) mod m, the seed first.
+
+    Args:
+        multiplier: a, in (0, m); an array [...] gives as many generators side by side.
+        increment: c, in [0, m); [...].
+        modulus: m, below 2^31, so that a product fits into 64 bits.
+        seed: first state, in [0, m); [...].
+        n: number of states, at least 1.
+
+    Returns:
+        States [draw, ...], int64.
+
+    Must hold: a state depends on the one before it alone; the sequence is purely periodic where a and m have no
+    common factor.
+
+    Source: PhD thesis, section 2.1.2; Lehmer 1951.
+
+    >>> congruential_states(37, 61, 128, 37, 4).tolist()
+    [37, 22, 107, 52]
+    """
+    a, c, state = (np.asarray(values, np.int64) for values in (multiplier, increment, seed))
+    states = np.empty((n, *np.broadcast_shapes(a.shape, c.shape, state.shape)), np.int64)
+    states[0] = state
+    for i in range(1, n):
+        states[i] = (a * states[i - 1] + c) % modulus
+    return states
+
+
+def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
+    """Bits of each state, the least significant in row 0.
+
+    Args:
+        states: not negative [draw].
+        n_bits: number of bits, 1 to 62.
+
+    Returns:
+        0 or 1 [bit, draw], int64.
+
+    Must hold: the sum of bits times powers of two is the state.
+
+    >>> bit_rows([6, 1], 3).tolist()
+    [[0, 1], [1, 0], [1, 0]]
+    """
+    values = np.asarray(states, np.int64)
+    return (values[None, :] >> np.arange(n_bits, dtype=np.int64)[:, None]) & 1
+
+
+def smallest_period(sequence: ArrayLike) -> int:
+    """The smallest k for which x_(i + k) = x_i throughout the sequence [draw]; its length if it never repeats.
+
+    Must hold: the sequence is its first k entries repeated.
+
+    >>> smallest_period([0, 1, 1, 0, 1, 1, 0])
+    3
+    """
+    values = np.asarray(sequence)
+    for period in range(1, values.size):
+        if np.array_equal(values[period:], values[:-period]):
+            return period
+    return int(values.size)
+
+
+TOPIC = Topic()
+
+# PhD thesis, figure 2.1.
+_MULTIPLIER, _INCREMENT, _MODULUS, _SEED, _N_BITS = 37, 61, 128, 37, 7
+
+
+def _states(n: int) -> IntegerArray:
+    return congruential_states(_MULTIPLIER, _INCREMENT, _MODULUS, _SEED, n)
+
+
+@TOPIC.claim("FN-RNG-01")
+def visits(work: Work) -> Lines:
+    """States that the generator visits, and the first ones."""
+    states = _states(_MODULUS)
+    return {"distinct states": np.unique(states).size} | {f"state {i + 1}": states[i] for i in range(8)}
+
+
+@TOPIC.claim("FN-RNG-02")
+def bit_periods(work: Work) -> Lines:
+    """Two turns of the generator, since a period of one turn shows in no less."""
+    rows = bit_rows(_states(2 * _MODULUS), _N_BITS)
+    return {f"bit {j}": smallest_period(row) for j, row in enumerate(rows)}
+
+
+@TOPIC.claim("FN-RNG-04")
+def extreme_bits(work: Work) -> Lines:
+    """Patterns next to none, to all and to each power of two."""
+    found = {}
+    for dtype, width in ((jnp.float32, 32), (jnp.float64, 64)):
+        patterns = sorted(
+            {p for k in range(width) for p in (0, 2**k - 1, 2**k, 2**width - 2**k, 2**width - 1 - 2**k)}
+        )
+        uniforms = uniform_from_bits(jnp.asarray(np.array(patterns, f"uint{width}")), dtype)
+        found[f"{width} bits: numbers of one or more"] = jnp.sum(uniforms >= 1.0)
+    return found
+
+
+@TOPIC.figure("fig_2_1")
+def bit_raster(work: Work) -> Arrays:
+    """Figure 2.1."""
+    bits = bit_rows(_states(_MODULUS), _N_BITS)
+    along = {"bit": np.arange(_N_BITS), "state": np.arange(_MODULUS)}
+    return {"bits": xr.DataArray(bits.astype(float), along)}
+
+
+@TOPIC.claim("FN-DS-01")
+def box_muller_jacobian(work: Work) -> Lines:
+    """Determinant of the map of Box and Muller."""
+    uniforms = _points_away_from_the_edge()
+    image, jacobians = jax.jit(jax.vmap(lambda u: (box_muller(u), jax.jacfwd(box_muller)(u))))(uniforms)
+    sizes = np.abs(np.linalg.det(np.asarray(jacobians)))
+    normals = stats.norm.pdf(np.asarray(image)).prod(axis=-1)
+    return {
+        "determinant against 2 pi / u1": largest_size(sizes / (2.0 * math.pi / uniforms[:, 0]) - 1.0),
+        "its inverse against the normal densities": largest_size(1.0 / sizes / normals - 1.0),
+    }
+
+
+@TOPIC.claim("FN-DS-02", numbers=["corrected"])
+def box_muller_inverses(work: Work) -> Lines:
+    """The inverse map, corrected and as printed."""
+    uniforms = _points_away_from_the_edge()
+    image, back = (np.asarray(values) for values in _there_and_back(uniforms))
+    printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
+    return {"corrected": largest_size(back - uniforms), "as printed": largest_size(printed - uniforms[:, 1])}
+
+
+@jax.jit
+def _there_and_back(uniforms: Array) -> tuple[Array, Array]:
+    image = box_muller(uniforms)
+    return image, inverse_box_muller(image)
+
+
+def _points_away_from_the_edge() -> FloatArray:
+    return 0.01 + 0.98 * points_of_cube(1000, 2)
+
+
+@cache
+def _grid_and_image() -> tuple[FloatArray, FloatArray]:
+    """The grid of figure 2.2 and its image [first, second, axis]."""
+    line = 0.0455 + 0.909 * np.arange(12) / 11
+    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
+    return grid, np.asarray(jax.jit(box_muller)(grid))
+
+
+@TOPIC.claim("FN-DS-04")
+def skewed_draws(work: Work) -> Lines:
+    """Draws by inversion of a skewed distribution."""
+    skewed, n = generalised_logistic(SHAPE), work.replicates(100_000, 1000)
+    drawn = jax.jit(lambda key: draw_by_inversion(key, skewed, (n,)))(work.key("skewed"))
+    levels = 1.0 - (1.0 + np.exp(np.asarray(drawn))) ** -SHAPE
+    return {"distance of the sample's law times the root of its size": distance_from_distribution(levels)}
+
+
+@TOPIC.claim("FN-DS-05")
+def figure_acceptance(work: Work) -> Lines:
+    """The bound and the acceptance of figure 2.3."""
+    accepted = np.asarray(work.once(figure_proposals).accepted)
+    return {
+        "largest target over proposal": highest_point(figure_ratio, np.linspace(-4.0, 4.0, 8001), 0.01)[1],
+        "acceptance rate, distance in standard errors": _binomial_distance(accepted, 1.0 / BOUND),
+    }
+
+
+def _binomial_distance(hits: BooleanArray, probability: float) -> Measurement:
+    error = math.sqrt(probability * (1.0 - probability) / hits.size)
+    return distance_in_errors(Measurement(float(hits.mean()), error), probability)
+
+
+@TOPIC.claim("FN-DS-06")
+def marked_proposals(work: Work) -> Lines:
+    """A proposal is accepted if its height is at most the target."""
+    return {f"{name} decision": point.height <= point.target for name, point in marked_points().items()}
+
+
+@TOPIC.claim("FN-DS-07")
+def acceptance_in_many_dimensions(work: Work) -> Lines:
+    """Acceptance of the same in ten dimensions."""
+    made = make_proposals(work.key("product"), work.replicates(500_000, 20_000), 10)
+    probability = (mixture_mass() / BOUND) ** 10
+    distance = _binomial_distance(np.asarray(made.accepted), probability)
+    return {"acceptance rate, distance in standard errors": distance}
+
+
+@TOPIC.claim("FN-DS-09")
+def covariance_roots(work: Work) -> Lines:
+    """Square of the symmetric root of a covariance."""
+    half = normal_points(5, 5)
+    covariance = half @ half.T + np.eye(5)
+    symmetric = covariance_root(covariance, "symmetric")
+    return {"symmetric root": largest_size(symmetric @ symmetric.T - covariance)}
+
+
+@TOPIC.figure("fig_2_2")
+def grid_image(work: Work) -> Arrays:
+    """Figure 2.2."""
+    grid, image = _grid_and_image()
+    along = {"first": np.arange(12), "second": np.arange(12), "axis": [1, 2]}
+    return {"uniform": xr.DataArray(grid, along), "normal": xr.DataArray(image, along)}
+
+
+@TOPIC.figure("slides_inverse_cdf")
+def quantile_map(work: Work) -> Arrays:
+    """The slides' picture of inversion, for the skewed distribution of figure 2.12."""
+    distribution = generalised_logistic(SHAPE)
+    x = np.linspace(-6.0, 12.0, 361)
+    levels = (np.arange(20) + 0.5) / 20
+    compute = jax.jit(
+        lambda x, u: (
+            distribution.distribution_function(x),
+            distribution.log_density(x),
+            distribution.quantile(u),
+        )
+    )
+    function, log_density, quantiles = map(np.asarray, compute(x, levels))
+    line = {"x": x}
+    return {
+        "function": xr.DataArray(function, line),
+        "density": xr.DataArray(np.exp(log_density), line),
+        "quantile": xr.DataArray(quantiles, {"level": levels}),
+    }

@@ -1,1 +1,0 @@
-"""Independent draws by transforms, inversion and nested sampling, and product quadrature."""

@@ -1,0 +1,501 @@
+"""Measures the claims about a stream that changes, SE-70 to SE-75, and about settings, SE-80 to SE-94."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from auxmc.diagnostics.change_points import change_points, chunk_scores
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    exact,
+    mean,
+    proportion_of,
+    rank_correlation,
+    rate,
+)
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData
+from experiments.streaming_evidence.claims_evidence import (
+    ALL_ROWS,
+    Measure,
+    full_cost,
+    largest_of,
+    magnitude,
+    power_of_rows,
+    ratio,
+)
+from experiments.streaming_evidence.stream_runs import (
+    CHANGES,
+    COMPONENTS,
+    SWEEPS,
+    StreamRuns,
+    between,
+    errors_of,
+    final_rows,
+    following,
+    full_data,
+    published,
+    reference_at,
+    row_counts,
+    slope_per_row,
+    steps_of_chunks,
+    sweep,
+    values_at,
+    variations_run,
+    varied,
+)
+
+_CHUNKS_BEFORE = 4
+_SETTLED = 2000
+_CHANGING_ROWS = 100_000
+_CHUNK = 500
+
+
+def drop_at_change(tables: NamedTables, n_components: int, change: int) -> Measurement:
+    """SE-70, in order: scores of a row before the change minus those of the chunk after."""
+    scores = row_scores(following(tables, n_components, "non_stationary"))
+    return mean(_drops(scores, _chunk_after(scores, change)))
+
+
+def largest_shuffled_drop(tables: NamedTables, n_components: int) -> Measurement:
+    """SE-70, shuffled."""
+    scores = row_scores(following(tables, n_components, "shuffled"))
+    first = _chunk_after(scores, _SETTLED)
+    drops = np.stack([_drops(scores, i) for i in range(first, scores.shape[1])])
+    return estimate(np.max, drops.max(axis=0), note=f"largest of {drops.size} chunks")
+
+
+def stays_high(tables: NamedTables, n_components: int, since: int) -> Measurement:
+    """SE-71, steps of a chunk once there are more clusters than components, in order over shuffled."""
+    in_order, shuffled = (
+        steps_of_chunks(following(tables, n_components, stream)) for stream in ("non_stationary", "shuffled")
+    )
+    place = _chunk_after(in_order, since)
+    above, below = (
+        np.median(steps.to_numpy(dtype=np.float64)[:, place:], axis=1) for steps in (in_order, shuffled)
+    )
+    return ratio(above, below, f"medians {above.mean():.1f} and {below.mean():.1f} steps")
+
+
+def spike_at_change(tables: NamedTables, n_components: int, change: int) -> Measurement:
+    """SE-71, steps of the chunk after a change over those of the chunks before."""
+    steps = steps_of_chunks(following(tables, n_components, "non_stationary"))
+    place = _chunk_after(steps, change)
+    values = steps.to_numpy()
+    return mean(values[:, place] / np.median(values[:, _chunks_before(place)], axis=1))
+
+
+def changes_found(tables: NamedTables) -> Measurement:
+    """SE-72, runs that find both changes in the chunk after them."""
+    found: list[bool] = []
+    words = []
+    for n_components in COMPONENTS:
+        hits = _alarms(following(tables, n_components, "non_stationary").curve("log_evidence"))
+        seen = [[any(_just_after(row, change) for row in alarms) for change in CHANGES] for alarms in hits]
+        # A run sees both changes or misses one: its changes are no replicates.
+        found += [all(both) for both in seen]
+        words += [
+            f"K={n_components} at {change}: {sum(of_change)}"
+            for change, of_change in zip(CHANGES, zip(*seen, strict=True), strict=True)
+        ]
+    return proportion_of(np.array(found), ", ".join(words))
+
+
+def false_alarms(tables: NamedTables) -> Measurement:
+    """Alarms for each 100 000 rows in order that no change explains."""
+    n_alarms, n_rows = 0, 0.0
+    for n_components in COMPONENTS:
+        record = following(tables, n_components, "non_stationary").curve("log_evidence")
+        n_rows += float(record.columns[-1]) * len(record)
+        for alarms in _alarms(record):
+            n_alarms += sum(not any(_just_after(row, change) for change in CHANGES) for row in alarms)
+    return rate(n_alarms, n_rows / 1e5)
+
+
+def orders_agree(tables: NamedTables, n_components: int) -> Measurement:
+    """SE-73: shuffled against in order."""
+    first, second = (mean(_final(tables, n_components, name)) for name in ("non_stationary", "shuffled"))
+    note = f"in order {first.value:.4f}, shuffled {second.value:.4f}"
+    return magnitude(first - second, note=note)
+
+
+def gap(tables: NamedTables, stream: str, low: int, high: int) -> Measurement:
+    """SE-73 to SE-75: final log evidence for each row with more components minus that with fewer."""
+    more, fewer = (mean(_final(tables, k, stream)) for k in (high, low))
+    return more - fewer
+
+
+def gap_ratio(tables: NamedTables) -> Measurement:
+    """SE-74: gap of 5 and 7 over gap of 3 and 5."""
+    three, five, seven = (_final(tables, k, "shuffled") for k in COMPONENTS)
+    return estimate(
+        lambda three, five, seven: float(abs(seven.mean() - five.mean()) / (five.mean() - three.mean())),
+        three,
+        five,
+        seven,
+        method="paired",
+        note=f"{three.mean():.4f}, {five.mean():.4f}, {seven.mean():.4f} a row",
+    )
+
+
+def orders_over_gap(tables: NamedTables, pair: tuple[int, int]) -> Measurement:
+    """SE-75: the larger difference between orders of rows, over the gap between two models."""
+    apart = magnitude(gap(tables, "shuffled", *pair))
+    worst = largest_of({f"{k} components": orders_agree(tables, k) for k in pair})
+    return (worst / apart).noted(f"{worst.note}; gap {apart.value:.4f} a row")
+
+
+def row_scores(runs: StreamRuns) -> pd.DataFrame:
+    """Log predictive density of a row, mean over its chunk, one line a run."""
+    record = runs.curve("log_evidence")
+    scores = [chunk_scores(row, record.columns).per_row for row in record.to_numpy()]
+    return pd.DataFrame(scores, index=record.index, columns=record.columns)
+
+
+def _alarms(record: pd.DataFrame) -> list[list[int]]:
+    """Last rows of the chunks that the detector flags, for each run."""
+    scores = [chunk_scores(row, record.columns) for row in record.to_numpy()]
+    return [[found.last_row for found in change_points(s.per_row, s.n_rows)] for s in scores]
+
+
+def _just_after(row: int, change: int) -> bool:
+    """Whether the chunk that ends with a row is the first after a change."""
+    return change < row <= change + _CHUNK
+
+
+def _chunks_before(place: int) -> slice:
+    """Up to four chunks before a chunk, the first of the stream apart."""
+    return slice(max(1, place - _CHUNKS_BEFORE), place)
+
+
+def _drops(scores: pd.DataFrame, place: int) -> FloatArray:
+    """Mean score of the chunks before a chunk, minus its own [repeat]."""
+    values = scores.to_numpy(dtype=np.float64)
+    return np.asarray(values[:, _chunks_before(place)].mean(axis=1) - values[:, place])
+
+
+def _chunk_after(table: pd.DataFrame, n_rows: int) -> int:
+    """Place of the first chunk that ends after a number of rows."""
+    columns = row_counts(table)
+    if columns[-1] <= n_rows:
+        raise MissingData(f"more than {n_rows} rows: not run at this preset")
+    return int(np.argmax(columns > n_rows))
+
+
+def _final(tables: NamedTables, n_components: int, stream: str) -> FloatArray:
+    """Log evidence of all rows, for each of them [repeat]."""
+    return (
+        values_at(following(tables, n_components, stream).curve("log_evidence"), _CHANGING_ROWS)
+        / _CHANGING_ROWS
+    )
+
+
+# What the settings do, on the mixture unless said otherwise: SE-80 to SE-94.
+
+_CASE = "sensitivity"
+_FAST = "learning_rate=1 rate_times_moves=2"
+_EXACT_RATE = "learning_rate=1 method=control_variates"
+_EARLY_ROWS = 50_000
+_SMALL_ROWS = 5000
+_BEND = 100_000
+
+
+def final_distance(runs: StreamRuns) -> FloatArray:
+    """Absolute error after all rows [repeat]."""
+    return np.abs(values_at(errors_of(runs), runs.end))
+
+
+def mean_steps(runs: StreamRuns) -> FloatArray:
+    """Annealing steps of a chunk, mean over all chunks [repeat]."""
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    return values_at(steps / chunks, runs.end)
+
+
+def final_seconds(runs: StreamRuns) -> FloatArray:
+    """Time of all rows [repeat]."""
+    return values_at(runs.curve("seconds"), runs.end)
+
+
+def final_operations(runs: StreamRuns) -> FloatArray:
+    """Likelihoods and gradients of rows for all rows [repeat]."""
+    return values_at(runs.curve("operations"), runs.end)
+
+
+Read = Callable[[StreamRuns], FloatArray]
+"""One of the four above."""
+
+
+def error_trend(tables: NamedTables, name: str) -> Measurement:
+    """Rank correlation of what is swept with the median absolute error at the end."""
+    found = _over_sweep(tables, name, final_distance)
+    words = ", ".join(f"{number:g}: {np.median(values):.0f}" for number, values in found.items())
+    n_rows = final_rows(tables, _CASE)
+    return rank_correlation(found, f"nats at {n_rows:.0f} rows: {words}")
+
+
+def cost_trend(tables: NamedTables, name: str, read: Read, unit: str, digits: str) -> Measurement:
+    """Rank correlation of what is swept with annealing steps, time or operations."""
+    found = _over_sweep(tables, name, read)
+    words = ", ".join(f"{number:g}: {values.mean():{digits}}" for number, values in found.items())
+    return rank_correlation(found, f"{unit}: {words}")
+
+
+def growth_with_particles(tables: NamedTables, read: Read) -> Measurement:
+    """SE-80, growth of time or operations."""
+    found = _over_sweep(tables, "particles", read)
+    numbers = np.array(list(found))
+    slopes = [power_of_rows(numbers, costs) for costs in _by_run(found)]
+    return mean(slopes, f"{numbers.size} numbers of particles")
+
+
+def steps_of_particles(tables: NamedTables) -> Measurement:
+    """SE-80, annealing steps."""
+    steps = _by_run(_over_sweep(tables, "particles", mean_steps))
+
+    def most_over_fewest(steps: FloatArray) -> float:
+        means = steps.mean(axis=0)
+        return float(means.max() / means.min())
+
+    note = ", ".join(f"{v:.2f}" for v in steps.mean(axis=0))
+    return estimate(most_over_fewest, steps, method="jackknife", note=note)
+
+
+def compared(tables: NamedTables, read: Read, above: str, below: str) -> Measurement:
+    """Ratio of errors, steps or seconds of two variations at the end."""
+    first, second = (read(varied(tables, _CASE, name)) for name in (above, below))
+    n_rows = final_rows(tables, _CASE)
+    return ratio(first, second, f"at {n_rows:.0f} rows: {first.mean():.3g} against {second.mean():.3g}")
+
+
+def one_step(tables: NamedTables) -> Measurement:
+    """SE-84, no annealing."""
+    steps = steps_of_chunks(varied(tables, _CASE, "target_share=0.1"))
+    note = "largest number of steps in any chunk; no weights have an effective size below one"
+    return exact(float(steps.to_numpy().max()), note)
+
+
+def spread_without_annealing(tables: NamedTables) -> Measurement:
+    """SE-84, standard deviation over runs at 500 rows, over that with annealing."""
+    own, usual = (
+        values_at(varied(tables, _CASE, name).curve("log_evidence"), 500)
+        for name in ("target_share=0.1", "default")
+    )
+    note = f"{np.std(own, ddof=1):.0f} against {np.std(usual, ddof=1):.0f} nats, {own.size} runs"
+    # Runs are few, so that their fourth moment would say little: leaving them out says more.
+    return estimate(lambda a, b: float(np.std(a) / np.std(b)), own, usual, method="paired", note=note)
+
+
+def early_steps(tables: NamedTables, free: int = 0) -> Measurement:
+    """SE-85: fraction of the annealing steps in the first tenth of the rows.
+
+    Args:
+        tables: of the study.
+        free: steps of each chunk that do not count.
+    """
+    runs = published(tables, "mixture")
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    counted = between((steps - free * chunks).dropna(axis=1), 0.0, _EARLY_ROWS)
+    # Of long streams not every chunk is recorded.
+    columns = row_counts(counted)
+    last = columns[-1]
+    first = columns[int(np.argmin(np.abs(columns - 0.1 * last)))]
+    note = f"of the first {last:.0f} rows; {float(steps.iloc[:, 0].mean()):.0f} in the first chunk"
+    return mean((counted[first] / counted[last]).to_numpy(), note)
+
+
+def worst_target(tables: NamedTables) -> Measurement:
+    """SE-86: the largest of the mean errors with targets above one particle, relative to the log evidence."""
+    n_rows = final_rows(tables, _CASE)
+    unit = abs(reference_at(tables, "mixture", n_rows))
+    found = {
+        f"target {number:g}": mean(values / unit)
+        for number, values in _over_sweep(tables, "target", final_distance).items()
+        if number > 1
+    }
+    worst = largest_of(found)
+    return worst.noted(f"{worst.note}, at {n_rows:.0f} rows")
+
+
+def small_target(tables: NamedTables) -> Measurement:
+    """SE-86: log evidence with a target of two particles minus that of annealed importance sampling of all rows."""
+    own = values_at(varied(tables, _CASE, "target_share=0.2").curve("log_evidence"), _SMALL_ROWS)
+    rival = full_data(tables, "mixture", "annealed_log_evidence", _SMALL_ROWS)
+    return (mean(own) - mean(rival)).noted(f"nats at {_SMALL_ROWS} rows")
+
+
+def bend_of_steps(tables: NamedTables) -> Measurement:
+    """SE-88."""
+    runs = varied(tables, _CASE, "learning_rate=0.01")
+    steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
+    last = float(row_counts(steps)[-1])
+    if last <= _BEND:
+        raise MissingData(f"more than {_BEND} rows: not run at this preset")
+    first, end = values_at(steps, _BEND), values_at(steps, last)
+    after = (end - first) / float(chunks[last] - chunks[_BEND])
+    return ratio(after, first / float(chunks[_BEND]))
+
+
+def without_noise(tables: NamedTables, case: str) -> Measurement:
+    """SE-90: loss at rate 1 without gradient noise, over the loss with it."""
+    exact, noisy, usual = (
+        final_distance(varied(tables, case, name)) for name in (_EXACT_RATE, "learning_rate=1", "default")
+    )
+    note = (
+        f"at {final_rows(tables, case):.0f} rows: {exact.mean():.0f} without and {noisy.mean():.0f} nats with gradient "
+        f"noise; {usual.mean():.0f} with rate 0.1 and noise"
+    )
+    return ratio(exact, noisy, note)
+
+
+def noise_growth(tables: NamedTables) -> Measurement:
+    """Late loss for each row at rate 1 over that at rate 0.1, both with noise."""
+    n_rows = final_rows(tables, "floor")
+    own, usual = (
+        slope_per_row(errors_of(varied(tables, "floor", name)), n_rows / 5, n_rows)
+        for name in ("learning_rate=1", "default")
+    )
+    return ratio(own, usual, "10 from the noise times 1.35 from the discretisation are predicted")
+
+
+def relative_error(tables: NamedTables) -> Measurement:
+    """SE-92."""
+    n_rows = final_rows(tables, _CASE)
+    runs = varied(tables, _CASE, _FAST)
+    found = final_distance(runs) / abs(reference_at(tables, runs.model, n_rows))
+    return mean(found, f"at {n_rows:.0f} rows")
+
+
+def gain_over_nested(tables: NamedTables, cost: str, read: Read) -> Measurement:
+    """SE-93, against nested sampling."""
+    full = full_cost(tables, "mixture", "nested", ALL_ROWS, cost)
+    return ratio(full, read(varied(tables, _CASE, _FAST)))
+
+
+def gain_over_usual_rate(tables: NamedTables, n_rows: int, cost: str) -> Measurement:
+    """SE-93, against a rate of 0.1 with as much motion, for a number of rows."""
+    usual, own = (values_at(varied(tables, _CASE, name).curve(cost), n_rows) for name in ("default", _FAST))
+    return ratio(usual, own, f"{usual.mean():.3g} against {own.mean():.3g}")
+
+
+def spread_of_settings(tables: NamedTables) -> Measurement:
+    """SE-94: largest minus smallest mean log evidence, over all settings but the one without annealing."""
+    n_rows = final_rows(tables, _CASE)
+    swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()} - {
+        "target_share=0.1"
+    }
+    names = [name for name in (*variations_run(tables), "default") if name in swept]
+    finals = _by_run(
+        {name: values_at(varied(tables, _CASE, name).curve("log_evidence"), n_rows) for name in names}
+    )
+
+    def spread(finals: FloatArray) -> float:
+        means = finals.mean(axis=0)
+        return float(np.ptp(means) / abs(means.max()))
+
+    note = f"{len(names)} settings at {n_rows:.0f} rows"
+    return estimate(spread, finals, method="jackknife", note=note)
+
+
+def _over_sweep(tables: NamedTables, name: str, read: Read) -> dict[float, FloatArray]:
+    return {number: read(runs) for number, runs in sweep(tables, name).items()}
+
+
+def _by_run(found: Mapping[float, FloatArray] | Mapping[str, FloatArray]) -> FloatArray:
+    """Values [repeat, what is varied]: runs of one number share their random numbers, so they stay together."""
+    return np.stack(list(found.values()), axis=1)
+
+
+_steps_trend = partial(cost_trend, read=mean_steps, unit="steps a chunk", digits=".2f")
+_exchange_trend = partial(cost_trend, name="exchange", digits=".3g")
+_READ: dict[str, Read] = {
+    "error": final_distance,
+    "steps": mean_steps,
+    "time": final_seconds,
+    "operations": final_operations,
+}
+
+MEASURE: dict[str, dict[str, Measure]] = {
+    "SE-70": {
+        **{
+            f"K = {k}, at {n}": partial(drop_at_change, n_components=k, change=n)
+            for n in CHANGES
+            for k in COMPONENTS
+        },
+        **{f"K = {k}, shuffled": partial(largest_shuffled_drop, n_components=k) for k in COMPONENTS},
+    },
+    "SE-71": {
+        **{
+            f"K = {k}, in order over shuffled": partial(stays_high, n_components=k, since=since)
+            for k, since in zip(COMPONENTS, CHANGES, strict=False)
+        },
+        **{
+            f"K = {k}, at {n}": partial(spike_at_change, n_components=k, change=n)
+            for n in CHANGES
+            for k in COMPONENTS
+        },
+    },
+    "SE-72": {"changes found": changes_found},
+    "SE-73": {
+        **{f"K = {k}, two orders": partial(orders_agree, n_components=k) for k in COMPONENTS},
+        "5 above 3, in order": partial(gap, stream="non_stationary", low=3, high=5),
+    },
+    "SE-74": {
+        "5 above 3, shuffled": partial(gap, stream="shuffled", low=3, high=5),
+        "7 above 3, shuffled": partial(gap, stream="shuffled", low=3, high=7),
+        "gap ratio": gap_ratio,
+    },
+    "SE-75": {
+        "3 and 5": partial(orders_over_gap, pair=(3, 5)),
+        "5 and 7": partial(orders_over_gap, pair=(5, 7)),
+    },
+    "SE-80": {
+        "error": partial(error_trend, name="particles"),
+        "growth of time": partial(growth_with_particles, read=final_seconds),
+        "growth of operations": partial(growth_with_particles, read=final_operations),
+        "steps, most over fewest": steps_of_particles,
+    },
+    "SE-81": {n: partial(compared, read=r, above="n_moves=2", below="default") for n, r in _READ.items()},
+    "SE-82": {"steps": partial(_steps_trend, name="batch"), "error": partial(error_trend, name="batch")},
+    "SE-83": {"steps": partial(_steps_trend, name="target")},
+    "SE-84": {
+        "steps": one_step,
+        "spread at 500 rows": spread_without_annealing,
+    },
+    "SE-85": {
+        "first tenth": early_steps,
+        "first tenth, steps beyond one": partial(early_steps, free=1),
+    },
+    "SE-86": {"relative error": worst_target, "target of 2 against AIS": small_target},
+    "SE-87": {
+        n: partial(compared, read=r, above="learning_rate=0.01", below="default") for n, r in _READ.items()
+    },
+    "SE-88": {"steps after over before": bend_of_steps},
+    "SE-89": {
+        "time": partial(_exchange_trend, read=final_seconds, unit="seconds"),
+        "operations": partial(_exchange_trend, read=final_operations, unit="operations"),
+        "error": partial(error_trend, name="exchange"),
+    },
+    "SE-90": {"mixture, part without noise": partial(without_noise, case=_CASE)},
+    "SE-91": {"mixture": partial(compared, read=mean_steps, above=_FAST, below="default")},
+    "SE-92": {"mixture, 2 moves": relative_error},
+    "SE-93": {
+        "over nested sampling, time": partial(gain_over_nested, cost="seconds", read=final_seconds),
+        "over nested sampling, operations": partial(
+            gain_over_nested, cost="operations", read=final_operations
+        ),
+        "over rate 0.1, time": partial(gain_over_usual_rate, n_rows=ALL_ROWS, cost="seconds"),
+        "over rate 0.1, operations": partial(gain_over_usual_rate, n_rows=ALL_ROWS, cost="operations"),
+    },
+    "SE-94": {"spread": spread_of_settings},
+}
+
+NUMBERS: dict[str, Measure] = {
+    "linear, part of the error without noise": partial(without_noise, case="floor"),
+    "linear, growth of the loss with the rate": noise_growth,
+    "operations over rate 0.1, 1e5 rows": partial(gain_over_usual_rate, n_rows=100_000, cost="operations"),
+    "false alarms in 100000 rows": false_alarms,
+}

@@ -1,0 +1,471 @@
+"""Figures of the study, drawn from its tables."""
+
+import contextlib
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.published import entries_published_last, published_mark
+from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc_pipeline.available import available
+from auxmc_pipeline.footer import footer
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.published_values import published_value
+from auxmc_pipeline.tables import MissingData
+from experiments.streaming_evidence.model import NON_STATIONARY_PHASES
+from experiments.streaming_evidence.model import rows as simulated_rows
+from experiments.streaming_evidence.predicted_noise import RATES, predicted_loss, predicted_ratio
+from experiments.streaming_evidence.stream_runs import (
+    CHANGES,
+    COMPONENTS,
+    MODEL_CASES,
+    RIVALS,
+    StreamRuns,
+    between,
+    by_size,
+    errors_of,
+    final_rows,
+    following,
+    full_data_errors,
+    per_row,
+    published,
+    reference,
+    reference_at,
+    row_counts,
+    slope_per_row,
+    steps_of_chunks,
+    sweep,
+    varied,
+)
+
+REFERENCE_COLOUR = QUANTITY_COLOURS["reference"]
+_SIDE = 5.0
+_N_BINS = 60
+# Nats for each row, which hold all curves but their first chunks.
+_SHOWN_SCORES = (-4.0, -3.15)
+_LAST_SHOWN_STEPS = 50_000.0
+
+
+class Look(NamedTuple):
+    """How a method is drawn; what is None is matplotlib's own."""
+
+    label: str | None
+    colour: str
+    line: str = "-"
+    marker: str | None = None
+    width: float | None = None
+
+
+_FIRST_ROWS = 100
+_PUBLISHED_ROWS = 1_000_000
+# Part of the height above the highest and below the lowest median of the late half of the rows.
+_MARGIN = 0.35
+
+_LOOKS = {
+    "annealed": Look("SGAIS", CYCLE[0]),
+    "sequential": Look("sequential", CYCLE[1]),
+    "hybrid": Look("sequential from NS of 100 rows", CYCLE[2], "--"),
+    "corrected": Look("SGAIS, control variates, resampling", CYCLE[4], "-."),
+    "running_laplace": Look("running Laplace", CYCLE[5], "--"),
+    "nested": Look("nested sampling", CYCLE[3], marker="o"),
+    "ais": Look("AIS", "#000000", marker="s"),
+    "resampled": Look("resampling", CYCLE[1]),
+    "cooled": Look("cooled rate", CYCLE[3]),
+    "control_variates": Look("control variates", CYCLE[2]),
+}
+_RUNS = _LOOKS["annealed"]._replace(label="runs")
+
+_TITLES = {"linear": "linear regression", "softmax": "softmax regression", "mixture": "mixture"}
+
+_Read = Callable[[NamedTables, str, str], pd.DataFrame]
+
+
+def evidence_figure(tables: NamedTables, model: str, methods: tuple[str, ...]) -> Figure:
+    """Figures 5.2 to 5.7."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    estimates = _curves_of(tables, model, methods, log_evidence)
+    times = _curves_of(tables, model, [name for name in methods if name != "hybrid"], seconds)
+    _evidence_panel(left, tables, model, estimates)
+    _time_panel(right, times)
+    for axis, title in ((left, "(a)"), (right, "(b)")):
+        axis.set_title(title)
+        log_rows(axis)
+    _legend(figure, 3)
+    stream_footer(figure, tables)
+    return figure
+
+
+def errors_figure(tables: NamedTables) -> Figure:
+    """Absolute errors in nats of all methods."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
+    for axis, model in zip(figure.subplots(1, len(MODEL_CASES), sharey=True), MODEL_CASES, strict=True):
+        axis.set_title(_TITLES[model])
+        truth = _from_first_rows(reference(tables, model)).abs()
+        methods = ("annealed", "sequential", "corrected", "running_laplace", "nested", "ais")
+        for name, found in _curves_of(tables, model, methods, absolute_errors).items():
+            look = _LOOKS[name]
+            # Near-exact values are far apart: each of them shows where it is.
+            band(axis, found, look if model == "linear" else look._replace(marker=look.marker or "o"))
+        axis.plot(
+            truth.index,
+            1e-3 * truth,
+            color=REFERENCE_COLOUR,
+            linestyle=":",
+            label="0.1 % of the log evidence",
+        )
+        axis.axhline(1.0, color=REFERENCE_COLOUR, linewidth=0.8)
+        if model == "linear":
+            _published_errors(axis, truth)
+        axis.set_yscale("log")
+        axis.set_ylim(0.03, 5e3)
+        log_rows(axis)
+    figure.supylabel("absolute error (nats)", fontsize=8.5)
+    _legend(figure, 4)
+    stream_footer(figure, tables)
+    return figure
+
+
+def _published_errors(axis: Axes, truth: pd.Series) -> None:
+    """The thesis has errors after a million rows alone: shorter streams have no place for them."""
+    for name, claim, setting, unit in (
+        ("sequential", "SE-34", "per row", 1.0 / _PUBLISHED_ROWS),
+        ("annealed", "SE-50", "relative", 1.0 / float(truth.iloc[-1])),
+    ):
+        if truth.index[-1] == _PUBLISHED_ROWS:
+            value = published_value("streaming_evidence", claim, setting)
+            published_mark(axis, _PUBLISHED_ROWS, value, unit=unit, colour=_LOOKS[name].colour)
+
+
+def floor_figure(tables: NamedTables) -> Figure:
+    """What gradient noise does to the linear model."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
+    left, middle, right = figure.subplots(1, 3)
+    for axis, draw in ((left, _loss_panel), (middle, _variance_panel), (right, _remedies_panel)):
+        draw(axis, tables)
+    handles, labels = right.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, title="right panel")
+    stream_footer(figure, tables)
+    return figure
+
+
+def log_evidence(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
+    """Log evidence of each row by a method, by rows."""
+    if name in RIVALS:
+        return per_row(by_size(tables, model, RIVALS[name].log_evidence).ffill())
+    if name == "hybrid":
+        found = published(tables, model, "sequential").curve("log_evidence_hybrid")
+    else:
+        found = published(tables, model, name).curve("log_evidence")
+    return per_row(between(found, _FIRST_ROWS))
+
+
+def seconds(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
+    """Time of a method, by rows."""
+    if name in RIVALS:
+        return by_size(tables, model, RIVALS[name].seconds).ffill()
+    return between(published(tables, model, name).curve("seconds"), _FIRST_ROWS)
+
+
+def absolute_errors(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
+    """Absolute errors of a method's log evidence, by rows."""
+    if name in RIVALS:
+        return full_data_errors(tables, model, name).ffill().abs()
+    return between(errors_of(published(tables, model, name)).abs(), _FIRST_ROWS)
+
+
+def _curves_of(tables: NamedTables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
+    """What the tables hold for each of some methods; rivals with fewer runs have them again."""
+    return available(lambda name: read(tables, model, name), names)
+
+
+def _evidence_panel(axis: Axes, tables: NamedTables, model: str, found: dict[str, pd.DataFrame]) -> None:
+    for name, estimates in found.items():
+        band(axis, estimates, _LOOKS[name])
+    with contextlib.suppress(MissingData):
+        truth = _from_first_rows(reference(tables, model))
+        line, marker, label = ("-", "", "exact") if model == "linear" else ("none", "x", "near-exact")
+        axis.plot(
+            truth.index,
+            truth / truth.index,
+            color=REFERENCE_COLOUR,
+            linewidth=0.9,
+            linestyle=line,
+            marker=marker,
+            label=label,
+        )
+    axis.set_ylabel("log evidence / rows (nats)")
+    axis.set_ylim(_late_range(list(found.values())))
+
+
+def _time_panel(axis: Axes, found: dict[str, pd.DataFrame]) -> None:
+    for name, times in found.items():
+        band(axis, times, _LOOKS[name])
+        if name in RIVALS:
+            axis.plot(times.columns, times.median().cumsum(), color=_LOOKS[name].colour, linestyle=":")
+    axis.set_yscale("log")
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_ylabel("processor time (s)")
+
+
+def _from_first_rows(truth: pd.Series) -> pd.Series:
+    return truth[truth.index >= _FIRST_ROWS]
+
+
+def _late_range(ends: list[pd.DataFrame]) -> tuple[float, float]:
+    """Range of the medians beyond the geometric middle of the rows, widened."""
+    last = max(float(row_counts(found)[-1]) for found in ends)
+    middle = np.sqrt(_FIRST_ROWS * last)
+    late = np.concatenate([between(found, middle / 3.0).median().to_numpy() for found in ends])
+    low, high = float(late.min()), float(late.max())
+    space = _MARGIN * max(high - low, 1e-3 * abs(low))
+    return low - space, high + space
+
+
+def _legend(figure: Figure, n_columns: int) -> None:
+    """One legend for all panels, each entry once."""
+    entries: dict[str, Any] = {}
+    for axis in figure.axes:
+        for handle, label in zip(*entries_published_last(axis), strict=True):
+            entries.setdefault(label, handle)
+    figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=n_columns)
+
+
+def _loss_panel(axis: Axes, tables: NamedTables) -> None:
+    n_rows = final_rows(tables, "floor")
+
+    def loss(variation: str) -> FloatArray:
+        runs = varied(tables, "floor", variation)
+        lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
+        return -slope_per_row(lost, n_rows / 10, n_rows)
+
+    found = {RATES[variation]: values for variation, values in available(loss, RATES).items()}
+    band(axis, pd.DataFrame(found).sort_index(axis=1), _RUNS._replace(marker="o"))
+    fine = np.geomspace(min(found), max(found), 50)
+    axis.plot(
+        fine,
+        [-predicted_loss(rate) for rate in fine],
+        color=REFERENCE_COLOUR,
+        linestyle="--",
+        label="predicted",
+    )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("learning rate per row")
+    axis.set_ylabel("loss per row (nats)")
+    axis.legend(loc="upper left")
+
+
+def _variance_panel(axis: Axes, tables: NamedTables) -> None:
+    found = between(published(tables, "linear").curve("variance_ratio"), 1000)
+    band(axis, found, _RUNS)
+    rows = row_counts(found)
+    axis.plot(
+        rows, [predicted_ratio(n) for n in rows], color=REFERENCE_COLOUR, linestyle="--", label="predicted"
+    )
+    axis.set_yscale("log")
+    axis.set_ylabel("variance ratio")
+    log_rows(axis)
+    axis.legend(loc="upper left")
+
+
+def _remedies_panel(axis: Axes, tables: NamedTables) -> None:
+    n_rows = final_rows(tables, "floor")
+    runs = {
+        "annealed": published(tables, "linear"),
+        "corrected": published(tables, "linear", "corrected"),
+        "running_laplace": published(tables, "linear", "running_laplace"),
+        "resampled": varied(tables, "floor", "method=resampled"),
+        "cooled": varied(tables, "floor", "method=cooled"),
+        "control_variates": varied(tables, "floor", "method=control_variates"),
+    }
+    curves = available(lambda name: between(errors_of(runs[name]).abs(), 1000, n_rows).median(), runs)
+    for name, found in curves.items():
+        look = _LOOKS[name]
+        axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
+    axis.set_yscale("log")
+    axis.set_ylabel("absolute error (nats)")
+    log_rows(axis)
+
+
+def histograms_figure(tables: NamedTables) -> Figure:
+    """Figure 5.1: the rows themselves, which are the same at every preset."""
+    del tables
+    ends = np.cumsum([n for n, _ in NON_STATIONARY_PHASES])
+    everything = simulated_rows("non_stationary", int(ends[-1]))
+    parts = [*zip([0, *ends[:-1]], ends, strict=True), (0, ends[-1])]
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.3), layout="constrained")
+    edges = np.linspace(-_SIDE, _SIDE, _N_BINS + 1)
+    axes = figure.subplots(1, len(parts), sharex=True, sharey=True)
+    for axis, (begin, end) in zip(axes, parts, strict=True):
+        first, second = everything[begin:end].T
+        counts, _, _ = np.histogram2d(first, second, bins=[edges, edges])
+        image = axis.pcolormesh(edges, edges, counts.T / counts.max(), cmap="viridis", vmin=0.0, vmax=1.0)
+        image.set_rasterized(True)
+        axis.set_aspect("equal")
+        axis.set_title(f"rows {begin + 1} to {end}", fontsize=7.5)
+        axis.set_xlabel("first column")
+    axes[0].set_ylabel("second column")
+    figure.colorbar(image, ax=axes, label="rows / most in a cell", shrink=0.8)
+    return figure
+
+
+def changes_figure(tables: NamedTables) -> Figure:
+    """Figure 5.8."""
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for number, k in enumerate(COMPONENTS):
+        ordered = _look(number, f"{k} components")
+        for stream, look in (
+            ("non_stationary", ordered),
+            ("shuffled", ordered._replace(line="--", label=None)),
+        ):
+            band(left, per_row(following(tables, k, stream).curve("log_evidence")), look)
+        band(right, steps_of_chunks(following(tables, k, "non_stationary")), ordered)
+    left.plot([], [], color="black", linestyle="--", label="shuffled")
+    left.set_ylabel("log evidence / rows (nats)")
+    left.set_ylim(*_SHOWN_SCORES)
+    _log_steps(right)
+    for axis, title in ((left, "(a)"), (right, "(b)")):
+        for change in CHANGES:
+            axis.axvline(change, color=REFERENCE_COLOUR, linestyle=":", linewidth=0.9)
+        axis.set_title(title)
+        log_rows(axis)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    stream_footer(figure, tables)
+    return figure
+
+
+def sweep_figure(tables: NamedTables, name: str, label: str) -> Figure:
+    """One of figures 5.9 to 5.14.
+
+    Args:
+        tables: of the study.
+        name: of the sweep.
+        label: what the legend's numbers are.
+    """
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
+    axes = figure.subplots(1, 3)
+    _sweep_panels(axes, tables, name, sweep(tables, name))
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
+    stream_footer(figure, tables)
+    return figure
+
+
+def _sweep_panels(axes: np.ndarray, tables: NamedTables, name: str, found: dict[float, StreamRuns]) -> None:
+    left, middle, right = axes
+    lows = []
+    for number, (value, runs) in enumerate(found.items()):
+        look = _look(number, f"{value:g}")
+        evidence = between(per_row(runs.curve("log_evidence")), 500)
+        band(left, evidence, look)
+        lows.append(float(between(evidence, 1000).median().min()))
+        band(middle, runs.curve("seconds"), look)
+        steps = steps_of_chunks(runs)
+        band(right, between(steps, 0.0, _LAST_SHOWN_STEPS) if name == "rate" else steps, look)
+    with contextlib.suppress(MissingData):
+        n_rows = final_rows(tables, "sensitivity")
+        truth = reference_at(tables, "mixture", n_rows) / n_rows
+        left.axhline(truth, color=REFERENCE_COLOUR, linewidth=0.8)
+        lowest = max(min(low for low in lows if np.isfinite(low)), truth - 0.5)
+        left.set_ylim(lowest - 0.02, max(truth + 0.02, truth + 0.1 * (truth - lowest)))
+    left.set_ylabel("log evidence / rows (nats)")
+    middle.set_ylabel("processor time (s)")
+    _log_axis(middle)
+    _log_steps(right)
+    for axis, title in ((left, "(a)"), (middle, "(b)"), (right, "(c)")):
+        axis.set_title(title)
+        log_rows(axis)
+
+
+def _look(number: int, label: str) -> Look:
+    return Look(label, CYCLE[number % len(CYCLE)], width=1.1)
+
+
+def _log_steps(axis: Axes) -> None:
+    axis.set_ylabel("annealing steps / chunk")
+    _log_axis(axis)
+
+
+def _log_axis(axis: Axes) -> None:
+    """A logarithmic vertical axis of a decade or two."""
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_locator(NullLocator())
+
+
+def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
+    """Median over runs as a line, and their range as a band, on an axis whose scale is set afterwards.
+
+    Rows that some run did not reach are left out.
+    """
+    complete = found.dropna(axis=1)
+    runs = pd.DataFrame(complete.to_numpy(dtype=np.float64), columns=row_counts(complete)).melt(
+        var_name="rows"
+    )
+    settings = {"linestyle": look.line, "label": look.label, "linewidth": look.width, "marker": look.marker}
+    sns.lineplot(
+        runs,
+        x="rows",
+        y="value",
+        estimator="median",
+        errorbar=("pi", 100),
+        err_kws={"linewidth": 0.0},
+        color=look.colour,
+        markersize=4.0,
+        markeredgewidth=0.0,
+        legend=False,
+        ax=axis,
+        **{name: value for name, value in settings.items() if value is not None},
+    )
+    axis.set_ylabel("")
+
+
+def log_rows(axis: Axes) -> None:
+    """A logarithmic axis of rows absorbed."""
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(numticks=8))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set_xlabel("rows")
+
+
+def stream_footer(figure: Figure, tables: NamedTables) -> None:
+    """Preset, and number of runs."""
+    streams = tables["settings"].query("design == 'stream'")
+    repeats = ", ".join(f"{n:.0f}" for n in streams["n_repeats"].unique()) or "0"
+    footer(figure, tables, f"{repeats} runs of each streaming method, without their compiling")
+
+
+_SEQUENTIAL = ("sequential", "hybrid", "nested")
+_ANNEALED = ("annealed", "corrected", "running_laplace", "nested", "ais")
+
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+    "fig_5_1": histograms_figure,
+    "fig_5_2": partial(evidence_figure, model="linear", methods=_SEQUENTIAL),
+    "fig_5_3": partial(evidence_figure, model="softmax", methods=_SEQUENTIAL),
+    "fig_5_4": partial(evidence_figure, model="mixture", methods=_SEQUENTIAL),
+    "fig_5_5": partial(evidence_figure, model="linear", methods=_ANNEALED),
+    "fig_5_6": partial(evidence_figure, model="softmax", methods=_ANNEALED),
+    "fig_5_7": partial(evidence_figure, model="mixture", methods=_ANNEALED),
+    "fig_5_8": changes_figure,
+    "fig_5_9": partial(sweep_figure, name="particles", label="particles"),
+    "fig_5_10": partial(sweep_figure, name="moves", label="moves"),
+    "fig_5_11": partial(sweep_figure, name="batch", label="rows in a mini-batch and in a chunk"),
+    "fig_5_12": partial(sweep_figure, name="target", label="target size (particles)"),
+    "fig_5_13": partial(sweep_figure, name="rate", label="learning rate per row, 20 moves"),
+    "fig_5_14": partial(
+        sweep_figure, name="exchange", label="learning rate per row, learning rate times moves = 2"
+    ),
+    "fig_errors": errors_figure,
+    "fig_floor": floor_figure,
+}
