@@ -1,14 +1,12 @@
-"""Figures of the study, drawn from its two tables."""
+"""Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -16,6 +14,7 @@ from matplotlib.lines import Line2D
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import bar_place, histogram_panel, mean_bars
 from auxmc.plots.published import (
+    PublishedValue,
     entries_published_last,
     published_curve,
     published_entry,
@@ -24,10 +23,9 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_series, published_value
-from auxmc_pipeline.tables import Table, Tables
-from experiments.generalised_lambda.lookup import CASE_NAMES, GENERATING, PARAMETERS
-from experiments.generalised_lambda.settings import ROWS
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.published_values import PublishedMarks
+from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
 _LABELS = {
     "z1": "$z_1$ (location)",
@@ -42,43 +40,42 @@ _PRIORS: dict[str, tuple[str, Any, str, str]] = {
 }
 _N_BINS = 40
 _AIMED_ACCEPT = 0.9
-_published = partial(published_value, "generalised_lambda")
 _DOCUMENT = "PhD thesis"
 
 
-def data_figure(tables: Tables) -> Figure:
+def data_figure(tables: NamedTables) -> Figure:
     """Figure 4.6: the data."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.3), layout="constrained")
     axis = figure.subplots()
-    values = tables.curves.array("observation", "datum", case="reference").values
-    fresh = tables.curves.array("fresh_density", "point", case="reference")
-    points = fresh["point"].values
+    values = tables.values("observation", "datum")
+    fresh = tables.rows("points", "fresh_density")
     look = {"color": "#E69F00", "alpha": 0.45, "linewidth": 0.5, "element": "step"}
     name = f"{values.size} observations"
     sns.histplot(x=values, bins=20, stat="density", label=name, ax=axis, **look)
-    axis.plot(points, fresh.values, color="#009E73", label="10 000 fresh draws")
+    axis.plot(fresh["point"], fresh["fresh_density"], color="#009E73", label="10 000 fresh draws")
     # The rug stands above the axis in units of density, as in the published figure.
     axis.vlines(values, 0.0, 0.05, color="#B36200", linewidth=0.5)
-    axis.set(
-        xlim=(points.min(), points.max()), xlabel="$x$ (units of the data)", ylabel="probability density"
-    )
+    ends = (fresh["point"].min(), fresh["point"].max())
+    axis.set(xlim=ends, xlabel="$x$ (units of the data)", ylabel="probability density")
+    published = PublishedMarks("generalised_lambda", tables)
     for series, steps in (("histogram", True), ("kde_10000", False)):
-        drawn_there = published_series("generalised_lambda", "4.6", series)
-        published_curve(axis, drawn_there.x, drawn_there.y, document=_DOCUMENT, steps=steps)
+        if (there := published.curve("4.6", series)) is not None:
+            published_curve(axis, there.x, there.y, document=_DOCUMENT, steps=steps)
     axis.legend(*entries_published_last(axis), loc="upper right")
     footer(figure, tables)
     return figure
 
 
-def marginals(tables: Tables) -> Figure:
+def marginals(tables: NamedTables) -> Figure:
     """Figure 4.7: marginal posteriors by method, with the reference posterior of the same target."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.2), layout="constrained")
     grid = figure.subplots(len(ROWS), len(PARAMETERS))
-    draws = [_chain_draws(tables.curves, row.case) for row in ROWS]
-    references = [_reference_draws(tables.curves, row.target) for row in ROWS]
+    published = PublishedMarks("generalised_lambda", tables)
+    draws = [_chain_draws(tables, row.case) for row in ROWS]
+    references = [_reference_draws(tables, row.target) for row in ROWS]
     last = len(ROWS) - 1
     for column, parameter in enumerate(PARAMETERS):
-        own, known = _of_parameter(draws, parameter), _of_parameter(references, parameter)
+        own, known = ([of[parameter] for of in found] for found in (draws, references))
         # Chains that have not converged would make the bins too wide for all others.
         edges = _common_edges(known)
         for index, (row, values, reference) in enumerate(zip(ROWS, own, known, strict=True)):
@@ -94,12 +91,13 @@ def marginals(tables: Tables) -> Figure:
             axis.set_xlabel(_LABELS[parameter] if index == last else "")
             axis.set_ylabel("density" if column == 0 else "")
             _mark_generating(axis, parameter)
-            drawn_there = published_series("generalised_lambda", "4.7", f"{row.case} {parameter}")
-            axis.set_ylim(top=max(axis.get_ylim()[1], 1.05 * drawn_there.y.max()))
-            published_curve(axis, drawn_there.x, drawn_there.y, document=_DOCUMENT, steps=True)
+            if (there := published.curve("4.7", f"{row.case} {parameter}")) is not None:
+                axis.set_ylim(top=max(axis.get_ylim()[1], 1.05 * there.y.max()))
+                published_curve(axis, there.x, there.y, document=_DOCUMENT, steps=True)
             if (row.case, parameter) == ("constrained_hmc", "z1"):
-                moments = (_published("IM-GL-02", f"posterior {name} z1") for name in ("mean", "sd"))
-                published_moments(axis, *moments)
+                mean, sd = (published("IM-GL-02", f"posterior {name} z1") for name in ("mean", "sd"))
+                if mean is not None and sd is not None:
+                    published_moments(axis, mean, sd)
             if index != last:
                 axis.tick_params(labelbottom=False)
             if column == 0:
@@ -108,58 +106,60 @@ def marginals(tables: Tables) -> Figure:
     handles = [
         Line2D([], [], color="black", linewidth=0.9, label="reference posterior"),
         _generating_line(),
-        published_entry(_DOCUMENT, "histogram", curve=True),
-        published_entry(_published("IM-GL-02", "posterior mean z1").document, "mean, bar of 1 sd"),
     ]
+    if published("IM-GL-02", "posterior mean z1") is not None:
+        handles.append(published_entry(_DOCUMENT, "histogram", curve=True))
+        handles.append(published_entry(_DOCUMENT, "mean, bar of 1 sd"))
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    footer(figure, tables, *_lengths(tables.summary))
+    footer(figure, tables, *_lengths(tables))
     return figure
 
 
-def efficiency(tables: Tables) -> Figure:
+def efficiency(tables: NamedTables) -> Figure:
     """Figure 4.8: effective sample size per second by parameter and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     labels = {row.case: row.label for row in ROWS}
-    rows = tables.summary.rows("ess_per_second", case=list(labels), prior="strong")
-    rows = rows.assign(
+    rows = tables.rows("chain_parameter", case=list(labels), prior="strong")
+    rows = rows.rename(columns={"ess_per_second": "value"}).assign(
         method=rows["case"].map(labels), parameter=pd.Categorical(rows["parameter"], PARAMETERS)
-    ).sort_values("parameter")
+    )
+    rows = rows.sort_values("parameter")
     drawn = mean_bars(axis, rows, "parameter", "method", {row.label: row.colour for row in ROWS})
     axis.set(yscale="log", xlabel="", ylabel="ESS per second (1/s)")
     axis.set_xticks(range(len(PARAMETERS)), [_LABELS[parameter] for parameter in PARAMETERS])
-    published = {
-        labels[case]: [_published("IM-GL-09", f"{name} {parameter}") for parameter in PARAMETERS]
+    published = PublishedMarks("generalised_lambda", tables)
+    marks = {
+        labels[case]: [published("IM-GL-09", f"{name} {parameter}") for parameter in PARAMETERS]
         for case, name in CASE_NAMES.items()
     }
     for index, name in enumerate(drawn):
-        for group, value in enumerate(published[name]):
+        for group, value in enumerate(marks[name]):
             published_mark(axis, bar_place(group, index, len(drawn)), value, note="its machine")
-    lowest = min(mark.value for name in drawn for mark in published[name])
+    seen = [mark.value for name in drawn for mark in marks[name] if mark is not None]
     bars = rows.groupby(["method", "parameter"], observed=True)["value"].agg(
         mean=lambda values: values.mean(skipna=False), error="sem"
     )
-    axis.set_ylim(bottom=0.4 * min(lowest, bars["mean"].where(bars["mean"] > 0.0).min()))
+    axis.set_ylim(bottom=0.4 * min([*seen, bars["mean"].where(bars["mean"] > 0.0).min()]))
     for index, name in enumerate(drawn):
         for group, (value, error) in enumerate(bars.loc[name].to_numpy()):
             place = bar_place(group, index, len(drawn))
-            _print_height(axis, place, value, error, published[name][group].value)
+            _print_height(axis, place, value, error, marks[name][group])
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables.summary), "strong prior")
+    footer(figure, tables, *_lengths(tables), "strong prior")
     return figure
 
 
-def prior_effect(tables: Tables) -> Figure:
+def prior_effect(tables: NamedTables) -> Figure:
     """Marginal posteriors given the data exactly under the two priors."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.2), layout="constrained")
     axes = figure.subplots(1, len(PARAMETERS))
-    references = [_reference_draws(tables.curves, "exact", prior) for prior in _PRIORS]
-    chains = [_chain_draws(tables.curves, "constrained_hmc", prior) for prior in _PRIORS]
+    references = [_reference_draws(tables, "exact", prior) for prior in _PRIORS]
+    chains = [_chain_draws(tables, "constrained_hmc", prior) for prior in _PRIORS]
     for axis, parameter in zip(axes, PARAMETERS, strict=True):
-        known = _of_parameter(references, parameter)
+        own, known = ([of[parameter] for of in found] for found in (chains, references))
         low, high = np.quantile(np.concatenate(known), [0.0005, 0.9995])
         edges = np.linspace(low, high, 26)
-        own = _of_parameter(chains, parameter)
         for look, reference, values in zip(_PRIORS.values(), known, own, strict=True):
             colour, style, marker, _ = look
             sns.kdeplot(x=reference, clip=(low, high), color=colour, linestyle=style, ax=axis)
@@ -174,25 +174,32 @@ def prior_effect(tables: Tables) -> Figure:
         for colour, style, marker, label in _PRIORS.values()
     ]
     figure.legend(handles=[*handles, _generating_line()], loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables.summary))
+    footer(figure, tables, *_lengths(tables))
     return figure
 
 
-def step_sizes(tables: Tables) -> Figure:
+def step_sizes(tables: NamedTables) -> Figure:
     """Acceptance rate of HMC against its step size at three tolerances."""
     figure = Figure(figsize=(0.7 * PAGE_WIDTH_IN, 2.7), layout="constrained")
     axis = figure.subplots()
-    rates = tables.summary.rows("acceptance_probability", case="step_sizes")
+    published = PublishedMarks("generalised_lambda", tables)
+    rates = tables.rows("chain", "acceptance_probability", case="step_sizes")
     # Step sizes of the settings are in units of the tolerance.
-    rates = rates.assign(step=rates["step_size"] * rates["tolerance"])
+    rates = rates.assign(step=rates["step_size"] * rates["tolerance"], rate=rates["acceptance_probability"])
     for (tolerance, chains), colour, marker in zip(rates.groupby("tolerance"), CYCLE, "os^Dv", strict=False):
-        look: dict[str, Any] = {"x": "step", "y": "value", "color": colour, "legend": False, "ax": axis}
+        look: dict[str, Any] = {
+            "x": "step",
+            "y": "acceptance_probability",
+            "color": colour,
+            "legend": False,
+            "ax": axis,
+        }
         label = rf"$\epsilon$ = {tolerance:g}"
         sns.lineplot(chains, errorbar=None, marker=marker, markeredgecolor=colour, label=label, **look)
         sns.scatterplot(chains, s=4.0, alpha=0.6, **look)
         with suppress(LookupError):
             step, rate = (
-                _published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
+                published("IM-GL-16", f"{name}, tolerance {tolerance:g}")
                 for name in ("step size", "acceptance rate")
             )
             published_mark(axis, step, rate, colour=colour, note="most chains")
@@ -203,12 +210,12 @@ def step_sizes(tables: Tables) -> Figure:
     axis.minorticks_off()
     axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="acceptance rate")
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
-    n_chains, n_draws = (tables.summary.setting(name, case="step_sizes") for name in ("n_chains", "n_draws"))
+    n_chains, n_draws = (tables.setting(name, case="step_sizes") for name in ("n_chains", "n_draws"))
     footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
     return figure
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_4_6": data_figure,
     "fig_4_7": marginals,
     "fig_4_8": efficiency,
@@ -217,20 +224,19 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 }
 
 
-def _chain_draws(curves: Table, case: str, prior: str = "strong") -> xr.DataArray:
-    """Draws of a case, with a dim parameter."""
-    return curves.array("z", "chain", "draw", "parameter", case=case, prior=prior)
+def _chain_draws(tables: NamedTables, case: str, prior: str = "strong") -> dict[str, FloatArray]:
+    """Draws of a case [draw] by parameter."""
+    return _by_parameter(tables.rows("chain_draw_parameter", "z", case=case, prior=prior), "z")
 
 
-def _reference_draws(curves: Table, target: str, prior: str = "strong") -> xr.DataArray:
-    """Draws of a reference posterior, with a dim parameter."""
-    return curves.array("reference_z", "index", "parameter", case="reference", prior=prior, target=target)
+def _reference_draws(tables: NamedTables, target: str, prior: str = "strong") -> dict[str, FloatArray]:
+    """Draws of a reference posterior [draw] by parameter."""
+    where = {"prior": prior, "target": target}
+    return _by_parameter(tables.rows("target_parameter_index", "reference_z", **where), "reference_z")
 
 
-def _of_parameter(draws: list[xr.DataArray], parameter: str) -> list[FloatArray]:
-    """Finite draws of one parameter [draw], of each method or target."""
-    flat = [values.sel(parameter=parameter).values.ravel() for values in draws]
-    return [values[np.isfinite(values)] for values in flat]
+def _by_parameter(rows: pd.DataFrame, quantity: str) -> dict[str, FloatArray]:
+    return {str(name): of[quantity].to_numpy() for name, of in rows.groupby("parameter")}
 
 
 def _generating_line() -> Line2D:
@@ -251,21 +257,23 @@ def _common_edges(samples: Sequence[FloatArray]) -> FloatArray:
     return edges
 
 
-def _print_height(axis: Axes, place: float, height: float, error: float, mark: float) -> None:
+def _print_height(axis: Axes, place: float, height: float, error: float, mark: PublishedValue | None) -> None:
     """Writes a height above its bar, or above the published mark that stands there."""
     text = "unknown" if np.isnan(height) else f"{height:.2g}" if height < 100 else f"{height:.0f}"
     top = max(float(np.nansum([height, error])), axis.get_ylim()[0])
-    near = 0.7 * top < mark < 2.5 * top
-    above = (0, 6 if near else 2)
-    end = (place, max(top, mark) if near else top)
-    axis.annotate(text, end, above, textcoords="offset points", ha="center", fontsize=6.5)
+    near = mark is not None and 0.7 * top < mark.value < 2.5 * top
+    if mark is not None and near:
+        top = max(top, mark.value)
+    axis.annotate(
+        text, (place, top), (0, 6 if near else 2), textcoords="offset points", ha="center", fontsize=6.5
+    )
 
 
-def _lengths(summary: Table) -> list[str]:
+def _lengths(tables: NamedTables) -> list[str]:
     parts = []
     for row in ROWS:
         chains, draws, warm_up = (
-            summary.setting(name, case=row.case) for name in ("n_chains", "n_draws", "n_warm_up")
+            tables.setting(name, case=row.case) for name in ("n_chains", "n_draws", "n_warm_up")
         )
         parts.append(f"{row.label}: {chains} chains of {draws} iterations after {warm_up} of warm-up")
     return parts

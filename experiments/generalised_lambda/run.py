@@ -23,6 +23,7 @@ from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc_pipeline.settings import SettingsError
+from experiments.generalised_lambda.measure import chain_curves, chain_groups, chain_statistics
 from experiments.generalised_lambda.model.exact import reference_draws
 from experiments.generalised_lambda.model.fibre import (
     LARGEST_RESIDUAL,
@@ -45,7 +46,6 @@ from experiments.generalised_lambda.model.generator import (
 from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
 from experiments.generalised_lambda.settings import Settings, batch_values
-from experiments.generalised_lambda.statistics import chain_curves, chain_groups, chain_statistics
 
 _AXES = ("prior", "step_size", "tolerance", "n_bisections")
 _MOST_REDRAWS = 100_000

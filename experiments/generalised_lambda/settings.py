@@ -35,6 +35,18 @@ ROWS = (
 )
 """Methods in the order of the published figures."""
 
+CASE_NAMES = {
+    "modified_abc": "modified ABC",
+    "constrained_hmc": "constrained HMC",
+    "abc_hmc_005": "ABC HMC 0.05",
+    "abc_hmc_025": "ABC HMC 0.25",
+}
+"""What claims call the cases with chains of a method."""
+
+PARAMETERS = ("z1", "z2", "z3", "z4")
+GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}
+"""Parameters that generated the data."""
+
 
 @dataclasses.dataclass
 class Settings(CaseSettings):

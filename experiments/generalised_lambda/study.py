@@ -28,7 +28,8 @@ STUDY = Study(
     schema=Settings,
     sweep_quantities=("ess_per_second", "acceptance", "posterior_mean", "posterior_sd", "psrf"),
     batchable=("step_size", "tolerance", "n_bisections", "prior"),
-    claims=("claims_efficiency", "claims_posterior", "claims_reference", "claims_transitions"),
     check=check,
     figures=FIGURES,
+    about="data= data_seed=20170628",
+    has_named_tables=True,
 )

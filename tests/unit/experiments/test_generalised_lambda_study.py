@@ -1,4 +1,4 @@
-"""The generalised lambda study: tiny runs, and claims and figures on synthetic tables."""
+"""The generalised lambda study: statistics of synthetic draws, tiny runs and settings."""
 
 from pathlib import Path
 
@@ -10,13 +10,10 @@ from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda import run
+from experiments.generalised_lambda.measure import chain_groups, chain_statistics
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
 from experiments.generalised_lambda.settings import ROWS
-from experiments.generalised_lambda.statistics import (
-    chain_groups,
-    chain_statistics,
-)
 
 STUDY = load_study("generalised_lambda")
 NAMES = ["z1", "z2", "z3", "z4"]
@@ -30,7 +27,7 @@ def _run(tmp_path: Path, *overrides: str):
     return run.run(settings, RunContext("generalised_lambda", settings.seed, tmp_path, "identity", "tiny"))
 
 
-# --- synthetic draws and tables --------------------------------------------------------------------------
+# --- synthetic draws ---------------------------------------------------------------------------------------
 
 
 def _draws(dims: dict[str, list], n_draws: int, counters: tuple[str, ...], scale: float = 1.0) -> xr.Dataset:
@@ -243,9 +240,6 @@ def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(
         SettingsError, match=r"none of 20 draws from the prior \(strong: prior_sd=1.*prior=own"
     ):
         _run(tmp_path, f"data={far}", "method=modified_abc", "n_draws=10", "n_warm_up=0", "n_chains=1")
-
-
-# --- figures and claims --------------------------------------------------------------------------------
 
 
 # --- settings ------------------------------------------------------------------------------------------

@@ -1,0 +1,449 @@
+"""Measures the claims IM-GL-01 to IM-GL-20 and IM-ALG-02 to IM-ALG-14, and the numbers of the findings."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import xarray as xr
+
+from auxmc.diagnostics.coda import scale_reduction_of_moments
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    exact,
+    largest,
+    mean,
+    proportion,
+    proportion_of,
+)
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
+from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
+
+_TARGETS = {row.case: row.target for row in ROWS}
+_RIVALS = {case: name for case, name in CASE_NAMES.items() if case != "constrained_hmc"}
+_TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
+_PUBLISHED_RELATIVE_STEP = 0.01
+# Acceptance rates that the document aims at, section 4.10.1.
+_AIMED_AT = (0.6, 0.9)
+_Moment = tuple[FloatArray, FloatArray]
+
+
+def by_chain(tables: NamedTables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
+    """A quantity of each chain [chain] under a prior; raises MissingData if it is unknown of one."""
+    values = tables.rows("chain", case=case, prior=prior)[quantity].to_numpy(np.float64)
+    return _all_known(values, quantity)
+
+
+def by_parameter(tables: NamedTables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
+    """A quantity of each chain and parameter [chain, parameter]; raises as `by_chain`."""
+    where = {"table": "chain_parameter", "case": case, "prior": prior}
+    return _all_known(tables.array(quantity, "chain", "parameter", **where).values, quantity)
+
+
+def _all_known(values: FloatArray, quantity: str) -> FloatArray:
+    if not np.isfinite(values).all():
+        raise MissingData(f"{quantity} is not known: chains did not move, or there is one chain only")
+    return values
+
+
+def chain_moment(tables: NamedTables, case: str, moment: str) -> _Moment:
+    """Posterior "mean" or "sd" by all chains of a case, with its standard error from leaving chains out [parameter].
+
+    A chain that never left its start counts with all others, so that it shows in the error.
+    """
+    n_draws = tables.setting("n_draws", case=case)
+
+    def pooled(means: FloatArray, sds: FloatArray) -> float:
+        if moment == "mean":
+            return float(means.mean())
+        between = n_draws * np.sum((means - means.mean()) ** 2)
+        squares = (n_draws - 1) * np.sum(sds**2) + between
+        return math.sqrt(float(squares) / (n_draws * means.size - 1))
+
+    means, sds = (by_parameter(tables, case, name).T for name in ("chain_mean", "chain_sd"))
+    found = [estimate(pooled, *of_chains, method="paired") for of_chains in zip(means, sds, strict=True)]
+    return np.array([one.value for one in found]), np.array([one.error for one in found])
+
+
+def reference_moment(tables: NamedTables, moment: str, target: str, prior: str = "strong") -> _Moment:
+    """The "mean" or "sd" of a reference posterior, with its Monte Carlo standard error [parameter]."""
+    value, error = (
+        tables.array(name, "parameter", table="target_parameter", prior=prior, target=target).values
+        for name in (f"reference_{moment}", f"reference_mcse_{moment}")
+    )
+    return value, error
+
+
+def listed(values: FloatArray, digits: str = ".3f") -> str:
+    """Numbers of the parameters for a note."""
+    return ", ".join(f"{name} {value:{digits}}" for name, value in zip(PARAMETERS, values, strict=True))
+
+
+def listed_by_chain(rates: FloatArray) -> str:
+    """Numbers of chains for a note."""
+    return "by chain: " + ", ".join(f"{rate:.3g}" for rate in rates)
+
+
+def smallest(values: FloatArray, errors: FloatArray, note: str) -> Measurement:
+    """The smallest of several values [part]."""
+    return (largest(-values, errors, [note] * values.size) * -1.0).noted(note)
+
+
+# Posteriors and whether chains agree: IM-GL-02 to IM-GL-05, IM-GL-19, IM-ALG-04, IM-ALG-14.
+
+
+def posterior_moment(tables: NamedTables, case: str, moment: str, parameter: str) -> Measurement:
+    """IM-GL-02, 03: posterior mean or sd of a parameter by chains."""
+    values, errors = chain_moment(tables, case, moment)
+    place = PARAMETERS.index(parameter)
+    return Measurement(float(values[place]), float(errors[place]))
+
+
+def distance_from_truth(tables: NamedTables) -> Measurement:
+    """IM-GL-02: largest distance of a mean from the generating value, in posterior sds."""
+    centre, error = chain_moment(tables, "constrained_hmc", "mean")
+    sd, _ = chain_moment(tables, "constrained_hmc", "sd")
+    found = largest(np.abs(centre - list(GENERATING.values())) / sd, error / sd, PARAMETERS)
+    return found.noted(f"{found.note} is the farthest")
+
+
+def sd_over_widest(tables: NamedTables) -> Measurement:
+    """IM-GL-03: smallest over parameters of the sd at 0.25 over the widest of the other reference posteriors."""
+    own, own_error = reference_moment(tables, "sd", _TARGETS["abc_hmc_025"])
+    others = [target for case, target in _TARGETS.items() if case != "abc_hmc_025"]
+    spreads, errors = np.stack([reference_moment(tables, "sd", target) for target in others], axis=1)
+    widest = spreads.argmax(axis=0)[None]
+    other, other_error = (np.take_along_axis(table, widest, 0)[0] for table in (spreads, errors))
+    ratios = own / other
+    return smallest(ratios, ratios * np.hypot(own_error / own, other_error / other), listed(ratios))
+
+
+def exact_sd_ratio(tables: NamedTables, narrower: str) -> Measurement:
+    """Mean over parameters of the sd at 0.05 over that of another target, of reference posteriors."""
+    above, above_error = reference_moment(tables, "sd", _TARGETS["abc_hmc_005"])
+    below, below_error = reference_moment(tables, "sd", _TARGETS[narrower])
+    ratios = above / below
+    # Errors of the parameters go together: they come from the same draws.
+    error = (np.hypot(above_error / above, below_error / below) * ratios).mean()
+    return Measurement(float(ratios.mean()), float(error), listed(ratios))
+
+
+def estimated_sd_ratio(tables: NamedTables, narrower: str) -> Measurement:
+    """IM-GL-03: mean over parameters of the ratio of the sds that chains estimate, the median over those that moved."""
+    moved = [
+        by_parameter(tables, case, "chain_sd")[by_chain(tables, case, "acceptance") > 0.0]
+        for case in ("abc_hmc_005", narrower)
+    ]
+    return estimate(
+        lambda above, below: (np.median(above, axis=0) / np.median(below, axis=0)).mean(),
+        *moved,
+        note=f"chains that moved: {len(moved[0])} and {len(moved[1])}",
+    )
+
+
+def largest_psrf(tables: NamedTables, case: str) -> Measurement:
+    """IM-GL-04, 05."""
+    n_draws = tables.setting("n_draws", case=case)
+    joint = tables.value("psrf_multivariate", case=case, prior="strong")
+
+    def factor(means: FloatArray, sds: FloatArray) -> float:
+        return float(scale_reduction_of_moments(means.T, sds.T**2, n_draws).point.max())
+
+    moments = (by_parameter(tables, case, name) for name in ("chain_mean", "chain_sd"))
+    return estimate(factor, *moments, method="paired", note=f"multivariate factor {joint:.3f}")
+
+
+def prior_shift(tables: NamedTables) -> Measurement:
+    """IM-GL-19."""
+    strong, strong_error = reference_moment(tables, "mean", "exact")
+    weak, weak_error = reference_moment(tables, "mean", "exact", "weak")
+    sd, _ = reference_moment(tables, "sd", "exact")
+    shifts = (weak - strong) / sd
+    found = largest(np.abs(shifts), np.hypot(strong_error, weak_error) / sd, PARAMETERS)
+    return found.noted(f"reference posteriors, weak less strong: {listed(shifts, '.2g')}")
+
+
+def score(tables: NamedTables, case: str) -> Measurement:
+    """IM-ALG-04: largest distance of a mean from the reference, in standard errors; its own error is one of them."""
+    found, error = chain_moment(tables, case, "mean")
+    known, known_error = reference_moment(tables, "mean", _TARGETS[case])
+    scores = np.abs(found - known) / np.hypot(error, known_error)
+    return largest(scores, np.ones(scores.size), PARAMETERS)
+
+
+def smallest_rise(tables: NamedTables) -> Measurement:
+    """IM-ALG-14: smallest rise of the largest shift of a mean from one tolerance to the next larger one."""
+    shifts, errors = (
+        tables.array(name, "limit_tolerance", "parameter").sortby("limit_tolerance")
+        for name in ("limit_shift", "limit_shift_error")
+    )
+    tolerances = shifts["limit_tolerance"].values
+    sizes, places = np.abs(shifts.values).max(axis=1), np.abs(shifts.values).argmax(axis=1)
+    error = np.take_along_axis(errors.values, places[:, None], axis=1)[:, 0]
+    each = ", ".join(f"{size:.2g} at {eps:g}" for eps, size in zip(tolerances, sizes, strict=True))
+    note = f"largest shifts in posterior sd: {each}"
+    return smallest(np.diff(sizes), np.array([math.hypot(b, a) for a, b in pairwise(error)]), note)
+
+
+def fraction_far_off(tables: NamedTables) -> Measurement:
+    """Chains of constrained HMC under the weak prior whose mean of z3 is ten posterior sd from the reference."""
+    place = PARAMETERS.index("z3")
+    means = by_parameter(tables, "constrained_hmc", "chain_mean", "weak")[:, place]
+    centre, sd = (reference_moment(tables, moment, "exact", "weak")[0][place] for moment in ("mean", "sd"))
+    return proportion_of(np.abs(means - centre) > 10.0 * sd)
+
+
+def fraction_still(tables: NamedTables) -> Measurement:
+    """Chains of constrained HMC under the weak prior that stay at one state for half of their iterations."""
+    runs = by_chain(tables, "constrained_hmc", "longest_run", "weak")
+    return proportion_of(runs >= 0.5 * tables.setting("n_draws", case="constrained_hmc"))
+
+
+# Run time and effective samples: IM-GL-09 to IM-GL-11, IM-GL-17.
+
+
+def efficiency(tables: NamedTables, case: str, parameter: str) -> Measurement:
+    """IM-GL-09: effective samples of a parameter per second."""
+    rates = by_parameter(tables, case, "ess_per_second")[:, PARAMETERS.index(parameter)]
+    return mean(rates, "chains ran one after the other")
+
+
+def efficiency_ratio(tables: NamedTables, rival: str, parameter: str) -> Measurement:
+    """IM-GL-09: effective samples per second of constrained HMC over those of another method."""
+    return efficiency(tables, "constrained_hmc", parameter) / efficiency(tables, rival, parameter)
+
+
+def mean_ratio(tables: NamedTables, rival: str, per: str) -> Measurement:
+    """IM-GL-10, 11: mean over parameters of a ratio of effective samples, the one that the claim has above 1.
+
+    Per second, constrained HMC over another method; per evaluation of the generator and per iteration after the
+    warm-up, the other method over constrained HMC.
+    """
+    quantity = {"second": "ess_per_second", "evaluation": "ess_per_1000_evaluations", "iteration": "ess"}[per]
+    cases = ("constrained_hmc", rival) if per == "second" else (rival, "constrained_hmc")
+    above, below = (
+        by_parameter(tables, case, quantity)
+        / (tables.setting("n_draws", case=case) if per == "iteration" else 1.0)
+        for case in cases
+    )
+    note = listed(above.mean(axis=0) / below.mean(axis=0), ".2g")
+    # Resamples may hold none but chains that never moved, which have no effective samples.
+    with np.errstate(divide="ignore"):
+        return estimate(lambda a, b: np.mean(a.mean(axis=0) / b.mean(axis=0)), above, below, note=note)
+
+
+def longest_chain(tables: NamedTables) -> Measurement:
+    """IM-GL-17: minutes of a chain of the slowest method."""
+    minutes = {case: by_chain(tables, case, "chain_seconds").mean() / 60.0 for case in CASE_NAMES}
+    slowest = max(minutes, key=lambda case: minutes[case])
+    return Measurement(float(minutes[slowest]), math.nan, CASE_NAMES[slowest])
+
+
+# Acceptance rates, step sizes, chains and solves that fail: IM-GL-14 to 16, 18, 20, IM-ALG-02, 03, 06, 07.
+
+
+def mean_acceptance(tables: NamedTables, case: str) -> Measurement:
+    """IM-GL-14, 15."""
+    rates = by_chain(tables, case, "acceptance")
+    return mean(rates, listed_by_chain(rates))
+
+
+def acceptance_from_posterior(tables: NamedTables) -> Measurement:
+    """IM-GL-14: of modified ABC chains that begin at draws from the posterior."""
+    rates = tables.values("acceptance", case="bisections", n_bisections=16)
+    return mean(rates, listed_by_chain(rates))
+
+
+def median_acceptance(tables: NamedTables, case: str) -> Measurement:
+    """IM-GL-16."""
+    rates = by_chain(tables, case, "acceptance")
+    return estimate(np.median, rates, note=listed_by_chain(rates))
+
+
+def step_rates(tables: NamedTables) -> xr.DataArray:
+    """Acceptance rates by tolerance and step size relative to it, both ascending, and chain."""
+    dims = ("tolerance", "step_size", "chain")
+    rates = tables.array("acceptance_probability", *dims, table="chain", case="step_sizes")
+    return rates.sortby(list(dims[:2]))
+
+
+def smallest_beside_reasonable(tables: NamedTables) -> Measurement:
+    """IM-GL-16: smallest acceptance rate of a chain at a step where another accepts as aimed at, both tolerances."""
+    found = {}
+    for tolerance in _TOLERANCES.values():
+        at_tolerance = step_rates(tables).sel({"tolerance": tolerance})
+        reasonable = ((at_tolerance >= _AIMED_AT[0]) & (at_tolerance <= _AIMED_AT[1])).any("chain")
+        for rates in at_tolerance[reasonable.values]:
+            multiple = float(rates["step_size"]) / _PUBLISHED_RELATIVE_STEP
+            found[f"{multiple:g} times at {tolerance:g}"] = rates.values
+    if not found:
+        raise MissingData("no chain accepts in the range aimed at, at the steps tried at this preset")
+    where, rates = min(found.items(), key=lambda item: item[1].min())
+    note = f"at {where} the published step: {listed_by_chain(rates)}"
+    between = estimate(np.min, rates, note=note)
+    # Where all chains agree, more trials of these might have given another rate.
+    within = proportion(between.value, tables.setting("n_draws", case="step_sizes")).error
+    return between._replace(error=float(np.fmax(between.error, within)) if rates.size > 1 else math.nan)
+
+
+def step_ratio(tables: NamedTables, case: str) -> Measurement:
+    """IM-ALG-06: steps of constrained HMC and of HMC at which either accepts nine of ten proposals."""
+    where = {"table": "chain", "case": "constrained_steps"}
+    ours = usable_step(tables.array("acceptance_probability", "step_size", "chain", **where))
+    # Steps of HMC are recorded in multiples of the tolerance.
+    tolerance = _TOLERANCES[case]
+    theirs = usable_step(step_rates(tables).sel({"tolerance": tolerance})) * tolerance
+    return (ours / theirs).noted(f"steps {ours.value:.3g} and {theirs.value:.3g}")
+
+
+def step_exponent(tables: NamedTables) -> Measurement:
+    """IM-ALG-07: exponent of the tolerance in the largest step of HMC."""
+    rates = step_rates(tables)
+    tolerances, relative = (rates[name].values for name in ("tolerance", "step_size"))
+
+    def steps(kept: FloatArray) -> FloatArray:
+        return tolerances * [step_at_acceptance_rate(relative, curve) for curve in kept.mean(axis=0)]
+
+    each = steps(rates.transpose("chain", ...).values)
+    note = ", ".join(f"{step:.2g} at {eps:g}" for eps, step in zip(tolerances, each, strict=True))
+    return estimate(
+        lambda kept: np.polyfit(np.log(tolerances), np.log(steps(kept)), 1)[0],
+        rates,
+        method="jackknife",
+        note=f"largest steps {note}",
+    )
+
+
+def stuck_fraction(tables: NamedTables) -> Measurement:
+    """IM-GL-18: chains of modified ABC under the weak prior that never move."""
+    moved = by_chain(tables, "weak_starts", "moved", "weak")
+    n_draws = tables.setting("n_draws", case="weak_starts")
+    return proportion_of(moved == 0.0, f"of {n_draws:.0f} iterations without one accepted proposal")
+
+
+def prior_data_not_finite(tables: NamedTables) -> Measurement:
+    """IM-GL-18: data drawn from the weak prior."""
+    fraction = tables.value("prior_not_finite_share", case="reference", prior="weak")
+    return proportion(fraction, tables.setting("n_prior_draws", case="reference"))
+
+
+def early_failures(tables: NamedTables) -> Measurement:
+    """IM-GL-20: integration errors of the first iterations without warm-up less those with it."""
+    main, warm_up = (
+        mean(by_chain(tables, case, "failed_early")) for case in ("no_warm_up", "constrained_hmc")
+    )
+    return (main - warm_up).noted(f"means {main.value:.2f} and {warm_up.value:.2f}")
+
+
+def failed_proposals(tables: NamedTables) -> Measurement:
+    """IM-ALG-02: fraction of proposals; it may be none in all chains, so that its error knows their number too."""
+    fractions = by_chain(tables, "constrained_hmc", "failed_share")
+    per_solve = by_chain(tables, "constrained_hmc", "iterations_per_projection").mean()
+    found = mean(fractions, f"{per_solve:.2f} iterations in a projection")
+    n_proposals = tables.setting("n_draws", case="constrained_hmc") * fractions.size
+    return found._replace(error=max(found.error, proportion(found.value, n_proposals).error))
+
+
+def residual(tables: NamedTables) -> Measurement:
+    """IM-ALG-03: under both priors."""
+    where = {"table": "chain", "case": "constrained_hmc"}
+    return estimate(np.max, tables.array("largest_residual", "chain", "prior", **where))
+
+
+def data_difference(tables: NamedTables) -> Measurement:
+    """IM-GL-01."""
+    return exact(tables.value("data_difference"), "all published values")
+
+
+Measure = Callable[[NamedTables], Measurement]
+
+MEASURE: dict[str, dict[str, Measure]] = {
+    "IM-GL-01": {
+        "largest difference": data_difference,
+        "observations": recorded("n_observations", exact=True),
+    },
+    "IM-GL-02": {
+        **{
+            f"posterior {moment} z1": partial(
+                posterior_moment, case="constrained_hmc", moment=moment, parameter="z1"
+            )
+            for moment in ("mean", "sd")
+        },
+        "largest distance": distance_from_truth,
+    },
+    "IM-GL-03": {
+        "sd at 0.25 / widest of the others": sd_over_widest,
+        "sd z3 at tolerance 0.25": partial(posterior_moment, case="abc_hmc_025", moment="sd", parameter="z3"),
+        "sd at 0.05 / modified ABC": partial(estimated_sd_ratio, narrower="modified_abc"),
+        "sd at 0.05 / constrained HMC": partial(estimated_sd_ratio, narrower="constrained_hmc"),
+    },
+    "IM-GL-04": {"largest PSRF": partial(largest_psrf, case="abc_hmc_005")},
+    "IM-GL-05": {name: partial(largest_psrf, case=case) for case, name in CASE_NAMES.items()},
+    "IM-GL-09": {
+        **{
+            f"{name} {p}": partial(efficiency, case=case, parameter=p)
+            for case, name in CASE_NAMES.items()
+            for p in PARAMETERS
+        },
+        **{
+            f"constrained HMC / {name} {p}": partial(efficiency_ratio, rival=case, parameter=p)
+            for case, name in _RIVALS.items()
+            for p in PARAMETERS
+        },
+    },
+    "IM-GL-10": {
+        "mean ratio": partial(mean_ratio, rival="modified_abc", per="second"),
+        "modified ABC / constrained HMC per iteration": partial(
+            mean_ratio, rival="modified_abc", per="iteration"
+        ),
+    },
+    "IM-GL-11": {
+        **{f"over {CASE_NAMES[case]}": partial(mean_ratio, rival=case, per="second") for case in _TOLERANCES},
+        **{
+            f"{CASE_NAMES[case]} / constrained HMC per {per}": partial(mean_ratio, rival=case, per=per)
+            for case in _TOLERANCES
+            for per in ("iteration", "evaluation")
+        },
+    },
+    "IM-GL-14": {
+        "acceptance rate": partial(mean_acceptance, case="modified_abc"),
+        "acceptance rate from posterior draws": acceptance_from_posterior,
+    },
+    "IM-GL-15": {"acceptance rate": partial(mean_acceptance, case="constrained_hmc")},
+    "IM-GL-16": {
+        **{f"tolerance {eps:g}": partial(median_acceptance, case=case) for case, eps in _TOLERANCES.items()},
+        "smallest where another has 0.6 to 0.9": smallest_beside_reasonable,
+    },
+    "IM-GL-17": {"longest chain": longest_chain},
+    "IM-GL-18": {
+        "fraction of chains that stick": stuck_fraction,
+        "fraction of prior data not finite": prior_data_not_finite,
+    },
+    "IM-GL-19": {"largest shift": prior_shift},
+    "IM-GL-20": {"main settings - warm-up settings": early_failures},
+    "IM-ALG-02": {"GL": failed_proposals},
+    "IM-ALG-03": {"GL": residual},
+    "IM-ALG-04": {
+        "GL constrained HMC": partial(score, case="constrained_hmc"),
+        "GL modified ABC": partial(score, case="modified_abc"),
+    },
+    "IM-ALG-06": {
+        f"GL tolerance {eps:g}": partial(step_ratio, case=case) for case, eps in _TOLERANCES.items()
+    },
+    "IM-ALG-07": {"GL exponent": step_exponent},
+    "IM-ALG-14": {"GL monotone": smallest_rise},
+}
+
+NUMBERS: dict[str, Measure] = {
+    "exact sd at 0.05 over modified ABC": partial(exact_sd_ratio, narrower="modified_abc"),
+    "exact sd at 0.05 over constrained HMC": partial(exact_sd_ratio, narrower="constrained_hmc"),
+    "smallest observation": recorded("data_min", exact=True),
+    "largest observation": recorded("data_max", exact=True),
+    "fraction of weak prior chains that stand still": fraction_still,
+    "fraction of weak prior chains far from the posterior": fraction_far_off,
+}
