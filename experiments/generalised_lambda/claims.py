@@ -16,8 +16,10 @@ from auxmc_pipeline.measuring import (
     exact,
     largest,
     mean,
+    mean_proportion,
     proportion,
     proportion_of,
+    smallest_proportion,
 )
 from auxmc_pipeline.named_tables import NamedTables, recorded
 from auxmc_pipeline.tables import MissingData
@@ -285,10 +287,7 @@ def smallest_beside_reasonable(tables: NamedTables) -> Measurement:
         raise MissingData("no chain accepts in the range aimed at, at the steps tried at this preset")
     where, rates = min(found.items(), key=lambda item: item[1].min())
     note = f"at {where} the published step: {listed_by_chain(rates)}"
-    between = estimate(np.min, rates, note=note)
-    # Where all chains agree, more trials of these might have given another rate.
-    within = proportion(between.value, tables.setting("n_draws", case="step_sizes")).error
-    return between._replace(error=float(np.fmax(between.error, within)) if rates.size > 1 else math.nan)
+    return smallest_proportion(rates, tables.setting("n_draws", case="step_sizes"), note)
 
 
 def step_ratio(tables: NamedTables, case: str) -> Measurement:
@@ -341,12 +340,11 @@ def early_failures(tables: NamedTables) -> Measurement:
 
 
 def failed_proposals(tables: NamedTables) -> Measurement:
-    """IM-ALG-02: fraction of proposals; it may be none in all chains, so that its error knows their number too."""
+    """IM-ALG-02."""
     fractions = by_chain(tables, "constrained_hmc", "failed_share")
     per_solve = by_chain(tables, "constrained_hmc", "iterations_per_projection").mean()
-    found = mean(fractions, f"{per_solve:.2f} iterations in a projection")
-    n_proposals = tables.setting("n_draws", case="constrained_hmc") * fractions.size
-    return found._replace(error=max(found.error, proportion(found.value, n_proposals).error))
+    note = f"{per_solve:.2f} iterations in a projection"
+    return mean_proportion(fractions, tables.setting("n_draws", case="constrained_hmc"), note)
 
 
 def residual(tables: NamedTables) -> Measurement:

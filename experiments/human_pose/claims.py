@@ -1,25 +1,25 @@
-"""What this study measures for each published claim, read from its two tables."""
+"""Measures the claims IM-PO-01 to IM-PO-08 and IM-ALG-02 to IM-ALG-09, and numbers of the findings."""
 
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import (
-    bootstrap,
-    bootstrap_groups,
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    exact,
     left_out,
-    mean_fraction,
-    mean_over_replicates,
-    paired_ratio,
-    ratio,
-    ratio_of_means,
-    smallest_fraction,
+    mean,
+    mean_proportion,
+    smallest_proportion,
 )
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import MissingData
 from auxmc_pipeline.usable_steps import usable_step
 
 _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}
@@ -30,78 +30,78 @@ _SCENES = (1, 2, 3)
 _STILL_MOVES = 0.5
 
 
-def _fact(quantity: str, tables: Tables) -> Measurement:
-    return exact(tables.summary.value(quantity, case="constrained_hmc"))
+def noise_over_span(tables: NamedTables) -> Measurement:
+    """IM-PO-07."""
+    fractions = tables.values("noise_over_span", "point", case="constrained_hmc")
+    return exact(fractions.max(), f"by scene {_listed(fractions)}")
 
 
-def _noise_over_span(tables: Tables) -> Measurement:
-    fractions = tables.summary.array("noise_over_span", "scene", case="constrained_hmc").values
-    return exact(float(fractions.max()), f"by scene {_listed(fractions)}")
+def residual(tables: NamedTables) -> Measurement:
+    """IM-ALG-03."""
+    where: dict[str, Any] = {"table": "chain", "case": "constrained_hmc"}
+    return estimate(np.max, tables.array("largest_residual", "chain", "scene", **where))
 
 
-def _residual(tables: Tables) -> Measurement:
-    residuals = tables.summary.array("largest_residual", "chain", "scene", case="constrained_hmc").values
-    return bootstrap(np.max, residuals)
+def largest_rank(tables: NamedTables) -> Measurement:
+    """IM-PO-02: the generator is analytic, and the rank of its Jacobian the same at almost all inputs."""
+    ranks = tables.values("rank", "jacobian", case="constrained_hmc")
+    spread = f"from {ranks.min():.0f} to {ranks.max():.0f}"
+    return exact(ranks.max(), f"{spread} at {ranks.size} draws of the prior")
 
 
-def _largest_rank(tables: Tables) -> Measurement:
-    ranks = tables.summary.array("rank", "jacobian", case="constrained_hmc").values
-    # The generator is analytic, and the rank of its Jacobian the same at almost all inputs.
-    return exact(
-        float(ranks.max()), f"from {ranks.min():.0f} to {ranks.max():.0f} at {ranks.size} draws of the prior"
-    )
+def smallest_noisy(tables: NamedTables) -> Measurement:
+    """IM-ALG-09: without noise the rank is full nowhere, so that the smallest value is the same at all inputs."""
+    values = tables.values("smallest_noisy_singular_value", "jacobian", case="constrained_hmc")
+    scale = tables.value("noise_scale_used", case="constrained_hmc")
+    return exact(values.min() / scale, f"at {values.size} draws of the prior")
 
 
-def _smallest_noisy(tables: Tables) -> Measurement:
-    values = tables.summary.array("smallest_noisy_singular_value", "jacobian", case="constrained_hmc")
-    scale = tables.summary.value("noise_scale_used", case="constrained_hmc")
-    # Without noise the rank is full nowhere, so that the smallest value is the same at all inputs.
-    return exact(float(values.min()) / scale, f"at {values.size} draws of the prior")
+# Acceptance rates and steps: IM-PO-04, IM-ALG-02, IM-ALG-06.
 
 
-# --- acceptance rates and steps ----------------------------------------------------------------------------
+def acceptance_by_step(tables: NamedTables, case: str, quantity: str = "acceptance") -> xr.DataArray:
+    """Acceptance rates of HMC on scene 1 by step_size and chain."""
+    return tables.array(quantity, "step_size", "chain", table="chain", case=case)
 
 
-def _accept_at(case: str, step_size: float, tables: Tables) -> Measurement:
-    """Smallest acceptance rate of a chain of HMC on scene 1 at a step."""
-    rates = tables.summary.array("acceptance", "chain", case=case, step_size=step_size).values
-    n_draws = tables.summary.setting("n_draws", case=case)
-    return smallest_fraction(rates, n_draws, f"acceptance rates of the chains on scene 1 {_listed(rates)}")
+def acceptance_at(tables: NamedTables, step_size: float) -> Measurement:
+    """IM-PO-04: smallest acceptance rate of a chain of HMC on scene 1 at a step."""
+    rates = tables.values("acceptance", case="steps", step_size=step_size)
+    note = f"acceptance rates of the chains on scene 1 {_listed(rates)}"
+    return smallest_proportion(rates, tables.setting("n_draws", case="steps"), note)
 
 
-def _smallest_at_larger_steps(case: str, tables: Tables) -> Measurement:
-    """Smallest acceptance rate of HMC on scene 1 at a step above the published one that suits another chain."""
-    rates = tables.summary.array("acceptance", "step_size", "chain", case=case)
-    steps = rates["step_size"].values
-    kept = (steps > tables.summary.value("step_size_used", case="hmc")) & (
-        rates.values.max(axis=1) >= _STILL_MOVES
-    )
-    if not kept.any():
+def smallest_at_larger_steps(tables: NamedTables, case: str) -> Measurement:
+    """IM-PO-04: smallest acceptance rate on scene 1 at a step above the published one that suits another chain."""
+    rates = acceptance_by_step(tables, case)
+    is_larger = rates["step_size"] > tables.value("step_size_used", case="hmc")
+    kept = rates[(is_larger & (rates.max("chain") >= _STILL_MOVES)).values]
+    if not kept.size:
         raise MissingData("no chain moves at the larger steps tried at this preset")
-    rows, tried = rates.values[kept], steps[kept]
-    place = int(rows.min(axis=1).argmin())
-    n_draws = tables.summary.setting("n_draws", case=case)
-    return smallest_fraction(
-        rows[place], n_draws, f"at {tried[place]:g} acceptance rates {_listed(rows[place])}"
-    )
+    worst = kept[int(kept.values.min(axis=1).argmin())]
+    note = f"at {float(worst['step_size']):g} acceptance rates {_listed(worst.values)}"
+    return smallest_proportion(worst.values, tables.setting("n_draws", case=case), note)
 
 
-def _usable_step(case: str, tables: Tables) -> Measurement:
-    return usable_step(tables.summary.array("acceptance_probability", "step_size", "chain", case=case))
+def usable(tables: NamedTables, case: str) -> Measurement:
+    """The step at which the mean acceptance rate on scene 1 falls to that at which steps are compared."""
+    return usable_step(acceptance_by_step(tables, case, "acceptance_probability"))
 
 
-def _step_ratio(tables: Tables) -> Measurement:
-    ours, theirs = (_usable_step(case, tables) for case in ("constrained_steps", "steps"))
-    return ratio(ours, theirs, f"steps {ours.value:.3g} and {theirs.value:.3g}, scene 1")
+def step_ratio(tables: NamedTables) -> Measurement:
+    """IM-ALG-06."""
+    ours, theirs = (usable(tables, case) for case in ("constrained_steps", "steps"))
+    return (ours / theirs).noted(f"steps {ours.value:.3g} and {theirs.value:.3g}, scene 1")
 
 
-def _usable_over_published(tables: Tables) -> Measurement:
-    return ratio(_usable_step("steps", tables), exact(tables.summary.value("step_size_used", case="hmc")))
+def usable_over_published(tables: NamedTables) -> Measurement:
+    """Usable step of HMC over the published one."""
+    return usable(tables, "steps") / tables.value("step_size_used", case="hmc")
 
 
-def _smallest_step_that_stops(tables: Tables) -> Measurement:
+def smallest_step_that_stops(tables: NamedTables) -> Measurement:
     """The smallest step tried at which some chain accepts less than one proposal of ten."""
-    rates = tables.summary.array("acceptance", "step_size", "chain", case="steps")
+    rates = acceptance_by_step(tables, "steps")
     stops = rates["step_size"].values[(rates < 0.1).any("chain").values]
     if stops.size == 0:
         raise MissingData("no chain stops at the steps tried at this preset")
@@ -109,76 +109,76 @@ def _smallest_step_that_stops(tables: Tables) -> Measurement:
     return Measurement(float(stops.min()), math.nan)
 
 
-def _failed_share(tables: Tables) -> Measurement:
-    failures = tables.summary.array("n_failures", "chain", "scene", case="constrained_hmc").values
-    n_draws = tables.summary.setting("n_draws", case="constrained_hmc")
-    where = f"in {np.sum(failures > 0)} of {failures.size} chains"
-    note = f"{failures.sum():.0f} of {n_draws * failures.size} proposals, {where}"
+def failed_proposals(tables: NamedTables) -> Measurement:
+    """IM-ALG-02."""
+    where: dict[str, Any] = {"table": "chain", "case": "constrained_hmc"}
+    failures = tables.array("n_failures", "chain", "scene", **where).values
+    n_draws = tables.setting("n_draws", case="constrained_hmc")
+    chains = f"in {np.sum(failures > 0)} of {failures.size} chains"
+    note = f"{failures.sum():.0f} of {n_draws * failures.size} proposals, {chains}"
     # Chains of one number have one start in all scenes.
-    n_scenes = failures.shape[1]
-    return mean_fraction(failures.sum(axis=1) / (n_scenes * n_draws), n_scenes * n_draws, note)
+    n_trials = failures.shape[1] * n_draws
+    return mean_proportion(failures.sum(axis=1) / n_trials, n_trials, note)
 
 
-# --- modes and depth -----------------------------------------------------------------------------------
+# Modes and depth: IM-PO-05, IM-PO-06.
 
 
-def _modes(case: str, tables: Tables) -> Measurement:
-    factors = tables.summary.array("psrf", "scene", "joint", "axis", case=case).values
-    without = tables.summary.array("largest_psrf_without_chain", "scene", "chain", case=case).values
-    by_scene = tables.summary.array("largest_psrf", "scene", case=case).values
-    note = (
-        f"by scene {_listed(by_scene)}; fraction of joint coordinates above 1.2: {np.mean(factors > 1.2):.2f}"
-    )
-    return left_out(float(by_scene.max()), without.max(axis=0), note)
+def modes(tables: NamedTables, case: str) -> Measurement:
+    """IM-PO-05: largest PSRF of a joint coordinate over scenes."""
+    factors = tables.values("psrf", "joint_axis", case=case)
+    without = tables.array("largest_psrf_without_chain", "scene", "chain", table="chain", case=case).values
+    by_scene = tables.values("largest_psrf", "point", case=case)
+    apart = f"fraction of joint coordinates above 1.2: {np.mean(factors > 1.2):.2f}"
+    return left_out(by_scene.max(), without.max(axis=0), f"by scene {_listed(by_scene)}; {apart}")
 
 
-def _depth_over_front(tables: Tables) -> Measurement:
-    depth, front = (
-        tables.summary.array(name, "chain", case="monocular").values for name in ("rms_depth", "rms_front")
-    )
-    squares = paired_ratio(depth**2, front**2)
+def depth_over_front(tables: NamedTables) -> Measurement:
+    """IM-PO-06."""
+    depth, front = (tables.values(name, case="monocular") for name in ("rms_depth", "rms_front"))
+    squares = estimate(lambda a, b: a.mean() / b.mean(), depth**2, front**2, method="paired")
     pooled = math.sqrt(squares.value)
     note = f"all chains pooled; by chain {_listed(depth / front)}"
     return Measurement(pooled, squares.error / (2.0 * pooled), note)
 
 
-# --- errors of the mean pose ---------------------------------------------------------------------------
+# Errors of the mean pose: IM-PO-03, IM-PO-08.
 
 
-def _error_at_the_end(case: str, scene: int, tables: Tables) -> Measurement:
-    errors, four = (_published_errors(case, scene, name, tables) for name in ("rmse", "rmse_homogeneous"))
+def error_at_the_end(tables: NamedTables, case: str, scene: int) -> Measurement:
+    """IM-PO-03: after the published number of iterations."""
+    errors, four = (published_errors(tables, case, scene, name) for name in ("rmse", "rmse_homogeneous"))
     note = f"scenes differ from the published ones; with four rows as published {four.mean():.3g}"
-    return mean_over_replicates(errors, note)
+    return mean(errors, note)
 
 
-def _published_errors(case: str, scene: int, quantity: str, tables: Tables) -> FloatArray:
+def published_errors(tables: NamedTables, case: str, scene: int, quantity: str = "rmse") -> FloatArray:
     """Error of each chain's mean pose after the published number of iterations [chain]."""
-    errors = tables.curves.array(quantity, "chain", "point", case=case, scene=scene).values
-    counts = tables.curves.array("n_samples", "point", case=case).values
+    errors = tables.array(quantity, "chain", "point", **_scene(case, scene)).values
+    counts = tables.values("n_samples", "points", case=case)
     return np.array([np.interp(_PUBLISHED_DRAWS[case] + 1, counts, one) for one in errors])
 
 
-def _worst_scene_at_the_end(tables: Tables) -> Measurement:
-    ours, theirs = (
-        np.stack([_published_errors(case, scene, "rmse", tables) for scene in _SCENES], axis=1)
-        for case in _NAMES
-    )
-    return _worst_scene(ours, theirs, [""] * len(_SCENES))
+def worst_scene_at_the_end(tables: NamedTables) -> Measurement:
+    """IM-PO-03: largest over scenes of the error of constrained HMC over that of HMC at their ends."""
+    by_scene = [[published_errors(tables, case, scene) for case in _NAMES] for scene in _SCENES]
+    return worst_scene(by_scene, [""] * len(_SCENES))
 
 
-def _worst_scene_at_equal_time(tables: Tables) -> Measurement:
-    found = [_at_equal_cost("time_s", ("constrained_hmc", "hmc"), scene, tables) for scene in _SCENES]
-    ours, theirs = (np.stack([errors[place] for errors, _ in found], axis=1) for place in (0, 1))
-    return _worst_scene(ours, theirs, [f" at {time_s:.2g} s" for _, time_s in found])
+def worst_scene_at_equal_time(tables: NamedTables) -> Measurement:
+    """IM-PO-03: the same after the time that all chains of a scene have run."""
+    found = [at_equal_cost(tables, "time_s", ("constrained_hmc", "hmc"), scene) for scene in _SCENES]
+    return worst_scene([errors for errors, _ in found], [f" at {time_s:.2g} s" for _, time_s in found])
 
 
-def _worst_scene(ours: FloatArray, theirs: FloatArray, when: Sequence[str]) -> Measurement:
-    """Largest over scenes of the error of constrained HMC over that of HMC, from errors [chain, scene]."""
+def worst_scene(by_scene: Sequence[Sequence[FloatArray]], when: Sequence[str]) -> Measurement:
+    """Largest over scenes of the error of constrained HMC over that of HMC, from errors [scene][method][chain]."""
+    ours, theirs = (np.stack([errors[place] for errors in by_scene], axis=1) for place in (0, 1))
     notes = [
         f"scene {scene} {own:.3g} and {other:.3g}{at}"
         for scene, own, other, at in zip(_SCENES, ours.mean(axis=0), theirs.mean(axis=0), when, strict=True)
     ]
-    return bootstrap_groups(
+    return estimate(
         lambda above, below: np.max(above.mean(axis=0) / below.mean(axis=0)),
         ours,
         theirs,
@@ -186,89 +186,97 @@ def _worst_scene(ours: FloatArray, theirs: FloatArray, when: Sequence[str]) -> M
     )
 
 
-def _one_step(cost: str, unit: str, tables: Tables) -> Measurement:
-    (one, many), most = _at_equal_cost(cost, ("one_step", "hmc"), 1, tables)
-    return ratio_of_means(one, many, f"scene 1, at {most:.2g} {unit}")
+def one_step(tables: NamedTables, cost: str, unit: str) -> Measurement:
+    """IM-PO-08: error of HMC with one step over that with many, on scene 1 at equal cost."""
+    (one, many), most = at_equal_cost(tables, cost, ("one_step", "hmc"), 1)
+    return (mean(one) / mean(many)).noted(f"scene 1, at {most:.2g} {unit}")
 
 
-def _at_equal_cost(
-    cost: str, cases: tuple[str, str], scene: int, tables: Tables
+def at_equal_cost(
+    tables: NamedTables, cost: str, cases: tuple[str, str], scene: int
 ) -> tuple[list[FloatArray], float]:
-    """Errors of two cases [chain] at the largest cost that all their chains reach, and that cost."""
-    costs = [_costs(cost, case, scene, tables) for case in cases]
-    errors = [tables.curves.array("rmse", "chain", "point", case=case, scene=scene).values for case in cases]
+    """Errors of two cases [chain] at the largest cost that all their chains reach, and that cost.
+
+    Costs are seconds (time_s), or gradients (n_work).
+    """
+    costs = []
+    for case in cases:
+        where = _scene(case, scene)
+        if cost == "time_s":
+            costs.append(tables.array("time_s", "chain", "point", **where).values)
+        else:
+            work = tables.values("work_per_iteration", **where)
+            costs.append(work[:, None] * (tables.values("n_samples", "points", case=case) - 1.0))
     most = min(float(ends.max(axis=1).min()) for ends in costs)
+    errors = [tables.array("rmse", "chain", "point", **_scene(case, scene)).values for case in cases]
     return [
         np.array([np.interp(most, c, e) for c, e in zip(*both, strict=True)])
         for both in zip(costs, errors, strict=True)
     ], most
 
 
-def _costs(cost: str, case: str, scene: int, tables: Tables) -> FloatArray:
-    """Seconds (time_s), or gradients (n_work), that each chain had spent at the points of its curve [chain, point]."""
-    if cost == "time_s":
-        return tables.curves.array("time_s", "chain", "point", case=case, scene=scene).values
-    work = tables.summary.array("work_per_iteration", "chain", case=case, scene=scene).values
-    counts = tables.curves.array("n_samples", "point", case=case).values
-    gradients: FloatArray = work[:, None] * (counts - 1.0)
-    return gradients
-
-
-def _notebook_error(case: str, tables: Tables) -> Measurement:
+def notebook_error(tables: NamedTables, method: str) -> Measurement:
     """Error of the mean pose at the end of the runs in the settings of the notebook."""
-    return mean_over_replicates(tables.summary.array("rmse", "chain", case=case).values)
+    return mean(tables.values("rmse", case=f"notebook_{method}"))
+
+
+def _scene(case: str, scene: int) -> dict[str, Any]:
+    """Where a scene of a case is; the two compared methods run all scenes, the others the first."""
+    return {"case": case, "scene": scene} if case in _NAMES else {"case": case}
 
 
 def _listed(values: FloatArray) -> str:
     return ", ".join(f"{value:.3g}" for value in np.ravel(values))
 
 
-MEASURE: Measures = {
+Measure = Callable[[NamedTables], Measurement]
+
+MEASURE: dict[str, dict[str, Measure]] = {
     "IM-PO-01": {
-        "inputs": partial(_fact, "n_inputs"),
-        "observed values": partial(_fact, "n_observed"),
-        "joints": partial(_fact, "n_joints"),
-        "joint angles": partial(_fact, "n_angles"),
-        "bone lengths": partial(_fact, "n_bones"),
+        name: recorded(quantity, exact=True, case="constrained_hmc")
+        for name, quantity in (
+            ("inputs", "n_inputs"),
+            ("observed values", "n_observed"),
+            ("joints", "n_joints"),
+            ("joint angles", "n_angles"),
+            ("bone lengths", "n_bones"),
+        )
     },
-    "IM-PO-02": {"largest rank": _largest_rank},
+    "IM-PO-02": {"largest rank": largest_rank},
     "IM-PO-03": {
-        "constrained HMC over HMC at equal time": _worst_scene_at_equal_time,
-        "constrained HMC over HMC at the end": _worst_scene_at_the_end,
+        "constrained HMC over HMC at equal time": worst_scene_at_equal_time,
+        "constrained HMC over HMC at the end": worst_scene_at_the_end,
         **{
-            f"{name} scene {scene}": partial(_error_at_the_end, case, scene)
+            f"{name} scene {scene}": partial(error_at_the_end, case=case, scene=scene)
             for scene in _SCENES
             for case, name in _NAMES.items()
         },
     },
     "IM-PO-04": {
-        "smallest acceptance rate at 2e-4": partial(_accept_at, "steps", 2e-4),
-        "smallest at larger steps": partial(_smallest_at_larger_steps, "steps"),
-        "smallest at larger steps, one step": partial(_smallest_at_larger_steps, "one_step_larger"),
+        "smallest acceptance rate at 2e-4": partial(acceptance_at, step_size=2e-4),
+        "smallest at larger steps": partial(smallest_at_larger_steps, case="steps"),
+        "smallest at larger steps, one step": partial(smallest_at_larger_steps, case="one_step_larger"),
     },
-    "IM-PO-05": {name: partial(_modes, case) for case, name in _NAMES.items()},
-    "IM-PO-06": {"depth / front": _depth_over_front},
-    "IM-PO-07": {"noise / span": _noise_over_span},
+    "IM-PO-05": {name: partial(modes, case=case) for case, name in _NAMES.items()},
+    "IM-PO-06": {"depth / front": depth_over_front},
+    "IM-PO-07": {"noise / span": noise_over_span},
     "IM-PO-08": {
-        "error of one step / many": partial(_one_step, "time_s", "s"),
-        "error of one step / many at equal gradients": partial(_one_step, "n_work", "gradients"),
+        "error of one step / many": partial(one_step, cost="time_s", unit="s"),
+        "error of one step / many at equal gradients": partial(one_step, cost="n_work", unit="gradients"),
     },
-    "IM-ALG-02": {"PO": _failed_share},
-    "IM-ALG-03": {"PO": _residual},
-    "IM-ALG-06": {"PO": _step_ratio},
-    "IM-ALG-09": {"PO": _smallest_noisy},
+    "IM-ALG-02": {"PO": failed_proposals},
+    "IM-ALG-03": {"PO": residual},
+    "IM-ALG-06": {"PO": step_ratio},
+    "IM-ALG-09": {"PO": smallest_noisy},
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
-    "usable step of HMC over the published one": _usable_over_published,
-    "smallest step at which a chain of HMC stops": _smallest_step_that_stops,
-    "smallest acceptance rate of HMC at 8e-4": partial(_accept_at, "steps", 8e-4),
-    "smallest acceptance rate of HMC at 1.6e-3": partial(_accept_at, "steps", 1.6e-3),
-    "error of constrained HMC in the notebook's settings": partial(
-        _notebook_error, "notebook_constrained_hmc"
-    ),
-    "error of HMC in the notebook's settings": partial(_notebook_error, "notebook_hmc"),
-    "error of hierarchical HMC in the notebook's settings": partial(
-        _notebook_error, "notebook_hierarchical_hmc"
-    ),
+NUMBERS: dict[str, Measure] = {
+    "usable step of HMC over the published one": usable_over_published,
+    "smallest step at which a chain of HMC stops": smallest_step_that_stops,
+    "smallest acceptance rate of HMC at 8e-4": partial(acceptance_at, step_size=8e-4),
+    "smallest acceptance rate of HMC at 1.6e-3": partial(acceptance_at, step_size=1.6e-3),
+    **{
+        f"error of {name} in the notebook's settings": partial(notebook_error, method=method)
+        for method, name in (*_NAMES.items(), ("hierarchical_hmc", "hierarchical HMC"))
+    },
 }

@@ -1,8 +1,7 @@
-"""Figures of the study, drawn from its two tables."""
+"""Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import published_curve, published_entry, published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_series, published_value
-from auxmc_pipeline.tables import MissingData, Table, Tables, Wanted
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.published_values import PublishedMarks
+from auxmc_pipeline.tables import MissingData, Wanted
 from experiments.human_pose.model.skeleton import DRAWN_BONES, JOINT_NAMES
 from experiments.human_pose.skeletons import (
     SIDE_COLOURS,
@@ -36,7 +36,7 @@ _METHODS: dict[str, tuple[str, str, Any]] = {
 }
 _COMPARED = ("constrained_hmc", "hmc")
 _TRUE_COLOUR = "#000000"
-_published = partial(published_value, "human_pose")
+_DOCUMENT = "PhD thesis"
 # What goes across, up and away in a view: sign and number of the coordinate. As in the images, the left side of the
 # body is on the left.
 _VIEWS = {
@@ -55,40 +55,35 @@ def _side(bone: tuple[int, int]) -> str:
 _DRAWING = Drawing(DRAWN_BONES, [_side(bone) for bone in DRAWN_BONES], (1, 2))
 
 
-def errors(tables: Tables) -> Figure:
+def errors(tables: NamedTables) -> Figure:
     """Figure 4.14: images of the scenes, and error of the mean pose against run time."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.4), layout="constrained")
     grid = figure.subplots(3, 3, width_ratios=[1.0, 1.0, 1.9])
-    cases = {name: name for name in _COMPARED}
+    cases, published = {name: name for name in _COMPARED}, PublishedMarks("human_pose", tables)
     for row, panels in enumerate(grid):
         for view, axis in enumerate(panels[:2], start=1):
-            _draw_image(axis, _scene_image(tables.curves, row + 1, view))
+            _draw_image(axis, _scene_image(tables, row + 1, view))
             if row == 0:
                 axis.set_title(f"camera {view}")
             if view == 1:
                 axis.set_ylabel(f"scene {row + 1}")
-        _error_panel(panels[2], tables.curves, cases, row + 1, last=row == 2, published=True)
-    document = _published("IM-PO-03", "HMC scene 1").document
-    _method_legend(
-        figure,
-        tables.summary,
-        cases,
-        [
-            published_entry(document, "its scenes, at the end", level=True),
-            published_entry(document, "its scenes", curve=True),
-        ],
-    )
-    footer(figure, tables, *_lengths(tables.summary, _COMPARED))
+        _error_panel(panels[2], tables, cases, row + 1, last=row == 2, published=published)
+    more = []
+    if published("IM-PO-03", "HMC scene 1") is not None:
+        more.append(published_entry(_DOCUMENT, "its scenes, at the end", level=True))
+        more.append(published_entry(_DOCUMENT, "its scenes", curve=True))
+    _method_legend(figure, tables, cases, more)
+    footer(figure, tables, *_lengths(tables, _COMPARED))
     return figure
 
 
-def monocular(tables: Tables) -> Figure:
+def monocular(tables: NamedTables) -> Figure:
     """Figure 4.15: true pose and samples given one image."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
-    (observed,) = _images(tables.curves, "observed", "view", case="monocular").values
-    true = _poses(tables.curves, "true_position", case="monocular").values
-    samples = _poses(tables.curves, "sample_position", "chain", "sample", case="monocular").values
-    drawn = _images(tables.curves, "sample_image", "chain", "sample", "view", case="monocular").values
+    (observed,) = _images(tables, "observed", "view", case="monocular").values
+    true = _poses(tables, "true_position", case="monocular").values
+    samples = _poses(tables, "sample_position", "chain", "sample", case="monocular").values
+    drawn = _images(tables, "sample_image", "chain", "sample", "view", case="monocular").values
     poses, images = np.stack([true, *samples[0]]), np.stack([observed, *drawn[0, :, 0]])
     grid = figure.subplots(3, len(poses))
     front, side = (_seen(poses, view) for view in ("front", "left side"))
@@ -110,19 +105,17 @@ def monocular(tables: Tables) -> Figure:
     for axis, name in zip(grid[:, 0], ("image", "front", "left side"), strict=True):
         axis.set_ylabel(name)
     figure.legend(handles=_side_handles(circles=True), loc="outside upper center", ncols=4)
-    footer(figure, tables, *_lengths(tables.summary, ["monocular"]))
+    footer(figure, tables, *_lengths(tables, ["monocular"]))
     return figure
 
 
-def scenes(tables: Tables) -> Figure:
+def scenes(tables: NamedTables) -> Figure:
     """The scenes: true poses and their images."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
     images = {
-        (scene, camera): _scene_image(tables.curves, scene, camera)
-        for scene in (1, 2, 3)
-        for camera in (1, 2)
+        (scene, camera): _scene_image(tables, scene, camera) for scene in (1, 2, 3) for camera in (1, 2)
     }
-    poses = _true_poses(tables.curves)
+    poses = _true_poses(tables)
     grid = figure.subplots(3, 5)
     for scene, panels in enumerate(grid, start=1):
         for axis, view in zip(panels, _VIEWS, strict=False):
@@ -135,14 +128,14 @@ def scenes(tables: Tables) -> Figure:
     for axis, name in zip(grid[0], (*_VIEWS, "camera 1", "camera 2"), strict=True):
         axis.set_title(name)
     figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables.summary, ["constrained_hmc"]))
+    footer(figure, tables, *_lengths(tables, ["constrained_hmc"]))
     return figure
 
 
-def prior_poses(tables: Tables) -> Figure:
+def prior_poses(tables: NamedTables) -> Figure:
     """Poses drawn from the prior."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.4), layout="constrained")
-    poses = _poses(tables.curves, "prior_position", "prior_pose", case="constrained_hmc").values
+    poses = _poses(tables, "prior_position", "prior_pose", case="constrained_hmc").values
     n_columns = 6
     grid = figure.subplots(-(-len(poses) // n_columns), n_columns)
     lows, highs = poses.min(axis=1), poses.max(axis=1)
@@ -153,16 +146,16 @@ def prior_poses(tables: Tables) -> Figure:
         middle = 0.5 * (high[0] + low[0])
         _finish(axis, ((-middle - half, -middle + half), (low[1] - 0.12, low[1] + tallest + 0.15)))
     figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
-    prior = tables.summary.setting("prior", case="constrained_hmc")
+    prior = tables.setting("prior", case="constrained_hmc")
     footer(figure, tables, f"prior={prior}", f"{len(poses)} draws")
     return figure
 
 
-def modes(tables: Tables) -> Figure:
+def modes(tables: NamedTables) -> Figure:
     """Mean pose of each chain by scene and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
-    true = _true_poses(tables.curves)
-    means = {name: _poses(tables.curves, "mean_position", "scene", "chain", case=name) for name in _COMPARED}
+    true = _true_poses(tables)
+    means = {name: _poses(tables, "mean_position", "scene", "chain", case=name) for name in _COMPARED}
     grid = figure.subplots(3, 4)
     for scene, row in enumerate(grid, start=1):
         for name, panels in zip(_COMPARED, (row[:2], row[2:]), strict=True):
@@ -178,33 +171,33 @@ def modes(tables: Tables) -> Figure:
         for i in range(max(mean.sizes["chain"] for mean in means.values()))
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6))
-    footer(figure, tables, *_lengths(tables.summary, _COMPARED))
+    footer(figure, tables, *_lengths(tables, _COMPARED))
     return figure
 
 
-def step_sizes(tables: Tables) -> Figure:
+def step_sizes(tables: NamedTables) -> Figure:
     """Acceptance rate of HMC against its step size."""
     figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
     colours = (_METHODS["hmc"][1], CYCLE[0])
-    many = tables.summary.rows("acceptance", case="steps")
-    steps = np.sort(many["step_size"].unique().astype(float))
-    used_step = tables.summary.value("step_size_used", case="one_step")
+    many = tables.rows("chain", case="steps")
+    steps = np.sort(many["step_size"].unique())
+    used_step = tables.value("step_size_used", case="one_step")
     one = [
-        tables.summary.rows("acceptance", case="one_step").assign(step_size=used_step),
-        tables.summary.rows("acceptance", case="one_step_larger"),
+        tables.rows("chain", case="one_step").assign(step_size=used_step),
+        tables.rows("chain", case="one_step_larger"),
     ]
     for rows, colour, marker in zip((many, pd.concat(one)), colours, "os", strict=True):
         chains: dict[str, Any] = {
             "data": rows,
             "x": "step_size",
-            "y": "value",
+            "y": "acceptance",
             "color": colour,
             "ax": axis,
         }
         sns.lineplot(errorbar=None, **chains)
         sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, marker=marker, **chains)
-    used = _published("IM-PO-04", "step size")
+    used = PublishedMarks("human_pose", tables)("IM-PO-04", "step size")
     published_level(axis, used, vertical=True)
     axis.set_xscale("log")
     axis.set_xticks(steps, [f"{step * 1e4:g}" for step in steps])
@@ -213,26 +206,27 @@ def step_sizes(tables: Tables) -> Figure:
     handles = [
         Line2D([], [], color=colours[0], marker="o", label="100 to 200 steps"),
         Line2D([], [], color=colours[1], marker="s", label="1 step"),
-        published_entry(used.document, "its step size", level=True),
     ]
+    if used is not None:
+        handles.append(published_entry(used.document, "its step size", level=True))
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
-    footer(figure, tables, *_lengths(tables.summary, ["steps", "one_step", "one_step_larger"]))
+    footer(figure, tables, *_lengths(tables, ["steps", "one_step", "one_step_larger"]))
     return figure
 
 
-def notebook(tables: Tables) -> Figure:
+def notebook(tables: NamedTables) -> Figure:
     """Error of the mean pose against run time at the settings of the notebook."""
     figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
     cases = {name: f"notebook_{name}" for name in _METHODS}
-    _error_panel(axis, tables.curves, cases, 1, last=True)
+    _error_panel(axis, tables, cases, 1, last=True)
     axis.set_title("scene 1")
-    _method_legend(figure, tables.summary, cases)
-    footer(figure, tables, *_lengths(tables.summary, list(cases.values())))
+    _method_legend(figure, tables, cases)
+    footer(figure, tables, *_lengths(tables, list(cases.values())))
     return figure
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_4_14": errors,
     "fig_4_15": monocular,
     "fig_scenes": scenes,
@@ -248,12 +242,12 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 
 def _error_panel(
     axis: Axes,
-    curves: Table,
+    tables: NamedTables,
     cases: Mapping[str, str],
     scene: int,
     *,
     last: bool,
-    published: bool = False,
+    published: PublishedMarks | None = None,
 ) -> None:
     """Curves of the methods, with bands from the smallest to the largest chain; `cases` maps methods to cases.
 
@@ -261,25 +255,23 @@ def _error_panel(
     """
     drawn_there = []
     for method, case in cases.items():
-        rmse, time_s = (
-            curves.array(name, "chain", "point", case=case, scene=scene).values for name in ("rmse", "time_s")
-        )
+        # The other cases run the first scene alone.
+        where: dict[str, Any] = {"case": case, "scene": scene} if case in _COMPARED else {"case": case}
+        rows = tables.rows("chain_point", "rmse", **where)
         label, colour, style = _METHODS[method]
         # Chains have nearly equal times: the mean serves all.
-        seconds = time_s.mean(axis=0)
-        x, y = np.tile(seconds, len(rmse)), rmse.ravel()
+        rows = rows.assign(seconds=rows.groupby("point")["time_s"].transform("mean"))
         look = {"color": colour, "linestyle": style, "err_kws": {"linewidth": 0.0}}
-        sns.lineplot(x=x, y=y, errorbar=("pi", 100), legend=False, ax=axis, **look)
-        if published:
+        sns.lineplot(rows, x="seconds", y="rmse", errorbar=("pi", 100), legend=False, ax=axis, **look)
+        if published is not None and (there := published.curve("4.14", f"{method} {scene}")) is not None:
             # At the same iteration: seconds of the thesis are those of its machine.
-            there = published_series("human_pose", "4.14", f"{method} {scene}")
-            drawn_there.append((seconds[-1] * there.x / there.x[-1], there, colour))
-            published_level(axis, _published("IM-PO-03", f"{label} scene {scene}"), colour=colour)
+            drawn_there.append((rows["seconds"].max() * there.x / there.x[-1], there, colour))
+            published_level(axis, published("IM-PO-03", f"{label} scene {scene}"), colour=colour)
     axis.set_yscale("log")
     axis.set_xlim(left=0.0)
     for x, there, colour in drawn_there:
         ends = there.low, there.high
-        published_curve(axis, x, there.y, ends, document="PhD thesis", colour=colour, note="its scenes")
+        published_curve(axis, x, there.y, ends, document=_DOCUMENT, colour=colour, note="its scenes")
     low, high = axis.get_ylim()
     # A range of less than a decade would have hardly a tick that is labelled.
     for digits in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7)):
@@ -290,9 +282,7 @@ def _error_panel(
     axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.minorticks_off()
     axis.set_ylim(low, high)
-    axis.set_ylabel("RMSE of joints (m)")
-    if last:
-        axis.set_xlabel("run time of a chain (s)")
+    axis.set(xlabel="run time of a chain (s)" if last else "", ylabel="RMSE of joints (m)")
 
 
 def _draw_image(axis: Axes, image: FloatArray) -> None:
@@ -347,36 +337,34 @@ def _chain_colour(index: int) -> str:
 # --- from the tables -----------------------------------------------------------------------------------
 
 
-def _poses(curves: Table, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
-    """Joint positions [..., joint, 3] in the order of the skeleton."""
-    found = curves.array(quantity, *dims, "joint", "axis", **wanted)
-    return found.sel(joint=list(JOINT_NAMES), axis=["x", "y", "z"])
+def _poses(tables: NamedTables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
+    """Joint positions [..., joint, 3] in the order of the skeleton; scenes have no table of their own."""
+    name = "_".join([*(dim for dim in dims if dim != "scene"), "joint", "axis"])
+    return tables.array(quantity, *dims, "joint", "axis", table=name, **wanted)
 
 
-def _true_poses(curves: Table) -> xr.DataArray:
-    return _poses(curves, "true_position", "scene", case="constrained_hmc")
+def _true_poses(tables: NamedTables) -> xr.DataArray:
+    return _poses(tables, "true_position", "scene", case="constrained_hmc")
 
 
-def _images(curves: Table, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
+def _images(tables: NamedTables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
     """Image coordinates [..., 2, joint] in the order of the skeleton."""
-    found = curves.array(quantity, *dims, "image_axis", "joint", **wanted)
-    return found.sel(joint=list(JOINT_NAMES), image_axis=["x", "y"])
+    return tables.array(quantity, *dims, "image_axis", "joint", table="", **wanted)
 
 
-def _scene_image(curves: Table, scene: int, view: int) -> FloatArray:
+def _scene_image(tables: NamedTables, scene: int, view: int) -> FloatArray:
     """Observed joints of a scene in one camera [2, joint]."""
-    image: FloatArray = _images(curves, "observed", case="constrained_hmc", scene=scene, view=view).values
-    return image
+    return _images(tables, "observed", "view", case="constrained_hmc", scene=scene).sel(view=view).values
 
 
 def _method_legend(
-    figure: Figure, summary: Table, cases: Mapping[str, str], more: Sequence[Line2D] = ()
+    figure: Figure, tables: NamedTables, cases: Mapping[str, str], more: Sequence[Line2D] = ()
 ) -> None:
     """Legend of the methods whose cases the tables have; `cases` maps methods to cases."""
     handles = [
         Line2D([], [], color=colour, linestyle=style, label=label)
         for name, (label, colour, style) in _METHODS.items()
-        if name in cases and not summary.where(case=cases[name]).frame.empty
+        if cases.get(name) in set(tables["settings"]["case"])
     ]
     if handles:
         handles += more
@@ -391,12 +379,12 @@ def _side_handles(*, circles: bool) -> list[Line2D]:
     return [*handles, Line2D([], [], linestyle="none", label="observed", **ring)] if circles else handles
 
 
-def _lengths(summary: Table, cases: Sequence[str]) -> list[str]:
+def _lengths(tables: NamedTables, cases: Sequence[str]) -> list[str]:
     parts = []
     for case in cases:
         with suppress(MissingData):
-            chains, draws = (summary.setting(name, case=case) for name in ("n_chains", "n_draws"))
-            still = summary.where(case=case, quantity="n_chains_still").frame["value"].sum()
+            chains, draws = (tables.setting(name, case=case) for name in ("n_chains", "n_draws"))
+            still = tables.rows("point", case=case)["n_chains_still"].sum()
             stuck = f", {still:.0f} of them never moved" if still else ""
             parts.append(f"{readable(case)}: {chains} chains of {draws} iterations{stuck}")
     return parts

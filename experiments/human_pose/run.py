@@ -19,6 +19,13 @@ from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.settings import SettingsError
+from experiments.human_pose.measure import (
+    AXES,
+    chain_curves,
+    chain_groups,
+    chain_samples,
+    chain_statistics,
+)
 from experiments.human_pose.model.cameras import project_joints
 from experiments.human_pose.model.generator import (
     conditioned_model,
@@ -31,13 +38,6 @@ from experiments.human_pose.model.skeleton import JOINT_NAMES, N_ANGLES, N_BONES
 from experiments.human_pose.problem import Problem, build_problem
 from experiments.human_pose.programs import build_program
 from experiments.human_pose.settings import Settings, tuning
-from experiments.human_pose.statistics import (
-    AXES,
-    chain_curves,
-    chain_groups,
-    chain_samples,
-    chain_statistics,
-)
 
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
 _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12

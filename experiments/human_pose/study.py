@@ -33,4 +33,6 @@ STUDY = Study(
     check=check,
     data_files=data_files,
     figures=FIGURES,
+    about="data= scene_seed=1234",
+    has_named_tables=True,
 )

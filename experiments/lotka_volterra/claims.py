@@ -10,7 +10,16 @@ import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, left_out, mean, proportion
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    exact,
+    largest,
+    left_out,
+    mean,
+    mean_proportion,
+    proportion,
+)
 from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import MissingData
@@ -275,8 +284,7 @@ def fraction_below(tables: NamedTables) -> Measurement:
     fractions, ess = (
         by_rate_and_chain(tables, name, "pm_normalised")[3] for name in ("share_below_generating", "ess")
     )
-    between = mean(fractions, f"{ess.sum():.0f} effective draws")
-    return between._replace(error=max(between.error, proportion(between.value, ess.sum()).error))
+    return mean_proportion(fractions, ess.mean(), f"{ess.sum():.0f} effective draws")
 
 
 def place_in_interval(tables: NamedTables, rate: int) -> Measurement:

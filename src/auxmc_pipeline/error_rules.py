@@ -31,7 +31,6 @@ __all__ = [
     "jackknife",
     "largest",
     "left_out",
-    "mean_fraction",
     "mean_over_replicates",
     "median_over_replicates",
     "paired_ratio",
@@ -45,7 +44,6 @@ __all__ = [
     "score_of_p_values",
     "slope",
     "smallest",
-    "smallest_fraction",
     "spread_over_replicates",
     "standard_error",
 ]
@@ -137,48 +135,6 @@ def smallest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Meas
     """The smallest of several values [part] with standard errors [part]; see `largest`."""
     found = largest(-np.asarray(values, dtype=np.float64), errors, names)
     return found._replace(value=-found.value)
-
-
-def smallest_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
-    """Smallest over chains of a fraction of each chain's trials, such as an acceptance rate.
-
-    The error is the larger of two: what other chains would have given, by resampling, and what more trials of these
-    would, by `fraction_of_trials`; it is the second alone where all chains agree.
-
-    Args:
-        shares: of independent chains [chain].
-        n_trials: trials of a chain.
-        note: as in Measurement.
-
-    >>> found = smallest_fraction([1.0, 1.0, 1.0], 100)
-    >>> found.value, 0.0 < found.error < 0.02
-    (1.0, True)
-    """
-    between = bootstrap(np.min, fractions, note)
-    within = fraction_of_trials(between.value, n_trials).error
-    return between._replace(
-        error=float(np.fmax(between.error, within)) if np.size(fractions) > 1 else math.nan
-    )
-
-
-def mean_fraction(fractions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
-    """Mean over chains of a fraction of each chain's trials, such as failures, which may be none in all of them.
-
-    Args:
-        shares: of independent chains [chain].
-        n_trials: trials of a chain.
-        note: as in Measurement.
-
-    Returns:
-        The mean; its error is the larger of that between chains and that of all trials by `fraction_of_trials`.
-
-    >>> found = mean_fraction([0.0, 0.0, 0.0], 100)
-    >>> found.value, 0.0 < found.error < 0.01
-    (0.0, True)
-    """
-    found = mean_over_replicates(fractions, note)
-    within = fraction_of_trials(found.value, n_trials * np.size(fractions)).error
-    return found._replace(error=max(found.error, within))
 
 
 def slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike, note: str = "") -> Measurement:

@@ -22,11 +22,13 @@ __all__ = [
     "largest",
     "left_out",
     "mean",
+    "mean_proportion",
     "proportion",
     "proportion_of",
     "quantile",
     "rank_correlation",
     "rate",
+    "smallest_proportion",
     "standard_error",
 ]
 
@@ -194,6 +196,41 @@ def proportion_of(holds: ArrayLike, note: str = "") -> Measurement:
     flags = np.ravel(np.asarray(holds, dtype=bool))
     said = f"{int(flags.sum())} of {flags.size} runs"
     return proportion(float(np.mean(flags)), flags.size, f"{said}; {note}" if note else said)
+
+
+def mean_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+    """Mean over chains of a proportion of each chain's trials, such as failures, which may be none in all of them.
+
+    The error is the larger of that between chains and that of all trials by `proportion`.
+
+    Args:
+        proportions: of independent chains [chain].
+        n_trials: trials of a chain.
+        note: as in Measurement.
+
+    >>> found = mean_proportion([0.0, 0.0, 0.0], 100)
+    >>> found.value, 0.0 < found.error < 0.01
+    (0.0, True)
+    """
+    found = mean(proportions, note)
+    return found._replace(
+        error=max(found.error, proportion(found.value, n_trials * np.size(proportions)).error)
+    )
+
+
+def smallest_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
+    """Smallest over chains of a proportion of each chain's trials, such as an acceptance rate.
+
+    The error is the larger of two: what other chains would have given, by resampling, and what more trials of these
+    would, by `proportion`; it is the second alone where all chains agree. Arguments are those of `mean_proportion`.
+
+    >>> found = smallest_proportion([1.0, 1.0, 1.0], 100)
+    >>> found.value, 0.0 < found.error < 0.02
+    (1.0, True)
+    """
+    found = estimate(np.min, proportions, note=note)
+    error = np.fmax(found.error, proportion(found.value, n_trials).error)
+    return found._replace(error=float(error) if np.size(proportions) > 1 else math.nan)
 
 
 def rate(n_events: float, exposure: float, note: str = "") -> Measurement:

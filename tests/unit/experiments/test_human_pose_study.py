@@ -1,4 +1,4 @@
-"""The human pose study: tiny runs, and measures, claims and figures on synthetic chains."""
+"""The human pose study: tiny runs, measures of synthetic chains and settings."""
 
 from pathlib import Path
 
@@ -9,10 +9,7 @@ import xarray as xr
 from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose.model.skeleton import JOINT_NAMES
-from experiments.human_pose.run import check_moves, run
-from experiments.human_pose.settings import noise_scale, start_of, tuning
-from experiments.human_pose.statistics import (
+from experiments.human_pose.measure import (
     AXES,
     MOST_STORED_DRAWS,
     chain_curves,
@@ -20,6 +17,9 @@ from experiments.human_pose.statistics import (
     chain_statistics,
     running_rmse,
 )
+from experiments.human_pose.model.skeleton import JOINT_NAMES
+from experiments.human_pose.run import check_moves, run
+from experiments.human_pose.settings import noise_scale, start_of, tuning
 
 STUDY = load_study("human_pose")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"
@@ -113,17 +113,13 @@ def made_up(
     if method == "constrained_hmc":
         variables["residual"] = (names, np.full(shape, 1e-10))
     coords = {**dims, "joint": list(JOINT_NAMES), "axis": list(AXES)}
-    first = xr.DataArray(
-        rng.normal(size=(3, 19, 3)),
-        dims=("chain", "joint", "axis"),
-        coords={"chain": [0, 1, 2], "joint": list(JOINT_NAMES), "axis": list(AXES)},
-    )
-    true = xr.DataArray(
-        truth,
-        dims=("scene", "joint", "axis"),
-        coords={"scene": scenes, "joint": list(JOINT_NAMES), "axis": list(AXES)},
-    )
-    return xr.Dataset(variables, coords=coords), first, true
+    draws = xr.Dataset(variables, coords=coords)
+
+    def poses(values: np.ndarray, dim: str) -> xr.DataArray:
+        dims = (dim, "joint", "axis")
+        return xr.DataArray(values, dims=dims, coords={name: draws[name] for name in dims})
+
+    return draws, poses(rng.normal(size=(3, 19, 3)), "chain"), poses(truth, "scene")
 
 
 def test_chains_that_never_moved_are_counted() -> None:
@@ -161,9 +157,6 @@ def test_long_chains_are_thinned_in_the_result_file() -> None:
     groups = chain_groups(draws)
     assert groups["posterior"].sizes["draw"] <= MOST_STORED_DRAWS
     assert set(groups["sample_stats"].data_vars) >= {"accepted", "misfit"}
-
-
-# --- claims and figures on synthetic tables --------------------------------------------------------------
 
 
 def test_factors_without_a_chain_say_which_chain_is_apart() -> None:

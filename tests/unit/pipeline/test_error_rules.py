@@ -20,7 +20,6 @@ from auxmc_pipeline.error_rules import (
     jackknife,
     largest,
     left_out,
-    mean_fraction,
     mean_over_replicates,
     median_over_replicates,
     paired_ratio,
@@ -34,9 +33,9 @@ from auxmc_pipeline.error_rules import (
     score_of_p_values,
     slope,
     smallest,
-    smallest_fraction,
     spread_over_replicates,
 )
+from auxmc_pipeline.measuring import mean_proportion, smallest_proportion
 
 N_EXPERIMENTS, N_REPLICATES = 300, 50
 
@@ -199,13 +198,13 @@ def test_the_smallest_value_is_that_of_the_largest_of_its_negatives() -> None:
     assert found == expected._replace(value=1.0)
 
 
-def test_the_smallest_fraction_is_unsure_by_its_trials_and_by_the_spread_of_chains() -> None:
+def test_the_smallest_proportion_is_unsure_by_its_trials_and_by_the_spread_of_chains() -> None:
     # All chains agree: what more trials would show is left.
-    agreeing = smallest_fraction([1.0, 1.0, 1.0, 1.0], 50)
+    agreeing = smallest_proportion([1.0, 1.0, 1.0, 1.0], 50)
     assert agreeing.error == fraction_of_trials(1.0, 50).error
     # One chain of five that never moved might have been missed.
-    assert smallest_fraction([0.0, 0.9, 0.9, 0.9, 0.9], 10_000).error > 0.3
-    assert math.isnan(smallest_fraction([0.5], 100).error)
+    assert smallest_proportion([0.0, 0.9, 0.9, 0.9, 0.9], 10_000).error > 0.3
+    assert math.isnan(smallest_proportion([0.5], 100).error)
 
 
 def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> None:
@@ -238,12 +237,12 @@ def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_ho
     assert score_of_p_values([1e-300, 0.5]).value > 30.0
 
 
-def test_a_mean_fraction_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
-    assert mean_fraction([0.0, 0.0, 0.0, 0.0], 50).error == fraction_of_trials(0.0, 200).error
+def test_a_mean_proportion_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
+    assert mean_proportion([0.0, 0.0, 0.0, 0.0], 50).error == fraction_of_trials(0.0, 200).error
     # Failures of one chain alone: the others say less than their trials.
     apart = [0.2, 0.0, 0.0, 0.0]
-    assert mean_fraction(apart, 1000) == mean_over_replicates(apart)
-    assert math.isnan(mean_fraction([0.1], 100).error)
+    assert mean_proportion(apart, 1000) == mean_over_replicates(apart)
+    assert math.isnan(mean_proportion([0.1], 100).error)
 
 
 def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one() -> None:
