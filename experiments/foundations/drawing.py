@@ -34,6 +34,11 @@ class Curves:
         whole = {f"{self._figure}_{dim}": dim for dim in dims}
         return self._tables.array(f"{self._figure}_{name}", *whole).rename(whole)
 
+    def columns(self, dim: str, *names: str) -> list[FloatArray]:
+        """Values of a dimension and arrays along it alone [place]."""
+        rows = self._tables.rows(f"{self._figure}_{dim}", f"{self._figure}_{names[0]}")
+        return [rows[f"{self._figure}_{name}"].to_numpy() for name in (dim, *names)]
+
     def value(self, name: str) -> float:
         """A number."""
         return self._tables.value(f"{self._figure}_{name}")

@@ -36,12 +36,11 @@ _LINES = ("-", "--", ":", "-.")
 def proposals(figure: Figure, curves: Curves) -> None:
     """Figure 2.7."""
     axes = figure.subplots(1, 2, sharey=True)
-    target = curves("target", "x")
-    proposal = curves("proposal", "sd", "x")
-    accepted = curves("accepted", "sd", "x")
-    x, start, scale = target["x"].values, -0.75, 0.75
+    x, target = curves.columns("x", "target")
+    proposal, accepted = curves("proposal", "sd", "x"), curves("accepted", "sd", "x")
+    start, scale = -0.75, 0.75
     for axis, sd in zip(axes, proposal["sd"].values, strict=True):
-        axis.plot(x, target.values, color=BLUE, label="target")
+        axis.plot(x, target, color=BLUE, label="target")
         axis.plot(x, scale * proposal.sel(sd=sd).values, color=RED, linestyle="--", label="proposal")
         taken = scale * accepted.sel(sd=sd).values
         axis.fill_between(x, taken, color=GREEN, alpha=0.4, linewidth=0.0)
@@ -151,7 +150,7 @@ def cost_against_dimension(figure: Figure, curves: Curves) -> None:
 def slice_and_line(figure: Figure, curves: Curves) -> None:
     """Figure 2.10."""
     left, right = figure.subplots(1, 2)
-    density = curves("density", "along")
+    x, density = curves.columns("along", "density")
     plane = curves("plane", "across", "along")
     h, angle = curves.value("height"), curves.value("tilt")
     current, lower, upper, rejected, accepted = curves("mark", "role").values
@@ -165,9 +164,8 @@ def slice_and_line(figure: Figure, curves: Curves) -> None:
         return np.asarray(turn @ np.stack([places, np.ones(len(places))]))
 
     _bracket(left, *on_line(lower, upper), linewidth=0.9, markersize=8.0)
-    x = density["along"].values
-    right.plot(x, density.values, color=BLUE)
-    right.fill_between(x, h, density.values, where=density.values >= h, color=BLUE, alpha=0.25, linewidth=0.0)
+    right.plot(x, density, color=BLUE)
+    right.fill_between(x, h, density, where=density >= h, color=BLUE, alpha=0.25, linewidth=0.0)
     _bracket(right, (lower, upper), (h, h), linewidth=0.9, markersize=8.0)
     for value, marker, colour, name in (
         (current, "o", "black", "current point"),
@@ -197,15 +195,14 @@ def slice_and_line(figure: Figure, curves: Curves) -> None:
 def directions(figure: Figure, curves: Curves) -> None:
     """Figure 2.11."""
     axes = figure.subplots(1, 3)
-    direction = "direction"
-    points = curves("point", direction, "draw", "axis")
-    jumps = curves("jump", direction, "repeat")
+    points = curves("point", "direction", "draw", "axis")
+    jumps = curves("jump", "direction", "repeat")
     axes_of_mass = np.sqrt(-2.0 * np.log(0.01)) * np.sqrt([1.99, 0.01])
     long, short = axes_of_mass[:, None] * circle()
     ellipse = np.stack([long - short, long + short]) / np.sqrt(2.0)
     edges = np.geomspace(0.8 * jumps.values.min(), 1.25 * jumps.values.max(), 41)
     for row, (name, letter, colour) in enumerate(
-        zip(points[direction].values, "ab", (RED, BLUE), strict=True)
+        zip(points["direction"].values, "ab", (RED, BLUE), strict=True)
     ):
         axis = axes[row]
         axis.plot(*ellipse, color=REFERENCE, linestyle=":")
@@ -247,10 +244,9 @@ def reflections(figure: Figure, curves: Curves) -> None:
 def update_in_frames(figure: Figure, curves: Curves) -> None:
     """Slides of an update of a slice sampler, six panels."""
     axes = figure.subplots(2, 3, sharex=True, sharey=True)
-    density = curves("density", "x")
+    x, y = curves.columns("x", "density")
     brackets = curves("bracket", "stage", "end")
     start, height, new, _ = curves("mark", "role").values
-    x, y = density["x"].values, density.values
     initial, grown, once, twice = brackets.values
     first, second = (float(after[after != before][0]) for before, after in ((grown, once), (once, twice)))
     panels = (

@@ -114,21 +114,19 @@ def particle_filter(figure: Figure, curves: Curves) -> None:
     first = figure.add_subplot(grid[1, 0])
     second = figure.add_subplot(grid[1, 1], sharex=first, sharey=first)
     (mean, sd), (filtered, spread) = curves("moments", "filter", "moment", "step").values
-    observed = curves("observation", "step")
+    steps, observed = curves.columns("step", "observation")
     states = curves("state", "tree", "step", "particle")
     ancestors = curves("ancestor", "tree", "step", "particle")
-    weights = curves("last_weight", "tree", "particle")
-    steps = observed["step"].values.astype(float)
+    final, _ = curves("last_weight", "tree", "particle").values
     exact: dict[str, Any] = {"color": REFERENCE, "linestyle": "--", "zorder": 3}
     top.plot(steps, mean, label="Kalman filter (± 2 sd)", **exact)
     for sign in (-2.0, 2.0):
         top.plot(steps, mean + sign * sd, linewidth=0.7, **exact)
     band_curve(top, steps, filtered, 2.0 * spread, colour=BLUE, label="particle filter (± 2 sd)")
-    marks(top, (steps, observed.values), "x", RED, label="observations")
+    marks(top, (steps, observed), "x", RED, label="observations")
     top.set(xlabel="step $t$", ylabel="state $x_t$", xlim=(steps[0] - 0.3, steps[-1] + 0.3))
     top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-    final = weights.values
-    _paths(first, steps, states.values[0], ancestors.values[0].astype(int), final[0] / final[0].max())
+    _paths(first, steps, states.values[0], ancestors.values[0].astype(int), final / final.max())
     _paths(second, steps, states.values[1], ancestors.values[1].astype(int), None)
     first.set_title("paths without resampling")
     second.set_title("paths with resampling")

@@ -330,54 +330,31 @@ Must hold: every density integrates to 1, also mapped to the whole line; draws h
 def density_table() -> list[DensityRow]:
     """A row for each density, in the order of the tables of the PhD thesis."""
     rows = []
-    for name, density in DENSITIES.items():
-        parameters = "; ".join(
-            f"{p}: {about.meaning}, {about.domain}" for p, about in density.parameters.items()
-        )
+    for name, d in DENSITIES.items():
+        parameters = "; ".join(f"{p}: {about.meaning}, {about.domain}" for p, about in d.parameters.items())
         mapped = INPUT_MAPS.get(name)
         source = f"{mapped.formula}, u ~ {INPUTS[mapped.source].shorthand}" if mapped else "-"
-        to_real = density.real_map.formula if density.real_map else "-"
-        rows.append(
-            DensityRow(
-                name,
-                density.table,
-                density.shorthand,
-                parameters,
-                density.formula,
-                density.support,
-                to_real,
-                source,
-            )
-        )
+        to_real = d.real_map.formula if d.real_map else "-"
+        rows.append(DensityRow(name, d.table, d.shorthand, parameters, d.formula, d.support, to_real, source))
     return rows
+
+
+_PAGE = """# Standard densities
+
+Densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1: the entries of
+`experiments.foundations.models.densities.DENSITIES`, printed by that module. Logs are natural.
+The last column maps an input u of unit variance to a draw.
+
+"""
 
 
 def density_page() -> str:
     """The page `docs/densities.md`."""
-    header = (
-        "density",
-        "table",
-        "written",
-        "parameters",
-        "formula",
-        "support",
-        "to the whole line",
-        "from an input",
-    )
-    rows = [header, ("---",) * len(header), *density_table()]
-    lines = ["| " + " | ".join(entry.replace("|", "\\|") for entry in row) + " |" for row in rows]
-    return "\n".join(
-        [
-            "# Standard densities",
-            "",
-            "Densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1: the entries of",
-            "`experiments.foundations.models.densities.DENSITIES`, printed by that module. Logs are natural.",
-            "The last column maps an input u of unit variance to a draw.",
-            "",
-            *lines,
-            "",
-        ]
-    )
+    header = ["density", "table", "written", "parameters", "formula", "support", "to the whole line"]
+    header.append("from an input")
+    rows = [header, ["---"] * len(header), *density_table()]
+    lines = ["| " + " | ".join(entry.replace("|", "\\|") for entry in row) + " |\n" for row in rows]
+    return _PAGE + "".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Topic: reverse and forward accumulation on a graph, what they cost, and a misprint in their drawing."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 import xarray as xr
 
@@ -26,7 +28,18 @@ _NAMES = ("x", "m", "s", "constant", "y", "z", "a", "u", "b", "c")
 _N_GRAPHS = 200
 _GRAPH_SIZE = 60
 _N_MAPS = 20
-_UNARY = ("exp", "sin", "half_square", "log")
+# Arguments of unsafe operations are brought into a safe range: sines in products and under logarithms, and a constant
+# that keeps logarithms and quotients away from zero.
+_SAFE: Mapping[str, Callable[[Variable, Variable], Variable]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a.sin() * b,
+    "divide": lambda a, b: a / (b.sin() + 2.0),
+    "exp": lambda a, b: a.sin().exp(),
+    "sin": lambda a, b: a.sin(),
+    "half_square": lambda a, b: a.sin().half_square(),
+    "log": lambda a, b: (a.sin() + 2.0).log(),
+}
 
 
 def normal_energy(x: Variable, m: Variable, s: Variable) -> Variable:
@@ -89,11 +102,7 @@ def misprint(work: Work) -> Lines:
 
 
 def random_graph(rng: np.random.Generator, n_inputs: int, n_nodes: int, n_outputs: int = 1) -> Graph:
-    """Graph of random operations on random earlier variables, which mixes all of them into its outputs.
-
-    Arguments of unsafe operations are brought into a safe range: sines in products and under logarithms, and a constant
-    that keeps logarithms and quotients away from zero.
-    """
+    """Graph of random operations on random earlier variables, which mixes all of them into its outputs."""
 
     def build(*inputs: Variable) -> list[Variable]:
         pool = list(inputs)
@@ -102,25 +111,9 @@ def random_graph(rng: np.random.Generator, n_inputs: int, n_nodes: int, n_output
             return pool[int(rng.integers(len(pool)))]
 
         for _ in range(n_nodes):
-            kind = str(rng.choice(["add", "subtract", "multiply", "divide", *_UNARY]))
+            kind = str(rng.choice(list(_SAFE)))
             first, second = pick(), pick()
-            if kind == "add":
-                new = first + second
-            elif kind == "subtract":
-                new = first - second
-            elif kind == "multiply":
-                new = first.sin() * second
-            elif kind == "divide":
-                new = first / (second.sin() + 2.0)
-            elif kind == "log":
-                new = (first.sin() + 2.0).log()
-            elif kind == "exp":
-                new = first.sin().exp()
-            elif kind == "half_square":
-                new = first.sin().half_square()
-            else:
-                new = first.sin()
-            pool.append(new)
+            pool.append(_SAFE[kind](first, second))
         # Every late variable is used, so that hardly any operation is without effect.
         outputs = [pool[-1 - k] for k in range(n_outputs)]
         for k, variable in enumerate(pool[n_inputs : -n_outputs or None]):
@@ -167,9 +160,8 @@ def graph_curves(work: Work) -> Arrays:
     """Figures B.1 and B.2: values and accumulators of every variable."""
     values, bars, drawn = work.once(_example_sweeps)
     names = [name for name in _NAMES if name != "constant"]
-    along = {"variable": names}
+    sweeps = {"value": values, "accumulator": bars, "as_drawn": drawn}
     return {
-        "value": xr.DataArray([values[name] for name in names], along),
-        "accumulator": xr.DataArray([bars[name] for name in names], along),
-        "as_drawn": xr.DataArray([drawn[name] for name in names], along),
+        part: xr.DataArray([found[name] for name in names], {"variable": names})
+        for part, found in sweeps.items()
     }

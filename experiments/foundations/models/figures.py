@@ -55,8 +55,7 @@ def simulators(figure: Figure, curves: Curves) -> None:
     error = curves("error", "scheme", "step")
     spread = curves("error_error", "scheme", "step")
     path = curves("path", "scheme", "time")
-    exact = curves("exact_path", "fine_time")
-    left.plot(exact["fine_time"], exact, color="black", linewidth=0.7, label="exact")
+    left.plot(*curves.columns("fine_time", "exact_path"), color="black", linewidth=0.7, label="exact")
     steps = error["step"].values
     for scheme, (label, colour, marker) in _SCHEMES.items():
         one = path.sel(scheme=scheme)
@@ -81,12 +80,11 @@ def simulators(figure: Figure, curves: Curves) -> None:
 def implicit_curve(figure: Figure, curves: Curves) -> None:
     """Figure 1.6."""
     axis = figure.subplots()
-    found = curves("x2", "x1")
     for mass in _MASSES:
         radius = float(np.sqrt(-2.0 * np.log1p(-mass)))
         axis.add_patch(Circle((0.0, 0.0), radius, fill=False, edgecolor=BLUE, linewidth=0.8))
     axis.plot([], [], color=BLUE, linewidth=0.8, label="density of the inputs")
-    axis.plot(found["x1"], found, color=GREEN, linewidth=1.8, label="output is 1")
+    axis.plot(*curves.columns("x1", "x2"), color=GREEN, linewidth=1.8, label="output is 1")
     axis.axhline(0.0, color=REFERENCE, linewidth=0.4, zorder=0.0)
     axis.axvline(0.0, color=REFERENCE, linewidth=0.4, zorder=0.0)
     square(axis, 5.0)
@@ -98,12 +96,12 @@ def implicit_curve(figure: Figure, curves: Curves) -> None:
 def computation_graph(figure: Figure, curves: Curves) -> None:
     """Figures B.1 and B.2."""
     axis = figure.subplots()
-    arrays = [curves(name, "variable") for name in ("value", "accumulator", "as_drawn")]
+    variables, *parts = curves.columns("variable", "value", "accumulator", "as_drawn")
+    numbers = dict(zip(variables, zip(*parts, strict=True), strict=True))
     for start, end in _EDGES:
         _arrow(axis, start, end)
     for name, (column, height, formula) in _GRAPH.items():
-        numbers = [float(array.sel(variable=name)) for array in arrays]
-        _box(axis, (column, height), formula, name, numbers)
+        _box(axis, (column, height), formula, name, *numbers[name])
     # Next to the arrow from y to z.
     axis.text(1.55, 1.72, r"$\partial z / \partial y = 1/s$", fontsize=7.5)
     axis.text(1.55, 1.91, "drawn as 1", color=RED, fontsize=7.5)
@@ -118,10 +116,8 @@ def computation_graph(figure: Figure, curves: Curves) -> None:
 def divergence_bias(figure: Figure, curves: Curves) -> None:
     """Bias of contrastive divergence."""
     axis = figure.subplots()
-    bias = curves("bias", "sweeps")
-    simulated = curves("simulated", "sweeps")
+    sweeps, bias, simulated = curves.columns("sweeps", "bias", "simulated")
     rate, n_copies = (curves.value("rate"), curves.value("n_copies"))
-    sweeps = bias["sweeps"].values
     axis.plot(sweeps, bias, color=BLUE, marker="o", label="exact bias")
     line = 2.0 * float(bias[0]) * rate ** (sweeps - sweeps[0])
     axis.plot(sweeps, line, color=REFERENCE, linestyle=":", label=f"rate of the chain, {rate:.3f} a sweep")
@@ -171,9 +167,10 @@ def _arrow(axis: Axes, start: str, end: str) -> None:
     )
 
 
-def _box(axis: Axes, place: tuple[float, float], formula: str, name: str, numbers: list[float]) -> None:
+def _box(
+    axis: Axes, place: tuple[float, float], formula: str, name: str, value: float, bar: float, drawn: float
+) -> None:
     """A variable with its value and accumulator, and what the drawing has where that differs."""
-    value, bar, drawn = numbers
     corner = (place[0] - 0.5 * _BOX_WIDTH, place[1] - 0.5 * _BOX_HEIGHT)
     axis.add_patch(Rectangle(corner, _BOX_WIDTH, _BOX_HEIGHT, facecolor="#F4F7FA", edgecolor=BLUE))
     lines = [(f"${formula}$", 8.5, "black"), (_number(value), 7.5, "black")]

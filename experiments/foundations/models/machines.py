@@ -19,7 +19,9 @@ from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 
 class RestrictedBoltzmann(NamedTuple):
-    """Parameters; build them with `restricted_boltzmann`.
+    """Parameters.
+
+    Source: lecture slides, restricted Boltzmann machines; their sum over pairs counts each pair once.
 
     Attributes:
         weights: W [visible, hidden].
@@ -30,22 +32,6 @@ class RestrictedBoltzmann(NamedTuple):
     weights: FloatArray
     visible_biases: FloatArray
     hidden_biases: FloatArray
-
-
-def restricted_boltzmann(
-    weights: ArrayLike, visible_biases: ArrayLike, hidden_biases: ArrayLike
-) -> RestrictedBoltzmann:
-    """Checks parameters and puts them together.
-
-    Args:
-        weights: W [visible, hidden].
-        visible_biases: b_v [visible].
-        hidden_biases: b_h [hidden].
-
-    Source: lecture slides, restricted Boltzmann machines; their sum over pairs counts each pair once.
-    """
-    w, b, c = (np.asarray(values, dtype=np.float64) for values in (weights, visible_biases, hidden_biases))
-    return RestrictedBoltzmann(w, b, c)
 
 
 def hidden_probabilities(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:
@@ -238,8 +224,8 @@ def three_by_two() -> RestrictedBoltzmann:
 
     Must hold: log normaliser 4.221014123980.
     """
-    weights = [[1.0, -0.5], [0.5, 1.0], [-1.5, 0.75]]
-    return restricted_boltzmann(weights, [0.2, -0.1, 0.0], [0.1, -0.3])
+    weights = np.array([[1.0, -0.5], [0.5, 1.0], [-1.5, 0.75]])
+    return RestrictedBoltzmann(weights, np.array([0.2, -0.1, 0.0]), np.array([0.1, -0.3]))
 
 
 def log_weights(parameters: BoltzmannParameters, spins: ArrayLike) -> FloatArray:

@@ -1,6 +1,7 @@
 """Reverse-mode differentiation on a tape, with counted operations: a teaching object."""
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,6 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
+
+
+def _counted(operation: Callable[..., float], explanation: str) -> Callable[..., float]:
+    def method(self: "Arithmetic", *numbers: float) -> float:
+        self.n_operations += 1
+        return operation(*numbers)
+
+    method.__doc__ = explanation
+    return method
 
 
 class Arithmetic:
@@ -20,40 +30,13 @@ class Arithmetic:
     def __init__(self) -> None:
         self.n_operations = 0
 
-    def add(self, a: float, b: float) -> float:
-        """a + b."""
-        self.n_operations += 1
-        return a + b
-
-    def multiply(self, a: float, b: float) -> float:
-        """The product a b."""
-        self.n_operations += 1
-        return a * b
-
-    def divide(self, a: float, b: float) -> float:
-        """a / b."""
-        self.n_operations += 1
-        return a / b
-
-    def log(self, a: float) -> float:
-        """Natural logarithm."""
-        self.n_operations += 1
-        return math.log(a)
-
-    def exp(self, a: float) -> float:
-        """Exponential function."""
-        self.n_operations += 1
-        return math.exp(a)
-
-    def sin(self, a: float) -> float:
-        """Sine of an angle in radians."""
-        self.n_operations += 1
-        return math.sin(a)
-
-    def cos(self, a: float) -> float:
-        """Cosine of an angle in radians."""
-        self.n_operations += 1
-        return math.cos(a)
+    add = _counted(operator.add, "a + b.")
+    multiply = _counted(operator.mul, "The product a b.")
+    divide = _counted(operator.truediv, "a / b.")
+    log = _counted(math.log, "Natural logarithm.")
+    exp = _counted(math.exp, "Exponential function.")
+    sin = _counted(math.sin, "Sine of an angle in radians.")
+    cos = _counted(math.cos, "Cosine of an angle in radians.")
 
 
 class Operation(NamedTuple):
@@ -147,6 +130,17 @@ class Graph(NamedTuple):
     outputs: tuple[int, ...]
 
 
+def _node(operation: str, explanation: str) -> Callable[..., "Variable"]:
+    def method(self: "Variable", *others: "Variable | float") -> "Variable":
+        variables = (
+            o if isinstance(o, Variable) else Variable("constant", constant=float(o)) for o in others
+        )
+        return Variable(operation, (self, *variables))
+
+    method.__doc__ = explanation
+    return method
+
+
 class Variable:
     """A scalar that remembers how it was computed; `record` makes the first ones.
 
@@ -156,37 +150,14 @@ class Variable:
     def __init__(self, operation: str, arguments: tuple["Variable", ...] = (), constant: float = 0.0) -> None:
         self.operation, self.arguments, self.constant = operation, arguments, constant
 
-    def __add__(self, other: "Variable | float") -> "Variable":
-        """Sum with a variable or a number."""
-        return _join("add", self, other)
-
-    def __sub__(self, other: "Variable | float") -> "Variable":
-        """Difference."""
-        return _join("subtract", self, other)
-
-    def __mul__(self, other: "Variable | float") -> "Variable":
-        """Product."""
-        return _join("multiply", self, other)
-
-    def __truediv__(self, other: "Variable | float") -> "Variable":
-        """Quotient."""
-        return _join("divide", self, other)
-
-    def log(self) -> "Variable":
-        """Natural logarithm."""
-        return Variable("log", (self,))
-
-    def exp(self) -> "Variable":
-        """Exponential function."""
-        return Variable("exp", (self,))
-
-    def sin(self) -> "Variable":
-        """Sine of an angle in radians."""
-        return Variable("sin", (self,))
-
-    def half_square(self) -> "Variable":
-        """Half of the square, one node of the graph and two operations."""
-        return Variable("half_square", (self,))
+    __add__ = _node("add", "Sum with a variable or a number.")
+    __sub__ = _node("subtract", "Difference.")
+    __mul__ = _node("multiply", "Product.")
+    __truediv__ = _node("divide", "Quotient.")
+    log = _node("log", "Natural logarithm.")
+    exp = _node("exp", "Exponential function.")
+    sin = _node("sin", "Sine of an angle in radians.")
+    half_square = _node("half_square", "Half of the square, one node of the graph and two operations.")
 
 
 def record(function: Callable[..., Variable | Sequence[Variable]], n_inputs: int) -> Graph:
@@ -310,11 +281,6 @@ def jacobian_by_columns(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic)
     values = evaluate(graph, inputs, arithmetic)
     columns = [forward_sweep(graph, values, along, arithmetic) for along in np.eye(graph.n_inputs)]
     return np.array([[column[i] for i in graph.outputs] for column in columns]).T
-
-
-def _join(operation: str, left: Variable, right: Variable | float) -> Variable:
-    other = right if isinstance(right, Variable) else Variable("constant", constant=float(right))
-    return Variable(operation, (left, other))
 
 
 def _visit(variable: Variable, order: dict[int, Variable]) -> None:

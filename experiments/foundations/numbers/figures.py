@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import PAGE_WIDTH_IN
 from experiments.foundations.drawing import BLUE, GREEN, RED, REFERENCE, Curves, Drawings, drawing, marks
 
@@ -62,10 +62,8 @@ def box_muller_grid(figure: Figure, curves: Curves) -> None:
 def rejection(figure: Figure, curves: Curves) -> None:
     """Figure 2.3."""
     axis = figure.subplots()
-    target = curves("target", "x")
-    envelope = curves("envelope", "x")
     marked = curves("marked", "point", "part")
-    _envelope_panel(axis, target, envelope, "x")
+    _envelope_panel(axis, *curves.columns("x", "target", "envelope"))
     for name, marker, colour in (("rejected", "X", _PROPOSAL), ("accepted", "D", _TARGET)):
         x, height, top = marked.sel(point=name, part=["x", "height", "envelope"]).values
         axis.plot([x, x], [0.0, top], color=REFERENCE, linewidth=0.8, marker="_", markersize=6.0)
@@ -75,12 +73,11 @@ def rejection(figure: Figure, curves: Curves) -> None:
     figure.legend(loc="outside right center")
 
 
-def _envelope_panel(axis: Axes, target: xr.DataArray, envelope: xr.DataArray, dim: str) -> None:
-    x = target[dim].values
-    axis.fill_between(x, envelope.values, color=_PROPOSAL, alpha=0.15, linewidth=0.0)
-    axis.plot(x, envelope.values, color=_PROPOSAL, linestyle="--", label="$M\\,q(x)$")
-    axis.fill_between(x, target.values, color=_TARGET, alpha=0.3, linewidth=0.0)
-    axis.plot(x, target.values, color=_TARGET, label="target $p(x)$")
+def _envelope_panel(axis: Axes, x: FloatArray, target: FloatArray, envelope: FloatArray) -> None:
+    axis.fill_between(x, envelope, color=_PROPOSAL, alpha=0.15, linewidth=0.0)
+    axis.plot(x, envelope, color=_PROPOSAL, linestyle="--", label="$M\\,q(x)$")
+    axis.fill_between(x, target, color=_TARGET, alpha=0.3, linewidth=0.0)
+    axis.plot(x, target, color=_TARGET, label="target $p(x)$")
     axis.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="density")
     axis.set_ylim(bottom=0.0)
 
@@ -89,23 +86,21 @@ def _envelope_panel(axis: Axes, target: xr.DataArray, envelope: xr.DataArray, di
 def inversion(figure: Figure, curves: Curves) -> None:
     """The slides' picture of inversion."""
     axis = figure.subplots()
-    function = curves("function", "x")
-    density = curves("density", "x")
-    quantiles = curves("quantile", "level")
-    x = function["x"].values
+    x, function, density = curves.columns("x", "function", "density")
+    levels, quantiles = curves.columns("level", "quantile")
     twin = axis.twinx()
     twin.spines["right"].set_visible(True)
-    twin.fill_between(x, density.values, color=_TARGET, alpha=0.3, linewidth=0.0)
+    twin.fill_between(x, density, color=_TARGET, alpha=0.3, linewidth=0.0)
     twin.set_ylim(0.0, 0.6)
     twin.set_ylabel("density", color=_TARGET)
     twin.tick_params(axis="y", colors=_TARGET)
     # The curve lies above the shading, which is on the other axis.
     axis.set_zorder(twin.get_zorder() + 1)
     axis.patch.set_visible(False)
-    axis.plot(x, function.values, color=_DERIVED)
-    for level, place in zip(quantiles["level"].values, quantiles.values, strict=True):
+    axis.plot(x, function, color=_DERIVED)
+    for level, place in zip(levels, quantiles, strict=True):
         axis.plot([x[0], place, place], [level, level, 0.0], color=REFERENCE, linewidth=0.5)
-    marks(axis, (quantiles.values, np.zeros(quantiles.size)), "o", markersize=3.0, clip_on=False)
+    marks(axis, (quantiles, np.zeros(quantiles.size)), "o", markersize=3.0, clip_on=False)
     axis.set(xlim=(x[0], x[-1]), ylim=(0.0, 1.0), xlabel="$x = F^{-1}(u)$")
     axis.set_ylabel("$u = F(x)$", color=_DERIVED)
     axis.tick_params(axis="y", colors=_DERIVED)
@@ -115,12 +110,10 @@ def inversion(figure: Figure, curves: Curves) -> None:
 def rejection_and_weights(figure: Figure, curves: Curves) -> None:
     """The slides' picture of rejection and of its relation to importance weights."""
     left, right = figure.subplots(1, 2)
-    dim = "x"
-    target, envelope = (curves("target", dim), curves("envelope", dim))
-    weight = curves("weight", dim)
+    places, target, envelope, weight = curves.columns("x", "target", "envelope", "weight")
     points = curves("points", "draw", "part")
     bound = curves.value("bound")
-    _envelope_panel(left, target, envelope, dim)
+    _envelope_panel(left, places, target, envelope)
     x, height, accepted = points.sel(part=["x", "height", "accepted"]).values.T
     taken = accepted > 0.5
     marks(left, (x[taken], height[taken]), ".", _TARGET, markersize=3.0, label="accepted")
@@ -128,7 +121,7 @@ def rejection_and_weights(figure: Figure, curves: Curves) -> None:
     marks(left, (x[~taken], height[~taken]), "x", _PROPOSAL, label="rejected", **crosses)
     left.axvspan(0.3, 0.5, color=REFERENCE, alpha=0.3, linewidth=0.0)
     left.set_ylim(0.0, 1.4)
-    right.plot(weight[dim].values, weight.values, color=_DERIVED, label="$p(x) / q(x)$")
+    right.plot(places, weight, color=_DERIVED, label="$p(x) / q(x)$")
     right.axhline(bound, color=REFERENCE, linestyle="--", label="bound $M$")
     right.set(xlim=(-2.0, 2.0), xlabel="$x$", ylabel="weight")
     right.set_ylim(0.0, 2.2)
@@ -141,19 +134,17 @@ def rejection_and_weights(figure: Figure, curves: Curves) -> None:
 def importance_weights(figure: Figure, curves: Curves) -> None:
     """Figure 2.5."""
     axes = figure.subplots(1, 2, sharey=True)
-    target = curves("target", "x")
-    proposals = curves("proposal", "sd", "x")
-    weights = curves("weight", "sd", "x")
-    fractions = curves("effective_share", "sd")
-    x = target["x"].values
-    for i, (axis, sd) in enumerate(zip(axes, proposals["sd"].values, strict=True)):
-        axis.fill_between(x, target.values, color=_TARGET, alpha=0.3, linewidth=0.0)
-        axis.plot(x, target.values, color=_TARGET, label=r"target $\tilde p(x)$")
-        axis.plot(x, proposals.values[i], color=_PROPOSAL, linestyle="--", label="proposal $q(x)$")
-        axis.plot(x, weights.values[i], color=_DERIVED, linestyle=":", linewidth=1.6, label="weight $w(x)$")
+    x, target = curves.columns("x", "target")
+    lines = zip(curves("proposal", "sd", "x").values, curves("weight", "sd", "x").values, strict=True)
+    fractions = zip(*curves.columns("sd", "effective_share"), strict=True)
+    for axis, (proposal, weight), (sd, kept) in zip(axes, lines, fractions, strict=True):
+        axis.fill_between(x, target, color=_TARGET, alpha=0.3, linewidth=0.0)
+        axis.plot(x, target, color=_TARGET, label=r"target $\tilde p(x)$")
+        axis.plot(x, proposal, color=_PROPOSAL, linestyle="--", label="proposal $q(x)$")
+        axis.plot(x, weight, color=_DERIVED, linestyle=":", linewidth=1.6, label="weight $w(x)$")
         axis.set(xlim=(x[0], x[-1]), ylim=(0.0, 2.0), xlabel="$x$")
         axis.set_xticks([-2, -1, 0, 1, 2])
-        axis.set_title(f"sd of $q$ {sd:g}: effective share {fractions.values[i]:.1%}")
+        axis.set_title(f"sd of $q$ {sd:g}: effective share {kept:.1%}")
     axes[0].set_ylabel("density, weight")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
@@ -197,9 +188,8 @@ def diverging_weights(figure: Figure, curves: Curves) -> None:
         ("log_proposal", _PROPOSAL, "--", 1.2, "proposal $q$"),
         ("log_integrand", _DERIVED, ":", 1.6, "$p^2 / q$"),
     ):
-        found = curves(name, "x")
-        x, decades = found["x"].values, found.values / np.log(10.0)
-        left.plot(x, decades, color=colour, linestyle=style, linewidth=width, label=label)
+        x, found = curves.columns("x", name)
+        left.plot(x, found / np.log(10.0), color=colour, linestyle=style, linewidth=width, label=label)
     left.set(xlim=(-2.0, 2.0), ylim=(-25.0, 50.0), xlabel="$x$", ylabel="density")
     left.set_yticks([-20, 0, 20, 40], [f"$10^{{{power}}}$" for power in (-20, 0, 20, 40)])
     left.legend(loc="upper right")

@@ -22,7 +22,6 @@ from experiments.foundations.models.machines import (
     log_normaliser,
     log_weights,
     log_weights_visible,
-    restricted_boltzmann,
     three_by_two,
     three_units,
     visible_probabilities,
@@ -30,10 +29,8 @@ from experiments.foundations.models.machines import (
 )
 
 MACHINE = three_by_two()
-BIGGER = restricted_boltzmann(
-    np.random.default_rng(2).normal(size=(4, 3)),
-    [0.3, -0.2, 0.1, 1.0],
-    [0.5, -1.0, 0.0],
+BIGGER = RestrictedBoltzmann(
+    np.random.default_rng(2).normal(size=(4, 3)), np.array([0.3, -0.2, 0.1, 1.0]), np.array([0.5, -1.0, 0.0])
 )
 MACHINES = pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by two", "four by three"])
 
@@ -121,7 +118,7 @@ def test_divergence_tends_to_the_gradient_at_the_mixing_rate() -> None:
 
 def test_divergence_at_the_distribution_of_the_machine_is_zero() -> None:
     # Data with the machine's own proportions: every sweep leaves them as they are.
-    machine = restricted_boltzmann(np.zeros((2, 1)), [0.0, 0.0], [0.4])
+    machine = RestrictedBoltzmann(np.zeros((2, 1)), np.zeros(2), np.array([0.4]))
     found = expected_contrastive_divergence(machine, layer_states(2), 3)
     for part in found:
         np.testing.assert_allclose(part, 0.0, atol=1e-15)
@@ -130,7 +127,7 @@ def test_divergence_at_the_distribution_of_the_machine_is_zero() -> None:
 def test_one_estimate_uses_probabilities_of_the_hidden_layer() -> None:
     rng = np.random.default_rng(0)
     # A machine that cannot leave its state: large fields fix both layers.
-    machine = restricted_boltzmann([[400.0]], [200.0], [200.0])
+    machine = RestrictedBoltzmann(np.array([[400.0]]), np.array([200.0]), np.array([200.0]))
     found = contrastive_divergence(machine, [[1.0], [0.0]], 3, rng)
     np.testing.assert_allclose(found.weights, 0.0, atol=1e-12)
     one = contrastive_divergence(MACHINE, [[1.0, 0.0, 1.0]], 1, rng).weights
