@@ -20,9 +20,9 @@ from auxmc.kernels.tempering.continuous_tempering import (
 )
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.random import standard_normal
-from experiments.tempering_illustration.model.scalar_mixture import TWO_MODES
+from experiments.tempering_illustration.exact import known_path
+from experiments.tempering_illustration.model import TWO_MODES, base, joined
 from experiments.tempering_illustration.settings import Settings
-from experiments.tempering_illustration.target import base, joined, known_path
 
 _N_BINS = 50
 _SHOWN = 20.0

@@ -1,26 +1,24 @@
-"""Measures the claims of the tempering illustrations from their table."""
+"""Measures the claims of the tempering illustrations from their tables."""
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.claims import Measurement, Measures, exact, recorded
-from auxmc_pipeline.error_rules import (
-    difference,
-    fraction_of_trials,
-    jackknife,
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    exact,
     largest,
-    mean_over_replicates,
-    paired_ratio,
-    ratio,
-    score,
+    mean,
+    proportion,
     score_of_p_values,
 )
-from auxmc_pipeline.tables import Tables, Wanted
+from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import Wanted
 
-Measure = Callable[[Tables], Measurement]
+Measure = Callable[[NamedTables], Measurement]
 
 # Read off the published panel: a histogram whose parts are as near as this to 0.6 and 0.4 looks right.
 _MASS, _NEAR = 0.6, 0.08
@@ -31,103 +29,99 @@ _exact = partial(recorded, exact=True)
 def excess(first: Measure, second: Measure) -> Measure:
     """One measurement minus another one, independent of it."""
 
-    def measure(tables: Tables) -> Measurement:
+    def measure(tables: NamedTables) -> Measurement:
         a, b = first(tables), second(tables)
-        return difference(a, b, f"{a.value:.6g} and {b.value:.6g}")
+        return (a - b).noted(f"{a.value:.6g} and {b.value:.6g}")
 
     return measure
 
 
-def largest_score(tables: Tables, quantity: str, **wanted: Wanted) -> Measurement:
+def largest_score(tables: NamedTables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
     """Largest size of several distances in standard errors."""
-    scores = np.abs(_values(tables, quantity, **wanted))
+    scores = np.abs(tables.values(quantity, by, **wanted))
     return largest(scores, np.ones_like(scores), [f"largest of {scores.size}"] * scores.size)
 
 
-def one_score(tables: Tables, quantity: str, **wanted: Wanted) -> Measurement:
-    """A recorded distance in standard errors."""
-    return Measurement(tables.summary.value(quantity, **wanted), 1.0)
+def moment_score(tables: NamedTables, quantity: str, moment: str) -> Measurement:
+    """CT-T05 and CT-T06: a recorded distance in standard errors."""
+    return Measurement(tables.value(quantity, "moment", moment=moment), 1.0)
 
 
 def distance(
-    tables: Tables, quantity: str, error: str, truth: str | float, note: str = "", **wanted: Wanted
+    tables: NamedTables, quantity: str, error: str, truth: str | float, note: str = "", **wanted: Any
 ) -> Measurement:
     """Distance of a quantity from its exact value, recorded or known, in standard errors."""
-    known = tables.summary.value(truth, **wanted) if isinstance(truth, str) else truth
-    value, spread = (tables.summary.value(name, **wanted) for name in (quantity, error))
-    return score(Measurement(value, spread, note), known)
+    known = tables.value(truth, **wanted) if isinstance(truth, str) else truth
+    return recorded(quantity, error, note=note, **wanted)(tables).score(known)
 
 
-def p_values(tables: Tables, quantity: str, **wanted: Wanted) -> Measurement:
+def p_values(tables: NamedTables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
     """Several p-values as one score."""
-    return score_of_p_values(_values(tables, quantity, **wanted))
+    return score_of_p_values(tables.values(quantity, by, **wanted))
 
 
-def looser_bound(tables: Tables) -> Measurement:
+def looser_bound(tables: NamedTables) -> Measurement:
     """Mean over batches of reverse runs of the difference of two upper bounds made of the same weights."""
     arithmetic, harmonic = (
-        _values(tables, quantity) for quantity in ("bound_upper_arithmetic", "bound_upper")
+        tables.values(quantity, "point") for quantity in ("bound_upper_arithmetic", "bound_upper")
     )
-    n_runs = tables.summary.value("n_runs_of_batch")
+    n_runs = tables.value("n_runs_of_batch")
     each = f"above log Z = 0 by {arithmetic.mean():.3f} and {harmonic.mean():.3f} nats"
-    return mean_over_replicates(arithmetic - harmonic, f"{each}; batches of {n_runs:.0f} runs")
+    return mean(arithmetic - harmonic, f"{each}; batches of {n_runs:.0f} runs")
 
 
-def batches(tables: Tables, quantity: str, n_intervals: float) -> Measurement:
+def batches(tables: NamedTables, quantity: str, n_intervals: float) -> Measurement:
     """CT-T15 and CT-T16: mean over batches of annealed runs."""
-    return mean_over_replicates(_values(tables, quantity, n_intervals=n_intervals))
+    return mean(tables.values(quantity, "n_intervals", n_intervals=n_intervals))
 
 
-def batches_score(tables: Tables, quantity: str, n_intervals: float) -> Measurement:
+def batches_score(tables: NamedTables, quantity: str, n_intervals: float) -> Measurement:
     """CT-T15 and CT-T16: distance of mean weights over the normaliser from 1."""
-    return score(batches(tables, quantity, n_intervals), 1.0)
+    return batches(tables, quantity, n_intervals).score(1.0)
 
 
-def gap_ratio(tables: Tables, quantity: str) -> Measurement:
+def gap_ratio(tables: NamedTables, quantity: str) -> Measurement:
     """CT-T16: how much nearer a bound is with 10 intervals than with 2."""
     long, short = (batches(tables, quantity, n_intervals) for n_intervals in (10.0, 2.0))
-    return ratio(long, short, f"{long.value:.3f} and {short.value:.3f} nats")
+    return (long / short).noted(f"{long.value:.3f} and {short.value:.3f} nats")
 
 
-def variance_of_counts(tables: Tables) -> Measurement:
+def variance_of_counts(tables: NamedTables) -> Measurement:
     """CT-T19: variance over chains of estimates from conditional probabilities over that of estimates from counts."""
-    conditional, counts = (
-        tables.summary.array(quantity, "chain").values
-        for quantity in ("log_normaliser_conditional", "log_normaliser_counts")
-    )
+    rows = tables.rows("chain", "log_normaliser_conditional")
     # A chain without a visit has no estimate from counts: leaving it out favours them.
-    both = np.isfinite(counts)
-    first, second = conditional[both], counts[both]
+    both = rows[np.isfinite(rows["log_normaliser_counts"])]
+    return estimate(
+        lambda first, second: float(first.var(ddof=1) / second.var(ddof=1)),
+        both["log_normaliser_conditional"],
+        both["log_normaliser_counts"],
+        method="paired",
+        note=f"{len(both)} of {len(rows)} chains have been at both ends",
+    )
 
-    def variances(kept: IntegerArray) -> float:
-        return float(first[kept].var(ddof=1) / second[kept].var(ddof=1))
 
-    return jackknife(variances, first.size, f"{first.size} of {both.size} chains have been at both ends")
-
-
-def unvisited(tables: Tables) -> Measurement:
+def unvisited(tables: NamedTables) -> Measurement:
     """CT-T19: size of the errors of log Z of chains that counts cannot give an estimate."""
-    estimates = _values(tables, "log_normaliser_unvisited")
-    errors = estimates[np.isfinite(estimates)]
+    errors = tables.values("log_normaliser_unvisited")
     note = f"{errors.size} chains after 5 iterations, an end without a visit"
-    return jackknife(lambda kept: float(np.sqrt(np.mean(errors[kept] ** 2))), errors.size, note)
+    return estimate(lambda kept: float(np.sqrt(np.mean(kept**2))), errors, method="jackknife", note=note)
 
 
-def faithful_chains(tables: Tables) -> Measurement:
+def faithful_chains(tables: NamedTables) -> Measurement:
     """CT-A02."""
-    switches, left = _values(tables, "hmc_switches"), _values(tables, "hmc_mass_left")
+    switches, left = (tables.values(f"hmc_{name}", "hmc_chain") for name in ("switches", "mass_left"))
     note = f"{int(switches.sum())} switches in {switches.size} chains; mass left in the first {left[0]:g}"
-    return fraction_of_trials(float(np.mean(switches == 0)), switches.size, note)
+    return proportion(float(np.mean(switches == 0)), switches.size, note)
 
 
-def single_chains(tables: Tables) -> Measurement:
+def single_chains(tables: NamedTables) -> Measurement:
     """CT-A03: fraction of the chains that would have looked right."""
-    masses = _values(tables, "mass_left_by_chain")
+    masses = tables.values("mass_left_by_chain")
     note = f"standard deviation over {masses.size} chains {masses.std(ddof=1):.3f}, the first has {masses[0]:.3f}"
-    return fraction_of_trials(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)
+    return proportion(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)
 
 
-def fit_between(tables: Tables) -> Measurement:
+def fit_between(tables: NamedTables) -> Measurement:
     """CT-V05: is the Renyi fit between the other two?"""
     count = 0
     for quantity in ("fit_mean", "fit_sd"):
@@ -136,75 +130,72 @@ def fit_between(tables: Tables) -> Measurement:
     return exact(float(count))
 
 
-def fit_orderings(tables: Tables) -> Measurement:
+def fit_orderings(tables: NamedTables) -> Measurement:
     """CT-V06."""
     sds = _fits(tables, "fit_sd")
     note = " > ".join(f"{sd:.4f}" for sd in sds)
     return exact(float((sds[0] > sds[1]) + (sds[1] > sds[2])), note)
 
 
-def excess_of_published_fit(tables: Tables) -> Measurement:
+def excess_of_published_fit(tables: NamedTables) -> Measurement:
     """CT-V05: how far the published Gaussian is from the minimum."""
-    published = tables.summary.value("published_half_objective")
-    smallest = tables.summary.value("fit_objective", fit="Renyi 1/2")
+    published = tables.value("published_half_objective")
+    smallest = tables.value("fit_objective", "fit", fit="Renyi 1/2")
     return exact(published - smallest, f"{published:.4f} and {smallest:.4f} nats")
 
 
-def smallest_rise(tables: Tables) -> Measurement:
+def smallest_rise(tables: NamedTables) -> Measurement:
     """CT-V07."""
-    rises = np.diff(tables.curves.array("sd_by_order", "order").sortby("order").values)
+    rises = np.diff(tables.rows("order").sort_values("order")["sd_by_order"])
     return exact(float(rises.min()), f"between {rises.size + 1} orders")
 
 
-def variance_ratio(quantity: str, note: str, tables: Tables) -> Measurement:
+def variance_ratio(quantity: str, note: str, tables: NamedTables) -> Measurement:
     """CT-V11: ratio of variances of estimates from the same draws."""
-    variances = tables.summary.array(quantity, "chunk", "estimate")
     draws, by_score = (
-        variances.sel(estimate=name).values for name in ("reparameterisation", "score function")
+        tables.values(quantity, "chunk_estimate", estimate=name)
+        for name in ("reparameterisation", "score function")
     )
-    return paired_ratio(draws, by_score, note)
+    return estimate(lambda a, b: float(a.mean() / b.mean()), draws, by_score, method="paired", note=note)
 
 
-def _values(tables: Tables, quantity: str, **wanted: Wanted) -> FloatArray:
-    return tables.summary.rows(quantity, **wanted)["value"].to_numpy(dtype=np.float64)
+def _fits(tables: NamedTables, quantity: str) -> list[float]:
+    return [tables.value(quantity, "fit", fit=name) for name in ("KL(p, q)", "Renyi 1/2", "KL(q, p)")]
 
 
-def _fits(tables: Tables, quantity: str) -> list[float]:
-    return [tables.summary.value(quantity, fit=name) for name in ("KL(p, q)", "Renyi 1/2", "KL(q, p)")]
-
-
-_HOT_FRACTION = partial(recorded, "hot_fraction", "hot_fraction_error")
+_HOT_FRACTION = partial(recorded, "hot_fraction", "hot_fraction_error", by="log_zeta")
 _HOT_FRACTION_SCORE = partial(
     distance,
     quantity="hot_fraction",
     error="hot_fraction_error",
     truth="hot_fraction_exact",
     note="second halves",
+    by="log_zeta",
 )
-_BARRIER = partial(_exact, "barrier_height")
+_BARRIER = partial(_exact, "barrier_height", by="control")
 
-MEASURE: Measures = {
+MEASURE: dict[str, dict[str, Measure]] = {
     "CT-T01": {
-        "distribution": partial(p_values, quantity="temperature_p_value"),
-        "mean": partial(largest_score, quantity="temperature_mean_score"),
+        "distribution": partial(p_values, quantity="temperature_p_value", by="delta"),
+        "mean": partial(largest_score, quantity="temperature_mean_score", by="delta"),
     },
     "CT-T03": {
-        name: _exact("weight_identity_error", identity=name)
+        name: _exact("weight_identity_error", by="identity", identity=name)
         for name in ("integral", "difference", "ratio", "at zero")
     },
     "CT-T04": {"Gaussian target": _exact("evidence_identity_error")},
     "CT-T05": {
-        name: partial(one_score, quantity="target_moment_score", moment=name)
+        name: partial(moment_score, quantity="target_moment_score", moment=name)
         for name in ("mean", "second moment")
     },
     "CT-T06": {
-        name: partial(one_score, quantity="base_moment_score", moment=name)
+        name: partial(moment_score, quantity="base_moment_score", moment=name)
         for name in ("mean", "second moment")
     },
     "CT-T07": {"least second difference": _exact("least_second_difference")},
     "CT-T08": {
-        "base end": _exact("slope_error", end="base", difference_step=1e-3),
-        "target end": _exact("slope_error", end="target", difference_step=1e-3),
+        "base end": _exact("slope_error", by="end_difference_step", end="base", difference_step=1e-3),
+        "target end": _exact("slope_error", by="end_difference_step", end="target", difference_step=1e-3),
     },
     "CT-T09": {"end ratio": _exact("end_ratio_error"), "bounds": _exact("bound_slack")},
     "CT-T10": {"end ratio": _exact("elbo_ratio_error"), "slope at the base": _exact("elbo_slope")},
@@ -214,8 +205,10 @@ MEASURE: Measures = {
         "ordering": excess(_HOT_FRACTION(log_zeta=5.0), _HOT_FRACTION(log_zeta=-5.0)),
     },
     "CT-T12": {
-        "Gibbs CT": partial(p_values, quantity="joint_law_p_value", kernel="gibbs_ct"),
-        "CT-HMC": partial(p_values, quantity="joint_law_p_value", kernel="ct_hmc"),
+        "Gibbs CT": partial(
+            p_values, quantity="joint_law_p_value", by="kernel_distribution", kernel="gibbs_ct"
+        ),
+        "CT-HMC": partial(p_values, quantity="joint_law_p_value", by="kernel_distribution", kernel="ct_hmc"),
     },
     "CT-T13": {
         "return error": _exact("return_error"),
@@ -242,11 +235,16 @@ MEASURE: Measures = {
         ),
     },
     "CT-T20": {
-        "random walk": recorded("crossing_exponent", "crossing_exponent_error", index_update="random_walk"),
-        "independent": recorded("crossing_exponent", "crossing_exponent_error", index_update="independent"),
+        "random walk": recorded(
+            "crossing_exponent", "crossing_exponent_error", by="index_update", index_update="random_walk"
+        ),
+        "independent": recorded(
+            "crossing_exponent", "crossing_exponent_error", by="index_update", index_update="independent"
+        ),
     },
     "CT-T21": {
-        way: partial(p_values, quantity="index_p_value", index_draw=way) for way in ("closed form", "list")
+        way: partial(p_values, quantity="index_p_value", by="delta_index_draw", index_draw=way)
+        for way in ("closed form", "list")
     },
     "CT-T22": {
         "as printed": excess(_exact("geometric_sum"), _exact("geometric_sum_printed")),
@@ -266,19 +264,19 @@ MEASURE: Measures = {
         "fall from u = 5 to u = 0": excess(_BARRIER(control=5.0), _BARRIER(control=0.0)),
         "fall from u = 0 to u = -5": excess(_BARRIER(control=0.0), _BARRIER(control=-5.0)),
     },
-    "CT-A06": {f"curve {fifth}": _exact("n_modes", fifth=fifth) for fifth in (0, 5)},
-    "CT-V02": {f"x = {x:g}": _exact("laplace_tail_error", tail=x) for x in (8.0, -8.0)},
+    "CT-A06": {f"curve {fifth}": _exact("n_modes", by="fifth", fifth=fifth) for fifth in (0, 5)},
+    "CT-V02": {f"x = {x:g}": _exact("laplace_tail_error", by="tail", tail=x) for x in (8.0, -8.0)},
     "CT-V03": {
-        "mean": _exact("fit_mean", fit="KL(p, q)"),
-        "standard deviation": _exact("fit_sd", fit="KL(p, q)"),
+        "mean": _exact("fit_mean", by="fit", fit="KL(p, q)"),
+        "standard deviation": _exact("fit_sd", by="fit", fit="KL(p, q)"),
     },
     "CT-V04": {
-        "mean": _exact("fit_mean", fit="KL(q, p)"),
-        "standard deviation": _exact("fit_sd", fit="KL(q, p)"),
+        "mean": _exact("fit_mean", by="fit", fit="KL(q, p)"),
+        "standard deviation": _exact("fit_sd", by="fit", fit="KL(q, p)"),
     },
     "CT-V05": {
-        "mean": _exact("fit_mean", fit="Renyi 1/2"),
-        "standard deviation": _exact("fit_sd", fit="Renyi 1/2"),
+        "mean": _exact("fit_mean", by="fit", fit="Renyi 1/2"),
+        "standard deviation": _exact("fit_sd", by="fit", fit="Renyi 1/2"),
         "between the two": fit_between,
         "excess of the published fit": excess_of_published_fit,
     },
@@ -295,7 +293,7 @@ MEASURE: Measures = {
         "order 1/2": _exact("half_symmetry_error"),
     },
     "CT-V10": {
-        name: partial(largest_score, quantity="gradient_score", estimate=name)
+        name: partial(largest_score, quantity="gradient_score", by="estimate_parameter", estimate=name)
         for name in ("reparameterisation", "score function")
     },
     "CT-V11": {"one dimension": partial(variance_ratio, "gradient_variance_one", "near the fit")},

@@ -1,4 +1,4 @@
-"""Figures of the study, drawn from its two tables."""
+"""Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,8 +21,8 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_series, published_value
-from auxmc_pipeline.tables import Table, Tables
 
 _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -36,11 +36,11 @@ _published = partial(published_value, "tempering_illustration")
 _FITS = {"a": "CT-V03", "b": "CT-V05", "c": "CT-V04"}
 
 
-def path_curves(tables: Tables) -> Figure:
+def path_curves(tables: NamedTables) -> Figure:
     """Figure 2.13."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
-    found = tables.curves.array("bridge_density", "fifth", "x")
+    found = tables.array("bridge_density", "fifth", "x")
     x = found["x"].values
     n = found.sizes["fifth"]
     for i in range(n)[::-1]:
@@ -57,16 +57,16 @@ def path_curves(tables: Tables) -> Figure:
     return figure
 
 
-def bimodal(tables: Tables) -> Figure:
+def bimodal(tables: NamedTables) -> Figure:
     """The four panels on the target with two modes."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.2), layout="constrained")
     ((densities, potential), (joint, histograms)) = figure.subplots(2, 2)
-    energies = _arrays(tables.curves, "x", "target_energy", "base_energy")
-    path = _arrays(tables.curves, "point", "trajectory_x", "trajectory_control")
+    energies = _arrays(tables, "x", "target_energy", "base_energy")
+    path = (tables["points"][f"trajectory_{name}"] for name in ("x", "control"))
     plain, states, inverse_temperatures, weights = (
         array.values
         for array in _arrays(
-            tables.curves,
+            tables,
             "draw",
             "plain_x",
             "tempered_x",
@@ -101,19 +101,19 @@ def bimodal(tables: Tables) -> Figure:
     _legend_above(histograms, 3)
     for axis in (densities, potential, joint, histograms):
         axis.set(xlim=_HISTOGRAM_RANGE, xlabel="$x$")
-    n_draws = tables.summary.setting("n_draws", case="bimodal")
+    n_draws = tables.setting("n_draws", case="bimodal")
     footer(figure, tables, f"one chain of {n_draws} iterations of each method")
     return figure
 
 
-def temperature(tables: Tables) -> Figure:
+def temperature(tables: NamedTables) -> Figure:
     """Distribution of the inverse temperature for several guesses of the normaliser, and estimates of chains."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    density = tables.curves.array("temperature_density", "log_zeta", "bin")
-    exact = tables.curves.array("temperature_density_exact", "log_zeta", "bin")
-    masses = tables.summary.array("mass_left_by_chain", "chain")
-    exact_mass = tables.summary.value("mass_left_exact")
+    density = tables.array("temperature_density", "log_zeta", "bin")
+    exact = tables.array("temperature_density_exact", "log_zeta", "bin")
+    masses = tables.array("mass_left_by_chain", "chain")
+    exact_mass = tables.value("mass_left_exact")
     bins = density["bin"].values
     edges = bin_edges(bins)
     for row, log_zeta in enumerate(density["log_zeta"].values):
@@ -133,13 +133,13 @@ def temperature(tables: Tables) -> Figure:
     return figure
 
 
-def ladder(tables: Tables) -> Figure:
+def ladder(tables: NamedTables) -> Figure:
     """Estimators and crossing times of simulated tempering."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
-    estimates = _arrays(tables.summary, "chain", "log_normaliser_counts", "log_normaliser_conditional")
+    estimates = _arrays(tables, "chain", "log_normaliser_counts", "log_normaliser_conditional")
     crossing, error = (
-        tables.summary.array(name, "index_update", "n_intervals")
+        tables.array(name, "index_update", "n_intervals")
         for name in ("crossing_updates", "crossing_updates_error")
     )
     finite = [values.values[np.isfinite(values.values)] for values in estimates]
@@ -167,11 +167,11 @@ def ladder(tables: Tables) -> Figure:
     return figure
 
 
-def laplace(tables: Tables) -> Figure:
+def laplace(tables: NamedTables) -> Figure:
     """Figure C.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    density, gaussian = _arrays(tables.curves, "skew_x", "skew_log_density", "laplace_log_density_curve")
+    density, gaussian = _arrays(tables, "skew_x", "skew_log_density", "laplace_log_density_curve")
     x = density["skew_x"].values
     left.plot(x, density.values, color=_BLUE, label="density")
     left.plot(x, gaussian.values, color=_RED, linestyle="--", label="Laplace approximation")
@@ -184,12 +184,12 @@ def laplace(tables: Tables) -> Figure:
     return figure
 
 
-def divergences(tables: Tables) -> Figure:
+def divergences(tables: NamedTables) -> Figure:
     """Figure C.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.5), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
-    target = tables.curves.array("mixture_density", "mixture_x")
-    fits = tables.curves.array("fit_density", "fit", "mixture_x")
+    target = tables.array("mixture_density", "mixture_x")
+    fits = tables.array("fit_density", "fit", "mixture_x")
     x = target["mixture_x"].values
     for axis, name, letter in zip(axes, fits["fit"].values, "abc", strict=True):
         axis.fill_between(x, target.values, color="#CCCCCC", linewidth=0.0, label="$p$")
@@ -205,12 +205,12 @@ def divergences(tables: Tables) -> Figure:
     return figure
 
 
-def orders(tables: Tables) -> Figure:
+def orders(tables: NamedTables) -> Figure:
     """Fits and bounds against the order of the divergence."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    sd, mean = _arrays(tables.curves, "order", "sd_by_order", "mean_by_order")
-    bound = tables.curves.array("bound_by_order", "bound_order")
+    sd, mean = _arrays(tables, "order", "sd_by_order", "mean_by_order")
+    bound = tables.array("bound_by_order", "bound_order")
     left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")
     left.plot(mean["order"].values, mean.values, color=_RED, marker="s", linestyle="--", label="mean")
     # The limits of orders 0 and 1 are the two Kullback-Leibler divergences.
@@ -245,15 +245,15 @@ def _joint_panel(axis: Axes, x: FloatArray, target: FloatArray, base: FloatArray
     axis.set(ylim=(0.0, 1.0), ylabel="inverse temperature")
 
 
-def _arrays(table: Table, dim: str, *quantities: str) -> list[xr.DataArray]:
-    return [table.array(quantity, dim) for quantity in quantities]
+def _arrays(tables: NamedTables, dim: str, *quantities: str) -> list[xr.DataArray]:
+    return [tables.array(quantity, dim) for quantity in quantities]
 
 
 def _legend_above(axis: Axes, n_columns: int) -> None:
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_2_13": path_curves,
     "fig_bimodal": bimodal,
     "fig_temperature": temperature,

@@ -19,7 +19,7 @@ from auxmc.approximations.renyi import (
 )
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
-from experiments.tempering_illustration.model.scalar_mixture import NARROW_AND_BROAD
+from experiments.tempering_illustration.model import NARROW_AND_BROAD
 
 PUBLISHED_HALF = (0.193701, 2.652223)
 """Mean and standard deviation of the Gaussian that is drawn in figure C.2b."""

@@ -26,8 +26,8 @@ from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
+from experiments.tempering_illustration.model import base, joined
 from experiments.tempering_illustration.settings import Settings
-from experiments.tempering_illustration.target import base, joined
 
 # So few updates of a chain that many have not been at the target's end of the ladder yet.
 _SHORT = 5

@@ -7,11 +7,10 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
-from experiments.tempering_illustration.annealing import annealing_statistics
 from experiments.tempering_illustration.bimodal import run_bimodal
 from experiments.tempering_illustration.exact import path_curves, path_statistics
 from experiments.tempering_illustration.fits import fit_groups
-from experiments.tempering_illustration.kernel_checks import kernel_statistics
+from experiments.tempering_illustration.kernel_checks import annealing_statistics, kernel_statistics
 from experiments.tempering_illustration.ladder import run_ladder
 from experiments.tempering_illustration.settings import Settings
 

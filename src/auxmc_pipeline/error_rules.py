@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from auxmc.diagnostics.errors_of_means import score_between_chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray
@@ -41,7 +40,6 @@ __all__ = [
     "ratio_of_means",
     "root_mean_square",
     "score",
-    "score_of_p_values",
     "slope",
     "smallest",
     "spread_over_replicates",
@@ -170,27 +168,6 @@ def root_mean_square(bias: Measurement, sd: float, degrees: float, note: str = "
     size = math.hypot(bias.value, sd)
     error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
     return Measurement(size, error, note)
-
-
-def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
-    """The smallest p-value of independent tests as a standard score, which is normal with error 1 where all hold.
-
-    Args:
-        p_values: each uniform on [0, 1] where its hypothesis holds [test].
-        note: as in Measurement.
-
-    Returns:
-        The score that a standard normal number exceeds with the probability that one of so many p-values is as small:
-        3.09 for one in a thousand.
-
-    >>> round(score_of_p_values([0.6, 0.5]).value, 3)
-    -0.674
-    """
-    values = np.ravel(np.asarray(p_values, dtype=np.float64))
-    smallest_of_all = float(values.min())
-    chance = -math.expm1(values.size * math.log1p(-min(smallest_of_all, 1.0 - 1e-12)))
-    each = f"smallest of {values.size} p-values {smallest_of_all:.3g}"
-    return Measurement(float(stats.norm.isf(chance)), 1.0, f"{each}; {note}" if note else each)
 
 
 def distance_from_exact(values: ArrayLike, expected: float, note: str = "") -> Measurement:

@@ -28,6 +28,7 @@ __all__ = [
     "quantile",
     "rank_correlation",
     "rate",
+    "score_of_p_values",
     "smallest_proportion",
     "standard_error",
 ]
@@ -247,6 +248,27 @@ def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
     value = n_events / exposure
     low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
     return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+
+
+def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
+    """The smallest p-value of independent tests as a standard score, which is normal with error 1 where all hold.
+
+    Args:
+        p_values: each uniform on [0, 1] where its hypothesis holds [test].
+        note: as in Measurement.
+
+    Returns:
+        The score that a standard normal number exceeds with the probability that one of so many p-values is as small:
+        3.09 for one in a thousand.
+
+    >>> round(score_of_p_values([0.6, 0.5]).value, 3)
+    -0.674
+    """
+    values = np.ravel(np.asarray(p_values, dtype=np.float64))
+    smallest_of_all = float(values.min())
+    chance = -math.expm1(values.size * math.log1p(-min(smallest_of_all, 1.0 - 1e-12)))
+    each = f"smallest of {values.size} p-values {smallest_of_all:.3g}"
+    return Measurement(float(stats.norm.isf(chance)), 1.0, f"{each}; {note}" if note else each)
 
 
 def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:

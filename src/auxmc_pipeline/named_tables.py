@@ -98,14 +98,14 @@ class NamedTables(Mapping[str, pd.DataFrame]):
         array: xr.DataArray = found.set_index(list(dims))[quantity].to_xarray()
         return array.reindex({dim: pd.unique(found[dim]) for dim in dims})
 
-    def value(self, quantity: str, **wanted: Wanted) -> float:
-        """The value of a quantity that all points asked for have in common.
+    def value(self, quantity: str, by: str = "point", **wanted: Wanted) -> float:
+        """The value of a quantity that all rows asked for of one table have in common.
 
         Raises:
             MissingData: If there is none.
             ValueError: If there are several.
         """
-        found = pd.unique(self.rows("point", quantity, **wanted)[quantity])
+        found = pd.unique(self.rows(by, quantity, **wanted)[quantity])
         if len(found) > 1:
             raise ValueError(f"{quantity}: expected one value, got {len(found)}; name the case and the point")
         return float(found[0])
@@ -119,7 +119,13 @@ class NamedTables(Mapping[str, pd.DataFrame]):
 
 
 def recorded(
-    quantity: str, error: str = "", *, exact: bool = False, note: str = "", **wanted: Wanted
+    quantity: str,
+    error: str = "",
+    *,
+    exact: bool = False,
+    note: str = "",
+    by: str = "point",
+    **wanted: Wanted,
 ) -> Callable[[NamedTables], Measurement]:
     """Makes a function that measures a number as the run recorded it.
 
@@ -128,12 +134,13 @@ def recorded(
         error: name of its recorded standard error; without one it is unknown, unless the value is exact.
         exact: as in Measurement.
         note: as in Measurement.
+        by: as in `NamedTables.value`.
         wanted: as in `NamedTables.value`.
     """
 
     def measure(tables: NamedTables) -> Measurement:
-        spread = tables.value(error, **wanted) if error else 0.0 if exact else np.nan
-        return Measurement(tables.value(quantity, **wanted), spread, note, exact)
+        spread = tables.value(error, by, **wanted) if error else 0.0 if exact else np.nan
+        return Measurement(tables.value(quantity, by, **wanted), spread, note, exact)
 
     return measure
 

@@ -32,7 +32,7 @@ from experiments.foundations.sampling import (
     normal,
     uniform_from_bits,
 )
-from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
+from experiments.tempering_illustration.model import OVERLAPPING
 from tests.statistical.levels import (
     assert_independent,
     assert_standard_mean,

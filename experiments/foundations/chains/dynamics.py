@@ -30,7 +30,7 @@ from experiments.foundations.chains.inputs import (
 )
 from experiments.foundations.measurements import largest_size, normal_points, power, spread
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
-from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
+from experiments.tempering_illustration.model import NARROW_LEFT
 
 TOPIC = Topic()
 

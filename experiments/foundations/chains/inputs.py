@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from auxmc.numerics.array_types import FloatArray
-from experiments.tempering_illustration.model.scalar_mixture import ScalarMixture
+from experiments.tempering_illustration.model import ScalarMixture
 
 SHAPE = 0.4
 """Shape alpha of the skewed density of figure 2.12, a generalised logistic distribution."""

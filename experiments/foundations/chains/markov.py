@@ -29,7 +29,7 @@ from experiments.foundations.chains.inputs import correlated, log_uniforms, mixt
 from experiments.foundations.measurements import distance_of_mean, lowest_point, points_of_cube
 from experiments.foundations.models.machines import log_weights, three_units
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
-from experiments.tempering_illustration.model.scalar_mixture import NARROW_LEFT
+from experiments.tempering_illustration.model import NARROW_LEFT
 
 TOPIC = Topic()
 

@@ -20,7 +20,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import estimate, mean, proportion_of
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
-from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
+from experiments.tempering_illustration.model import OVERLAPPING
 
 TOPIC = Topic()
 

@@ -19,7 +19,7 @@ from auxmc_pipeline.measuring import largest
 from experiments.foundations.chains.inputs import SHAPE
 from experiments.foundations.sampling import generalised_logistic
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
-from experiments.tempering_illustration.model.scalar_mixture import NARROW_AND_BROAD
+from experiments.tempering_illustration.model import NARROW_AND_BROAD
 
 TOPIC = Topic()
 

@@ -15,7 +15,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
 from experiments.foundations.sampling import draw_by_inversion, exponential, normal
 from experiments.foundations.topic import Arrays, Topic, Work
-from experiments.tempering_illustration.model.scalar_mixture import OVERLAPPING
+from experiments.tempering_illustration.model import OVERLAPPING
 
 TOPIC = Topic()
 

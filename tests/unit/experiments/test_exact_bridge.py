@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.tempering_illustration.model.exact_bridge import ExactPath, exact_path
+from experiments.tempering_illustration.exact import ExactPath, exact_path
 
 POINTS = np.linspace(-40.0, 40.0, 8001)
 MEAN, SD, LOG_ZETA = 1.0, 0.7, 0.4

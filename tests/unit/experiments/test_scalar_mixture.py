@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.tempering_illustration.model.scalar_mixture import NARROW_AND_BROAD, TWO_MODES, ScalarMixture
+from experiments.tempering_illustration.model import NARROW_AND_BROAD, TWO_MODES, ScalarMixture
 
 MIXTURES = [TWO_MODES, NARROW_AND_BROAD]
 POINTS = np.linspace(-40.0, 40.0, 20_001)

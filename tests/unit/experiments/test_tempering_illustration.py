@@ -17,6 +17,7 @@ from experiments.tempering_illustration import settings as declared
 from experiments.tempering_illustration.exact import (
     barrier_heights,
     count_modes,
+    known_path,
     path_statistics,
     weight_identities,
 )
@@ -26,7 +27,6 @@ from experiments.tempering_illustration.kernel_checks import (
 )
 from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
 from experiments.tempering_illustration.run import run
-from experiments.tempering_illustration.target import known_path
 
 STUDY = load_study("tempering_illustration")
 TINY = ["preset=smoke", "n_draws=60", "n_chains=8", "n_hmc_chains=4", "n_annealed_temperatures=4"]

@@ -30,12 +30,11 @@ from auxmc_pipeline.error_rules import (
     ratio_of_means,
     root_mean_square,
     score,
-    score_of_p_values,
     slope,
     smallest,
     spread_over_replicates,
 )
-from auxmc_pipeline.measuring import mean_proportion, smallest_proportion
+from auxmc_pipeline.measuring import mean_proportion, score_of_p_values, smallest_proportion
 
 N_EXPERIMENTS, N_REPLICATES = 300, 50
 

@@ -1,1 +1,0 @@
-"""Densities with two modes, and the exact answers of bridges to them."""
