@@ -423,7 +423,8 @@ def _open_parquet(path: Path) -> Table:
             try:
                 # In batches: a row group may itself be larger than memory.
                 for batch in file.iter_batches(_BATCH_ROWS, columns=[fields[name] for name in chosen]):
-                    frame = batch.to_pandas(timestamp_as_object=True)
+                    # What pandas wrote of its types is not needed, and may be damaged.
+                    frame = batch.replace_schema_metadata().to_pandas(timestamp_as_object=True)
                     columns = tuple(np.asarray(frame[fields[name]]) for name in chosen)
                     yield Cells(str(path), tuple(chosen), columns, done)
                     done += batch.num_rows
