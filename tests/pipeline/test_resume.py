@@ -118,18 +118,3 @@ def test_killed_stream_resumes_to_an_identical_record(fresh: Project, past: str)
     fresh.run(*command, "killed")
     whole, killed = (pd.read_parquet(fresh.folder / name / "record.parquet") for name in ("whole", "killed"))
     pd.testing.assert_frame_equal(whole.drop(columns="seconds"), killed.drop(columns="seconds"))
-
-
-@pytest.mark.parametrize("word", ["out=", "nonsense", "--help"])
-def test_the_command_explains_itself(fresh: Project, word: str) -> None:
-    done = fresh.python(
-        "-m", "auxmc_pipeline.steps.run", *([word] if word != "out=" else ["study=gp_probit"]), check=False
-    )
-    text = done.stdout + done.stderr
-    expected = {
-        "out=": "out=FILE.nc is missing",
-        "nonsense": "expected KEY=VALUE, got 'nonsense'",
-        "--help": "usage",
-    }
-    assert expected[word] in text
-    assert "Traceback" not in text

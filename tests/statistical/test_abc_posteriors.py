@@ -1,8 +1,7 @@
-"""Samplers of ABC posteriors leave them invariant: blocked elliptical slices on a ball, the split update on a Gaussian.
+"""Elliptical slices in blocks, and samplers of ABC posteriors, leave posteriors invariant that are known exactly.
 
-The generator is x = u1 + u2 with standard normal inputs and x observed near 1, so that both posteriors can be drawn
-from exactly: with s = (u1 + u2)/sqrt 2 and d = (u1 - u2)/sqrt 2, d is standard normal and independent of s, which is
-a truncated normal for the ball and normal for the Gaussian kernel.
+The generator is x = u1 + u2 with standard normal inputs and x observed near 1: the posterior is a truncated normal
+distribution for the ball and a normal one for the Gaussian kernel.
 """
 
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
+from scipy import stats
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
@@ -24,7 +24,15 @@ from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
 from tests.statistical.kernel_checks import Runs, check_invariance, follow, many_replicas
-from tests.statistical.levels import expecting_failure
+from tests.statistical.levels import (
+    assert_at_least,
+    assert_independent,
+    assert_standard_mean,
+    assert_uniform,
+    expecting_failure,
+    key_for,
+    legendre,
+)
 
 OBSERVED = 1.0
 TOLERANCE = 0.5
@@ -134,3 +142,73 @@ def test_blocks_that_do_not_see_each_others_new_value_are_found_out() -> None:
     )
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         check_invariance(runs, floor=0.5)
+
+
+# --- elliptical slices in blocks ----------------------------------------------------------------------
+
+N = 60_000
+DIM = 5
+BLOCKS = [(2, 5), (0, 2)]
+START = 0.5
+
+
+def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
+    """A flat likelihood accepts the first point of each ellipse: v cos(a) + nu sin(a) with independent angles."""
+    kernel = blocked_elliptical_slice(lambda position: jnp.zeros(()), BLOCKS)
+    start = kernel.init(jax.random.key(0), jnp.full(DIM, START))
+    keys = jax.random.split(key_for("blocks/flat"), N)
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(keys)
+    assert np.all(infos.n_evaluations == 1)
+    x = np.asarray(states.position)
+    grid, angles = np.linspace(-6.0, 6.0, 12_001), np.pi * (np.arange(500) + 0.5) / 500
+    cdf = np.zeros_like(grid)
+    for angle in angles:
+        cdf += stats.norm.cdf((grid - START * np.cos(angle)) / np.sin(angle)) / len(angles)
+    uniforms = np.interp(x, grid, cdf)
+    for place, block in ((0, "last block"), (2, "first block")):
+        assert_uniform(uniforms[:, place], label=block)
+    across = [
+        (legendre(uniforms[:, i])[:, :, None] * legendre(uniforms[:, j])[:, None, :]).reshape(N, -1)
+        for i in (0, 1)
+        for j in (2, 3, 4)
+    ]
+    assert_standard_mean(np.concatenate(across, axis=1), detects=0.05, label="two blocks")
+    # Inputs of a block share their angle: the moments of products follow from those of its cosine and sine.
+    fraction = 0.5 * START**2
+    variance = 3.0 / 8.0 * START**4 + 2.0 * START**2 / 8.0 + 3.0 / 8.0 - fraction**2
+    within = np.stack([x[:, 0] * x[:, 1], x[:, 2] * x[:, 3], x[:, 3] * x[:, 4]], axis=1)
+    # Nothing is as large as forty: the bound is for the assertion.
+    products = np.clip((within - fraction) / np.sqrt(variance), -40.0, 40.0)
+    assert_standard_mean(products, detects=0.04, label="one block")
+
+
+@pytest.mark.parametrize(
+    "blocks", [pytest.param([(0, DIM)], marks=pytest.mark.slow), BLOCKS], ids=["one block", "two blocks"]
+)
+def test_a_gaussian_posterior_is_left_unchanged_in_one_block_or_several(
+    blocks: list[tuple[int, int]],
+) -> None:
+    coupling = np.zeros((DIM, DIM))
+    coupling[0, 3] = coupling[3, 0] = 1.0
+    centres = np.arange(1.0, DIM + 1.0)
+    covariance = np.linalg.inv(2.0 * np.eye(DIM) + coupling)
+    mean, factor = jnp.asarray(covariance @ centres), jnp.asarray(np.linalg.cholesky(covariance))
+
+    def log_likelihood(x: Array) -> Array:
+        return -0.5 * jnp.sum(jnp.square(x - jnp.asarray(centres))) - x[0] * x[3]
+
+    kernel = blocked_elliptical_slice(log_likelihood, blocks)
+
+    def replica(key: Array) -> tuple[Array, Array]:
+        key_start, key_steps = jax.random.split(key)
+        state = start = kernel.init(jax.random.key(0), mean + factor @ jax.random.normal(key_start, (DIM,)))
+        for key_step in jax.random.split(key_steps, 2):
+            state, _ = kernel.step(key_step, state)
+        standard = jax.scipy.linalg.solve_triangular(factor, state.position - mean, lower=True)
+        return standard, jnp.all(state.position != start.position)
+
+    keys = jax.random.split(key_for(f"blocks/{len(blocks)}"), N)
+    standard, moved = map(np.asarray, jax.jit(jax.vmap(replica))(keys))
+    uniforms = stats.norm.cdf(standard)
+    assert_at_least(moved, 0.9, label="movement")
+    assert_independent(uniforms, "posterior", detects_mean=0.05)

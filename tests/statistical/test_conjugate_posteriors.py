@@ -23,6 +23,8 @@ from auxmc.kernels.slices.linear_slice import linear_slice
 from tests.statistical.kernel_checks import OBSERVED, latent_estimator
 from tests.statistical.levels import assert_standard_mean, expecting_failure, key_for
 
+pytestmark = pytest.mark.slow
+
 N_CHAINS = 10_000
 N_FORGET = 60
 N_KEPT = 20

@@ -1,8 +1,5 @@
-"""Draws without a chain against their distributions: transforms, inversion, rejection, hulls, weights, resampling.
-
-Layers: L4 distributions of what happens inside, L5 the distribution of the draws (there is no chain: they are exact or
-they are not), L9 and L10 averages and normalisers against closed forms, L11 the known bias of self-normalised weights.
-Mutants at the end must fail.
+"""Draws without a chain against their distributions: our random numbers, transforms, inversion, rejection, hulls,
+weights, resampling. Wrong versions must fail.
 """
 
 from functools import cache
@@ -11,8 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 from scipy import integrate, special, stats
 
+from auxmc.numerics import random
 from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hull_mass
 from auxmc.sampling.importance import importance_draws, self_normalised_mean
 from auxmc.sampling.rejection import (
@@ -34,6 +33,7 @@ from experiments.foundations.sampling import (
 )
 from experiments.tempering_illustration.model import OVERLAPPING
 from tests.statistical.levels import (
+    assert_bounded_mean,
     assert_independent,
     assert_standard_mean,
     assert_uniform,
@@ -253,16 +253,117 @@ def test_an_envelope_that_is_too_low_changes_the_distribution() -> None:
         assert_uniform(mixture_cdf(x), label="draws")
 
 
-def test_the_angle_printed_in_the_draft_makes_no_normal_numbers() -> None:
-    u = np.random.default_rng(seed_for("mutant/angle")).random((N, 2))
-    first = np.sqrt(-2.0 * np.log1p(-u[:, 0])) * np.cos(2.0 * np.pi * u[:, 0])
-    with expecting_failure(), pytest.raises(AssertionError, match="printed angle"):
-        assert_uniform(stats.norm.cdf(first), label="printed angle")
-
-
 def test_resampling_in_proportion_to_flattened_weights_is_found() -> None:
     fractions = np.array([0.07, 0.28, 0.41, 0.24])
     wrong = fractions**0.9 / np.sum(fractions**0.9)
     counts = resampled_counts("systematic", wrong, 5, 20_000)
     with expecting_failure(), pytest.raises(AssertionError, match="counts"):
         assert_counts(counts, fractions, 5)
+
+
+# --- random numbers of our own making -----------------------------------------------------------------
+
+N_PLACES = 10
+
+
+def test_normal_numbers_follow_the_normal_distribution() -> None:
+    uniforms = stats.norm.cdf(np.asarray(random.standard_normal(key_for("normal"), (N,))))
+    assert_uniform(uniforms, label="distribution")
+    assert_standard_mean(legendre(uniforms, 6), label="Legendre")
+
+
+def test_every_place_of_a_small_draw_is_normal_and_unrelated_to_the_others() -> None:
+    keys = jax.random.split(key_for("normal/places"), N)
+    values = np.asarray(jax.jit(jax.vmap(lambda key: random.standard_normal(key, (N_PLACES,))))(keys))
+    uniforms = stats.norm.cdf(values)
+    functions = [legendre(uniforms[:, place]) for place in range(N_PLACES)]
+    assert_uniform(uniforms.ravel(), detects=0.01, label="all places")
+    assert_standard_mean(np.concatenate(functions, axis=1), label="each place")
+    # The two numbers of a pair share their radius: only the right angle makes their sizes independent.
+    pairs = [functions[i][:, :2] * functions[j][:, :2] for i in range(N_PLACES) for j in range(i)]
+    assert_standard_mean(np.concatenate(pairs, axis=1), label="pairs of places")
+
+
+def test_the_tail_beyond_four_standard_deviations_has_the_right_probability() -> None:
+    draw = jax.jit(lambda key: random.standard_normal(key, (200_000, 20)))
+    beyond = np.any(np.abs(np.asarray(draw(key_for("normal/tail")))) > 4.0, axis=1)
+    # Twenty numbers at a time. The interval is narrower than the probability itself: a tail that is missing or
+    # twice as heavy is found.
+    expected = float(1.0 - (1.0 - 2.0 * stats.norm.sf(4.0)) ** 20)
+    assert_bounded_mean(beyond, 0.0, 1.0, expected, detects=0.0012, label="tail")
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 10, 89])
+def test_chi_square_numbers_follow_their_distribution(degrees: int) -> None:
+    values = np.asarray(random.chi_square(key_for(f"chi square/{degrees}"), degrees, (N,)))
+    uniforms = stats.chi2.cdf(values, degrees)
+    assert_uniform(uniforms, label=f"{degrees} degrees")
+    assert_standard_mean(legendre(uniforms), label=f"{degrees} degrees, Legendre")
+
+
+# --- row numbers ---------------------------------------------------------------------------------------
+
+
+def spread(rows: np.ndarray, n_rows: int, name: str) -> np.ndarray:
+    """Row numbers with a uniform number added to each, divided by their number: uniform on (0, 1)."""
+    fresh = np.random.default_rng(seed_for(f"{name}/fresh")).random(rows.shape)
+    return (rows + fresh) / n_rows
+
+
+def unrelated(first: np.ndarray, second: np.ndarray, n_cells: int) -> np.ndarray:
+    """Standardised functions of independent pairs of uniforms [pair, function].
+
+    Products of Legendre polynomials see a relation on the scale of the whole range, meetings in one of many
+    cells, and in cells that lie as many places apart as there are cells in a seventh, one on a small scale.
+    """
+    products = legendre(first, 6)[:, :, None] * legendre(second, 6)[:, None, :]
+    cells = [np.floor(u * n_cells).astype(int) for u in (first, second)]
+    fraction = 1.0 / n_cells
+    columns = [
+        ((cells[0] + shift) % n_cells == cells[1]) - fraction for shift in (0, 1, n_cells // 7, n_cells - 1)
+    ]
+    meetings = np.stack(columns, axis=1) / np.sqrt(fraction * (1.0 - fraction))
+    return np.concatenate([products.reshape(len(first), -1), meetings], axis=1)
+
+
+@pytest.mark.parametrize("n_rows", [7, 500, 100_003])
+def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows: int) -> None:
+    name = f"rows/{n_rows}"
+    drawn = np.asarray(random.row_numbers(key_for(name), (400, 500), jnp.int32(n_rows)))
+    assert 0 <= drawn.min() <= drawn.max() < n_rows
+    uniforms = spread(drawn, n_rows, name)
+    assert_uniform(uniforms.ravel(), label="distribution")
+    assert_standard_mean(legendre(uniforms.ravel(), 6), label="Legendre")
+    # Pairs that do not overlap: next to each other, two apart, and of one batch and the next.
+    halves = uniforms.reshape(400, 125, 2, 2)
+    for first, second, label in (
+        (uniforms[:, ::2], uniforms[:, 1::2], "neighbours"),
+        (halves[:, :, 0], halves[:, :, 1], "two apart"),
+        (uniforms[::2], uniforms[1::2], "batches"),
+    ):
+        assert_standard_mean(unrelated(first.ravel(), second.ravel(), 49), label=label)
+
+
+def test_row_numbers_of_other_keys_are_unrelated() -> None:
+    """Keys that differ in one bit only, as folded ones may, must not give sequences that go together."""
+    words = np.asarray(jax.random.key_data(key_for("rows/keys")))
+
+    def drawn(changed: np.ndarray, name: str) -> np.ndarray:
+        key: Array = jax.random.wrap_key_data(jnp.asarray(changed, jnp.uint32))
+        rows = np.asarray(random.row_numbers(key, (N,), jnp.int32(40)))
+        return spread(rows, 40, f"rows/keys/{name}")
+
+    base = drawn(words, "base")
+    for word in (0, 1):
+        for bit in (0, 31):
+            changed = words.copy()
+            changed[word] ^= np.uint32(1 << bit)
+            found = unrelated(base, drawn(changed, f"{word}/{bit}"), 40)
+            assert_standard_mean(found, label=f"word {word}, bit {bit}")
+
+
+def test_numbers_that_repeat_are_found_out() -> None:
+    hashed = np.asarray(random._mix(jnp.arange(2 * N, dtype=jnp.uint32) >> 4))
+    uniforms = (hashed + 0.5) / 2.0**32
+    with expecting_failure(), pytest.raises(AssertionError, match="repeated"):
+        assert_standard_mean(unrelated(uniforms[::2], uniforms[1::2], 40), label="repeated")

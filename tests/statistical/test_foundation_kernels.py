@@ -140,6 +140,7 @@ def test_unadjusted_langevin_keeps_its_biased_distribution() -> None:
     check_invariance(runs, floor=0.5)
 
 
+@pytest.mark.slow
 def test_draws_from_the_past_have_the_distribution_found_by_enumeration() -> None:
     machine = five_units()
     machine = BoltzmannParameters(0.6 * np.abs(machine.weights), machine.biases)
@@ -188,6 +189,7 @@ def _standardised(spins: np.ndarray, machine: BoltzmannParameters) -> np.ndarray
     return (values - means) / np.sqrt(1.0 - means**2)
 
 
+@pytest.mark.slow
 def test_slow_annealing_finds_the_state_of_highest_density() -> None:
     """In at least 95 % of runs, on the frustrated machine of five spins, from the worst of all states."""
     machine = five_units()

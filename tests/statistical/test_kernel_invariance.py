@@ -115,7 +115,11 @@ def _line_driver(name: str) -> Any:
 
 
 # The involution does not lead from one mode to the other.
-PAIRS = [pair for pair in product(LINE_KERNELS, TARGETS) if pair != ("involution", "bimodal")]
+PAIRS = [
+    pytest.param(name, target, marks=[pytest.mark.slow] * (target == "logistic" and name != "involution"))
+    for name, target in product(LINE_KERNELS, TARGETS)
+    if (name, target) != ("involution", "bimodal")
+]
 
 
 @pytest.mark.parametrize(("name", "target"), PAIRS)

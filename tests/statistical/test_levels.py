@@ -36,18 +36,13 @@ def test_uniform_draws_pass_and_the_declared_discrepancies_fail() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, -0.1, 1.1])
-def test_impossible_values_fail(bad: float) -> None:
+def test_impossible_values_fail(bad) -> None:
     uniforms = _rng("levels/bad").uniform(size=N)
     uniforms[7] = bad
     with expecting_failure(), pytest.raises(AssertionError):
         assert_uniform(uniforms)
-
-
-def test_not_a_number_fails_the_mean() -> None:
-    values = np.zeros(N)
-    values[3] = np.nan
     with expecting_failure(), pytest.raises(AssertionError):
-        assert_standard_mean(values)
+        assert_standard_mean(np.where(np.arange(N) == 3, np.nan, 0.0))
 
 
 def test_a_sample_too_small_for_its_promise_is_rejected() -> None:

@@ -85,6 +85,9 @@ def test_draws_are_those_of_the_posterior_and_are_kept(
     assert summary.loc["mean", "mean"] == pytest.approx(draws.mean())
     for name in ("trace.png", "trace.pdf", "pairs.png", "settings.json"):
         assert (out / name).stat().st_size > 0
+    about = json.loads((out / "settings.json").read_text())
+    assert about["numbers"]["draws"] == 200
+    assert about["environment"]["packages"]["auxmc"] == auxmc.__version__
     # The same command resumes from what is there; another one is rejected.
     assert command(*words) == 0
     again = xr.open_datatree(out / "result.nc", engine="h5netcdf")
@@ -175,59 +178,45 @@ def test_data_go_where_an_argument_asks_for_them(tmp_path: Path) -> None:
     assert callable(own.parts["auxiliary"])
 
 
-def test_what_cannot_be_used_is_named_in_a_line(conjugate: tuple[Path, Path], tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_named_in_a_line(conjugate, tmp_path) -> None:
     model, data = conjugate
-    assert "there is no such model file" in rejected("sample", tmp_path / "no.py")
-    assert "conjugate.py: expected data; give --data FILE" in rejected("sample", model)
-    assert "no such file" in rejected("sample", model, "--data", tmp_path / "no.csv")
-    (tmp_path / "y.txt").write_text("one")
-    assert "give the model a function load(path)" in rejected("sample", model, "--data", tmp_path / "y.txt")
-    (tmp_path / "bad.csv").write_text("y\n1\noops\n")
-    (tmp_path / "marks.csv").write_text("dose;n\n1,5;2\n")
-    assert "column 'dose': '1,5' is not a number; write it as 1234.5" in rejected(
-        "sample", model, "--data", tmp_path / "marks.csv"
-    )
-    assert "row 2 (line 3), column 'y': 'oops' is not a number" in rejected(
-        "sample", model, "--data", tmp_path / "bad.csv"
-    )
-    assert "no function has an argument called `data`" in rejected(
-        "sample", EXAMPLES / "two_modes.py", "--data", data
-    )
-    assert "is a model of rows: auxmc stream" in rejected(
-        "sample", _file(tmp_path, "log_likelihood = draw_prior = 1")
-    )
-    assert "has log_density but no start" in rejected("sample", _file(tmp_path, "log_density = 1"))
-    assert "did you mean log_density by log_densty?" in rejected("sample", _file(tmp_path, "log_densty = 1"))
-    assert "expected one of the functions generate" in rejected("sample", _file(tmp_path, "x = 1"))
-    out = ("--data", data, "--output", tmp_path / "out")
-    assert "--method: expected one of hmc for a density, got pseudo_marginal" in rejected(
-        "sample", model, *out, "--method", "pseudo_marginal"
-    )
-    assert "NAME one of n_steps, step_size" in rejected("sample", model, *out, "--set", "steps=3")
-    assert "step_size must be a positive number, got -1" in rejected(
-        "sample", model, *out, "--set", "step_size=-1"
-    )
-    assert "draws must be an integer, at least 1, got 0" in rejected("sample", model, *out, "--draws", "0")
+    text, bad, marks, out = (tmp_path / name for name in ("y.txt", "bad.csv", "marks.csv", "out"))
+    text.write_text("one")
+    bad.write_text("y\n1\noops\n")
+    marks.write_text("dose;n\n1,5;2\n")
+    run = (model, "--data", data, "--output", out)
+    for words, message in (
+        ((tmp_path / "no.py",), "there is no such model file"),
+        ((model,), "conjugate.py: expected data; give --data FILE"),
+        ((model, "--data", tmp_path / "no.csv"), "no such file"),
+        ((model, "--data", text), "give the model a function load(path)"),
+        ((model, "--data", marks), "column 'dose': '1,5' is not a number; write it as 1234.5"),
+        ((model, "--data", bad), "row 2 (line 3), column 'y': 'oops' is not a number"),
+        ((EXAMPLES / "two_modes.py", "--data", data), "no function has an argument called `data`"),
+        ((*run, "--method", "pseudo_marginal"), "--method: expected one of hmc for a density, got pseudo_m"),
+        ((*run, "--set", "steps=3"), "NAME one of n_steps, step_size"),
+        ((*run, "--set", "step_size=-1"), "step_size must be a positive number, got -1"),
+        ((*run, "--draws", "0"), "draws must be an integer, at least 1, got 0"),
+    ):
+        assert message in rejected("sample", *words)
     # Nothing was drawn: the corrected call is not told that the folder holds another run, and finds no folder at all.
-    assert not (tmp_path / "out").exists()
-    decay = (
-        "evidence",
-        EXAMPLES / "decay.py",
-        "--data",
-        EXAMPLES / "decay.csv",
-        "--output",
-        tmp_path / "out2",
-    )
+    assert not out.exists()
+    for text, message in (
+        ("log_likelihood = draw_prior = 1", "is a model of rows: auxmc stream"),
+        ("log_density = 1", "has log_density but no start"),
+        ("log_densty = 1", "did you mean log_density by log_densty?"),
+        ("x = 1", "expected one of the functions generate"),
+    ):
+        assert message in rejected("sample", _file(tmp_path, text))
+    wrong = _file(tmp_path, CONJUGATE.replace("jnp.sum((", "(("))
+    message = "log_density must return one number, in nats, got shape (3,)"
+    assert message in rejected("sample", wrong, *run[1:])
+    decay = ("evidence", EXAMPLES / "decay.py", "--data", EXAMPLES / "decay.csv", "--output", out)
     assert "expected a density (log_density and start), got a simulator" in rejected(*decay)
-    assert not (tmp_path / "out2").exists(), "a rejected call leaves no folder behind"
-    (tmp_path / "out2").mkdir()
+    assert not out.exists(), "a rejected call leaves no folder behind"
+    out.mkdir()
     rejected(*decay)
-    assert (tmp_path / "out2").is_dir(), "one that was there stays"
-    text = CONJUGATE.replace("jnp.sum((", "((")
-    wrong = _file(tmp_path, text)
-    assert "log_density must return one number, in nats, got shape (3,)" in rejected(
-        "sample", wrong, "--data", data, "--output", tmp_path / "out3"
-    )
+    assert out.is_dir(), "one that was there stays"
 
 
 def test_what_was_warned_of_before_an_error_and_the_errors_kind_are_shown(
@@ -280,16 +269,6 @@ def test_the_help_names_the_methods() -> None:
     assert "simulator" not in texts["evidence"]
     assert parser.parse_args(["evidence", "x.py"]).method == evidence.METHODS[0]
     assert EVIDENCE_METHODS == evidence.METHODS
-
-
-def test_settings_are_kept_with_versions(conjugate: tuple[Path, Path], tmp_path: Path) -> None:
-    model, data = conjugate
-    assert (
-        command("sample", model, "--data", data, *SHORT, "--chains", "1", "--output", tmp_path / "run") == 0
-    )
-    about = json.loads((tmp_path / "run" / "settings.json").read_text())
-    assert about["numbers"]["draws"] == 200
-    assert about["environment"]["packages"]["auxmc"] == auxmc.__version__
 
 
 def _file(folder: Path, text: str) -> Path:

@@ -57,7 +57,7 @@ def test_effective_sample_size_of_an_autoregression(
     autoregression, coefficient: float, tolerance: float
 ) -> None:
     n_draws = 20000
-    series = autoregression(1, coefficient, (200, n_draws))
+    series = autoregression(1, coefficient, (60, n_draws))
     exact = n_draws * (1.0 - coefficient) / (1.0 + coefficient)
     assert float(np.median(effective_sample_size(series))) == pytest.approx(exact, rel=tolerance)
 

@@ -1,17 +1,30 @@
-"""Result files and tables: complete or absent, and they say what produced them."""
+"""Result files, tables and kept results: complete or absent, rejected where damaged, and how to make them again."""
 
+import gzip
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.driver.files import write_atomically
-from auxmc.driver.results import read_result, read_table, write_result, write_table
+from auxmc.driver.files import checked_arrays, file_lock, write_arrays, write_atomically
+from auxmc.driver.results import (
+    checked_csv,
+    read_result,
+    read_table,
+    regenerate_command,
+    write_csv,
+    write_result,
+    write_table,
+)
 from auxmc.driver.seeds import generator, stream
+from auxmc.errors import DamagedFile, FolderInUse
+from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
+from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.tidy import tidy_table
 
 
@@ -101,3 +114,122 @@ def test_streams_with_different_names_differ_and_are_stable() -> None:
     assert len(keys) == len(names)
     assert generator(3, "a").integers(2**62) != generator(4, "a").integers(2**62)
     assert generator(3, "a").integers(2**62) == draws[-1]
+
+
+# --- damaged files ------------------------------------------------------------------------------------
+
+AGAIN = r"make it again with `snakemake --force .*results/quick/radon/{} --config preset=quick`"
+
+
+def flipped(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(bytes(content))
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    path = tmp_path / "results" / "quick" / "radon" / "nuts.nc"
+    write_result(path, {"statistics": xr.Dataset({"mean": ((), 1.5)})}, {"study": "radon"})
+    return path
+
+
+def test_a_flipped_bit_anywhere_in_a_result_is_noticed(result: Path) -> None:
+    size = result.stat().st_size
+    # Not in the mark behind the content: without it nothing has changed in what is read.
+    for place in np.linspace(0, size - 60, 40).astype(int):
+        flipped(result, place)
+        with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
+            read_result(result)
+        flipped(result, place)
+    tree = read_result(result)
+    assert float(tree["statistics"]["mean"]) == 1.5
+    tree.close()
+
+
+@pytest.mark.parametrize("n_bytes", [0, 10, 2000])
+def test_a_result_that_is_cut_short_is_noticed(result: Path, n_bytes: int) -> None:
+    result.write_bytes(result.read_bytes()[:n_bytes])
+    with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
+        read_result(result)
+
+
+def test_a_result_is_what_other_programs_read(result: Path) -> None:
+    with xr.open_dataset(result, group="statistics", engine="h5netcdf") as data:
+        assert float(data["mean"]) == 1.5
+
+
+def test_the_result_of_a_sweep_is_made_again_by_its_sweep() -> None:
+    path = Path("results/smoke/radon/sweeps/a/b.nc")
+    words = "preset=smoke study=radon name=a over=..."
+    assert regenerate_command(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
+
+
+def test_changed_cells_of_a_table_are_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "results" / "quick" / "radon" / "summary.parquet"
+    table = pd.DataFrame({"case": ["a", None, "b"], "value": [1.0, np.nan, 3.0]})
+    write_table(path, table)
+    pd.testing.assert_frame_equal(read_table(path), table)
+    content = bytearray(path.read_bytes())
+    place = content.find(np.float64(3.0).tobytes())
+    assert place > 0
+    content[place] ^= 1
+    path.write_bytes(bytes(content))
+    assert pd.read_parquet(path)["value"].iloc[2] != 3.0
+    with pytest.raises(DamagedFile, match=AGAIN.format("summary.parquet")):
+        read_table(path)
+    path.write_bytes(b"PAR1")
+    with pytest.raises(DamagedFile, match=AGAIN.format("summary.parquet")):
+        read_table(path)
+
+
+def test_a_changed_csv_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "claims.csv"
+    write_csv(path, pd.DataFrame({"a": [1.25]}))
+    assert checked_csv(path) == path
+    path.write_text(path.read_text().replace("1.25", "1.35"))
+    with pytest.raises(DamagedFile, match="changed since it was written"):
+        checked_csv(path)
+
+
+def test_what_was_kept_is_compared_with_its_sums(tmp_path: Path, result: Path) -> None:
+    small = tmp_path / "cases" / "nuts.nc.gz"
+    small.parent.mkdir()
+    small.write_bytes(pack_case(result, "digest"))
+    (tmp_path / SUMS).write_text(sums_of(tmp_path, ["cases/nuts.nc.gz"]))
+    unpack_case(check_kept(small), tmp_path / "again.nc")
+    tree = read_result(tmp_path / "again.nc")
+    assert float(tree["statistics"]["mean"]) == 1.5
+    tree.close()
+    small.write_bytes(gzip.compress(b"other"))
+    with pytest.raises(DamagedFile, match=r"nuts.nc.gz is damaged: .*`git checkout"):
+        unpack_case(small, tmp_path / "again.nc")
+    (tmp_path / SUMS).unlink()
+    small.write_bytes(b"no archive")
+    with pytest.raises(DamagedFile, match=r"nuts.nc.gz is damaged"):
+        unpack_case(small, tmp_path / "again.nc")
+
+
+def test_an_archive_is_right_or_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_arrays(path, {"x": np.arange(50.0)})
+    for place in range(0, path.stat().st_size, 7):
+        flipped(path, place)
+        try:
+            with checked_arrays(path) as file:
+                np.testing.assert_array_equal(file["x"], np.arange(50.0))
+        except DamagedFile:
+            pass
+        flipped(path, place)
+    path.unlink()
+    with pytest.raises(DamagedFile, match="missing"), checked_arrays(path):
+        pass
+
+
+def test_one_holder_at_a_time_and_none_afterwards(tmp_path: Path) -> None:
+    lock = tmp_path / "folder" / ".lock"
+    with file_lock(lock), pytest.raises(FolderInUse, match=r"another run \(process \d+ on "), file_lock(lock):
+        pass
+    assert not lock.exists()
+    with file_lock(lock):
+        pass

@@ -68,7 +68,7 @@ def _piece(folder: Path, piece: int, n_pieces: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("n_pieces", [3, 10])
+@pytest.mark.parametrize("n_pieces", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_case_is_the_same_in_one_job_and_in_pieces(tmp_path: Path, n_pieces: int) -> None:
     whole = _case(_context(tmp_path / "whole"))
     given, provenance = read_pieces([_piece(tmp_path, i, n_pieces) for i in range(n_pieces)], IDENTITY)

@@ -69,21 +69,21 @@ def test_draws_are_on_the_scale_of_the_variables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("settings", "message"),
     [
-        ({"bounds": {"y": (0, 1)}}, ValueError, "bounds: 'y' is no variable; expected some of x"),
-        ({"bounds": {"x": (1, 0)}}, ValueError, "the lower bound must be below the upper one"),
-        ({"bounds": {"x": 3.0}}, TypeError, r"expected a pair \(low, high\)"),
-        ({"bounds": [0, 1]}, TypeError, "bounds: expected a mapping"),
-        ({"bounds": {"x": (1, 2)}}, ValueError, r"start: x must lie inside \(1, 2\)"),
-        ({"bounds": {"x": (0, None)}, "periodic": ["x"]}, ValueError, "one period apart"),
-        ({"periodic": "z"}, ValueError, "periodic: 'z' is no variable"),
-        ({"prior": 3.0}, TypeError, "prior: expected a mapping"),
-        ({"prior": {"x": 3.0}}, TypeError, "prior: x: expected a distribution"),
+        ({"bounds": {"y": (0, 1)}}, "bounds: 'y' is no variable; expected some of x"),
+        ({"bounds": {"x": (1, 0)}}, "the lower bound must be below the upper one"),
+        ({"bounds": {"x": 3.0}}, r"expected a pair \(low, high\)"),
+        ({"bounds": [0, 1]}, "bounds: expected a mapping"),
+        ({"bounds": {"x": (1, 2)}}, r"start: x must lie inside \(1, 2\)"),
+        ({"bounds": {"x": (0, None)}, "periodic": ["x"]}, "one period apart"),
+        ({"periodic": "z"}, "periodic: 'z' is no variable"),
+        ({"prior": 3.0}, "prior: expected a mapping"),
+        ({"prior": {"x": 3.0}}, "prior: x: expected a distribution"),
     ],
 )
-def test_bad_bounds_and_priors_are_rejected(settings: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
+def test_bad_bounds_and_priors_are_rejected(settings: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
         auxmc.density(lambda p: -(p["x"] ** 2), {"x": 0.5}, **settings)
 
 

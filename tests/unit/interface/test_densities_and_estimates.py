@@ -14,50 +14,36 @@ RANDOM = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(
-    ("log_density", "start", "error", "message"),
+    ("log_density", "start", "message"),
     [
-        (
-            lambda p: -(p["x"] ** 2),
-            {"x": np.zeros(2)},
-            ValueError,
-            r"one number, in nats, got shape \(2,\): sum",
-        ),
+        (lambda p: -(p["x"] ** 2), {"x": np.zeros(2)}, r"one number, in nats, got shape \(2,\): sum"),
         (
             lambda p: -jnp.sum(jnp.log(p["x"])),
             {"x": -np.ones(2)},
-            ValueError,
             "got nan. Give a start inside the support, and look for nan in the data",
         ),
-        (lambda p: jnp.log(p["x"]), {"x": 0.0}, ValueError, "got -inf. Give a start inside the support"),
-        (lambda p: -jnp.log(p["x"]), {"x": 0.0}, ValueError, "got inf. Return log densities"),
-        (
-            lambda p: -jnp.sqrt(p["x"]),
-            {"x": 0.0},
-            ValueError,
-            "1 of 1 derivatives at the start are not finite",
-        ),
-        (lambda p: 0.5 * jnp.sum(p["x"] ** 2), {"x": np.ones(2)}, ValueError, "may have the wrong sign"),
-        (lambda p: -np.exp(p["x"]), {"x": 0.0}, TypeError, "log_density uses NumPy"),
-        (lambda p: -p["y"], {"x": 0.0}, ValueError, "log_density asks for 'y', which is not there"),
-        (lambda p: -(p["x"] ** 2), {"x": np.float32(1.0)}, TypeError, "is float32"),
-        (lambda p: jnp.sum(p["x"].astype(int)), {"x": 0.0}, TypeError, "real number .* got int64"),
+        (lambda p: jnp.log(p["x"]), {"x": 0.0}, "got -inf. Give a start inside the support"),
+        (lambda p: -jnp.log(p["x"]), {"x": 0.0}, "got inf. Return log densities"),
+        (lambda p: -jnp.sqrt(p["x"]), {"x": 0.0}, "1 of 1 derivatives at the start are not finite"),
+        (lambda p: 0.5 * jnp.sum(p["x"] ** 2), {"x": np.ones(2)}, "may have the wrong sign"),
+        (lambda p: -np.exp(p["x"]), {"x": 0.0}, "log_density uses NumPy"),
+        (lambda p: -p["y"], {"x": 0.0}, "log_density asks for 'y', which is not there"),
+        (lambda p: -(p["x"] ** 2), {"x": np.float32(1.0)}, "is float32"),
+        (lambda p: jnp.sum(p["x"].astype(int)), {"x": 0.0}, "real number .* got int64"),
         (
             lambda p: jax.lax.complex(-(p["x"] ** 2), 0.0 * p["x"]),
             {"x": 0.0},
-            TypeError,
             "real number .* got complex128",
         ),
-        (lambda p: -1.0, {"x": 0.0}, ValueError, "is the same everywhere"),
-        (lambda p: -(p["x"] ** 2) + RANDOM.normal(), {"x": 0.0}, ValueError, "other values for the same"),
-        (lambda p: -1.0, {}, ValueError, "start has no numbers"),
-        (3, {"x": 0.0}, TypeError, "log_density must be a function"),
+        (lambda p: -1.0, {"x": 0.0}, "is the same everywhere"),
+        (lambda p: -(p["x"] ** 2) + RANDOM.normal(), {"x": 0.0}, "other values for the same"),
+        (lambda p: -1.0, {}, "start has no numbers"),
+        (3, {"x": 0.0}, "log_density must be a function"),
     ],
 )
-def test_bad_densities_are_rejected(
-    log_density: Any, start: Any, error: type[Exception], message: str
-) -> None:
+def test_bad_densities_are_rejected(log_density: Any, start: Any, message: str) -> None:
     """Shapes, supports, signs (trap 5), functions that cannot be traced, precision."""
-    with pytest.raises(error, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         auxmc.density(log_density, start)
 
 
@@ -101,55 +87,39 @@ def _estimated(**changed: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("changed", "error", "message"),
+    ("changed", "message"),
     [
-        ({"log_prior": lambda p: 0.5 * p["x"] ** 2}, ValueError, "log_prior grows without end .* wrong sign"),
-        (
-            {"log_estimate": lambda p, u: p["x"] - u},
-            ValueError,
-            r"log_estimate must return one number.*\(5,\)",
-        ),
-        ({"log_prior": lambda p: p["x"] * jnp.nan}, ValueError, "not finite for 20 draws"),
-        ({"log_estimate": lambda p, u: np.exp(u).sum()}, TypeError, "log_estimate uses NumPy"),
+        ({"log_prior": lambda p: 0.5 * p["x"] ** 2}, "log_prior grows without end .* wrong sign"),
+        ({"log_estimate": lambda p, u: p["x"] - u}, r"log_estimate must return one number.*\(5,\)"),
+        ({"log_prior": lambda p: p["x"] * jnp.nan}, "not finite for 20 draws"),
+        ({"log_estimate": lambda p, u: np.exp(u).sum()}, "log_estimate uses NumPy"),
         (
             {"log_estimate": lambda p, u: RANDOM.normal() - 0.5 * jnp.mean((p["x"] - u) ** 2)},
-            ValueError,
             "other values for the same arguments",
         ),
-        ({"auxiliary": 0}, ValueError, "auxiliary must be a positive integer"),
-        ({"auxiliary": (3, -1)}, ValueError, "auxiliary must be a positive integer"),
+        ({"auxiliary": 0}, "auxiliary must be a positive integer"),
+        ({"auxiliary": (3, -1)}, "auxiliary must be a positive integer"),
         (
             {"auxiliary": 3.0},
-            ValueError,
             "auxiliary must be a positive integer or a tuple of them, .*got 3.0; or give shapes by name",
         ),
-        (
-            {"auxiliary": {"u": 3.0}},
-            ValueError,
-            r"auxiliary\['u'\] must be a positive integer .*got 3.0",
-        ),
-        ({"auxiliary": {}}, ValueError, "auxiliary is empty: give the shapes"),
-        ({"start": {}}, ValueError, "start has no numbers: give the variables"),
-        (
-            {"auxiliary": lambda key: {"u": 1.0}},
-            TypeError,
-            "auxiliary must return one array for a key, got dict",
-        ),
+        ({"auxiliary": {"u": 3.0}}, r"auxiliary\['u'\] must be a positive integer .*got 3.0"),
+        ({"auxiliary": {}}, "auxiliary is empty: give the shapes"),
+        ({"start": {}}, "start has no numbers: give the variables"),
+        ({"auxiliary": lambda key: {"u": 1.0}}, "auxiliary must return one array for a key, got dict"),
         (
             {"auxiliary": lambda key: jax.random.normal(jax.random.key(0), (5,))},
-            ValueError,
             "auxiliary gives the same numbers for every key: draw them with jax.random and the key",
         ),
         (
             {"auxiliary": lambda key: jnp.asarray(RANDOM.normal(size=5))},
-            ValueError,
             "auxiliary gives other numbers for the same key",
         ),
     ],
 )
-def test_bad_estimates_are_rejected(changed: Any, error: type[Exception], message: str) -> None:
+def test_bad_estimates_are_rejected(changed: Any, message: str) -> None:
     """Signs, shapes, priors, functions that cannot be traced, auxiliary variables."""
-    with pytest.raises(error, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         _estimated(**changed)
 
 

@@ -147,7 +147,8 @@ def test_densities_with_nothing_wrong_are_not_warned_of(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
-        auxmc.density(lambda p: log_density(p["x"]), {"x": np.full(dim, 0.1)})
+        model = auxmc.density(lambda p: log_density(p["x"]), {"x": np.full(dim, 0.1)})
+    assert float(model.log_density(jnp.full(dim, 0.1))) == float(log_density(jnp.full(dim, 0.1)))
 
 
 def test_estimates_that_fix_no_parameter_are_rejected_or_warned_of() -> None:
@@ -212,10 +213,11 @@ def test_a_density_of_a_combination_alone_is_warned_of(
 def test_a_narrow_ridge_with_an_end_is_not_warned_of(width: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        auxmc.density(
+        model = auxmc.density(
             lambda v: -0.5 * (v["a"] - v["b"]) ** 2 - 0.5 * ((v["a"] + v["b"]) / width) ** 2,
             start={"a": 0.5, "b": 1.0},
         )
+    assert model.layout.names == ("a", "b")
 
 
 @pytest.mark.parametrize(

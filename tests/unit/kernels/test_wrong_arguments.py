@@ -217,4 +217,5 @@ def test_wrong_arguments_of_tempered_trajectories_are_named(build, n_steps, opti
 
 
 def test_the_smallest_settings_are_allowed() -> None:
-    laplace(n_moves=1, n_leapfrog=1, first_fit=1, exact_rows=1, max_annealing_steps=1)
+    stream = laplace(n_moves=1, n_leapfrog=1, first_fit=1, exact_rows=1, max_annealing_steps=1)
+    assert callable(stream.absorb)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
@@ -35,6 +36,8 @@ from auxmc_pipeline.error_rules import (
     spread_over_replicates,
 )
 from auxmc_pipeline.measuring import mean_proportion, score_of_p_values, smallest_proportion
+from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 
 N_EXPERIMENTS, N_REPLICATES = 300, 50
 
@@ -247,3 +250,33 @@ def test_a_mean_proportion_is_unsure_by_the_spread_of_chains_and_by_all_their_tr
 def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one() -> None:
     found = spread_over_replicates(np.random.default_rng(4).normal(size=10_000))
     assert found.error == pytest.approx(1.0 / np.sqrt(2 * 10_000), rel=0.05)
+
+
+# --- steps at which acceptance rates fall to a target -------------------------------------------------
+
+
+def _rates(values: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(values, dims=("step_size", "chain"), coords={"step_size": [0.4, 0.1, 0.2]})
+
+
+def test_steps_need_no_order_and_agreeing_chains_leave_no_error() -> None:
+    found = usable_step(_rates(np.array([[0.8] * 3, [1.0] * 3, [0.95] * 3])))
+    # 0.9 lies a third of the way from 0.95 at 0.2 to 0.8 at 0.4.
+    assert found.value == pytest.approx(0.2 + 0.2 / 3.0)
+    assert found.error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_error_is_the_spread_of_the_step_over_repeated_experiments() -> None:
+    rng = np.random.default_rng(1)
+    found = [
+        usable_step(_rates(np.array([[0.7], [0.99], [0.95]]) + rng.normal(0.0, [[0.03]], (3, 20))))
+        for _ in range(300)
+    ]
+    spread = np.std([measured.value for measured in found])
+    assert np.mean([measured.error for measured in found]) == pytest.approx(spread, rel=0.2)
+
+
+@pytest.mark.parametrize("rates", [[0.8, 0.7, 0.6], [0.99, 0.98, 0.97]])
+def test_where_no_step_tried_has_the_rate_nothing_is_said(rates: list[float]) -> None:
+    with pytest.raises(MissingData, match=r"does not cross 0\.9"):
+        step_at_acceptance_rate(np.array([0.1, 0.2, 0.4]), np.array(rates))

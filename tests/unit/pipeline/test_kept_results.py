@@ -1,18 +1,27 @@
-"""Results that are kept are judged by the present claims, counted in the README, and explained by the findings."""
+"""Results that are kept: judged by the present claims, in the README, explained by findings, made of known files."""
 
+import ast
+import hashlib
+import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
-from auxmc_pipeline.judging.study_tables import claims_of
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study
+from auxmc_pipeline.named_tables import NamedTables, read_named_tables
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
+from auxmc_pipeline.report.code_places import drawn_by
+from auxmc_pipeline.report.figures import parse_figure_name
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import read_readmes
+from auxmc_pipeline.tables import Tables
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
@@ -110,3 +119,60 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
     ]
     assert sum(line["verdict"] == "not reproduced" for group in groups for line in group["lines"]) > 10
     assert unexplained(groups, preset) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", studies())
+def test_claims_measured_again_in_published_tables_are_those_that_were_published(name: str) -> None:
+    study, folder = load_study(name), PUBLISHED / "paper" / name
+    tables: Tables | NamedTables
+    if study.has_named_tables:
+        tables = read_named_tables(folder / "tables")
+    else:
+        tables = Tables.of(read_table(folder / "summary.parquet"), read_table(folder / "curves.parquet"))
+    line = ["claim_id", "setting"]
+    judged = judge_study(study, tables).set_index(line)
+    kept = pd.read_csv(folder / "claims.csv").set_index(line)
+    assert set(judged.index) == set(kept.index)
+    for column in ("measured", "monte_carlo_error"):
+        values, expected = judged.loc[kept.index, column], kept[column]
+        np.testing.assert_allclose(values.astype(float), expected, rtol=1e-9, err_msg=column)
+
+
+# --- the table of figures and algorithms --------------------------------------------------------------
+
+ROWS = [line for line in (ROOT / "docs" / "coverage.md").read_text().splitlines() if line.startswith("| ")]
+
+
+def test_functions_in_the_table_exist() -> None:
+    places = set(re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", "\n".join(ROWS)))
+    assert len(places) > 80
+    for file, name in places:
+        defined = {getattr(node, "name", "") for node in ast.walk(ast.parse((ROOT / file).read_text()))}
+        assert not name or name in defined, f"{file}::{name}"
+
+
+def test_every_numbered_figure_of_a_study_is_in_the_table_with_its_function() -> None:
+    for study in map(load_study, studies()):
+        for figure in study.figures:
+            if parse_figure_name(figure)[0] or figure.startswith("slides_"):
+                (row,) = (row for row in ROWS if f"`{study.name}/{figure}`" in row)
+                assert f"`{drawn_by(study, figure)}`" in row, row
+
+
+# --- files that runs read and no digest covers --------------------------------------------------------
+
+# As `sha256sum` prints them.
+SUMS = """\
+7cc968991a28b3806f6a26927e343d1a7a2e3d109b9c95c85f0673e088b8a158  experiments/generalised_lambda/published_values.csv
+4586bd72aa24f847d4f6fba2d13d00b86308b7c777a9e321d3cd132eeb0e6b5e  experiments/lotka_volterra/published_data.csv
+df28caf94f4b76d455ada9ada2d084003d9b16f131deb8918f36a8dd4fa0f449  experiments/gp_probit/biopsy.csv
+0493e11ce13f3a3510307cba4b200e9e39b6f4c258adf32c60ecd261536fed1c  experiments/image_models/model/digits.npy.xz
+dc27a04139923ed425e6246f48ecb4d26b761e350e54c6b2fbf7a85bf8ffa3ef  experiments/radon/radon.csv
+"""
+
+
+@pytest.mark.parametrize("line", SUMS.splitlines())
+def test_a_file_that_runs_read_is_that_of_kept_results(line: str) -> None:
+    wanted, name = line.split("  ")
+    assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted

@@ -1,5 +1,6 @@
 """Steps of the workflow say in a line what is wrong, and pass on the status of what they call."""
 
+import contextlib
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from auxmc_pipeline.steps import (
     sweep,
     verify,
 )
+from auxmc_pipeline.steps import run as run_case
 
 TABLES = ("--tables", "no.parquet", "no.parquet")
 OUT = ("--out", "out")
@@ -62,10 +64,23 @@ def test_a_wrong_word_or_a_missing_file_is_an_error_of_one_line(
     assert said.count("\n") == 1
 
 
-def test_a_damaged_record_of_jobs_cannot_be_verified(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def damaged(path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["study=gp_probit"], "out=FILE.nc is missing"),
+        (["nonsense"], "expected KEY=VALUE, got 'nonsense'"),
+        (["--help"], "usage"),
+    ],
+)
+def test_the_command_of_a_case_explains_itself(words, says, capsys) -> None:
+    with contextlib.suppress(SystemExit):
+        assert run_case.main(words) == 2
+    said = capsys.readouterr()
+    assert says in said.out + said.err
+
+
+def test_a_damaged_record_of_jobs_cannot_be_verified(monkeypatch, capsys) -> None:
+    def damaged(path):
         raise DamagedFile(f"{path.name} is damaged")
 
     monkeypatch.setattr(verify, "read_jobs", damaged)

@@ -73,7 +73,7 @@ def steps(model: ConditionedModel, phase: Phase, dt: float, n: int, n_inner: int
     return end
 
 
-@pytest.mark.parametrize("n_inner", [1, 2, 5])
+@pytest.mark.parametrize("n_inner", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(STARTS))
 def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name: str, n_inner: int) -> None:
     model, position = STARTS[name]

@@ -85,6 +85,7 @@ def test_the_published_rule_stops_too_early_with_many_live_points() -> None:
     assert value < EXACT - 1.5
 
 
+@pytest.mark.slow
 def test_moves_without_an_accept_step_overestimate_the_evidence() -> None:
     assert distance(NestedSettings(metropolis=False, step=0.1)) > 4.0
 

@@ -1,0 +1,363 @@
+"""Draws, starts, simulators of priors and reference samplers of the studies against their distributions."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from scipy import stats
+from scipy.special import ndtr
+
+from auxmc.approximations.advi import MeanField, evidence_lower_bound
+from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.kernels.streams.contract import Chunk, PastRows, Target
+from auxmc_pipeline.error_rules import mean_over_replicates
+from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover
+from experiments.foundations.models.densities import DENSITIES
+from experiments.foundations.models.machines import (
+    contrastive_divergence,
+    expected_contrastive_divergence,
+    hidden_probabilities,
+    layer_states,
+    log_normaliser,
+    log_weights_visible,
+    sample_hidden,
+    sample_visible,
+    three_by_two,
+    visible_transition,
+)
+from experiments.generalised_lambda.model.generator import LOGISTIC_RATE, sample_parameter_inputs
+from experiments.generalised_lambda.model.reference_posterior import (
+    differential_evolution,
+    independence_metropolis,
+)
+from experiments.lotka_volterra.model.generator import (
+    LotkaVolterraModel,
+    initial_inputs,
+    lotka_volterra_model,
+    published_model,
+    simulate,
+)
+from experiments.lotka_volterra.model.rejection import simulate_prior
+from experiments.manifold_illustrations.identities import _rejection
+from tests.exact_posteriors import tempered_posterior
+from tests.statistical.levels import (
+    assert_at_least,
+    assert_bounded_mean,
+    assert_independent,
+    assert_standard_mean,
+    assert_uniform,
+    key_for,
+    legendre,
+    seed_for,
+)
+from tests.statistical.test_rows import DATA, check_standard_normal, standardised
+
+
+def rng_for(name: str) -> np.random.Generator:
+    return np.random.default_rng(seed_for(name))
+
+
+# --- populations ---------------------------------------------------------------------------------------
+
+
+def short_series() -> LotkaVolterraModel:
+    """A short series with every constant away from its default."""
+    walk = np.cumsum(np.random.default_rng(8).normal(size=(7, 2)), axis=0)
+    return lotka_volterra_model(
+        np.array([30.0, 20.0]) + walk,
+        "code",
+        initial_state=(29.0, 21.0),
+        time_step=0.5,
+        noise_scales=(0.8, 1.3),
+        prior_mean=-3.0,
+        prior_sd=0.7,
+    )
+
+
+def test_first_rates_have_the_stated_normal_distribution() -> None:
+    model = published_model()
+    draw = jax.jit(jax.vmap(lambda key: initial_inputs(model, key)[:4]))
+    rates = np.asarray(draw(jax.random.split(key_for("populations/start"), 20_000)))
+    uniforms = stats.norm.cdf((rates + 4.0) / 0.1)
+    assert_independent(uniforms, "rates", detects=0.04, detects_mean=0.07)
+
+
+def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit() -> None:
+    """Both simulators draw from the prior: the fractions of their paths within a limit are the same."""
+    model, limit, n = short_series(), 500.0, 20_000
+    rng = rng_for("populations/dropped")
+    n_kept = len(simulate_prior(model, rng, n, limit).paths)
+    inputs = jax.random.normal(key_for("populations/plain"), (n, model.n_inputs))
+    paths = np.asarray(jax.jit(jax.vmap(lambda u: simulate(model, u)))(inputs))
+    inside = np.all(np.abs(paths) <= limit, axis=(1, 2))
+    # The batched simulator says how many it kept: in random order these are independent draws again.
+    kept = rng.permutation(np.arange(n) < n_kept)
+    assert_bounded_mean(kept.astype(float) - inside, -1.0, 1.0, 0.0, detects=0.06, label="paths within")
+
+
+def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step() -> None:
+    # Rates of next to nothing: the first step is the initial state plus noise.
+    model = short_series()._replace(prior_mean=-60.0)
+    first = simulate_prior(model, rng_for("populations/noise"), 20_000).paths[:, 0]
+    assert len(first) == 20_000
+    uniforms = stats.norm.cdf((first - model.initial_state) / model.step_sd)
+    assert_independent(uniforms, "noise", detects=0.04, detects_mean=0.07)
+
+
+# --- quantile distributions ----------------------------------------------------------------------------
+
+
+def test_inputs_of_the_parameters_have_the_distribution_of_their_prior() -> None:
+    """Three standard normal numbers and one logistic: with 1 / (1 + exp(-rate d)) uniform."""
+    draw = jax.jit(jax.vmap(sample_parameter_inputs))
+    inputs = np.asarray(draw(jax.random.split(key_for("quantiles/inputs"), 20_000)))
+    logistic = stats.logistic.cdf(LOGISTIC_RATE * inputs[:, 3])
+    uniforms = np.column_stack([stats.norm.cdf(inputs[:, :3]), logistic])
+    assert_independent(uniforms, "inputs", detects=0.04, detects_mean=0.07)
+
+
+# --- estimates and their errors ------------------------------------------------------------------------
+
+
+def test_errors_from_few_replicates_cover_what_a_normal_distribution_would() -> None:
+    samples = rng_for("errors/replicates").standard_normal((20_000, 3))
+    covered = [abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)]
+    expected = float(stats.norm.cdf(2.0) - stats.norm.cdf(-2.0))
+    assert_bounded_mean(covered, 0.0, 1.0, expected, detects=0.03, label="widened")
+    plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)
+    missed = np.abs(samples.mean(axis=1)) >= 2.0 * plain
+    # Student's distribution with two degrees of freedom: 0.18.
+    assert_at_least(missed, 0.15, detects=0.04, label="not widened")
+
+
+@pytest.mark.slow
+def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> None:
+    """Thirty chains: estimates over their errors have nearly Student's distribution with 29 degrees of freedom.
+
+    It leaves 0.018 beyond 2.5 and 0.38 within a half.
+    """
+    n = 10_000
+    target, base = (part.reshape(n, 30, 40) for part in rng_for("errors/log").normal(size=(2, n * 1200)))
+    values = np.array([log_evidence(0.5 * t, 0.5 * b) for t, b in zip(target, base, strict=True)])
+    errors = np.array([log_evidence_error(0.5 * t, 0.5 * b) for t, b in zip(target, base, strict=True)])
+    scores = np.abs(values) / errors
+    assert_at_least(scores < 2.5, 0.96, detects=0.05, label="errors not too small")
+    assert_at_least(scores > 0.5, 0.58, detects=0.05, label="errors not too large")
+
+
+def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence() -> None:
+    """A standard normal distribution in the place of three others: a term is a quadratic form of normal numbers."""
+    mean, sd, log_z = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 1.0]), 3.0
+
+    def log_density(x: Array) -> Array:
+        log_sd = float(np.sum(np.log(sd)) + 1.5 * math.log(2.0 * math.pi))
+        return log_z - 0.5 * jnp.sum(((x - jnp.asarray(mean)) / jnp.asarray(sd)) ** 2) - log_sd
+
+    fit = MeanField(jnp.zeros(3), jnp.zeros(3))
+    bounds = jax.jit(
+        lambda keys: jax.lax.map(lambda key: evidence_lower_bound(log_density, fit, key, 100)[0], keys)
+    )(jax.random.split(key_for("errors/bound"), 20_000))
+    divergence = np.sum(np.log(sd) + (1.0 + mean**2) / (2.0 * sd**2) - 0.5)
+    variance = np.sum(0.5 * (1.0 - sd**-2.0) ** 2 + mean**2 / sd**4)
+    standard = (np.asarray(bounds) - (log_z - divergence)) / math.sqrt(variance / 100.0)
+    assert_standard_mean(standard, detects=0.06, label="bound")
+
+
+# --- illustrations -------------------------------------------------------------------------------------
+
+
+def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior() -> None:
+    past = np.column_stack([DATA[:12], np.ones(12)])
+    past[10:, -1] = 0.25
+    chunk = np.zeros((20, 7))
+    chunk[:2] = np.column_stack([DATA[10:12], np.full(2, 0.5)])
+    power = 0.6
+    mean, covariance = tempered_posterior(DATA[:12], np.append(np.ones(10), np.full(2, 0.25 + power * 0.5)))
+    nothing = PastRows(jnp.zeros((1, 7)), jnp.zeros((), jnp.int32))
+    target = Target(Chunk(jnp.asarray(chunk), jnp.int32(2)), jnp.asarray(power), nothing, jnp.int64(10))
+    move = jax.jit(conjugate_mover(conjugate_distribution(past, chunk)))
+    draws = np.asarray(move(key_for("rows/conjugate"), jnp.zeros((20_000, 6)), target))
+    check_standard_normal(standardised(draws, mean, covariance), "draws")
+
+
+def test_simulated_rejection_meets_the_probability_of_a_cube() -> None:
+    """Numbers of accepted simulations at several tolerances, in one, two and more dimensions."""
+    n = 100_000
+    found = _rejection(key_for("rejection/cube"), n)
+    exact = found["rejection_exact_rate"].values.ravel()
+    rates = found["rejection_accept_rate"].values.ravel()
+    assert exact.min() * n > 20.0
+    accepted = np.arange(n)[:, None] < np.round(rates * n)
+    often = exact > 0.01
+    standard = (accepted - exact) / np.sqrt(exact * (1.0 - exact))
+    assert_standard_mean(standard[:, often], label="rates above one in a hundred")
+    rng = rng_for("rejection/order")
+    for place in np.flatnonzero(~often):
+        hits = rng.permutation(accepted[:, place])
+        assert_bounded_mean(
+            hits, 0.0, 1.0, float(exact[place]), detects=0.004, label=f"rate {exact[place]:.2g}"
+        )
+
+
+# --- samplers of reference draws ----------------------------------------------------------------------
+
+N_POPULATIONS, N_WALKERS = 3000, 8
+PRECISION = jnp.array([[2.0, 1.2], [1.2, 1.0]])
+# With this factor F of the precision, F^T x is standard normal.
+FACTOR = jnp.linalg.cholesky(PRECISION)
+
+
+def log_density(x: Array) -> Array:
+    return -0.5 * x @ PRECISION @ x
+
+
+def exact_draws(key: Array) -> Array:
+    normals = jax.random.normal(key, (N_WALKERS, 2))
+    return jax.scipy.linalg.solve_triangular(FACTOR.T, normals.T, lower=False).T
+
+
+def populations(evolve: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """First and last walkers [population, walker, dim]; `evolve` maps keys and starts to draws [draw, walker, dim]."""
+
+    def replica(key: Array) -> tuple[Array, Array]:
+        key_start, key_run = jax.random.split(key)
+        starts = exact_draws(key_start)
+        return starts, evolve(key_run, starts)[-1]
+
+    keys = jax.random.split(key_for(f"reference/{name}"), N_POPULATIONS)
+    starts, ends = jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=100))(keys)
+    return np.asarray(starts), np.asarray(ends)
+
+
+def check_population(starts: np.ndarray, ends: np.ndarray, floor: float) -> None:
+    """Walkers are independent draws of the distribution after the moves as before; most have moved."""
+    uniforms = stats.norm.cdf(ends @ np.asarray(FACTOR)).reshape(-1, 2)
+    # Walkers of one half of a population against those of the other.
+    halves = [legendre(uniforms[:, i], 2).reshape(N_POPULATIONS, 2, -1, 2) for i in (0, 1)]
+    across = np.concatenate([(part[:, 0] * part[:, 1]).reshape(-1, 2) for part in halves], axis=1)
+    assert_independent(uniforms, "coordinates", detects=0.04, detects_mean=0.07, n_pair=3)
+    assert_standard_mean(across, detects=0.08, label="two halves")
+    moved = np.any(starts != ends, axis=2).ravel()
+    assert_at_least(moved, floor, detects=0.04, label="movement")
+
+
+def test_differential_evolution_keeps_a_correlated_normal_distribution() -> None:
+    """Twelve iterations, of which the tenth takes the whole difference of two walkers."""
+    evolve = lambda key, starts: differential_evolution(key, log_density, starts, 12)[0]
+    check_population(*populations(evolve, "evolution"), floor=0.9)
+
+
+def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
+    """The pilot has no correlation, another scale and another centre; chains start at its last draws.
+
+    These are one in sixty, and near each other next to the rest: what they add to the fit is too little to see.
+    """
+
+    def evolve(key: Array, starts: Array) -> Array:
+        key_pilot, key_run = jax.random.split(key)
+        pilot = 0.7 + 2.5 * jax.random.normal(key_pilot, (60, N_WALKERS, 2))
+        return independence_metropolis(key_run, log_density, jnp.concatenate([pilot, starts[None]]), 6)[0]
+
+    check_population(*populations(evolve, "independence"), floor=0.7)
+
+
+def test_independence_metropolis_keeps_a_distribution_on_the_half_line() -> None:
+    def replica(key: Array) -> Array:
+        keys = jax.random.split(key, 3)
+        starts = jax.random.exponential(keys[0], (1, N_WALKERS, 1))
+        pilot = jnp.abs(jax.random.normal(keys[1], (60, N_WALKERS, 1))) + 0.01
+        log_exponential = lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan)
+        return independence_metropolis(keys[2], log_exponential, jnp.concatenate([pilot, starts]), 6)[0][-1]
+
+    keys = jax.random.split(key_for("reference/half line"), N_POPULATIONS)
+    ends = np.asarray(jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=100))(keys)).ravel()
+    uniforms = -np.expm1(-ends)
+    assert_uniform(uniforms, detects=0.04, label="half line")
+    assert_standard_mean(legendre(uniforms), detects=0.06, label="half line, Legendre")
+
+
+# --- densities and restricted Boltzmann machines ------------------------------------------------------
+
+N_DRAWS = 60_000
+MACHINE = three_by_two()
+SCALAR = [name for name in DENSITIES if not name.startswith("multivariate")]
+VECTOR = [name for name in DENSITIES if name.startswith("multivariate")]
+
+
+def generator(name: str) -> np.random.Generator:
+    return np.random.default_rng(seed_for(f"density_registry/{name}"))
+
+
+def place_in_jump(below: np.ndarray, upto: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Uniform numbers from the distribution function on both sides of each draw."""
+    return below + (upto - below) * rng.random(below.shape)
+
+
+def visible_distribution() -> np.ndarray:
+    return np.exp(log_weights_visible(MACHINE, layer_states(3)) - log_normaliser(MACHINE))
+
+
+def state_numbers(visible: np.ndarray) -> np.ndarray:
+    return (visible @ np.array([4.0, 2.0, 1.0])).astype(int)
+
+
+def sweep(visible: np.ndarray, rng: np.random.Generator, n_sweeps: int) -> np.ndarray:
+    for _ in range(n_sweeps):
+        visible = sample_visible(MACHINE, sample_hidden(MACHINE, visible, rng), rng)
+    return visible
+
+
+def distribution_of_states(visible: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    upto = np.cumsum(visible_distribution())[state_numbers(visible)]
+    return place_in_jump(upto - visible_distribution()[state_numbers(visible)], upto, rng)
+
+
+@pytest.mark.parametrize("name", SCALAR)
+def test_draws_have_the_distribution_function(name: str) -> None:
+    rng, density = generator(name), DENSITIES[name].example()
+    draws = density.draw(rng, N_DRAWS)
+    upto = density.cdf(draws)
+    below = upto if DENSITIES[name].real_map else density.cdf(draws - 1.0)
+    assert_uniform(place_in_jump(below, upto, rng), label=name)
+
+
+@pytest.mark.parametrize("name", VECTOR)
+def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
+    # The projection on which both the means and the correlation matter, standardised by the parameters alone.
+    density, parameters = DENSITIES[name].example(), DENSITIES[name].parameters
+    mean, covariance = (np.asarray(parameters[p].example, float) for p in ("mu", "Sigma"))
+    along = np.array([1.0, -0.7])
+    projected = density.to_real(density.draw(generator(name), N_DRAWS)) @ along
+    standard = (projected - mean @ along) / np.sqrt(along @ covariance @ along)
+    assert_uniform(ndtr(standard), label=name)
+
+
+@pytest.mark.parametrize("n_sweeps", [1, 5])
+def test_block_sweeps_leave_the_distribution_of_the_machine_unchanged(n_sweeps: int) -> None:
+    rng = generator(f"block sweeps/{n_sweeps}")
+    start = layer_states(3)[rng.choice(8, size=N_DRAWS, p=visible_distribution())]
+    end = sweep(start, rng, n_sweeps)
+    assert_uniform(distribution_of_states(end, rng), label=f"{n_sweeps} sweeps")
+    # A sweep that never moves would pass, too.
+    moved = state_numbers(end) != state_numbers(start)
+    assert_at_least(moved, 0.5, detects=0.05, label=f"{n_sweeps} sweeps move")
+
+
+@pytest.mark.parametrize("n_sweeps", [1, 2])
+def test_contrastive_divergence_has_its_expectation(n_sweeps: int) -> None:
+    # From this state one and two sweeps differ most, by a fifth of a standard deviation. Standardised by the exact
+    # variance: given its end, an estimate is a function of the visible state there.
+    rng, data = generator(f"divergence/{n_sweeps}"), np.array([[1.0, 0.0, 0.0]])
+    found = np.array(
+        [contrastive_divergence(MACHINE, data, n_sweeps, rng).weights.ravel() for _ in range(10_000)]
+    )
+    states = layer_states(3)
+    distribution = np.linalg.matrix_power(visible_transition(MACHINE), n_sweeps)[state_numbers(data)[0]]
+    ends = (states[:, :, None] * hidden_probabilities(MACHINE, states)[:, None, :]).reshape(8, -1)
+    spreads = np.sqrt(distribution @ np.square(ends) - np.square(distribution @ ends))
+    expected = expected_contrastive_divergence(MACHINE, data, n_sweeps).weights.ravel()
+    assert_standard_mean((found - expected) / spreads, detects=0.09, label=f"{n_sweeps} sweeps")
