@@ -182,8 +182,10 @@ def read_array(value: Any, name: str, *, as_floats: bool = False) -> NDArray[Any
 
 
 def as_array(value: Any) -> NDArray[Any]:
-    """Returns an array of what NumPy makes arrays of, with its mask, and those of arrays in a list."""
-    parts = value if isinstance(value, list | tuple) else (value,)
+    """Returns an array of what NumPy makes arrays of, with its mask, and those of arrays in nested lists."""
+    parts = [value]
+    if isinstance(value, list | tuple):
+        parts = value = [as_array(part) if isinstance(part, list | tuple) else part for part in value]
     is_masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
     array: NDArray[Any] = np.ma.asarray(value) if is_masked else np.asarray(value)
     return array

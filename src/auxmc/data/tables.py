@@ -108,9 +108,9 @@ def open_rows(path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Tabl
     """Returns the names and size of a table, without reading its rows.
 
     Text is separated by tabs, semicolons or commas (the first of these in the first line), UTF-8, and may be
-    compressed by gzip. Empty lines, and lines above the first row that begin with #, are skipped. The first line is
-    names if none of its cells is a number; it is data if all are, and columns are then called 0, 1, ... as those of an
-    array. Row labels that pandas wrote are not data.
+    compressed by gzip. Empty lines, and lines above the first row that begin with # or sep=, are skipped. The first
+    line is names if none of its cells is a number; it is data if all are, and columns are then called 0, 1, ... as
+    those of an array. Row labels that pandas wrote are not data.
 
     Args:
         path: text, Parquet (`.parquet`), a NumPy matrix (`.npy`), or vectors or one matrix in an archive (`.npz`).
@@ -348,7 +348,7 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             io.TextIOWrapper(file, encoding="utf-8-sig", errors="surrogateescape", newline="") as text,
         ):
             first = "#"
-            while first and (not first.strip() or first.lstrip().startswith("#")):
+            while first and (not first.strip() or first.lstrip().startswith(("#", "sep="))):
                 line, first = line + 1, text.readline()
             above, empty, width = line - 1, list[tuple[int, list[str]]](), 0
             lines = itertools.chain([first], text)
@@ -423,7 +423,7 @@ def _open_parquet(path: Path) -> Table:
             try:
                 # In batches: a row group may itself be larger than memory.
                 for batch in file.iter_batches(_BATCH_ROWS, columns=[fields[name] for name in chosen]):
-                    # What pandas wrote of its types is not needed, and may be damaged.
+                    # What pandas wrote of types and labels would rename columns, and may be damaged.
                     frame = batch.replace_schema_metadata().to_pandas(timestamp_as_object=True)
                     columns = tuple(np.asarray(frame[fields[name]]) for name in chosen)
                     yield Cells(str(path), tuple(chosen), columns, done)

@@ -174,6 +174,12 @@ def test_data_go_where_an_argument_asks_for_them(tmp_path: Path) -> None:
     assert own.kind == "estimate"
     assert own.parts["start"] == {"mean": 0.0}
     assert float(own.parts["log_estimate"]({}, 0)) == pytest.approx(2.0 * Y.sum())
+    path.write_text(
+        path.read_text().replace("2.0 * jnp.load(path)", "{'y': np.ma.masked_less([1.0, -99.0], 0)}")
+    )
+    path.write_text("import numpy as np\n" + path.read_text())
+    with pytest.raises(CommandError, match=r"y.npy: load: missing values \(masked\); fill them in"):
+        read_model(path, data)
     # A function of a key draws random numbers; it is not data.
     assert callable(own.parts["auxiliary"])
 

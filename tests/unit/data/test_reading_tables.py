@@ -182,7 +182,7 @@ def test_masked_cells_are_missing() -> None:
     for rows in (masked, [masked[:1], masked[1:]], list(masked)):
         with pytest.raises(DataError, match=r"row 2 \(index 1\), column '1': missing value \(masked\)"):
             read_rows(rows, 2)
-    for observed in (masked, {"y": masked[1]}, list(masked)):
+    for observed in (masked, {"y": masked[1]}, list(masked), [[masked]]):
         with pytest.raises(ValueError, match=r"observed.*\[.*1\]: missing value \(masked\)"):
             float64_tree("observed", observed)
     with pytest.raises(ValueError, match=r"observed\[2\]: missing value \(masked\)"):
@@ -221,6 +221,7 @@ FIRST_LINES = {
     "blanks": ("x, y \n1, 2\n", ["x", "y"], 1),
     "a chemical element": ("Na,K\n1,2\n", ["Na", "K"], 1),
     "semicolons": ("x;y\n1;2\n", ["x", "y"], 1),
+    "a separator named": ("sep=;\nx;y\n1;2\n", ["x", "y"], 1),
 }
 NEITHER = {
     "numbers from zero": "0,1,2\n4,5,6\n",
@@ -338,6 +339,16 @@ def test_integers_stay_what_they_are(tmp_path: Path) -> None:
     assert [array.dtype.kind for array in found.values()] == ["i", "i", "f"]
     assert found["large"].tolist() == [2**53 + 1, 7]
     assert jnp.arange(5)[found["group"]].tolist() == [0, 3]
+
+
+def test_columns_of_several_levels_have_the_names_that_the_file_gives_them(tmp_path: Path) -> None:
+    levels = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
+    pd.DataFrame([[1, 2.5], [3, 4.5]], columns=levels).to_parquet(tmp_path / "rows.parquet")
+    found = read_arrays(tmp_path / "rows.parquet")
+    assert {name: array.tolist() for name, array in found.items()} == {
+        "('a', 'b')": [1, 3],
+        "('a', 'c')": [2.5, 4.5],
+    }
 
 
 def test_arrays_of_any_shape_are_read(tmp_path: Path) -> None:

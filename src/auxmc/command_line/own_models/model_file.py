@@ -10,6 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import jax
+import numpy as np
+
 from auxmc.command_line.errors import error_line
 from auxmc.data.tables import read_arrays
 from auxmc.errors import CommandError, DataError, ModelError
@@ -121,6 +124,10 @@ class _Data:
                 raise CommandError(f"--data {error}; or give the model a function load(path)") from error
             except (Exception, SystemExit) as error:
                 raise CommandError(f"--data {self._file}: {error_line(error)}") from error
+            if any(map(np.ma.is_masked, jax.tree.leaves(self._value))):
+                raise CommandError(
+                    f"--data {self._file}: load: missing values (masked); fill them in or remove them"
+                )
             self.used = True
         return self._value
 
