@@ -1,6 +1,7 @@
 """The command `auxmc`. Packages add subcommands by entry points of the group `auxmc.commands`."""
 
 import argparse
+import contextlib
 import importlib.metadata
 import os
 import sys
@@ -11,6 +12,8 @@ from auxmc.command_line.interrupts import abort_on_second_interrupt
 from auxmc.errors import CommandError
 
 __all__ = ["main"]
+
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +34,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in sorted(importlib.metadata.entry_points(group="auxmc.commands")):
         command.load()(subparsers)
-    options = parser.parse_args(arguments)
+    status = _run(parser.parse_args(arguments))
+    if status == _INTERRUPTED and arguments is None:
+        # Python would end beneath programs of JAX that still run on threads.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(status)
+    return status
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         with abort_on_second_interrupt():
             return int(options.run(options))
@@ -58,4 +70,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         say("stopped")
-        return 130
+        return _INTERRUPTED

@@ -97,6 +97,27 @@ with abort_on_second_interrupt():
 """
 
 
+LEAVES = """
+import sys, threading, time
+import auxmc.command_line as commands
+
+def interrupted(options):
+    # Python waits for this thread before it ends.
+    threading.Thread(target=time.sleep, args=(60.0,)).start()
+    print("begun")
+    return 130
+
+commands._run = interrupted
+sys.argv = ["auxmc", "list"]
+commands.main()
+"""
+
+
+def test_an_interrupted_command_does_not_wait_for_what_still_runs() -> None:
+    done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "begun\n", "")
+
+
 def test_an_interrupt_while_a_compiled_program_runs_is_answered_and_a_second_one_ends_it() -> None:
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
