@@ -188,7 +188,8 @@ def check_executor(value: Any, threads: str) -> None:
         TypeError: If it is neither text nor an executor.
         ValueError: If it is another text, or its processes are forked.
     """
-    if not (value == "processes" if isinstance(value, str) else callable(getattr(value, "submit", None))):
+    is_executor = callable(getattr(value, "submit", None)) and not isinstance(value, type)
+    if not (value == "processes" if isinstance(value, str) else is_executor):
         raise (ValueError if isinstance(value, str) else TypeError)(
             f'executor must be "processes" or an executor of concurrent.futures, got {value!r}: for threads {threads}'
         )

@@ -77,6 +77,8 @@ def test_wrong_executors_and_numbers_are_rejected() -> None:
             auxmc.replicate(lambda seed: seed, 1, cores=cores)
     with pytest.raises(ValueError, match="got 'threads': for threads give a ThreadPoolExecutor"):
         auxmc.replicate(lambda seed: seed, 1, executor="threads")
+    with pytest.raises(TypeError, match=r"or an executor of concurrent\.futures, got <class"):
+        auxmc.replicate(lambda seed: seed, 1, executor=ThreadPoolExecutor)  # type: ignore[arg-type]
 
 
 def test_chain_on_an_executor_is_that_of_a_thread() -> None:

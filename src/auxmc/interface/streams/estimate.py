@@ -32,6 +32,7 @@ from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, runnin
 from auxmc.models.row_model import RowModel
 from auxmc.models.user_model import program_digest
 from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc.numerics.values import by_value
 from auxmc.sampling.resampling import systematic_indices
 
 __all__ = ["StreamEvidence", "stream_evidence"]
@@ -41,6 +42,7 @@ _MAX_SD = 1.0
 _MIN_FRACTION = 0.1
 
 
+@by_value
 class StreamEvidence(NamedTuple):
     """Evidence of a model over a stream of rows.
 

@@ -16,6 +16,7 @@ from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.values import by_value
 
 __all__ = ["GrowingDataEvidence", "growing_data"]
 
@@ -23,6 +24,7 @@ __all__ = ["GrowingDataEvidence", "growing_data"]
 _MAX_SD = 1.0
 
 
+@by_value
 class GrowingDataEvidence(NamedTuple):
     """Evidence from independent runs over growing data.
 

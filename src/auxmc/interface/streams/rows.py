@@ -22,6 +22,7 @@ from auxmc.models.row_model import row_model as vector_row_model
 from auxmc.models.user_model import check_model
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import coarse_in_float32
+from auxmc.numerics.values import by_value
 
 __all__ = ["Rows", "RowsModel", "checked_model", "read_rows", "row_model"]
 
@@ -30,6 +31,7 @@ _BLOCK_ROWS = 32_768
 _N_DRAWS = 8
 
 
+@by_value
 class RowsModel(NamedTuple):
     """A model of independent rows with named parameters; `row_model` makes it.
 

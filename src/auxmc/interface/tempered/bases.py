@@ -67,6 +67,7 @@ class Gaussian(NamedTuple):
     scale: Any
 
 
+@by_value
 class Base(NamedTuple):
     """Base that was found.
 

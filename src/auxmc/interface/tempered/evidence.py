@@ -42,6 +42,7 @@ from auxmc.kernels.tempering.continuous_tempering import (
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
 from auxmc.numerics.programs import jit_short
+from auxmc.numerics.values import by_value
 
 __all__ = ["CHAINS", "METHODS", "TemperedEvidence", "evidence", "method_of"]
 
@@ -60,6 +61,7 @@ _CHAINS_OF_POSTERIOR = 4
 _UPDATES = 20
 
 
+@by_value
 class TemperedEvidence(NamedTuple):
     """An evidence, and the posterior that comes with it.
 
