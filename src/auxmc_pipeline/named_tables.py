@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from auxmc.driver.results import read_result, read_table, write_table
+from auxmc.driver.results import read_result, read_table, regenerate_command, write_table
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import parse_needs
@@ -226,12 +226,17 @@ def read_named_tables(folder: Path) -> NamedTables:
     """Reads what `write_named_tables` wrote.
 
     Raises:
-        FileNotFoundError: If there is no table; says which command makes them.
+        FileNotFoundError: If a table is missing; says which command makes them.
     """
     paths = sorted(folder.glob("*.parquet"))
     if not paths:
         raise FileNotFoundError(f"no tables in {folder}: make them with `snakemake {folder}`")
-    return NamedTables({path.stem: read_table(path) for path in paths})
+    tables = {path.stem: read_table(path) for path in paths}
+    for name in (*_ABOUT, *tables.get("quantity", pd.DataFrame(columns=["table"]))["table"]):
+        if name not in tables:
+            path = folder / f"{name}.parquet"
+            raise FileNotFoundError(f"no table {path}: make it again with {regenerate_command(path)}")
+    return NamedTables(tables)
 
 
 def long_rows(tables: NamedTables) -> pd.DataFrame:

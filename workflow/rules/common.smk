@@ -165,6 +165,20 @@ def tables_of(study, preset):
     return [f"results/{preset}/{study}/{name}" for name in names]
 
 
+def missing_tables(wildcards):
+    """Tables that are gone from a study's folder, of which Snakemake looks at the age alone."""
+    folder = Path(f"results/{wildcards.preset}/{wildcards.study}/tables")
+    if not folder.is_dir():
+        return []
+    from pyarrow import ArrowException, parquet  # only where there are tables
+
+    try:
+        named = parquet.read_table(folder / "quantity.parquet", columns=["table"])["table"].to_pylist()
+    except (OSError, ArrowException):
+        return ["quantity"]
+    return sorted(name for name in {"settings", *named} if not (folder / f"{name}.parquet").is_file())
+
+
 def figure_files(study, preset):
     return [
         f"paper_figures/{preset}/{study}/{figure}.{suffix}"

@@ -88,6 +88,7 @@ rule tabulate:
     params:
         pipeline=pipeline,
         code=lambda w: code_of("auxmc_pipeline.steps.summarise"),
+        missing=missing_tables,
     shell:
         "{params.pipeline}.steps.summarise --folder {output:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 

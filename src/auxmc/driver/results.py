@@ -121,6 +121,8 @@ def _check_sealed(path: Path) -> None:
 
 def regenerate_command(path: Path) -> str:
     """The command that makes a file of the workflow again, to be read after "make it again with"."""
+    if re.search(r"results/[^/]+/[^/]+/tables/[^/]+$", path.as_posix()):
+        path = path.parent  # A rule makes all tables of a study.
     found = re.search(r"(?:results|paper_figures)/([^/]+)/([^/]+/sweeps/[^/]+)?", path.as_posix())
     if found and found[2]:
         study, _, name = found[2].split("/")

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ from auxmc.driver.results import (
 from auxmc.driver.seeds import generator, stream
 from auxmc.errors import DamagedFile, FolderInUse
 from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
+from auxmc_pipeline.named_tables import read_named_tables, write_named_tables
 from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.tidy import tidy_table
 
@@ -157,6 +159,23 @@ def test_a_result_that_is_cut_short_is_noticed(result: Path, n_bytes: int) -> No
 def test_a_result_is_what_other_programs_read(result: Path) -> None:
     with xr.open_dataset(result, group="statistics", engine="h5netcdf") as data:
         assert float(data["mean"]) == 1.5
+
+
+def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "results/smoke/radon/tables"
+    again = f"make it again with `snakemake --force {folder} --config preset=smoke`"
+    quantities = pd.DataFrame({"quantity": ["mean"], "table": ["chain"]})
+    tables = {"settings": quantities, "quantity": quantities, "chain": quantities}
+    write_named_tables(folder, tables)
+    assert set(read_named_tables(folder)) == set(tables)
+    for name in tables:
+        (folder / f"{name}.parquet").unlink()
+        with pytest.raises(FileNotFoundError, match=re.escape(f"no table {folder}/{name}.parquet: {again}")):
+            read_named_tables(folder)
+        write_named_tables(folder, tables)
+    (folder / "chain.parquet").write_bytes(b"junk")
+    with pytest.raises(DamagedFile, match=re.escape(again)):
+        read_named_tables(folder)
 
 
 def test_the_result_of_a_sweep_is_made_again_by_its_sweep() -> None:
