@@ -9,26 +9,29 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
-from auxmc_pipeline.footer import footer
-from auxmc_pipeline.tables import Table, Tables
+from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.named_tables import NamedTables
 
 _HMC, _CONSTRAINED = CYCLE[1], CYCLE[0]
+_MARKERS: dict[str, Any] = {"errorbar": None, "markeredgewidth": 0.0}
 
 
-def oscillating_trajectory(tables: Tables) -> Figure:
+def oscillating_trajectory(tables: NamedTables) -> Figure:
     """Figure 4.3."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
     left, right = figure.subplots(1, 2)
-    fibre = tables.curves.array("fibre", "u1").sortby("u1")
+    fibre = tables["u1"].sort_values("u1")
     first, second = np.linspace(-3.0, 3.0, 121), np.linspace(-3.0, 4.0, 141)
     grid = np.meshgrid(first, second)
     left.contourf(*grid, np.exp(-0.5 * (grid[0] ** 2 + grid[1] ** 2)), levels=12, cmap="Blues")
     for axis in (left, right):
-        axis.plot(fibre["u1"], fibre, color="black", linestyle="--", label="fibre")
+        axis.plot(fibre["u1"], fibre["fibre"], color="black", linestyle="--", label="fibre")
         axis.set(xlabel="$u_1$", ylabel="$u_2$")
     left.set(xlim=(-3.0, 3.0), ylim=(-3.0, 4.0), title="prior density and fibre")
-    hmc = tables.curves.array("hmc_path", "axis", "step").values
-    constrained = tables.curves.array("constrained_path", "axis", "constrained_step").values
+    hmc = tables.array("hmc_path", "axis", "step", table="step_axis").values
+    constrained = tables.array(
+        "constrained_path", "axis", "constrained_step", table="constrained_step_axis"
+    ).values
     for path, label, colour, marker, size in (
         (hmc, "HMC", _HMC, "o", 2.5),
         (constrained, "constrained HMC", _CONSTRAINED, "s", 3.5),
@@ -39,12 +42,12 @@ def oscillating_trajectory(tables: Tables) -> Figure:
     (low, low2), (high, high2) = both.min(axis=1) - 0.15, both.max(axis=1) + 0.15
     right.set(xlim=(low, high), ylim=(low2, high2), title="two trajectories of equal integration time")
     right.legend()
-    tolerance = tables.summary.setting("tolerance", quantity="crossings")
+    tolerance = tables.setting("tolerance", case="trajectory")
     footer(figure, tables, f"Gaussian kernel of tolerance {tolerance:g}")
     return figure
 
 
-def two_branches(tables: Tables) -> Figure:
+def two_branches(tables: NamedTables) -> Figure:
     """Figure 4.4."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     # The panel in perspective needs room for its labels.
@@ -53,7 +56,7 @@ def two_branches(tables: Tables) -> Figure:
     t = np.linspace(-2.0, 2.0, 200)
     for sign in (-1.0, 1.0):
         left.plot(sign * np.cosh(t), np.sinh(t), color="black", linewidth=1.0)
-    draws = tables.curves.array("draws", "axis", "draw").values
+    draws = tables.array("draws", "axis", "draw", table="draw_axis").values
     left.plot(*draws, color=_CONSTRAINED, marker=".", markersize=3.0, linestyle="none")
     left.set(xlabel="$u_1$", ylabel="$u_2$", xlim=(-4.0, 4.0), ylim=(-4.0, 4.0), title="without noise")
     left.set_aspect("equal")
@@ -65,7 +68,7 @@ def two_branches(tables: Tables) -> Figure:
     middle.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4], zticks=[-10, 0, 10])
     middle.set_box_aspect(None, zoom=0.75)  # type: ignore[attr-defined]
     right = figure.add_subplot(grid[2])
-    rows = tables.summary.rows("branch_changes_per_iteration")
+    rows = tables.rows("noise_chain", "branch_changes_per_iteration")
     bars: dict[str, Any] = {
         "errorbar": "se",
         "err_style": "bars",
@@ -73,14 +76,14 @@ def two_branches(tables: Tables) -> Figure:
         "markeredgewidth": 0.0,
         "markersize": 4.5,
     }
-    sns.lineplot(rows[rows["noise"] > 0.0], x="noise", y="value", color=_CONSTRAINED, ax=right, **bars)
+    places = {"x": "noise", "y": "branch_changes_per_iteration"}
+    sns.lineplot(rows[rows["noise"] > 0.0], **places, color=_CONSTRAINED, ax=right, **bars)
     right.set(xlabel=r"noise scale $\epsilon$", ylabel="branch changes / iteration", ylim=(0.0, None))
-    n_chains, n_draws = (Table(rows).setting(name) for name in ("n_chains", "n_draws"))
-    footer(figure, tables, f"{n_chains} chains of {n_draws} iterations")
+    footer(figure, tables, chain_lengths(tables, case="branches"))
     return figure
 
 
-def unit_densities(tables: Tables) -> Figure:
+def unit_densities(tables: NamedTables) -> Figure:
     """Figure D.1: closed forms, nothing from the tables."""
     del tables
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.4), layout="constrained")
@@ -101,7 +104,7 @@ def unit_densities(tables: Tables) -> Figure:
     return figure
 
 
-def costs(tables: Tables) -> Figure:
+def costs(tables: NamedTables) -> Figure:
     """What constrained HMC costs; a figure of this project."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
     for axis, draw in zip(figure.subplots(1, 3), (_by_noise, _by_size, _by_inner_steps), strict=True):
@@ -110,8 +113,8 @@ def costs(tables: Tables) -> Figure:
     return figure
 
 
-def _by_noise(axis: Axes, tables: Tables) -> None:
-    rates = tables.summary.rows("noise_ess_per_second")
+def _by_noise(axis: Axes, tables: NamedTables) -> None:
+    rates = tables.rows("sampler_small_noise", "noise_ess_per_second")
     looks: dict[str, Any] = {
         "hue": "sampler",
         "palette": {"constrained_hmc": _CONSTRAINED, "hmc": _HMC},
@@ -119,7 +122,9 @@ def _by_noise(axis: Axes, tables: Tables) -> None:
         "markers": {"constrained_hmc": "s", "hmc": "o"},
         "dashes": False,
     }
-    sns.lineplot(rates, x="small_noise", y="value", errorbar=None, markeredgewidth=0.0, ax=axis, **looks)
+    sns.lineplot(
+        rates, x="small_noise", y="noise_ess_per_second", errorbar=None, markeredgewidth=0.0, ax=axis, **looks
+    )
     axis.set(
         xscale="log", yscale="log", xlabel=r"noise scale $\epsilon$", ylabel="effective draws per second"
     )
@@ -127,28 +132,29 @@ def _by_noise(axis: Axes, tables: Tables) -> None:
     axis.legend(handles, [readable(name) for name in names])
 
 
-def _by_size(axis: Axes, tables: Tables) -> None:
+def _by_size(axis: Axes, tables: NamedTables) -> None:
     for quantity, size, label, colour, marker, power in (
         ("gram_dense_seconds", "dense_size", "dense", CYCLE[2], "o", 3),
         ("gram_structured_seconds", "structured_size", "structured", CYCLE[0], "s", 1),
     ):
-        seconds = tables.summary.array(quantity, size).sortby(size)
-        sizes = seconds[size].astype(float)
-        axis.plot(sizes, seconds, color=colour, marker=marker, label=label)
-        axis.plot(sizes, float(seconds[-1]) * (sizes / sizes[-1]) ** power, ":", color=colour)
+        rows = tables.rows(size, quantity).sort_values(size)
+        sns.lineplot(rows, x=size, y=quantity, color=colour, marker=marker, label=label, ax=axis, **_MARKERS)
+        largest = rows.iloc[-1]
+        growth = largest[quantity] * (rows[size] / largest[size]) ** power
+        axis.plot(rows[size], growth, ":", color=colour)
     axis.set(xscale="log", yscale="log", xlabel="observations $N$", ylabel="seconds per Gram solve")
     axis.legend()
 
 
-def _by_inner_steps(axis: Axes, tables: Tables) -> None:
-    rows = tables.summary.rows("ess_per_gradient")
+def _by_inner_steps(axis: Axes, tables: NamedTables) -> None:
+    rows = tables.rows("chain", "ess_per_gradient")
     look: dict[str, Any] = {"color": _CONSTRAINED, "marker": "s", "markersize": 4.5, "errorbar": None}
-    sns.lineplot(rows, x="inner_steps", y="value", ax=axis, **look)
+    sns.lineplot(rows, x="inner_steps", y="ess_per_gradient", ax=axis, **look)
     axis.set(xlabel="sub-steps a step", ylabel="effective draws per gradient", ylim=(0.0, None))
     axis.set_xticks(rows["inner_steps"].unique().astype(int))
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_4_3": oscillating_trajectory,
     "fig_4_4": two_branches,
     "fig_costs": costs,

@@ -18,7 +18,7 @@ from auxmc.models.conditioned import condition_noisy_generator, noisy_input
 from auxmc.numerics.array_types import FloatArray
 from experiments.image_models.model.autoencoder import logits, to_precision
 from experiments.image_models.model.autoencoder_weights import read_autoencoder
-from experiments.manifold_illustrations.fibre import log_prior
+from experiments.manifold_illustrations.model import log_prior
 from experiments.manifold_illustrations.settings import Settings
 
 # Numbers of the author's notebook.

@@ -26,9 +26,9 @@ from auxmc.models.conditioned import (
 )
 from auxmc.numerics.array_types import FloatArray
 from experiments.manifold_illustrations.costs import costs
-from experiments.manifold_illustrations.fibre import START, fibre_height, generate, log_prior
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.in_painting import in_painting
+from experiments.manifold_illustrations.model import START, fibre_height, generate, log_prior
 from experiments.manifold_illustrations.settings import Settings
 
 _CONSTRAINED_STEPS = 4

@@ -150,6 +150,8 @@ def density(
     tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
+    if draw_prior is not None and start is not None:
+        layout.starts("draws of the prior", jax.tree.map(np.asarray, next(tries)), 1)
     for name, (low, high, turns) in checked_bounds(layout.names, bounds or {}, periodic).items():
         shape = layout.shapes[layout.names.index(name)]
         transforms[name] = _periodic(shape, float(low), float(high)) if turns else bounded(shape, low, high)
@@ -188,7 +190,9 @@ def density(
     if checks == "off":
         return model
     start_check(model.log_density)(model.start)
-    advice = examine_density("log_density", model.log_density, model.start, layout)
+    advice = examine_density(
+        "log_density", model.log_density, model.start, layout, has_prior=log_prior is not None
+    )
     return model._replace(warnings=issue(advice))
 
 

@@ -341,3 +341,23 @@ def test_no_check_is_made_where_none_is_wanted() -> None:
     assert tree.attrs["warnings"] == []
     with pytest.raises(ValueError, match="checks: expected one of basic, full, off, got 'none'"):
         auxmc.sample(auxmc.hmc(model), checks="none", **options)
+
+
+def test_a_density_with_a_prior_is_not_said_to_have_an_infinite_integral() -> None:
+    """Far out, a heavy-tailed posterior given as its ratio to the prior is rounding."""
+
+    def log_prior(p: dict[str, jax.Array]) -> jax.Array:
+        return jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 4.0))
+
+    def log_likelihood(p: dict[str, jax.Array]) -> jax.Array:
+        return -2.5 * jnp.log1p(jnp.sum(p["x"] ** 2) / 3.0) - log_prior(p)
+
+    prior = (log_prior, lambda key: {"x": 4.0 * jax.random.normal(key, (2,))})
+    assert auxmc.density(log_likelihood, prior=prior).warnings == ()
+
+
+def test_a_prior_must_draw_all_variables() -> None:
+    """A variable of the start that the prior leaves out would have none."""
+    prior = (lambda p: -0.5 * p["a"] ** 2, lambda key: {"a": jax.random.normal(key)})
+    with pytest.raises(ValueError, match="draws of the prior must have the variables a, b"):
+        auxmc.density(lambda p: -(p["b"] ** 2), {"a": 0.1, "b": 0.2}, prior=prior)

@@ -104,7 +104,13 @@ def _with_gradient(log_density: LogDensity) -> Any:
 
 
 def examine_density(
-    what: str, log_density: LogDensity, start: np.ndarray, layout: Layout, *, derivatives: bool = True
+    what: str,
+    log_density: LogDensity,
+    start: np.ndarray,
+    layout: Layout,
+    *,
+    derivatives: bool = True,
+    has_prior: bool = False,
 ) -> list[Advice]:
     """Advice about a log density near its start and, unless its cost depends on the variables, far from it.
 
@@ -114,6 +120,7 @@ def examine_density(
         start: vector where it is finite [dim].
         layout: names of the vector's parts.
         derivatives: whether the kernel needs derivatives.
+        has_prior: whether a normalised prior is part of it: far out it may be rounding, and its integral is finite.
 
     Raises:
         ValueError: If it is finite nowhere around the start, changes between calls, grows without end, does not depend
@@ -132,12 +139,12 @@ def examine_density(
     undefined = np.isnan(values[1:]) | (finite & np.any(np.isnan(gradients), axis=1))[1:]
     advice = advise_precision(what, log_density, jnp.asarray(start))
     advice += advise_undefined(f"{what} or its derivative" if derivatives else what, undefined)
-    advice += advise_tails(what, log_density, start, layout, value=float(values[0]))
+    tails = advise_tails(what, log_density, start, layout, value=float(values[0]))
     if derivatives and not is_open:
         usable = finite & np.all(np.isfinite(gradients), axis=1)
         reject_steps(what, log_density, points[usable], gradients[usable], layout)
-        advice += _ridge(what, log_density, start, gradients[usable], layout)
-    return advice
+        tails += _ridge(what, log_density, start, gradients[usable], layout)
+    return advice if has_prior else [*advice, *tails]
 
 
 def _points_around(start: np.ndarray, distances: FloatArray) -> FloatArray:
