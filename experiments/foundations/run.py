@@ -15,12 +15,12 @@ from auxmc_pipeline.claims import Measurement
 from experiments.foundations.chains import dynamics, markov, slices
 from experiments.foundations.evidence import gaussian, nested, sequential
 from experiments.foundations.models import differentiation, generators, machines, variational
-from experiments.foundations.numbers import averages, direct, shared_examples, weights
+from experiments.foundations.numbers import averages, sampling
 from experiments.foundations.settings import Settings
 from experiments.foundations.topic import Arrays, Lines, Work, measurements
 
 TOPICS: Mapping[str, tuple[ModuleType, ...]] = {
-    "numbers": (direct, shared_examples, weights, averages),
+    "numbers": (sampling, averages),
     "chains": (markov, slices, dynamics),
     "evidence": (gaussian, nested, sequential),
     "models": (machines, variational, differentiation, generators),

@@ -1,20 +1,229 @@
-"""Topic: Monte Carlo averages, of independent draws and of chains, next to quadrature on a grid."""
+"""Topics: importance weights and when they must not be trusted; averages of draws and chains, next to quadrature."""
 
 import math
+from functools import partial
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from scipy import signal, stats
+from numpy.polynomial import Polynomial
+from scipy import signal, special, stats
 
 from auxmc.diagnostics.errors_of_means import variance_of_mean
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import mean
-from experiments.foundations.measurements import distance_of_mean, power
-from experiments.foundations.numbers.shared_examples import mixture_density
+from auxmc.sampling.importance import effective_size, log_mean_weight, pareto_index
+from auxmc_pipeline.measuring import estimate, mean
+from experiments.foundations.measurements import distance_of_mean, highest_point, largest_size, power
+from experiments.foundations.numbers.sampling import (
+    BOUND,
+    TAIL,
+    figure_ratio,
+    make_proposals,
+    mixture_density,
+    tail_envelope,
+)
 from experiments.foundations.sampling import product_simpson, simpson_rule
-from experiments.foundations.topic import Arrays, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
 TOPIC = Topic()
+
+# Lecture slides: N(0, 1) from draws of N(1, 0.1^2).
+_SLIDE_SD = 0.1
+_N_SLIDE_DRAWS = 100_000
+_N_SHOWN = 20
+
+
+def _log_integrand(x: FloatArray, variance: float) -> FloatArray:
+    return np.asarray(2.0 * stats.norm.logpdf(x) - stats.norm.logpdf(x, 1.0, math.sqrt(variance)))
+
+
+def _log_growth(variance: float) -> float:
+    """Log of the integral of p^2 / q up to 20 on both sides over that up to 10."""
+
+    def log_integral(end: float) -> float:
+        x = np.linspace(-end, end, 40_001)
+        return float(special.logsumexp(_log_integrand(x, variance)) + math.log(x[1] - x[0]))
+
+    return log_integral(20.0) - log_integral(10.0)
+
+
+@TOPIC.claim("FN-IS-01")
+def weight_moments(work: Work) -> Lines:
+    """Growth of the second moment of the weights with the range that it is integrated over."""
+    return {"variance 0.01, growth with the cut-off": _log_growth(0.01)}
+
+
+@TOPIC.claim("FN-IS-02")
+def slide_exponent(work: Work) -> Lines:
+    """The exponent of p^2 / q as a polynomial in x."""
+    exponent = Polynomial([0.0, 0.0, -1.0]) + Polynomial([-1.0, 1.0]) ** 2 / (2.0 * _SLIDE_SD**2)
+    _, linear, square = exponent.coef
+    return {"standard deviation 0.1, square coefficient": square, "linear coefficient as printed": linear}
+
+
+def _slide_runs(work: Work) -> FloatArray:
+    """Log weights of independent runs of the slides' example [run, draw]."""
+    n_runs = work.replicates(200, _N_SHOWN)
+    x = work.rng("slide").normal(1.0, _SLIDE_SD, (n_runs, _N_SLIDE_DRAWS))
+    return 0.5 * ((x - 1.0) / _SLIDE_SD) ** 2 - 0.5 * x**2 + math.log(_SLIDE_SD)
+
+
+@TOPIC.claim("FN-IS-03", numbers=["smallest index of all runs"])
+def slide_example(work: Work) -> Lines:
+    """Tail index of runs of the slides' example."""
+    return {"smallest index of all runs": estimate(np.min, pareto_index(work.once(_slide_runs)))}
+
+
+@TOPIC.figure("slides_importance")
+def diverging_weights(work: Work) -> Arrays:
+    """The slides' example of a proposal that is too narrow: integrand of the second moment, and running means."""
+    x = np.linspace(-2.0, 2.0, 401)
+    logs = work.once(_slide_runs)[:_N_SHOWN]
+    ends = np.unique(np.geomspace(1, _N_SLIDE_DRAWS, 60).astype(int))
+    running = np.cumsum(np.exp(logs), axis=1)[:, ends - 1] / ends
+    line = {"x": x}
+    return {
+        "log_target": xr.DataArray(stats.norm.logpdf(x), line),
+        "log_proposal": xr.DataArray(stats.norm.logpdf(x, 1.0, _SLIDE_SD), line),
+        "log_integrand": xr.DataArray(_log_integrand(x, _SLIDE_SD**2), line),
+        "running_mean": xr.DataArray(running, {"run": np.arange(len(running)), "n_draws": ends}),
+    }
+
+
+# PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
+_MULTIPLE = 0.75
+_PROPOSAL_MEAN = 0.1
+_PROPOSAL_SDS = (0.52, 0.8)
+_TRUTH = 0.1
+
+
+def _log_weight(x: FloatArray, sd: float) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(
+            math.log(_MULTIPLE) + np.log(mixture_density(x)) - stats.norm.logpdf(x, _PROPOSAL_MEAN, sd)
+        )
+
+
+def _effective_fraction(sd: float) -> float:
+    """(E w)^2 / E w^2 of the weights of a proposal of figure 2.5, by quadrature."""
+    # The trapezoidal rule is exact to rounding for smooth densities that are over before the ends.
+    x = np.linspace(-12.0, 12.0, 24_001)
+    step = x[1] - x[0]
+    target = _MULTIPLE * mixture_density(x)
+    normaliser = float(np.sum(target) * step)
+    return normaliser**2 / float(np.sum(target * np.exp(_log_weight(x, sd))) * step)
+
+
+@TOPIC.claim("FN-IS-04")
+def figure_weights(work: Work) -> Lines:
+    """Largest weights of the proposals."""
+    narrow, broad = (
+        highest_point(partial(_log_weight, sd=sd), np.linspace(-10.0, 10.0, 2001), 0.02)[1]
+        for sd in _PROPOSAL_SDS
+    )
+    return {"largest weight, sd 0.52 over sd 0.8": math.exp(narrow - broad)}
+
+
+@TOPIC.claim("FN-IS-05")
+def unbiased_normaliser(work: Work) -> Lines:
+    """Mean weights of 100 draws are unbiased for the normaliser."""
+    found: Found = {}
+    for sd in _PROPOSAL_SDS:
+        shape = (work.replicates(10_000, 1000), 100)
+        x = work.rng("normaliser", round(1000 * sd)).normal(_PROPOSAL_MEAN, sd, shape)
+        means = np.exp(np.asarray(jax.jit(log_mean_weight)(jnp.asarray(_log_weight(x, sd)))))
+        found[f"sd {sd:g}, distance in standard errors"] = distance_of_mean(means, _MULTIPLE)
+    return found
+
+
+@TOPIC.claim("FN-IS-07")
+def unbiased_rejection(work: Work) -> Lines:
+    """Five proposals at a time; runs without an accepted one are made again, that is, left out."""
+    # One run in 40 has none accepted.
+    n_runs = work.replicates(1_030_000, 20_000)
+    made = make_proposals(work.key("five_proposals"), 5 * n_runs, 1)
+    accepted, x = np.asarray(made.accepted).reshape(-1, 5), np.asarray(made.position).reshape(-1, 5)
+    counts = accepted.sum(axis=1)
+    estimates = (x * accepted).sum(axis=1)[counts > 0] / counts[counts > 0]
+    distance = distance_of_mean(estimates, _TRUTH)
+    return {"mean estimate from 5 proposals, distance in standard errors": distance}
+
+
+@TOPIC.claim("FN-IS-08", numbers=["1 / (1 + Var(w / mean w)) times the number of draws"])
+def effective_sizes(work: Work) -> Lines:
+    """Weights of very different spreads, 50 sets of each of six sizes: quantiles of log-normal distributions."""
+    n = np.repeat([1, 2, 3, 10, 100, 1000], 50)
+    spreads = np.tile(np.linspace(0.0, 10.0, 50), 6)
+    # Sets of fewer than 1000 weights end with absent ones.
+    present = np.arange(1000)[None, :] < n[:, None]
+    levels = np.where(present, (np.arange(1000)[None, :] + 0.5) / n[:, None], 0.5)
+    logs = spreads[:, None] * stats.norm.ppf(levels)
+    sizes = np.asarray(jax.jit(effective_size)(jnp.asarray(np.where(present, logs, -np.inf))))
+    weights = np.where(present, np.exp(logs - logs.max(axis=1, keepdims=True)), 0.0)
+    mean = weights.sum(axis=1) / n
+    variance = np.where(present, (weights / mean[:, None] - 1.0) ** 2, 0.0).sum(axis=1) / n
+    printed = 1.0 / (1.0 + variance)
+    return {
+        "1 / (1 + Var(w / mean w)) times the number of draws": largest_size((n * printed - sizes) / n),
+        "1 / (1 + Var(w / mean w)) as printed": largest_size((printed - sizes) / n),
+    }
+
+
+@TOPIC.claim("FN-IS-09")
+def best_proposal(work: Work) -> Lines:
+    """F(x) = x^2 under N(0, 1), at 10 000 quantiles of the density x^2 phi(x)."""
+    halves = stats.chi(3).ppf((np.arange(5000) + 0.5) / 5000)
+    x = np.concatenate([-halves, halves])
+    log_proposal = stats.chi.logpdf(np.abs(x), 3) - math.log(2.0)
+    terms = x**2 * np.exp(stats.norm.logpdf(x) - log_proposal)
+    return {"spread of the weighted terms": terms.std()}
+
+
+@TOPIC.claim("FN-IS-10")
+def variance_gain(work: Work) -> Lines:
+    """Variances of both averages for p = N(0, 1), q = N(0, 1.5^2), h = x^2."""
+    p, q = stats.norm(0.0, 1.0), stats.norm(0.0, 1.5)
+    x = np.linspace(-40.0, 40.0, 80_001)
+    step = x[1] - x[0]
+    density, other, squares = p.pdf(x), q.pdf(x), x**2
+    ratio = np.exp(p.logpdf(x) - q.logpdf(x))
+    mean = float(np.sum(density * squares) * step)
+    direct = float(np.sum(density * squares**2) * step) - mean**2
+    weighted = float(np.sum(other * (ratio * squares) ** 2) * step) - mean**2
+    difference = float(np.sum(density * squares**2 * (1.0 - ratio)) * step)
+    return {"difference of the variances less that of the equation": direct - weighted - difference}
+
+
+@TOPIC.claim("FN-IS-11")
+def bounded_weights(work: Work) -> Lines:
+    """The bound that rejection needs is the largest weight."""
+    tail = tail_envelope()
+    # The largest weight is at the end itself, which the tail leaves out.
+    x = jnp.asarray(np.concatenate([[np.nextafter(TAIL, 5.0)], np.linspace(TAIL, 12.0, 8001)[1:]]))
+    log_weights = jax.jit(jax.vmap(lambda x: tail.log_target(x) - tail.log_proposal(x)))(x)
+    return {
+        "figure 2.3": highest_point(figure_ratio, np.linspace(-4.0, 4.0, 8001), 0.01)[1] - BOUND,
+        "normal tail": np.expm1(np.max(np.asarray(log_weights)) - tail.log_bound),
+    }
+
+
+@TOPIC.figure("fig_2_5")
+def weight_curves(work: Work) -> Arrays:
+    """Figure 2.5."""
+    x = np.linspace(-2.0, 2.5, 451)
+    sds = {"sd": list(_PROPOSAL_SDS)}
+    along = {**sds, "x": x}
+    proposals = [stats.norm.pdf(x, _PROPOSAL_MEAN, sd) for sd in _PROPOSAL_SDS]
+    weights = [np.exp(_log_weight(x, sd)) for sd in _PROPOSAL_SDS]
+    fractions = [_effective_fraction(sd) for sd in _PROPOSAL_SDS]
+    return {
+        "target": xr.DataArray(_MULTIPLE * mixture_density(x), {"x": x}),
+        "proposal": xr.DataArray(proposals, along),
+        "weight": xr.DataArray(weights, along),
+        "effective_share": xr.DataArray(fractions, sds),
+    }
+
 
 _N_PANELS = range(2, 17)
 # Grids of the figure, bounded by their number of points; the largest of dimension 8 has 5^8.

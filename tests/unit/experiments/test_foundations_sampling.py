@@ -10,7 +10,7 @@ import pytest
 from scipy import integrate, stats
 
 from experiments.foundations import sampling
-from experiments.foundations.numbers.direct import (
+from experiments.foundations.numbers.sampling import (
     bit_rows,
     congruential_states,
     smallest_period,
