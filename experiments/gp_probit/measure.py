@@ -34,27 +34,21 @@ SLICE_HISTOGRAM_FRACTION = 0.4
 _N_BINS = 100
 _AGGREGATES = (AVERAGE, "largest", "first coordinate")
 _UNITS = {
-    "cubic_operations": "operations",
-    "cubic_operations_per_iteration": "operations",
-    "cubic_operations_so_far": "operations",
-    "estimates_position_per_iteration": "estimates",
-    "estimates_auxiliary_per_iteration": "estimates",
-    "longest_run_so_far": "iterations",
-    "longest_run_fixed_step": "iterations",
-    "distinct_states": "states",
-    "n_failures": "proposals",
-    "n_collapsed": "updates",
-    "n_not_finite": "iterations",
-    "ess_per_1000_cubic_operations": "draws per 1000 operations",
-    "main_draws": "iterations",
-    "run_time": "s",
-    "run_time_per_iteration": "s",
-    "run_time_per_cubic_operation": "s",
-    "run_time_so_far": "s",
-    "histogram": "draws",
-    "histogram_draws": "draws",
-    "sd_log_estimate": "nats",
-    "newton_steps": "steps",
+    name: unit
+    for unit, names in {
+        "operations": "cubic_operations cubic_operations_per_iteration cubic_operations_so_far",
+        "estimates": "estimates_position_per_iteration estimates_auxiliary_per_iteration",
+        "iterations": "longest_run_so_far longest_run_fixed_step n_not_finite main_draws",
+        "states": "distinct_states",
+        "proposals": "n_failures",
+        "updates": "n_collapsed",
+        "draws per 1000 operations": "ess_per_1000_cubic_operations",
+        "s": "run_time run_time_per_iteration run_time_per_cubic_operation run_time_so_far",
+        "draws": "histogram histogram_draws",
+        "nats": "sd_log_estimate",
+        "steps": "newton_steps",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -215,15 +215,14 @@ def mean_steps(runs: StreamRuns) -> FloatArray:
     return values_at(steps / chunks, runs.end)
 
 
-def final_seconds(runs: StreamRuns) -> FloatArray:
-    """Time of all rows [repeat]."""
-    return values_at(runs.curve("seconds"), runs.end)
+def at_end(runs: StreamRuns, quantity: str) -> FloatArray:
+    """A cost of all rows [repeat]."""
+    return values_at(runs.curve(quantity), runs.end)
 
 
-def final_operations(runs: StreamRuns) -> FloatArray:
-    """Likelihoods and gradients of rows for all rows [repeat]."""
-    return values_at(runs.curve("operations"), runs.end)
-
+final_seconds = partial(at_end, quantity="seconds")
+# Likelihoods and gradients of rows.
+final_operations = partial(at_end, quantity="operations")
 
 Read = Callable[[StreamRuns], FloatArray]
 """One of the four above."""

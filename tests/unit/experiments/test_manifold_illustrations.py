@@ -122,40 +122,6 @@ KNOWN: dict[str, tuple[str, str, NamedTables, float, bool]] = {
         3.0,
         False,
     ),
-    "inner steps are compared over chains": (
-        "IM-ALG-08",
-        "gradients",
-        _tables(
-            {},
-            chain=(
-                "inner_steps chain ess_per_gradient",
-                [(1, 0, 0.1), (1, 1, 0.3), (3, 0, 0.5), (3, 1, 0.7)],
-            ),
-        ),
-        3.0,
-        True,
-    ),
-    "small noise is judged by the worst scale up to a twentieth": (
-        "IM-ALG-13",
-        "small noise: evaluations",
-        _tables(
-            {},
-            sampler_small_noise_chain=(
-                "sampler small_noise chain noise_ess_per_evaluation",
-                [
-                    (sampler, scale, chain, value * (1.0 + 0.1 * chain))
-                    for sampler, values in (
-                        ("constrained_hmc", (10.0, 10.0, 10.0)),
-                        ("hmc", (1.0, 5.0, 100.0)),
-                    )
-                    for scale, value in zip((0.01, 0.05, 0.2), values, strict=True)
-                    for chain in range(3)
-                ],
-            ),
-        ),
-        2.0,
-        True,
-    ),
 }
 
 
