@@ -22,6 +22,7 @@ from auxmc.kernels.hamiltonian.phased import PhasedState, phased
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.numerics.array_types import FloatArray, IntegerArray
+from auxmc_pipeline.chain_statistics import labelled_draws
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measure import chain_curves, chain_groups, chain_statistics
 from experiments.generalised_lambda.model.exact import reference_draws
@@ -268,33 +269,21 @@ _RECORD: dict[str, Callable[[Any, Any], dict[str, Array]]] = {
 
 def _labelled(chains: Chains, problem: Problem, settings: Settings) -> xr.Dataset:
     """Recorded quantities with dims (prior, swept settings, chain, draw, ...), parameters z in place of inputs."""
-    names = list(chains.axes)
-    coords: dict[str, Any] = {name: chains.axes[name] for name in names}
-    coords["prior"] = list(problem.priors)
-    coords["chain"] = chains.axes["chain"].astype(int)
-    coords["n_bisections"] = chains.axes["n_bisections"].astype(int)
-    arrays = {name: array.squeeze(len(names)) for name, array in chains.draws.items()}
+    arrays = dict(chains.draws)
+    models = [problem.model(prior) for prior in problem.priors]
     if "inputs" in arrays:
-        arrays["z"] = np.stack(
-            [
-                np.asarray(_parameters_of(jnp.asarray(arrays["inputs"][index]), problem.model(prior)))
-                for index, prior in enumerate(problem.priors)
-            ]
-        )
+        inputs = arrays.pop("inputs")
+        z = [_parameters_of(jnp.asarray(own), model) for own, model in zip(inputs, models, strict=True)]
+        arrays["z"] = np.stack([np.asarray(own) for own in z])
     if "own_inputs" in arrays:
-        arrays["residual"] = np.stack(
-            [
-                _residuals(arrays["inputs"][index], arrays["own_inputs"][index], problem.model(prior))
-                for index, prior in enumerate(problem.priors)
-            ]
-        )
-    variables = {
-        name: ((*names, "draw", *(("parameter",) if name == "z" else ())), array)
-        for name, array in arrays.items()
-        if name not in ("inputs", "own_inputs")
+        parts = zip(inputs, arrays.pop("own_inputs"), models, strict=True)
+        arrays["residual"] = np.stack([_residuals(*part) for part in parts])
+    coords: dict[str, Any] = {
+        "prior": list(problem.priors),
+        "n_bisections": chains.axes["n_bisections"].astype(int),
+        "parameter": list(PARAMETER_NAMES),
     }
-    coords["parameter"] = list(PARAMETER_NAMES)
-    data = xr.Dataset(variables, coords=coords)
+    data = labelled_draws(chains._replace(draws=arrays), coords, {"z": ["parameter"]}, chain="chain")
     fixed = [name for name in _AXES if name != "prior" and name not in settings.batch]
     return data.squeeze(fixed, drop=True)
 

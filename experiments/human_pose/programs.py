@@ -1,16 +1,20 @@
-"""From settings to kernels, initial states and recorded quantities."""
+"""From settings to model, scenes and starting points, and to kernels, initial states and recorded quantities."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import noisy_input
+from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.cameras import camera_place
 from experiments.human_pose.model.generator import (
     PoseModel,
@@ -20,6 +24,7 @@ from experiments.human_pose.model.generator import (
     log_prior,
     n_observed,
     positions,
+    simulated_scenes,
     split_inputs,
 )
 from experiments.human_pose.model.hierarchy import (
@@ -28,12 +33,77 @@ from experiments.human_pose.model.hierarchy import (
     inputs_of_state,
     state_of_inputs,
 )
-from experiments.human_pose.problem import Problem
-from experiments.human_pose.settings import Settings, tuning
+from experiments.human_pose.model.joint_observations import read_joint_observations
+from experiments.human_pose.model.pose_priors import read_pose_prior
+from experiments.human_pose.model.skeleton import N_JOINTS
+from experiments.human_pose.settings import Settings, batch_values, noise_scale, start_of, tuning
 
 Record = dict[str, Array]
 # Errors of the constrained integrator: each rejects a proposal.
 _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
+
+
+class Problem(NamedTuple):
+    """What the chains of a case are about.
+
+    Attributes:
+        model: the generator.
+        label: for random streams: which scenes and which prior.
+        noise_scale: of the images.
+        scenes: numbers of the scenes, from 1 [scene].
+        observed: images [scene, constraint].
+        truth: true joint positions [scene, joint, 3]; not a number for the user's own images.
+        starts: first inputs of each chain, the same for all scenes and methods [chain, input].
+    """
+
+    model: PoseModel
+    label: str
+    noise_scale: float
+    scenes: tuple[int, ...]
+    observed: FloatArray
+    truth: FloatArray
+    starts: Array
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the true poses are known."""
+        return bool(np.isfinite(self.truth).all())
+
+
+def build_problem(settings: Settings, context: RunContext) -> Problem:
+    """Model, scenes and starting points of a case.
+
+    Raises:
+        DataError: the user's file cannot be used, or the published prior cannot be had.
+    """
+    model = PoseModel(read_pose_prior(settings.prior), settings.views)
+    scale = noise_scale(settings)
+    numbers = tuple(int(number) for number in batch_values(settings, "scene"))
+    source = "data" if settings.data else f"seed{settings.scene_seed}"
+    if settings.data:
+        observed = read_joint_observations(settings.data, settings.views)[None]
+        truth = np.full((1, N_JOINTS, 3), np.nan)
+    else:
+        all_scenes = simulated_scenes(model, scale, settings.scene_seed)
+        chosen = [all_scenes[number - 1] for number in numbers]
+        observed = np.stack([scene.observed for scene in chosen])
+        truth = np.stack([scene.positions for scene in chosen])
+    return Problem(
+        model,
+        "-".join([source, settings.prior, settings.views]),
+        scale,
+        numbers,
+        observed,
+        truth,
+        _starts(model, settings, context),
+    )
+
+
+def _starts(model: PoseModel, settings: Settings, context: RunContext) -> Array:
+    if start_of(settings) == "prior_mean":
+        return jnp.zeros((settings.n_chains, model.n_inputs))
+    rngs = [generator(context.seed, context.study, "start", chain) for chain in range(settings.n_chains)]
+    return jnp.asarray(np.stack([rng.normal(size=model.n_inputs) for rng in rngs]))
 
 
 class Program(NamedTuple):
@@ -56,11 +126,8 @@ class Program(NamedTuple):
 
 def build_program(problem: Problem, settings: Settings) -> Program:
     """The program of the case's method."""
-    if settings.method == "constrained_hmc":
-        return _constrained(problem, settings)
-    if settings.method == "hmc":
-        return _hamiltonian(problem, settings)
-    return _hierarchical(problem, settings)
+    make = _constrained if settings.method == "constrained_hmc" else _hamiltonian
+    return make(problem, settings)
 
 
 def _constrained(problem: Problem, settings: Settings) -> Program:
@@ -97,42 +164,31 @@ def _constrained(problem: Problem, settings: Settings) -> Program:
 
 
 def _hamiltonian(problem: Problem, settings: Settings) -> Program:
+    """HMC on the inputs, or on the state of the hierarchy."""
     model, noise_scale, numbers = problem.model, problem.noise_scale, tuning(settings)
+    is_hierarchical = settings.method == "hierarchical_hmc"
+    density = hierarchical_log_density if is_hierarchical else log_density
 
     def build(observed: Array, step_size: Array) -> Kernel:
         return hamiltonian_monte_carlo(
-            lambda inputs: log_density(model, inputs, observed, noise_scale),
+            lambda position: density(model, position, observed, noise_scale),
             step_size,
             numbers.n_steps,
             model.n_inputs,
         )
 
-    def record(state: Any, info: Any) -> Record:
-        squares = 2.0 * (log_prior(state.position) - state.log_density)
-        return _common(model, state.position, squares, info, info.n_gradients, info.n_not_finite > 0)
-
-    return Program(build, lambda key, kernel, _, inputs: kernel.init(key, inputs), record)
-
-
-def _hierarchical(problem: Problem, settings: Settings) -> Program:
-    model, noise_scale, numbers = problem.model, problem.noise_scale, tuning(settings)
-
-    def build(observed: Array, step_size: Array) -> Kernel:
-        return hamiltonian_monte_carlo(
-            lambda state: hierarchical_log_density(model, state, observed, noise_scale),
-            step_size,
-            numbers.n_steps,
-            model.n_inputs,
-        )
+    def start(key: Array, kernel: Kernel, observed: Array, inputs: Array) -> Any:
+        del observed
+        return kernel.init(key, state_of_inputs(model, inputs) if is_hierarchical else inputs)
 
     def record(state: Any, info: Any) -> Record:
-        inputs = inputs_of_state(model, state.position)
-        squares = 2.0 * (hierarchical_log_prior(model, state.position) - state.log_density)
+        position = state.position
+        inputs = inputs_of_state(model, position) if is_hierarchical else position
+        prior = hierarchical_log_prior(model, position) if is_hierarchical else log_prior(position)
+        squares = 2.0 * (prior - state.log_density)
         return _common(model, inputs, squares, info, info.n_gradients, info.n_not_finite > 0)
 
-    return Program(
-        build, lambda key, kernel, _, inputs: kernel.init(key, state_of_inputs(model, inputs)), record
-    )
+    return Program(build, start, record)
 
 
 def _common(

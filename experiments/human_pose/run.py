@@ -13,11 +13,11 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
+from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
-from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.chain_statistics import labelled_draws
 from auxmc_pipeline.settings import SettingsError
 from experiments.human_pose.measure import (
     AXES,
@@ -35,8 +35,7 @@ from experiments.human_pose.model.generator import (
     positions,
 )
 from experiments.human_pose.model.skeleton import JOINT_NAMES, N_ANGLES, N_BONES, N_JOINTS
-from experiments.human_pose.problem import Problem, build_problem
-from experiments.human_pose.programs import build_program
+from experiments.human_pose.programs import Problem, build_problem, build_program
 from experiments.human_pose.settings import Settings, tuning
 
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
@@ -93,7 +92,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         block_size=settings.block_size,
         vectorise=False,
     )
-    draws = _labelled(chains.draws, chains.axes, problem)
+    draws = _labelled(chains, problem)
     check_moves(draws, settings)
     truth = _array(problem.truth, ("scene", "joint", "axis")).assign_coords(scene=list(problem.scenes))
     groups = {
@@ -119,22 +118,14 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     return groups
 
 
-def _labelled(draws: dict[str, FloatArray], axes: dict[str, FloatArray], problem: Problem) -> xr.Dataset:
+def _labelled(chains: Chains, problem: Problem) -> xr.Dataset:
     """Recorded quantities with dims (scene, step_size, chain, draw, ...), residuals in place of generated images."""
-    arrays = {name: array[:, :, :, 0] for name, array in draws.items()}
+    arrays = dict(chains.draws)
     if "generated" in arrays:
-        difference = arrays.pop("generated") - problem.observed[:, None, None, None]
+        difference = arrays.pop("generated") - problem.observed[:, None, None, None, None]
         arrays["residual"] = np.abs(difference).max(axis=-1)
-    dims = ("scene", "step_size", "chain", "draw")
-    variables = {name: ((*dims, *_OWN_DIMS.get(name, ())), array) for name, array in arrays.items()}
-    coords = {
-        "scene": list(problem.scenes),
-        "step_size": axes["step_size"],
-        "chain": axes["chain"].astype(int),
-        "joint": list(JOINT_NAMES),
-        "axis": list(AXES),
-    }
-    return xr.Dataset(variables, coords=coords)
+    coords = {"scene": list(problem.scenes), "joint": list(JOINT_NAMES), "axis": list(AXES)}
+    return labelled_draws(chains._replace(draws=arrays), coords, _OWN_DIMS, chain="chain")
 
 
 def check_moves(draws: xr.Dataset, settings: Settings) -> None:

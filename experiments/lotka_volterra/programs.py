@@ -42,6 +42,8 @@ COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 """Names of the log rates."""
 
 Record = dict[str, Array]
+# Errors of the constrained integrator: each rejects a proposal.
+_ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 
 _FORMS: dict[str, ConstraintForm] = {
     "chmc_all": "generator",
@@ -75,14 +77,12 @@ class Program(NamedTuple):
 
     Attributes:
         build: maps (tolerance, step size), traced scalars, to a kernel.
-        start: maps (key, kernel, inputs [input]) to its initial state.
         record: maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
             `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically), some have
             the counters of `statistics.COUNTERS`.
     """
 
     build: Callable[[Array, Array], Kernel]
-    start: Callable[[Array, Kernel, Array], Any]
     record: Callable[[Any, Any], Record]
 
 
@@ -177,28 +177,16 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
         )
 
     def record(state: Any, info: Any) -> Record:
-        errors = info.errors
-        failed = (
-            errors.n_not_converged
-            + errors.n_not_converged_reverse
-            + errors.n_irreversible
-            + errors.n_not_finite
-            + errors.n_singular
-        )
+        errors = info.errors._asdict()
+        failed = sum(errors[name] for name in _ERRORS) > 0
         return {
-            **_common(model, state.position, info.accepted, errors.n_projection_iterations, failed > 0),
+            **_common(model, state.position, info.accepted, errors["n_projection_iterations"], failed),
             "residual": jnp.max(jnp.abs(conditioned.constraint(state.position))),
             "potential": state.potential,
-            "n_not_converged": errors.n_not_converged,
-            "n_not_converged_reverse": errors.n_not_converged_reverse,
-            "n_irreversible": errors.n_irreversible,
-            "n_not_finite": errors.n_not_finite,
-            "n_singular": errors.n_singular,
-            "n_fallback": errors.n_fallback,
-            "n_projections": errors.n_projections,
+            **{name: errors[name] for name in (*_ERRORS, "n_fallback", "n_projections")},
         }
 
-    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
+    return Program(build, record)
 
 
 def _without_structure(conditioned: ConditionedModel, n_inputs: int) -> ConditionedModel:
@@ -226,7 +214,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
         common = _common(model, state.position, info.accepted, info.n_gradients, info.n_not_finite > 0)
         return {**common, "n_not_finite": info.n_not_finite}
 
-    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
+    return Program(build, record)
 
 
 def _elliptical(problem: Problem, kernel_name: str) -> Program:
@@ -245,7 +233,7 @@ def _elliptical(problem: Problem, kernel_name: str) -> Program:
         common = _common(model, state.position, info.n_collapsed[1] == 0, evaluations, collapsed > 0)
         return {**common, "n_collapsed": collapsed}
 
-    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
+    return Program(build, record)
 
 
 def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Program:
@@ -290,7 +278,7 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
         extra = {"scale": info.scale} if adapts else {}
         return {**common, **extra, "accepted_auxiliary": inner_info.accepted_auxiliary}
 
-    return Program(build, lambda key, kernel, inputs: kernel.init(key, inputs), record)
+    return Program(build, record)
 
 
 def _common(

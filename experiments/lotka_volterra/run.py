@@ -6,7 +6,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +29,12 @@ from experiments.lotka_volterra.measure import (
 )
 from experiments.lotka_volterra.model.data import GENERATING_RATES, POPULATIONS, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
-from experiments.lotka_volterra.model.rejection import n_accepted, rejection_sample, simulate_prior
+from experiments.lotka_volterra.model.rejection import (
+    DistanceReading,
+    n_accepted,
+    prior_distances,
+    simulate_prior,
+)
 from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, summary_statistics
 from experiments.lotka_volterra.programs import (
     COORDINATES,
@@ -51,7 +56,6 @@ _PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")
 # Mean of a prior on log rates that is not shifted towards small rates as far as the published one.
 _LARGER_PRIOR_MEAN = -1.0
 _REJECTION_TOLERANCES = {"all": (1000.0,), "summaries": (1.0, 2.0)}
-_READINGS = ("l2", "l2_squared")
 _FINITE = 1e300
 
 
@@ -110,8 +114,7 @@ def _run_program(
         return program.build(parameters["tolerance"], parameters["step_size"])
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        start = starts[parameters["start"].astype(jnp.int32)]
-        return program.start(key, build(parameters), start)
+        return build(parameters).init(key, starts[parameters["start"].astype(jnp.int32)])
 
     # A chain is a sweep point of its own, so that all methods start chain i from the same inputs.
     chains = run_chains(
@@ -195,14 +198,13 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
         target: str, distance: Callable[[FloatArray], FloatArray], n_draws: int
     ) -> tuple[list[list[int]], float]:
         """Accepted draws by tolerance and reading, and the smallest distance."""
-        rejection = rejection_sample(
-            model, generator(context.seed, context.study, "rejection", target), n_draws, distance
-        )
+        rng = generator(context.seed, context.study, "rejection", target)
+        distances = prior_distances(model, rng, n_draws, distance)
         counts = [
-            [n_accepted(rejection, tolerance, reading) for reading in _READINGS]  # type: ignore[arg-type]
+            [n_accepted(distances, tolerance, reading) for reading in get_args(DistanceReading)]
             for tolerance in _REJECTION_TOLERANCES[target]
         ]
-        return counts, rejection.distances.min() if rejection.distances.size else np.inf
+        return counts, distances.min(initial=np.inf)
 
     accepted_all, smallest_all = rejected("all", on_all, settings.n_rejection_all)
     accepted, smallest = rejected("summaries", on_summaries, settings.n_rejection_summaries)
@@ -224,7 +226,7 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
             "finite_prior_paths_by_mean": (("larger_prior_mean",), [len(larger.paths)], units),
         },
         coords={
-            "reading": list(_READINGS),
+            "reading": list(get_args(DistanceReading)),
             "larger_prior_mean": [_LARGER_PRIOR_MEAN],
             "rejection_tolerance_all": list(_REJECTION_TOLERANCES["all"]),
             "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),

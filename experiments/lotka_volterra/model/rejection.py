@@ -17,9 +17,8 @@ __all__ = [
     "POPULATION_LIMIT",
     "DistanceReading",
     "PriorPaths",
-    "Rejection",
     "n_accepted",
-    "rejection_sample",
+    "prior_distances",
     "simulate_prior",
 ]
 
@@ -43,20 +42,6 @@ class PriorPaths(NamedTuple):
 
     rate_inputs: FloatArray
     paths: FloatArray
-    n_draws: int
-
-
-class Rejection(NamedTuple):
-    """Prior draws with the distance of their simulated data from the observed.
-
-    Attributes:
-        rate_inputs: u1 of the draws that stayed within the limit [path, 4].
-        distances: Euclidean distances [path]; those of dropped draws are infinite and not listed.
-        n_draws: prior draws made.
-    """
-
-    rate_inputs: FloatArray
-    distances: FloatArray
     n_draws: int
 
 
@@ -84,14 +69,14 @@ def simulate_prior(
     return PriorPaths(rate_inputs, paths, n_draws)
 
 
-def rejection_sample(
+def prior_distances(
     model: LotkaVolterraModel,
     rng: np.random.Generator,
     n_draws: int,
     distance: Callable[[FloatArray], FloatArray],
     limit: float = POPULATION_LIMIT,
-) -> Rejection:
-    """Prior draws and the distances of their data; `n_accepted` then counts those within a tolerance.
+) -> FloatArray:
+    """Distances of data drawn from the prior, for rejection by `n_accepted`.
 
     Args:
         model: constants and number of steps.
@@ -100,38 +85,32 @@ def rejection_sample(
         distance: maps paths [path, step, 2] to distances [path] from the observed data; NaN counts as infinite.
         limit: paths that leave it are taken to be too far away.
 
+    Returns:
+        Distances of the draws that stay within the limit [path]; those of the others are infinite and not listed.
+
     Source: PhD thesis, section 4.4.
     """
-    parts: list[Rejection] = []
+    parts: list[FloatArray] = []
     # As many draws at a time as leave a few megabytes of paths.
     for start in range(0, n_draws, 64 * _CHUNK):
         drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start), limit)
         with np.errstate(all="ignore"):
-            lengths = distance(drawn.paths)
-        lengths = np.where(np.isnan(lengths), np.inf, lengths)
-        parts.append(Rejection(drawn.rate_inputs, lengths, drawn.n_draws))
-    return Rejection(
-        np.concatenate([part.rate_inputs for part in parts]),
-        np.concatenate([part.distances for part in parts]),
-        n_draws,
-    )
+            parts.append(distance(drawn.paths))
+    return np.nan_to_num(np.concatenate(parts), nan=np.inf, posinf=np.inf)
 
 
-def n_accepted(rejection: Rejection, tolerance: float, reading: DistanceReading = "l2") -> int:
-    """Number of draws within the tolerance.
+def n_accepted(distances: FloatArray, tolerance: float, reading: DistanceReading = "l2") -> int:
+    """Number of distances [path] within the tolerance.
 
-    Args:
-        rejection: draws and distances.
-        tolerance: eps.
-        reading: `l2` compares the distance with eps, as the equations say; `l2_squared` the squared distance, as
-            the author's function does.
+    `l2` compares the distance with it, as the equations say; `l2_squared` the squared distance, as the author's
+    function does.
 
     Raises:
         ValueError: the reading is unknown.
     """
     if reading not in get_args(DistanceReading):
         raise ValueError(f"distance must be one of {', '.join(get_args(DistanceReading))}, got {reading!r}")
-    compared = rejection.distances if reading == "l2" else np.square(rejection.distances)
+    compared = distances if reading == "l2" else np.square(distances)
     return int(np.count_nonzero(compared <= tolerance))
 
 

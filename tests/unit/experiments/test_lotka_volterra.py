@@ -31,7 +31,7 @@ from experiments.lotka_volterra.model.generator import (
 )
 from experiments.lotka_volterra.model.rejection import (
     n_accepted,
-    rejection_sample,
+    prior_distances,
     simulate_prior,
 )
 from experiments.lotka_volterra.model.summaries import (
@@ -393,27 +393,18 @@ def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme: Scheme) -> N
 
 
 def test_rejection_reads_the_tolerance_as_distance_or_squared_distance() -> None:
-    model = _own_model()
-    rejection = rejection_sample(
-        model, np.random.default_rng(12), 3000, lambda paths: np.abs(paths[:, 0, 0] - 30.0)
-    )
-    assert rejection.n_draws == 3000
-    distances = rejection.distances
-    assert n_accepted(rejection, 2.0) == np.sum(distances <= 2.0) > 0
-    assert (
-        n_accepted(rejection, 2.0, "l2_squared")
-        == np.sum(distances <= math.sqrt(2.0))
-        < n_accepted(rejection, 2.0)
-    )
+    rng = np.random.default_rng(12)
+    distances = prior_distances(_own_model(), rng, 3000, lambda paths: np.abs(paths[:, 0, 0] - 30.0))
+    within, within_root = (int(np.sum(distances <= bound)) for bound in (2.0, math.sqrt(2.0)))
+    assert n_accepted(distances, 2.0) == within > n_accepted(distances, 2.0, "l2_squared") == within_root > 0
     with pytest.raises(ValueError, match="l2, l2_squared, got 'l1'"):
-        n_accepted(rejection, 2.0, "l1")  # type: ignore[arg-type]
+        n_accepted(distances, 2.0, "l1")  # type: ignore[arg-type]
 
 
 def test_distance_that_is_not_a_number_is_never_accepted() -> None:
-    rejection = rejection_sample(
-        _own_model(), np.random.default_rng(13), 100, lambda paths: np.full(len(paths), np.nan)
-    )
-    assert n_accepted(rejection, 1e300) == 0
+    rng = np.random.default_rng(13)
+    distances = prior_distances(_own_model(), rng, 100, lambda paths: np.full(len(paths), np.nan))
+    assert n_accepted(distances, 1e300) == 0
 
 
 def test_rejection_needs_draws() -> None:
