@@ -54,6 +54,10 @@ def gather(
     )
     if problems:
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
+    curves = {"curves"}
+    if study.has_named_tables:
+        about = read_table(results / "tables" / "quantity.parquet")
+        curves = set(about["table"]) - set(about.loc[about["group"] == "statistics", "table"])
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     contents = {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
@@ -62,7 +66,7 @@ def gather(
         **{
             path.relative_to(results).as_posix(): packed_table(read_table(path))
             for path in tables
-            if is_whole or path.name != "curves.parquet"
+            if is_whole or path.stem not in curves
         },
         **{f"figures/{path.name}": path.read_bytes() for path in drawings},
     }
