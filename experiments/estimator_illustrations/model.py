@@ -50,7 +50,6 @@ def annealed_moments(ladder: ArrayLike, means: ArrayLike, variances: ArrayLike) 
 
     Source: PhD thesis, section 5.2 and Algorithm 13; MSc thesis, section 3.3.
 
-
     >>> annealed_moments([0.0, 0.5, 1.0], [-3.0, -1.0, 0.0], [4.0, 2.0, 1.0])
     AnnealedMoments(forward_mean=-2.0, forward_variance=1.5, reverse_mean=0.5, reverse_variance=0.75)
     """
@@ -90,7 +89,6 @@ def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) 
     Must hold: every step but the last keeps the target to rounding, the last at least as much.
 
     Source: MSc thesis, Algorithm 6, its minimum read as a root.
-
     """
     if not 0.0 < target_share < 1.0:
         raise ValueError(f"target_share must be above 0 and below 1, got {target_share!r}")
@@ -133,7 +131,6 @@ class GaussianMean(NamedTuple):
     product of the predictive densities of the rows in any order.
 
     Source: MSc thesis, section 3.1 and Figure 3.1.
-
 
     >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
     -145.6816115987
@@ -250,7 +247,6 @@ def from_observations(observations: ArrayLike, prior_variance: float = 1.0) -> G
 
     Raises:
         ValueError: there is no observation, one is not finite, or the prior variance is not positive.
-
     """
     values = np.asarray(observations, np.float64)
     if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
@@ -334,7 +330,6 @@ def log_evidence_distribution(n_rows: int, true_mean: float) -> LogEvidenceDistr
     Must hold: mean, standard deviation and distribution function are those of simulated data sets.
 
     Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this distribution.
-
 
     >>> distribution = log_evidence_distribution(100, 2.0)
     >>> round(distribution.mean, 6), round(distribution.sd, 6)

@@ -37,7 +37,6 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
     Must hold: 1 for factor = 1 - 1/M and any M; above 1 for exp(-1/M) and M/(M+1), falling to 1 as M grows.
 
     Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
-
     """
     return _integral_of_mass(model, n_live * (1.0 - factor))
 
@@ -55,7 +54,6 @@ def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
     Must hold: above 1; nearly M/(M-1) where the likelihood is narrow.
 
     Source: ours, of MSc thesis, section 3.2, which calls the sum with the expected masses unbiased for this bound.
-
     """
     # By parts, the integral of L X^(M-1) over X is that of P(L > l)^M / M over l.
     return n_live / (n_live - 1.0) * (1.0 - _integral_of_mass(model, float(n_live)) / n_live)
@@ -123,7 +121,6 @@ def ideal_nested_sampling(
     each other under the prior inside the last mass, and nearer to the centre than every dead point.
 
     Source: MSc thesis, Algorithm 5 with the constrained draw made exactly; Skilling 2006.
-
 
     >>> unit = ideal_nested_sampling(
     ...     np.random.default_rng(0), np.asarray, np.asarray, 0.5, n_live=2, n_dead=3, n_runs=1

@@ -103,7 +103,6 @@ def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> Kalma
 
     Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
 
-
     >>> round(kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS).log_likelihood, 9)
     -26.685529062
     """
