@@ -6,20 +6,23 @@ from functools import partial
 
 import numpy as np
 
-from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.claims import Measurement, Measures, exact
-from auxmc_pipeline.error_rules import fraction_of_trials, jackknife, ratio, root_mean_square
-from auxmc_pipeline.tables import MissingData, Tables, Wanted
-from experiments.image_models.image_samples import (
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion, root_mean_square
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import MissingData, Wanted
+from experiments.image_models.joint_estimates import (
     PUBLISHED_IMAGES,
+    PUBLISHED_MODELS,
     n_claimed,
     of_images,
+    rows_of,
+    running_estimate,
     total_over_images,
+    value_of,
 )
-from experiments.image_models.joint_estimates import reference, running_estimate, value_of
-from experiments.image_models.passages import passage, ratio_of_passages
 
-_PUBLISHED = ("mnist", "omniglot")
+Measure = Callable[[NamedTables], Measurement]
+
 _OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
@@ -38,47 +41,44 @@ _BOUNDS = {
     "published form": ("joint_upper_arithmetic", "joint_upper_arithmetic_error"),
 }
 # Means and variances of estimates of each image by groups of chains or runs.
-_LAYOUT = ("layout_image_mean", "layout_image_variance")
-_POOLED = ("pooled_image_mean", "pooled_image_variance")
-_AIS_POOLED = ("ais_pooled_image_mean", "ais_pooled_image_variance")
+_LAYOUT, _POOLED, _AIS_POOLED = "layout_image", "pooled_image", "ais_pooled_image"
 
 
-def differing(tables: Tables, model: str, quantity: str) -> Measurement:
+def differing(tables: NamedTables, model: str, quantity: str) -> Measurement:
     """CT-C01 and CT-C02: parts of a published model that differ from the author's."""
     try:
-        rows = tables.summary.rows(quantity, published_model=model)
+        return exact(tables.value(quantity, "published_model", published_model=model))
     except MissingData:
         advice = "set AUXMC_DATA_DIR to the folder that holds the author's weights, or run model="
         raise MissingData(f"cannot be compared: {advice}{model}") from None
-    return exact(float(rows["value"].iloc[0]))
 
 
-def bound(tables: Tables, model: str, which: str) -> Measurement:
+def bound(tables: NamedTables, model: str, which: str) -> Measurement:
     """CT-C03 to CT-C05: a joint bound."""
     return _with_error(tables, model, *_BOUNDS[which])
 
 
-def gap(tables: Tables, model: str) -> Measurement:
+def gap(tables: NamedTables, model: str) -> Measurement:
     """CT-C05: the tighter upper bound minus the lower one."""
     above, below = (_of_bound(tables, model, which) for which in ("upper", "lower"))
     return _difference_over_images(model, above, below, "nats")
 
 
-def looseness(tables: Tables, model: str) -> Measurement:
+def looseness(tables: NamedTables, model: str) -> Measurement:
     """The published form of the upper bound minus the tighter one, for the images of the run."""
     loose, tight = (value_of(tables, model, _BOUNDS[which][0]) for which in ("published form", "upper"))
     # The two forms come from the same weights, whose means are always in this order.
     return exact(loose - tight, f"nats, {_n_images(tables, model)} images together")
 
 
-def rise(tables: Tables, model: str) -> Measurement:
+def rise(tables: NamedTables, model: str) -> Measurement:
     """CT-C07: what a longer ladder adds."""
     counts = _ladders(tables, model)
     first, last = (_annealed_of_images(tables, model, counts[i]) for i in (0, -1))
     return _difference_over_images(model, last, first, f"K = {counts[-1]} minus K = {counts[0]}, in nats")
 
 
-def remaining(tables: Tables, model: str) -> Measurement:
+def remaining(tables: NamedTables, model: str) -> Measurement:
     """CT-C07: what is missing at K = 2000, for 1000 images."""
     lower, lower_variance = _of_bound(tables, model, "lower")
     found, variance = _annealed_of_images(tables, model, _PUBLISHED_LADDERS[-1])
@@ -86,23 +86,25 @@ def remaining(tables: Tables, model: str) -> Measurement:
     return total_over_images(lower - found, lower_variance + variance, n_all)
 
 
-def by_ladder(tables: Tables, model: str, place: int) -> Measurement:
+def by_ladder(tables: NamedTables, model: str, place: int) -> Measurement:
     """Joint estimate of annealing with the shortest ladder, at place 0, or the longest, at place -1."""
     count = _ladders(tables, model)[place]
     return annealed(tables, model, count)._replace(note=f"K = {count}")
 
 
-def single_chains(tables: Tables, model: str) -> Measurement:
+def single_chains(tables: NamedTables, model: str) -> Measurement:
     """Joint estimate of Gibbs continuous tempering by one chain of an image."""
-    return _with_error(tables, model, "pooled_mean", "pooled_error", n_parallel=1, method="gibbs_ct")
+    return _with_error(
+        tables, model, "pooled_mean", "pooled_error", table="n_parallel", n_parallel=1, method="gibbs_ct"
+    )
 
 
-def final(tables: Tables, model: str, method: str) -> Measurement:
+def final(tables: NamedTables, model: str, method: str) -> Measurement:
     """CT-C08 to CT-C10: joint estimate at the end of the chains."""
     return _with_error(tables, model, "joint_mean", "joint_error", method=method)
 
 
-def below(tables: Tables, model: str) -> Measurement:
+def below(tables: NamedTables, model: str) -> Measurement:
     """CT-C10: Gibbs continuous tempering minus simulated tempering."""
     tempering, gibbs = (
         (
@@ -114,7 +116,7 @@ def below(tables: Tables, model: str) -> Measurement:
     return _difference_over_images(model, gibbs, tempering, "nats, final estimates")
 
 
-def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
+def annealed_cost(tables: NamedTables, model: str, along: str) -> Measurement:
     """CT-C11: seconds or gradients of annealing over those of Gibbs continuous tempering, to come near the bound."""
     counts = _ladders(tables, model)
     lower = _of_bound(tables, model, "lower")
@@ -129,19 +131,19 @@ def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
     return ratio_of_passages(annealing, _first_near(tables, model, "gibbs_ct", along), names, *SIMILAR)
 
 
-def slower(tables: Tables, model: str, along: str) -> Measurement:
+def slower(tables: NamedTables, model: str, along: str) -> Measurement:
     """CT-C12: seconds or gradients of CT-HMC over those of Gibbs continuous tempering, to come near the lower bound."""
     joint, gibbs = (_first_near(tables, model, method, along) for method in ("ct_hmc", "gibbs_ct"))
     return ratio_of_passages(joint, gibbs, (f"CT-HMC of model {model}", "Gibbs CT"), 1.0)
 
 
-def missed(tables: Tables, model: str) -> Measurement:
+def missed(tables: NamedTables, model: str) -> Measurement:
     """Fraction of images whose estimate by Gibbs continuous tempering is more than a nat below their lower bound."""
     low = _from_lower(tables, model)[0] < -_MISSED
-    return fraction_of_trials(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
+    return proportion(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
 
 
-def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
+def from_lower(tables: NamedTables, model: str, missed_too: bool) -> Measurement:
     """Gibbs continuous tempering minus the lower bound, for the images of the run, or those that it does not miss."""
     distances, variances = _from_lower(tables, model)
     counted = missed_too | (distances >= -_MISSED)
@@ -151,33 +153,31 @@ def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
     )
 
 
-def index_fraction(tables: Tables, model: str) -> Measurement:
+def index_fraction(tables: NamedTables, model: str) -> Measurement:
     """CT-C13: part of the time of simulated tempering that Gibbs continuous tempering does not need."""
     found = time_ratio(tables, model, "seconds_per_iteration", "st")
     return Measurement(1.0 - 1.0 / found.value, math.nan, "both make the same moves between temperatures")
 
 
-def time_ratio(tables: Tables, model: str, quantity: str, method: str) -> Measurement:
+def time_ratio(tables: NamedTables, model: str, quantity: str, method: str) -> Measurement:
     """CT-C13 and CT-C14: a cost of a method over that of Gibbs continuous tempering."""
     cost, unit = (value_of(tables, model, quantity, method=name) for name in (method, "gibbs_ct"))
     return Measurement(cost / unit, math.nan, f"Gibbs CT needs {unit:.3g} s")
 
 
-def sharing(tables: Tables, model: str, which: int) -> Measurement:
+def sharing(tables: NamedTables, model: str, which: int) -> Measurement:
     """CT-C15: error of the length of one chain shared by several, over that of the one chain (Gibbs CT)."""
     counts = _counts(tables, model, "layout_mean", "n_sharing", method="gibbs_ct")
     if len(counts) <= 1:
         raise MissingData(f"several short chains of model {model}: not run at this preset")
     count = counts[which]
-    one, several = (
-        _error_of_images(tables, model, _LAYOUT, n_sharing=n, method="gibbs_ct") for n in (1, count)
-    )
+    one, several = (_of_pools(tables, model, _LAYOUT, "n_sharing", n, method="gibbs_ct") for n in (1, count))
     note = f"{count} chains of 1/{count} of the length"
     # The short chains are parts of the long ones: images are what is independent.
-    return jackknife(lambda kept: several(kept) / one(kept), _n_middles(tables, model), note)
+    return _ratio_of_errors(tables, model, [several], [one], note)
 
 
-def parallel(tables: Tables, model: str) -> Measurement:
+def parallel(tables: NamedTables, model: str) -> Measurement:
     """CT-C16: gain of annealing from pooling runs over the gain of Gibbs continuous tempering from pooling chains."""
     last = float(_ladders(tables, model)[-1])
     chains = _counts(tables, model, "pooled_mean", "n_parallel", method="gibbs_ct")
@@ -187,26 +187,23 @@ def parallel(tables: Tables, model: str) -> Measurement:
         raise MissingData(f"pooled chains of model {model}: not run at this preset")
     n = counts[-1]
     single_run, pooled_runs = (
-        _error_of_images(tables, model, _AIS_POOLED, n_parallel=count, n_temperatures=last)
-        for count in (1, n)
+        _of_pools(tables, model, _AIS_POOLED, "n_parallel", count, n_temperatures=last) for count in (1, n)
     )
     single_chain, pooled_chains = (
-        _error_of_images(tables, model, _POOLED, n_parallel=count, method="gibbs_ct") for count in (1, n)
+        _of_pools(tables, model, _POOLED, "n_parallel", count, method="gibbs_ct") for count in (1, n)
     )
-
-    def ratio_of_gains(kept: IntegerArray) -> float:
-        return single_run(kept) / pooled_runs(kept) * pooled_chains(kept) / single_chain(kept)
-
     note = f"root mean square errors of 1 over those of {n} pooled, K = {last:.0f}"
-    return jackknife(ratio_of_gains, _n_middles(tables, model), note)
+    return _ratio_of_errors(tables, model, [single_run, pooled_chains], [pooled_runs, single_chain], note)
 
 
-def efficiency(tables: Tables, model: str, method: str) -> Measurement:
+def efficiency(tables: NamedTables, model: str, method: str) -> Measurement:
     """CT-C18: error of simulated tempering over that of a method at the same number of gradients."""
-    about = reference(tables, model)
+    error_of_middle = 0.5 * math.hypot(
+        *(value_of(tables, model, name) for name in ("joint_lower_error", "joint_upper_error"))
+    )
     n_images = _n_images(tables, model)
     n_all = n_claimed(model, n_images)
-    n_repetitions = float(tables.summary.rows("joint_mean", model=model)["n_repetitions"].iloc[0])
+    n_repetitions = float(tables.setting("n_repetitions", model=model))
     degrees = n_images * (n_repetitions - 1)
     middles = of_images(tables, model, "image_middle")
     estimates = {name: running_estimate(tables, model, name) for name in ("st", method)}
@@ -214,38 +211,103 @@ def efficiency(tables: Tables, model: str, method: str) -> Measurement:
     sizes = []
     for name, running in estimates.items():
         at = int(np.searchsorted(running.gradients, budget * (1.0 + 1e-9), side="right")) - 1
-        noise = running.error[at] ** 2 + about.error**2
+        noise = running.error[at] ** 2 + error_of_middle**2
         biases = _running_of_images(tables, model, name)[:, at] - middles
         bias = total_over_images(biases, np.full(n_images, noise / n_images), n_all)
         sd = float(running.error[at]) * math.sqrt(n_repetitions * n_all / n_images)
         sizes.append(root_mean_square(bias, sd, degrees))
-    return ratio(sizes[0], sizes[1], f"root mean square errors after {budget:.3g} gradients")
+    return (sizes[0] / sizes[1]).noted(f"root mean square errors after {budget:.3g} gradients")
 
 
-def _with_error(tables: Tables, model: str, quantity: str, error: str, **wanted: Wanted) -> Measurement:
-    found, its_error = (value_of(tables, model, name, **wanted) for name in (quantity, error))
+def ratio_of_passages(
+    above: tuple[Measurement, bool],
+    below: tuple[Measurement, bool],
+    names: tuple[str, str],
+    low: float,
+    high: float = math.inf,
+) -> Measurement:
+    """Ratio of two costs, of which those of a run that was too short are only bounded from below.
+
+    Args:
+        above: cost of the numerator, and whether it came near within its run, as `passage` returns them.
+        below: of the denominator.
+        names: of the two, for the note.
+        low: lower end of the band of the claim.
+        high: upper end of the band.
+
+    Returns:
+        The ratio. Where it is a bound that leaves the verdict open its error is NaN, unknown.
+
+    Raises:
+        MissingData: neither of the two came near.
+    """
+    (cost, reached), (unit, unit_reached) = above, below
+    if not (reached or unit_reached):
+        raise MissingData(f"neither {names[0]} nor {names[1]} came near the lower bound within its run")
+    found = cost / unit
+    if reached and unit_reached:
+        return found
+    # The true ratio lies below what was found, or above it.
+    late, most = (names[1], "most") if reached else (names[0], "least")
+    edge = high if math.isfinite(high) else low
+    decided = found.value < low if reached else found.value > edge
+    note = f"{late} did not come near within its run: the ratio is at {most} this"
+    return found._replace(error=found.error if decided else math.nan, note=note)
+
+
+def passage(
+    costs: FloatArray, means: FloatArray, errors: FloatArray, level: float
+) -> tuple[Measurement, bool]:
+    """Cost after which a curve of estimates stays above a level, and whether it does before its end.
+
+    Args:
+        costs: seconds or gradients, rising [point].
+        means: estimates in nats [point].
+        errors: standard errors of their distances from the level, in nats [point].
+        level: what is to be reached, in nats.
+
+    Returns:
+        The cost, or all of it. Its error is half the distance of the passages of the curve shifted up and down by a
+        standard error, and the distance from the point before at least.
+    """
+
+    def first(curve: FloatArray) -> int:
+        low = np.flatnonzero(curve < level)
+        return int(low[-1]) + 1 if low.size else 0
+
+    place, early, late = (first(curve) for curve in (means, means + errors, means - errors))
+    ends = np.append(costs, costs[-1])
+    spacing = ends[place] - ends[place - 1] if 0 < place < len(costs) else np.diff(costs).max(initial=0.0)
+    error = max(0.5 * (ends[late] - ends[early]), spacing)
+    return Measurement(float(ends[place]), float(error)), place < len(costs)
+
+
+def _with_error(
+    tables: NamedTables, model: str, quantity: str, error: str, table: str = "point", **wanted: Wanted
+) -> Measurement:
+    found, its_error = (value_of(tables, model, name, table, **wanted) for name in (quantity, error))
     return Measurement(found, its_error)
 
 
-def annealed(tables: Tables, model: str, n_temperatures: float) -> Measurement:
+def annealed(tables: NamedTables, model: str, n_temperatures: float) -> Measurement:
     """CT-C06: joint estimate of annealing."""
     return _with_error(tables, model, "ais_joint_mean", "ais_joint_error", n_temperatures=n_temperatures)
 
 
-def _n_images(tables: Tables, model: str) -> int:
+def _n_images(tables: NamedTables, model: str) -> int:
     return int(value_of(tables, model, "n_images_used"))
 
 
-def _ladders(tables: Tables, model: str) -> list[int]:
+def _ladders(tables: NamedTables, model: str) -> list[int]:
     return _counts(tables, model, "ais_joint_mean", "n_temperatures")
 
 
-def _counts(tables: Tables, model: str, quantity: str, dim: str, **wanted: Wanted) -> list[int]:
-    rows = tables.summary.rows(quantity, model=model, **wanted).dropna(subset="value")
-    return sorted({int(value) for value in rows[dim]})
+def _counts(tables: NamedTables, model: str, quantity: str, dim: str, **wanted: Wanted) -> list[int]:
+    table = "point" if dim == "n_temperatures" else dim
+    return sorted({int(value) for value in rows_of(tables, model, table, quantity, **wanted)[dim]})
 
 
-def _of_bound(tables: Tables, model: str, which: str) -> tuple[FloatArray, FloatArray]:
+def _of_bound(tables: NamedTables, model: str, which: str) -> tuple[FloatArray, FloatArray]:
     """A bound of each image and the variance of its noise [image]."""
     quantities = {
         "lower": ("image_lower", "image_lower_variance"),
@@ -255,7 +317,7 @@ def _of_bound(tables: Tables, model: str, which: str) -> tuple[FloatArray, Float
     return values, variances
 
 
-def _from_lower(tables: Tables, model: str) -> tuple[FloatArray, FloatArray]:
+def _from_lower(tables: NamedTables, model: str) -> tuple[FloatArray, FloatArray]:
     """Gibbs continuous tempering minus the lower bound of each image, and the variance of its noise [image]."""
     lower, lower_variance = _of_bound(tables, model, "lower")
     found, variance = (
@@ -264,7 +326,9 @@ def _from_lower(tables: Tables, model: str) -> tuple[FloatArray, FloatArray]:
     return found - lower, variance + lower_variance
 
 
-def _annealed_of_images(tables: Tables, model: str, n_temperatures: float) -> tuple[FloatArray, FloatArray]:
+def _annealed_of_images(
+    tables: NamedTables, model: str, n_temperatures: float
+) -> tuple[FloatArray, FloatArray]:
     values, variances = (
         of_images(tables, model, quantity, n_temperatures=n_temperatures)
         for quantity in ("ais_image_mean", "ais_image_variance")
@@ -272,10 +336,11 @@ def _annealed_of_images(tables: Tables, model: str, n_temperatures: float) -> tu
     return values, variances
 
 
-def _running_of_images(tables: Tables, model: str, method: str) -> FloatArray:
+def _running_of_images(tables: NamedTables, model: str, method: str) -> FloatArray:
     """Running estimates of each image [image, point]."""
-    found = tables.curves.array("running_image_mean", "estimated_image", "point", model=model, method=method)
-    return found.sortby("point").dropna("point").values
+    rows = rows_of(tables, model, "estimated_image_point", "running_image_mean", method=method)
+    by_place = rows.pivot(index="estimated_image", columns="point", values="running_image_mean")
+    return by_place.to_numpy(np.float64)
 
 
 def _difference_over_images(
@@ -286,12 +351,12 @@ def _difference_over_images(
     return total_over_images(first[0] - second[0], first[1] + second[1], n_all, note)
 
 
-def _level(tables: Tables, model: str) -> float:
+def _level(tables: NamedTables, model: str) -> float:
     """What the joint estimate minus the lower bound must exceed to count as near it."""
     return -n_claimed(model, _n_images(tables, model)) * _NEAR_PER_IMAGE[model]
 
 
-def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
+def _first_near(tables: NamedTables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
     """Seconds or gradients after which an estimate stays near the lower bound, or all of them, and whether it does."""
     running, lower = running_estimate(tables, model, method), _of_bound(tables, model, "lower")
     of_all = _running_of_images(tables, model, method)
@@ -304,26 +369,39 @@ def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Me
     return passage(getattr(running, along), means, errors, _level(tables, model))
 
 
-def _n_middles(tables: Tables, model: str) -> int:
-    return int(of_images(tables, model, "image_middle").size)
-
-
-def _error_of_images(
-    tables: Tables, model: str, quantities: tuple[str, str], **wanted: Wanted
-) -> Callable[[IntegerArray], float]:
-    """Root mean square error of the joint estimate of what is claimed, from the images whose numbers are given."""
-    means, variances = (of_images(tables, model, quantity, **wanted) for quantity in quantities)
-    biases = means - of_images(tables, model, "image_middle")
-    # Of a part of the images the squared bias has the error of their choice in it, which draws ratios towards 1.
-    scale = n_claimed(model, len(biases)) / len(biases)
-    return lambda kept: math.hypot(
-        scale * float(biases[kept].sum()), math.sqrt(scale * float(variances[kept].sum()))
+def _of_pools(
+    tables: NamedTables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
+) -> FloatArray:
+    """Biases and variances of the estimates of each image by so many chains or runs [image, 2]."""
+    means, variances = (
+        of_images(tables, model, f"{quantity}_{moment}", f"{dim}_image", **{dim: count}, **wanted)
+        for moment in ("mean", "variance")
     )
+    return np.stack([means - of_images(tables, model, "image_middle"), variances], axis=1)
+
+
+def _ratio_of_errors(
+    tables: NamedTables, model: str, above: list[FloatArray], below: list[FloatArray], note: str
+) -> Measurement:
+    """Product of root mean square errors of joint estimates of what is claimed over another one, of `_of_pools`."""
+    n_images = _n_images(tables, model)
+    # Of a part of the images the squared bias has the error of their choice in it, which draws ratios towards 1.
+    scale = n_claimed(model, n_images) / n_images
+
+    def error(pools: FloatArray) -> float:
+        biases, variances = pools.T
+        return math.hypot(scale * float(biases.sum()), math.sqrt(scale * float(variances.sum())))
+
+    def ratio(*pools: FloatArray) -> float:
+        errors = [error(pool) for pool in pools]
+        return math.prod(errors[: len(above)]) / math.prod(errors[len(above) :])
+
+    return estimate(ratio, *above, *below, method="paired", note=note)
 
 
 def _by_model(
     measures: Mapping[str, Callable[..., Measurement]], models: tuple[str, ...]
-) -> dict[str, Callable[[Tables], Measurement]]:
+) -> dict[str, Measure]:
     """Settings are `model: name of the measure`."""
     return {
         f"{model}: {name}": partial(measure, model=model)
@@ -334,29 +412,34 @@ def _by_model(
 
 _SANDWICH = {"lower": partial(bound, which="lower"), "upper": partial(bound, which="published form")}
 
-MEASURE: Measures = {
-    "CT-C01": _by_model({"layers that differ": partial(differing, quantity="n_layers_differ")}, _PUBLISHED),
-    "CT-C02": _by_model({"images that differ": partial(differing, quantity="n_images_differ")}, _PUBLISHED),
+MEASURE: dict[str, dict[str, Measure]] = {
+    "CT-C01": _by_model(
+        {"layers that differ": partial(differing, quantity="n_layers_differ")}, PUBLISHED_MODELS
+    ),
+    "CT-C02": _by_model(
+        {"images that differ": partial(differing, quantity="n_images_differ")}, PUBLISHED_MODELS
+    ),
     "CT-C03": _by_model(_SANDWICH, ("mnist",)),
     "CT-C04": _by_model(_SANDWICH, ("omniglot",)),
-    "CT-C05": _by_model({"upper - lower": gap}, _PUBLISHED),
+    "CT-C05": _by_model({"upper - lower": gap}, PUBLISHED_MODELS),
     "CT-C06": _by_model(
-        {f"K = {count}": partial(annealed, n_temperatures=count) for count in _PUBLISHED_LADDERS}, _PUBLISHED
+        {f"K = {count}": partial(annealed, n_temperatures=count) for count in _PUBLISHED_LADDERS},
+        PUBLISHED_MODELS,
     ),
-    "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}, _PUBLISHED),
-    "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}, _PUBLISHED),
-    "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}, _PUBLISHED),
-    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}, _PUBLISHED),
+    "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}, PUBLISHED_MODELS),
+    "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}, PUBLISHED_MODELS),
+    "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}, PUBLISHED_MODELS),
+    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}, PUBLISHED_MODELS),
     "CT-C11": _by_model(
         {
             "time": partial(annealed_cost, along="seconds"),
             "gradients": partial(annealed_cost, along="gradients"),
         },
-        _PUBLISHED,
+        PUBLISHED_MODELS,
     ),
     "CT-C12": _by_model(
         {"time": partial(slower, along="seconds"), "gradients": partial(slower, along="gradients")},
-        _PUBLISHED,
+        PUBLISHED_MODELS,
     ),
     "CT-C13": _by_model(
         {
@@ -364,23 +447,23 @@ MEASURE: Measures = {
             "ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
             "CT-HMC over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="ct_hmc"),
         },
-        _PUBLISHED,
+        PUBLISHED_MODELS,
     ),
     "CT-C14": _by_model(
         {"time of a gradient": partial(time_ratio, quantity="seconds_per_gradient", method="ct_hmc")},
-        _PUBLISHED,
+        PUBLISHED_MODELS,
     ),
     "CT-C15": _by_model(
-        {"2 chains": partial(sharing, which=1), "most chains": partial(sharing, which=-1)}, _PUBLISHED
+        {"2 chains": partial(sharing, which=1), "most chains": partial(sharing, which=-1)}, PUBLISHED_MODELS
     ),
-    "CT-C16": _by_model({"gain": parallel}, _PUBLISHED),
+    "CT-C16": _by_model({"gain": parallel}, PUBLISHED_MODELS),
     "CT-C18": _by_model(
         {"Gibbs CT": partial(efficiency, method="gibbs_ct"), "CT-HMC": partial(efficiency, method="ct_hmc")},
-        _PUBLISHED,
+        PUBLISHED_MODELS,
     ),
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
+NUMBERS: dict[str, Measure] = {
     **_by_model(
         {
             "lower bound": partial(bound, which="lower"),
@@ -402,7 +485,7 @@ NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
         },
         _OWN,
     ),
-    **_by_model({"missed images": missed}, _PUBLISHED),
+    **_by_model({"missed images": missed}, PUBLISHED_MODELS),
     **_by_model(
         {
             "Gibbs CT - lower bound": partial(from_lower, missed_too=True),

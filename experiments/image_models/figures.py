@@ -1,4 +1,4 @@
-"""Figures of the study, drawn from its two tables alone."""
+"""Figures of the study, drawn from its tables."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,9 +19,9 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
+from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_settings
-from auxmc_pipeline.tables import Tables
-from experiments.image_models.joint_estimates import models_in, running_estimate, value_of
+from experiments.image_models.joint_estimates import models_in, rows_of, running_estimate, value_of
 
 _TITLES = {
     "own_digits": "digits",
@@ -42,7 +42,7 @@ _N_PAIRS = 3
 _DEPTH = 0.35
 
 
-def test_images(tables: Tables) -> Figure:
+def test_images(tables: NamedTables) -> Figure:
     """Figure 5.3."""
     models = models_in(tables)
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 4.6 * max(1, len(models))), layout="constrained")
@@ -53,7 +53,7 @@ def test_images(tables: Tables) -> Figure:
     return figure
 
 
-def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
+def estimates(horizontal: str, label: str, tables: NamedTables) -> Figure:
     """Figure 5.4 against seconds or gradients."""
     models = models_in(tables)
     n_rows = max(1, -(-len(models) // 2))
@@ -73,7 +73,7 @@ def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     return figure
 
 
-def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> None:
+def _estimate_panel(axis: Axes, tables: NamedTables, model: str, horizontal: str) -> None:
     lower, upper, loose = (
         value_of(tables, model, quantity)
         for quantity in ("joint_lower", "joint_upper", "joint_upper_arithmetic")
@@ -91,16 +91,17 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
             ends.append(final.value)
         ends += [running.mean[-1] - half[-1], running.mean[-1] + half[-1]]
         right = max(right, points[-1])
-    quantities = ("ais_joint_mean", "ais_joint_error", _ANNEALED_COST[horizontal])
-    rows = [
-        tables.summary.rows(quantity, model=model).sort_values("n_temperatures") for quantity in quantities
-    ]
-    mean, error, place = (table["value"].to_numpy(float) for table in rows)
+    annealed = rows_of(tables, model, "point", "ais_joint_mean").drop_duplicates("n_temperatures")
+    annealed = annealed.sort_values("n_temperatures")
+    mean, error, place = (
+        annealed[name].to_numpy(np.float64)
+        for name in ("ais_joint_mean", "ais_joint_error", _ANNEALED_COST[horizontal])
+    )
     half = 3.0 * error
     axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
     # Runs of different lengths can take the same time: labels alternate between the ends of the bars.
     ends_of_bars = mean + half * np.where(np.argsort(np.argsort(place)) % 2, 1.0, -1.0)
-    for x, end, count in zip(place, ends_of_bars, rows[0]["n_temperatures"], strict=True):
+    for x, end, count in zip(place, ends_of_bars, annealed["n_temperatures"], strict=True):
         if value := published.get("CT-C06", {}).get(f"{model}: K = {count:.0f}"):
             published_mark(axis, x, value, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE)
         label_end(axis, x, end, f"{count:.0f}", METHOD_COLOURS["ais"])
@@ -123,7 +124,7 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
-def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:
+def _published_estimates(tables: NamedTables, model: str) -> dict[str, dict[str, PublishedValue]]:
     """Published joint estimates by claim and setting: of all published images, so none where fewer were used."""
     if value_of(tables, model, "n_images_used") != _N_PUBLISHED_IMAGES:
         return {}
@@ -131,7 +132,7 @@ def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, Publ
     return {claim: published_settings("image_models", claim) for claim in claims}
 
 
-def own_models(tables: Tables) -> Figure:
+def own_models(tables: NamedTables) -> Figure:
     """Training, and what the models that ship with the package make of images that they were not trained on."""
     models = [model for model in models_in(tables) if model.startswith("own_")]
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 2.5 * max(1, len(models))), layout="constrained")
@@ -141,9 +142,8 @@ def own_models(tables: Tables) -> Figure:
             ("training_objective", "trained on", "-"),
             ("training_held_out", "held out", "--"),
         ):
-            rows = tables.curves.rows(quantity, model=model).drop_duplicates("epoch")
-            rows = rows.dropna(subset="value").sort_values("epoch")
-            left.plot(rows["epoch"] + 1, rows["value"], style, color=CYCLE[0], label=label)
+            rows = rows_of(tables, model, "epoch", quantity).drop_duplicates("epoch").sort_values("epoch")
+            left.plot(rows["epoch"] + 1, rows[quantity], style, color=CYCLE[0], label=label)
         images = [
             _matrix(tables, quantity, model, "example", "pixel")
             for quantity in ("example_image", "example_reconstruction")
@@ -180,21 +180,21 @@ def _mosaic(axis: Axes, images: FloatArray, n_rows: int) -> None:
         spine.set_visible(True)
 
 
-def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) -> FloatArray:
+def _matrix(tables: NamedTables, quantity: str, model: str, row: str, column: str) -> FloatArray:
     """A quantity by two dimensions; several cases of a model have the same."""
-    rows = tables.curves.rows(quantity, model=model).drop_duplicates([row, column])
-    return rows.pivot(index=row, columns=column, values="value").sort_index().to_numpy(float)
+    rows = rows_of(tables, model, f"{row}_{column}", quantity).drop_duplicates([row, column])
+    return rows.pivot(index=row, columns=column, values=quantity).to_numpy(np.float64)
 
 
-def _footer(figure: Figure, tables: Tables) -> None:
+def _footer(figure: Figure, tables: NamedTables) -> None:
     n_repetitions, n_chains, n_runs = (
-        tables.summary.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
+        tables.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
     )
     each = f"each of {n_chains} chains or {n_runs} annealed runs of an image"
     footer(figure, tables, f"{n_repetitions} repetitions, {each}")
 
 
-DRAW: dict[str, Callable[[Tables], Figure]] = {
+DRAW: dict[str, Callable[[NamedTables], Figure]] = {
     "fig_5_3": test_images,
     "fig_5_4": partial(estimates, "seconds", "run time of a repetition (s)"),
     "fig_gradients": partial(estimates, "gradients", "gradient evaluations of a repetition"),

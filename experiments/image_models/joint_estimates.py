@@ -1,18 +1,56 @@
-"""Joint estimates of a model in the study's tables."""
+"""Joint estimates of a model in the study's tables, and what the images of a run say about all images of a claim.
+
+Claims about the author's models are about the 1000 published images, of which a run has the first ones: they were drawn
+independently of each other, so that any of them are a random sample. The error of their choice is part of the error.
+Claims about our models are about the images run.
+"""
 
 import math
 from typing import NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.tables import MissingData, Tables, Wanted
+from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import Wanted
+
+PUBLISHED_MODELS = ("mnist", "omniglot")
+
+PUBLISHED_IMAGES = 1000
 
 
-class Reference(NamedTuple):
-    """Joint log evidence by annealing in both directions: middle of the bounds, its error, and the lower one."""
+def n_claimed(model: str, n_images: int) -> int:
+    """Images that a claim about a model is about, of which a run has `n_images`."""
+    return max(PUBLISHED_IMAGES, n_images) if model in PUBLISHED_MODELS else n_images
 
-    value: float
-    error: float
-    lower: float
+
+def total_over_images(values: FloatArray, variances: FloatArray, n_all: int, note: str = "") -> Measurement:
+    """Sum over all images of a quantity that is known, with noise, for some of them.
+
+    With n of N images the square of the error is N (N - n) / n times the variance between images, noise included, for
+    the images left out, plus N times the mean variance of the noise. With all images the second alone is left.
+
+    Args:
+        values: of the images at hand [image].
+        variances: of the noise in them [image].
+        n_all: number of all images, N.
+        note: is written before the number of images, where these are not all.
+
+    >>> found = total_over_images(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 2)
+    >>> found.value, found.error
+    (4.0, 1.0)
+    >>> found = total_over_images(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 8)
+    >>> found.value, round(found.error**2, 6)
+    (16.0, 52.0)
+    """
+    n = len(values)
+    if n_all > n:
+        note = ", ".join(text for text in (note, f"{n} of {n_all} images") if text)
+    left_out = n_all * (n_all - n) / n * float(np.var(values, ddof=1)) if n_all > n else 0.0
+    noise = n_all / n * float(variances.sum())
+    return Measurement(n_all / n * float(values.sum()), math.sqrt(left_out + noise), note)
 
 
 class RunningEstimate(NamedTuple):
@@ -31,45 +69,37 @@ class RunningEstimate(NamedTuple):
     error: FloatArray
 
 
-def models_in(tables: Tables) -> list[str]:
+def models_in(tables: NamedTables) -> list[str]:
     """Models that the tables have, in the order of the cases."""
-    summary = tables.summary.frame
-    return list(dict.fromkeys(summary["model"])) if "model" in summary else []
+    return list(dict.fromkeys(tables["settings"]["model"]))
 
 
-def value_of(tables: Tables, model: str, quantity: str, **wanted: Wanted) -> float:
+def rows_of(tables: NamedTables, model: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+    """Rows of the cases of a model; raises as `NamedTables.rows`."""
+    cases = tables.rows("settings", model=model)["case"]
+    return tables.rows(table, quantity, **wanted, case=list(cases))
+
+
+def value_of(tables: NamedTables, model: str, quantity: str, table: str = "point", **wanted: Wanted) -> float:
     """A quantity of a model that has one value; cases of a model agree on it.
 
     Raises:
-        MissingData: the summary does not have it.
+        MissingData: the tables do not have it.
     """
-    rows = tables.summary.rows(quantity, model=model, **wanted)["value"].dropna()
-    if rows.empty:
-        raise MissingData(f"{quantity} for model {model}: not run at this preset")
-    return float(rows.iloc[0])
+    return float(rows_of(tables, model, table, quantity, **wanted)[quantity].iloc[0])
 
 
-def reference(tables: Tables, model: str) -> Reference:
-    """Bounds of a model, the upper one in its tighter form.
+def of_images(
+    tables: NamedTables, model: str, quantity: str, table: str = "image", **wanted: Wanted
+) -> FloatArray:
+    """A quantity of each image of a model [image]; raises as `value_of`."""
+    rows = rows_of(tables, model, table, quantity, **wanted).drop_duplicates("image")
+    return rows.sort_values("image")[quantity].to_numpy(np.float64)
 
-    Raises:
-        MissingData: the summary does not have them.
-    """
-    lower, upper, lower_error, upper_error = (
-        value_of(tables, model, quantity)
-        for quantity in ("joint_lower", "joint_upper", "joint_lower_error", "joint_upper_error")
+
+def running_estimate(tables: NamedTables, model: str, method: str) -> RunningEstimate:
+    """Running estimate of a method of chains; raises as `value_of`."""
+    rows = rows_of(tables, model, "points", "running_mean", method=method).sort_values("point")
+    return RunningEstimate(
+        *(rows[f"running_{name}"].to_numpy(np.float64) for name in RunningEstimate._fields)
     )
-    return Reference(0.5 * (lower + upper), 0.5 * math.hypot(lower_error, upper_error), lower)
-
-
-def running_estimate(tables: Tables, model: str, method: str) -> RunningEstimate:
-    """Running estimate of a method of chains.
-
-    Raises:
-        MissingData: the curves do not have it.
-    """
-    found = []
-    for quantity in ("running_seconds", "running_gradients", "running_mean", "running_error"):
-        rows = tables.curves.rows(quantity, model=model, method=method).dropna(subset="value")
-        found.append(rows.sort_values("point")["value"].to_numpy(float))
-    return RunningEstimate(*found)

@@ -18,7 +18,15 @@ from auxmc.driver.units import Units, each
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import NamedArrays
 from auxmc_pipeline.settings import SettingsError
-from experiments.image_models.chain_sums import chain_sums
+from experiments.image_models.measure import (
+    annealed_statistics,
+    bound_statistics,
+    chain_curves,
+    chain_statistics,
+    chain_sums,
+    model_curves,
+    problem_statistics,
+)
 from experiments.image_models.problem import (
     Problem,
     build_problem,
@@ -28,14 +36,6 @@ from experiments.image_models.problem import (
 )
 from experiments.image_models.programs import annealed_sampler, chain_sampler, reverse_sampler
 from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, method_settings, methods
-from experiments.image_models.statistics import (
-    annealed_statistics,
-    bound_statistics,
-    chain_curves,
-    chain_statistics,
-    model_curves,
-    problem_statistics,
-)
 
 # Annealed runs between two checkpoints.
 _RUNS_A_BLOCK = 4

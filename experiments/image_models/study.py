@@ -30,4 +30,5 @@ STUDY = Study(
     check=check,
     data_files=data_files,
     figures=FIGURES,
+    has_named_tables=True,
 )

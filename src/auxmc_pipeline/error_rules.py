@@ -38,7 +38,6 @@ __all__ = [
     "rate_of_events",
     "ratio",
     "ratio_of_means",
-    "root_mean_square",
     "score",
     "slope",
     "smallest",
@@ -151,23 +150,6 @@ def slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike, note: str = "") -> Meas
     weights = (places - places.mean()) / np.sum((places - places.mean()) ** 2)
     error = math.sqrt(float(np.sum((weights * np.asarray(errors)) ** 2)))
     return Measurement(float(weights @ np.asarray(y)), error, note)
-
-
-def root_mean_square(bias: Measurement, sd: float, degrees: float, note: str = "") -> Measurement:
-    """Root mean square error of an estimate from its bias and its standard deviation, by the delta method.
-
-    Args:
-        bias: mean of the estimate minus a reference.
-        sd: standard deviation of the estimate.
-        degrees: of freedom with which its square is known.
-        note: as in Measurement.
-
-    >>> [round(number, 3) for number in root_mean_square(Measurement(3.0, 0.5), 4.0, 8.0)[:2]]
-    [5.0, 0.854]
-    """
-    size = math.hypot(bias.value, sd)
-    error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
-    return Measurement(size, error, note)
 
 
 def distance_from_exact(values: ArrayLike, expected: float, note: str = "") -> Measurement:

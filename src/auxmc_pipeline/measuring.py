@@ -28,6 +28,7 @@ __all__ = [
     "quantile",
     "rank_correlation",
     "rate",
+    "root_mean_square",
     "score_of_p_values",
     "smallest_proportion",
     "standard_error",
@@ -248,6 +249,23 @@ def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
     value = n_events / exposure
     low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
     return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
+
+
+def root_mean_square(bias: Measurement, sd: float, degrees: float, note: str = "") -> Measurement:
+    """Root mean square error of an estimate from its bias and its standard deviation, by the delta method.
+
+    Args:
+        bias: mean of the estimate minus a reference.
+        sd: standard deviation of the estimate.
+        degrees: of freedom with which its square is known.
+        note: as in Measurement.
+
+    >>> [round(number, 3) for number in root_mean_square(Measurement(3.0, 0.5), 4.0, 8.0)[:2]]
+    [5.0, 0.854]
+    """
+    size = math.hypot(bias.value, sd)
+    error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
+    return Measurement(size, error, note)
 
 
 def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:

@@ -13,23 +13,26 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.units import Share, Units, read_pieces, write_piece
 from auxmc.errors import DataError, UnitsMissing
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData
-from experiments.image_models.chain_sums import LAYOUTS, chain_sums, running_draws, segment_ends
+from experiments.image_models.claims import passage, ratio_of_passages
 from experiments.image_models.figures import unpacked
-from experiments.image_models.image_samples import n_claimed, total_over_images
-from experiments.image_models.passages import passage, ratio_of_passages
-from experiments.image_models.run import run
-from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
-from experiments.image_models.statistics import (
+from experiments.image_models.joint_estimates import n_claimed, total_over_images
+from experiments.image_models.measure import (
+    LAYOUTS,
     annealed_statistics,
     bound_statistics,
     chain_curves,
     chain_statistics,
+    chain_sums,
     joint_of,
     packed_rows,
+    running_draws,
+    segment_ends,
 )
+from experiments.image_models.run import run
+from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
 
 N_IMAGES, N_CHAINS, N_DRAWS = 3, 4, 7
 

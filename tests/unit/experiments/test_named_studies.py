@@ -78,7 +78,9 @@ def test_every_claim_and_number_is_that_of_the_published_results(study: str) -> 
     # Of a chain that never moved nobody has seen the end of its run: it is infinite, without an error.
     unbounded = np.isinf(judged["measured"])
     has_error = judged["exact"] | (judged["monte_carlo_error"] > 0.0)
-    assert (has_error | missing | unbounded | (judged["kind"] == "W")).all()
+    # What only bounds a value, because a run was too short, has no error and decides nothing.
+    undecided = judged["verdict"].isin(["not measured", "inconclusive"])
+    assert (has_error | undecided | unbounded | (judged["kind"] == "W")).all()
     numbers = measure_numbers(load_study(study), tables).set_index("name")
     kept = pd.read_csv(published(study) / "numbers.csv").set_index("name")
     np.testing.assert_allclose(numbers["value"], kept.loc[numbers.index, "value"], rtol=1e-9)

@@ -29,13 +29,17 @@ from auxmc_pipeline.error_rules import (
     rate_of_events,
     ratio,
     ratio_of_means,
-    root_mean_square,
     score,
     slope,
     smallest,
     spread_over_replicates,
 )
-from auxmc_pipeline.measuring import mean_proportion, score_of_p_values, smallest_proportion
+from auxmc_pipeline.measuring import (
+    mean_proportion,
+    root_mean_square,
+    score_of_p_values,
+    smallest_proportion,
+)
 from auxmc_pipeline.tables import MissingData
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 
