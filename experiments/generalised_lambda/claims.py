@@ -59,6 +59,8 @@ def chain_moment(tables: NamedTables, case: str, moment: str) -> _Moment:
     A chain that never left its start counts with all others, so that it shows in the error.
     """
     n_draws = tables.setting("n_draws", case=case)
+    if n_draws < 2:
+        raise MissingData(f"{case}: chains of a single draw have no standard deviation")
 
     def pooled(means: FloatArray, sds: FloatArray) -> float:
         if moment == "mean":
