@@ -3,7 +3,6 @@
 import gc
 import os
 from pathlib import Path
-from typing import Any
 
 from auxmc.driver.runtime import configure, has_xla_flag
 
@@ -28,18 +27,18 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def double_precision() -> None:
+def double_precision():
     """Every test relies on float64; a module that switched it off would make them meaningless."""
     assert jax.numpy.zeros(1).dtype == jax.numpy.float64
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
+def pytest_testnodedown(node):
     """Adds the statistical assertions of a worker of pytest-xdist."""
     levels.n_assertions += getattr(node, "workeroutput", {}).get("n_assertions", 0)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session):
     """Fails a run whose false-alarm probability, by Bonferroni's bound, is too large."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["n_assertions"] = levels.n_assertions
@@ -47,7 +46,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Says how often a correct program fails such a run."""
     if n := levels.n_assertions:
         bound = f"{n} statistical assertions, false-alarm probability at most {n * levels.ALPHA:.2g}"

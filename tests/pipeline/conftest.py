@@ -4,9 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -33,10 +31,8 @@ PARTS = (
 
 SMOKE = ("--config", "preset=smoke")
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
-
-def assert_identical(one: Path, other: Path) -> None:
+def assert_identical(one, other):
     """Two result files hold the same arrays to the last bit, times and speeds left aside."""
     first, second = (lasting_arrays(read_result(path)) for path in (one, other))
     assert first.keys() == second.keys()
@@ -44,14 +40,14 @@ def assert_identical(one: Path, other: Path) -> None:
         np.testing.assert_array_equal(values, second[name], err_msg=name)
 
 
-def planned(project: "Project", *words: str) -> dict[str, int]:
+def planned(project, *words):
     """Jobs by rule, from the table that a dry run prints."""
     done = project.snakemake("-n", *words)
     table = (done.stdout + done.stderr).partition("Job stats:")[2]
     return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
-def assert_all_is_made(project: "Project", name: str) -> None:
+def assert_all_is_made(project, name):
     """There is every result, figure and verdict of a study at preset smoke."""
     study = load_study(name)
     results = project.folder / "results" / "smoke" / name
@@ -71,7 +67,7 @@ class Project:
         compiled: compiled programs, shared by all copies of a test run.
     """
 
-    def __init__(self, folder: Path, compiled: Path) -> None:
+    def __init__(self, folder, compiled):
         self.folder = folder
         copied(folder, PARTS)
         compiled.mkdir(exist_ok=True)
@@ -83,7 +79,7 @@ class Project:
             "PYTHONPATH": python_path(folder),
         }
 
-    def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(self, *command, check=True):
         done = subprocess.run(
             command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=2400
         )
@@ -91,14 +87,14 @@ class Project:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
         return done
 
-    def python(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def python(self, *words, check=True):
         return self.run(sys.executable, *words, check=check)
 
-    def snakemake(self, *words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def snakemake(self, *words, check=True):
         return self.python("-m", "snakemake", *words, check=check)
 
     @contextmanager
-    def changed(self, file: str) -> Iterator[Callable[[str], object]]:
+    def changed(self, file):
         """A function that appends a text to a file as it was; afterwards the file is as before."""
         path = self.folder / file
         original = path.read_text()
@@ -107,7 +103,7 @@ class Project:
         finally:
             path.write_text(original)
 
-    def edit(self, file: str, old: str, new: str) -> None:
+    def edit(self, file, old, new):
         path = self.folder / file
         text = path.read_text()
         assert old in text, f"{file} does not hold {old!r}"
@@ -115,7 +111,7 @@ class Project:
 
 
 @pytest.fixture(scope="session")
-def smoke(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def smoke(tmp_path_factory):
     """A copy in which all studies have run at preset smoke, from start to end."""
     project = Project(tmp_path_factory.mktemp("project") / "auxmc", _compiled(tmp_path_factory))
     project.snakemake(*SMOKE)
@@ -123,7 +119,7 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="session")
-def radon(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def radon(tmp_path_factory):
     """A copy in which the study radon has run at preset smoke: the one that costs least and has every kind of file.
 
     The name of its folder has what a shell, a locale and a program in quotation marks stumble over.
@@ -135,12 +131,12 @@ def radon(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def fresh(tmp_path, tmp_path_factory):
     """A copy in which nothing has run."""
     return Project(tmp_path / "auxmc", _compiled(tmp_path_factory))
 
 
-def _compiled(factory: pytest.TempPathFactory) -> Path:
+def _compiled(factory):
     # Each worker of a parallel run has a folder of its own inside that of the run.
     base = factory.getbasetemp()
     return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"

@@ -33,7 +33,7 @@ rule own:
 """
 
 
-def _dry_run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+def _dry_run(folder, text):
     (folder / "Snakefile").write_text(text)
     hidden = ("PYTEST", "SNAKEMAKE", "JAX", "XLA", "PYTHONPATH")  # what a user elsewhere does not have
     return subprocess.run(
@@ -46,7 +46,7 @@ def _dry_run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("folder", ["", "studies/"])
-def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path: Path, folder: str) -> None:
+def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path, folder):
     prefix = f'prefix: "{folder.rstrip("/")}"' if folder else ""
     done = _dry_run(tmp_path, OUTER.format(root=ROOT, folder=folder, prefix=prefix))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -61,7 +61,7 @@ def test_a_workflow_elsewhere_takes_one_study_with_its_own_settings(tmp_path: Pa
     assert f"{ROOT}/results" not in plan
 
 
-def test_a_wrong_setting_of_a_module_is_rejected_by_name(tmp_path: Path) -> None:
+def test_a_wrong_setting_of_a_module_is_rejected_by_name(tmp_path):
     text = OUTER.format(root=ROOT, folder="", prefix="").replace("n_chains=2,3", "n_chain=2")
     done = _dry_run(tmp_path, text)
     assert done.returncode != 0

@@ -11,20 +11,20 @@ import xarray as xr
 
 from auxmc_pipeline.catalogue import load_study
 from tests.copies import python_path
-from tests.pipeline.conftest import SMOKE, Project, assert_all_is_made, planned
+from tests.pipeline.conftest import SMOKE, assert_all_is_made, planned
 
 
-def _runs(jobs: dict[str, int]) -> set[str]:
+def _runs(jobs):
     return set(jobs) - {"radon", "total"}
 
 
-def test_what_is_declared_is_made(radon: Project) -> None:
+def test_what_is_declared_is_made(radon):
     assert_all_is_made(radon, "radon")
     assert not list((radon.folder / "results").rglob(".*partial*"))
     assert not list((radon.folder / ".checkpoints").rglob("*.npz"))
 
 
-def test_a_result_says_what_produced_it(radon: Project) -> None:
+def test_a_result_says_what_produced_it(radon):
     path = next((radon.folder / "results/smoke/radon").glob("*.nc"))
     attributes = xr.open_datatree(path, engine="h5netcdf").attrs
     for name in ("settings", "numbers", "code", "seed", "git_commit", "packages", "device", "threads"):
@@ -35,7 +35,7 @@ def test_a_result_says_what_produced_it(radon: Project) -> None:
     assert json.loads(attributes["settings"])["preset"] == "smoke"
 
 
-def test_a_renamed_clone_has_nothing_to_do_in_any_locale(radon: Project) -> None:
+def test_a_renamed_clone_has_nothing_to_do_in_any_locale(radon):
     folder, environment = radon.folder, radon.environment
     radon.folder = folder.rename(folder.with_name("renamed"))
     plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -48,12 +48,12 @@ def test_a_renamed_clone_has_nothing_to_do_in_any_locale(radon: Project) -> None
 
 
 @pytest.mark.slow
-def test_lint_is_clean(radon: Project) -> None:
+def test_lint_is_clean(radon):
     done = radon.snakemake("--lint", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_output_that_is_deleted_comes_back_by_the_rule_that_makes_it(radon: Project) -> None:
+def test_an_output_that_is_deleted_comes_back_by_the_rule_that_makes_it(radon):
     figures = radon.folder / "paper_figures/smoke/radon"
     before = (figures / "fig_5_6.pdf").read_bytes()
     results = radon.folder / "results/smoke/radon"
@@ -72,7 +72,7 @@ def test_an_output_that_is_deleted_comes_back_by_the_rule_that_makes_it(radon: P
     assert (figures / "fig_5_6.pdf").read_bytes() == before
 
 
-def test_a_deleted_result_is_sampled_again(radon: Project) -> None:
+def test_a_deleted_result_is_sampled_again(radon):
     path = radon.folder / "results/smoke/radon/ais.nc"
     aside = path.rename(path.with_suffix(".aside"))
     try:
@@ -81,7 +81,7 @@ def test_a_deleted_result_is_sampled_again(radon: Project) -> None:
         aside.rename(path)
 
 
-def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project) -> None:
+def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon):
     with radon.changed("src/auxmc/driver/chains.py") as append:
         append("\n# a remark\n")
         assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
@@ -95,27 +95,25 @@ def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon: Project)
         }
 
 
-def test_figure_code_draws_figures_only(radon: Project) -> None:
+def test_figure_code_draws_figures_only(radon):
     with radon.changed("experiments/radon/figures.py") as append:
         append("\nEXTRA = 1\n")
         assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon"}
 
 
-def test_a_published_value_is_judged_and_drawn_again(radon: Project) -> None:
+def test_a_published_value_is_judged_and_drawn_again(radon):
     with radon.changed("experiments/radon/claims.csv") as append:
         append("\n")
         assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon", "judge_claims"}
 
 
-def test_a_seed_changes_its_study(radon: Project) -> None:
+def test_a_seed_changes_its_study(radon):
     with radon.changed("conf/study/radon.yaml") as append:
         append("\nseed: 5\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
 
 
-def test_tables_from_other_settings_are_rejected_when_results_are_gone(
-    fresh: Project, radon: Project
-) -> None:
+def test_tables_from_other_settings_are_rejected_when_results_are_gone(fresh, radon):
     target = fresh.folder / "results/smoke/radon"
     target.mkdir(parents=True)
     shutil.copytree(radon.folder / "results/smoke/radon/tables", target / "tables")
@@ -129,7 +127,7 @@ def test_tables_from_other_settings_are_rejected_when_results_are_gone(
     assert not (fresh.folder / "g").exists()
 
 
-def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon: Project) -> None:
+def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon):
     (radon.folder / "own rows (é).csv").write_text("y\n0.5\n1.5\n-0.25\n", encoding="utf-8")
     over = "over=data=own rows (é).csv step_size=0.2, 0.4 n_importance=1,2 n_draws=50"
     words = ["sweep", "--config", "preset=smoke", "study=gaussian_latent", "name=1.10", over]
@@ -168,16 +166,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG, ids=[m[:30] for _, m in WRONG])
-def test_a_wrong_setting_is_rejected_before_anything_runs(
-    radon: Project, words: tuple[str, ...], message: str
-) -> None:
+def test_a_wrong_setting_is_rejected_before_anything_runs(radon, words, message):
     done = radon.snakemake(*words, check=False)
     assert done.returncode != 0
     assert message in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
+def test_own_data_runs_and_wrong_data_leaves_nothing(radon):
     data = radon.folder / "my own.csv"
     rows = [f"{0.1 * i % 1.3:.3f},{(i * 7) % 11},{'yes' if i % 3 else 'no'}" for i in range(24)]
     data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
@@ -202,7 +198,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_matrix_of_observations_runs(radon: Project) -> None:
+def test_a_matrix_of_observations_runs(radon):
     Path(radon.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n", encoding="utf-8")
     radon.python(
         "-m",

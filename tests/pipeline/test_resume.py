@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from auxmc.driver.results import read_result
-from tests.pipeline.conftest import Project, assert_identical
+from tests.pipeline.conftest import assert_identical
 
 WORDS = [
     "study=gaussian_latent",
@@ -27,7 +26,7 @@ WORDS = [
 ]
 
 
-def test_kill_and_resume_gives_identical_arrays(fresh: Project) -> None:
+def test_kill_and_resume_gives_identical_arrays(fresh):
     command = [sys.executable, "-m", "auxmc_pipeline.steps.run", *WORDS]
     fresh.run(*command, "out=whole.nc")
     rng = random.Random(20260)
@@ -61,14 +60,14 @@ def test_kill_and_resume_gives_identical_arrays(fresh: Project) -> None:
     assert_identical(fresh.folder / "whole.nc", fresh.folder / "killed.nc")
 
 
-def start(project: Project, command: list[str], **options: Any) -> "subprocess.Popen[str]":
+def start(project, command, **options):
     pipe = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(
         command, cwd=project.folder, env=project.environment, start_new_session=True, **pipe, **options
     )
 
 
-def small_files() -> None:
+def small_files():
     """A quota that is reached in the middle of a block."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
@@ -76,7 +75,7 @@ def small_files() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", ["SIGTERM", "SIGINT", "quota", "second run"])
-def test_disturbed_run_says_so_in_one_line_and_is_resumed(fresh: Project, fault: str) -> None:
+def test_disturbed_run_says_so_in_one_line_and_is_resumed(fresh, fault):
     command = [sys.executable, "-m", "auxmc_pipeline.steps.run", *WORDS]
     fresh.run(*command, "out=whole.nc")
     command += ["out=results/disturbed.nc"]
@@ -100,7 +99,7 @@ def test_disturbed_run_says_so_in_one_line_and_is_resumed(fresh: Project, fault:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("past", ["reservoir", "store"])
-def test_killed_stream_resumes_to_an_identical_record(fresh: Project, past: str) -> None:
+def test_killed_stream_resumes_to_an_identical_record(fresh, past):
     rows = np.random.default_rng(3).normal(size=(6000, 3))
     pd.DataFrame(rows, columns=list("abc")).to_parquet(fresh.folder / "rows.parquet", index=False)
     words = "stream --data rows.parquet --model linear --estimator annealed --particles 8 --moves 2 --batch-size 20"

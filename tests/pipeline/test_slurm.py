@@ -8,12 +8,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.pipeline.conftest import Project, assert_identical
+from tests.pipeline.conftest import assert_identical
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "squeue", "sbatch")
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
@@ -76,7 +75,7 @@ OPTIONS = (
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Path]:
+def cluster(tmp_path):
     """Two nodes, and a partition whose jobs push others out; returns the folder of pid and log files."""
     folder, host = tmp_path / "slurm", socket.gethostname().split(".")[0]
     for part in ("ctld", "munge", *(f"slurmd-{node}" for node in NODES)):
@@ -114,7 +113,7 @@ def cluster(tmp_path: Path) -> Iterator[Path]:
         (LINKS / "slurm.conf").unlink()
 
 
-def test_the_smoke_preset_runs_on_slurm(cluster: Path, fresh: Project) -> None:
+def test_the_smoke_preset_runs_on_slurm(cluster, fresh):
     done = fresh.snakemake("gp_probit", *OPTIONS)
     assert "SLURM jobid" in done.stderr, done.stderr[-3000:]
     results = fresh.folder / "results/smoke/gp_probit"
@@ -124,7 +123,7 @@ def test_the_smoke_preset_runs_on_slurm(cluster: Path, fresh: Project) -> None:
     assert set(jobs) == {"COMPLETED"}
 
 
-def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster: Path, fresh: Project) -> None:
+def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster, fresh):
     """Arrays are those of one job, though one piece's job is preempted and another's node goes down."""
     case = "results/smoke/gp_probit/main__method-apm_ss_mh.nc"
     fresh.edit("conf/study/gp_probit.yaml", "    n_draws: 24\n", "    n_draws: 1200\n")
@@ -156,20 +155,20 @@ def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster: Path, fre
     assert_identical(whole, fresh.folder / case)
 
 
-def _words_of(*command: str) -> list[str]:
+def _words_of(*command):
     return subprocess.run([command[0], "-h", *command[1:]], capture_output=True, text=True).stdout.split()
 
 
-def _running() -> set[str]:
+def _running():
     return set(_words_of("squeue", "-t", "running", "-o", "%N"))
 
 
-def _begun(project: Project) -> int:
+def _begun(project):
     """Pieces that have kept a block of iterations."""
     return len(list((project.folder / ".checkpoints").rglob("block000000.npz")))
 
 
-def _kill_jobs_of(node: str) -> None:
+def _kill_jobs_of(node):
     """What a node that loses its power takes with it."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and folder.name != str(os.getpid()):
@@ -178,7 +177,7 @@ def _kill_jobs_of(node: str) -> None:
                     os.kill(int(folder.name), signal.SIGKILL)
 
 
-def _wait(happened: Callable[[], bool], seconds: float, cluster: Path) -> None:
+def _wait(happened, seconds, cluster):
     deadline = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < deadline, (cluster / "slurmctld.log").read_text()[-3000:]

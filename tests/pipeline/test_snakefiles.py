@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def run(*words: str) -> str:
+def run(*words):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SNAKEMAKE"))}
     done = subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -18,13 +18,13 @@ def run(*words: str) -> str:
 
 
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
-def test_a_snakefile_plans_everything_by_default(snakefile, tmp_path) -> None:
+def test_a_snakefile_plans_everything_by_default(snakefile, tmp_path):
     words = ("--snakefile", snakefile, "--directory", str(tmp_path), "--config", "preset=smoke")
     plan = run("-m", "snakemake", "-n", *words)
     for job in ("report.html", "nuts.nc", "claims.csv", "fig_5_6.png"):
         assert job in plan
 
 
-def test_rules_are_linted_with_snakemake_alone() -> None:
+def test_rules_are_linted_with_snakemake_alone():
     code = "import sys; sys.modules['hydra'] = None; from snakemake.cli import main; main(sys.argv[1:])"
     assert "your workflow is in a good condition" in run("-c", code, "--lint")

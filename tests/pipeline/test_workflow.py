@@ -10,19 +10,19 @@ import pytest
 
 from auxmc_pipeline.catalogue import load_study, studies
 from tests.pipeline import documentation
-from tests.pipeline.conftest import SMOKE, Project, assert_all_is_made, planned
+from tests.pipeline.conftest import SMOKE, assert_all_is_made, planned
 
 pytestmark = pytest.mark.slow
 
 
-def test_everything_declared_is_made(smoke: Project) -> None:
+def test_everything_declared_is_made(smoke):
     for name in studies():
         assert_all_is_made(smoke, name)
     assert not list((smoke.folder / "results").rglob(".*partial*"))
     assert not list((smoke.folder / ".checkpoints").rglob("*.npz"))
 
 
-def test_the_report_is_one_page_with_every_figure_and_claim(smoke: Project) -> None:
+def test_the_report_is_one_page_with_every_figure_and_claim(smoke):
     page = (smoke.folder / "results/smoke/report.html").read_text()
     for name in studies():
         study = load_study(name)
@@ -34,19 +34,19 @@ def test_the_report_is_one_page_with_every_figure_and_claim(smoke: Project) -> N
     assert page.count("data:image/svg+xml") > page.count("data:image/png")
 
 
-def test_no_check_of_a_claim_is_a_constant(smoke: Project) -> None:
+def test_no_check_of_a_claim_is_a_constant(smoke):
     done = smoke.python("-m", "auxmc_pipeline.steps.check_claims", "smoke", check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sum(int(n) for n in re.findall(r": (\d+) lines with an error", done.stdout)) > 100
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
-def test_a_dry_run_of_every_preset_plans_every_case(smoke: Project, preset: str) -> None:
+def test_a_dry_run_of_every_preset_plans_every_case(smoke, preset):
     jobs = planned(smoke, "--config", f"preset={preset}")
     assert jobs["run_case"] == sum(len(load_study(name).cases(preset)) for name in studies())
 
 
-def test_code_of_one_study_leaves_the_other_alone(smoke: Project) -> None:
+def test_code_of_one_study_leaves_the_other_alone(smoke):
     with smoke.changed("experiments/gp_probit/run.py") as append:
         append("\nEXTRA = 1\n")
         jobs = planned(smoke, *SMOKE)
@@ -65,7 +65,7 @@ NOT_RUN = {
 @pytest.mark.parametrize(
     "shown", documentation.commands(), ids=lambda shown: f"{shown.page}: {shown.command[:60]}"
 )
-def test_a_command_of_the_documentation_runs(smoke: Project, shown: documentation.Shown) -> None:
+def test_a_command_of_the_documentation_runs(smoke, shown):
     if shown.command in NOT_RUN:
         pytest.skip(NOT_RUN[shown.command])
     words = shlex.split(shown.command)
@@ -90,7 +90,7 @@ def test_a_command_of_the_documentation_runs(smoke: Project, shown: documentatio
 
 
 @pytest.mark.parametrize("shown", documentation.snippets(), ids=lambda shown: shown.page)
-def test_a_python_snippet_of_the_documentation_runs(smoke: Project, shown: documentation.Shown) -> None:
+def test_a_python_snippet_of_the_documentation_runs(smoke, shown):
     # Extras, which the environment of the tests does not have.
     for name in ("numpyro", "pymc", "dask"):
         if re.search(rf"^(import|from) {name}\b", shown.command, re.M):

@@ -2,7 +2,6 @@
 
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -45,7 +44,7 @@ RESULT = {
 
 
 @pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     """Path of a report in a folder with everything that it links to."""
     root = tmp_path_factory.mktemp("project")
     for part in ("conf", "docs", "experiments", "src", "requirements.lock"):
@@ -78,7 +77,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def published_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published_report(tmp_path_factory):
     """Path of a report of the published results of the study."""
     path = tmp_path_factory.mktemp("published") / "report.html"
     kept = read_published()
@@ -89,7 +88,7 @@ def published_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _claims() -> pd.DataFrame:
+def _claims():
     table = claims_of(load_study(STUDY))
     return table.assign(
         verdict=[VERDICTS.get(claim, "reproduced") for claim in table["claim_id"]],

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +19,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
         ("radon-CT-D06", "radon", None),
     ],
 )
-def test_the_page_shows_what_its_address_names(
-    report: Path, address: str, part: str, n_shown: object
-) -> None:
+def test_the_page_shows_what_its_address_names(report, address, part, n_shown):
     words = [
         str(BROWSER),
         "--headless",

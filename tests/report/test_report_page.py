@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -19,14 +18,14 @@ VOID = {"meta", "br", "img", "input", "wbr", "rect", "line", "circle"}
 class Elements(HTMLParser):
     """All elements as (tag, attributes), tags that are not closed in order, and verdict and text of each claim."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.open: list[str] = []
         self.wrong: list[str] = []
         self.claims: list[tuple[str, str]] = []
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attributes):
         found = {name: value or "" for name, value in attributes}
         self.elements.append((tag, found))
         if tag not in VOID:
@@ -34,28 +33,28 @@ class Elements(HTMLParser):
         if "data-verdict" in found:
             self.claims.append((found["data-verdict"], ""))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag not in VOID and self.open.pop() != tag:
             self.wrong.append(f"{self.getpos()}: </{tag}>")
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self.claims and "details" in self.open:
             verdict, text = self.claims[-1]
             self.claims[-1] = (verdict, text + data)
 
 
-def read(path: Path) -> Elements:
+def read(path):
     reader = Elements()
     reader.feed(path.read_text(encoding="utf-8"))
     return reader
 
 
 @pytest.fixture(scope="module")
-def parsed(report: Path) -> Elements:
+def parsed(report):
     return read(report)
 
 
-def test_the_page_is_valid_and_self_contained(report: Path, parsed: Elements) -> None:
+def test_the_page_is_valid_and_self_contained(report, parsed):
     assert parsed.wrong == parsed.open == []
     ids = Counter(found["id"] for _, found in parsed.elements if "id" in found)
     assert [name for name, count in ids.items() if count > 1] == []
@@ -72,7 +71,7 @@ def test_the_page_is_valid_and_self_contained(report: Path, parsed: Elements) ->
         assert {pair.partition("=")[2] for pair in query.split("&") if pair} <= options, link
 
 
-def test_open_and_failed_claims_are_explained_where_they_stand(parsed: Elements) -> None:
+def test_open_and_failed_claims_are_explained_where_they_stand(parsed):
     counts = Counter(verdict for verdict, _ in parsed.claims)
     assert min(counts[name] for name in ("not-reproduced", "inconclusive", "not-measured", "reproduced")) > 0
     for verdict, text in parsed.claims:
@@ -85,7 +84,7 @@ def test_open_and_failed_claims_are_explained_where_they_stand(parsed: Elements)
     assert "Continuous tempering with an off-the-shelf sampler works" in failed.partition("Finding")[2]
 
 
-def test_verdicts_on_the_front_page_are_those_of_the_claims(report: Path) -> None:
+def test_verdicts_on_the_front_page_are_those_of_the_claims(report):
     text = report.read_text(encoding="utf-8")
     tiles = text[text.index('class="tiles"') : text.index("What the verdicts mean")]
     shown = {name: int(count) for count, name in re.findall(r"<b>(\d+)</b> ([a-z ]+)<", tiles)}
@@ -99,7 +98,7 @@ def test_verdicts_on_the_front_page_are_those_of_the_claims(report: Path) -> Non
     assert shown == {name: counted[name] for name in ALL_VERDICTS}
 
 
-def test_figures_and_provenance_name_code_commands_machine_and_cost(report: Path) -> None:
+def test_figures_and_provenance_name_code_commands_machine_and_cost(report):
     text = re.sub(r"<[^>]+>", "", report.read_text(encoding="utf-8").partition("</style>")[2])
     for name in load_study(STUDY).figures:
         assert f"snakemake paper_figures/quick/{STUDY}/{name}.pdf --config preset=quick" in text
@@ -117,7 +116,7 @@ def test_figures_and_provenance_name_code_commands_machine_and_cost(report: Path
     assert "proposals with a numerical failure" in text
 
 
-def test_published_results_are_shown_with_their_figures_next_to_the_page(published_report: Path) -> None:
+def test_published_results_are_shown_with_their_figures_next_to_the_page(published_report):
     parsed = read(published_report)
     assert parsed.wrong == []
     shown = sorted({found["src"] for tag, found in parsed.elements if tag == "img"})

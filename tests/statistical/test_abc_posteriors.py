@@ -4,15 +4,12 @@ The generator is x = u1 + u2 with standard normal inputs and x observed near 1: 
 distribution for the ball and a normal one for the Gaussian kernel.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from jax.scipy.special import ndtr, ndtri
 from scipy import stats
 
@@ -23,7 +20,7 @@ from auxmc.kernels.slices.core import Candidate, SliceState
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import log_abc_kernel
-from tests.statistical.kernel_checks import Runs, check_invariance, follow, many_replicas
+from tests.statistical.kernel_checks import check_invariance, follow, many_replicas
 from tests.statistical.levels import (
     assert_at_least,
     assert_independent,
@@ -43,11 +40,11 @@ PRECISION = 1.0 + 2.0 / TOLERANCE**2
 CENTRE = OBSERVED * ROOT / (TOLERANCE**2 * PRECISION)
 
 
-def log_kernel(name: str) -> Callable[[Array, Array], Array]:
+def log_kernel(name):
     return lambda first, second: log_abc_kernel(name)(first + second - OBSERVED, TOLERANCE)
 
 
-def draw_exactly(name: str, key: Array) -> Array:
+def draw_exactly(name, key):
     key_sum, key_difference = jax.random.split(key)
     if name == "ball":
         total = ndtri(jax.random.uniform(key_sum, minval=LOW, maxval=HIGH))
@@ -57,23 +54,17 @@ def draw_exactly(name: str, key: Array) -> Array:
     return jnp.stack([total + difference, total - difference]) / ROOT
 
 
-def transform(name: str, inputs: Array) -> Array:
+def transform(name, inputs):
     total, difference = (inputs[0] + inputs[1]) / ROOT, (inputs[0] - inputs[1]) / ROOT
     in_ball = (ndtr(total) - LOW) / (HIGH - LOW)
     place = in_ball if name == "ball" else ndtr((total - CENTRE) * jnp.sqrt(PRECISION))
     return jnp.stack([place, ndtr(difference)])
 
 
-def run_replicas(
-    name: str,
-    kernel: Kernel,
-    make_state: Callable[[Array], Any],
-    inputs_of: Callable[[Any], Array],
-    stream: str,
-) -> Runs:
+def run_replicas(name, kernel, make_state, inputs_of, stream):
     """Replicas that start from exact draws."""
 
-    def replica(_: Array, key: Array) -> Any:
+    def replica(_, key):
         key_start, key_steps = jax.random.split(key)
         state = make_state(draw_exactly(name, key_start))
         transform_state = lambda state: transform(name, inputs_of(state))
@@ -82,11 +73,11 @@ def run_replicas(
     return many_replicas(replica)(0, stream)
 
 
-def log_likelihood(inputs: Array) -> Array:
+def log_likelihood(inputs):
     return log_kernel("ball")(inputs[:1], inputs[1:])
 
 
-def test_blocked_elliptical_slices_leave_the_ball_posterior_invariant() -> None:
+def test_blocked_elliptical_slices_leave_the_ball_posterior_invariant():
     kernel = blocked_elliptical_slice(log_likelihood, [(1, 2), (0, 1)])
     runs = run_replicas(
         "ball",
@@ -98,31 +89,31 @@ def test_blocked_elliptical_slices_leave_the_ball_posterior_invariant() -> None:
     check_invariance(runs, floor=0.5)
 
 
-def test_split_update_leaves_the_gaussian_posterior_invariant() -> None:
+def test_split_update_leaves_the_gaussian_posterior_invariant():
     estimator = abc_estimator(log_kernel("gaussian"), lambda u: -0.5 * jnp.sum(jnp.square(u)), 1)
     kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.0, 1)
 
-    def make_state(inputs: Array) -> Any:
+    def make_state(inputs):
         state = kernel.init(jax.random.key(0), inputs[:1])
         value = estimator.log_estimate(estimator.prepare(inputs[:1]), inputs[1:])
         return state._replace(auxiliary=inputs[1:], log_estimate=value)
 
-    def inputs_of(state: Any) -> Array:
+    def inputs_of(state):
         return jnp.concatenate([state.position, state.auxiliary])
 
     check_invariance(run_replicas("gaussian", kernel, make_state, inputs_of, "abc/split gaussian"), floor=0.5)
 
 
 @pytest.mark.slow
-def test_blocks_that_do_not_see_each_others_new_value_are_found_out() -> None:
+def test_blocks_that_do_not_see_each_others_new_value_are_found_out():
     """A kernel that updates both blocks from the same old point leaves the ball, and so must fail."""
 
-    def draw(key: Array) -> Any:
+    def draw(key):
         return tuple(
             draw_ellipse(jax.random.fold_in(key, i), lambda k: jax.random.normal(k, (1,))) for i in range(2)
         )
 
-    def apply(noise: Any, state: SliceState) -> tuple[SliceState, BlockedSliceInfo]:
+    def apply(noise, state):
         new = [
             shrink_ellipse(
                 noise[i],
@@ -152,7 +143,7 @@ BLOCKS = [(2, 5), (0, 2)]
 START = 0.5
 
 
-def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
+def test_every_block_moves_and_each_turns_by_an_angle_of_its_own():
     """A flat likelihood accepts the first point of each ellipse: v cos(a) + nu sin(a) with independent angles."""
     kernel = blocked_elliptical_slice(lambda position: jnp.zeros(()), BLOCKS)
     start = kernel.init(jax.random.key(0), jnp.full(DIM, START))
@@ -185,21 +176,19 @@ def test_every_block_moves_and_each_turns_by_an_angle_of_its_own() -> None:
 @pytest.mark.parametrize(
     "blocks", [pytest.param([(0, DIM)], marks=pytest.mark.slow), BLOCKS], ids=["one block", "two blocks"]
 )
-def test_a_gaussian_posterior_is_left_unchanged_in_one_block_or_several(
-    blocks: list[tuple[int, int]],
-) -> None:
+def test_a_gaussian_posterior_is_left_unchanged_in_one_block_or_several(blocks):
     coupling = np.zeros((DIM, DIM))
     coupling[0, 3] = coupling[3, 0] = 1.0
     centres = np.arange(1.0, DIM + 1.0)
     covariance = np.linalg.inv(2.0 * np.eye(DIM) + coupling)
     mean, factor = jnp.asarray(covariance @ centres), jnp.asarray(np.linalg.cholesky(covariance))
 
-    def log_likelihood(x: Array) -> Array:
+    def log_likelihood(x):
         return -0.5 * jnp.sum(jnp.square(x - jnp.asarray(centres))) - x[0] * x[3]
 
     kernel = blocked_elliptical_slice(log_likelihood, blocks)
 
-    def replica(key: Array) -> tuple[Array, Array]:
+    def replica(key):
         key_start, key_steps = jax.random.split(key)
         state = start = kernel.init(jax.random.key(0), mean + factor @ jax.random.normal(key_start, (DIM,)))
         for key_step in jax.random.split(key_steps, 2):

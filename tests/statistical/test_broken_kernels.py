@@ -32,14 +32,14 @@ INVARIANCE = {
 
 
 @pytest.mark.parametrize("name", INVARIANCE)
-def test_broken_kernel_is_not_invariant(name) -> None:
+def test_broken_kernel_is_not_invariant(name):
     runs = INVARIANCE[name]()(0, f"mutant/{name}")
     with expecting_failure(), pytest.raises(AssertionError):
         check_invariance(runs, floor=0.0)
 
 
 @pytest.mark.parametrize("name", broken.STRUCTURE | broken.HEIGHT)
-def test_broken_slice_is_noticed_inside_an_update(name) -> None:
+def test_broken_slice_is_noticed_inside_an_update(name):
     build = (broken.STRUCTURE | broken.HEIGHT)[name]
     internals = slice_internals(build(lambda x: log_target(jnp.asarray(0), x)), f"mutant/{name}")
     with expecting_failure(), pytest.raises(AssertionError):
@@ -47,12 +47,12 @@ def test_broken_slice_is_noticed_inside_an_update(name) -> None:
 
 
 @pytest.mark.parametrize("name", broken.BRACKET)
-def test_broken_bracket_is_not_uniform(name) -> None:
+def test_broken_bracket_is_not_uniform(name):
     build, check = broken.BRACKET[name]
     infos = flat_infos(build(lambda _: jnp.zeros(())), f"mutant/{name}")
     with expecting_failure(), pytest.raises(AssertionError):
         check(infos)
 
 
-def test_rejection_in_the_bracket_without_shrinking_is_valid() -> None:
+def test_rejection_in_the_bracket_without_shrinking_is_valid():
     check_invariance(on_line(broken.unshrunk_slice)(1, "mutant/positive control"), floor=0.5)

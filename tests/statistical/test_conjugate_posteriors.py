@@ -5,7 +5,7 @@ posterior's distribution function along their way: averages of independent chain
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,6 @@ import pytest
 from jax import Array
 from jax.scipy.special import gammainc, ndtr
 
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
@@ -66,7 +65,7 @@ POSTERIORS = {
     ),
 }
 
-KERNELS: dict[str, Callable[[Posterior], Kernel]] = {
+KERNELS = {
     "random_walk": lambda p: random_walk_metropolis(p.log_density, p.scale, 1),
     "linear": lambda p: linear_slice(p.log_density, 2.0 * p.scale, 1, 2),
     "elliptical": lambda p: elliptical_slice(lambda x: p.log_density(x) + 0.5 * x[0] ** 2, dim=1),
@@ -74,19 +73,19 @@ KERNELS: dict[str, Callable[[Posterior], Kernel]] = {
 }
 
 
-def averages(kernel: Kernel, start: Callable[[Array], Any], cdf: Any, name: str) -> np.ndarray:
+def averages(kernel, start, cdf, name):
     """Averages of four Legendre functions along the later part of each chain [chain, degree]."""
 
-    def functions(x: Array) -> Array:
+    def functions(x):
         z = 2.0 * cdf(x) - 1.0
         second, third = 1.5 * z**2 - 0.5, 2.5 * z**3 - 1.5 * z
         fourth = (35.0 * z**4 - 30.0 * z**2 + 3.0) / 8.0
         return jnp.stack([z, second, third, fourth])
 
-    def chain(key: Array) -> Array:
+    def chain(key):
         key_start, key_steps = jax.random.split(key)
 
-        def step(state: Any, key: Array) -> Any:
+        def step(state, key):
             state, _ = kernel.step(key, state)
             return state, state.position[0]
 
@@ -98,22 +97,14 @@ def averages(kernel: Kernel, start: Callable[[Array], Any], cdf: Any, name: str)
     return np.asarray(jax.jit(lambda keys: jax.lax.map(chain, keys, batch_size=1000))(keys))
 
 
-def check_means(values: np.ndarray, label: str) -> None:
+def check_means(values, label):
     """Each mean is zero; the scale is that of the chains' averages themselves."""
     assert_standard_mean(values / values.std(axis=0), detects=0.1, label=label)
 
 
 @pytest.mark.parametrize("posterior", POSTERIORS)
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        "random_walk",
-        "linear",
-        "elliptical",
-        "hmc",
-    ],
-)
-def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
+@pytest.mark.parametrize("kernel", ["random_walk", "linear", "elliptical", "hmc"])
+def test_chains_reach_a_known_posterior(kernel, posterior):
     distribution = POSTERIORS[posterior]
     built = KERNELS[kernel](distribution)
     found = averages(
@@ -126,7 +117,7 @@ def test_chains_reach_a_known_posterior(kernel: str, posterior: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["pm_mh", "apm_ss_ss"])
-def test_estimated_likelihoods_lead_to_the_posterior(name: str) -> None:
+def test_estimated_likelihoods_lead_to_the_posterior(name):
     kernel = pseudo_marginal_method(name, latent_estimator(4), 1.5, 1)
     found = averages(
         kernel,
@@ -137,7 +128,7 @@ def test_estimated_likelihoods_lead_to_the_posterior(name: str) -> None:
     check_means(found, name)
 
 
-def test_a_chain_of_another_posterior_is_found() -> None:
+def test_a_chain_of_another_posterior_is_found():
     """The data's noise is taken to be a tenth too small."""
     distribution = POSTERIORS["gaussian mean"]
     wrong = distribution._replace(

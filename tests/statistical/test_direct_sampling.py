@@ -8,19 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import integrate, special, stats
 
 from auxmc.numerics import random
 from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hull_mass
 from auxmc.sampling.importance import importance_draws, self_normalised_mean
-from auxmc.sampling.rejection import (
-    Envelope,
-    Proposal,
-    condition_by_rejection,
-    rejection_proposal,
-    rejection_sample,
-)
+from auxmc.sampling.rejection import Envelope, condition_by_rejection, rejection_proposal, rejection_sample
 from auxmc.sampling.resampling import SCHEMES, sampling_importance_resampling
 from experiments.foundations.sampling import (
     avoiding_zero,
@@ -48,15 +41,15 @@ PROPOSAL = normal(0.1, 0.6)
 BOUND = 1.9
 
 
-def mixture_cdf(x: np.ndarray) -> np.ndarray:
+def mixture_cdf(x):
     return np.sum([w * stats.norm.cdf(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
 
 
-def mixture_density(x: np.ndarray) -> np.ndarray:
+def mixture_density(x):
     return np.sum([w * stats.norm.pdf(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
 
 
-def envelope(log_bound: float) -> Envelope:
+def envelope(log_bound):
     return Envelope(
         OVERLAPPING.log_density,
         lambda key: draw_by_inversion(key, PROPOSAL, ()),
@@ -69,26 +62,26 @@ ENVELOPE = envelope(float(np.log(BOUND)))
 
 
 @cache
-def proposals() -> Proposal:
+def proposals():
     made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, ENVELOPE)))(
         jax.random.split(key_for("rejection/proposals"), N)
     )
     return jax.tree.map(np.asarray, made)
 
 
-def test_box_muller_draws_are_independent_normal_numbers() -> None:
+def test_box_muller_draws_are_independent_normal_numbers():
     bits = jax.random.bits(key_for("box_muller"), (N, 2), jnp.uint64)
     uniforms = uniform_from_bits(bits)
     guarded = jnp.stack([avoiding_zero(uniforms[:, 0]), uniforms[:, 1]], axis=1)
     assert_independent(stats.norm.cdf(np.asarray(box_muller(guarded))), "two numbers")
 
 
-def test_inverted_draws_have_their_distribution() -> None:
+def test_inverted_draws_have_their_distribution():
     draws = np.asarray(draw_by_inversion(key_for("inversion"), generalised_logistic(0.4), (N,)))
     assert_uniform(1.0 - (1.0 + np.exp(draws)) ** -0.4, label="skewed distribution")
 
 
-def test_correlated_normal_vectors_have_their_covariance() -> None:
+def test_correlated_normal_vectors_have_their_covariance():
     x = np.asarray(multivariate_normal(key_for("gaussian"), [1.0, -2.0], [[4.0, 1.2], [1.2, 1.0]], N))
     first = (x[:, 0] - 1.0) / 2.0
     # What is left of the second coordinate given the first is standard normal and independent of it.
@@ -96,7 +89,7 @@ def test_correlated_normal_vectors_have_their_covariance() -> None:
     assert_independent(stats.norm.cdf(np.column_stack([first, second])), "two coordinates")
 
 
-def test_proposals_decisions_and_heights_have_their_joint_distribution() -> None:
+def test_proposals_decisions_and_heights_have_their_joint_distribution():
     made = proposals()
     assert_uniform(stats.norm.cdf(made.position, 0.1, 0.6), label="proposals")
     # Given x a decision is Bernoulli with the ratio as its probability: standardised, and times functions of x.
@@ -111,7 +104,7 @@ def test_proposals_decisions_and_heights_have_their_joint_distribution() -> None
     assert_uniform(fraction, detects=0.03, label="height over target")
 
 
-def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals() -> None:
+def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals():
     drawn = rejection_sample(key_for("rejection"), ENVELOPE, N)
     assert np.all(drawn.accepted)
     transform = mixture_cdf(np.asarray(drawn.position))
@@ -124,12 +117,12 @@ def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals(
     )
 
 
-def test_conditioning_by_rejection_gives_the_enumerated_distribution() -> None:
+def test_conditioning_by_rejection_gives_the_enumerated_distribution():
     # a -> b <- c with binary nodes; b = 1 is known.
     p_a, p_c = 0.3, 0.6
     p_b = np.array([[0.1, 0.5], [0.7, 0.9]])
 
-    def draw(key: jax.Array) -> jax.Array:
+    def draw(key):
         u = jax.random.uniform(key, (3,))
         a, c = (u[0] < p_a).astype(jnp.int32), (u[2] < p_c).astype(jnp.int32)
         return jnp.stack([a, (u[1] < jnp.asarray(p_b)[a, c]).astype(jnp.int32), c])
@@ -151,7 +144,7 @@ def test_conditioning_by_rejection_gives_the_enumerated_distribution() -> None:
     )
 
 
-def skewed(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def skewed(x):
     return -0.4 * x - 1.4 * np.logaddexp(0.0, -x), -0.4 + 1.4 * special.expit(-x)
 
 
@@ -164,7 +157,7 @@ ADAPTIVE = {
 
 @pytest.mark.parametrize("max_tangents", [2, 4])
 @pytest.mark.parametrize("name", ADAPTIVE)
-def test_adaptive_rejection_draws_are_exact(name: str, max_tangents: int) -> None:
+def test_adaptive_rejection_draws_are_exact(name, max_tangents):
     """With two tangents the hull stays as it starts, so that many proposals are rejected; with four it has grown."""
     density, start, lower, cdf = ADAPTIVE[name]
     rng = np.random.default_rng(seed_for(f"adaptive/{name}/{max_tangents}"))
@@ -176,7 +169,7 @@ def test_adaptive_rejection_draws_are_exact(name: str, max_tangents: int) -> Non
     assert_uniform(cdf(drawn.positions), label="draws")
 
 
-def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean() -> None:
+def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean():
     # Weights of 0.75 times the mixture under N(0.1, 0.8^2) are below 1.42; their variances are from quadrature.
     proposal = normal(0.1, 0.8)
     drawn = importance_draws(
@@ -198,7 +191,7 @@ def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean
     assert_standard_mean(np.stack(columns, axis=1), label="mean weight and weighted mean")
 
 
-def test_self_normalised_means_of_few_draws_have_their_known_bias() -> None:
+def test_self_normalised_means_of_few_draws_have_their_known_bias():
     # Two draws of a fair coin with weights 1 and 3: four equally likely pairs, expectation by enumeration.
     values, weights = np.array([0.0, 1.0]), np.array([1.0, 3.0])
     pairs = np.array([(i, j) for i in (0, 1) for j in (0, 1)])
@@ -211,7 +204,7 @@ def test_self_normalised_means_of_few_draws_have_their_known_bias() -> None:
     assert_standard_mean((found - estimates.mean()) / estimates.std(), label="mean of estimates")
 
 
-def test_a_resampled_point_has_the_self_normalised_mean() -> None:
+def test_a_resampled_point_has_the_self_normalised_mean():
     x = jnp.asarray([-1.0, 0.5, 2.0, 4.0])
     logs = jnp.log(jnp.asarray([0.5, 1.5, 1.0, 0.2]))
     drawn = np.asarray(sampling_importance_resampling(key_for("sir"), x, logs, N).positions)
@@ -221,20 +214,20 @@ def test_a_resampled_point_has_the_self_normalised_mean() -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_expected_counts_are_proportional_to_the_weights(scheme: str) -> None:
+def test_expected_counts_are_proportional_to_the_weights(scheme):
     fractions = np.array([0.07, 0.28, 0.41, 0.24])
     n, n_runs = 5, 20_000
     counts = resampled_counts(scheme, fractions, n, n_runs)
     assert_counts(counts, fractions, n)
 
 
-def resampled_counts(scheme: str, fractions: np.ndarray, n: int, n_runs: int) -> np.ndarray:
+def resampled_counts(scheme, fractions, n, n_runs):
     draw = jax.jit(jax.vmap(lambda key: SCHEMES[scheme](key, jnp.log(jnp.asarray(fractions)), n)))
     indices = np.asarray(draw(jax.random.split(key_for(f"resampling/{scheme}"), n_runs)))
     return np.stack([(indices == i).sum(axis=1) for i in range(len(fractions))], axis=1)
 
 
-def assert_counts(counts: np.ndarray, fractions: np.ndarray, n: int) -> None:
+def assert_counts(counts, fractions, n):
     # No scheme's counts vary more than independent ones: their standard deviation is at least the true one.
     sds = np.sqrt(n * fractions * (1.0 - fractions))
     assert_standard_mean((counts - n * fractions) / sds, detects=0.07, label="counts")
@@ -243,7 +236,7 @@ def assert_counts(counts: np.ndarray, fractions: np.ndarray, n: int) -> None:
 # --- mutants -----------------------------------------------------------------------------------------------
 
 
-def test_an_envelope_that_is_too_low_changes_the_distribution() -> None:
+def test_an_envelope_that_is_too_low_changes_the_distribution():
     made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, envelope(float(np.log(1.6))))))(
         jax.random.split(key_for("mutant/bound"), 2 * N)
     )
@@ -253,7 +246,7 @@ def test_an_envelope_that_is_too_low_changes_the_distribution() -> None:
         assert_uniform(mixture_cdf(x), label="draws")
 
 
-def test_resampling_in_proportion_to_flattened_weights_is_found() -> None:
+def test_resampling_in_proportion_to_flattened_weights_is_found():
     fractions = np.array([0.07, 0.28, 0.41, 0.24])
     wrong = fractions**0.9 / np.sum(fractions**0.9)
     counts = resampled_counts("systematic", wrong, 5, 20_000)
@@ -266,13 +259,13 @@ def test_resampling_in_proportion_to_flattened_weights_is_found() -> None:
 N_PLACES = 10
 
 
-def test_normal_numbers_follow_the_normal_distribution() -> None:
+def test_normal_numbers_follow_the_normal_distribution():
     uniforms = stats.norm.cdf(np.asarray(random.standard_normal(key_for("normal"), (N,))))
     assert_uniform(uniforms, label="distribution")
     assert_standard_mean(legendre(uniforms, 6), label="Legendre")
 
 
-def test_every_place_of_a_small_draw_is_normal_and_unrelated_to_the_others() -> None:
+def test_every_place_of_a_small_draw_is_normal_and_unrelated_to_the_others():
     keys = jax.random.split(key_for("normal/places"), N)
     values = np.asarray(jax.jit(jax.vmap(lambda key: random.standard_normal(key, (N_PLACES,))))(keys))
     uniforms = stats.norm.cdf(values)
@@ -284,7 +277,7 @@ def test_every_place_of_a_small_draw_is_normal_and_unrelated_to_the_others() -> 
     assert_standard_mean(np.concatenate(pairs, axis=1), label="pairs of places")
 
 
-def test_the_tail_beyond_four_standard_deviations_has_the_right_probability() -> None:
+def test_the_tail_beyond_four_standard_deviations_has_the_right_probability():
     draw = jax.jit(lambda key: random.standard_normal(key, (200_000, 20)))
     beyond = np.any(np.abs(np.asarray(draw(key_for("normal/tail")))) > 4.0, axis=1)
     # Twenty numbers at a time. The interval is narrower than the probability itself: a tail that is missing or
@@ -294,7 +287,7 @@ def test_the_tail_beyond_four_standard_deviations_has_the_right_probability() ->
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 10, 89])
-def test_chi_square_numbers_follow_their_distribution(degrees: int) -> None:
+def test_chi_square_numbers_follow_their_distribution(degrees):
     values = np.asarray(random.chi_square(key_for(f"chi square/{degrees}"), degrees, (N,)))
     uniforms = stats.chi2.cdf(values, degrees)
     assert_uniform(uniforms, label=f"{degrees} degrees")
@@ -304,13 +297,13 @@ def test_chi_square_numbers_follow_their_distribution(degrees: int) -> None:
 # --- row numbers ---------------------------------------------------------------------------------------
 
 
-def spread(rows: np.ndarray, n_rows: int, name: str) -> np.ndarray:
+def spread(rows, n_rows, name):
     """Row numbers with a uniform number added to each, divided by their number: uniform on (0, 1)."""
     fresh = np.random.default_rng(seed_for(f"{name}/fresh")).random(rows.shape)
     return (rows + fresh) / n_rows
 
 
-def unrelated(first: np.ndarray, second: np.ndarray, n_cells: int) -> np.ndarray:
+def unrelated(first, second, n_cells):
     """Standardised functions of independent pairs of uniforms [pair, function].
 
     Products of Legendre polynomials see a relation on the scale of the whole range, meetings in one of many
@@ -327,7 +320,7 @@ def unrelated(first: np.ndarray, second: np.ndarray, n_cells: int) -> np.ndarray
 
 
 @pytest.mark.parametrize("n_rows", [7, 500, 100_003])
-def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows: int) -> None:
+def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows):
     name = f"rows/{n_rows}"
     drawn = np.asarray(random.row_numbers(key_for(name), (400, 500), jnp.int32(n_rows)))
     assert 0 <= drawn.min() <= drawn.max() < n_rows
@@ -344,12 +337,12 @@ def test_row_numbers_are_uniform_and_neighbours_unrelated(n_rows: int) -> None:
         assert_standard_mean(unrelated(first.ravel(), second.ravel(), 49), label=label)
 
 
-def test_row_numbers_of_other_keys_are_unrelated() -> None:
+def test_row_numbers_of_other_keys_are_unrelated():
     """Keys that differ in one bit only, as folded ones may, must not give sequences that go together."""
     words = np.asarray(jax.random.key_data(key_for("rows/keys")))
 
-    def drawn(changed: np.ndarray, name: str) -> np.ndarray:
-        key: Array = jax.random.wrap_key_data(jnp.asarray(changed, jnp.uint32))
+    def drawn(changed, name):
+        key = jax.random.wrap_key_data(jnp.asarray(changed, jnp.uint32))
         rows = np.asarray(random.row_numbers(key, (N,), jnp.int32(40)))
         return spread(rows, 40, f"rows/keys/{name}")
 
@@ -362,7 +355,7 @@ def test_row_numbers_of_other_keys_are_unrelated() -> None:
             assert_standard_mean(found, label=f"word {word}, bit {bit}")
 
 
-def test_numbers_that_repeat_are_found_out() -> None:
+def test_numbers_that_repeat_are_found_out():
     hashed = np.asarray(random._mix(jnp.arange(2 * N, dtype=jnp.uint32) >> 4))
     uniforms = (hashed + 0.5) / 2.0**32
     with expecting_failure(), pytest.raises(AssertionError, match="repeated"):

@@ -3,41 +3,26 @@ biases elsewhere; distributions of what happens inside.
 """
 
 import math
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import stats
 from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import log_terms, nested_evidence
 from auxmc.diagnostics.simple_evidence import log_reciprocal, prior_average
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
-from auxmc.kernels.streams.particle_filter import (
-    SequentialRun,
-    bootstrap_particle_filter,
-    sequential_importance_resampling,
-)
+from auxmc.kernels.streams.particle_filter import bootstrap_particle_filter, sequential_importance_resampling
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.resampling import SCHEMES
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
-from experiments.foundations.evidence.nested import (
-    IdealNestedRuns,
-    expected_nested_ratio,
-    ideal_nested_sampling,
-)
-from experiments.foundations.evidence.sequential import (
-    SINE_OBSERVATIONS,
-    TWENTY_STEPS,
-    kalman_filter,
-)
+from experiments.foundations.evidence.nested import expected_nested_ratio, ideal_nested_sampling
+from experiments.foundations.evidence.sequential import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
@@ -48,8 +33,6 @@ from tests.statistical.levels import (
     key_for,
     seed_for,
 )
-
-Resampling = Callable[[Array, Array, int], Array]
 
 MODEL = FOUR_OBSERVATIONS
 # No average of likelihoods of all rows exceeds the largest one.
@@ -62,27 +45,27 @@ STATES_BOUND = math.exp(TWENTY_STEPS.log_largest_likelihood(N_STATES) - STATES_L
 N_LIVE = 5
 
 
-def rng_for(name: str) -> np.random.Generator:
+def rng_for(name):
     return np.random.default_rng(seed_for(name))
 
 
 # --- averages of likelihoods ---------------------------------------------------------------------------
 
 
-def test_prior_averages_are_unbiased() -> None:
+def test_prior_averages_are_unbiased():
     draws = rng_for("evidence/prior").standard_normal((150_000, 2))
     ratios = np.exp(prior_average(MODEL.log_likelihood(draws)) - MODEL.log_evidence)
     assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.03, label="prior averages")
 
 
-def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals() -> None:
+def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals():
     mean, variance = (float(part) for part in MODEL.posterior())
     sd = math.sqrt(2.0 * variance)
 
-    def log_normal(x: Array, middle: float, spread: float) -> Array:
+    def log_normal(x, middle, spread):
         return -0.5 * jnp.square((x - middle) / spread) - math.log(spread) - 0.5 * math.log(2.0 * math.pi)
 
-    def log_joint(x: Array) -> Array:
+    def log_joint(x):
         log_likelihood = MODEL.log_largest_likelihood - 0.5 * MODEL.n_rows * jnp.square(x - MODEL.sample_mean)
         return log_likelihood + log_normal(x, 0.0, 1.0) - MODEL.log_evidence
 
@@ -104,7 +87,7 @@ def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals() ->
     assert_bounded_mean(weights * above, 0.0, bound, exact, detects=0.03, label="weighted share")
 
 
-def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciprocal_evidence() -> None:
+def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciprocal_evidence():
     """One observation 0.5 and a uniform prior on [-1.5, 1.5], so that reciprocals are bounded."""
     low, high = ndtr(-2.0), ndtr(1.0)
     evidence = (high - low) / 3.0
@@ -122,7 +105,7 @@ def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciproc
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_evidence(reverse: bool) -> None:
+def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_evidence(reverse):
     ladder = linear_schedule(12)
     moments = MODEL.annealed_moments(ladder)
     assert moments.forward_mean < MODEL.log_evidence < -moments.reverse_mean
@@ -132,7 +115,7 @@ def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_eviden
     assert_standard_mean((logs - mean) / math.sqrt(variance), label="log weights of perfect annealing")
 
 
-def test_weights_of_perfect_annealing_are_unbiased() -> None:
+def test_weights_of_perfect_annealing_are_unbiased():
     logs = MODEL.annealed_log_weights(rng_for("evidence/perfect"), linear_schedule(12), 60_000)
     assert_bounded_mean(
         np.exp(logs - MODEL.log_evidence), 0.0, BOUND, 1.0, detects=0.02, label="perfect annealing"
@@ -140,7 +123,7 @@ def test_weights_of_perfect_annealing_are_unbiased() -> None:
 
 
 @pytest.mark.parametrize("b", [0.0, 0.3, 1.0])
-def test_draws_at_an_inverse_temperature_have_their_distribution(b: float) -> None:
+def test_draws_at_an_inverse_temperature_have_their_distribution(b):
     mean, variance = MODEL.posterior(b)
     draws = MODEL.draw(rng_for(f"evidence/tempered/{b}"), (60_000,), b)
     assert_uniform(stats.norm.cdf(draws, float(mean), math.sqrt(float(variance))), label="tempered draws")
@@ -149,12 +132,12 @@ def test_draws_at_an_inverse_temperature_have_their_distribution(b: float) -> No
 # --- sequential importance resampling ------------------------------------------------------------------
 
 
-def greedy(key: Array, log_weights: Array, n: int) -> Array:
+def greedy(key, log_weights, n):
     """What resampling must not be: the heaviest particle alone."""
     return jnp.full(n, jnp.argmax(log_weights), jnp.int32)
 
 
-def tempered_by_rows(resampling: Resampling) -> np.ndarray:
+def tempered_by_rows(resampling):
     """Ratios of estimates to the evidence [threshold, run]: four rows one by one, eight particles.
 
     Moves leave the posterior of the rows so far invariant, and keep most of where a particle was: with exact draws
@@ -164,16 +147,16 @@ def tempered_by_rows(resampling: Resampling) -> np.ndarray:
     totals = jnp.cumsum(rows)
     kept = 0.9
 
-    def log_weight(step: Array, particles: Array) -> Array:
+    def log_weight(step, particles):
         return -0.5 * (jnp.square(particles - rows[step]) + math.log(2.0 * math.pi))
 
-    def move(key: Array, step: Array, particles: Array) -> Array:
+    def move(key, step, particles):
         variance = 1.0 / (2.0 + step.astype(jnp.float64))
         mean = variance * totals[step]
         noise = jnp.sqrt(variance * (1.0 - kept**2)) * standard_normal(key, particles.shape)
         return mean + kept * (particles - mean) + noise
 
-    def run(key: Array, threshold: Array) -> Array:
+    def run(key, threshold):
         program = sequential_importance_resampling(
             lambda key, n: standard_normal(key, (n,)),
             log_weight,
@@ -191,18 +174,18 @@ def tempered_by_rows(resampling: Resampling) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
-def test_data_tempered_evidence_is_unbiased(scheme: str) -> None:
+def test_data_tempered_evidence_is_unbiased(scheme):
     for ratios, when in zip(tempered_by_rows(SCHEMES[scheme]), ("always", "triggered"), strict=True):
         assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label=f"{scheme}, {when}")
 
 
-def test_resampling_that_favours_the_heaviest_particle_is_found() -> None:
+def test_resampling_that_favours_the_heaviest_particle_is_found():
     ratios = tempered_by_rows(greedy)[0]
     with expecting_failure(), pytest.raises(AssertionError, match="bounded mean"):
         assert_bounded_mean(ratios, 0.0, ROW_BOUND, 1.0, detects=0.06, label="heaviest particle")
 
 
-def test_the_largest_likelihood_does_not_bound_estimates_that_resample() -> None:
+def test_the_largest_likelihood_does_not_bound_estimates_that_resample():
     """Two rows far apart: each is met by particles that sit on it."""
     program = sequential_importance_resampling(
         lambda key, n: jnp.full(n, -3.0),
@@ -218,7 +201,7 @@ def test_the_largest_likelihood_does_not_bound_estimates_that_resample() -> None
 
 
 @cache
-def filtered() -> SequentialRun:
+def filtered():
     program = bootstrap_particle_filter(
         TWENTY_STEPS.draw_initial,
         TWENTY_STEPS.draw_next,
@@ -231,12 +214,12 @@ def filtered() -> SequentialRun:
     return jax.tree.map(np.asarray, jax.jit(jax.vmap(program))(keys))
 
 
-def test_particle_filters_are_unbiased_for_the_likelihood() -> None:
+def test_particle_filters_are_unbiased_for_the_likelihood():
     ratios = np.exp(filtered().log_evidence[:, -1] - STATES_LIKELIHOOD)
     assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
 
 
-def test_weighted_fractions_of_states_are_those_of_the_kalman_filter() -> None:
+def test_weighted_fractions_of_states_are_those_of_the_kalman_filter():
     """Times the estimated likelihood, the weighted fraction of particles above a value is unbiased too."""
     run = filtered()
     weights = np.exp(run.log_weights[:, -1] - logsumexp(run.log_weights[:, -1], axis=1, keepdims=True))
@@ -247,10 +230,10 @@ def test_weighted_fractions_of_states_are_those_of_the_kalman_filter() -> None:
     assert_bounded_mean(products, 0.0, STATES_BOUND, fraction, detects=0.03, label="states")
 
 
-def test_draws_of_states_have_their_distributions() -> None:
+def test_draws_of_states_have_their_distributions():
     key = key_for("evidence/states")
 
-    def draws(key: Array) -> tuple[Array, Array]:
+    def draws(key):
         first = TWENTY_STEPS.draw_initial(jax.random.fold_in(key, 0), 60_000)
         return first, TWENTY_STEPS.draw_next(jax.random.fold_in(key, 1), first)
 
@@ -263,7 +246,7 @@ def test_draws_of_states_have_their_distributions() -> None:
 
 
 @cache
-def nested_runs(n_dead: int) -> IdealNestedRuns:
+def nested_runs(n_dead):
     return ideal_nested_sampling(
         rng_for(f"evidence/nested/{n_dead}"),
         ndtr,
@@ -275,7 +258,7 @@ def nested_runs(n_dead: int) -> IdealNestedRuns:
     )
 
 
-def nested_ratios(n_dead: int, estimator: str, shrinkage: str) -> np.ndarray:
+def nested_ratios(n_dead, estimator, shrinkage):
     """Ratios of estimates to the evidence [run], live points included."""
     found = nested_runs(n_dead)
     dead, live = MODEL.log_likelihood(found.dead), MODEL.log_likelihood(found.live)
@@ -284,14 +267,14 @@ def nested_ratios(n_dead: int, estimator: str, shrinkage: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n_dead", [1, 8, 80])
-def test_sums_with_the_unbiased_factor_are_unbiased_after_any_number_of_points(n_dead: int) -> None:
+def test_sums_with_the_unbiased_factor_are_unbiased_after_any_number_of_points(n_dead):
     ratios = nested_ratios(n_dead, "upper", "unbiased")
     assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.04, label=f"nested sampling, {n_dead} dead points")
 
 
 @pytest.mark.parametrize("estimator", ["lower", "upper", "trapezoid"])
 @pytest.mark.parametrize("shrinkage", ["mean", "exponential", "unbiased"])
-def test_sums_have_their_known_biases(estimator: str, shrinkage: str) -> None:
+def test_sums_have_their_known_biases(estimator, shrinkage):
     factor = {
         "mean": N_LIVE / (N_LIVE + 1.0),
         "exponential": math.exp(-1.0 / N_LIVE),
@@ -306,7 +289,7 @@ def test_sums_have_their_known_biases(estimator: str, shrinkage: str) -> None:
             assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.05, label="the published factor")
 
 
-def test_masses_shrink_by_independent_beta_factors() -> None:
+def test_masses_shrink_by_independent_beta_factors():
     masses = nested_runs(8).masses[:20_000]
     ratios = np.concatenate([masses[:, :1], masses[:, 1:] / masses[:, :-1]], axis=1)
     transforms = ratios**N_LIVE
@@ -316,7 +299,7 @@ def test_masses_shrink_by_independent_beta_factors() -> None:
     assert_standard_mean(products, detects=0.07, label="successive shrinkages")
 
 
-def test_live_points_have_the_distribution_of_the_prior_inside_the_last_mass() -> None:
+def test_live_points_have_the_distribution_of_the_prior_inside_the_last_mass():
     found = nested_runs(8)
     distance = np.abs(found.dead[:, -1] - MODEL.sample_mean)
     below = ndtr(MODEL.sample_mean - distance)
@@ -329,11 +312,11 @@ def test_live_points_have_the_distribution_of_the_prior_inside_the_last_mass() -
 N_REPLACED = 60_000
 
 
-def one_replacement(name: str, log_likelihood: Any, settings: NestedSettings) -> tuple[Any, np.ndarray]:
+def one_replacement(name, log_likelihood, settings):
     """Runs with one dead point each, from exact draws of a standard normal prior in the plane, and those draws."""
     run = nested_sampling(log_likelihood, lambda x: -0.5 * jnp.sum(jnp.square(x)), settings)
 
-    def replica(key: Array) -> tuple[Any, Array]:
+    def replica(key):
         draws = jax.random.normal(jax.random.fold_in(key, 0), (settings.n_live, 2))
         return run(jax.random.fold_in(key, 1), draws), draws
 
@@ -341,7 +324,7 @@ def one_replacement(name: str, log_likelihood: Any, settings: NestedSettings) ->
     return jax.tree.map(np.asarray, found), np.asarray(draws)
 
 
-def test_survivors_are_drawn_uniformly() -> None:
+def test_survivors_are_drawn_uniformly():
     """Points that do not move are copies: of which survivor, counted from the deleted one, is uniform."""
     n_live = 6
     settings = NestedSettings(n_live=n_live, n_moves=1, step=1e-300, adapt=False, max_iterations=1)
@@ -356,14 +339,14 @@ def test_survivors_are_drawn_uniformly() -> None:
 
 
 @pytest.mark.parametrize("shape", ["half plane", "band"])
-def test_replacements_have_the_distribution_of_the_prior_above_the_contour(shape: str) -> None:
+def test_replacements_have_the_distribution_of_the_prior_above_the_contour(shape):
     """Two live points: the threshold is high, so that moves meet the contour often.
 
     The half plane is x_1 + x_2 / 2 above a value; the band holds that sum between two values of the same size.
     """
     normal = jnp.array([1.0, 0.5]) / jnp.sqrt(1.25)
 
-    def log_likelihood(x: Array) -> Array:
+    def log_likelihood(x):
         across = jnp.sum(normal * x)
         return across if shape == "half plane" else -0.5 * jnp.square(across)
 
@@ -387,13 +370,13 @@ def test_replacements_have_the_distribution_of_the_prior_above_the_contour(shape
 
 
 @pytest.mark.slow
-def test_nested_sampling_is_calibrated_and_says_how_far_off_it_is() -> None:
+def test_nested_sampling_is_calibrated_and_says_how_far_off_it_is():
     """Weights below the truth are uniform; errors of the log evidence in standard errors are seldom above two."""
     n_runs, n_live = 2_000, 100
     settings = NestedSettings(n_live=n_live, n_moves=20, step=0.05, max_iterations=1500)
     log_normal = lambda x: -0.5 * jnp.sum(jnp.square(x))
 
-    def one(key: Array) -> Any:
+    def one(key):
         keys = jax.random.split(key, 4)
         truth = jax.random.normal(keys[0], (1,))
         y = truth + 0.5 * jax.random.normal(keys[1], (1,))

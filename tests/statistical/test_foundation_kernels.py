@@ -1,17 +1,13 @@
 """Kernels of the background chapters: Gibbs, persistent momentum, slices along chosen directions, annealing."""
 
-from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from jax.scipy.special import ndtr
 
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.langevin import unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
@@ -22,7 +18,6 @@ from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.models.machines import five_units
 from tests.statistical.kernel_checks import (
-    Runs,
     check_invariance,
     check_reversibility,
     draw_target,
@@ -40,7 +35,7 @@ RHO = 0.7
 BIMODAL = jnp.asarray(0, jnp.int32)
 
 
-def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
+def test_slices_along_chosen_directions_are_invariant_and_reversible():
     """Directions of a correlated Gaussian, of which any distribution that does not know the point would do as well."""
     factor = jnp.array([[0.5, 0.0], [0.3, 0.2]])
     kernel = directed_slice(log_square, along_gaussian(factor), 0.6, 2, 2)
@@ -49,7 +44,7 @@ def test_slices_along_chosen_directions_are_invariant_and_reversible() -> None:
     check_reversibility(runs)
 
 
-def test_directions_have_their_distributions() -> None:
+def test_directions_have_their_distributions():
     """A coordinate of a uniform direction in three dimensions is uniform (Archimedes); the others are by definition."""
     factor = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
     keys = jax.random.split(key_for("directions of slices"), 20_000)
@@ -63,10 +58,8 @@ def test_directions_have_their_distributions() -> None:
     assert_uniform(normal_transform(gaussian @ oblique / spread), detects=0.04, label="Gaussian")
 
 
-def _runs(
-    kernel: Kernel, start: Callable[[Array], Any], transform: Callable[[Any], Array], name: str
-) -> Runs:
-    def replica(_: Array, key: Array) -> Any:
+def _runs(kernel, start, transform, name):
+    def replica(_, key):
         key_start, key_steps = jax.random.split(key)
         return follow(kernel, start(key_start), key_steps, transform)
 
@@ -77,12 +70,12 @@ SCANS = {"systematic": systematic_scan((0, 1)), "permuted": permuted_scan(2)}
 
 
 @pytest.mark.parametrize("name", SCANS)
-def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str) -> None:
+def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name):
     covariance = np.array([[1.0, RHO], [RHO, 1.0]])
     kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), SCANS[name])
     factor = jnp.asarray(np.linalg.cholesky(covariance))
 
-    def transform(state: Any) -> Array:
+    def transform(state):
         x, y = state.position
         return ndtr(jnp.stack([x, (y - RHO * x) / jnp.sqrt(1.0 - RHO**2)]))
 
@@ -93,14 +86,14 @@ def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name: str)
         check_reversibility(runs)
 
 
-def test_spins_reach_the_distribution_found_by_enumeration() -> None:
+def test_spins_reach_the_distribution_found_by_enumeration():
     """Twenty sweeps from one state: what is left of the start, 0.4^20 at most, is far below what is tested."""
     machine = five_units()
     machine = BoltzmannParameters(0.4 * machine.weights, machine.biases)
     weights, biases = (jnp.asarray(values) for values in machine)
     kernel = gibbs(spin_blocks(lambda s: 2.0 * (weights @ s + biases), 5), systematic_scan(range(5)))
 
-    def replica(key: Array) -> Array:
+    def replica(key):
         step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
         return jax.lax.fori_loop(0, 20, step, kernel.init(jax.random.key(0), jnp.ones(5))).position
 
@@ -108,20 +101,20 @@ def test_spins_reach_the_distribution_found_by_enumeration() -> None:
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
 
 
-def test_persistent_momentum_keeps_the_joint_distribution_and_trajectories_are_reversible() -> None:
+def test_persistent_momentum_keeps_the_joint_distribution_and_trajectories_are_reversible():
     fraction = 0.7
     kernel = persistent_hmc(lambda x: log_target(BIMODAL, x), 0.17, 4, fraction, 1)
 
-    def start(key: Array) -> Any:
+    def start(key):
         key_position, key_momentum = jax.random.split(key)
         return kernel.init(key_momentum, draw_target(BIMODAL, key_position))
 
-    def transform(state: Any) -> Array:
+    def transform(state):
         return jnp.stack([target_cdf(BIMODAL, state.position[0]), ndtr(state.momentum[0])])
 
     check_invariance(_runs(kernel, start, transform, "invariance/persistent"), floor=0.5)
 
-    def trajectory(noise: Any, state: Any) -> Any:
+    def trajectory(noise, state):
         """A step whose refreshment gives the momentum back as it is, and then turns it round."""
         kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
         new, info = kernel.apply(noise._replace(normal=kept), state)
@@ -131,7 +124,7 @@ def test_persistent_momentum_keeps_the_joint_distribution_and_trajectories_are_r
     check_reversibility(_runs(kept, start, transform, "reversibility/persistent"))
 
 
-def test_unadjusted_langevin_keeps_its_biased_distribution() -> None:
+def test_unadjusted_langevin_keeps_its_biased_distribution():
     size = 0.9
     sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
     kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
@@ -141,13 +134,13 @@ def test_unadjusted_langevin_keeps_its_biased_distribution() -> None:
 
 
 @pytest.mark.slow
-def test_draws_from_the_past_have_the_distribution_found_by_enumeration() -> None:
+def test_draws_from_the_past_have_the_distribution_found_by_enumeration():
     machine = five_units()
     machine = BoltzmannParameters(0.6 * np.abs(machine.weights), machine.biases)
     weights, biases = (jnp.asarray(values) for values in machine)
     update = spin_blocks(lambda s: 2.0 * (weights @ s + biases), 5)
 
-    def sweep(uniforms: Array, spins: Array) -> Array:
+    def sweep(uniforms, spins):
         one = lambda i, spins: update.redraw(uniforms, i, spins)
         return jax.lax.fori_loop(0, 5, one, spins)
 
@@ -159,7 +152,7 @@ def test_draws_from_the_past_have_the_distribution_found_by_enumeration() -> Non
     assert_standard_mean(_standardised(np.asarray(drawn.position), machine), detects=0.08, label="moments")
 
 
-def test_chains_that_meet_late_are_drawn_from_their_stationary_distribution() -> None:
+def test_chains_that_meet_late_are_drawn_from_their_stationary_distribution():
     """A walk on seven states that holds at both ends, up with probability 0.4.
 
     With new numbers at every extension the ends would be drawn too often, the lowest by 0.24 standard deviations.
@@ -180,7 +173,7 @@ def test_chains_that_meet_late_are_drawn_from_their_stationary_distribution() ->
     )
 
 
-def _standardised(spins: np.ndarray, machine: BoltzmannParameters) -> np.ndarray:
+def _standardised(spins, machine):
     """Spins and products of two [draw, function], with mean 0 and variance 1 under the exact distribution."""
     exact = exact_moments(machine)
     first, second = np.triu_indices(5, 1)
@@ -190,7 +183,7 @@ def _standardised(spins: np.ndarray, machine: BoltzmannParameters) -> np.ndarray
 
 
 @pytest.mark.slow
-def test_slow_annealing_finds_the_state_of_highest_density() -> None:
+def test_slow_annealing_finds_the_state_of_highest_density():
     """In at least 95 % of runs, on the frustrated machine of five spins, from the worst of all states."""
     machine = five_units()
     weights, biases = (jnp.asarray(values) for values in machine)
@@ -205,7 +198,7 @@ def test_slow_annealing_finds_the_state_of_highest_density() -> None:
     )
     start = kernel.init(jax.random.key(0), states[int(np.argmin(values))])
 
-    def run(key: Array) -> Array:
+    def run(key):
         step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
         return jax.lax.fori_loop(0, 2000, step, start).best_log_density
 

@@ -6,17 +6,12 @@ begun far from it, for ten thousand data sets and 63 thinned draws each. Ranks a
 likelihood: parameters alone would not notice an inference that ignores its data.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from jax.scipy.special import ndtr
 
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
@@ -46,16 +41,12 @@ N = 100_000
 N_CYCLES = 10
 TOLERANCE = 0.7
 
-LogDensity = Callable[[Array], Array]
-Cycle = Callable[[Array, Array], tuple[Array, Array]]
-"""Maps (key, inputs) to (inputs after new data and a step, uniform numbers under the joint distribution)."""
 
-
-def log_normal(u: Array) -> Array:
+def log_normal(u):
     return -0.5 * jnp.sum(jnp.square(u))
 
 
-def mean_of_one_datum(build: Callable[[LogDensity, LogDensity], Kernel], noise_sd: float = 1.0) -> Cycle:
+def mean_of_one_datum(build, noise_sd=1.0):
     """theta ~ N(0, 1), y given theta ~ N(theta, 1).
 
     Args:
@@ -63,7 +54,7 @@ def mean_of_one_datum(build: Callable[[LogDensity, LogDensity], Kernel], noise_s
         noise_sd: standard deviation of the data that the kernel takes for granted.
     """
 
-    def cycle(key: Array, theta: Array) -> tuple[Array, Array]:
+    def cycle(key, theta):
         key_data, key_step = jax.random.split(key)
         y = theta + jax.random.normal(key_data, (1,))
         log_likelihood = lambda x: log_normal((y - x) / noise_sd)
@@ -74,10 +65,10 @@ def mean_of_one_datum(build: Callable[[LogDensity, LogDensity], Kernel], noise_s
     return cycle
 
 
-def estimated(name: str) -> Cycle:
+def estimated(name):
     """A latent variable between theta and y; u is drawn from its exact distribution given both."""
 
-    def cycle(key: Array, theta: Array) -> tuple[Array, Array]:
+    def cycle(key, theta):
         key_data, key_u, key_step = jax.random.split(key, 3)
         y = theta[0] + jnp.sqrt(2.0) * jax.random.normal(key_data)
         estimator = latent_estimator(2, y)
@@ -96,7 +87,7 @@ GIBBS = gibbs(
 )
 
 
-def two_means(key: Array, theta: Array) -> tuple[Array, Array]:
+def two_means(key, theta):
     """theta ~ N(0, I_2), y given theta ~ N(theta_1 + theta_2, 1); the posterior mean of both is y / 3."""
     key_data, key_step = jax.random.split(key)
     y = jnp.sum(theta) + jax.random.normal(key_data)
@@ -105,7 +96,7 @@ def two_means(key: Array, theta: Array) -> tuple[Array, Array]:
     return theta, ndtr(jnp.append(theta, y - jnp.sum(theta)))
 
 
-def abc_ball(key: Array, inputs: Array, tolerance: float = TOLERANCE) -> tuple[Array, Array]:
+def abc_ball(key, inputs, tolerance=TOLERANCE):
     """A simulation u1 + u2 and data uniform within the tolerance of it."""
     key_data, key_step = jax.random.split(key)
     y = jnp.sum(inputs) + jax.random.uniform(key_data, minval=-TOLERANCE, maxval=TOLERANCE)
@@ -118,7 +109,7 @@ def abc_ball(key: Array, inputs: Array, tolerance: float = TOLERANCE) -> tuple[A
     return inputs, jnp.concatenate([ndtr(inputs), place[None]])
 
 
-def abc_split(key: Array, inputs: Array) -> tuple[Array, Array]:
+def abc_split(key, inputs):
     """A simulation u1 + u2, data with Gaussian noise of the tolerance, updates of noise and parameter in turn."""
     key_data, key_step = jax.random.split(key)
     y = jnp.sum(inputs, keepdims=True) + TOLERANCE * jax.random.normal(key_data, (1,))
@@ -134,7 +125,7 @@ def abc_split(key: Array, inputs: Array) -> tuple[Array, Array]:
     return inputs, ndtr(jnp.concatenate([inputs, (y - jnp.sum(inputs)) / TOLERANCE]))
 
 
-def constrained(key: Array, inputs: Array, slope: float = 0.4) -> tuple[Array, Array]:
+def constrained(key, inputs, slope=0.4):
     """Data y = u1 + 0.4 u2^2 + 0.8 n with independent normal inputs, kept exactly by the kernel.
 
     `slope` takes the place of 0.4 in the density that the kernel uses for the volume of the fibre.
@@ -142,7 +133,7 @@ def constrained(key: Array, inputs: Array, slope: float = 0.4) -> tuple[Array, A
     key_noise, key_step = jax.random.split(key)
     inputs = inputs.at[2].set(jax.random.normal(key_noise))
 
-    def generate(u: Array, slope: float = 0.4) -> Array:
+    def generate(u, slope=0.4):
         return (u[0] + slope * u[1] ** 2 + 0.8 * u[2])[None]
 
     model = condition_generator(generate, log_normal, generate(inputs))
@@ -157,10 +148,10 @@ def constrained(key: Array, inputs: Array, slope: float = 0.4) -> tuple[Array, A
     return inputs, ndtr(inputs)
 
 
-def uniforms_after_cycles(cycle: Cycle, dim: int, name: str) -> np.ndarray:
+def uniforms_after_cycles(cycle, dim, name):
     """Uniform numbers under the joint distribution after ten cycles from exact draws [draw, number]."""
 
-    def replica(key: Array) -> Array:
+    def replica(key):
         key_start, key_cycles = jax.random.split(key)
         start = jax.random.normal(key_start, (dim,))
         _, path = jax.lax.scan(
@@ -174,7 +165,7 @@ def uniforms_after_cycles(cycle: Cycle, dim: int, name: str) -> np.ndarray:
 
 
 HMC = lambda posterior, _: hamiltonian_monte_carlo(posterior, 0.6, (1, 4), 1)
-CYCLES: dict[str, tuple[Cycle, int]] = {
+CYCLES = {
     "random walk": (mean_of_one_datum(lambda posterior, _: random_walk_metropolis(posterior, 1.0, 1)), 1),
     "linear slice": (mean_of_one_datum(lambda posterior, _: linear_slice(posterior, 2.0, 1)), 1),
     "elliptical slice": (mean_of_one_datum(lambda _, likelihood: elliptical_slice(likelihood, dim=1)), 1),
@@ -186,7 +177,7 @@ CYCLES: dict[str, tuple[Cycle, int]] = {
     "abc_split": (abc_split, 2),
     "constrained": (constrained, 3),
 }
-WRONG: dict[str, tuple[Cycle, int]] = {
+WRONG = {
     "noise too small": (mean_of_one_datum(HMC, noise_sd=0.8), 1),
     "tolerance too large": (lambda key, inputs: abc_ball(key, inputs, tolerance=0.8), 2),
     "volume of another fibre": (lambda key, inputs: constrained(key, inputs, slope=0.0), 3),
@@ -194,12 +185,12 @@ WRONG: dict[str, tuple[Cycle, int]] = {
 
 
 @pytest.mark.parametrize("name", CYCLES)
-def test_kernels_keep_the_joint_distribution(name: str) -> None:
+def test_kernels_keep_the_joint_distribution(name):
     assert_independent(uniforms_after_cycles(*CYCLES[name], name), name, n_pair=3)
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_models_are_found(name: str) -> None:
+def test_wrong_models_are_found(name):
     uniforms = uniforms_after_cycles(*WRONG[name], name)
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         assert_independent(uniforms, name, n_pair=3)
@@ -212,18 +203,15 @@ N_SETS = 10_000
 N_DRAWS = 63
 SLOPE, NOISE = 0.4, 0.8
 
-Inference = Callable[[Array], tuple[Array, Array]]
-"""Maps a key to (functions of the true inputs [function], of the draws [draw, function])."""
 
-
-def thinned(kernel: Kernel, state: Any, key: Array, functions: Any, n_forget: int, n_between: int) -> Array:
+def thinned(kernel, state, key, functions, n_forget, n_between):
     """Functions of draws of a chain, after some steps that are forgotten, some steps apart [draw, function]."""
 
-    def steps(state: Any, key: Array, n: int) -> Any:
+    def steps(state, key, n):
         forget = lambda state, key: (kernel.step(key, state)[0], None)
         return jax.lax.scan(forget, state, jax.random.split(key, n))[0]
 
-    def one(state: Any, key: Array) -> Any:
+    def one(state, key):
         state = steps(state, key, n_between)
         return state, functions(state)
 
@@ -233,7 +221,7 @@ def thinned(kernel: Kernel, state: Any, key: Array, functions: Any, n_forget: in
     return found
 
 
-def infer_estimated(key: Array) -> tuple[Array, Array]:
+def infer_estimated(key):
     """theta ~ N(0, 1), y given theta ~ N(theta, 2), its likelihood infer_estimated by two importance samples."""
     keys = jax.random.split(key, 5)
     truth = jax.random.normal(keys[0], (1,))
@@ -244,7 +232,7 @@ def infer_estimated(key: Array) -> tuple[Array, Array]:
     return functions(truth), thinned(kernel, state, keys[4], lambda state: functions(state.position), 60, 10)
 
 
-def hamiltonian(key: Array, noise_sd: float = 1.0) -> tuple[Array, Array]:
+def hamiltonian(key, noise_sd=1.0):
     """theta ~ N(0, 1), y given theta ~ N(theta, 1); `noise_sd` is what the inference takes the noise to be."""
     keys = jax.random.split(key, 4)
     truth = jax.random.normal(keys[0], (1,))
@@ -255,7 +243,7 @@ def hamiltonian(key: Array, noise_sd: float = 1.0) -> tuple[Array, Array]:
     return functions(truth), thinned(kernel, state, keys[3], lambda state: functions(state.position), 30, 4)
 
 
-def infer_constrained(key: Array) -> tuple[Array, Array]:
+def infer_constrained(key):
     """Data u1 + 0.4 u2^2 + 0.8 n, kept exactly; the start takes up the data in its noise."""
     keys = jax.random.split(key, 3)
     truth = jax.random.normal(keys[0], (3,))
@@ -274,7 +262,7 @@ def infer_constrained(key: Array) -> tuple[Array, Array]:
     return functions(truth), draws
 
 
-def approximate(key: Array) -> tuple[Array, Array]:
+def approximate(key):
     """A simulation u1 + u2 and data uniform within the tolerance of it: the posterior of the ball kernel."""
     keys = jax.random.split(key, 4)
     truth = jax.random.normal(keys[0], (2,))
@@ -290,10 +278,10 @@ def approximate(key: Array) -> tuple[Array, Array]:
     return functions(truth), draws
 
 
-def ranks(inference: Inference, name: str) -> np.ndarray:
+def ranks(inference, name):
     """Ranks made continuous [data set, function]."""
 
-    def one(key: Array) -> Array:
+    def one(key):
         truth, draws = inference(key)
         return jnp.sum(draws < truth[None], axis=0)
 
@@ -303,14 +291,14 @@ def ranks(inference: Inference, name: str) -> np.ndarray:
     return (found + fresh) / (N_DRAWS + 1)
 
 
-def check_ranks(uniforms: np.ndarray, label: str) -> None:
+def check_ranks(uniforms, label):
     """Ranks are uniform, and so are their mean and variance."""
     for i, column in enumerate(uniforms.T):
         assert_uniform(column, detects=0.05, label=f"{label}, function {i}")
         assert_standard_mean(legendre(column, 2), detects=0.09, label=f"{label}, Legendre {i}")
 
 
-INFERENCES: dict[str, Inference] = {
+INFERENCES = {
     "estimated": infer_estimated,
     "hamiltonian": hamiltonian,
     "constrained": infer_constrained,
@@ -319,11 +307,11 @@ INFERENCES: dict[str, Inference] = {
 
 
 @pytest.mark.parametrize("name", INFERENCES)
-def test_truths_are_calibrated(name: str) -> None:
+def test_truths_are_calibrated(name):
     check_ranks(ranks(INFERENCES[name], name), name)
 
 
-def test_a_noise_that_is_taken_too_small_is_found() -> None:
+def test_a_noise_that_is_taken_too_small_is_found():
     uniforms = ranks(lambda key: hamiltonian(key, noise_sd=0.8), "too small")
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         check_ranks(uniforms, "too small")

@@ -6,18 +6,15 @@ known for the full and for the lumped auxiliary variables, and by quadrature tha
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import stats
 
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
-from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
 from experiments.gaussian_latent import exact as exact
 from experiments.gaussian_latent import model as glv
@@ -33,18 +30,16 @@ from tests.statistical.levels import (
     seed_for,
 )
 
-Build = Callable[[glv.GaussianLatentModel, int], Estimator]
-
 N = 60_000
-BUILDS: dict[str, Build] = {"full": glv.estimator, "lumped": glv.lumped_estimator}
+BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
 SMALL = glv.gaussian_latent_model([[0.3, -1.0], [1.2, 0.4], [-0.5, 0.8]], sd_latent=0.7, sd_observation=1.5)
 
 
-def rng_for(name: str) -> np.random.Generator:
+def rng_for(name):
     return np.random.default_rng(seed_for(name))
 
 
-def log_estimates(estimator: Estimator, position: FloatArray, name: str) -> FloatArray:
+def log_estimates(estimator, position, name):
     cache = estimator.prepare(jnp.asarray(position))
     draw = jax.jit(jax.vmap(lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))))
     return np.asarray(draw(jax.random.split(key_for(f"latent/{name}"), N)))
@@ -53,9 +48,7 @@ def log_estimates(estimator: Estimator, position: FloatArray, name: str) -> Floa
 # --- distributions of estimates ---------------------------------------------------------------------------------
 
 
-def estimate_distribution(
-    model: glv.GaussianLatentModel, position: FloatArray
-) -> tuple[float, float, stats.rv_continuous]:
+def estimate_distribution(model, position):
     """Constant, slope and distribution q of the log estimate, constant - slope q, of one importance sample."""
     residuals = model.observations - position
     constant = float(stats.norm.logpdf(position).sum())
@@ -64,16 +57,14 @@ def estimate_distribution(
     return constant, slope, stats.ncx2(residuals.size, float(np.sum(residuals**2)) / model.sd_latent**2)
 
 
-def uniforms_of(
-    model: glv.GaussianLatentModel, position: FloatArray, n_importance: int, values: FloatArray
-) -> FloatArray:
+def uniforms_of(model, position, n_importance, values):
     """Distribution function at log estimates of one or two importance samples."""
     constant, slope, distribution = estimate_distribution(model, position)
     levels = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
     levels = np.concatenate([levels, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
     grid = distribution.ppf(levels)
 
-    def single(logs: FloatArray) -> FloatArray:
+    def single(logs):
         return 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
 
     if n_importance == 1:
@@ -91,7 +82,7 @@ def uniforms_of(
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("n_importance", [1, 2])
 @pytest.mark.parametrize("dataset", ["calibrated", "as_stated"])
-def test_log_estimates_have_their_exact_distribution(dataset: Any, n_importance: int, build: str) -> None:
+def test_log_estimates_have_their_exact_distribution(dataset, n_importance, build):
     """The loss of one of the 90 degrees of freedom of the scatter moves this distribution by nearly 0.03."""
     data = glv.simulate_data(2, dataset)
     model = glv.gaussian_latent_model(data.observations)
@@ -103,7 +94,7 @@ def test_log_estimates_have_their_exact_distribution(dataset: Any, n_importance:
 
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("shape", [(1, 3), (2, 1), (1, 1), (2, 2)])
-def test_lumping_holds_for_the_smallest_data(shape: tuple[int, int], build: str) -> None:
+def test_lumping_holds_for_the_smallest_data(shape, build):
     model = glv.gaussian_latent_model(np.random.default_rng(8).standard_normal(shape))
     position = np.full(shape[1], 0.3)
     values = log_estimates(BUILDS[build](model, 1), position, f"smallest/{shape}/{build}")
@@ -112,7 +103,7 @@ def test_lumping_holds_for_the_smallest_data(shape: tuple[int, int], build: str)
 
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("n_importance", [1, 3])
-def test_estimate_is_unbiased(n_importance: int, build: str) -> None:
+def test_estimate_is_unbiased(n_importance, build):
     """No estimate exceeds the value at latent variables that are the observations."""
     position = np.array([0.4, -0.2])
     log_prior = float(stats.norm.logpdf(position).sum())
@@ -126,13 +117,13 @@ def test_estimate_is_unbiased(n_importance: int, build: str) -> None:
     )
 
 
-def test_full_auxiliaries_are_standard_normal() -> None:
+def test_full_auxiliaries_are_standard_normal():
     auxiliary = np.asarray(glv.estimator(SMALL, 10_000).draw_auxiliary(key_for("latent/auxiliary")))
     assert auxiliary.shape == (10_000, 3, 2)
     assert_uniform(stats.norm.cdf(auxiliary).ravel(), label="auxiliaries")
 
 
-def test_plain_data_have_the_stated_variance() -> None:
+def test_plain_data_have_the_stated_variance():
     """Residuals of 100 numbers of variance 5."""
     seeds = rng_for("latent/data").integers(0, 2**63, 20_000)
     sums = []
@@ -145,7 +136,7 @@ def test_plain_data_have_the_stated_variance() -> None:
 # --- acceptance rates --------------------------------------------------------------------------------------
 
 
-def test_metropolis_acceptance_is_what_simulation_finds() -> None:
+def test_metropolis_acceptance_is_what_simulation_finds():
     rng = rng_for("latent/metropolis")
     scale, precision, dim = 0.7, 2.5, 3
     start = rng.standard_normal((N, dim)) / math.sqrt(precision)
@@ -155,9 +146,7 @@ def test_metropolis_acceptance_is_what_simulation_finds() -> None:
     assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="rate")
 
 
-def independence_rates(
-    model: glv.GaussianLatentModel, positions: FloatArray, rng: np.random.Generator
-) -> FloatArray:
+def independence_rates(model, positions, rng):
     """Accept probabilities of fresh u against u from its conditional given x, one per position [draw, dim]."""
     total = model.sd_latent**2 + model.sd_observation**2
     residuals = model.observations - positions[:, None, :]
@@ -168,7 +157,7 @@ def independence_rates(
 
 
 @pytest.mark.parametrize("shape", [(10, 10), (3, 2), (1, 1)])
-def test_independence_acceptance_is_what_simulation_finds(shape: tuple[int, int]) -> None:
+def test_independence_acceptance_is_what_simulation_finds(shape):
     rng = rng_for(f"latent/independence/{shape}")
     model = glv.gaussian_latent_model(glv.simulate_data(4, "calibrated", *shape).observations)
     position = np.full(shape[1], 0.2)
@@ -184,7 +173,7 @@ def test_independence_acceptance_is_what_simulation_finds(shape: tuple[int, int]
 
 
 @pytest.mark.parametrize("step_size", [0.3, 0.9])
-def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: float) -> None:
+def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(step_size):
     """One step from exact draws of the position and of its auxiliary variables."""
     model = glv.gaussian_latent_model(glv.simulate_data(3, n_observations=3, dim=2).observations)
     posterior = exact.exact_posterior(model)
@@ -192,7 +181,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: f
     estimator = glv.estimator(model, 1)
     kernel = pseudo_marginal_method("apm_mi_mh", estimator, step_size, model.dim)
 
-    def replica(key: Array) -> tuple[Array, Array]:
+    def replica(key):
         keys = jax.random.split(key, 4)
         position = jnp.asarray(posterior.mean) + posterior.sd * jax.random.normal(keys[0], (model.dim,))
         residuals = jnp.asarray(model.observations) - position[None, :]
@@ -220,7 +209,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(step_size: f
 # --- Gaussian processes --------------------------------------------------------------------------------
 
 
-def test_prior_draws_have_the_quantiles_of_the_prior() -> None:
+def test_prior_draws_have_the_quantiles_of_the_prior():
     model = gp_probit_model(np.zeros((1, 3)), [1])
     draw = jax.jit(jax.vmap(model.sample_prior))
     draws = np.asarray(draw(jax.random.split(key_for("process/prior"), 20_000)))
@@ -230,7 +219,7 @@ def test_prior_draws_have_the_quantiles_of_the_prior() -> None:
     assert_independent(uniforms, "variance and length scales", detects=0.04, detects_mean=0.07)
 
 
-def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged() -> None:
+def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged():
     """Means of two functions of the log estimate, which see a shift and another width of its distribution."""
     biopsy = load_biopsy()
     position = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
@@ -240,7 +229,7 @@ def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged
         density = gp_estimator(gp_probit_model(features, biopsy.labels[:80], collapse), 20)
         cache = jax.jit(density.prepare)(jnp.asarray(position))
 
-        def one(key: Array, density: Any = density, cache: Any = cache) -> Array:
+        def one(key, density=density, cache=cache):
             return density.log_estimate(cache, density.draw_auxiliary(key))
 
         keys = jax.random.split(key_for(f"process/collapse/{collapse}"), 4000)
@@ -278,19 +267,19 @@ class Ends(NamedTuple):
     scatter: FloatArray
 
 
-def run_chains(build: str) -> Ends:
+def run_chains(build):
     estimator = BUILDS[build](MODEL, 1)
     kernel = pseudo_marginal_method("apm_mi_mh", estimator, STEP_SIZE, MODEL.dim)
     observations, mean = jnp.asarray(MODEL.observations), jnp.asarray(POSTERIOR.mean)
     direction = mean / jnp.linalg.norm(mean)
 
-    def statistics_of(auxiliary: Array) -> tuple[Array, Array]:
+    def statistics_of(auxiliary):
         """Mean over observations of y - sigma u, and the sum of squares about it."""
         latents = observations - MODEL.sd_latent * auxiliary[0]
         centre = latents.mean(axis=0)
         return centre, jnp.sum(jnp.square(latents - centre[None]))
 
-    def replica(key: Array) -> tuple[Array, ...]:
+    def replica(key):
         keys = jax.random.split(key, 4)
         position = mean + POSTERIOR.sd * jax.random.normal(keys[0], mean.shape)
         noise = jax.random.normal(keys[1], (1, *observations.shape))
@@ -303,7 +292,7 @@ def run_chains(build: str) -> Ends:
             auxiliary=auxiliary, log_estimate=estimator.log_estimate(estimator.prepare(position), auxiliary)
         )
 
-        def iterate(state, key):  # type: ignore[no-untyped-def]
+        def iterate(state, key):
             state, _ = kernel.step(key, state)
             score = direction @ (state.position - mean) / POSTERIOR.sd
             along = math.sqrt(3.0) * (2.0 * jax.scipy.special.ndtr(score) - 1.0)
@@ -320,7 +309,7 @@ def run_chains(build: str) -> Ends:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("build", BUILDS)
-def test_positions_and_auxiliary_variables_keep_their_exact_distribution(build: str) -> None:
+def test_positions_and_auxiliary_variables_keep_their_exact_distribution(build):
     """Mean and width of every coordinate, and four moments of the scatter on which the weight of u rests."""
     ends = run_chains(build)
     uniforms = stats.norm.cdf(ends.position, POSTERIOR.mean, POSTERIOR.sd)

@@ -17,11 +17,11 @@ from tests.statistical.levels import (
 N = 100_000
 
 
-def _rng(name: str) -> np.random.Generator:
+def _rng(name):
     return np.random.default_rng(seed_for(name))
 
 
-def test_uniform_draws_pass_and_the_declared_discrepancies_fail() -> None:
+def test_uniform_draws_pass_and_the_declared_discrepancies_fail():
     uniforms = _rng("levels/uniform").uniform(size=N)
     assert_uniform(uniforms)
     assert_standard_mean(legendre(uniforms))
@@ -36,7 +36,7 @@ def test_uniform_draws_pass_and_the_declared_discrepancies_fail() -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, -0.1, 1.1])
-def test_impossible_values_fail(bad) -> None:
+def test_impossible_values_fail(bad):
     uniforms = _rng("levels/bad").uniform(size=N)
     uniforms[7] = bad
     with expecting_failure(), pytest.raises(AssertionError):
@@ -45,7 +45,7 @@ def test_impossible_values_fail(bad) -> None:
         assert_standard_mean(np.where(np.arange(N) == 3, np.nan, 0.0))
 
 
-def test_a_sample_too_small_for_its_promise_is_rejected() -> None:
+def test_a_sample_too_small_for_its_promise_is_rejected():
     with pytest.raises(ValueError, match="draw more"):
         assert_uniform(np.linspace(0.0, 1.0, 10_000), detects=0.02)
     with pytest.raises(ValueError, match="draw more"):
@@ -54,14 +54,14 @@ def test_a_sample_too_small_for_its_promise_is_rejected() -> None:
         assert_standard_mean(np.zeros(100))
 
 
-def test_legendre_functions_are_orthonormal() -> None:
+def test_legendre_functions_are_orthonormal():
     midpoints = (np.arange(20_000) + 0.5) / 20_000
     values = legendre(midpoints, 7)
     np.testing.assert_allclose(values.T @ values / 20_000, np.eye(7), atol=1e-6)
     np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-6)
 
 
-def test_means_of_bounded_values_pass_and_the_declared_difference_fails() -> None:
+def test_means_of_bounded_values_pass_and_the_declared_difference_fails():
     rare = _rng("levels/bounded").uniform(size=N) < 0.01
     assert_bounded_mean(rare, 0.0, 1.0, 0.01, detects=0.006)
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
@@ -75,7 +75,7 @@ def test_means_of_bounded_values_pass_and_the_declared_difference_fails() -> Non
 # --- seeds and levels ----------------------------------------------------------------------------------------
 
 
-def test_fresh_seeds_differ_and_are_those_of_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fresh_seeds_differ_and_are_those_of_their_text(monkeypatch):
     monkeypatch.delenv("AUXMC_STATISTICAL_SEED", raising=False)
     usual = seed_for("name")
     monkeypatch.setenv("AUXMC_STATISTICAL_SEED", "first")
@@ -86,7 +86,7 @@ def test_fresh_seeds_differ_and_are_those_of_their_text(monkeypatch: pytest.Monk
     assert seed_for("name") not in (usual, first)
 
 
-def test_assertions_are_counted_and_none_has_a_larger_level() -> None:
+def test_assertions_are_counted_and_none_has_a_larger_level():
     evenly = (np.arange(N) + 0.5) / N
     before = levels.n_assertions
     assert_uniform(evenly)

@@ -1,17 +1,13 @@
 """Single precision: kernels keep type and distribution, or reject it; nothing is demoted."""
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.approximations.advi import MeanField
 from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
 from auxmc.diagnostics.weighted import weighted_estimates
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
@@ -27,11 +23,11 @@ N = 20_000
 N_STEPS = 3
 
 
-def log_normal(x: Array) -> Array:
+def log_normal(x):
     return -0.5 * jnp.sum(jnp.square(x))
 
 
-SINGLE: dict[str, Callable[[], Kernel]] = {
+SINGLE = {
     "random_walk": lambda: random_walk_metropolis(log_normal, 1.5, 1),
     "linear": lambda: linear_slice(log_normal, 2.0, 1, 2),
     "elliptical": lambda: elliptical_slice(lambda x: jnp.zeros((), x.dtype), dim=1),
@@ -39,11 +35,11 @@ SINGLE: dict[str, Callable[[], Kernel]] = {
 
 
 @pytest.mark.parametrize("name", ["random_walk", "linear", "elliptical"])
-def test_kernels_in_single_precision_keep_type_and_distribution(name: str) -> None:
+def test_kernels_in_single_precision_keep_type_and_distribution(name):
     with jax.enable_x64(False):
         kernel = SINGLE[name]()
 
-        def replica(key: Array) -> Array:
+        def replica(key):
             state = kernel.init(jax.random.key(0), jax.random.normal(jax.random.fold_in(key, 0), (1,)))
             for i in range(N_STEPS):
                 state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
@@ -55,11 +51,11 @@ def test_kernels_in_single_precision_keep_type_and_distribution(name: str) -> No
     assert_uniform(normal_transform(np.asarray(found, float)), detects=0.04, label=name)
 
 
-def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
+def test_estimates_in_single_precision_lead_to_the_same_decisions():
     """With the same random numbers two precisions agree until a decision falls within the rounding of the other."""
     kernel = pseudo_marginal_method("apm_mi_mh", latent_estimator(4), 1.5, 1)
 
-    def chain(key: Array, single: bool) -> Array:
+    def chain(key, single):
         x = jnp.full(1, 0.3)
         u = draw_auxiliary_given(key, 4, x[0], OBSERVED)
         value = latent_estimator(4).log_estimate(x, u)
@@ -77,7 +73,7 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions() -> None:
     assert_at_least(np.abs(double - single) < 1e-5, 0.99, detects=0.11, label="same decisions")
 
 
-def test_trajectories_reject_single_precision() -> None:
+def test_trajectories_reject_single_precision():
     with jax.enable_x64(False):
         plain = hamiltonian_monte_carlo(log_normal, 0.1, (2, 6), 2)
         model = condition_generator(lambda u: jnp.sum(jnp.square(u))[None], log_normal, jnp.ones(1))
@@ -86,7 +82,7 @@ def test_trajectories_reject_single_precision() -> None:
                 kernel.draw(jax.random.key(0))
 
 
-def test_nested_sampling_keeps_points_single_and_sums_double() -> None:
+def test_nested_sampling_keeps_points_single_and_sums_double():
     sampler = nested_sampling(
         lambda x: -2.0 * jnp.sum(jnp.square(x)), log_normal, NestedSettings(n_live=20, max_iterations=200)
     )
@@ -97,7 +93,7 @@ def test_nested_sampling_keeps_points_single_and_sums_double() -> None:
     assert bool(found.finished)
 
 
-def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments() -> None:
+def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments():
     mean, log_sd, x = np.array([0.5, -1.0]), np.array([0.3, -0.9]), np.array([0.1, 0.2])
     values = {
         dtype: MeanField(jnp.asarray(mean, dtype), jnp.asarray(log_sd, dtype)).log_density(
@@ -110,7 +106,7 @@ def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments() -> None:
     np.testing.assert_allclose(values[jnp.float32], values[jnp.float64], rtol=1e-6)
 
 
-def test_diagnostics_of_single_precision_chains_are_double() -> None:
+def test_diagnostics_of_single_precision_chains_are_double():
     chains = np.random.default_rng(1).normal(size=(4, 500)).astype(np.float32)
     for function in (bulk_ess, rank_r_hat, mcse_mean):
         found = function(chains)
@@ -124,5 +120,5 @@ def test_diagnostics_of_single_precision_chains_are_double() -> None:
     assert np.all(np.isfinite(weighted_estimates(log_weights, values).mean))
 
 
-def _as_single(tree: object) -> object:
+def _as_single(tree):
     return jax.tree.map(lambda a: a.astype(jnp.float32) if a.dtype == jnp.float64 else a, tree)

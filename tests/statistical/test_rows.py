@@ -6,17 +6,15 @@ means are judged with a proved bound.
 
 import itertools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState, Target
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, full_data_evidence
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, chunk_boundaries, growing_data_evidence
@@ -30,8 +28,6 @@ from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
-from auxmc.models.row_model import RowModel
-from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
 from tests.statistical.levels import (
@@ -53,7 +49,7 @@ TWELVE_ROWS = np.random.default_rng(5).normal(size=(12, 2)) * np.array([0.6, 0.3
 POWERS = (0.02, 0.1, 0.3, 1.0)
 
 
-def log_largest_likelihood(data: FloatArray) -> float:
+def log_largest_likelihood(data):
     """Log likelihood of the line that fits best."""
     design = np.column_stack([data[:, 0], np.ones(len(data))])
     coefficients, *_ = np.linalg.lstsq(design, data[:, 1], rcond=None)
@@ -73,7 +69,7 @@ SMALL = {
 }
 
 
-def by_spread(name: str, model: RowModel, parameters: Array, sign: float) -> tuple[Array, Array]:
+def by_spread(name, model, parameters, sign):
     """Means in units of their prior spread for sign -1, which 1 undoes, and the log of the volume that changes.
 
     Only for mixtures of two components in one column whose means are not in these units already.
@@ -88,19 +84,19 @@ def by_spread(name: str, model: RowModel, parameters: Array, sign: float) -> tup
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
-def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
+def test_prior_draws_and_prior_density_belong_together(name):
     """For draws of p the mean of q / p is 1, q being the uniform distribution of a box.
 
     All log densities here are concave along each coordinate: 1 / p is largest at a corner of the box.
     """
-    model: RowModel = SMALL[name]
+    model = SMALL[name]
 
-    def draw(key: Array) -> tuple[Array, Array]:
+    def draw(key):
         parameters = model.draw_prior(key)
         scaled, log_volume = by_spread(name, model, parameters, -1.0)
         return scaled, model.log_prior(parameters) + log_volume
 
-    def at(scaled: Array) -> Array:
+    def at(scaled):
         parameters, log_volume = by_spread(name, model, scaled, 1.0)
         return model.log_prior(parameters) + log_volume
 
@@ -117,7 +113,7 @@ def test_prior_draws_and_prior_density_belong_together(name: str) -> None:
     assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.35, label=name)
 
 
-def block_marginal(values: FloatArray) -> float:
+def block_marginal(values):
     """Log density of the values of one column in one component, its mean and variance integrated out."""
     n = len(values)
     # N(mu; 0, 4 v) is the conjugate prior with a quarter of an observation at zero.
@@ -131,7 +127,7 @@ def block_marginal(values: FloatArray) -> float:
     )
 
 
-def exact_mixture_evidence(rows: FloatArray, n_components: int) -> float:
+def exact_mixture_evidence(rows, n_components):
     """Sum over all assignments of rows to components."""
     terms = []
     for assignment in itertools.product(range(n_components), repeat=len(rows)):
@@ -146,7 +142,7 @@ def exact_mixture_evidence(rows: FloatArray, n_components: int) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
-def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
+def test_mixture_evidence_is_the_sum_over_assignments(coordinates):
     """The mean likelihood of prior draws is the evidence, with no factor for relabelling.
 
     The square of a likelihood is that of all rows taken twice: the variance is exact too. The skewness, from rows
@@ -157,7 +153,7 @@ def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
     exact = exact_mixture_evidence(rows, 3)
     sd = math.sqrt(math.expm1(exact_mixture_evidence(np.repeat(rows, 2, axis=0), 3) - 2.0 * exact))
 
-    def log_ratio(key: Array) -> Array:
+    def log_ratio(key):
         return jnp.sum(model.log_likelihood(model.draw_prior(key), jnp.asarray(rows))) - exact
 
     keys = jax.random.split(key_for(f"rows/mixture/{coordinates}"), 100_000)
@@ -169,7 +165,7 @@ def test_mixture_evidence_is_the_sum_over_assignments(coordinates: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["exact", "hamiltonian"])
-def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
+def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel):
     settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
     annealed = full_data_evidence(LINEAR, settings, exact_linear_moves(1.0) if kernel == "exact" else None)
     one = jax.jit(
@@ -184,7 +180,7 @@ def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
+def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments():
     """Likelihoods of mixtures have no bound; weights are cut at 8, beyond which 400 000 of them had none.
 
     They had a mean excess of 4e-5 over 6, so that the cut takes away less than a hundredth of the half-width.
@@ -204,7 +200,7 @@ def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments() -> None:
 # --- growing data --------------------------------------------------------------------------------------
 
 
-def assert_unbiased_at_every_prefix(log_estimates: FloatArray, boundaries: tuple[int, ...]) -> None:
+def assert_unbiased_at_every_prefix(log_estimates, boundaries):
     """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
     log_bound, begin = 0.0, 0
     for place, end in enumerate(boundaries):
@@ -216,7 +212,7 @@ def assert_unbiased_at_every_prefix(log_estimates: FloatArray, boundaries: tuple
 
 
 @pytest.mark.parametrize("resampling", ["effective_size", "always"])
-def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling: str) -> None:
+def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling):
     settings = GrowingDataSettings(
         n_particles=6, first_chunk=3, growth=9.0, largest_chunk=4, resampling=resampling
     )
@@ -233,15 +229,13 @@ def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling: s
 
 
 @pytest.mark.parametrize("resampling", ["none", "always"])
-def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(
-    resampling: str,
-) -> None:
+def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(resampling):
     settings = StreamSettings(n_particles=10, target_size=1.0, resampling=resampling)
     stream = stream_evidence(LINEAR, settings, exact_linear_moves(1.0))
     everything = jnp.asarray(TWELVE_ROWS)
 
-    def run(key: Array) -> Array:
-        def one(state: StreamState, number: Array) -> tuple[StreamState, Array]:
+    def run(key):
+        def one(state, number):
             chunk = jax.lax.dynamic_slice_in_dim(everything, number * 3, 3)
             past = PastRows(everything, (number * 3).astype(jnp.int32))
             whole = Chunk(chunk, jnp.full((), 3, jnp.int32))
@@ -256,7 +250,7 @@ def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every
     assert_unbiased_at_every_prefix(found, (3, 6, 9, 12))
 
 
-def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights() -> None:
+def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights():
     # Weights that first grow and then fall, as those of dead points do; one counts not at all.
     weights = np.array([0.1, 1.0, 0.0, 4.0, 2.0, 0.4])
     with np.errstate(divide="ignore"):
@@ -281,16 +275,16 @@ MODEL = linear_regression(5)
 DATA = rows("linear", 300)
 
 
-def check_standard_normal(points: FloatArray, label: str) -> None:
+def check_standard_normal(points, label):
     """Coordinates [draw, coordinate] are independent standard normal numbers."""
     assert_independent(stats.norm.cdf(points), label, detects=0.04, detects_mean=0.07, n_pair=1)
 
 
-def standardised(points: FloatArray, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+def standardised(points, mean, covariance):
     return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), (points - mean).T).T)
 
 
-def test_moves_by_curvature_leave_the_tempered_posterior_invariant() -> None:
+def test_moves_by_curvature_leave_the_tempered_posterior_invariant():
     chunk = Chunk(jnp.asarray(DATA[30:50]), jnp.int32(20))
     past = PastRows(jnp.asarray(DATA[:40]), jnp.int32(30))
     mean, covariance = tempered_posterior(DATA[:50], np.r_[np.ones(30), np.full(20, 0.4)])
@@ -309,13 +303,13 @@ def test_moves_by_curvature_leave_the_tempered_posterior_invariant() -> None:
 N_PAST, N_CHUNK, BATCH = 250, 50, 20
 
 
-def row_gradients(points: FloatArray, data: FloatArray) -> FloatArray:
+def row_gradients(points, data):
     """Gradients of the log likelihood of each row at each point [point, row, coordinate]."""
     design = np.column_stack([data[:, :5], np.ones(len(data))])
     return np.asarray((data[:, 5] - points @ design.T)[:, :, None] * design)
 
 
-def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsewhere() -> None:
+def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsewhere():
     """First-order steps from a fresh velocity: a gradient whose mean and variance are sums over rows, and noise."""
     settings = StreamSettings(n_particles=4, n_moves=1, batch_size=BATCH, friction=1.0, control_variates=True)
     data = jnp.asarray(DATA)
@@ -333,18 +327,18 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
     controlled = plain._replace(anchors=anchors)
     eta = settings.learning_rate / (N_PAST + N_CHUNK)
 
-    def drifts(target: Target, particles: Array, name: str) -> FloatArray:
+    def drifts(target, particles, name):
         with_anchors = target.anchors is not None
-        move: Any = stochastic_gradient_moves(MODEL, settings._replace(control_variates=with_anchors))
+        move = stochastic_gradient_moves(MODEL, settings._replace(control_variates=with_anchors))
         keys = jax.random.split(key_for(f"rows/drifts/{name}"), 20_000)
         run = jax.jit(jax.vmap(lambda key: move(key, particles, target) - particles))
         return np.asarray(run(keys)).reshape(len(keys), -1)
 
-    def expected(particles: Array) -> FloatArray:
+    def expected(particles):
         at = np.asarray(particles)
         return np.asarray(eta * (row_gradients(at, DATA).sum(axis=1) - at)).ravel()
 
-    def sd_with(gradients: FloatArray) -> FloatArray:
+    def sd_with(gradients):
         """Of a drift whose batch is chosen from these gradients of past rows [point, row, coordinate]."""
         variance = (eta * N_PAST) ** 2 / BATCH * gradients.var(axis=1) + 2.0 * eta
         return np.asarray(np.sqrt(variance)).ravel()
@@ -370,13 +364,13 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
 N_ROWS, CAPACITY = 60, 10
 
 
-def stored(name: str, size: int) -> np.ndarray:
+def stored(name, size):
     """Rows that are stored of a stream of sixty in chunks of a size [run, slot]."""
 
-    def kept(key: Array) -> Array:
+    def kept(key):
         past = PastRows(jnp.full((CAPACITY, 1), -1.0), jnp.zeros((), jnp.int32))
 
-        def one(past: PastRows, number: Array) -> tuple[PastRows, None]:
+        def one(past, number):
             begin = number * size
             rows = (begin + jnp.arange(size)).astype(jnp.float64)[:, None]
             chunk = Chunk(rows, jnp.minimum(size, N_ROWS - begin).astype(jnp.int32))
@@ -388,7 +382,7 @@ def stored(name: str, size: int) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(kept))(jax.random.split(key_for(name), 40_000)))
 
 
-def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
+def test_the_first_rows_are_kept_as_often_as_any_others():
     """Of the rows that fill the store at first, the number that is kept is hypergeometric."""
     rows = stored("reservoir", 6)
     fraction = CAPACITY / N_ROWS
@@ -400,7 +394,7 @@ def test_the_first_rows_are_kept_as_often_as_any_others() -> None:
         )
 
 
-def test_a_last_chunk_that_is_not_full_changes_no_fraction() -> None:
+def test_a_last_chunk_that_is_not_full_changes_no_fraction():
     """Nine chunks of seven places for sixty rows: the row in each slot is uniform, though the last chunk has four."""
     rows = stored("reservoir/last", 7)
     # One stored row a run: those of a run exclude each other.

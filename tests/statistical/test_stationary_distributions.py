@@ -1,12 +1,9 @@
 """Dynamics that are biased by design keep their known distribution, as do momenta and step counts."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import linalg, stats
 
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
@@ -23,7 +20,7 @@ GRADIENT_SD = 0.8
 STEP = 0.3
 
 
-def stationary_covariance(friction: float, gradient_noise: float) -> np.ndarray:
+def stationary_covariance(friction, gradient_noise):
     """Covariance of position and velocity of the linear recursion, from its discrete Lyapunov equation [4, 4]."""
     identity = np.eye(2)
     velocity = np.hstack([-STEP * CURVATURE, (1.0 - friction) * identity])
@@ -34,9 +31,7 @@ def stationary_covariance(friction: float, gradient_noise: float) -> np.ndarray:
     )
 
 
-def standardised(
-    covariance: np.ndarray, friction: float, gradient_noise: float, name: str
-) -> tuple[np.ndarray, np.ndarray]:
+def standardised(covariance, friction, gradient_noise, name):
     """Standard normal coordinates after one and after three steps from exact draws [draw, 4]."""
     kernel = stochastic_gradient_chain(
         lambda x, noise: jnp.asarray(CURVATURE) @ x + GRADIENT_SD * noise,
@@ -48,12 +43,12 @@ def standardised(
     )
     factor = jnp.asarray(np.linalg.cholesky(covariance))
 
-    def replica(key: Array) -> Array:
+    def replica(key):
         key_start, key_init, key_steps = jax.random.split(key, 3)
         start = factor @ jax.random.normal(key_start, (4,))
         state = kernel.init(key_init, start[:2])._replace(velocity=start[2:])
 
-        def step(state: Any, key: Array) -> Any:
+        def step(state, key):
             state, _ = kernel.step(key, state)
             return state, jnp.concatenate([state.position, state.velocity])
 
@@ -64,12 +59,12 @@ def standardised(
     return path[:, 0], path[:, -1]
 
 
-def check_standard_normal(points: np.ndarray, label: str) -> None:
+def check_standard_normal(points, label):
     assert_independent(stats.norm.cdf(points), label)
 
 
 @pytest.mark.parametrize(("friction", "gradient_noise"), [(1.0, 0.0), (0.3, 0.0), (0.3, 0.32)])
-def test_noisy_gradients_keep_their_own_gaussian_distribution(friction: float, gradient_noise: float) -> None:
+def test_noisy_gradients_keep_their_own_gaussian_distribution(friction, gradient_noise):
     """On a quadratic potential the distribution is Gaussian, with step size and gradient noise in its covariance."""
     covariance = stationary_covariance(friction, gradient_noise)
     for points, label in zip(
@@ -84,9 +79,7 @@ def test_noisy_gradients_keep_their_own_gaussian_distribution(friction: float, g
     ("step", "gradient_noise", "gradient_variance"),
     [(0.05, 0.0, 0.0), (1.0, 0.0, 0.0), (3.0, 0.0, 0.0), (0.05, 0.0, 2.0), (0.05, 1.0, 2.0)],
 )
-def test_variance_on_a_quadratic_is_the_known_one(
-    step: float, gradient_noise: float, gradient_variance: float
-) -> None:
+def test_variance_on_a_quadratic_is_the_known_one(step, gradient_noise, gradient_variance):
     """Thirty steps from exact draws of the distribution in closed form; its noise is written out here."""
     friction = 0.2
     noise = 2.0 * (friction - gradient_noise * step) * step + step**2 * gradient_variance
@@ -99,7 +92,7 @@ def test_variance_on_a_quadratic_is_the_known_one(
     assert covariance[0, 0] == pytest.approx(variance, rel=1e-9)
     factor = np.linalg.cholesky(covariance)
 
-    def one(state: tuple[Array, Array], key: Array) -> tuple[tuple[Array, Array], None]:
+    def one(state, key):
         position, velocity = state
         own, injected = jax.random.normal(key, (2, N))
         gradient = position + np.sqrt(gradient_variance) * own
@@ -112,14 +105,14 @@ def test_variance_on_a_quadratic_is_the_known_one(
     check_standard_normal(linalg.solve_triangular(factor, end, lower=True).T, "position and velocity")
 
 
-def test_the_velocity_begins_with_the_variance_of_the_step() -> None:
+def test_the_velocity_begins_with_the_variance_of_the_step():
     kernel = stochastic_gradient_chain(lambda x, noise: x, lambda key: jnp.zeros(2), STEP, 0.2, 2)
     keys = jax.random.split(key_for("first velocity"), N)
     velocities = np.asarray(jax.jit(jax.vmap(lambda key: kernel.init(key, jnp.zeros(2)).velocity))(keys))
     check_standard_normal(velocities / np.sqrt(STEP), "first velocity")
 
 
-def test_the_bias_is_of_first_order_in_the_step() -> None:
+def test_the_bias_is_of_first_order_in_the_step():
     """Without gradient noise the position's covariance misses the posterior's by a multiple of the step."""
     errors = []
     for step in (0.1, 0.05):
@@ -132,7 +125,7 @@ def test_the_bias_is_of_first_order_in_the_step() -> None:
     assert np.log2(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.1)
 
 
-def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_independent() -> None:
+def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_independent():
     kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
     noise = jax.vmap(kernel.draw)(jax.random.split(key_for("trajectory"), N))
     fresh = np.random.default_rng(seed_for("trajectory/fresh")).uniform(size=N)
@@ -144,7 +137,7 @@ def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_indepen
     assert_independent(np.stack(transforms, axis=1), "momentum, momentum, accept, steps")
 
 
-def test_momenta_are_standard_normal_in_the_tangent_space() -> None:
+def test_momenta_are_standard_normal_in_the_tangent_space():
     """Along two orthonormal tangents the projected momentum is normal; along the gradient there is nothing left."""
     gradient = np.array([[1.0, -2.0, 0.5]])
     basis = linalg.null_space(gradient)

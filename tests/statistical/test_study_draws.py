@@ -1,13 +1,11 @@
 """Draws, starts, simulators of priors and reference samplers of the studies against their distributions."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import stats
 from scipy.special import ndtr
 
@@ -35,7 +33,6 @@ from experiments.generalised_lambda.model.reference_posterior import (
     independence_metropolis,
 )
 from experiments.lotka_volterra.model.generator import (
-    LotkaVolterraModel,
     initial_inputs,
     lotka_volterra_model,
     published_model,
@@ -57,14 +54,14 @@ from tests.statistical.levels import (
 from tests.statistical.test_rows import DATA, check_standard_normal, standardised
 
 
-def rng_for(name: str) -> np.random.Generator:
+def rng_for(name):
     return np.random.default_rng(seed_for(name))
 
 
 # --- populations ---------------------------------------------------------------------------------------
 
 
-def short_series() -> LotkaVolterraModel:
+def short_series():
     """A short series with every constant away from its default."""
     walk = np.cumsum(np.random.default_rng(8).normal(size=(7, 2)), axis=0)
     return lotka_volterra_model(
@@ -78,7 +75,7 @@ def short_series() -> LotkaVolterraModel:
     )
 
 
-def test_first_rates_have_the_stated_normal_distribution() -> None:
+def test_first_rates_have_the_stated_normal_distribution():
     model = published_model()
     draw = jax.jit(jax.vmap(lambda key: initial_inputs(model, key)[:4]))
     rates = np.asarray(draw(jax.random.split(key_for("populations/start"), 20_000)))
@@ -86,7 +83,7 @@ def test_first_rates_have_the_stated_normal_distribution() -> None:
     assert_independent(uniforms, "rates", detects=0.04, detects_mean=0.07)
 
 
-def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit() -> None:
+def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit():
     """Both simulators draw from the prior: the fractions of their paths within a limit are the same."""
     model, limit, n = short_series(), 500.0, 20_000
     rng = rng_for("populations/dropped")
@@ -99,7 +96,7 @@ def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit() -> None:
     assert_bounded_mean(kept.astype(float) - inside, -1.0, 1.0, 0.0, detects=0.06, label="paths within")
 
 
-def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step() -> None:
+def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step():
     # Rates of next to nothing: the first step is the initial state plus noise.
     model = short_series()._replace(prior_mean=-60.0)
     first = simulate_prior(model, rng_for("populations/noise"), 20_000).paths[:, 0]
@@ -111,7 +108,7 @@ def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step() -
 # --- quantile distributions ----------------------------------------------------------------------------
 
 
-def test_inputs_of_the_parameters_have_the_distribution_of_their_prior() -> None:
+def test_inputs_of_the_parameters_have_the_distribution_of_their_prior():
     """Three standard normal numbers and one logistic: with 1 / (1 + exp(-rate d)) uniform."""
     draw = jax.jit(jax.vmap(sample_parameter_inputs))
     inputs = np.asarray(draw(jax.random.split(key_for("quantiles/inputs"), 20_000)))
@@ -123,7 +120,7 @@ def test_inputs_of_the_parameters_have_the_distribution_of_their_prior() -> None
 # --- estimates and their errors ------------------------------------------------------------------------
 
 
-def test_errors_from_few_replicates_cover_what_a_normal_distribution_would() -> None:
+def test_errors_from_few_replicates_cover_what_a_normal_distribution_would():
     samples = rng_for("errors/replicates").standard_normal((20_000, 3))
     covered = [abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)]
     expected = float(stats.norm.cdf(2.0) - stats.norm.cdf(-2.0))
@@ -135,7 +132,7 @@ def test_errors_from_few_replicates_cover_what_a_normal_distribution_would() -> 
 
 
 @pytest.mark.slow
-def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> None:
+def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments():
     """Thirty chains: estimates over their errors have nearly Student's distribution with 29 degrees of freedom.
 
     It leaves 0.018 beyond 2.5 and 0.38 within a half.
@@ -149,11 +146,11 @@ def test_standard_errors_of_log_evidence_are_those_of_repeated_experiments() -> 
     assert_at_least(scores > 0.5, 0.58, detects=0.05, label="errors not too large")
 
 
-def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence() -> None:
+def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence():
     """A standard normal distribution in the place of three others: a term is a quadratic form of normal numbers."""
     mean, sd, log_z = np.array([1.0, -2.0, 0.5]), np.array([0.5, 2.0, 1.0]), 3.0
 
-    def log_density(x: Array) -> Array:
+    def log_density(x):
         log_sd = float(np.sum(np.log(sd)) + 1.5 * math.log(2.0 * math.pi))
         return log_z - 0.5 * jnp.sum(((x - jnp.asarray(mean)) / jnp.asarray(sd)) ** 2) - log_sd
 
@@ -170,7 +167,7 @@ def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence() -> None:
 # --- illustrations -------------------------------------------------------------------------------------
 
 
-def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior() -> None:
+def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior():
     past = np.column_stack([DATA[:12], np.ones(12)])
     past[10:, -1] = 0.25
     chunk = np.zeros((20, 7))
@@ -184,7 +181,7 @@ def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior() -> Non
     check_standard_normal(standardised(draws, mean, covariance), "draws")
 
 
-def test_simulated_rejection_meets_the_probability_of_a_cube() -> None:
+def test_simulated_rejection_meets_the_probability_of_a_cube():
     """Numbers of accepted simulations at several tolerances, in one, two and more dimensions."""
     n = 100_000
     found = _rejection(key_for("rejection/cube"), n)
@@ -211,19 +208,19 @@ PRECISION = jnp.array([[2.0, 1.2], [1.2, 1.0]])
 FACTOR = jnp.linalg.cholesky(PRECISION)
 
 
-def log_density(x: Array) -> Array:
+def log_density(x):
     return -0.5 * x @ PRECISION @ x
 
 
-def exact_draws(key: Array) -> Array:
+def exact_draws(key):
     normals = jax.random.normal(key, (N_WALKERS, 2))
     return jax.scipy.linalg.solve_triangular(FACTOR.T, normals.T, lower=False).T
 
 
-def populations(evolve: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+def populations(evolve, name):
     """First and last walkers [population, walker, dim]; `evolve` maps keys and starts to draws [draw, walker, dim]."""
 
-    def replica(key: Array) -> tuple[Array, Array]:
+    def replica(key):
         key_start, key_run = jax.random.split(key)
         starts = exact_draws(key_start)
         return starts, evolve(key_run, starts)[-1]
@@ -233,7 +230,7 @@ def populations(evolve: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(starts), np.asarray(ends)
 
 
-def check_population(starts: np.ndarray, ends: np.ndarray, floor: float) -> None:
+def check_population(starts, ends, floor):
     """Walkers are independent draws of the distribution after the moves as before; most have moved."""
     uniforms = stats.norm.cdf(ends @ np.asarray(FACTOR)).reshape(-1, 2)
     # Walkers of one half of a population against those of the other.
@@ -245,19 +242,19 @@ def check_population(starts: np.ndarray, ends: np.ndarray, floor: float) -> None
     assert_at_least(moved, floor, detects=0.04, label="movement")
 
 
-def test_differential_evolution_keeps_a_correlated_normal_distribution() -> None:
+def test_differential_evolution_keeps_a_correlated_normal_distribution():
     """Twelve iterations, of which the tenth takes the whole difference of two walkers."""
     evolve = lambda key, starts: differential_evolution(key, log_density, starts, 12)[0]
     check_population(*populations(evolve, "evolution"), floor=0.9)
 
 
-def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
+def test_independence_metropolis_corrects_a_pilot_that_is_off():
     """The pilot has no correlation, another scale and another centre; chains start at its last draws.
 
     These are one in sixty, and near each other next to the rest: what they add to the fit is too little to see.
     """
 
-    def evolve(key: Array, starts: Array) -> Array:
+    def evolve(key, starts):
         key_pilot, key_run = jax.random.split(key)
         pilot = 0.7 + 2.5 * jax.random.normal(key_pilot, (60, N_WALKERS, 2))
         return independence_metropolis(key_run, log_density, jnp.concatenate([pilot, starts[None]]), 6)[0]
@@ -265,8 +262,8 @@ def test_independence_metropolis_corrects_a_pilot_that_is_off() -> None:
     check_population(*populations(evolve, "independence"), floor=0.7)
 
 
-def test_independence_metropolis_keeps_a_distribution_on_the_half_line() -> None:
-    def replica(key: Array) -> Array:
+def test_independence_metropolis_keeps_a_distribution_on_the_half_line():
+    def replica(key):
         keys = jax.random.split(key, 3)
         starts = jax.random.exponential(keys[0], (1, N_WALKERS, 1))
         pilot = jnp.abs(jax.random.normal(keys[1], (60, N_WALKERS, 1))) + 0.01
@@ -288,36 +285,36 @@ SCALAR = [name for name in DENSITIES if not name.startswith("multivariate")]
 VECTOR = [name for name in DENSITIES if name.startswith("multivariate")]
 
 
-def generator(name: str) -> np.random.Generator:
+def generator(name):
     return np.random.default_rng(seed_for(f"density_registry/{name}"))
 
 
-def place_in_jump(below: np.ndarray, upto: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def place_in_jump(below, upto, rng):
     """Uniform numbers from the distribution function on both sides of each draw."""
     return below + (upto - below) * rng.random(below.shape)
 
 
-def visible_distribution() -> np.ndarray:
+def visible_distribution():
     return np.exp(log_weights_visible(MACHINE, layer_states(3)) - log_normaliser(MACHINE))
 
 
-def state_numbers(visible: np.ndarray) -> np.ndarray:
+def state_numbers(visible):
     return (visible @ np.array([4.0, 2.0, 1.0])).astype(int)
 
 
-def sweep(visible: np.ndarray, rng: np.random.Generator, n_sweeps: int) -> np.ndarray:
+def sweep(visible, rng, n_sweeps):
     for _ in range(n_sweeps):
         visible = sample_visible(MACHINE, sample_hidden(MACHINE, visible, rng), rng)
     return visible
 
 
-def distribution_of_states(visible: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def distribution_of_states(visible, rng):
     upto = np.cumsum(visible_distribution())[state_numbers(visible)]
     return place_in_jump(upto - visible_distribution()[state_numbers(visible)], upto, rng)
 
 
 @pytest.mark.parametrize("name", SCALAR)
-def test_draws_have_the_distribution_function(name: str) -> None:
+def test_draws_have_the_distribution_function(name):
     rng, density = generator(name), DENSITIES[name].example()
     draws = density.draw(rng, N_DRAWS)
     upto = density.cdf(draws)
@@ -326,7 +323,7 @@ def test_draws_have_the_distribution_function(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VECTOR)
-def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
+def test_vector_draws_are_normal_along_a_direction(name):
     # The projection on which both the means and the correlation matter, standardised by the parameters alone.
     density, parameters = DENSITIES[name].example(), DENSITIES[name].parameters
     mean, covariance = (np.asarray(parameters[p].example, float) for p in ("mu", "Sigma"))
@@ -337,7 +334,7 @@ def test_vector_draws_are_normal_along_a_direction(name: str) -> None:
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 5])
-def test_block_sweeps_leave_the_distribution_of_the_machine_unchanged(n_sweeps: int) -> None:
+def test_block_sweeps_leave_the_distribution_of_the_machine_unchanged(n_sweeps):
     rng = generator(f"block sweeps/{n_sweeps}")
     start = layer_states(3)[rng.choice(8, size=N_DRAWS, p=visible_distribution())]
     end = sweep(start, rng, n_sweeps)
@@ -348,7 +345,7 @@ def test_block_sweeps_leave_the_distribution_of_the_machine_unchanged(n_sweeps: 
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 2])
-def test_contrastive_divergence_has_its_expectation(n_sweeps: int) -> None:
+def test_contrastive_divergence_has_its_expectation(n_sweeps):
     # From this state one and two sweeps differ most, by a fifth of a standard deviation. Standardised by the exact
     # variance: given its end, an estimate is a function of the visible state there.
     rng, data = generator(f"divergence/{n_sweeps}"), np.array([[1.0, 0.0, 0.0]])

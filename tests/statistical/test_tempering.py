@@ -16,24 +16,23 @@ from auxmc.kernels.tempering.annealed_importance import annealed_importance_samp
 from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
-from auxmc.models.bridge import Bridge, bridge, gaussian_base
-from auxmc.numerics.array_types import FloatArray
+from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight
-from tests.statistical.kernel_checks import Runs, check_invariance, check_reversibility, follow, many_replicas
+from tests.statistical.kernel_checks import check_invariance, check_reversibility, follow, many_replicas
 from tests.statistical.levels import assert_at_least, assert_independent, expecting_failure, key_for
 
 LADDER = sigmoidal_schedule(5)
 GRID = np.linspace(-14.0, 14.0, 40_001)
 
 
-def log_two_modes(x: Array) -> Array:
+def log_two_modes(x):
     """0.6 N(-2, 0.6^2) + 0.4 N(2.5, 1)."""
     left = jnp.log(0.6 / 0.6) - 0.5 * jnp.square((x[0] + 2.0) / 0.6)
     return jnp.logaddexp(left, jnp.log(0.4) - 0.5 * jnp.square(x[0] - 2.5))
 
 
-def _two_modes(log_zeta: float = 0.4) -> Bridge:
+def _two_modes(log_zeta=0.4):
     base = gaussian_base(jnp.array([-0.2]), jnp.array([2.4]))
     return bridge(lambda x: log_two_modes(x) - 0.5 * jnp.log(2.0 * jnp.pi), base, log_zeta)
 
@@ -41,25 +40,25 @@ def _two_modes(log_zeta: float = 0.4) -> Bridge:
 BRIDGE = _two_modes()
 
 
-def scaled_ends(x: Array) -> tuple[Array, Array]:
+def scaled_ends(x):
     """Log densities of the target over zeta and of the base."""
     target, base = BRIDGE.log_densities(x)
     return target - BRIDGE.log_zeta, base
 
 
-def _continuous_cdf(delta: Array, b: Array, _: Array) -> Array:
+def _continuous_cdf(delta, b, _):
     size = jnp.maximum(jnp.abs(delta), 1e-12)
     nearer = jnp.expm1(-size * jnp.where(delta > 0.0, b, 1.0 - b)) / jnp.expm1(-size)
     return jnp.where(delta > 0.0, nearer, 1.0 - nearer)
 
 
-def _index_cdf(delta: Array, index: Array, fresh: Array) -> Array:
+def _index_cdf(delta, index, fresh):
     probabilities = jax.nn.softmax(-delta * jnp.asarray(LADDER))
     return jnp.cumsum(probabilities)[index] - (1.0 - fresh) * probabilities[index]
 
 
 @cache
-def _marginals() -> dict[Callable[..., Array], FloatArray]:
+def _marginals():
     """Distribution function of the position on the grid, by the temperature's."""
     target, base = map(np.asarray, jax.jit(jax.vmap(scaled_ends))(jnp.asarray(GRID)[:, None]))
     log_densities = {
@@ -90,18 +89,18 @@ class Case(NamedTuple):
     cdf: Callable[[Array, Array, Array], Array]
 
 
-def _draw_index(x: Array, uniform: Array) -> Array:
+def _draw_index(x, uniform):
     target, base = scaled_ends(x)
     cumulative = jnp.cumsum(jax.nn.softmax(-jnp.asarray(LADDER) * (base - target)))
     return jnp.minimum(jnp.sum(cumulative <= uniform), len(LADDER) - 1).astype(jnp.int32)
 
 
-def _draw_b(x: Array, uniform: Array) -> Array:
+def _draw_b(x, uniform):
     target, base = scaled_ends(x)
     return jnp.clip(draw_inverse_temperature(uniform, base - target), 1e-15, 1.0 - 1e-15)
 
 
-def _gibbs(**options: Any) -> Case:
+def _gibbs(**options):
     kernel = gibbs_continuous_tempering(BRIDGE, 0.5, 3, **options)
     return Case(
         kernel,
@@ -111,7 +110,7 @@ def _gibbs(**options: Any) -> Case:
     )
 
 
-def _extended(mass: float, **options: Any) -> Case:
+def _extended(mass, **options):
     kernel = continuously_tempered_hmc(BRIDGE, 0.4, 3, mass, **options)
     return Case(
         kernel,
@@ -121,7 +120,7 @@ def _extended(mass: float, **options: Any) -> Case:
     )
 
 
-def _ladder(index_update: str) -> Case:
+def _ladder(index_update):
     kernel = simulated_tempering(BRIDGE, LADDER, 0.5, 3, index_update=index_update)
     return Case(
         kernel,
@@ -131,7 +130,7 @@ def _ladder(index_update: str) -> Case:
     )
 
 
-PARTIAL: dict[str, Any] = {"refreshment": 0.5, "integrator": "kick_drift_kick"}
+PARTIAL = {"refreshment": 0.5, "integrator": "kick_drift_kick"}
 CASES = {
     "gibbs": _gibbs(),
     "gibbs partial": _gibbs(**PARTIAL),
@@ -142,15 +141,15 @@ CASES = {
 }
 
 
-def _run(case: Case, name: str) -> Runs:
+def _run(case, name):
     """Replicas from exact draws of position and temperature."""
     distribution, grid = jnp.asarray(_marginals()[case.cdf]), jnp.asarray(GRID)
 
-    def replica(_: Array, key: Array) -> Any:
+    def replica(_, key):
         key_start, key_steps, *keys = jax.random.split(key, 5)
         first, second, fresh = (jax.random.uniform(key) for key in keys)
 
-        def transform(state: Any) -> Array:
+        def transform(state):
             target, base = scaled_ends(state.position)
             given = case.cdf(base - target, case.temperature(state), fresh)
             return jnp.stack([jnp.interp(state.position[0], grid, distribution), given])
@@ -167,7 +166,7 @@ FAST = ("gibbs", "extended", "independent index")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in CASES]
 )
-def test_joint_distribution_of_position_and_temperature_is_invariant(name: str) -> None:
+def test_joint_distribution_of_position_and_temperature_is_invariant(name):
     """Claim CT-T12. With all momenta renewed the extended dynamics are reversible in both together."""
     runs = _run(CASES[name], name)
     check_invariance(runs, floor=0.4)
@@ -186,24 +185,24 @@ WIDE = bridge(
 N_RUNS = 150_000
 
 
-def _log_z(sd: float) -> float:
+def _log_z(sd):
     return float(np.log(sd * np.sqrt(2.0 * np.pi)))
 
 
-def _smallest_difference(joined: Bridge, sign: float) -> float:
+def _smallest_difference(joined, sign):
     """Smallest value of sign times log base - log target: no weight exceeds exp of its negative."""
     target, base = jax.jit(jax.vmap(joined.log_densities))(jnp.asarray(GRID)[:, None])
     return float(np.min(sign * np.asarray(base - target)))
 
 
-def _check_mean(log_weights: FloatArray, largest: float, log_mean: float, label: str) -> None:
+def _check_mean(log_weights, largest, log_mean, label):
     scaled, mean = np.exp(log_weights - largest), float(np.exp(log_mean - largest))
     assert_at_least(scaled, mean, label=f"{label} from below")
     assert_at_least(1.0 - scaled, 1.0 - mean, label=f"{label} from above")
 
 
 @pytest.mark.parametrize(("n_intervals", "refreshment"), [(1, 1.0), (2, 1.0), (10, 1.0), (10, 0.5)])
-def test_annealed_weights_are_unbiased(n_intervals: int, refreshment: float) -> None:
+def test_annealed_weights_are_unbiased(n_intervals, refreshment):
     """Claim CT-T15."""
     kernel = annealed_importance_sampling(
         NARROW, linear_schedule(n_intervals), 0.4, 2, refreshment=refreshment
@@ -214,7 +213,7 @@ def test_annealed_weights_are_unbiased(n_intervals: int, refreshment: float) -> 
     _check_mean(np.asarray(state.log_weight), largest, _log_z(0.5), f"K = {n_intervals}")
 
 
-def test_reverse_annealed_weights_are_unbiased_for_the_inverse() -> None:
+def test_reverse_annealed_weights_are_unbiased_for_the_inverse():
     """Claim CT-T16: the reversed ladder from exact draws of the target."""
     kernel = annealed_importance_sampling(
         WIDE, linear_schedule(6)[::-1], 0.4, 2, draw_start=lambda noise: 0.3 + 1.8 * noise
@@ -228,24 +227,24 @@ def test_reverse_annealed_weights_are_unbiased_for_the_inverse() -> None:
 # Kernels that are wrong in known ways: the new state, changed by (noise, old state, new state).
 
 
-def _without_jacobian(noise: Any, state: Any, new: Any) -> Any:
+def _without_jacobian(noise, state, new):
     """Extended dynamics whose density lacks the derivative of the logistic map: u has no proper distribution."""
     volume = lambda state: jax.nn.softplus(state.control) + jax.nn.softplus(-state.control)
     kept = noise.log_uniform < jnp.minimum(volume(state) - volume(new), 0.0)
     return jax.tree.map(lambda a, b: jnp.where(kept, a, b), new, state)
 
 
-def _swapped_temperature(noise: Any, state: Any, new: Any) -> Any:
+def _swapped_temperature(noise, state, new):
     """Temperature drawn for the negative of the difference."""
     return new._replace(inverse_temperature=1.0 - new.inverse_temperature)
 
 
-def _stale_difference(noise: Any, state: Any, new: Any) -> Any:
+def _stale_difference(noise, state, new):
     """Temperature drawn for the position before the move."""
     return new._replace(inverse_temperature=draw_inverse_temperature(noise.uniform, state.delta))
 
 
-def _ends_without_proposal_ratio(noise: Any, state: Any, new: Any) -> Any:
+def _ends_without_proposal_ratio(noise, state, new):
     """Random walk on the ladder whose ends are left as often as any other rung."""
     last = len(LADDER) - 1
     logits = -jnp.asarray(LADDER) * new.delta
@@ -266,10 +265,10 @@ def _ends_without_proposal_ratio(noise: Any, state: Any, new: Any) -> Any:
         ("random-walk index", _ends_without_proposal_ratio),
     ],
 )
-def test_wrong_kernels_are_found(name: str, change: Callable[[Any, Any, Any], Any]) -> None:
+def test_wrong_kernels_are_found(name, change):
     case = CASES[name]
 
-    def apply(noise: Any, state: Any) -> Any:
+    def apply(noise, state):
         new, info = case.kernel.apply(noise, state)
         return change(noise, state, new), info
 
@@ -283,20 +282,20 @@ def test_wrong_kernels_are_found(name: str, change: Callable[[Any, Any, Any], An
 MEAN, SD, LOG_ZETA = 2.0, 0.6, 0.7
 
 
-def gaussian_bridge(log_zeta: float = LOG_ZETA) -> Bridge:
+def gaussian_bridge(log_zeta=LOG_ZETA):
     """Unnormalised N(2, 0.6^2) and a standard normal base on the line."""
     return bridge(
         lambda x: -0.5 * ((x[0] - MEAN) / SD) ** 2, gaussian_base(jnp.zeros(1), jnp.ones(1)), log_zeta
     )
 
 
-def conditional(b: Array) -> tuple[Array, Array]:
+def conditional(b):
     """Mean and standard deviation of x at an inverse temperature."""
     precision = b / SD**2 + 1.0 - b
     return b * MEAN / SD**2 / precision, precision**-0.5
 
 
-def log_marginal(b: Array) -> Array:
+def log_marginal(b):
     """Log density of the inverse temperature, up to a constant: the log normaliser of the path."""
     precision = b / SD**2 + 1.0 - b
     linear = b * MEAN / SD**2
@@ -310,16 +309,16 @@ _CUMULATED = np.concatenate([[0.0], np.cumsum(0.5 * (_DENSITY[1:] + _DENSITY[:-1
 DISTRIBUTION = _CUMULATED / _CUMULATED[-1]
 
 
-def run_trees(kernel: Kernel, name: str) -> Runs:
+def run_trees(kernel, name):
     """Distribution functions of b, and of x given b, of replicas that start from exact draws."""
 
-    def transform(state: Any) -> Array:
+    def transform(state):
         b = state.inverse_temperature
         mean, sd = conditional(b)
         place = jnp.interp(b, jnp.asarray(INVERSE_TEMPERATURES), jnp.asarray(DISTRIBUTION))
         return jnp.stack([place, ndtr((state.position[0] - mean) / sd)])
 
-    def replica(_: Array, key: Array) -> Any:
+    def replica(_, key):
         keys = jax.random.split(key, 3)
         b = jnp.interp(
             jax.random.uniform(keys[0]), jnp.asarray(DISTRIBUTION), jnp.asarray(INVERSE_TEMPERATURES)
@@ -334,12 +333,12 @@ def run_trees(kernel: Kernel, name: str) -> Runs:
 
 
 @pytest.mark.parametrize("step_size", [0.4, 1.2])
-def test_a_step_leaves_the_joint_distribution_invariant(step_size: float) -> None:
+def test_a_step_leaves_the_joint_distribution_invariant(step_size):
     kernel = tempered_nuts(gaussian_bridge(), step_size, jnp.array([1.0, 2.0]), max_doublings=4)
     assert_independent(run_trees(kernel, f"nuts/{step_size}").once, "inverse temperature and position")
 
 
-def test_a_sampler_of_another_log_zeta_is_found_out() -> None:
+def test_a_sampler_of_another_log_zeta_is_found_out():
     kernel = tempered_nuts(gaussian_bridge(LOG_ZETA + 0.5), 0.4, jnp.array([1.0, 2.0]), max_doublings=4)
     with expecting_failure(), pytest.raises(AssertionError, match="exceeds"):
         assert_independent(run_trees(kernel, "nuts/wrong").once)

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.approximations.advi import (
     MeanField,
@@ -21,14 +20,14 @@ MEAN, SD, LOG_Z = jnp.array([1.0, -2.0, 0.5]), jnp.array([0.5, 2.0, 1.0]), 3.0
 START = MeanField(jnp.zeros(3), jnp.zeros(3))
 
 
-def log_gaussian(x: Array) -> Array:
+def log_gaussian(x):
     """Unnormalised Gaussian with independent coordinates: its own mean-field approximation, with log Z = 3."""
     log_sd = jnp.sum(jnp.log(SD)) + 1.5 * jnp.log(2.0 * jnp.pi)
     return LOG_Z - 0.5 * jnp.sum(((x - MEAN) / SD) ** 2) - log_sd
 
 
 @pytest.mark.parametrize(("rate", "n_draws"), [(0.05, 4), (0.1, 10)])
-def test_a_fit_that_can_be_exact_is_nearly_so(rate: float, n_draws: int) -> None:
+def test_a_fit_that_can_be_exact_is_nearly_so(rate, n_draws):
     """Gradients keep their noise at the optimum, so the fit wanders by a fraction of a standard deviation."""
     # optax itself mixes types.
     with jax.numpy_dtype_promotion("standard"):
@@ -39,20 +38,20 @@ def test_a_fit_that_can_be_exact_is_nearly_so(rate: float, n_draws: int) -> None
     assert float(log_normaliser_guess(fit.objective)) == pytest.approx(LOG_Z, abs=0.05)
 
 
-def test_the_bound_of_the_exact_approximation_is_the_log_normaliser_for_every_draw() -> None:
+def test_the_bound_of_the_exact_approximation_is_the_log_normaliser_for_every_draw():
     exact = MeanField(MEAN, jnp.log(SD))
     bound, error = evidence_lower_bound(log_gaussian, exact, jax.random.key(1), 1000)
     assert float(bound) == pytest.approx(LOG_Z, abs=1e-12)
     assert float(error) < 1e-12
 
 
-def test_the_published_optimiser_climbs() -> None:
+def test_the_published_optimiser_climbs():
     fit = fit_mean_field(log_gaussian, START, windowed_adagrad(1e-2), jax.random.key(0), 3000)
     assert float(jnp.mean(fit.objective[-100:])) > float(jnp.mean(fit.objective[:100])) + 1.0
     assert float(jnp.mean(fit.objective[-100:])) == pytest.approx(LOG_Z, abs=0.05)
 
 
-def test_windowed_adagrad_forgets_gradients_after_ten_steps() -> None:
+def test_windowed_adagrad_forgets_gradients_after_ten_steps():
     optimiser = windowed_adagrad(0.5)
     parameters = jnp.array([0.0])
     state = optimiser.init(parameters)
@@ -66,8 +65,8 @@ def test_windowed_adagrad_forgets_gradients_after_ten_steps() -> None:
     assert changes[-1] == pytest.approx(-0.5 * 2.0 / np.sqrt(0.1 + 40.0))
 
 
-def test_steps_that_are_not_finite_change_nothing_and_are_counted() -> None:
-    def broken(x: Array) -> Array:
+def test_steps_that_are_not_finite_change_nothing_and_are_counted():
+    def broken(x):
         return jnp.where(x[0] > 0.0, -jnp.inf, log_gaussian(x))
 
     fit = fit_mean_field(broken, START, windowed_adagrad(1e-3), jax.random.key(0), 200)
@@ -77,33 +76,33 @@ def test_steps_that_are_not_finite_change_nothing_and_are_counted() -> None:
 
 
 @pytest.mark.parametrize(("n_steps", "n_draws"), [(0, 1), (1, 0)])
-def test_sizes_must_be_positive(n_steps: int, n_draws: int) -> None:
+def test_sizes_must_be_positive(n_steps, n_draws):
     with pytest.raises(ValueError, match="must be at least 1"):
         fit_mean_field(log_gaussian, START, windowed_adagrad(0.1), jax.random.key(0), n_steps, n_draws)
 
 
-def test_log_density_is_that_of_its_draws() -> None:
+def test_log_density_is_that_of_its_draws():
     noise = jnp.array([0.3, -1.0, 2.0])
     fit = MeanField(MEAN, jnp.log(SD))
     expected = -0.5 * jnp.sum(noise**2) - jnp.sum(jnp.log(SD)) - 1.5 * jnp.log(2.0 * jnp.pi)
     assert float(fit.log_density(fit.draw(noise))) == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_both_gradients_have_the_gradient_of_the_bound_as_their_mean() -> None:
+def test_both_gradients_have_the_gradient_of_the_bound_as_their_mean():
     """Gauss-Hermite quadrature over the noise makes their means exact: no chance is involved."""
     fit = MeanField(jnp.array([0.2]), jnp.array([0.1]))
 
-    def log_density(x: Array) -> Array:
+    def log_density(x):
         return jnp.sum(x - 0.25 * x**4)
 
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     weights = weights / weights.sum()
 
-    def mean_of(estimate: object) -> np.ndarray:
-        found = jax.vmap(lambda n: estimate(log_density, fit, n))(jnp.asarray(nodes)[:, None])  # type: ignore[operator]
+    def mean_of(estimate):
+        found = jax.vmap(lambda n: estimate(log_density, fit, n))(jnp.asarray(nodes)[:, None])
         return np.array([weights @ np.asarray(leaf)[:, 0] for leaf in found])
 
-    def bound(parameters: Array) -> Array:
+    def bound(parameters):
         q = MeanField(parameters[:1], parameters[1:])
         terms = jax.vmap(lambda n: log_density(q.draw(n)))(jnp.asarray(nodes)[:, None])
         return jnp.asarray(weights) @ terms + parameters[1]

@@ -17,7 +17,7 @@ MEAN = np.array([0.3, -0.2])
 ROWS = np.array([[1.0, 0.0], [0.5, -1.0], [1.0, 1.0], [-2.0, 0.3]])
 
 
-def gaussian_truth(observations: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def gaussian_truth(observations, variances):
     """Posterior and evidence of a linear model with Gaussian noise, through the distribution of the observations."""
     distribution = ROWS @ PRIOR @ ROWS.T + np.diag(variances)
     gain = np.linalg.solve(distribution, ROWS @ PRIOR).T
@@ -25,9 +25,9 @@ def gaussian_truth(observations: np.ndarray, variances: np.ndarray) -> tuple[np.
     return MEAN + gain @ (observations - ROWS @ MEAN), PRIOR - gain @ ROWS @ PRIOR, float(log_evidence)
 
 
-def by_quadrature(densities: list, mean: float, sd: float) -> tuple[float, ...]:  # type: ignore[type-arg]
-    def moment(power: int) -> float:
-        def integrand(x: float) -> float:
+def by_quadrature(densities, mean, sd):
+    def moment(power):
+        def integrand(x):
             return float(x**power * stats.norm.pdf(x, mean, sd) * np.prod([d(x) for d in densities]))
 
         return quad(integrand, mean - 12 * sd, mean + 12 * sd, epsabs=1e-13, limit=300)[0]
@@ -36,7 +36,7 @@ def by_quadrature(densities: list, mean: float, sd: float) -> tuple[float, ...]:
     return float(np.log(z)), moment(1) / z, moment(2) / z - (moment(1) / z) ** 2
 
 
-def test_gaussian_factors_are_exact_after_one_sweep() -> None:
+def test_gaussian_factors_are_exact_after_one_sweep():
     observations, variances = np.array([0.5, -1.0, 2.0, 0.1]), np.array([1.0, 0.5, 2.0, 0.3])
     factors = [gaussian_factor(y, v) for y, v in zip(observations, variances, strict=True)]
     fit = expectation_propagation(MEAN, PRIOR, ROWS, factors, n_sweeps=1)
@@ -47,7 +47,7 @@ def test_gaussian_factors_are_exact_after_one_sweep() -> None:
     np.testing.assert_allclose(fit.site_precisions, 1.0 / variances, rtol=1e-12)
 
 
-def test_one_probit_factor_has_the_moments_of_the_posterior() -> None:
+def test_one_probit_factor_has_the_moments_of_the_posterior():
     fit = expectation_propagation([0.4], [[2.0]], [[1.5]], [probit_factor(-1.0)])
     truth = by_quadrature([lambda x: stats.norm.cdf(-1.5 * x)], 0.4, np.sqrt(2.0))
     found = (fit.log_normaliser, fit.mean[0], fit.covariance[0, 0])
@@ -57,19 +57,19 @@ def test_one_probit_factor_has_the_moments_of_the_posterior() -> None:
 @pytest.mark.parametrize(
     ("mean", "variance", "label"), [(0.4, 2.0, 1.0), (-3.0, 0.7, 1.0), (5.0, 10.0, -1.0)]
 )
-def test_probit_moments_are_those_of_quadrature(mean: float, variance: float, label: float) -> None:
+def test_probit_moments_are_those_of_quadrature(mean, variance, label):
     tilted = probit_factor(label)(mean, variance)
     truth = by_quadrature([lambda x: stats.norm.cdf(label * x)], mean, np.sqrt(variance))
     np.testing.assert_allclose(tilted, truth, rtol=1e-8)
 
 
-def test_far_tails_stay_finite() -> None:
+def test_far_tails_stay_finite():
     tilted = probit_factor(1.0)(-35.0, 0.5)
     assert np.all(np.isfinite(tilted))
     assert 0.0 < tilted.variance < 0.5
 
 
-def test_several_probit_factors_settle_near_the_exact_evidence() -> None:
+def test_several_probit_factors_settle_near_the_exact_evidence():
     labels = [1.0, -1.0, 1.0, 1.0]
     fit = expectation_propagation(MEAN, PRIOR, ROWS, [probit_factor(y) for y in labels], n_sweeps=40)
     assert fit.largest_change < 1e-10
@@ -81,7 +81,7 @@ def test_several_probit_factors_settle_near_the_exact_evidence() -> None:
     assert fit.log_normaliser == pytest.approx(exact, abs=0.01)
 
 
-def test_damping_reaches_the_same_fixed_point() -> None:
+def test_damping_reaches_the_same_fixed_point():
     factors = [probit_factor(y) for y in (1.0, -1.0, 1.0, 1.0)]
     full = expectation_propagation(MEAN, PRIOR, ROWS, factors, n_sweeps=40)
     damped = expectation_propagation(MEAN, PRIOR, ROWS, factors, n_sweeps=120, damping=0.4)
@@ -89,9 +89,9 @@ def test_damping_reaches_the_same_fixed_point() -> None:
     assert damped.log_normaliser == pytest.approx(full.log_normaliser, abs=1e-9)
 
 
-def test_a_cavity_without_positive_variance_is_skipped_and_counted() -> None:
+def test_a_cavity_without_positive_variance_is_skipped_and_counted():
     # A factor that widens so much that the other's cavity loses its variance.
-    def widening(mean: float, variance: float) -> TiltedMoments:
+    def widening(mean, variance):
         return TiltedMoments(0.0, mean, 20.0 * variance)
 
     fit = expectation_propagation(
@@ -108,12 +108,12 @@ def test_a_cavity_without_positive_variance_is_skipped_and_counted() -> None:
         ({"damping": 0.0}, r"damping in \(0, 1\], got 20 and 0.0"),
     ],
 )
-def test_messages(changes: dict, message: str) -> None:  # type: ignore[type-arg]
+def test_messages(changes, message):
     arguments = {"projections": ROWS[:2], "factors": [gaussian_factor(0.0, 1.0)] * 2} | changes
     with pytest.raises(ValueError, match=message):
         expectation_propagation(MEAN, PRIOR, **arguments)
 
 
-def test_a_label_must_be_a_sign() -> None:
+def test_a_label_must_be_a_sign():
     with pytest.raises(ValueError, match=r"label must be -1 or \+1, got 0"):
         probit_factor(0.0)

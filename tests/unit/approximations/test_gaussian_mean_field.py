@@ -12,7 +12,7 @@ COVARIANCE = ROOT @ ROOT.T
 
 
 @pytest.mark.parametrize("rho", [-0.5, 0.8, 0.99])
-def test_two_coordinates_have_the_known_variance_and_divergence(rho: float) -> None:
+def test_two_coordinates_have_the_known_variance_and_divergence(rho):
     fit = gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.0, -2.0], 1500)
     np.testing.assert_allclose(fit.covariance, np.eye(2) * (1.0 - rho**2), rtol=1e-12)
     np.testing.assert_allclose(fit.mean, 0.0, atol=1e-9)
@@ -20,19 +20,19 @@ def test_two_coordinates_have_the_known_variance_and_divergence(rho: float) -> N
 
 
 @pytest.mark.parametrize("blocks", [None, [[0, 2], [1, 3]], [[3, 1, 0], [2]]])
-def test_the_bound_never_falls_and_the_mean_is_found(blocks: list[list[int]] | None) -> None:
+def test_the_bound_never_falls_and_the_mean_is_found(blocks):
     fit = gaussian_mean_field(MEAN, COVARIANCE, [3.0, 3.0, -3.0, 3.0], 400, blocks)
     assert np.diff(fit.bounds).min() > -1e-12
     np.testing.assert_allclose(fit.mean, MEAN, atol=1e-8)
 
 
-def test_one_block_is_exact_at_once() -> None:
+def test_one_block_is_exact_at_once():
     fit = gaussian_mean_field(MEAN, COVARIANCE, np.zeros(4), 1, [[0, 1, 2, 3]])
     np.testing.assert_allclose(fit.covariance, COVARIANCE, rtol=1e-10)
     assert fit.bounds[-1] == pytest.approx(0.0, abs=1e-10)
 
 
-def test_blocks_keep_their_own_precision() -> None:
+def test_blocks_keep_their_own_precision():
     fit = gaussian_mean_field(MEAN, COVARIANCE, np.zeros(4), 1, [[0, 2], [1, 3]])
     precision = np.linalg.inv(COVARIANCE)
     own = np.ix_([0, 2], [0, 2])
@@ -40,7 +40,7 @@ def test_blocks_keep_their_own_precision() -> None:
     assert np.all(fit.covariance[np.ix_([0, 2], [1, 3])] == 0.0)
 
 
-def test_divergence_is_a_mean_of_log_ratios() -> None:
+def test_divergence_is_a_mean_of_log_ratios():
     # Gauss and Hermite's rule is exact for the quadratic log ratio.
     nodes, weights = np.polynomial.hermite_e.hermegauss(5)
     grid = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -61,6 +61,6 @@ def test_divergence_is_a_mean_of_log_ratios() -> None:
         ((MEAN, -COVARIANCE, MEAN, 1), "covariance must be positive definite"),
     ],
 )
-def test_messages(arguments: tuple, message: str) -> None:  # type: ignore[type-arg]
+def test_messages(arguments, message):
     with pytest.raises(ValueError, match=message):
         gaussian_mean_field(*arguments)

@@ -5,12 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from importance_weighted_training import Stage, importance_weighted_bound, published_stages, train
-from jax import Array
 
 KEY = jax.random.key(4)
 
 
-def log_weights(parameters: dict[str, Array], image: Array, noise: Array) -> Array:
+def log_weights(parameters, image, noise):
     """Pixels that are on independently with the same probability; the latent vector is idle, its base not the prior."""
     on = parameters["level"]
     likelihood = jnp.sum(image * on - jnp.logaddexp(jnp.zeros((), on.dtype), on))
@@ -18,16 +17,16 @@ def log_weights(parameters: dict[str, Array], image: Array, noise: Array) -> Arr
     return likelihood - jnp.sum(noise * shift[None] + 0.5 * jnp.square(shift)[None], axis=-1)
 
 
-def start() -> dict[str, Array]:
+def start():
     return {"level": jnp.zeros(4, jnp.float32), "shift": jnp.ones(2, jnp.float32)}
 
 
-def grey(n: int) -> np.ndarray:
+def grey(n):
     levels = np.array([0.0, 0.25, 0.5, 1.0])
     return np.tile(np.round(255 * levels).astype(np.uint8), (n, 1))
 
 
-def test_stages_are_the_published_ones() -> None:
+def test_stages_are_the_published_ones():
     stages = published_stages()
     assert sum(stage.n_epochs for stage in stages) == 3280
     np.testing.assert_allclose(
@@ -37,19 +36,19 @@ def test_stages_are_the_published_ones() -> None:
     )
 
 
-def test_fewer_stages_keep_both_ends() -> None:
+def test_fewer_stages_keep_both_ends():
     assert published_stages(2) == (Stage(1, 1e-3), Stage(3, 1e-4))
     with pytest.raises(ValueError, match="n_stages must be at least 2, got 1"):
         published_stages(1)
 
 
-def test_bound_is_the_log_of_the_mean() -> None:
+def test_bound_is_the_log_of_the_mean():
     logs = jnp.array([-800.0, -801.0, -799.5])
     expected = -800.0 + np.log(np.mean(np.exp([0.0, -1.0, 0.5])))
     assert float(importance_weighted_bound(logs)) == pytest.approx(expected, abs=1e-10)
 
 
-def run(**changes: object):
+def run(**changes):
     arguments = {
         "key": KEY, "n_latent": 2, "stages": (Stage(6, 0.05), Stage(2, 0.005)), "n_importance": 3, "batch_size": 10,
     }  # fmt: skip
@@ -57,12 +56,12 @@ def run(**changes: object):
 
 
 @pytest.fixture(scope="module")
-def trained() -> tuple:
-    seen: list[int] = []
+def trained():
+    seen = []
     return *run(report=lambda done, _: seen.append(done)), seen
 
 
-def test_training_finds_the_levels_and_the_posterior(trained: tuple) -> None:
+def test_training_finds_the_levels_and_the_posterior(trained):
     parameters, curve, seen = trained
     assert seen == [1, 2, 3, 4, 5, 6, 7, 8]
     assert curve.n_not_finite == 0
@@ -74,14 +73,14 @@ def test_training_finds_the_levels_and_the_posterior(trained: tuple) -> None:
     assert parameters["level"].dtype == jnp.float32
 
 
-def test_training_repeats_with_its_key(trained: tuple) -> None:
+def test_training_repeats_with_its_key(trained):
     parameters, curve = run()
     np.testing.assert_array_equal(parameters["level"], trained[0]["level"])
     np.testing.assert_array_equal(curve.held_out, trained[1].held_out)
 
 
-def test_steps_without_finite_numbers_change_nothing_and_are_counted() -> None:
-    def broken(parameters: dict[str, Array], image: Array, noise: Array) -> Array:
+def test_steps_without_finite_numbers_change_nothing_and_are_counted():
+    def broken(parameters, image, noise):
         return log_weights(parameters, image, noise) + jnp.where(noise[0, 0] > 3.0, jnp.nan, 0.0).astype(
             jnp.float32
         )
@@ -102,6 +101,6 @@ def test_steps_without_finite_numbers_change_nothing_and_are_counted() -> None:
         ({"stages": ()}, "number of stages must be at least 1"),
     ],
 )
-def test_impossible_sizes_are_rejected(changes: dict[str, object], message: str) -> None:
+def test_impossible_sizes_are_rejected(changes, message):
     with pytest.raises(ValueError, match=message):
         run(**changes)

@@ -1,20 +1,18 @@
 """Evidence around the mode, against exact values, quadrature and the values of the reference."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import integrate
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
-from auxmc.models.row_model import RowModel, row_model
+from auxmc.models.row_model import row_model
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
 
@@ -23,7 +21,7 @@ DATA = rows("linear", 300)
 KEY = jax.random.key(1)
 
 
-def test_the_evidence_of_a_linear_model_is_exact() -> None:
+def test_the_evidence_of_a_linear_model_is_exact():
     exact = linear_log_evidence(DATA)
     starts = np.random.default_rng(1).normal(size=(3, 6))
     found = laplace_evidence(LINEAR, DATA, starts, 2000, KEY, block_rows=128)
@@ -37,7 +35,7 @@ def test_the_evidence_of_a_linear_model_is_exact() -> None:
     assert (found.n_better, found.n_near, found.n_not_finite) == (0, 0, 0)
 
 
-def test_a_softmax_model_meets_the_reference() -> None:
+def test_a_softmax_model_meets_the_reference():
     data = rows("softmax", 1000)
     found = laplace_evidence(softmax_regression(10, 4), data, np.zeros((1, 44)), 1000, KEY)
     # The reference has a standard error of 0.05.
@@ -45,7 +43,7 @@ def test_a_softmax_model_meets_the_reference() -> None:
     assert found.relative_size > 0.3
 
 
-def test_a_mixture_may_be_relabelled() -> None:
+def test_a_mixture_may_be_relabelled():
     data = rows("mixture_separated", 1000)
     model = gaussian_mixture(5, weight_coordinates="log_ratio")
     start = np.concatenate(
@@ -68,10 +66,10 @@ def test_a_mixture_may_be_relabelled() -> None:
     assert abs(found.log_evidence + 3561.643078) < 6.0 * (0.029 + found.standard_error) < 0.5
 
 
-def two_peaks(height: float) -> RowModel:
+def two_peaks(height):
     """Log density of one parameter with peaks at -3 and 3, the right one higher; rows are not looked at."""
 
-    def log_prior(parameters: Array) -> Array:
+    def log_prior(parameters):
         left, right = (-8.0 * jnp.square(parameters[0] - c) for c in (-3.0, 3.0))
         return jnp.logaddexp(left, right + height)
 
@@ -85,7 +83,7 @@ def two_peaks(height: float) -> RowModel:
 
 
 @pytest.mark.parametrize(("height", "n_near"), [(2.0, 1), (9.0, 0)])
-def test_other_optima_are_counted(height: float, n_near: int) -> None:
+def test_other_optima_are_counted(height, n_near):
     model = two_peaks(height)
     found = laplace_evidence(model, np.zeros((2, 1)), np.array([[-2.5], [3.3], [2.6], [-3.1]]), 2000, KEY)
     assert found.mode[0] == pytest.approx(3.0, abs=1e-4)
@@ -95,7 +93,7 @@ def test_other_optima_are_counted(height: float, n_near: int) -> None:
     assert abs(found.log_evidence - math.log(highest)) < 6.0 * found.standard_error < 0.05
 
 
-def test_copies_are_added() -> None:
+def test_copies_are_added():
     model = two_peaks(0.0)
     found = laplace_evidence(model, np.zeros((2, 1)), np.array([[-2.5], [3.3]]), 2000, KEY, n_copies=2)
     everything = 2.0 * math.sqrt(2.0 * math.pi / 16.0)
@@ -104,7 +102,7 @@ def test_copies_are_added() -> None:
     assert (found.n_better, found.n_near) == (0, 0)
 
 
-def test_starts_from_the_prior_are_likely_ones() -> None:
+def test_starts_from_the_prior_are_likely_ones():
     starts = prior_starts(LINEAR, DATA, KEY, n_starts=5, n_candidates=100, n_rows=50)
     likely = jax.vmap(lambda p: jnp.sum(LINEAR.log_likelihood(p, jnp.asarray(DATA))))
     draws = jax.vmap(LINEAR.draw_prior)(jax.random.split(jax.random.key(9), 100))
@@ -112,7 +110,7 @@ def test_starts_from_the_prior_are_likely_ones() -> None:
     assert float(jnp.min(likely(jnp.asarray(starts)))) > float(jnp.median(likely(draws)))
 
 
-def no_peak(parameters: Array) -> Array:
+def no_peak(parameters):
     return jnp.square(parameters[0]) * 1e-3
 
 
@@ -128,18 +126,18 @@ def no_peak(parameters: Array) -> Array:
         ({"starts": np.full((1, 6), 1e200)}, "no search ended at a finite density: give starts"),
     ],
 )
-def test_arguments_outside_their_range_are_rejected(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"rows": DATA, "starts": np.zeros((1, 6)), "n_draws": 10, "key": KEY}
+def test_arguments_outside_their_range_are_rejected(changes, message):
+    given = {"rows": DATA, "starts": np.zeros((1, 6)), "n_draws": 10, "key": KEY}
     with pytest.raises(ValueError, match=message):
         laplace_evidence(LINEAR, **{**given, **changes})
 
 
-def test_a_density_without_a_peak_is_rejected() -> None:
+def test_a_density_without_a_peak_is_rejected():
     model = row_model(1, 1, lambda p, r: jnp.zeros(r.shape[0]) * p[0], no_peak, lambda key: jnp.zeros(1))
     with pytest.raises(ValueError, match="not positive definite: the density has no peak there"):
         laplace_evidence(model, np.zeros((1, 1)), np.zeros((1, 1)), 10, KEY)
 
 
-def test_numbers_of_starts_must_be_positive() -> None:
+def test_numbers_of_starts_must_be_positive():
     with pytest.raises(ValueError, match="n_starts, n_candidates and n_rows must be positive, got 0, 200"):
         prior_starts(LINEAR, DATA, KEY, n_starts=0)

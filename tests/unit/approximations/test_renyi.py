@@ -12,7 +12,7 @@ LOG_P = gaussian_log_density(POINTS, 0.5, 1.0)
 LOG_Q = gaussian_log_density(POINTS, -1.0, 1.5)
 
 
-def closed_form(order: float) -> float:
+def closed_form(order):
     """D_order of N(0.5, 1) from N(-1, 1.5^2)."""
     variance = (1.0 - order) * 1.0 + order * 2.25
     if order == 1.0:
@@ -21,18 +21,18 @@ def closed_form(order: float) -> float:
 
 
 @pytest.mark.parametrize("order", [0.1, 0.5, 0.9, 1.0, 1.5, 3.0])
-def test_divergences_of_gaussians_have_their_closed_form(order: float) -> None:
+def test_divergences_of_gaussians_have_their_closed_form(order):
     assert renyi_divergence(POINTS, LOG_P, LOG_Q, order) == pytest.approx(closed_form(order), rel=1e-10)
 
 
 @pytest.mark.parametrize("order", [0.25, 0.5, 0.75])
-def test_skew_symmetry(order: float) -> None:
+def test_skew_symmetry(order):
     first = renyi_divergence(POINTS, LOG_P, LOG_Q, order)
     second = renyi_divergence(POINTS, LOG_Q, LOG_P, 1.0 - order)
     assert first == pytest.approx(order / (1.0 - order) * second, rel=1e-12)
 
 
-def test_the_bound_is_the_log_normaliser_minus_the_divergence_and_falls_in_the_order() -> None:
+def test_the_bound_is_the_log_normaliser_minus_the_divergence_and_falls_in_the_order():
     log_z = 2.5
     orders = [-0.5, 0.0, 0.3, 0.9, 1.0, 1.3]
     bounds = [renyi_bound(POINTS, LOG_P + log_z, LOG_Q, order) for order in orders]
@@ -44,13 +44,13 @@ def test_the_bound_is_the_log_normaliser_minus_the_divergence_and_falls_in_the_o
         assert bound == pytest.approx(log_z - divergence, abs=1e-10)
 
 
-def test_integrals_that_diverge_are_infinite() -> None:
+def test_integrals_that_diverge_are_infinite():
     # q^a p^(1 - a) with the broader q first grows without end above the order 1.8.
     assert renyi_divergence(POINTS, LOG_Q, LOG_P, 2.5) == math.inf
     assert renyi_bound(POINTS, LOG_P, LOG_Q, 2.5) == -math.inf
 
 
-def test_a_grid_that_is_too_narrow_is_rejected() -> None:
+def test_a_grid_that_is_too_narrow_is_rejected():
     narrow = np.linspace(-2.0, 2.0, 101)
     log_p = gaussian_log_density(narrow, 0.0, 1.0)
     with pytest.raises(ValueError, match="take a wider grid"):
@@ -58,12 +58,12 @@ def test_a_grid_that_is_too_narrow_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("order", [0.0, -1.0, float("nan")])
-def test_orders_of_divergences_are_positive(order: float) -> None:
+def test_orders_of_divergences_are_positive(order):
     with pytest.raises(ValueError, match="order must be positive"):
         renyi_divergence(POINTS, LOG_P, LOG_Q, order)
 
 
-def test_a_gaussian_is_fitted_by_itself_under_every_order() -> None:
+def test_a_gaussian_is_fitted_by_itself_under_every_order():
     for order in (0.5, 1.0):
         fit = fit_gaussian(
             POINTS, lambda q, order=order: renyi_divergence(POINTS, LOG_P, q, order), [(2.0, 3.0)]
@@ -72,7 +72,7 @@ def test_a_gaussian_is_fitted_by_itself_under_every_order() -> None:
         assert fit.objective == pytest.approx(0.0, abs=1e-10)
 
 
-def test_several_minima_are_found_and_the_best_is_first() -> None:
+def test_several_minima_are_found_and_the_best_is_first():
     log_p = np.logaddexp(
         math.log(0.3) + gaussian_log_density(POINTS, -5.0, 0.3),
         math.log(0.7) + gaussian_log_density(POINTS, 3.0, 1.0),
@@ -87,6 +87,6 @@ def test_several_minima_are_found_and_the_best_is_first() -> None:
     assert fit.local[0][2] == pytest.approx(-math.log(0.3), abs=0.01)
 
 
-def test_without_a_finite_minimum_it_says_so() -> None:
+def test_without_a_finite_minimum_it_says_so():
     with pytest.raises(ValueError, match="no minimum with a finite divergence"):
         fit_gaussian(POINTS, lambda q: math.inf, [(0.0, 1.0)])

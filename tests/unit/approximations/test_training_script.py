@@ -12,7 +12,7 @@ from experiments.image_models.model.autoencoder_weights import read_autoencoder,
 SCRIPT = Path(__file__).parents[3] / "scripts" / "train_image_models.py"
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+def run(monkeypatch, *arguments):
     spec = importlib.util.spec_from_file_location("train_image_models", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -20,7 +20,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return module.main()
 
 
-def test_images_of_ones_own_become_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_of_ones_own_become_weights(tmp_path, monkeypatch):
     bars = np.zeros((60, 4, 4), np.uint8)
     bars[::2, 1] = 255
     bars[1::2, :, 2] = 255
@@ -41,22 +41,14 @@ def test_images_of_ones_own_become_weights(tmp_path: Path, monkeypatch: pytest.M
         (np.zeros((12, 9), np.uint8), "needs batch_size=20 images or more and a held-out one, got 11 and 1"),
     ],
 )
-def test_other_images_are_rejected(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture,
-    images: np.ndarray,
-    message: str,
-) -> None:
+def test_other_images_are_rejected(tmp_path, monkeypatch, capsys, images, message):
     np.save(tmp_path / "images.npy", images)
     assert run(monkeypatch, str(tmp_path / "images.npy"), "--output", str(tmp_path / "w.npz")) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "w.npz").exists()
 
 
-def test_an_output_is_needed_for_images_of_ones_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_an_output_is_needed_for_images_of_ones_own(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         run(monkeypatch, "images.npy")
     assert "--output FILE.npz is needed" in capsys.readouterr().err

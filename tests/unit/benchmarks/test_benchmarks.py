@@ -3,10 +3,7 @@
 import re
 import subprocess
 import tomllib
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -22,7 +19,7 @@ PEERS = {re.split(r"\W", requirement)[0] for requirement in EXTRAS["bench"]}
 
 
 @pytest.mark.parametrize("name", command.NAMES)
-def test_a_benchmark_makes_its_problems_and_names_its_programs(name: str) -> None:
+def test_a_benchmark_makes_its_problems_and_names_its_programs(name):
     benchmark = command.benchmark_of(name)
     assert set(benchmark.quick) <= set(benchmark.problems)
     page = command.PAGE.read_text()
@@ -37,17 +34,17 @@ def test_a_benchmark_makes_its_problems_and_names_its_programs(name: str) -> Non
             assert {program.package for program in programs} <= PEERS | {"jax", "scipy", "blackjax"}
 
 
-def test_every_package_that_the_comparisons_install_is_compared_with() -> None:
+def test_every_package_that_the_comparisons_install_is_compared_with():
     problems = [make for name in command.NAMES for make in command.benchmark_of(name).problems.values()]
     assert {program.package for programs_of in problems for program in programs_of(False)} >= PEERS
     locked = (ROOT / "benchmarks" / "requirements.lock").read_text()
     assert set(re.findall(r"^([\w.-]+)==", locked, re.M)) >= PEERS
 
 
-def _toy(calls: list[tuple[str, int]], **options: object) -> Benchmark:
+def _toy(calls, **options):
     """Two programs of known time; the first takes half as long."""
 
-    def run(name: str, seconds: float, i: int) -> dict[str, float]:
+    def run(name, seconds, i):
         calls.append((name, i))
         return {"CPU time": seconds * (1 + i % 3), "error": 0.5}
 
@@ -63,8 +60,8 @@ def _toy(calls: list[tuple[str, int]], **options: object) -> Benchmark:
     )
 
 
-def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path: Path) -> None:
-    calls: list[tuple[str, int]] = []
+def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path):
+    calls = []
     assert measure("toy", _toy(calls), "quick", 2, print, tmp_path / "table.csv") == 0
     assert [name for name, _ in calls[:6]] == ["ours", "other", "other", "ours", "ours", "other"]
     assert {i for _, i in calls} == set(range(6)), "no two measurements share their random numbers"
@@ -77,7 +74,7 @@ def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path
     assert rows["versions"].str.contains("jax").all()
 
 
-def test_of_a_rate_more_is_better_and_a_program_of_another_quality_has_no_ratio(tmp_path: Path) -> None:
+def test_of_a_rate_more_is_better_and_a_program_of_another_quality_has_no_ratio(tmp_path):
     rates = {"ours": 6.0, "other": 2.0, "worse": 3.0}
     programs = [
         Program(name, lambda rate=rate: lambda i: {"rate": rate}, compared=name != "worse")
@@ -90,8 +87,8 @@ def test_of_a_rate_more_is_better_and_a_program_of_another_quality_has_no_ratio(
     assert dict(ratios) == {"ours": 1.0, "other": 3.0}
 
 
-def test_what_is_kept_is_not_measured_again(tmp_path: Path) -> None:
-    calls: list[tuple[str, int]] = []
+def test_what_is_kept_is_not_measured_again(tmp_path):
+    calls = []
     path, benchmark = tmp_path / "table.csv", _toy(calls)
     measure("toy", benchmark, "quick", 1, print, path)
     kept = read(path)
@@ -104,8 +101,8 @@ def test_what_is_kept_is_not_measured_again(tmp_path: Path) -> None:
     assert len(read(path)) == 0
 
 
-def test_an_interrupted_run_keeps_the_seeds_that_are_finished(tmp_path: Path) -> None:
-    def stops(i: int) -> dict[str, float]:
+def test_an_interrupted_run_keeps_the_seeds_that_are_finished(tmp_path):
+    def stops(i):
         if i == 2:
             raise KeyboardInterrupt
         return {"CPU time": 1.0}
@@ -116,8 +113,8 @@ def test_an_interrupted_run_keeps_the_seeds_that_are_finished(tmp_path: Path) ->
     assert list(read(tmp_path / "table.csv")["seed"]) == [0, 1]
 
 
-def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path: Path) -> None:
-    def broken() -> Callable[[int], dict[str, float]]:
+def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path):
+    def broken():
         raise ValueError("no such sampler\nsecond line")
 
     programs = [
@@ -125,7 +122,7 @@ def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path: Path) ->
         Program("broken", broken),
         Program("absent", broken, package="a_package_that_nobody_has"),
     ]
-    said: list[str] = []
+    said = []
     benchmark = Benchmark({"a": lambda quick: programs}, {"CPU time": "s"}, ["a"])
     assert measure("toy", benchmark, "full", 1, said.append, tmp_path / "table.csv") == 1
     assert "error: broken failed: ValueError: no such sampler" in said
@@ -136,14 +133,14 @@ def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path: Path) ->
     assert " | ours: 1 s | broken: failed |" in page_table(rows, benchmark)
 
 
-def _rows(values: list[float], load: float, **about: object) -> pd.DataFrame:
+def _rows(values, load, **about):
     common = dict.fromkeys(COLUMNS, "") | {"benchmark": "toy", "problem": "a", "program": "ours", "unit": "s"}
     common |= {"quantity": "CPU time", "form": "full", "repeat": 0, "date": "2026-01-02", "machine": "m"}
     common |= {"cores": 2, "load": load, "versions": "jax 1"} | about
     return pd.DataFrame([common | {"seed": seed, "value": value} for seed, value in enumerate(values)])
 
 
-def test_a_table_shows_medians_and_marks_a_high_load() -> None:
+def test_a_table_shows_medians_and_marks_a_high_load():
     benchmark = _toy([])
     text = page_table(_rows([1.0, 4.0, 2.0], load=1.2), benchmark)
     assert "| a | ours: 2 s |" in text
@@ -151,7 +148,7 @@ def test_a_table_shows_medians_and_marks_a_high_load() -> None:
     assert r"\*" not in page_table(_rows([1.0], load=1.6), benchmark._replace(cores=2))
 
 
-def test_a_table_prefers_the_whole_form_on_the_newest_machine() -> None:
+def test_a_table_prefers_the_whole_form_on_the_newest_machine():
     forms = [
         _rows([1.0], 1.0, date="2026-01-01", machine="old"),
         _rows([2.0], 1.0, date="2026-01-03", form="quick"),
@@ -165,7 +162,7 @@ def test_a_table_prefers_the_whole_form_on_the_newest_machine() -> None:
     assert cells == [["3"], ["2"], ["4"]]
 
 
-def test_other_programs_of_a_problem_are_shown_by_their_ratio() -> None:
+def test_other_programs_of_a_problem_are_shown_by_their_ratio():
     rows = pd.concat(
         [
             _rows([1.0], 1.0),
@@ -178,7 +175,7 @@ def test_other_programs_of_a_problem_are_shown_by_their_ratio() -> None:
     assert "| a | ours: 0.5 nats |" in page_table(rows, _toy([], page_quantities=["error"]))
 
 
-def test_the_figure_has_a_row_for_each_program_beside_ours() -> None:
+def test_the_figure_has_a_row_for_each_program_beside_ours():
     ratio = {"quantity": "ratio", "unit": ""}
     rows = pd.concat(
         [_rows([1.0, 1.0], 1.0, **ratio), _rows([2.0, 3.0], 1.0, program="other", **ratio)], ignore_index=True
@@ -193,7 +190,7 @@ def test_the_figure_has_a_row_for_each_program_beside_ours() -> None:
     assert sorted(float(x) for x in offsets[:, 0]) == [2.0, 3.0]
 
 
-def test_a_text_goes_between_its_marks_alone(tmp_path: Path) -> None:
+def test_a_text_goes_between_its_marks_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- toy: begin -->\nold\n<!-- toy: end -->\nafter\n")
     write_between(page, "toy", "new\n")
@@ -204,8 +201,8 @@ def test_a_text_goes_between_its_marks_alone(tmp_path: Path) -> None:
         write_between(page, "other", "new\n")
 
 
-def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    def started(words: list[str], env: dict[str, str], **_: Any) -> subprocess.CompletedProcess[str]:
+def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch):
+    def started(words, env, **_):
         assert [env[name] for name in command.THREADS] == ["1"] * len(command.THREADS)
         return subprocess.CompletedProcess(words, 0)
 
@@ -214,7 +211,7 @@ def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch: pytest.M
     assert command._measure("gp_probit", "quick", None) == 0
 
 
-def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds() -> None:
+def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds():
     output, seconds = own_process("-c", "sum(range(10**6)); print('done')")
     assert output == "done\n"
     assert seconds > 0.0
@@ -222,7 +219,7 @@ def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds() -> None:
         own_process("-c", "raise ValueError('reason')")
 
 
-def test_measures_that_all_benchmarks_fraction() -> None:
+def test_measures_that_all_benchmarks_fraction():
     values, used = until_spent(1e-6, lambda i: sum(range(100_000)) + i)
     assert used >= 1e-6
     assert int(values[0]) == 4999950000

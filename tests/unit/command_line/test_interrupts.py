@@ -23,7 +23,7 @@ with abort_on_second_interrupt():
 """
 
 
-def _stops_at_once(program: str, *said: str) -> None:
+def _stops_at_once(program, *said):
     """Interrupts a program after each line that it says."""
     with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
@@ -35,7 +35,7 @@ def _stops_at_once(program: str, *said: str) -> None:
     assert errors == "stopped at once; what is finished is kept\n"
 
 
-def test_a_second_interrupt_ends_what_swallows_the_first() -> None:
+def test_a_second_interrupt_ends_what_swallows_the_first():
     _stops_at_once(SWALLOWS, "begun", "lost")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -64,7 +64,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback() -> None:
+def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback():
     done = subprocess.run([sys.executable, "-c", LOSES], capture_output=True, text=True, timeout=15)
     assert (done.returncode, done.stderr) == (130, "")
 
@@ -83,7 +83,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_second_interrupt_while_a_process_ends_shows_no_traceback() -> None:
+def test_a_second_interrupt_while_a_process_ends_shows_no_traceback():
     _stops_at_once(ENDS, "begun", "ending")
 
 
@@ -113,12 +113,12 @@ commands.main()
 """
 
 
-def test_an_interrupted_command_does_not_wait_for_what_still_runs() -> None:
+def test_an_interrupted_command_does_not_wait_for_what_still_runs():
     done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout, done.stderr) == (130, "begun\n", "")
 
 
-def test_an_interrupt_while_a_compiled_program_runs_is_answered_and_a_second_one_ends_it() -> None:
+def test_an_interrupt_while_a_compiled_program_runs_is_answered_and_a_second_one_ends_it():
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
         assert process.stderr is not None

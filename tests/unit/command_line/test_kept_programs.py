@@ -1,6 +1,5 @@
 """Compiled programs that the commands keep."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -12,7 +11,7 @@ _OPTIONS = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_
 
 
 @pytest.fixture
-def no_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_folder(monkeypatch):
     """JAX without a folder for programs, and as it was before afterwards."""
     before = [getattr(jax.config, name) for name in _OPTIONS]
     monkeypatch.delenv("AUXMC_COMPILATION_CACHE", raising=False)
@@ -23,7 +22,7 @@ def no_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("no_folder")
-def test_programs_are_kept_in_the_users_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_programs_are_kept_in_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     keep_programs()
     assert Path(jax.config.jax_compilation_cache_dir) == tmp_path / "auxmc" / "programs"
@@ -31,9 +30,7 @@ def test_programs_are_kept_in_the_users_cache(monkeypatch: pytest.MonkeyPatch, t
 
 
 @pytest.mark.usefixtures("no_folder")
-def test_nothing_is_kept_where_it_is_switched_off_or_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_nothing_is_kept_where_it_is_switched_off_or_cannot_be(monkeypatch, tmp_path):
     (tmp_path / "auxmc").write_text("a file stands where the folder should")
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     keep_programs()
@@ -46,7 +43,7 @@ def test_nothing_is_kept_where_it_is_switched_off_or_cannot_be(
 
 
 @pytest.mark.usefixtures("no_folder")
-def test_a_folder_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_of_the_users_own_stays(monkeypatch, tmp_path):
     monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / name)
     jax.config.update("jax_compilation_cache_dir", str(tmp_path / "own"))
     keep_programs()

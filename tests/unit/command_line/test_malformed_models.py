@@ -20,7 +20,7 @@ WORDS = {
 
 @pytest.mark.parametrize("command", WORDS)
 @pytest.mark.parametrize("text", BROKEN_FILES)
-def test_broken_file_is_rejected(command, text, tmp_path, monkeypatch, capsys) -> None:
+def test_broken_file_is_rejected(command, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("model.py").write_text(text, encoding="utf-8")
     Path("rows.csv").write_text("a,b\n1,2\n3,4\n5,6\n7,8\n", encoding="utf-8")

@@ -36,14 +36,14 @@ def log_density(p, data):
 Y = np.array([1.2, 0.4, 1.9])
 
 
-def command(*words: object) -> int:
+def command(*words):
     parser = argparse.ArgumentParser()
     register(parser.add_subparsers())
     options = parser.parse_args([str(word) for word in words])
     return int(options.run(options))
 
 
-def rejected(*words: object) -> str:
+def rejected(*words):
     with pytest.raises(CommandError) as caught:
         command(*words)
     text = str(caught.value)
@@ -52,7 +52,7 @@ def rejected(*words: object) -> str:
 
 
 @pytest.fixture(name="conjugate")
-def make_conjugate(tmp_path: Path) -> tuple[Path, Path]:
+def make_conjugate(tmp_path):
     model, data = tmp_path / "conjugate.py", tmp_path / "y.csv"
     model.write_text(CONJUGATE)
     pd.DataFrame({"y": Y}).to_csv(data, index=False)
@@ -60,15 +60,13 @@ def make_conjugate(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("name", ["sample", "evidence", "stream"])
-def test_an_output_without_a_name_is_rejected(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_output_without_a_name_is_rejected(name, capsys):
     with pytest.raises(SystemExit):
         main([name, "model.py", "--output", ""])
     assert "argument --output: expected a folder, got ''" in capsys.readouterr().err
 
 
-def test_draws_are_those_of_the_posterior_and_are_kept(
-    conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_draws_are_those_of_the_posterior_and_are_kept(conjugate, tmp_path, capsys):
     model, data = conjugate
     out = tmp_path / "run"
     words = ("sample", model, "--data", data, *SHORT, "--output", out)
@@ -100,12 +98,7 @@ def test_draws_are_those_of_the_posterior_and_are_kept(
     assert "--restart" in text
 
 
-def test_an_interrupted_run_resumes(
-    conjugate: tuple[Path, Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_interrupted_run_resumes(conjugate, tmp_path, monkeypatch, capsys):
     model, data = conjugate
     words = ("sample", model, "--data", data, *SHORT, "--chains", "2", "--cores", "1")
     assert command(*words, "--output", tmp_path / "whole") == 0
@@ -113,9 +106,9 @@ def test_an_interrupted_run_resumes(
     with monkeypatch.context() as patched:
         write = session.OutputFolder.write_tree
 
-        def interrupted(self: object, name: str, tree: xr.DataTree) -> None:
+        def interrupted(self, name, tree):
             signal.raise_signal(signal.SIGTERM)
-            write(self, name, tree)  # type: ignore[arg-type]
+            write(self, name, tree)
 
         patched.setattr(session.OutputFolder, "write_tree", interrupted)
         assert command(*words, "--output", tmp_path / "run") == 130
@@ -129,9 +122,7 @@ def test_an_interrupted_run_resumes(
 
 
 @pytest.mark.slow
-def test_an_evidence_is_right_within_its_error(
-    conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_evidence_is_right_within_its_error(conjugate, tmp_path, capsys):
     # Not Gaussian, so that no base is exact.
     data = conjugate[1]
     model = _file(
@@ -154,7 +145,7 @@ def test_an_evidence_is_right_within_its_error(
         assert (out / name).stat().st_size > 0
 
 
-def test_data_go_where_an_argument_asks_for_them(tmp_path: Path) -> None:
+def test_data_go_where_an_argument_asks_for_them(tmp_path):
     own = read_model(EXAMPLES / "decay.py", EXAMPLES / "decay.csv")
     assert own.kind == "simulator"
     assert own.parts["inputs"]["noise"].shape == own.parts["observed"].shape == (12,)
@@ -184,7 +175,7 @@ def test_data_go_where_an_argument_asks_for_them(tmp_path: Path) -> None:
     assert callable(own.parts["auxiliary"])
 
 
-def test_what_cannot_be_used_is_named_in_a_line(conjugate, tmp_path) -> None:
+def test_what_cannot_be_used_is_named_in_a_line(conjugate, tmp_path):
     model, data = conjugate
     text, bad, marks, out = (tmp_path / name for name in ("y.txt", "bad.csv", "marks.csv", "out"))
     text.write_text("one")
@@ -225,9 +216,7 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate, tmp_path) -> None:
     assert out.is_dir(), "one that was there stays"
 
 
-def test_what_was_warned_of_before_an_error_and_the_errors_kind_are_shown(
-    conjugate: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_warned_of_before_an_error_and_the_errors_kind_are_shown(conjugate, tmp_path, capsys):
     flat = "start = {'x': 0.0}\ndef log_density(v, data):\n    return -jnp.logaddexp(0.0, v['x'])"
     model = _file(tmp_path, f"import jax.numpy as jnp\n{flat}")
     words = ("sample", model, "--data", conjugate[1], "--output", tmp_path / "out")
@@ -239,9 +228,7 @@ def test_what_was_warned_of_before_an_error_and_the_errors_kind_are_shown(
     assert "other.py: ZeroDivisionError: division by zero" in rejected(*words)
 
 
-def test_checks_are_made_unless_they_are_switched_off(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_checks_are_made_unless_they_are_switched_off(tmp_path, capsys):
     model = _file(tmp_path, "start = {'x': 0.0}\ndef log_density(v):\n    return -0.5 * v['x'] ** 2")
     for checks, warned in (("basic", True), ("off", False)):
         words = ("--draws", 5, "--warm-up", 0, "--quiet", "--checks", checks, "--output", tmp_path / checks)
@@ -250,7 +237,7 @@ def test_checks_are_made_unless_they_are_switched_off(
 
 
 @pytest.mark.parametrize(("name", "text"), [("sample", "log_density(variables)"), ("stream", "--model TEXT")])
-def test_the_help_imports_no_heavy_library(name: str, text: str) -> None:
+def test_the_help_imports_no_heavy_library(name, text):
     code = (
         "import sys; from auxmc.command_line import main\n"
         f"try: main([{name!r}, '--help'])\n"
@@ -262,7 +249,7 @@ def test_the_help_imports_no_heavy_library(name: str, text: str) -> None:
     assert text in done.stdout
 
 
-def test_the_help_names_the_methods() -> None:
+def test_the_help_names_the_methods():
     for names in METHODS.values():
         for name in names:
             assert inspect.signature(getattr(auxmc, name)).parameters
@@ -277,13 +264,13 @@ def test_the_help_names_the_methods() -> None:
     assert EVIDENCE_METHODS == evidence.METHODS
 
 
-def _file(folder: Path, text: str) -> Path:
+def _file(folder, text):
     path = folder / "other.py"
     path.write_text(text)
     return path
 
 
-def test_density_with_a_prior_and_bounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_density_with_a_prior_and_bounds(tmp_path, capsys):
     """A model file that has a prior needs no start; nothing is said of a uniform prior's edges."""
     model = tmp_path / "rate.py"
     model.write_text(

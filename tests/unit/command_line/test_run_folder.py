@@ -3,14 +3,12 @@
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from auxmc.command_line import main
 from auxmc.command_line.own_models.output import OutputFolder
-from auxmc.command_line.run_folder import RunFolder
 from auxmc.command_line.stream_session import StreamFolder
 from auxmc.errors import CommandError
 
@@ -18,7 +16,7 @@ FOLDERS = pytest.mark.parametrize("kind", [OutputFolder, StreamFolder])
 MODEL = "def log_density(v):\n    return -0.5 * v['x'] ** 2\n\nstart = {'x': 0.0}\n"
 
 
-def _begun(kind: type[RunFolder], path: Path, seed: int = 1) -> RunFolder:
+def _begun(kind, path, seed=1):
     """A run of which a file of its state and one of its results are there."""
     folder = kind(path, {"seed": seed})
     folder.begin()
@@ -28,12 +26,12 @@ def _begun(kind: type[RunFolder], path: Path, seed: int = 1) -> RunFolder:
     return folder
 
 
-def _files(path: Path) -> list[str]:
+def _files(path):
     return sorted(str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
 
 
 @pytest.mark.parametrize("words", [["--set", "bogus=1"], ["--restart", "--set", "bogus=1"]])
-def test_a_rejected_call_leaves_the_users_own_state_alone(tmp_path: Path, words: list[str]) -> None:
+def test_a_rejected_call_leaves_the_users_own_state_alone(tmp_path, words):
     (tmp_path / "m.py").write_text(MODEL)
     (tmp_path / "out" / "state").mkdir(parents=True)
     (tmp_path / "out" / "state" / "thesis.txt").write_text("mine")
@@ -42,7 +40,7 @@ def test_a_rejected_call_leaves_the_users_own_state_alone(tmp_path: Path, words:
 
 
 @FOLDERS
-def test_restart_throws_away_what_is_a_runs_and_nothing_else(tmp_path: Path, kind: type[RunFolder]) -> None:
+def test_restart_throws_away_what_is_a_runs_and_nothing_else(tmp_path, kind):
     (tmp_path / "state").mkdir()
     for name in ("thesis.txt", "state/thesis.txt"):
         (tmp_path / name).write_text("mine")
@@ -55,9 +53,7 @@ def test_restart_throws_away_what_is_a_runs_and_nothing_else(tmp_path: Path, kin
 
 
 @FOLDERS
-def test_a_run_without_draws_is_forgotten_and_one_with_draws_kept(
-    tmp_path: Path, kind: type[RunFolder]
-) -> None:
+def test_a_run_without_draws_is_forgotten_and_one_with_draws_kept(tmp_path, kind):
     folder = kind(tmp_path / "new", {"seed": 1})
     folder.begin()
     (folder.state / "chain0000").mkdir(parents=True)
@@ -68,7 +64,7 @@ def test_a_run_without_draws_is_forgotten_and_one_with_draws_kept(
 
 
 @FOLDERS
-def test_another_run_is_rejected_by_what_differs(tmp_path: Path, kind: type[RunFolder]) -> None:
+def test_another_run_is_rejected_by_what_differs(tmp_path, kind):
     _begun(kind, tmp_path)
     kind(tmp_path, {"seed": 1})
     with pytest.raises(
@@ -85,9 +81,7 @@ def test_another_run_is_rejected_by_what_differs(tmp_path: Path, kind: type[RunF
 @FOLDERS
 @pytest.mark.parametrize("text", ["[1, 2]", '{"numbers": [1]}', "{}", "{"])
 @pytest.mark.parametrize("restart", [False, True])
-def test_settings_of_something_else_are_rejected(
-    tmp_path: Path, kind: type[RunFolder], text: str, restart: bool
-) -> None:
+def test_settings_of_something_else_are_rejected(tmp_path, kind, text, restart):
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(
         CommandError, match=re.escape("settings.json: expected the settings of a run (")
@@ -98,14 +92,14 @@ def test_settings_of_something_else_are_rejected(
 
 
 @FOLDERS
-def test_results_without_settings_are_rejected(tmp_path: Path, kind: type[RunFolder]) -> None:
+def test_results_without_settings_are_rejected(tmp_path, kind):
     (tmp_path / kind.results[0]).write_text("mine")
     for restart in (False, True):
         with pytest.raises(CommandError, match=f"has {kind.results[0]} but no settings.json"):
             kind(tmp_path, {"seed": 1}, restart=restart)
 
 
-def test_settings_say_what_the_results_depend_on(tmp_path: Path) -> None:
+def test_settings_say_what_the_results_depend_on(tmp_path):
     OutputFolder(tmp_path, {"shape": (2, 3)}).begin({"data": "rows.csv"})
     about = json.loads((tmp_path / "settings.json").read_text())
     assert about["numbers"] == {"shape": [2, 3]}
@@ -113,7 +107,7 @@ def test_settings_say_what_the_results_depend_on(tmp_path: Path) -> None:
     assert about["environment"]["packages"]["jax"]
 
 
-def test_tables_of_a_run_that_was_deleted_are_not_written(tmp_path: Path) -> None:
+def test_tables_of_a_run_that_was_deleted_are_not_written(tmp_path):
     folder = StreamFolder(tmp_path / "run", {"chunk_rows": 10})
     folder.begin()
     shutil.rmtree(tmp_path / "run")

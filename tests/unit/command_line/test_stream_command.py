@@ -40,7 +40,7 @@ def draw_prior(key):
 """
 
 
-def make_rows(n_rows: int) -> np.ndarray:
+def make_rows(n_rows):
     rng = np.random.default_rng(8)
     x, noise = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
     return np.column_stack([x, x @ [1.0, -0.5] + 0.3 + noise])
@@ -49,26 +49,26 @@ def make_rows(n_rows: int) -> np.ndarray:
 DATA = make_rows(1230)
 
 
-def write_parquet(path: Path, data: np.ndarray) -> Path:
+def write_parquet(path, data):
     pd.DataFrame(data, columns=list(NAMES)).to_parquet(path, row_group_size=300)
     return path
 
 
-def write_csv(path: Path, data: np.ndarray) -> Path:
+def write_csv(path, data):
     pd.DataFrame(data, columns=list(NAMES)).to_csv(path, index=False)
     return path
 
 
-def run(data: Path, *options: str) -> int:
+def run(data, *options):
     return main(["stream", "--data", str(data), "--model", "linear", *SMALL.split(), *options])
 
 
-def record_in(folder: Path) -> pd.DataFrame:
+def record_in(folder):
     return pd.read_parquet(folder / "record.parquet").drop(columns="seconds")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
     assert run(write_parquet(folder / "rows.parquet", DATA), "--output", str(folder / "run")) == 0
     record = record_in(folder / "run")
@@ -86,7 +86,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     return record
 
 
-def test_the_record_covers_every_chunk(whole: pd.DataFrame) -> None:
+def test_the_record_covers_every_chunk(whole):
     assert whole["n_rows"].tolist() == [*range(20, 1221, 20), 1230]
     assert whole["provisional"].tolist() == [False] * 61 + [True]
     np.testing.assert_allclose(whole["log_evidence_per_row"] * whole["n_rows"], whole["log_evidence"])
@@ -95,15 +95,15 @@ def test_the_record_covers_every_chunk(whole: pd.DataFrame) -> None:
 
 
 def test_a_run_that_was_stopped_and_appended_to_has_the_record_of_one_that_was_not(
-    whole: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    whole, tmp_path, monkeypatch, capsys
+):
     out = ("--output", str(tmp_path / "run"))
     before = signal.getsignal(signal.SIGINT)
     with monkeypatch.context() as patched:
         report = stream_session._Session._report
 
-        def interrupt(self: stream_session._Session, *arguments: object) -> None:
-            report(self, *arguments)  # type: ignore[arg-type]
+        def interrupt(self, *arguments):
+            report(self, *arguments)
             signal.raise_signal(signal.SIGINT)
 
         patched.setattr(stream_session._Session, "_report", interrupt)
@@ -120,9 +120,7 @@ def test_a_run_that_was_stopped_and_appended_to_has_the_record_of_one_that_was_n
     pd.testing.assert_frame_equal(record_in(tmp_path / "run"), whole)
 
 
-def test_a_bad_cell_is_named_and_fixed(
-    whole: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bad_cell_is_named_and_fixed(whole, tmp_path, capsys):
     path = write_csv(tmp_path / "rows.csv", DATA)
     lines = path.read_text().splitlines()
     good = lines[813]
@@ -141,9 +139,7 @@ def test_a_bad_cell_is_named_and_fixed(
     pd.testing.assert_frame_equal(record_in(tmp_path / "run"), whole)
 
 
-def test_models_are_compared_on_one_reading_with_the_past_in_a_file(
-    whole: pd.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_models_are_compared_on_one_reading_with_the_past_in_a_file(whole, tmp_path, capsys):
     path = write_parquet(tmp_path / "rows.parquet", DATA)
     other = "linear noise_scale=3"
     assert run(path, "--model", other, "--past", "store", "--output", str(tmp_path / "run")) == 0
@@ -165,7 +161,7 @@ def test_models_are_compared_on_one_reading_with_the_past_in_a_file(
     assert (np.maximum(one["log_bayes_factor_error"], two["log_bayes_factor_error"]) > 0.0).all()
 
 
-def test_a_change_of_the_stream_is_flagged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_change_of_the_stream_is_flagged(tmp_path, capsys):
     data = DATA[:200].copy()
     data[120:, 2] += 20.0
     assert run(write_csv(tmp_path / "rows.csv", data), "--output", str(tmp_path / "run")) == 0
@@ -173,9 +169,7 @@ def test_a_change_of_the_stream_is_flagged(tmp_path: Path, capsys: pytest.Captur
     assert record_in(tmp_path / "run")["change_point"].tolist()[6] == "jump"
 
 
-def test_a_folder_with_other_settings_is_rejected_without_restart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_with_other_settings_is_rejected_without_restart(tmp_path, capsys):
     path = write_parquet(tmp_path / "rows.parquet", DATA)
     out = ("--rows", "60", "--output", str(tmp_path / "run"))
     assert run(path, *out) == 0
@@ -193,9 +187,7 @@ def test_a_folder_with_other_settings_is_rejected_without_restart(
     assert (tmp_path / "run" / "notes.txt").read_text() == "mine"
 
 
-def test_a_model_that_reads_other_numbers_is_another_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_reads_other_numbers_is_another_model(tmp_path, capsys):
     """Its file is the same: what it reads, here from a module and a file in its folder, has changed."""
     model, data = tmp_path / "mine.py", write_csv(tmp_path / "rows.csv", DATA[:60])
     top = "from pathlib import Path\nfrom scales import scale\n"
@@ -203,7 +195,7 @@ def test_a_model_that_reads_other_numbers_is_another_model(
     density = "-0.5 * ((rows[:, 0] - parameters[0] - shift) / scale) ** 2"
     model.write_text(OWN_MODEL.format(top=top, log_likelihood=density, valid_rows="rows[:, 0] > -1e9"))
 
-    def resume(scale: str, shift: str) -> int:
+    def resume(scale, shift):
         (tmp_path / "scales.py").write_text(f"scale = {scale}")
         (tmp_path / "shift.txt").write_text(shift)
         return main(f"stream --data {data} --model {model} --output {tmp_path / 'run'} {SMALL}".split())
@@ -216,9 +208,7 @@ def test_a_model_that_reads_other_numbers_is_another_model(
         assert "holds a run with other settings (model_programs: " in capsys.readouterr().err
 
 
-def test_a_second_run_in_a_folder_is_rejected_and_changes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_run_in_a_folder_is_rejected_and_changes_nothing(tmp_path, capsys):
     data, folder = write_csv(tmp_path / "rows.csv", DATA[:100]), tmp_path / "run"
     folder.mkdir()
     with file_lock(folder / ".lock"):
@@ -230,9 +220,7 @@ def test_a_second_run_in_a_folder_is_rejected_and_changes_nothing(
 
 
 @pytest.mark.parametrize("where", ["log_likelihood", "valid_rows"])
-def test_a_model_that_exits_is_an_error_of_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: str
-) -> None:
+def test_a_model_that_exits_is_an_error_of_one_line(tmp_path, capsys, where):
     bodies = {"log_likelihood": "-((rows[:, 0] - parameters[0]) ** 2)", "valid_rows": "rows[:, 0] > -1e9"}
     bodies[where] = "exit(3)"
     path = tmp_path / "mine.py"
@@ -245,14 +233,14 @@ def test_a_model_that_exits_is_an_error_of_one_line(
     assert error.count("\n") == 1
 
 
-def test_rows_outside_the_model_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_outside_the_model_are_named(tmp_path, capsys):
     data = DATA.copy()
     data[:, 2] = np.arange(len(data)) % 3
     data[46, 2] = 3
     data[18, 1] = 1e300
     source = open_source(write_parquet(tmp_path / "rows.parquet", data), "", "")
     models = [parse_model("logistic classes=3", 3)]
-    read: list[np.ndarray] = []
+    read = []
     with pytest.raises(
         DataError, match=r"row 19, column 'age': expected a number within float32, got 1e\+300"
     ):
@@ -290,9 +278,7 @@ REJECTED = {
 
 
 @pytest.mark.parametrize("words", REJECTED)
-def test_what_cannot_be_used_is_rejected_before_anything_runs(
-    tmp_path: Path, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_used_is_rejected_before_anything_runs(tmp_path, words, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     content = write_parquet(Path("rows.parquet"), DATA).read_bytes()
     Path("marks.csv").write_text("dose;n;k\n1,5;2;3\n", encoding="utf-8")
@@ -304,7 +290,7 @@ def test_what_cannot_be_used_is_rejected_before_anything_runs(
     assert error.count("\n") == 1
 
 
-def test_the_published_settings_fall_short_by_the_known_amount() -> None:
+def test_the_published_settings_fall_short_by_the_known_amount():
     rows, noise_scale = DATA[:500], 0.5
     model = parse_model(f"linear noise_scale={noise_scale}", 3)
     trace = np.sum(np.column_stack([rows[:, :2], np.ones(500)]) ** 2) / 500 / noise_scale**2
@@ -321,9 +307,7 @@ def test_the_published_settings_fall_short_by_the_known_amount() -> None:
 
 
 @pytest.mark.slow
-def test_by_default_the_evidence_is_right_within_its_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_by_default_the_evidence_is_right_within_its_error(tmp_path, capsys):
     path = write_csv(tmp_path / "rows.csv", DATA[:200])
     words = ["stream", "--data", str(path), "--model", "linear", "--model", "linear noise_scale=0.7"]
     assert main([*words, "--chunk-rows", "100", "--output", str(tmp_path / "run")]) == 0
@@ -347,7 +331,7 @@ def test_by_default_the_evidence_is_right_within_its_error(
     )
 
 
-def test_options_cover_the_kernels_and_state_their_defaults() -> None:
+def test_options_cover_the_kernels_and_state_their_defaults():
     annealed, laplace = StreamSettings()._asdict(), RunningLaplaceSettings()._asdict()
     assert {*SETTINGS, "estimator"} == {*annealed, *laplace}
     for field, (_, text) in SETTINGS.items():
@@ -356,7 +340,7 @@ def test_options_cover_the_kernels_and_state_their_defaults() -> None:
                 assert str(values[field]) in text, field
 
 
-def test_a_rejected_row_ends_the_process_with_one_line(tmp_path: Path) -> None:
+def test_a_rejected_row_ends_the_process_with_one_line(tmp_path):
     """No thread of a reader outlives it: one that did aborted the process while Python ended."""
     path = tmp_path / "rows.csv"
     path.write_text("x,label\n" + "0.5,3\n" * 200, encoding="utf-8")
@@ -367,9 +351,7 @@ def test_a_rejected_row_ends_the_process_with_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
-def test_columns_that_lose_digits_in_float32_are_read_in_float64(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_that_lose_digits_in_float32_are_read_in_float64(tmp_path, capsys):
     """A spread of 4e-5 about 1, where float32 is spaced by 1.2e-7."""
     data = DATA[:60].copy()
     data[:, 1] = 1.0 + 1e-5 * data[:, 1]
@@ -380,9 +362,7 @@ def test_columns_that_lose_digits_in_float32_are_read_in_float64(
     assert json.loads((tmp_path / "run" / "settings.json").read_text())["numbers"]["precision"] == "float64"
 
 
-def test_a_later_row_that_loses_digits_in_float32_is_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_later_row_that_loses_digits_in_float32_is_warned_of(tmp_path, capsys):
     """The precision is fixed by the first chunk; a column with values of 1e7 and a unit spread comes later."""
     data = DATA[:60].copy()
     data[20:, 1] += 1e7
@@ -392,11 +372,11 @@ def test_a_later_row_that_loses_digits_in_float32_is_warned_of(
     assert error.count("warning") == 1
 
 
-def test_a_terminal_has_a_table_that_is_redrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_has_a_table_that_is_redrawn(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
     file = io.StringIO()
-    file.isatty = lambda: True  # type: ignore[method-assign]
+    file.isatty = lambda: True
     record = {"n_rows": 4000, "log_evidence": -5000.25, "log_evidence_error": np.nan, "probability": 0.25}
     record |= {"log_evidence_per_row": -1.25, "log_bayes_factor": -0.0123, "log_bayes_factor_error": 0.0045}
     ranked = {

@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.
         (f"{EXAMPLE}:model", None, 4),
     ],
 )
-def test_words_name_a_model_with_settings(text: str, name: str | None, dim: int) -> None:
+def test_words_name_a_model_with_settings(text, name, dim):
     model = parse_model(text, 3)
     assert model.name == (name or text)
     assert (model.model.dim, model.model.n_columns) == (dim, 3)
@@ -46,18 +46,18 @@ def test_words_name_a_model_with_settings(text: str, name: str | None, dim: int)
         ("linear 'a", "No closing quotation"),
     ],
 )
-def test_words_that_name_no_model_are_rejected(text: str, message: str) -> None:
+def test_words_that_name_no_model_are_rejected(text, message):
     with pytest.raises(CommandError, match=message):
         parse_model(text, 3)
 
 
-def test_a_regression_needs_a_response_and_an_input() -> None:
+def test_a_regression_needs_a_response_and_an_input():
     with pytest.raises(CommandError, match="expected two or more columns"):
         parse_model("linear", 1)
     assert parse_model("mixture components=2", 1).model.n_columns == 1
 
 
-def test_rows_without_a_probability_are_found(tmp_path: Path) -> None:
+def test_rows_without_a_probability_are_found(tmp_path):
     classes = np.array([[0.5, 0.0], [0.5, 2.0], [0.5, 1.5], [0.5, -1.0], [0.5, 3.0]])
     model = parse_model("logistic classes=3", 2)
     assert model.valid_rows(classes).tolist() == [True, True, False, False, False]

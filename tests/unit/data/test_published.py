@@ -1,7 +1,6 @@
 """Published files are taken from the user's folder or fetched, and held to their content."""
 
 import hashlib
-from pathlib import Path
 
 import pooch
 import pytest
@@ -12,19 +11,19 @@ from auxmc.errors import DataError
 FILE = PublishedFile("a/b.npz", "https://example.invalid/b.npz", hashlib.sha256(b"content").hexdigest())
 
 
-def place(folder: Path, content: bytes) -> None:
+def place(folder, content):
     (folder / "a").mkdir()
     (folder / "a" / "b.npz").write_bytes(content)
 
 
-def test_a_file_in_the_users_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_in_the_users_folder_is_used(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     assert local_file(FILE) is None
     place(tmp_path, b"content")
     assert published_file(FILE, "or not") == tmp_path / "a" / "b.npz" == local_file(FILE)
 
 
-def test_other_content_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_content_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     place(tmp_path, b"other")
     with pytest.raises(
@@ -33,14 +32,14 @@ def test_other_content_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         published_file(FILE, "or not")
 
 
-def test_a_folder_without_the_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_the_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match=r"b.npz: cannot be read .*must name the folder that has a/b.npz.*or"):
         published_file(FILE, "or not")
 
 
-def test_without_network_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> str:
+def test_without_network_the_message_says_what_to_do(monkeypatch):
+    def fail(*_, **__):
         raise ConnectionError("no route\nmore lines")
 
     monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
@@ -50,10 +49,10 @@ def test_without_network_the_message_says_what_to_do(monkeypatch: pytest.MonkeyP
         published_file(FILE, "or not")
 
 
-def test_fetching_asks_for_the_known_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: dict[str, object] = {}
+def test_fetching_asks_for_the_known_content(tmp_path, monkeypatch):
+    asked = {}
 
-    def fetch(address: str, **about: object) -> str:
+    def fetch(address, **about):
         asked.update(about, address=address)
         return str(tmp_path / "b.npz")
 

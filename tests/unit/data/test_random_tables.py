@@ -4,9 +4,7 @@ import csv
 import io
 import pickle
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -44,7 +42,7 @@ RUNS = settings(max_examples=50, deadline=None, derandomize=True)
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[list[str], list[str], list[list[Any]], bool]:
+def tables(draw):
     """Names, kinds of columns, columns with at most one bad cell (None or a text), whether names are plain."""
     n_columns, n_rows = draw(st.integers(1, 4)), draw(st.integers(1, 5))
     plain = draw(st.integers(0, 3)) > 0
@@ -61,7 +59,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[str], list[list[Any]], bool
     return names, kinds, columns, plain
 
 
-def text_of(draw: Callable[[Any], Any], names: list[str], columns: list[list[Any]]) -> bytes:
+def text_of(draw, names, columns):
     """A table as text of some dialect."""
     missing = draw(st.sampled_from(MISSING))
     rows = [[missing if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)]
@@ -75,7 +73,7 @@ def text_of(draw: Callable[[Any], Any], names: list[str], columns: list[list[Any
     return draw(st.sampled_from([b"", b"\xef\xbb\xbf", b"\n", b"# comment\n\n"])) + buffer.getvalue().encode()
 
 
-def tried(read: Callable[[], Any]) -> tuple[Any, str]:
+def tried(read):
     """What is read, or the message of the rejection."""
     try:
         with nothing_runs():
@@ -86,7 +84,7 @@ def tried(read: Callable[[], Any]) -> tuple[Any, str]:
     return found, message
 
 
-def check(read: Callable[[], Any], names: list[str], columns: list[list[Any]], plain: bool) -> None:
+def check(read, names, columns, plain):
     """Compares what is read with what was written."""
     bad = [
         (row, name)
@@ -110,7 +108,7 @@ def check(read: Callable[[], Any], names: list[str], columns: list[list[Any]], p
 
 @RUNS
 @given(st.data())
-def test_a_table_is_read_as_it_was_written_or_rejected(data: st.DataObject) -> None:
+def test_a_table_is_read_as_it_was_written_or_rejected(data):
     names, kinds, columns, plain = data.draw(tables())
     stripped, has_text = [name.strip() for name in names], "text" in kinds
     has_missing = any(cell is None for cells in columns for cell in cells)
@@ -144,7 +142,7 @@ def test_a_table_is_read_as_it_was_written_or_rejected(data: st.DataObject) -> N
 
 @RUNS
 @given(st.binary(max_size=80) | st.text(st.sampled_from("0123456789.,;eE+-\"'#\n\r\tax ")).map(str.encode))
-def test_bytes_are_read_or_rejected_in_one_line(content: bytes) -> None:
+def test_bytes_are_read_or_rejected_in_one_line(content):
     with tempfile.TemporaryDirectory() as folder:
         for ending in (".csv", ".parquet", ".npy", ".npz"):
             path = Path(folder) / f"rows{ending}"
@@ -156,7 +154,7 @@ def test_bytes_are_read_or_rejected_in_one_line(content: bytes) -> None:
 
 @RUNS
 @given(st.data())
-def test_damaged_files_are_read_or_rejected_in_one_line(data: st.DataObject) -> None:
+def test_damaged_files_are_read_or_rejected_in_one_line(data):
     frame = pd.DataFrame(np.random.default_rng(1).normal(size=(20, 2)), columns=["a", "b"])
     with tempfile.TemporaryDirectory() as folder:
         csv_gz, parquet, npy, npz = (
@@ -179,19 +177,19 @@ def test_damaged_files_are_read_or_rejected_in_one_line(data: st.DataObject) -> 
 class Opens:
     """An object whose unpickling writes a file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self.path = path
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self):
         return open, (str(self.path), "w")
 
 
-def test_nothing_in_an_array_file_is_unpickled(tmp_path: Path) -> None:
+def test_nothing_in_an_array_file_is_unpickled(tmp_path):
     array = np.array([Opens(tmp_path / "ran")], dtype=object)
     for name in ("W0", "weights"):
         np.savez(tmp_path / f"{name}.npz", allow_pickle=True, **{name: array})
     np.save(tmp_path / "rows.npy", array, allow_pickle=True)
-    readers: list[tuple[Callable[[Path], Any], str]] = [(read, "rows.npy") for read in DOORS.values()]
+    readers = [(read, "rows.npy") for read in DOORS.values()]
     readers += [
         (lambda path: read_autoencoder("own_digits", str(path)), "W0.npz"),
         (read_parameters, "weights.npz"),

@@ -5,9 +5,6 @@ import decimal
 import gzip
 import os
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,9 +21,7 @@ from auxmc.errors import CommandError, DataError
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.streams.rows import read_rows
 
-Columns = dict[str, Any]
-
-GOOD: dict[str, Columns] = {
+GOOD = {
     "floats": {"a": np.array([0.1, -2.5e-7, 3e8]), "b": np.array([1.5, 2.5, 4.5])},
     "integers": {"a": np.array([3, -1, 2**53]), "b": np.array([0, 0, 7])},
     "bytes": {"a": np.array([200, 100, 3], np.uint8), "b": np.array([3, 100, 255], np.uint8)},
@@ -41,7 +36,7 @@ GOOD: dict[str, Columns] = {
     "half": {"a": np.array([0.5, 0.25, 8.0], np.float16), "b": np.array([1.5, 2.5, 3.5])},
 }
 DAY = np.datetime64("2026-03-01T00:00:00", "us")
-BAD: dict[str, tuple[Columns, int, str]] = {
+BAD = {
     "missing": ({"a": np.array([1.0, np.nan, 3.0])}, 2, "missing value"),
     "missing integer": ({"a": pd.array([1, None, 3], "Int64")}, 2, "missing value"),
     "missing boolean": ({"a": pd.array([True, False, None], "boolean")}, 3, "missing value"),
@@ -62,11 +57,11 @@ BAD: dict[str, tuple[Columns, int, str]] = {
 }
 
 
-def _save_npz(path: Path, columns: Columns) -> None:
+def _save_npz(path, columns):
     np.savez(path, **{name: np.asarray(values) for name, values in columns.items()})
 
 
-FILES: dict[str, Callable[[Path, Columns], None]] = {
+FILES = {
     ".csv": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
     ".csv.gz": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
     ".tsv": lambda path, columns: pd.DataFrame(columns).to_csv(
@@ -82,36 +77,32 @@ FILES: dict[str, Callable[[Path, Columns], None]] = {
 }
 
 
-def matrix_of(columns: Columns) -> np.ndarray:
+def matrix_of(columns):
     return np.column_stack([np.asarray(values).astype(np.float64) for values in columns.values()])
 
 
-def through_stream(path: Path) -> np.ndarray:
+def through_stream(path):
     return np.concatenate(list(read_blocks(open_source(path, "", ""), 2)))
 
 
-def through_sample(path: Path) -> Any:
+def through_sample(path):
     (path.parent / "model.py").write_text(
         "def log_density(v):\n    return 0.0\n\ndef start(data):\n    return data\n", encoding="utf-8"
     )
     return read_model(path.parent / "model.py", path).parts["start"]
 
 
-def through_study(path: Path) -> np.ndarray:
+def through_study(path):
     return read_matrix(path, min_rows=1)
 
 
-DOORS: dict[str, Callable[[Path], Any]] = {
-    "stream": through_stream,
-    "sample": through_sample,
-    "study": through_study,
-}
+DOORS = {"stream": through_stream, "sample": through_sample, "study": through_study}
 REJECTIONS = (DataError, CommandError)
 
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("ending", FILES)
-def test_every_kind_of_file_gives_the_columns_that_made_it(tmp_path: Path, ending: str, door: str) -> None:
+def test_every_kind_of_file_gives_the_columns_that_made_it(tmp_path, ending, door):
     for name, columns in GOOD.items():
         expected = matrix_of(columns)
         path = tmp_path / f"{name}{ending}"
@@ -131,12 +122,12 @@ def test_every_kind_of_file_gives_the_columns_that_made_it(tmp_path: Path, endin
         np.testing.assert_array_equal(found, expected, err_msg=f"{name}: {ending}")
 
 
-def test_every_frame_and_array_gives_the_columns_that_made_it() -> None:
+def test_every_frame_and_array_gives_the_columns_that_made_it():
     for columns in GOOD.values():
         expected = matrix_of(columns)
         frame = pd.DataFrame(columns)
         array = np.column_stack([np.asarray(values) for values in columns.values()])
-        kinds: list[Any] = [frame, frame.set_axis([5, 3, 4]), array, array.tolist(), np.ma.array(array)]
+        kinds = [frame, frame.set_axis([5, 3, 4]), array, array.tolist(), np.ma.array(array)]
         if "half" not in columns:
             kinds.append(pa.table(frame.set_axis([5, 3, 4])))
         for rows in kinds:
@@ -148,7 +139,7 @@ def test_every_frame_and_array_gives_the_columns_that_made_it() -> None:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path: Path, kind: str) -> None:
+def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path, kind):
     columns, row, reason = BAD[kind]
     columns = {**columns, "b": np.array([1.5, 2.5, 3.5])}
     for ending, write in FILES.items():
@@ -177,7 +168,7 @@ def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path: Path, kind:
         float64_tree("observed", np.asarray(columns["a"]))
 
 
-def test_masked_cells_are_missing() -> None:
+def test_masked_cells_are_missing():
     masked = np.ma.array([[1.0, 2.0], [3.0, 99.0]], mask=[[0, 0], [0, 1]])
     for rows in (masked, [masked[:1], masked[1:]], list(masked)):
         with pytest.raises(DataError, match=r"row 2 \(index 1\), column '1': missing value \(masked\)"):
@@ -195,7 +186,7 @@ def test_masked_cells_are_missing() -> None:
     np.testing.assert_array_equal(float64_tree("x", np.ma.array([1, 2])), [1.0, 2.0])
 
 
-def test_frames_are_joined_by_the_names_of_the_first() -> None:
+def test_frames_are_joined_by_the_names_of_the_first():
     first = pd.DataFrame({"a": [1.0, 2.0], "y": [3.0, 4.0]})
     second = pd.DataFrame({"y": [6.0], " a": [5.0]})
     expected = [[1.0, 3.0], [2.0, 4.0], [5.0, 6.0]]
@@ -234,7 +225,7 @@ NEITHER = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_one_rule_says_whether_the_first_line_is_names(tmp_path: Path, door: str) -> None:
+def test_one_rule_says_whether_the_first_line_is_names(tmp_path, door):
     path = tmp_path / "rows.csv"
     for text, names, n_rows in FIRST_LINES.values():
         path.write_text(text, encoding="utf-8")
@@ -289,7 +280,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("kind", ROWS)
-def test_every_door_names_what_is_wrong_with_a_row(tmp_path: Path, kind: str) -> None:
+def test_every_door_names_what_is_wrong_with_a_row(tmp_path, kind):
     text, reason = ROWS[kind]
     path = tmp_path / "rows.csv"
     path.write_text(text, encoding="utf-8")
@@ -298,7 +289,7 @@ def test_every_door_names_what_is_wrong_with_a_row(tmp_path: Path, kind: str) ->
             read(path)
 
 
-def test_what_is_no_table_is_called_what_it_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_table_is_called_what_it_is(tmp_path, capfd):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()
     content = "h\u00f6he,b\n1,2\n"
@@ -326,14 +317,14 @@ def test_what_is_no_table_is_called_what_it_is(tmp_path: Path, capfd: pytest.Cap
     assert capfd.readouterr().err == ""
 
 
-def test_columns_that_are_asked_for_twice_are_rejected(tmp_path: Path) -> None:
+def test_columns_that_are_asked_for_twice_are_rejected(tmp_path):
     for ending in (".csv", ".parquet", ".npz"):
         FILES[ending](tmp_path / f"rows{ending}", GOOD["floats"])
         with pytest.raises(DataError, match="column 'a' is asked for twice"):
             open_source(tmp_path / f"rows{ending}", "a,a,b", "")
 
 
-def test_integers_stay_what_they_are(tmp_path: Path) -> None:
+def test_integers_stay_what_they_are(tmp_path):
     (tmp_path / "rows.csv").write_text("group,large,x\n0,9007199254740993,0.5\n3,7,1\n", encoding="utf-8")
     found = read_arrays(tmp_path / "rows.csv")
     assert [array.dtype.kind for array in found.values()] == ["i", "i", "f"]
@@ -341,7 +332,7 @@ def test_integers_stay_what_they_are(tmp_path: Path) -> None:
     assert jnp.arange(5)[found["group"]].tolist() == [0, 3]
 
 
-def test_columns_of_several_levels_have_the_names_that_the_file_gives_them(tmp_path: Path) -> None:
+def test_columns_of_several_levels_have_the_names_that_the_file_gives_them(tmp_path):
     levels = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
     pd.DataFrame([[1, 2.5], [3, 4.5]], columns=levels).to_parquet(tmp_path / "rows.parquet")
     found = read_arrays(tmp_path / "rows.parquet")
@@ -351,7 +342,7 @@ def test_columns_of_several_levels_have_the_names_that_the_file_gives_them(tmp_p
     }
 
 
-def test_arrays_of_any_shape_are_read(tmp_path: Path) -> None:
+def test_arrays_of_any_shape_are_read(tmp_path):
     np.savez(tmp_path / "a.npz", images=np.arange(8, dtype=np.uint8).reshape(2, 2, 2), scale=np.float32(0.5))
     found = read_arrays(tmp_path / "a.npz")
     assert {name: (a.shape, a.dtype.name) for name, a in found.items()} == {
@@ -373,7 +364,7 @@ def test_arrays_of_any_shape_are_read(tmp_path: Path) -> None:
 
 DATA = np.random.default_rng(3).normal(size=(1000, 3))
 NAMES = ["a", "b", "c"]
-WRITERS: dict[str, Callable[[Path, np.ndarray], None]] = {
+WRITERS = {
     ".parquet": lambda path, data: pd.DataFrame(data, columns=NAMES).to_parquet(path, row_group_size=137),
     ".csv": lambda path, data: pd.DataFrame(data, columns=NAMES).to_csv(path, index=False),
     ".npy": lambda path, data: np.save(path, data),
@@ -381,31 +372,31 @@ WRITERS: dict[str, Callable[[Path, np.ndarray], None]] = {
 
 
 @pytest.fixture(params=WRITERS)
-def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def file(request, tmp_path):
     path = tmp_path / f"rows{request.param}"
     WRITERS[request.param](path, DATA)
     return path
 
 
 @pytest.mark.parametrize("first_row", [0, 137, 450, 999])
-def test_blocks_have_a_largest_size_wherever_reading_begins(file: Path, first_row: int) -> None:
+def test_blocks_have_a_largest_size_wherever_reading_begins(file, first_row):
     blocks = list(read_blocks(open_rows(file), 64, first_row))
     assert max(map(len, blocks)) <= 64
     np.testing.assert_array_equal(np.concatenate(blocks), DATA[first_row:])
 
 
-def test_columns_are_read_in_the_order_asked_for(file: Path) -> None:
+def test_columns_are_read_in_the_order_asked_for(file):
     names = ("2", "0") if file.suffix == ".npy" else ("c", "a")
     source = open_rows(file, names)
     assert source.columns == names
     np.testing.assert_array_equal(np.concatenate(list(read_blocks(source, 300))), DATA[:, [2, 0]])
 
 
-def test_a_bad_cell_is_named_after_the_rows_before_it(file: Path) -> None:
+def test_a_bad_cell_is_named_after_the_rows_before_it(file):
     broken = DATA.copy()
     broken[811, 1] = np.nan
     WRITERS[file.suffix](file, broken)
-    read: list[np.ndarray] = []
+    read = []
     with pytest.raises(
         DataError, match=r"row 812 \((line 813|index 811)\), column '(b|1)': missing value .*; fill it in"
     ):
@@ -413,27 +404,27 @@ def test_a_bad_cell_is_named_after_the_rows_before_it(file: Path) -> None:
     np.testing.assert_array_equal(np.concatenate(read), DATA[:811])
 
 
-def test_rows_that_were_taken_away_are_missed(file: Path) -> None:
+def test_rows_that_were_taken_away_are_missed(file):
     with pytest.raises(DataError, match="has 1000 rows, expected at least the 1001 that were read before"):
         list(read_blocks(open_rows(file), 64, 1001))
     assert list(read_blocks(open_rows(file), 64, 1000)) == []
 
 
-def test_a_row_group_larger_than_a_batch_is_read_whole(tmp_path: Path) -> None:
+def test_a_row_group_larger_than_a_batch_is_read_whole(tmp_path):
     data = np.random.default_rng(4).normal(size=(150_000, 3))
     pd.DataFrame(data, columns=NAMES).to_parquet(tmp_path / "rows.parquet", row_group_size=140_000)
     blocks = read_blocks(open_rows(tmp_path / "rows.parquet"), 1000, 70_001)
     np.testing.assert_array_equal(np.concatenate(list(blocks)), data[70_001:])
 
 
-def test_a_damaged_row_group_is_named_after_the_rows_before_it(tmp_path: Path) -> None:
+def test_a_damaged_row_group_is_named_after_the_rows_before_it(tmp_path):
     path = tmp_path / "rows.parquet"
     WRITERS[".parquet"](path, DATA)
     offset = pa_parquet.ParquetFile(path).metadata.row_group(2).column(0).data_page_offset
     content = bytearray(path.read_bytes())
     content[offset : offset + 40] = b"\xff" * 40
     path.write_bytes(bytes(content))
-    read: list[np.ndarray] = []
+    read = []
     with pytest.raises(DataError, match=r"cannot be read after row \d+: "):
         read.extend(read_blocks(open_rows(path), 100))
     done = sum(map(len, read))
@@ -441,7 +432,7 @@ def test_a_damaged_row_group_is_named_after_the_rows_before_it(tmp_path: Path) -
     np.testing.assert_array_equal(np.concatenate([DATA[:0], *read]), DATA[:done])
 
 
-def test_what_a_table_lacks_is_named(tmp_path: Path) -> None:
+def test_what_a_table_lacks_is_named(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text(",a,b\n0,1,2\n1,3,4\n", encoding="utf-8")
     with pytest.raises(DataError, match="there is no column 'd', only , a, b"):

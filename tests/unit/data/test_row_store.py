@@ -1,7 +1,5 @@
 """Rows in a growing file: what is drawn is what was written, also after an interruption."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from auxmc.data.row_store import RowStore
 ROWS = np.random.default_rng(2).normal(size=(50, 3))
 
 
-def test_draws_are_the_rows_in_the_type_of_the_file(tmp_path: Path) -> None:
+def test_draws_are_the_rows_in_the_type_of_the_file(tmp_path):
     store = RowStore(tmp_path / "made" / "rows.bin", 3)
     assert store.n_rows == 0
     store.append(ROWS[:20])
@@ -27,7 +25,7 @@ def test_draws_are_the_rows_in_the_type_of_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "made" / "rows.bin").stat().st_size == 50 * 3 * 4
 
 
-def test_a_file_goes_on_after_a_row_that_was_cut_short(tmp_path: Path) -> None:
+def test_a_file_goes_on_after_a_row_that_was_cut_short(tmp_path):
     path = tmp_path / "rows.bin"
     first = RowStore(path, 3, np.float64)
     first.append(ROWS[:30])
@@ -39,7 +37,7 @@ def test_a_file_goes_on_after_a_row_that_was_cut_short(tmp_path: Path) -> None:
     np.testing.assert_array_equal(second.draw(np.arange(50)), ROWS)
 
 
-def test_rows_behind_those_of_a_checkpoint_are_forgotten(tmp_path: Path) -> None:
+def test_rows_behind_those_of_a_checkpoint_are_forgotten(tmp_path):
     store = RowStore(tmp_path / "rows.bin", 3, np.float64)
     store.append(ROWS)
     store.truncate(10)
@@ -52,7 +50,7 @@ def test_rows_behind_those_of_a_checkpoint_are_forgotten(tmp_path: Path) -> None
     assert store.draw(np.zeros(0, int)).shape == (0, 3)
 
 
-def test_rows_of_another_width_are_rejected(tmp_path: Path) -> None:
+def test_rows_of_another_width_are_rejected(tmp_path):
     store = RowStore(tmp_path / "rows.bin", 3)
     with pytest.raises(ValueError, match=r"rows must be \[row, 3\], got \[4, 2\]"):
         store.append(np.zeros((4, 2)))
@@ -60,7 +58,7 @@ def test_rows_of_another_width_are_rejected(tmp_path: Path) -> None:
         RowStore(tmp_path / "none.bin", 0)
 
 
-def test_the_checksum_is_that_of_the_rows_however_they_came(tmp_path: Path) -> None:
+def test_the_checksum_is_that_of_the_rows_however_they_came(tmp_path):
     rows = np.arange(60.0).reshape(20, 3)
     store = RowStore(tmp_path / "rows", 3)
     empty = store.checksum()

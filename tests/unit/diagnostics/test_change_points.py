@@ -8,13 +8,13 @@ from auxmc.diagnostics.change_points import ChangeSettings, DropDetector, change
 from experiments.streaming_evidence.model import rows
 
 
-def mixture_scores(data: np.ndarray, size: int, n_components: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def mixture_scores(data, size, n_components=5):
     """Predictive scores of a mixture of round clusters that is fitted to the rows before each chunk."""
     rng = np.random.default_rng(1)
     means, variances = rng.normal(size=(n_components, 2)), np.full(n_components, 2.0)
     weights = np.full(n_components, 1.0 / n_components)
 
-    def log_terms(rows: np.ndarray) -> np.ndarray:
+    def log_terms(rows):
         squares = np.sum((rows[:, None, :] - means[None]) ** 2, axis=2)
         return np.log(weights / (2 * np.pi * variances))[None] - 0.5 * squares / variances[None]
 
@@ -34,7 +34,7 @@ def mixture_scores(data: np.ndarray, size: int, n_components: int = 5) -> tuple[
 
 
 @pytest.mark.parametrize("size", [250, 500])
-def test_both_changes_of_the_non_stationary_stream_are_found_within_a_chunk(size: int) -> None:
+def test_both_changes_of_the_non_stationary_stream_are_found_within_a_chunk(size):
     found = change_points(*mixture_scores(rows("non_stationary", 30_000), size))
     for change in (1000, 10_000):
         assert any(abs(point.first_row - (change + 1)) <= size for point in found)
@@ -42,11 +42,11 @@ def test_both_changes_of_the_non_stationary_stream_are_found_within_a_chunk(size
     assert len(others) <= 1
 
 
-def test_a_shuffled_stream_has_at_most_one_false_alarm() -> None:
+def test_a_shuffled_stream_has_at_most_one_false_alarm():
     assert len(change_points(*mixture_scores(rows("shuffled", 100_000), 500))) <= 1
 
 
-def test_false_alarms_are_rare_for_scores_of_independent_rows() -> None:
+def test_false_alarms_are_rare_for_scores_of_independent_rows():
     # Scores of a normal distribution of two columns: -|x|^2 / 2, whose standard deviation is 1. Twenty million rows.
     rng = np.random.default_rng(5)
     scores = -rng.chisquare(1000, size=40_000) / 1000
@@ -56,7 +56,7 @@ def test_false_alarms_are_rare_for_scores_of_independent_rows() -> None:
     assert change_points([*scores[:20], scores.mean() - 8.0 / np.sqrt(500)], [500] * 21)
 
 
-def test_a_small_lasting_drop_adds_up() -> None:
+def test_a_small_lasting_drop_adds_up():
     rng = np.random.default_rng(6)
     scores = rng.normal(size=200) / np.sqrt(500)
     scores[100:] -= 3.0 / np.sqrt(500)
@@ -66,23 +66,23 @@ def test_a_small_lasting_drop_adds_up() -> None:
     assert 100 < found[0].chunk < 115
 
 
-def test_a_rise_is_no_change() -> None:
+def test_a_rise_is_no_change():
     assert change_points(np.linspace(-3.0, -1.0, 50), np.full(50, 500)) == []
 
 
-def test_a_chunk_without_probability_is_a_change() -> None:
+def test_a_chunk_without_probability_is_a_change():
     found = change_points([-1.0, -1.1, -np.inf, -1.0, -1.0], [500] * 5)
     assert [(point.chunk, point.kind) for point in found] == [(2, "jump")]
 
 
-def test_chunk_by_chunk_gives_the_same() -> None:
+def test_chunk_by_chunk_gives_the_same():
     scores, counts = mixture_scores(rows("non_stationary", 20_000), 250)
     detector = DropDetector()
     found = [detector.see(float(score), int(n)) for score, n in zip(scores, counts, strict=True)]
     assert [point for point in found if point is not None] == change_points(scores, counts)
 
 
-def test_scores_come_from_the_running_record() -> None:
+def test_scores_come_from_the_running_record():
     scores, counts = chunk_scores([-10.0, -40.0, -45.0], [5, 15, 20])
     assert counts.tolist() == [5, 10, 5]
     assert scores.tolist() == [-2.0, -3.0, -1.0]
@@ -90,7 +90,7 @@ def test_scores_come_from_the_running_record() -> None:
     assert later.per_row.tolist() == [-3.0, -1.0]
 
 
-def test_settings_out_of_range_are_rejected() -> None:
+def test_settings_out_of_range_are_rejected():
     with pytest.raises(ValueError, match="fewest must be from 2 to window=20, got 1"):
         DropDetector(ChangeSettings(fewest=1))
     with pytest.raises(ValueError, match=r"jump must be positive, got 0\.0"):

@@ -13,7 +13,7 @@ from auxmc.diagnostics.coda import (
 )
 
 
-def congruential(seed: int, n_draws: int, coefficient: float, offset: float = 0.0) -> np.ndarray:
+def congruential(seed, n_draws, coefficient, offset=0.0):
     """AR(1) series [draw] driven by the uniform numbers of a multiplicative congruential generator."""
     modulus, value, series = 2**31 - 1, 0.0, np.empty(n_draws)
     for index in range(n_draws):
@@ -23,12 +23,12 @@ def congruential(seed: int, n_draws: int, coefficient: float, offset: float = 0.
     return series
 
 
-def four_chains() -> np.ndarray:
+def four_chains():
     offsets = [0.0, 0.1, -0.2, 0.3]
     return np.stack([congruential(seed, 500, 0.9, offset) for seed, offset in enumerate(offsets, start=1)])
 
 
-def test_generator_gives_the_published_first_values() -> None:
+def test_generator_gives_the_published_first_values():
     series = congruential(12345, 3, 0.9)
     np.testing.assert_allclose(series, [-0.4033834715, -0.0290504970, 0.4215570504], atol=5e-11)
 
@@ -42,27 +42,25 @@ def test_generator_gives_the_published_first_values() -> None:
     ],
     ids=["order_1", "order_0", "order_21"],
 )
-def test_effective_sample_size_is_that_of_coda(series: np.ndarray, expected: float) -> None:
+def test_effective_sample_size_is_that_of_coda(series, expected):
     assert float(effective_sample_size(series)) == pytest.approx(expected, rel=5e-12)
 
 
-def test_scale_reduction_is_that_of_coda() -> None:
+def test_scale_reduction_is_that_of_coda():
     result = potential_scale_reduction(four_chains())
     assert float(result.point) == pytest.approx(1.12351544904, rel=5e-12)
     assert float(result.upper) == pytest.approx(1.33200890660, rel=5e-12)
 
 
 @pytest.mark.parametrize(("coefficient", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
-def test_effective_sample_size_of_an_autoregression(
-    autoregression, coefficient: float, tolerance: float
-) -> None:
+def test_effective_sample_size_of_an_autoregression(autoregression, coefficient, tolerance):
     n_draws = 20000
     series = autoregression(1, coefficient, (60, n_draws))
     exact = n_draws * (1.0 - coefficient) / (1.0 + coefficient)
     assert float(np.median(effective_sample_size(series))) == pytest.approx(exact, rel=tolerance)
 
 
-def test_lanes_do_not_influence_each_other(autoregression) -> None:
+def test_lanes_do_not_influence_each_other(autoregression):
     lanes = np.stack([autoregression(2, c, (3, 700)) for c in (-0.5, 0.0, 0.9, 0.99)])
     lanes[1, 2] = 0.1
     together = effective_sample_size(lanes)
@@ -73,36 +71,36 @@ def test_lanes_do_not_influence_each_other(autoregression) -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -3e300, 1e-300])
-def test_constant_series_and_straight_lines_have_no_effective_draws(value: float) -> None:
+def test_constant_series_and_straight_lines_have_no_effective_draws(value):
     assert float(effective_sample_size(np.full(777, value))) == 0.0
     assert float(effective_sample_size(0.1 * np.arange(5000) + 3.0)) == 0.0
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1e-200, 0.0), (1e200, 0.0), (1e-3, 1e3), (-7.0, 2.0)])
-def test_effective_sample_size_does_not_depend_on_units(scale: float, offset: float) -> None:
+def test_effective_sample_size_does_not_depend_on_units(scale, offset):
     series = congruential(12345, 2000, 0.9)
     assert float(effective_sample_size(scale * series + offset)) == pytest.approx(106.566101232, rel=1e-8)
 
 
-def test_integer_series_is_that_of_the_same_numbers() -> None:
+def test_integer_series_is_that_of_the_same_numbers():
     series = np.random.default_rng(3).poisson(4.0, size=3000)
     assert float(effective_sample_size(series)) == float(effective_sample_size(series.astype(float)))
     assert 2500 < float(effective_sample_size(series)) < 3500
 
 
-def test_series_stuck_for_most_of_its_length_is_penalised(autoregression) -> None:
+def test_series_stuck_for_most_of_its_length_is_penalised(autoregression):
     series = autoregression(4, 0.0, (2000,))
     series[200:] = series[200]
     assert float(effective_sample_size(series)) < 60.0
 
 
-def test_shortest_series_are_handled() -> None:
+def test_shortest_series_are_handled():
     assert float(effective_sample_size([0.0, 1.0])) == pytest.approx(1.0 * 2 * 0.5 / 0.5)
     with pytest.raises(ValueError, match="at least 2 draws"):
         effective_sample_size([1.0])
 
 
-def test_path_ends_with_the_whole_chains_and_equals_each_prefix() -> None:
+def test_path_ends_with_the_whole_chains_and_equals_each_prefix():
     chains = np.stack([four_chains(), four_chains()[::-1] ** 3 + 100.0])
     ends = np.array([2, 51, 250, 499, 500])
     path = potential_scale_reduction_path(chains, ends)
@@ -113,25 +111,25 @@ def test_path_ends_with_the_whole_chains_and_equals_each_prefix() -> None:
         np.testing.assert_allclose(path.upper[:, index], prefix.upper, rtol=1e-10)
 
 
-def test_scale_reduction_does_not_depend_on_units() -> None:
+def test_scale_reduction_does_not_depend_on_units():
     chains = four_chains()
     moved = potential_scale_reduction(1e-3 * chains + 1e5)
     assert float(moved.point) == pytest.approx(1.12351544904, rel=1e-6)
 
 
-def test_equal_chains_have_scale_reduction_below_one() -> None:
+def test_equal_chains_have_scale_reduction_below_one():
     same = np.broadcast_to(congruential(1, 100, 0.0), (4, 100))
     result = potential_scale_reduction(same)
     assert float(result.point) == pytest.approx(np.sqrt(0.99))
 
 
-def test_stuck_chain_of_four_is_seen(autoregression) -> None:
+def test_stuck_chain_of_four_is_seen(autoregression):
     chains = autoregression(5, 0.0, (4, 1000))
     chains[3] = 2.0
     assert float(potential_scale_reduction(chains).point) > 1.1
 
 
-def test_chains_that_never_move_have_infinite_scale_reduction() -> None:
+def test_chains_that_never_move_have_infinite_scale_reduction():
     chains = np.repeat([[0.1], [0.2], [0.7]], 100, axis=1)
     result = potential_scale_reduction(chains)
     assert np.isposinf(result.point)
@@ -139,7 +137,7 @@ def test_chains_that_never_move_have_infinite_scale_reduction() -> None:
     assert np.isnan(potential_scale_reduction(np.full((3, 100), 0.1)).point)
 
 
-def test_path_of_chains_that_start_stuck_recovers(autoregression) -> None:
+def test_path_of_chains_that_start_stuck_recovers(autoregression):
     chains = autoregression(6, 0.0, (4, 2000))
     chains[:, :60] = chains[:, :1]
     path = potential_scale_reduction_path(chains, gelman_plot_ends(2000))
@@ -158,26 +156,26 @@ def test_path_of_chains_that_start_stuck_recovers(autoregression) -> None:
         ],
     ],
 )
-def test_unusable_arguments_are_rejected(call, message: str) -> None:
+def test_unusable_arguments_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_plot_ends_are_those_of_the_published_figure() -> None:
+def test_plot_ends_are_those_of_the_published_figure():
     expected = [*range(51, 9803, 199), 10000]
     assert gelman_plot_ends(10000).tolist() == expected
     assert len(expected) == 51
 
 
 @pytest.mark.parametrize("n_draws", [2, 50, 51, 59, 60, 61, 300, 1234, 50000])
-def test_plot_ends_increase_to_the_last_draw(n_draws: int) -> None:
+def test_plot_ends_increase_to_the_last_draw(n_draws):
     ends = gelman_plot_ends(n_draws)
     assert ends[-1] == n_draws
     assert np.all(np.diff(ends) > 0)
     assert len(ends) <= 51
 
 
-def test_multivariate_factor_is_the_univariate_one_for_one_coordinate_up_to_the_correction() -> None:
+def test_multivariate_factor_is_the_univariate_one_for_one_coordinate_up_to_the_correction():
     rng = np.random.default_rng(6)
     chains = rng.normal(size=(1, 5, 4000)) + 0.1 * rng.normal(size=(1, 5, 1))
     joint = multivariate_scale_reduction(chains)
@@ -187,7 +185,7 @@ def test_multivariate_factor_is_the_univariate_one_for_one_coordinate_up_to_the_
     assert float(joint) > 1.0
 
 
-def test_multivariate_factor_sees_a_difference_along_a_diagonal() -> None:
+def test_multivariate_factor_sees_a_difference_along_a_diagonal():
     rng = np.random.default_rng(7)
     common = rng.normal(size=(4, 2000))
     narrow = 0.01 * rng.normal(size=(4, 2000))
@@ -197,7 +195,7 @@ def test_multivariate_factor_sees_a_difference_along_a_diagonal() -> None:
     assert potential_scale_reduction(chains[0]).point < 1.05
 
 
-def test_there_is_no_multivariate_factor_where_a_combination_never_moves() -> None:
+def test_there_is_no_multivariate_factor_where_a_combination_never_moves():
     assert np.isnan(multivariate_scale_reduction(np.ones((2, 3, 50))))
     # Singular to rounding only: solving with it would go through.
     chains = np.random.default_rng(8).normal(size=(3, 4, 50))
@@ -205,7 +203,7 @@ def test_there_is_no_multivariate_factor_where_a_combination_never_moves() -> No
     assert np.isnan(multivariate_scale_reduction(chains))
 
 
-def test_multivariate_factors_side_by_side_are_those_alone() -> None:
+def test_multivariate_factors_side_by_side_are_those_alone():
     chains = np.random.default_rng(9).normal(size=(2, 3, 2, 4, 60))
     chains[1, 1] = 0.5
     found = multivariate_scale_reduction(chains)
@@ -214,7 +212,7 @@ def test_multivariate_factors_side_by_side_are_those_alone() -> None:
     assert np.isnan(found).sum() == 1
 
 
-def test_scale_reduction_of_moments_is_that_of_the_draws() -> None:
+def test_scale_reduction_of_moments_is_that_of_the_draws():
     draws = np.random.default_rng(5).normal(size=(3, 4, 60)) + np.arange(4)[:, None]
     found = scale_reduction_of_moments(draws.mean(axis=-1), draws.var(axis=-1, ddof=1), 60)
     expected = potential_scale_reduction(draws)

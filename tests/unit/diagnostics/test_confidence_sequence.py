@@ -8,12 +8,12 @@ import pytest
 from auxmc.diagnostics.confidence_sequence import confidence_sequence
 
 
-def binary_paths(n: int) -> np.ndarray:
+def binary_paths(n):
     """All sequences of n zeros and ones [sequence, draw]."""
     return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
-def empirical_bernstein(values: np.ndarray, bound: float, alpha: float) -> float:
+def empirical_bernstein(values, bound, alpha):
     """Half-width of Maurer and Pontil's two-sided bound for a fixed number of values."""
     n, log_term = len(values), math.log(4.0 / alpha)
     return values.std(ddof=1) * math.sqrt(2.0 * log_term / n) + 7.0 * bound * log_term / (3.0 * (n - 1))
@@ -21,7 +21,7 @@ def empirical_bernstein(values: np.ndarray, bound: float, alpha: float) -> float
 
 @pytest.mark.parametrize("probability", [0.05, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("alpha", [0.05, 0.3, 0.6])
-def test_it_ever_misses_the_mean_with_at_most_its_level(probability: float, alpha: float) -> None:
+def test_it_ever_misses_the_mean_with_at_most_its_level(probability, alpha):
     n = 11
     paths = binary_paths(n)
     chances = np.prod(np.where(paths == 1.0, probability, 1.0 - probability), axis=1)
@@ -34,7 +34,7 @@ def test_it_ever_misses_the_mean_with_at_most_its_level(probability: float, alph
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.45, 0.55)])
-def test_its_width_is_the_leading_term_of_the_empirical_bernstein_bound(low: float, high: float) -> None:
+def test_its_width_is_the_leading_term_of_the_empirical_bernstein_bound(low, high):
     values, alpha = np.random.default_rng(3).uniform(low, high, 100_000), 2e-7
     found = confidence_sequence(values, 0.0, 1.0, alpha)
     half = 0.5 * float(found.upper[0] - found.lower[0])
@@ -44,7 +44,7 @@ def test_its_width_is_the_leading_term_of_the_empirical_bernstein_bound(low: flo
     assert found.lower < 0.5 < found.upper
 
 
-def test_a_shift_of_more_than_twice_the_half_width_is_found() -> None:
+def test_a_shift_of_more_than_twice_the_half_width_is_found():
     values, alpha = np.random.default_rng(4).random(40_000), 2e-7
     shift = 2.2 * values.std() * math.sqrt(2.0 * math.log(2.0 / alpha) / len(values))
     found = confidence_sequence(values, 0.0, 1.0, alpha)
@@ -52,7 +52,7 @@ def test_a_shift_of_more_than_twice_the_half_width_is_found() -> None:
     assert found.lower > 0.5 - shift
 
 
-def test_values_and_ends_scale_the_interval_and_sequences_are_separate() -> None:
+def test_values_and_ends_scale_the_interval_and_sequences_are_separate():
     values = np.random.default_rng(5).beta(0.5, 2.0, (3, 200))
     together = confidence_sequence(7.0 * values - 2.0, -2.0, 5.0, 0.01, times=(100, 200))
     assert together.lower.shape == (3, 2)
@@ -62,7 +62,7 @@ def test_values_and_ends_scale_the_interval_and_sequences_are_separate() -> None
         np.testing.assert_allclose(together.upper[row], 7.0 * alone.upper - 2.0, atol=1e-12)
 
 
-def test_what_comes_later_changes_no_earlier_interval() -> None:
+def test_what_comes_later_changes_no_earlier_interval():
     values = np.random.default_rng(6).random(60)
     changed = np.concatenate([values[:40], 1.0 - values[40:]])
     early = [confidence_sequence(v, 0.0, 1.0, 0.1, times=(20, 40)) for v in (values, changed)]
@@ -70,7 +70,7 @@ def test_what_comes_later_changes_no_earlier_interval() -> None:
     np.testing.assert_array_equal(early[0].upper, early[1].upper)
 
 
-def test_it_is_inside_the_range_and_constant_values_keep_it_open() -> None:
+def test_it_is_inside_the_range_and_constant_values_keep_it_open():
     for constant in (0.0, 0.2, 1.0):
         found = confidence_sequence(np.full(50, constant), 0.0, 1.0, 0.1)
         assert 0.0 <= found.lower[0] <= constant <= found.upper[0] <= 1.0
@@ -78,7 +78,7 @@ def test_it_is_inside_the_range_and_constant_values_keep_it_open() -> None:
     assert (few.lower[0], few.upper[0]) == (0.0, 1.0)
 
 
-def test_what_is_no_bounded_sample_is_rejected() -> None:
+def test_what_is_no_bounded_sample_is_rejected():
     with pytest.raises(ValueError, match=r"values must be in \[0, 2\], got 2 that are not, such as 3.0"):
         confidence_sequence([1.0, 3.0, math.nan], 0.0, 2.0, 0.1)
     with pytest.raises(ValueError, match=r"with a draw at least, got \[0\]"):

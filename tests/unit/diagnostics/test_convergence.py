@@ -22,9 +22,7 @@ FUNCTIONS = [bulk_ess, tail_ess, rank_r_hat, mcse_mean, mcse_sd, summarise_chain
     ("coefficient", "tolerance"),
     [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), pytest.param(0.99, 0.10, marks=pytest.mark.slow)],
 )
-def test_bulk_size_and_errors_of_an_autoregression(
-    autoregression, coefficient: float, tolerance: float
-) -> None:
+def test_bulk_size_and_errors_of_an_autoregression(autoregression, coefficient, tolerance):
     n_draws = 5000 if coefficient == 0.99 else 1500
     chains = autoregression(1, coefficient, (200, 4, n_draws))
     n_total = 4 * n_draws
@@ -37,7 +35,7 @@ def test_bulk_size_and_errors_of_an_autoregression(
     assert np.median(rank_r_hat(chains)) < 1.0 + 8.0 / exact
 
 
-def _stuck(chains: np.ndarray, value: float | None = None) -> np.ndarray:
+def _stuck(chains, value=None):
     chains[2] = chains[2, 0] if value is None else value
     return chains
 
@@ -52,13 +50,13 @@ def _stuck(chains: np.ndarray, value: float | None = None) -> np.ndarray:
     ],
     ids=["stuck", "stuck at the centre", "two modes", "drift"],
 )
-def test_chains_that_disagree_are_seen(autoregression, fault, least: float) -> None:
+def test_chains_that_disagree_are_seen(autoregression, fault, least):
     chains = fault(autoregression(2, 0.5, (4, 1000)))
     assert rank_r_hat(chains) > least
     assert least < 1.5 or bulk_ess(chains) < 40
 
 
-def test_heavy_tails_leave_ranks_meaningful_and_the_error_of_the_mean_meaningless() -> None:
+def test_heavy_tails_leave_ranks_meaningful_and_the_error_of_the_mean_meaningless():
     chains = np.random.default_rng(5).standard_cauchy((100, 4, 1000))
     assert np.median(bulk_ess(chains)) == pytest.approx(4000, rel=0.05)
     assert np.median(rank_r_hat(chains)) < 1.01
@@ -68,7 +66,7 @@ def test_heavy_tails_leave_ranks_meaningful_and_the_error_of_the_mean_meaningles
     assert np.max(errors) > 10.0 * np.median(errors)
 
 
-def test_integer_chains_are_handled() -> None:
+def test_integer_chains_are_handled():
     chains = np.random.default_rng(6).binomial(5, 0.4, size=(4, 2000))
     summary = summarise_chains(chains)
     assert summary.bulk_ess == pytest.approx(8000, rel=0.15)
@@ -76,30 +74,30 @@ def test_integer_chains_are_handled() -> None:
     assert summary.mcse_mean == pytest.approx(np.sqrt(1.2 / 8000), rel=0.15)
 
 
-def test_constant_chains_say_nothing_about_their_error() -> None:
+def test_constant_chains_say_nothing_about_their_error():
     summary = summarise_chains(np.full((4, 100), 0.1))
     assert summary.bulk_ess == summary.tail_ess == 0.0
     assert np.isnan([summary.r_hat, summary.mcse_mean, summary.mcse_sd]).all()
 
 
-def test_chains_constant_at_different_values_have_infinite_r_hat() -> None:
+def test_chains_constant_at_different_values_have_infinite_r_hat():
     assert np.isposinf(rank_r_hat(np.repeat([[0.0], [1.0], [2.0]], 50, axis=1)))
 
 
-def test_single_chain_has_no_r_hat_but_an_effective_size(autoregression) -> None:
+def test_single_chain_has_no_r_hat_but_an_effective_size(autoregression):
     summary = summarise_chains(autoregression(7, 0.0, (1, 2000)))
     assert np.isnan(summary.r_hat)
     assert summary.bulk_ess > 1500
 
 
-def test_results_do_not_depend_on_units(autoregression) -> None:
+def test_results_do_not_depend_on_units(autoregression):
     chains = autoregression(8, 0.5, (4, 1000))
     summary, tiny = summarise_chains(chains), summarise_chains(1e-30 * chains)
     assert tiny.bulk_ess == pytest.approx(float(summary.bulk_ess), rel=1e-9)
     assert tiny.mcse_mean == pytest.approx(1e-30 * float(summary.mcse_mean), rel=1e-9)
 
 
-def test_many_quantities_equal_each_alone(autoregression) -> None:
+def test_many_quantities_equal_each_alone(autoregression):
     chains = autoregression(9, 0.5, (2, 3, 4, 200))
     together = summarise_chains(chains)
     for field, values in together._asdict().items():
@@ -108,7 +106,7 @@ def test_many_quantities_equal_each_alone(autoregression) -> None:
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_chains_that_cannot_be_judged_are_rejected(function) -> None:
+def test_chains_that_cannot_be_judged_are_rejected(function):
     chains = np.zeros((4, 100))
     chains[3, 17] = np.nan
     with pytest.raises(ValueError, match="chain 3, draw 17"):
@@ -121,7 +119,7 @@ def test_chains_that_cannot_be_judged_are_rejected(function) -> None:
     function(xr.DataArray(draws, dims=("chain", "draw")))
 
 
-def test_draws_with_their_axes_in_another_order_are_rejected() -> None:
+def test_draws_with_their_axes_in_another_order_are_rejected():
     """Eight chains of five numbers must not pass for five draws of 1000 chains: R-hat would be 1 whatever they do."""
     draws = np.random.default_rng(0).normal(size=(8, 1000, 5))
     with pytest.raises(ValueError, match=r"got shape \(8, 1000, 5\).*np\.moveaxis\(chains, -1, 0\)"):
@@ -132,7 +130,7 @@ def test_draws_with_their_axes_in_another_order_are_rejected() -> None:
     assert np.array_equal(summarise_chains(labelled).r_hat, right.r_hat)
 
 
-def _awkward() -> dict[str, np.ndarray]:
+def _awkward():
     """Thirty arrays [chain, draw] of wide or narrow values, ties, few draws, drifts and chains that disagree."""
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(4, 200))
@@ -172,7 +170,7 @@ def _awkward() -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", _awkward())
-def test_awkward_arrays_have_the_ranks_of_arviz(name: str) -> None:
+def test_awkward_arrays_have_the_ranks_of_arviz(name):
     array = _awkward()[name]
     assert bulk_ess(array) == pytest.approx(array_stats.ess(array, method="bulk"), rel=1e-12)
     assert tail_ess(array) == pytest.approx(
@@ -182,7 +180,7 @@ def test_awkward_arrays_have_the_ranks_of_arviz(name: str) -> None:
         assert rank_r_hat(array) == pytest.approx(array_stats.rhat(array, method="rank"), rel=1e-12)
 
 
-def test_stationary_chains_keep_below_the_limit_of_r_hat(autoregression) -> None:
+def test_stationary_chains_keep_below_the_limit_of_r_hat(autoregression):
     """Each of 30 runs of five quantities is above its limit with probability 0.01 at most: three are with 0.003."""
     chains = autoregression(12, 0.8, (30, 5, 4, 250))
     r_hat = rank_r_hat(chains)
@@ -192,7 +190,7 @@ def test_stationary_chains_keep_below_the_limit_of_r_hat(autoregression) -> None
     assert np.all(rank_r_hat(chains[0]) > r_hat_limit(chains[0], 5))
 
 
-def test_ranks_do_not_change_under_growing_functions(autoregression) -> None:
+def test_ranks_do_not_change_under_growing_functions(autoregression):
     chains = autoregression(10, 0.9, (4, 1000))
     chains[0] += 1.0
     for grown in (np.sinh(20.0 * chains), chains**61, np.exp(30.0 * chains)):

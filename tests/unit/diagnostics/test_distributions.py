@@ -14,20 +14,20 @@ from auxmc.diagnostics.distributions import (
 EDGES = np.linspace(-3.0, 3.0, 61)
 
 
-def test_frequencies_count_both_tails() -> None:
+def test_frequencies_count_both_tails():
     np.testing.assert_allclose(
         sample_frequencies([-4.0, -3.0, 2.99, 3.0, 9.0], [-3.0, 0.0, 3.0]), [0.2] * 2 + [0.2, 0.4]
     )
 
 
-def test_probabilities_of_a_normal_sum_to_one() -> None:
+def test_probabilities_of_a_normal_sum_to_one():
     probabilities = bin_probabilities(stats.norm.cdf, EDGES)
     assert probabilities.shape == (62,)
     assert np.sum(probabilities) == pytest.approx(1.0)
     assert probabilities[0] == pytest.approx(stats.norm.cdf(-3.0))
 
 
-def test_distance_of_exact_draws_is_the_sampling_noise() -> None:
+def test_distance_of_exact_draws_is_the_sampling_noise():
     exact = bin_probabilities(stats.norm.cdf, EDGES)
     n_draws = 10000
     samples = np.random.default_rng(1).normal(size=n_draws)
@@ -35,30 +35,30 @@ def test_distance_of_exact_draws_is_the_sampling_noise() -> None:
     assert total_variation(sample_frequencies(samples, EDGES), exact) == pytest.approx(expected, rel=0.4)
 
 
-def test_distance_of_two_normals_is_the_closed_form() -> None:
+def test_distance_of_two_normals_is_the_closed_form():
     edges = np.linspace(-10.0, 10.0, 2001)
     first = bin_probabilities(stats.norm(0.0).cdf, edges)
     second = bin_probabilities(stats.norm(1.0).cdf, edges)
     assert total_variation(first, second) == pytest.approx(2.0 * stats.norm.cdf(0.5) - 1.0, abs=1e-6)
 
 
-def test_distance_is_zero_for_the_same_and_one_for_disjoint() -> None:
+def test_distance_is_zero_for_the_same_and_one_for_disjoint():
     assert total_variation([1, 2, 3], [2, 4, 6]) == pytest.approx(0.0, abs=1e-15)
     assert total_variation([1, 0], [0, 5]) == 1.0
 
 
-def test_spurious_peak_is_rougher() -> None:
+def test_spurious_peak_is_rougher():
     smooth = bin_probabilities(stats.norm.cdf, EDGES)
     peaked = smooth.copy()
     peaked[20] += 0.02
     assert histogram_roughness(peaked) > 10.0 * histogram_roughness(smooth)
 
 
-def test_roughness_does_not_depend_on_the_number_of_draws() -> None:
+def test_roughness_does_not_depend_on_the_number_of_draws():
     assert histogram_roughness([10, 30, 20]) == pytest.approx(histogram_roughness([1, 3, 2]))
 
 
-def test_unusable_input_is_rejected() -> None:
+def test_unusable_input_is_rejected():
     with pytest.raises(ValueError, match="share bins"):
         total_variation([1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="not all zero"):

@@ -17,7 +17,7 @@ from auxmc.diagnostics.errors_of_means import (
 )
 
 
-def autoregression(rho: float, shape: tuple[int, int], seed: int) -> np.ndarray:
+def autoregression(rho, shape, seed):
     noise = np.random.default_rng(seed).normal(size=shape)
     noise[:, 1:] *= math.sqrt(1.0 - rho**2)
     return signal.lfilter([1.0], [1.0, -rho], noise, axis=-1)
@@ -25,12 +25,12 @@ def autoregression(rho: float, shape: tuple[int, int], seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 17])
 @pytest.mark.parametrize("rho", [0.9, -0.5])
-def test_the_variance_of_a_mean_is_the_mean_of_the_covariances(rho: float, n: int) -> None:
+def test_the_variance_of_a_mean_is_the_mean_of_the_covariances(rho, n):
     covariance = 1.7 * rho ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     assert variance_of_mean(1.7, rho ** np.arange(1, n), n) == pytest.approx(covariance.mean(), rel=1e-13)
 
 
-def test_autocorrelations_are_the_sums_of_their_definition() -> None:
+def test_autocorrelations_are_the_sums_of_their_definition():
     x = np.random.default_rng(5).normal(size=(2, 13)).cumsum(axis=1)
     centred = x - x.mean(axis=1, keepdims=True)
     expected = [
@@ -40,26 +40,26 @@ def test_autocorrelations_are_the_sums_of_their_definition() -> None:
 
 
 @pytest.mark.parametrize(("rho", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
-def test_the_median_time_of_autoregressions_is_right(rho: float, tolerance: float) -> None:
+def test_the_median_time_of_autoregressions_is_right(rho, tolerance):
     times = autocorrelation_time(autoregression(rho, (60, 20_000 if rho < 0.95 else 50_000), 6))
     assert np.median(times) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=tolerance)
 
 
-def test_a_linear_map_changes_no_time_and_chains_do_not_mix() -> None:
+def test_a_linear_map_changes_no_time_and_chains_do_not_mix():
     x = autoregression(0.7, (3, 500), 7)
     times = autocorrelation_time(x)
     np.testing.assert_allclose(autocorrelation_time(1e6 - 1e3 * x), times, rtol=1e-6)
     np.testing.assert_allclose([float(autocorrelation_time(row)) for row in x], times, rtol=1e-12)
 
 
-def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one() -> None:
+def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one():
     assert np.isnan(autocorrelation_time(np.full(10, 3.3)))
     found = autocorrelation_time(np.stack([np.full(1000, 0.1), np.tile([1.0, -1.0], 500)]))
     assert np.isnan(found[0])
     assert found[1] < 0.01
 
 
-def test_inputs_that_mean_nothing_are_rejected() -> None:
+def test_inputs_that_mean_nothing_are_rejected():
     with pytest.raises(ValueError, match="correlations must be at least n - 1 = 4 on one axis, got shape"):
         variance_of_mean(1.0, [0.1, 0.1, 0.1], 5)
     with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
@@ -71,7 +71,7 @@ def test_inputs_that_mean_nothing_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("n_chains", [2, 4, 10])
-def test_errors_and_scores_of_few_normal_chains_cover_as_those_of_many(n_chains: int) -> None:
+def test_errors_and_scores_of_few_normal_chains_cover_as_those_of_many(n_chains):
     means = np.random.default_rng(n_chains).normal(3.0, 0.5, (200_000, n_chains))
     covered = np.abs(means.mean(axis=-1) - 3.0) < 2.0 * error_between_chains(means)
     assert covered.mean() == pytest.approx(0.9545, abs=0.0025)
@@ -80,7 +80,7 @@ def test_errors_and_scores_of_few_normal_chains_cover_as_those_of_many(n_chains:
         assert np.mean(scores < quantile) == pytest.approx(fraction, abs=0.006)
 
 
-def test_error_of_many_chains_is_the_usual_one() -> None:
+def test_error_of_many_chains_is_the_usual_one():
     means = np.random.default_rng(0).normal(size=(3, 1000))
     usual = means.std(axis=-1, ddof=1) / np.sqrt(1000)
     np.testing.assert_allclose(error_between_chains(means), usual, rtol=2e-3)
@@ -90,16 +90,16 @@ def test_error_of_many_chains_is_the_usual_one() -> None:
     )
 
 
-def test_the_error_of_a_single_chain_cannot_be_known() -> None:
+def test_the_error_of_a_single_chain_cannot_be_known():
     assert np.isnan(error_between_chains(np.ones((2, 1)))).tolist() == [True, True]
     assert np.isnan(score_between_chains(np.ones((2, 1)), 0.0)).tolist() == [True, True]
 
 
-def test_chains_without_spread_are_as_far_from_another_value_as_can_be() -> None:
+def test_chains_without_spread_are_as_far_from_another_value_as_can_be():
     assert score_between_chains([2.0, 2.0, 2.0], 1.0) == np.inf
 
 
-def test_states_held_for_long_are_seen_between_chains_and_not_within() -> None:
+def test_states_held_for_long_are_seen_between_chains_and_not_within():
     """A slow part that is held for a fifth of a chain, under fast noise of 25 times its variance; the mean is 0."""
     rng = np.random.default_rng(5)
     held = np.repeat(rng.normal(0.0, 0.1, (200, 4, 5)), 2000, axis=-1)

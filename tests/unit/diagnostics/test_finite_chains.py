@@ -15,7 +15,7 @@ from auxmc.diagnostics.finite_chains import (
 DISTRIBUTION = np.array([0.1, 0.2, 0.3, 0.4])
 
 
-def metropolis_matrix(distribution: np.ndarray) -> np.ndarray:
+def metropolis_matrix(distribution):
     """Metropolis with a uniform proposal over all states."""
     n = len(distribution)
     matrix = np.minimum(1.0, distribution[None, :] / distribution[:, None]) / n
@@ -23,7 +23,7 @@ def metropolis_matrix(distribution: np.ndarray) -> np.ndarray:
     return matrix + np.diag(1.0 - matrix.sum(axis=1))
 
 
-def test_a_metropolis_matrix_is_invariant_and_reversible() -> None:
+def test_a_metropolis_matrix_is_invariant_and_reversible():
     matrix = metropolis_matrix(DISTRIBUTION)
     assert invariance_residual(matrix, DISTRIBUTION) < 1e-15
     assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-15
@@ -31,7 +31,7 @@ def test_a_metropolis_matrix_is_invariant_and_reversible() -> None:
     np.testing.assert_allclose(stationary_distribution(matrix), DISTRIBUTION, atol=1e-14)
 
 
-def test_a_rotation_is_invariant_but_not_reversible() -> None:
+def test_a_rotation_is_invariant_but_not_reversible():
     matrix = np.roll(np.eye(3), 1, axis=1)
     distribution = np.full(3, 1.0 / 3.0)
     assert invariance_residual(matrix, distribution) == 0.0
@@ -39,7 +39,7 @@ def test_a_rotation_is_invariant_but_not_reversible() -> None:
     assert second_eigenvalue(matrix) == pytest.approx(1.0)
 
 
-def test_boxes_of_uniform_numbers_integrate_comparisons_exactly() -> None:
+def test_boxes_of_uniform_numbers_integrate_comparisons_exactly():
     points, volumes = uniform_cells([[0.2, 0.7, 0.7], [0.5], []])
     assert points.shape == (6, 3)
     assert volumes.sum() == pytest.approx(1.0, abs=1e-15)
@@ -48,7 +48,7 @@ def test_boxes_of_uniform_numbers_integrate_comparisons_exactly() -> None:
     assert not set(points[:, 0]) & {0.0, 0.2, 0.7, 1.0}
 
 
-def test_maps_of_states_give_their_matrix() -> None:
+def test_maps_of_states_give_their_matrix():
     matrix = transition_matrix([[0, 0], [1, 1], [1, 0]], [0.2, 0.3, 0.5])
     np.testing.assert_allclose(matrix, [[0.2, 0.8], [0.7, 0.3]])
 
@@ -66,6 +66,6 @@ def test_maps_of_states_give_their_matrix() -> None:
         (lambda: transition_matrix([0, 1], [1.0]), r"ends must be \[map, state\]"),
     ],
 )
-def test_wrong_arguments_are_named(call, message) -> None:
+def test_wrong_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -16,33 +16,33 @@ RNG = np.random.default_rng(8)
 TARGET, BASE = RNG.normal(size=(4, 50)), RNG.normal(size=(4, 50)) + 0.5
 
 
-def test_evidence_is_the_log_ratio_of_sums_whatever_the_scale() -> None:
+def test_evidence_is_the_log_ratio_of_sums_whatever_the_scale():
     expected = np.log(np.exp(TARGET).sum() / np.exp(BASE).sum()) + 2.0
     assert log_evidence(TARGET + 2.0, BASE) == pytest.approx(expected, rel=1e-14)
     assert log_evidence(TARGET - 4998.0, BASE + 3000.0) == pytest.approx(expected - 8000.0, rel=1e-14)
 
 
-def test_running_estimates_pool_chains_and_end_at_the_whole() -> None:
+def test_running_estimates_pool_chains_and_end_at_the_whole():
     running = running_log_evidence(TARGET, BASE)
     assert running.shape == (50,)
     for n in (1, 17, 50):
         assert running[n - 1] == pytest.approx(log_evidence(TARGET[:, :n], BASE[:, :n]), rel=1e-13)
 
 
-def test_chains_are_pooled_and_not_averaged() -> None:
+def test_chains_are_pooled_and_not_averaged():
     """A chain with all the weight decides."""
     target, base = np.array([[0.0] * 10, [-700.0] * 10]), np.zeros((2, 10))
     assert log_evidence(target, base) == pytest.approx(-np.log(2.0))
 
 
-def test_batches_of_a_single_chain_stand_for_chains() -> None:
+def test_batches_of_a_single_chain_stand_for_chains():
     chains = TARGET.reshape(1, -1), BASE.reshape(1, -1)
     batched = log_evidence_error(*chains, n_batches=4)
     assert batched == pytest.approx(log_evidence_error(TARGET, BASE), rel=1e-12)
     assert np.isnan(log_evidence_error([[0.0, 1.0]], [[0.0, 0.0]]))
 
 
-def test_weighted_moments_are_those_of_repeated_points() -> None:
+def test_weighted_moments_are_those_of_repeated_points():
     points = RNG.normal(size=(6, 3))
     counts = np.array([1, 2, 3, 1, 5, 2])
     repeated = np.repeat(points, counts, axis=0)
@@ -51,7 +51,7 @@ def test_weighted_moments_are_those_of_repeated_points() -> None:
     np.testing.assert_allclose(found.covariance, np.cov(repeated.T, bias=True), rtol=1e-11)
 
 
-def test_annealed_evidence_and_its_error() -> None:
+def test_annealed_evidence_and_its_error():
     logs = np.log([1.0, 2.0, 3.0, 6.0]) + 400.0
     found = annealed_evidence(logs)
     assert found.value == pytest.approx(np.log(3.0) + 400.0, rel=1e-14)
@@ -61,12 +61,12 @@ def test_annealed_evidence_and_its_error() -> None:
     assert annealed_evidence([-np.inf, 0.0]).value == pytest.approx(-np.log(2.0))
 
 
-def test_two_annealed_runs_have_an_error() -> None:
+def test_two_annealed_runs_have_an_error():
     # Weights of 1 and 3 over their mean: 1/2 and 3/2, whose mean has the standard error 1/2.
     assert annealed_evidence(np.log([1.0, 3.0])).standard_error == pytest.approx(0.5)
 
 
-def test_bounds_of_constant_weights_meet_and_others_are_in_order() -> None:
+def test_bounds_of_constant_weights_meet_and_others_are_in_order():
     truth = 2.0 + np.arange(3.0)
     exact = bidirectional_bounds(np.tile(truth[:, None], 5), -np.tile(truth[:, None], 7))
     for bound in exact:
@@ -90,6 +90,6 @@ def test_bounds_of_constant_weights_meet_and_others_are_in_order() -> None:
         (lambda: weighted_moments([-np.inf], np.zeros((1, 3))), "all weights are zero"),
     ],
 )
-def test_weights_that_make_no_estimate_are_rejected(call, message) -> None:
+def test_weights_that_make_no_estimate_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
         call()

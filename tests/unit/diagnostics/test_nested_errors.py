@@ -9,7 +9,7 @@ from auxmc.diagnostics.nested_errors import simulated_nested_evidence
 from auxmc.diagnostics.nested_evidence import nested_evidence
 
 
-def test_simulated_shrinkage_covers_where_the_information_is_small() -> None:
+def test_simulated_shrinkage_covers_where_the_information_is_small():
     """Trap 9: sqrt(information / live points) held the truth in 58 % and 91 % where 68 and 95 were said."""
     n_live, n_dead, width = 50, 60, 0.6
     exact = math.log(width * -math.expm1(-1.0 / width))  # of the likelihood exp(-X / width) at prior mass X
@@ -35,8 +35,6 @@ def test_simulated_shrinkage_covers_where_the_information_is_small() -> None:
         ([0.0, 1.0], [1.0], 2, r"live_log_likelihoods must be \[2\], as many as live points, got \(1,\)"),
     ],
 )
-def test_points_that_are_no_run_are_rejected(
-    dead: list[float], live: list[float], n_draws: int, message: str
-) -> None:
+def test_points_that_are_no_run_are_rejected(dead, live, n_draws, message):
     with pytest.raises(ValueError, match=message):
         simulated_nested_evidence(dead, 2, live, n_draws)

@@ -13,7 +13,7 @@ N_LIVE = 4
 
 
 @pytest.mark.parametrize("shrinkage", ["exponential", "mean", "unbiased"])
-def test_the_three_sums_are_those_of_their_definitions(shrinkage: str) -> None:
+def test_the_three_sums_are_those_of_their_definitions(shrinkage):
     likelihoods = np.exp(LEVELS)
     ratio = {"exponential": math.exp(-0.25), "mean": 0.8, "unbiased": 0.75}[shrinkage]
     mass = ratio ** np.arange(14)
@@ -34,7 +34,7 @@ def test_the_three_sums_are_those_of_their_definitions(shrinkage: str) -> None:
     assert expected["lebesgue"] - expected["lower"] == pytest.approx(likelihoods[-1] * mass[13], rel=1e-10)
 
 
-def test_live_points_fraction_the_mass_that_is_left() -> None:
+def test_live_points_fraction_the_mass_that_is_left():
     live = LEVELS[-1] + np.array([0.1, 0.5, 1.0, 2.0])
     found = nested_evidence(LEVELS, N_LIVE, live, estimator="upper")
     dead = nested_evidence(LEVELS, N_LIVE, estimator="upper").value
@@ -44,7 +44,7 @@ def test_live_points_fraction_the_mass_that_is_left() -> None:
     assert logsumexp(found.log_weights) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_flat_likelihood_is_summed_to_the_whole_mass() -> None:
+def test_a_flat_likelihood_is_summed_to_the_whole_mass():
     for shrinkage in ("exponential", "mean", "unbiased"):
         ratio = math.exp(log_masses(1, N_LIVE, shrinkage)[1])
         for estimator, whole in (("upper", 1.0), ("lower", ratio), ("trapezoid", 0.5 * (1.0 + ratio))):
@@ -54,7 +54,7 @@ def test_a_flat_likelihood_is_summed_to_the_whole_mass() -> None:
             assert found.value == pytest.approx(math.log(whole), abs=1e-13)
 
 
-def test_runs_side_by_side_are_those_one_by_one() -> None:
+def test_runs_side_by_side_are_those_one_by_one():
     rng = np.random.default_rng(2)
     dead, live = np.sort(rng.normal(size=(3, 9)), axis=1), 4.0 + rng.random((3, N_LIVE))
     terms = log_terms(dead, N_LIVE, live, estimator="trapezoid", shrinkage="unbiased")
@@ -63,19 +63,19 @@ def test_runs_side_by_side_are_those_one_by_one() -> None:
         assert logsumexp(terms[row]) == pytest.approx(alone.value, abs=1e-13)
 
 
-def test_unbiased_masses_need_two_live_points() -> None:
+def test_unbiased_masses_need_two_live_points():
     with pytest.raises(ValueError, match="n_live must be at least 2 for unbiased masses, which vanish with"):
         log_masses(3, 1, "unbiased")
 
 
-def test_information_of_a_flat_likelihood_is_nothing() -> None:
+def test_information_of_a_flat_likelihood_is_nothing():
     flat = nested_evidence(np.zeros(400), 20, np.zeros(20), estimator="upper")
     assert flat.value == pytest.approx(0.0, abs=1e-12)
     assert flat.information == pytest.approx(0.0, abs=1e-9)
     assert flat.standard_error == pytest.approx(0.0, abs=1e-4)
 
 
-def test_huge_likelihoods_do_not_overflow() -> None:
+def test_huge_likelihoods_do_not_overflow():
     shifted = nested_evidence(LEVELS - 1.4e6, N_LIVE)
     assert shifted.value + 1.4e6 == pytest.approx(nested_evidence(LEVELS, N_LIVE).value, abs=1e-8)
 
@@ -88,7 +88,7 @@ def test_huge_likelihoods_do_not_overflow() -> None:
         (([1.0], 0), "n_live must be at least 1, got 0"),
     ],
 )
-def test_what_cannot_be_summed_is_rejected(arguments: tuple[list[float], int], message: str) -> None:
+def test_what_cannot_be_summed_is_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         nested_evidence(*arguments)
     with pytest.raises(ValueError, match="estimator must be one of lower, lebesgue, upper, trapezoid, got"):

@@ -12,31 +12,31 @@ LIKELIHOOD = np.array([1e-3, 2e-3, 1e-2])
 EVIDENCE = float(PRIOR @ LIKELIHOOD)
 
 
-def pairs(probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pairs(probabilities):
     """All pairs of draws [pair, draw] and their probabilities [pair]."""
     draws = np.array([(i, j) for i in range(3) for j in range(3)])
     return np.log(LIKELIHOOD)[draws], probabilities[draws].prod(axis=1)
 
 
-def test_expectation_of_the_prior_average_is_the_evidence() -> None:
+def test_expectation_of_the_prior_average_is_the_evidence():
     values, weights = pairs(PRIOR)
     assert weights @ np.exp(prior_average(values)) == pytest.approx(EVIDENCE, rel=1e-12)
 
 
-def test_expectation_of_the_reciprocal_is_that_of_the_evidence() -> None:
+def test_expectation_of_the_reciprocal_is_that_of_the_evidence():
     posterior = PRIOR * LIKELIHOOD / EVIDENCE
     values, weights = pairs(posterior)
     assert weights @ np.exp(log_reciprocal(values)) == pytest.approx(1.0 / EVIDENCE, rel=1e-12)
     assert weights @ np.exp(harmonic_mean(values)) > EVIDENCE
 
 
-def test_the_harmonic_mean_never_exceeds_the_largest_likelihood() -> None:
+def test_the_harmonic_mean_never_exceeds_the_largest_likelihood():
     values = np.random.default_rng(1).normal(scale=300.0, size=(500, 7))
     assert (harmonic_mean(values) <= values.max(axis=1) + 1e-12).all()
     assert (prior_average(values) <= values.max(axis=1) + 1e-12).all()
 
 
-def test_replicates_keep_their_shape_and_large_numbers_their_digits() -> None:
+def test_replicates_keep_their_shape_and_large_numbers_their_digits():
     values = -1e6 + np.log(np.arange(1.0, 25.0)).reshape(2, 3, 4)
     found = prior_average(values)
     assert found.shape == (2, 3)
@@ -45,14 +45,14 @@ def test_replicates_keep_their_shape_and_large_numbers_their_digits() -> None:
     )
 
 
-def test_draws_without_a_likelihood_count_as_zero() -> None:
+def test_draws_without_a_likelihood_count_as_zero():
     values = np.array([[0.0, -np.inf], [-np.inf, -np.inf]])
     assert prior_average(values).tolist() == [-math.log(2.0), -math.inf]
     assert harmonic_mean(values).tolist() == [-math.inf, -math.inf]
 
 
 @pytest.mark.parametrize("function", [prior_average, harmonic_mean, log_reciprocal])
-def test_what_is_no_log_likelihood_is_rejected(function: object) -> None:
+def test_what_is_no_log_likelihood_is_rejected(function):
     assert callable(function)
     with pytest.raises(ValueError, match="got 2 that are NaN or plus infinity"):
         function([0.0, np.nan, np.inf])

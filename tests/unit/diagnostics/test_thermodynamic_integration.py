@@ -5,14 +5,10 @@ import pytest
 
 from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
-from experiments.estimator_illustrations.model import (
-    FOUR_OBSERVATIONS,
-    HUNDRED_OBSERVATIONS,
-    GaussianMean,
-)
+from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
 
 
-def test_it_is_exact_for_linear_means_and_with_variances_for_cubic_ones() -> None:
+def test_it_is_exact_for_linear_means_and_with_variances_for_cubic_ones():
     b = sigmoidal_schedule(5)
     assert thermodynamic_integration(b, 3.0 * b - 2.0).value == pytest.approx(-0.5, abs=1e-14)
     cubic = thermodynamic_integration(b, b**3 + b**2, variances=3.0 * b**2 + 2.0 * b)
@@ -20,7 +16,7 @@ def test_it_is_exact_for_linear_means_and_with_variances_for_cubic_ones() -> Non
 
 
 @pytest.mark.parametrize("model", [FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS])
-def test_its_sums_are_the_expectations_of_perfect_annealing(model: GaussianMean) -> None:
+def test_its_sums_are_the_expectations_of_perfect_annealing(model):
     b = linear_schedule(40)
     means, variances = model.log_likelihood_moments(b)
     found = thermodynamic_integration(b, means, variances=variances)
@@ -30,7 +26,7 @@ def test_its_sums_are_the_expectations_of_perfect_annealing(model: GaussianMean)
     assert found.lower < model.log_evidence < found.upper
 
 
-def test_it_converges_to_the_evidence_at_second_and_fourth_order() -> None:
+def test_it_converges_to_the_evidence_at_second_and_fourth_order():
     model = FOUR_OBSERVATIONS
     errors = []
     for n in (20, 40):
@@ -44,14 +40,14 @@ def test_it_converges_to_the_evidence_at_second_and_fourth_order() -> None:
     assert orders[1] == pytest.approx(4.0, abs=0.3)
 
 
-def test_errors_of_the_means_add_up_with_the_weights_of_the_rule() -> None:
+def test_errors_of_the_means_add_up_with_the_weights_of_the_rule():
     b = np.array([0.0, 0.2, 1.0])
     found = thermodynamic_integration(b, np.zeros(3), standard_errors=[1.0, 2.0, 3.0])
     assert found.standard_error == pytest.approx(np.sqrt(0.1**2 + (0.5 * 2.0) ** 2 + (0.4 * 3.0) ** 2))
     assert thermodynamic_integration(b, np.zeros(3)).standard_error == 0.0
 
 
-def test_what_is_no_path_is_rejected() -> None:
+def test_what_is_no_path_is_rejected():
     for ladder in ([0.0, 0.5], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], [1.0]):
         with pytest.raises(ValueError, match="at least 2 and rise strictly from 0 to 1"):
             thermodynamic_integration(ladder, np.zeros(len(ladder)))

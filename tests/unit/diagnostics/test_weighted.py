@@ -13,7 +13,7 @@ POSITIONS = RNG.normal(size=(N_CHAINS, N_BLOCKS, SIZE, DIM))
 GROUPS = np.array([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0, 1.0]])
 
 
-def test_values_are_self_normalised_averages() -> None:
+def test_values_are_self_normalised_averages():
     log_weights = np.log([[1.0, 2.0], [3.0, 4.0]]) + 700.0
     values = np.array([[[1.0], [2.0]], [[3.0], [4.0]]])
     found = weighted_estimates(log_weights, values)
@@ -24,7 +24,7 @@ def test_values_are_self_normalised_averages() -> None:
     assert found.scores([2.0])[0] == pytest.approx(1.0 / found.mean_error[0])
 
 
-def test_errors_are_those_of_repetitions() -> None:
+def test_errors_are_those_of_repetitions():
     """The mean of 4000 estimated squared errors agrees with the variance of the estimates within six of its errors."""
     rng = np.random.default_rng(0)
     estimates = []
@@ -38,26 +38,26 @@ def test_errors_are_those_of_repetitions() -> None:
         assert ratio == pytest.approx(1.0, abs=0.25)
 
 
-def test_a_single_unit_has_no_error() -> None:
+def test_a_single_unit_has_no_error():
     found = weighted_estimates(np.zeros((1, 4)), np.arange(4.0).reshape(1, 4, 1))
     assert found.mean[0] == 1.5
     assert np.isnan(found.mean_error[0])
     assert np.isnan(found.sd_error[0])
 
 
-def test_shapes_must_agree() -> None:
+def test_shapes_must_agree():
     with pytest.raises(ValueError, match=r"log_weights must be \[unit, draw\]"):
         weighted_estimates(np.zeros(3), np.zeros((3, 1)))
 
 
-def test_batches_are_consecutive_and_drop_the_first_draws() -> None:
+def test_batches_are_consecutive_and_drop_the_first_draws():
     found = in_batches(np.arange(14.0).reshape(2, 7), 3)
     np.testing.assert_array_equal(found, [[1, 2], [3, 4], [5, 6], [8, 9], [10, 11], [12, 13]])
     with pytest.raises(ValueError, match="2 draws cannot be cut into 3 batches"):
         in_batches(np.zeros((1, 2)), 3)
 
 
-def _sums(logs: np.ndarray, positions: np.ndarray) -> WeightedSums:
+def _sums(logs, positions):
     top = logs.max(axis=-1)
     finite = np.where(np.isneginf(top), 0.0, top)
     weights = np.exp(logs - finite[..., None])
@@ -69,7 +69,7 @@ BLOCKS = _sums(LOGS, POSITIONS)
 FIRST = _sums(LOGS[:, :, :1], POSITIONS[:, :, :1])
 
 
-def _agree(sums: WeightedSums, group: int, n_draws: int) -> None:
+def _agree(sums, group, n_draws):
     chains = GROUPS[group] > 0
     logs = LOGS[chains].reshape(chains.sum(), -1)[:, :n_draws]
     points = POSITIONS[chains].reshape(chains.sum(), -1, DIM)[:, :n_draws]
@@ -79,7 +79,7 @@ def _agree(sums: WeightedSums, group: int, n_draws: int) -> None:
     np.testing.assert_allclose(sums.covariance[group], expected.covariance, atol=1e-11)
 
 
-def test_running_sums_are_those_of_all_draws_so_far() -> None:
+def test_running_sums_are_those_of_all_draws_so_far():
     points = list(running(BLOCKS, FIRST, GROUPS, SIZE))
     assert [point.n_draws for point in points] == [1, 4, 7, 10, 12]
     for point in points:
@@ -87,11 +87,11 @@ def test_running_sums_are_those_of_all_draws_so_far() -> None:
             _agree(point.sums, group, point.n_draws)
 
 
-def test_blocks_of_one_draw_have_no_point_of_their_own_at_the_end() -> None:
+def test_blocks_of_one_draw_have_no_point_of_their_own_at_the_end():
     assert [p.n_draws for p in running(FIRST, FIRST, GROUPS, 1)] == [1, 2, 3, 4]
 
 
-def test_chains_without_weight_add_nothing_and_groups_without_any_are_missing() -> None:
+def test_chains_without_weight_add_nothing_and_groups_without_any_are_missing():
     logs = np.full((2, 3), -np.inf)
     logs[1] = 0.0
     sums = _sums(logs, np.ones((2, 3, DIM)))

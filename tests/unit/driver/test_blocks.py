@@ -1,20 +1,19 @@
 """The driver: draws do not depend on blocks, lanes or interruptions."""
 
 import io
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.driver.blocks import Sampler, Samples, sample
+from auxmc.driver.blocks import Sampler, sample
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 
 
-def _log_density(x: jax.Array) -> jax.Array:
+def _log_density(x):
     return -0.5 * jnp.sum(x**2)
 
 
@@ -27,10 +26,10 @@ SAMPLER = Sampler(
 )
 
 
-def _run(n_draws: int = 50, n_lanes: int = 3, **options: object) -> Samples:
+def _run(n_draws=50, n_lanes=3, **options):
     keys = jax.random.split(jax.random.key(7), 5)[:n_lanes]
     scales = {"scale": jnp.linspace(0.5, 1.5, 5)[:n_lanes]}
-    return sample(SAMPLER, scales, keys, n_draws=n_draws, **options)  # type: ignore[arg-type]
+    return sample(SAMPLER, scales, keys, n_draws=n_draws, **options)
 
 
 class Interrupted(Exception):
@@ -38,17 +37,17 @@ class Interrupted(Exception):
 
 
 class StopAt(Progress):
-    def __init__(self, done: int) -> None:
+    def __init__(self, done):
         super().__init__("test", file=io.StringIO())
         self.done = done
 
-    def advance(self, done: int, run_s: float) -> None:
+    def advance(self, done, run_s):
         if done >= self.done:
             raise Interrupted
 
 
 @pytest.mark.parametrize("block_size", [1, 7, 50, 1000])
-def test_draws_do_not_depend_on_the_block_size(block_size: int) -> None:
+def test_draws_do_not_depend_on_the_block_size(block_size):
     reference = _run(block_size=25)
     other = _run(block_size=block_size)
     for name, array in reference.draws.items():
@@ -56,20 +55,20 @@ def test_draws_do_not_depend_on_the_block_size(block_size: int) -> None:
     assert other.draws["position"].shape == (3, 50, 3)
 
 
-def test_a_lane_does_not_depend_on_the_number_of_lanes() -> None:
+def test_a_lane_does_not_depend_on_the_number_of_lanes():
     np.testing.assert_array_equal(
         _run(n_lanes=5, vectorise=False).draws["position"][:2],
         _run(n_lanes=2, vectorise=False).draws["position"],
     )
 
 
-def test_lanes_one_after_the_other_equal_lanes_side_by_side() -> None:
+def test_lanes_one_after_the_other_equal_lanes_side_by_side():
     np.testing.assert_allclose(
         _run(vectorise=True).draws["position"], _run(vectorise=False).draws["position"], rtol=1e-12
     )
 
 
-def test_driver_equals_a_plain_loop_over_step() -> None:
+def test_driver_equals_a_plain_loop_over_step():
     kernel = SAMPLER.build({"scale": jnp.float64(0.5)})
     key = jax.random.split(jax.random.key(7), 5)[0]
     state = SAMPLER.initial(jax.random.fold_in(key, 0), {"scale": jnp.float64(0.5)})
@@ -79,7 +78,7 @@ def test_driver_equals_a_plain_loop_over_step() -> None:
 
 
 @pytest.mark.parametrize("stop", [10, 20, 40])
-def test_a_resumed_run_gives_the_bits_of_an_uninterrupted_one(tmp_path: Path, stop: int) -> None:
+def test_a_resumed_run_gives_the_bits_of_an_uninterrupted_one(tmp_path, stop):
     reference = _run(block_size=10)
     with pytest.raises(Interrupted):
         _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(stop))
@@ -89,16 +88,14 @@ def test_a_resumed_run_gives_the_bits_of_an_uninterrupted_one(tmp_path: Path, st
         np.testing.assert_array_equal(array, resumed.draws[name])
 
 
-def test_a_checkpoint_with_another_identity_is_discarded(tmp_path: Path) -> None:
+def test_a_checkpoint_with_another_identity_is_discarded(tmp_path):
     with pytest.raises(Interrupted):
         _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(20))
     assert _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "other")).n_resumed == 0
 
 
 @pytest.mark.parametrize(("damaged", "n_kept"), [(0, 0), (1, 10)])
-def test_a_damaged_block_costs_itself_and_those_after_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damaged: int, n_kept: int
-) -> None:
+def test_a_damaged_block_costs_itself_and_those_after_it(tmp_path, capsys, damaged, n_kept):
     with pytest.raises(Interrupted):
         _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(30))
     path = tmp_path / "c" / f"block{damaged:06d}.npz"
@@ -112,7 +109,7 @@ def test_a_damaged_block_costs_itself_and_those_after_it(
     assert lines[0].endswith("this block and those after it are made again")
 
 
-def _saved(folder: Path) -> Checkpoint:
+def _saved(folder):
     rng = np.random.default_rng(1)
     checkpoint = Checkpoint(folder, "id")
     for index in range(3):
@@ -121,7 +118,7 @@ def _saved(folder: Path) -> Checkpoint:
     return checkpoint
 
 
-def test_damage_of_any_kind_is_noticed_or_harmless(tmp_path: Path) -> None:
+def test_damage_of_any_kind_is_noticed_or_harmless(tmp_path):
     like = [np.zeros(4), np.asarray(0)]
     rng = np.random.default_rng(20261123)
     checkpoint = _saved(tmp_path / "c")
@@ -159,11 +156,11 @@ def test_damage_of_any_kind_is_noticed_or_harmless(tmp_path: Path) -> None:
     assert n_noticed > 350
 
 
-def test_no_room_for_a_block_leaves_those_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_a_block_leaves_those_before_it(tmp_path, monkeypatch):
     checkpoint = _saved(tmp_path / "c")
     before = {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()}
 
-    def full(*_: object) -> None:
+    def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
@@ -172,12 +169,12 @@ def test_no_room_for_a_block_leaves_those_before_it(tmp_path: Path, monkeypatch:
     assert {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()} == before
 
 
-def test_sizes_below_one_are_rejected() -> None:
+def test_sizes_below_one_are_rejected():
     with pytest.raises(ValueError, match="n_draws and block_size must be at least 1, got 0 and 1000"):
         _run(n_draws=0)
 
 
-def test_progress_tells_label_total_resume_and_end() -> None:
+def test_progress_tells_label_total_resume_and_end():
     text = io.StringIO()
     progress = Progress("study/case", interval_s=0.0, file=text)
     progress.start(100, 40, 1.25)

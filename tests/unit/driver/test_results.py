@@ -30,7 +30,7 @@ from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.tidy import tidy_table
 
 
-def _write(path: Path) -> None:
+def _write(path):
     statistics = xr.Dataset(
         {
             "ess": (("chain", "step"), np.array([[1.0, 2.0], [3.0, 4.0]]), {"units": "draws"}),
@@ -46,7 +46,7 @@ def _write(path: Path) -> None:
     )
 
 
-def test_a_result_file_reads_back(tmp_path: Path) -> None:
+def test_a_result_file_reads_back(tmp_path):
     _write(tmp_path / "a.nc")
     tree = read_result(tmp_path / "a.nc")
     assert tree["statistics"]["ess"].attrs["units"] == "draws"
@@ -54,11 +54,11 @@ def test_a_result_file_reads_back(tmp_path: Path) -> None:
     assert tree.attrs["wall_s"] == 1.5
 
 
-def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("old")
 
-    def fail(temporary: Path) -> None:
+    def fail(temporary):
         temporary.write_text("half", encoding="utf-8")
         raise OSError("disk full")
 
@@ -68,7 +68,7 @@ def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path: Path) ->
     assert [p.name for p in tmp_path.iterdir()] == ["t.txt"]
 
 
-def test_a_full_disk_is_one_plain_error(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_plain_error(tmp_path):
     # In a process of its own: what HDF5 says of it, it may say when the process ends.
     code = f"""
 import resource
@@ -88,14 +88,14 @@ except OSError as error:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_missing_files_name_the_command_that_makes_them(tmp_path: Path) -> None:
+def test_missing_files_name_the_command_that_makes_them(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no result file .*x\.nc: make it with `snakemake"):
         read_result(tmp_path / "x.nc")
     with pytest.raises(FileNotFoundError, match=r"no table .*x\.parquet: make it with `snakemake"):
         read_table(tmp_path / "x.parquet")
 
 
-def test_tidy_table_has_one_value_a_row_and_sweeps_replace_settings(tmp_path: Path) -> None:
+def test_tidy_table_has_one_value_a_row_and_sweeps_replace_settings(tmp_path):
     _write(tmp_path / "a.nc")
     table = tidy_table([tmp_path / "a.nc"], "statistics")
     assert len(table) == 4 + 8 + 1
@@ -108,7 +108,7 @@ def test_tidy_table_has_one_value_a_row_and_sweeps_replace_settings(tmp_path: Pa
     assert read_table(tmp_path / "t.parquet").equals(table)
 
 
-def test_streams_with_different_names_differ_and_are_stable() -> None:
+def test_streams_with_different_names_differ_and_are_stable():
     names = [("a", "b"), ("ab",), ("a", 1), ("a", "1"), ("a",)]
     draws = [generator(3, *name).integers(2**62) for name in names]
     assert len(set(draws)) == len(names)
@@ -123,20 +123,20 @@ def test_streams_with_different_names_differ_and_are_stable() -> None:
 AGAIN = r"make it again with `snakemake --force .*results/quick/radon/{} --config preset=quick`"
 
 
-def flipped(path: Path, place: int) -> None:
+def flipped(path, place):
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(bytes(content))
 
 
 @pytest.fixture
-def result(tmp_path: Path) -> Path:
+def result(tmp_path):
     path = tmp_path / "results" / "quick" / "radon" / "nuts.nc"
     write_result(path, {"statistics": xr.Dataset({"mean": ((), 1.5)})}, {"study": "radon"})
     return path
 
 
-def test_a_flipped_bit_anywhere_in_a_result_is_noticed(result: Path) -> None:
+def test_a_flipped_bit_anywhere_in_a_result_is_noticed(result):
     size = result.stat().st_size
     # Not in the mark behind the content: without it nothing has changed in what is read.
     for place in np.linspace(0, size - 60, 40).astype(int):
@@ -150,18 +150,18 @@ def test_a_flipped_bit_anywhere_in_a_result_is_noticed(result: Path) -> None:
 
 
 @pytest.mark.parametrize("n_bytes", [0, 10, 2000])
-def test_a_result_that_is_cut_short_is_noticed(result: Path, n_bytes: int) -> None:
+def test_a_result_that_is_cut_short_is_noticed(result, n_bytes):
     result.write_bytes(result.read_bytes()[:n_bytes])
     with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
         read_result(result)
 
 
-def test_a_result_is_what_other_programs_read(result: Path) -> None:
+def test_a_result_is_what_other_programs_read(result):
     with xr.open_dataset(result, group="statistics", engine="h5netcdf") as data:
         assert float(data["mean"]) == 1.5
 
 
-def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path: Path) -> None:
+def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path):
     folder = tmp_path / "results/smoke/radon/tables"
     again = f"make it again with `snakemake --force {folder} --config preset=smoke`"
     quantities = pd.DataFrame({"quantity": ["mean"], "table": ["chain"]})
@@ -178,13 +178,13 @@ def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path: 
         read_named_tables(folder)
 
 
-def test_the_result_of_a_sweep_is_made_again_by_its_sweep() -> None:
+def test_the_result_of_a_sweep_is_made_again_by_its_sweep():
     path = Path("results/smoke/radon/sweeps/a/b.nc")
     words = "preset=smoke study=radon name=a over=..."
     assert regenerate_command(path) == f"`snakemake sweep --forcerun {path} --config {words}`"
 
 
-def test_changed_cells_of_a_table_are_noticed(tmp_path: Path) -> None:
+def test_changed_cells_of_a_table_are_noticed(tmp_path):
     path = tmp_path / "results" / "quick" / "radon" / "summary.parquet"
     table = pd.DataFrame({"case": ["a", None, "b"], "value": [1.0, np.nan, 3.0]})
     write_table(path, table)
@@ -202,7 +202,7 @@ def test_changed_cells_of_a_table_are_noticed(tmp_path: Path) -> None:
         read_table(path)
 
 
-def test_a_changed_csv_is_noticed(tmp_path: Path) -> None:
+def test_a_changed_csv_is_noticed(tmp_path):
     path = tmp_path / "claims.csv"
     write_csv(path, pd.DataFrame({"a": [1.25]}))
     assert checked_csv(path) == path
@@ -211,7 +211,7 @@ def test_a_changed_csv_is_noticed(tmp_path: Path) -> None:
         checked_csv(path)
 
 
-def test_what_was_kept_is_compared_with_its_sums(tmp_path: Path, result: Path) -> None:
+def test_what_was_kept_is_compared_with_its_sums(tmp_path, result):
     small = tmp_path / "cases" / "nuts.nc.gz"
     small.parent.mkdir()
     small.write_bytes(pack_case(result, "digest"))
@@ -229,7 +229,7 @@ def test_what_was_kept_is_compared_with_its_sums(tmp_path: Path, result: Path) -
         unpack_case(small, tmp_path / "again.nc")
 
 
-def test_an_archive_is_right_or_rejected(tmp_path: Path) -> None:
+def test_an_archive_is_right_or_rejected(tmp_path):
     path = tmp_path / "a.npz"
     write_arrays(path, {"x": np.arange(50.0)})
     for place in range(0, path.stat().st_size, 7):
@@ -245,7 +245,7 @@ def test_an_archive_is_right_or_rejected(tmp_path: Path) -> None:
         pass
 
 
-def test_one_holder_at_a_time_and_none_afterwards(tmp_path: Path) -> None:
+def test_one_holder_at_a_time_and_none_afterwards(tmp_path):
     lock = tmp_path / "folder" / ".lock"
     with file_lock(lock), pytest.raises(FolderInUse, match=r"another run \(process \d+ on "), file_lock(lock):
         pass

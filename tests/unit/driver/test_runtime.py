@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -22,16 +21,14 @@ print(draws["posterior"]["x"].size)
 """
 
 
-def test_a_flag_is_set_only_where_this_jaxlib_has_it() -> None:
+def test_a_flag_is_set_only_where_this_jaxlib_has_it():
     assert has_xla_flag("xla_backend_optimization_level")
     assert not has_xla_flag("xla_backend_optimization_level_of_yesterday")
     assert not has_xla_flag("backend_optimization")
 
 
 @pytest.mark.parametrize("name", ["jax_disable_jit", "jax_debug_nans", "jax_debug_infs"])
-def test_settings_for_debugging_are_switched_off_with_a_word(
-    name: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_settings_for_debugging_are_switched_off_with_a_word(name, capfd):
     jax.config.update(name, True)
     try:
         leave_debugging()
@@ -43,7 +40,7 @@ def test_settings_for_debugging_are_switched_off_with_a_word(
         leave_debugging()
 
 
-def test_chains_run_where_the_environment_asks_for_debugging() -> None:
+def test_chains_run_where_the_environment_asks_for_debugging():
     settings = {"JAX_DISABLE_JIT": "1", "JAX_DEBUG_NANS": "1", "JAX_DEBUG_INFS": "1", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM],
@@ -113,7 +110,7 @@ np.save(out, draws["x"])
 """
 
 
-def draws_on(n_devices: int, folder: Path) -> np.ndarray:
+def draws_on(n_devices, folder):
     out = folder / f"{n_devices}.npy"
     environment = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={n_devices}"}
     command = [
@@ -126,11 +123,11 @@ def draws_on(n_devices: int, folder: Path) -> np.ndarray:
     ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    array: np.ndarray = np.load(out)
+    array = np.load(out)
     return array
 
 
-def test_four_devices_give_the_numbers_of_one(tmp_path: Path) -> None:
+def test_four_devices_give_the_numbers_of_one(tmp_path):
     one, four = (draws_on(n_devices, tmp_path) for n_devices in (1, 4))
     assert one.shape == (2, 4, 30, 10)
     # A device multiplies fewer lanes at a time: the last bits may differ.
@@ -138,7 +135,7 @@ def test_four_devices_give_the_numbers_of_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("n_lanes", [1, 8])
-def test_lanes_of_one_device_are_left_as_they_are(n_lanes: int) -> None:
+def test_lanes_of_one_device_are_left_as_they_are(n_lanes):
     lanes = {"a": np.zeros(n_lanes)}
     assert over_devices(lanes) is lanes
     assert lane_sharding(lanes) is None

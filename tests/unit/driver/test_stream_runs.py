@@ -1,8 +1,5 @@
 """Streams can be stopped, continued and appended to, and fail without losing what was absorbed."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,19 +10,10 @@ from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.stream_files import StreamFiles
 from auxmc.driver.stream_program import KeyedStream, fetch_from
-from auxmc.driver.streams import StreamRun, run_stream, run_streams
-from auxmc.kernels.streams.contract import (
-    Chunk,
-    ChunkRecord,
-    Fetch,
-    PastRows,
-    Stream,
-    StreamSettings,
-    StreamState,
-)
+from auxmc.driver.streams import run_stream, run_streams
+from auxmc.kernels.streams.contract import ChunkRecord, Stream, StreamSettings, StreamState
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
-from auxmc.numerics.array_types import NamedArrays
 from experiments.streaming_evidence.model import rows
 
 DATA = rows("linear", 2230)
@@ -33,16 +21,14 @@ SETTINGS = StreamSettings(n_moves=2, batch_size=10, n_particles=4, target_size=2
 SIZES = ChunkSizes((7,), 10)
 
 
-def toy(scale: float = 1.0, fetch: Fetch | None = None) -> Stream:
+def toy(scale=1.0, fetch=None):
     """Every number depends on the key, the rows of the chunk, and rows drawn from the past; compiles at once."""
 
-    def init(key: jax.Array, dtype: object) -> StreamState:
+    def init(key, dtype):
         particles = jax.random.normal(key, (4, 6)).astype(dtype)
         return StreamState(particles, jnp.zeros(4), jnp.zeros((), jnp.int64))
 
-    def absorb(
-        key: jax.Array, state: StreamState, chunk: Chunk, past: PastRows
-    ) -> tuple[StreamState, ChunkRecord]:
+    def absorb(key, state, chunk, past):
         numbers = jax.random.randint(key, (4, 5), 0, jnp.maximum(past.n_stored, 1), jnp.int32)
         drawn = past.rows[numbers] if fetch is None else fetch(past, numbers)
         # The first chunk draws from a past that is empty.
@@ -58,8 +44,8 @@ def toy(scale: float = 1.0, fetch: Fetch | None = None) -> Stream:
     return Stream(init, absorb)
 
 
-def run(data: np.ndarray, checkpoint: Checkpoint | None = None, fault_at: int | None = None) -> StreamRun:
-    def read(first: int) -> Iterator[np.ndarray]:
+def run(data, checkpoint=None, fault_at=None):
+    def read(first):
         for begin in range(first, len(data), 93):
             if fault_at is not None and begin + 93 > fault_at:
                 yield data[begin:fault_at]
@@ -79,17 +65,17 @@ def run(data: np.ndarray, checkpoint: Checkpoint | None = None, fault_at: int | 
 
 
 @pytest.fixture(scope="module")
-def uninterrupted() -> StreamRun:
+def uninterrupted():
     return run(DATA)
 
 
-def same_record(one: StreamRun, other: StreamRun) -> None:
+def same_record(one, other):
     for name in one.record:
         if name != "seconds":
             np.testing.assert_array_equal(one.record[name], other.record[name], err_msg=name)
 
 
-def test_rows_come_in_chunks_of_the_sizes_asked_for(uninterrupted: StreamRun) -> None:
+def test_rows_come_in_chunks_of_the_sizes_asked_for(uninterrupted):
     n_rows = uninterrupted.record["n_rows"]
     assert n_rows[:3].tolist() == [7, 17, 27]
     assert n_rows[-2:].tolist() == [2227, 2230]
@@ -100,9 +86,7 @@ def test_rows_come_in_chunks_of_the_sizes_asked_for(uninterrupted: StreamRun) ->
 
 
 @pytest.mark.parametrize("first", [30, 647, 1500])
-def test_appended_rows_give_the_record_of_an_uninterrupted_run(
-    uninterrupted: StreamRun, tmp_path: Path, first: int
-) -> None:
+def test_appended_rows_give_the_record_of_an_uninterrupted_run(uninterrupted, tmp_path, first):
     checkpoint = Checkpoint(tmp_path / "stream", "same")
     begun = run(DATA[:first], checkpoint)
     assert begun.provisional == ((first - 7) % 10 != 0)
@@ -112,7 +96,7 @@ def test_appended_rows_give_the_record_of_an_uninterrupted_run(
     np.testing.assert_array_equal(finished.state.particles, uninterrupted.state.particles)
 
 
-def test_the_state_is_after_all_rows_whether_they_fill_the_last_chunk_or_not() -> None:
+def test_the_state_is_after_all_rows_whether_they_fill_the_last_chunk_or_not():
     """Particles that had not seen the last rows, or any at all, passed for the posterior of all rows."""
     for n_rows in (5, 7, 30, 37):
         done = run(DATA[:n_rows])
@@ -121,7 +105,7 @@ def test_the_state_is_after_all_rows_whether_they_fill_the_last_chunk_or_not() -
         assert float(done.state.log_weights[0]) == done.record["log_evidence"][-1]
 
 
-def test_a_fault_keeps_what_was_absorbed_before_it(uninterrupted: StreamRun, tmp_path: Path) -> None:
+def test_a_fault_keeps_what_was_absorbed_before_it(uninterrupted, tmp_path):
     checkpoint = Checkpoint(tmp_path / "stream", "same")
     with pytest.raises(RuntimeError, match="row cannot be read"):
         run(DATA, checkpoint, fault_at=1000)
@@ -130,18 +114,16 @@ def test_a_fault_keeps_what_was_absorbed_before_it(uninterrupted: StreamRun, tmp
     same_record(finished, uninterrupted)
 
 
-def test_other_settings_do_not_go_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_other_settings_do_not_go_on_from_a_checkpoint(tmp_path):
     run(DATA[:300], Checkpoint(tmp_path / "stream", "these"))
     assert run(DATA[:300], Checkpoint(tmp_path / "stream", "others")).n_resumed == 0
 
 
-def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path, capsys):
     data = DATA[:330]
     in_memory = run(data)
 
-    def from_file(data: np.ndarray) -> StreamRun:
+    def from_file(data):
         store = RowStore(tmp_path / "state" / "rows.bin", 6, np.float64)
         done = run_stream(
             toy(fetch=fetch_from(store, 6)),
@@ -174,12 +156,12 @@ def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(
     same_record(finished, in_memory)
 
 
-def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path: Path) -> None:
+def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path):
     # More row numbers at once than are copied without a worker thread, of which there is one.
     store = RowStore(tmp_path / "rows.bin", 6)
     settings = SETTINGS._replace(n_moves=10, batch_size=2000)
 
-    def absorbed(fetch: Fetch | None) -> np.ndarray:
+    def absorbed(fetch):
         return run_stream(
             stream_evidence(linear_regression(5), settings, fetch=fetch),
             lambda first: iter([DATA[:300]]),
@@ -192,12 +174,10 @@ def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path: Path) -> Non
     np.testing.assert_array_equal(absorbed(fetch_from(store, 6)), absorbed(None))
 
 
-def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(
-    uninterrupted: StreamRun, tmp_path: Path
-) -> None:
-    reports: list[tuple[dict[str, NamedArrays], bool]] = []
+def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(uninterrupted, tmp_path):
+    reports = []
 
-    def both(n_rows: int, n_blocks: int) -> dict[str, StreamRun]:
+    def both(n_rows, n_blocks):
         return run_streams(
             {"one": KeyedStream(toy(), jax.random.key(4)), "other": KeyedStream(toy(2.0), jax.random.key(5))},
             lambda first: iter([DATA[first:n_rows]]),
@@ -224,12 +204,12 @@ def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(
     np.testing.assert_array_equal(np.concatenate(told), uninterrupted.record["log_evidence"])
 
 
-def test_what_cannot_be_run_is_rejected() -> None:
+def test_what_cannot_be_run_is_rejected():
     stream = toy()
     with pytest.raises(ValueError, match="there is no estimator to run"):
         run_streams({}, lambda first: iter(()), 6)
 
-    def start(read: Callable[[int], Iterator[np.ndarray]], sizes: ChunkSizes = SIZES) -> None:
+    def start(read, sizes=SIZES):
         run_stream(stream, read, jax.random.key(1), 6, chunk_sizes=sizes, capacity=10, dtype=jnp.float64)
 
     with pytest.raises(ValueError, match="there are no rows"):
@@ -240,7 +220,7 @@ def test_what_cannot_be_run_is_rejected() -> None:
         start(lambda first: iter(()), ChunkSizes((9,), 5))
 
 
-def test_single_precision_is_rejected() -> None:
+def test_single_precision_is_rejected():
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="before the first array is made"):
         run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)
 
@@ -250,11 +230,11 @@ def test_single_precision_is_rejected() -> None:
 LEAVES = [np.arange(3.0), np.array(7, np.int32)]
 
 
-def part(begin: int, n: int = 4) -> NamedArrays:
+def part(begin, n=4):
     return {"n_rows": np.arange(begin, begin + n), "log_evidence": -0.5 * np.arange(begin, begin + n)}
 
 
-def test_what_was_saved_in_parts_is_read_as_one(tmp_path: Path) -> None:
+def test_what_was_saved_in_parts_is_read_as_one(tmp_path):
     files = StreamFiles(Checkpoint(tmp_path / "state", "these"))
     assert files.load(LEAVES) is None
     for i in range(5):
@@ -270,7 +250,7 @@ def test_what_was_saved_in_parts_is_read_as_one(tmp_path: Path) -> None:
     assert saved.run_s == 4.0
 
 
-def test_chunks_that_the_state_does_not_know_of_are_cut_off(tmp_path: Path) -> None:
+def test_chunks_that_the_state_does_not_know_of_are_cut_off(tmp_path):
     files = StreamFiles(Checkpoint(tmp_path, "these"))
     files.save([part(0)], LEAVES, 1.0)
     # As if the process had been killed between the record and the state.
@@ -286,9 +266,7 @@ def test_chunks_that_the_state_does_not_know_of_are_cut_off(tmp_path: Path) -> N
     assert saved.records[0]["n_rows"].tolist() == list(range(8))
 
 
-def test_a_changed_bit_is_named_and_the_stream_begins_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_bit_is_named_and_the_stream_begins_again(tmp_path, capsys):
     folder = tmp_path / "state"
     for name in ("state.npz", "record0.bin"):
         size = 0
@@ -313,7 +291,7 @@ def test_a_changed_bit_is_named_and_the_stream_begins_again(
         assert 0 < size <= place
 
 
-def test_what_does_not_fit_is_discarded(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_discarded(tmp_path):
     for identity, like in (("others", LEAVES), ("these", LEAVES[:1]), ("these", [np.arange(4.0), LEAVES[1]])):
         StreamFiles(Checkpoint(tmp_path / "state", "these")).save([part(0)], LEAVES, 1.0)
         assert StreamFiles(Checkpoint(tmp_path / "state", identity)).load(like) is None

@@ -1,7 +1,5 @@
 """A case's work in one job and in pieces gives identical arrays, and pieces that do not fit are rejected."""
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,12 +14,12 @@ from auxmc.kernels.base import Kernel
 IDENTITY = "0123456789abcdef"
 
 
-def _walk(step: float) -> Sampler:
+def _walk(step):
     """An autoregression in ten dimensions with a matrix product, whose rounding depends on the shape of a program."""
     mix = jnp.asarray(np.random.default_rng(1).normal(size=(10, 10)) / 10.0)
 
-    def build(parameters: dict[str, jax.Array]) -> Kernel:
-        def apply(noise: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def build(parameters):
+        def apply(noise, state):
             state = jnp.tanh(mix @ state) * parameters["scale"] + step * noise
             return state, state.sum()
 
@@ -36,10 +34,10 @@ def _walk(step: float) -> Sampler:
     )
 
 
-def _case(context: RunContext) -> dict[str, np.ndarray]:
+def _case(context):
     """Two stages that do not depend on each other, and one that needs the first."""
 
-    def chains(name: str) -> dict[str, np.ndarray]:
+    def chains(name):
         sweep = {"scale": [0.5, 0.9]}
         found = run_chains(
             context, (name,), _walk(0.1), n_draws=40, n_chains=4, sweep=sweep, block_size=15, lanes_per_unit=3
@@ -55,11 +53,11 @@ def _case(context: RunContext) -> dict[str, np.ndarray]:
     }
 
 
-def _context(folder: Path, units: Units | None = None) -> RunContext:
+def _context(folder, units=None):
     return RunContext("study", 3, folder, IDENTITY, "test", units or Units())
 
 
-def _piece(folder: Path, piece: int, n_pieces: int) -> Path:
+def _piece(folder, piece, n_pieces):
     context = _context(folder / f"checkpoints-{piece}", Units(Share(piece, n_pieces)))
     with pytest.raises(UnitsMissing):
         _case(context)
@@ -69,7 +67,7 @@ def _piece(folder: Path, piece: int, n_pieces: int) -> Path:
 
 
 @pytest.mark.parametrize("n_pieces", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_a_case_is_the_same_in_one_job_and_in_pieces(tmp_path: Path, n_pieces: int) -> None:
+def test_a_case_is_the_same_in_one_job_and_in_pieces(tmp_path, n_pieces):
     whole = _case(_context(tmp_path / "whole"))
     given, provenance = read_pieces([_piece(tmp_path, i, n_pieces) for i in range(n_pieces)], IDENTITY)
     # Both stages of three units were shared out; the one that needs all of the first is left to the merging job.
@@ -81,7 +79,7 @@ def test_a_case_is_the_same_in_one_job_and_in_pieces(tmp_path: Path, n_pieces: i
     assert np.ptp(whole["x"]) > 0.1
 
 
-def test_pieces_that_do_not_make_up_a_case_are_rejected(tmp_path: Path) -> None:
+def test_pieces_that_do_not_make_up_a_case_are_rejected(tmp_path):
     paths = [_piece(tmp_path, i, 3) for i in range(3)]
     with pytest.raises(PieceError, match=r"do not make up the case, there are 1 of 3, 3 of 3"):
         read_pieces([paths[0], paths[2]], IDENTITY)
@@ -92,11 +90,11 @@ def test_pieces_that_do_not_make_up_a_case_are_rejected(tmp_path: Path) -> None:
         read_pieces(paths, IDENTITY)
 
 
-def test_a_case_without_pieces_reads_none() -> None:
+def test_a_case_without_pieces_reads_none():
     assert read_pieces([], IDENTITY) == ({}, [])
 
 
-def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path: Path) -> None:
+def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path):
     walk = Kernel(
         lambda _, position: position,
         lambda key: jax.random.normal(key, (), jnp.float64),

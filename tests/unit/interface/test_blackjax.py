@@ -2,8 +2,6 @@
 
 import warnings
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import blackjax
 import jax
@@ -16,11 +14,11 @@ import auxmc
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 
 
-def log_density(v: dict[str, jax.Array]) -> jax.Array:
+def log_density(v):
     return -0.5 * jnp.sum((v["x"] - 1.0) ** 2 / jnp.array([1.0, 4.0]))
 
 
-def test_nuts_of_blackjax_draws_from_the_density() -> None:
+def test_nuts_of_blackjax_draws_from_the_density():
     model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with jax.numpy_dtype_promotion("standard"):
         method = auxmc.from_blackjax(
@@ -36,7 +34,7 @@ def test_nuts_of_blackjax_draws_from_the_density() -> None:
     assert 0.6 < float(stats["acceptance_rate"].mean()) < 0.97
 
 
-def test_our_kernel_runs_as_one_of_blackjax() -> None:
+def test_our_kernel_runs_as_one_of_blackjax():
     kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.5, 5, 2)
     algorithm = auxmc.to_blackjax(kernel)
     state, _ = algorithm.step(jax.random.key(1), algorithm.init(jnp.ones(2)))
@@ -58,7 +56,7 @@ def test_our_kernel_runs_as_one_of_blackjax() -> None:
     ],
     ids=["mclmc", "ghmc", "dynamic_hmc"],
 )
-def test_algorithms_that_draw_a_part_of_their_initial_state_run(make: Any, tmp_path: Path) -> None:
+def test_algorithms_that_draw_a_part_of_their_initial_state_run(make, tmp_path):
     """Means of 2000 draws, within five standard errors at an effective size of 100: false alarm below 1e-5."""
     model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with jax.numpy_dtype_promotion("standard"):
@@ -81,14 +79,14 @@ def test_algorithms_that_draw_a_part_of_their_initial_state_run(make: Any, tmp_p
     ],
     ids=["number", "sgld", "svgd", "orbital_hmc"],
 )
-def test_what_is_not_an_mcmc_algorithm_is_rejected(make: Any, got: str) -> None:
+def test_what_is_not_an_mcmc_algorithm_is_rejected(make, got):
     model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     expected = pytest.raises(TypeError, match=f"make: expected an MCMC algorithm of BlackJAX, .*{got}")
     with jax.numpy_dtype_promotion("standard"), expected:
         auxmc.from_blackjax(model, make)
 
 
-def test_settings_of_an_algorithm_are_checked() -> None:
+def test_settings_of_an_algorithm_are_checked():
     model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with pytest.raises(ValueError, match="step_size must be a positive number, got 0"):
         auxmc.from_blackjax(model, lambda density, step: 3, step_size=0.0)
@@ -98,7 +96,7 @@ def test_settings_of_an_algorithm_are_checked() -> None:
         )
 
 
-def test_divergences_and_sticking_of_blackjax_are_warned_of() -> None:
+def test_divergences_and_sticking_of_blackjax_are_warned_of():
     """The advice is that for a density: it has no estimate whose variance could be smaller, and no energy in nats."""
     model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with jax.numpy_dtype_promotion("standard"):

@@ -2,7 +2,6 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +19,7 @@ _INF = math.inf
     [(-1.0, 3.0), (2.0, _INF), (-_INF, -1.0), (-_INF, _INF), ([0.0, -_INF], [1.0, 0.0])],
     ids=str,
 )
-def test_bounded_variables(low: Any, high: Any) -> None:
+def test_bounded_variables(low, high):
     """Inside the bounds, inverted by the inverse, and the log volume is the derivative's."""
     transform = bounded((2,), low, high)
     for u in np.random.default_rng(0).normal(size=(20, 2)) * 2.0:
@@ -31,14 +30,14 @@ def test_bounded_variables(low: Any, high: Any) -> None:
         assert np.isclose(transform.log_volume(jnp.asarray(u)), np.linalg.slogdet(derivative)[1], rtol=1e-9)
 
 
-def test_uniform_variable_is_standard_normal_on_the_line() -> None:
+def test_uniform_variable_is_standard_normal_on_the_line():
     transform = bounded((), -1.0, 3.0)
     u = jnp.linspace(-4.0, 4.0, 9)
     log_density = jax.vmap(transform.log_volume)(u) - math.log(4.0)
     assert np.allclose(log_density, jax.scipy.stats.norm.logpdf(u))
 
 
-def test_periodic_variable() -> None:
+def test_periodic_variable():
     """The density of the plane integrates to that of the variable; the inverse gives the same variable again."""
     transform = periodic((), 1.0, 4.0)
     for v in (1.0, 1.7, 3.99):
@@ -47,14 +46,14 @@ def test_periodic_variable() -> None:
     grid = np.linspace(-8.0, 8.0, 321)
     plane = jnp.asarray(np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2))
 
-    def integrand(u: jax.Array) -> jax.Array:
+    def integrand(u):
         return jnp.exp(transform.log_volume(u) + jnp.cos(2.0 * jnp.pi * transform.forward(u) / 3.0))
 
     total = float(jnp.sum(jax.vmap(integrand)(plane))) * (grid[1] - grid[0]) ** 2
     assert np.isclose(total, 3.0 * np.i0(1.0), rtol=1e-3)
 
 
-def test_draws_are_on_the_scale_of_the_variables() -> None:
+def test_draws_are_on_the_scale_of_the_variables():
     """A beta distribution by `auxmc.sample`: starts and draws are proportions."""
     model = auxmc.density(
         lambda p: 2.0 * jnp.log(p["a"]["b"]) + 4.0 * jnp.log1p(-p["a"]["b"]),
@@ -82,12 +81,12 @@ def test_draws_are_on_the_scale_of_the_variables() -> None:
         ({"prior": {"x": 3.0}}, "prior: x: expected a distribution"),
     ],
 )
-def test_bad_bounds_and_priors_are_rejected(settings: Any, message: str) -> None:
+def test_bad_bounds_and_priors_are_rejected(settings, message):
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.density(lambda p: -(p["x"] ** 2), {"x": 0.5}, **settings)
 
 
-def test_prior_of_numpyro() -> None:
+def test_prior_of_numpyro():
     """Supports become bounds, and the log prior is part of the density."""
     dist = pytest.importorskip("numpyro.distributions")
     prior = {
@@ -110,7 +109,7 @@ def test_prior_of_numpyro() -> None:
         auxmc.density(lambda v: v["n"] * 1.0, prior={"n": dist.Poisson(3.0)})
 
 
-def test_prior_of_tensorflow_probability() -> None:
+def test_prior_of_tensorflow_probability():
     """By its public methods alone: a half-normal distribution with the exponential as its bijector."""
     bijector = SimpleNamespace(
         forward=jnp.exp, inverse=jnp.log, forward_log_det_jacobian=lambda u, event_ndims: u
@@ -131,11 +130,11 @@ def test_prior_of_tensorflow_probability() -> None:
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
 
 
-def test_exchangeable_labels() -> None:
+def test_exchangeable_labels():
     """Two normal means whose labels can be exchanged: the evidence of both orders, draws in increasing order."""
     data = jnp.asarray([-1.0, 2.5])
 
-    def log_density(v: Any) -> jax.Array:
+    def log_density(v):
         terms = jax.scipy.stats.norm.logpdf(data[:, None], v["mean"][None], 0.5) - math.log(2.0)
         return jnp.sum(jax.nn.logsumexp(terms, axis=1)) + jnp.sum(
             jax.scipy.stats.norm.logpdf(v["mean"], 0.0, 3.0)

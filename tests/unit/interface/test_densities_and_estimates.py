@@ -1,7 +1,5 @@
 """Log densities and estimated likelihoods of a user's own: what is rejected, and with what message."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -41,13 +39,13 @@ RANDOM = np.random.default_rng(0)
         (3, {"x": 0.0}, "log_density must be a function"),
     ],
 )
-def test_bad_densities_are_rejected(log_density: Any, start: Any, message: str) -> None:
+def test_bad_densities_are_rejected(log_density, start, message):
     """Shapes, supports, signs (trap 5), functions that cannot be traced, precision."""
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.density(log_density, start)
 
 
-def test_a_density_begins_elsewhere_where_it_is_asked_to() -> None:
+def test_a_density_begins_elsewhere_where_it_is_asked_to():
     model = models.normal_density()
     assert auxmc.density(model) is model
     moved = auxmc.density(model, {"a": 3.0, "b": [1.0, 2.0]})
@@ -57,7 +55,7 @@ def test_a_density_begins_elsewhere_where_it_is_asked_to() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:log_density does not fall:auxmc.SamplingWarning")
-def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
+def test_flat_directions_and_growth_in_some_are_no_wrong_sign():
     """Only growth in all directions is."""
     for log_density in (
         lambda p: -jax.nn.softplus(p["x"]) - jax.nn.softplus(-0.1 * p["x"]),
@@ -68,7 +66,7 @@ def test_flat_directions_and_growth_in_some_are_no_wrong_sign() -> None:
 
 
 @pytest.mark.parametrize("step_size", [-0.1, 0.0, np.nan])
-def test_bad_steps_are_rejected(step_size: float) -> None:
+def test_bad_steps_are_rejected(step_size):
     """Trap 14: a negative step size ran."""
     with pytest.raises(ValueError, match="step_size must be a positive number"):
         auxmc.hmc(models.normal_density(), step_size=step_size)
@@ -76,14 +74,14 @@ def test_bad_steps_are_rejected(step_size: float) -> None:
         auxmc.pseudo_marginal(models.estimated_normal(), scale=step_size)
 
 
-def _estimated(**changed: object) -> Any:
+def _estimated(**changed):
     settings = {
         "log_prior": lambda p: -0.5 * p["x"] ** 2,
         "log_estimate": lambda p, u: -0.5 * jnp.mean((p["x"] - u) ** 2),
         "auxiliary": 5,
         "start": {"x": 0.0},
     }
-    return auxmc.estimated(**(settings | changed))  # type: ignore[arg-type]
+    return auxmc.estimated(**(settings | changed))
 
 
 @pytest.mark.parametrize(
@@ -117,32 +115,32 @@ def _estimated(**changed: object) -> Any:
         ),
     ],
 )
-def test_bad_estimates_are_rejected(changed: Any, message: str) -> None:
+def test_bad_estimates_are_rejected(changed, message):
     """Signs, shapes, priors, functions that cannot be traced, auxiliary variables."""
     with pytest.raises((ValueError, TypeError), match=message):
         _estimated(**changed)
 
 
-def test_estimate_that_ignores_its_random_numbers_is_warned_of() -> None:
+def test_estimate_that_ignores_its_random_numbers_is_warned_of():
     """With a key of its own it is one draw of the estimate, for ever."""
 
-    def log_estimate(p: Any, u: Any) -> jax.Array:
+    def log_estimate(p, u):
         return -0.5 * jnp.mean((p["x"] - jax.random.normal(jax.random.key(0), (5,))) ** 2)
 
     with pytest.warns(auxmc.SamplingWarning, match="the same value for 20 draws of the auxiliary variables"):
         _estimated(log_estimate=log_estimate)
 
 
-def test_shapes_may_be_numbers_of_numpy() -> None:
+def test_shapes_may_be_numbers_of_numpy():
     for shape in (np.int64(3), (np.int32(3),), [3]):
         assert _estimated(auxiliary=shape).estimator.draw_auxiliary(jax.random.key(0)).shape == (3,)
 
 
-def test_impure_estimate_is_rejected() -> None:
+def test_impure_estimate_is_rejected():
     """An estimate that draws numbers itself is another one each time."""
     random = np.random.default_rng(0)
 
-    def log_estimate(p: Any, u: Any) -> jax.Array:
+    def log_estimate(p, u):
         return jax.pure_callback(
             lambda x: np.asarray(random.normal() + x), jax.ShapeDtypeStruct((), jnp.float64), p["x"]
         )
@@ -151,7 +149,7 @@ def test_impure_estimate_is_rejected() -> None:
         _estimated(log_estimate=log_estimate)
 
 
-def test_slice_update_wants_normal_auxiliary_variables() -> None:
+def test_slice_update_wants_normal_auxiliary_variables():
     """Trap 14: the elliptical slice accepted variables of any distribution."""
     model = _estimated(auxiliary=lambda key: jax.random.uniform(key, (5,), jnp.float64))
     with pytest.raises(ValueError, match='take u="independence"'):
@@ -161,7 +159,7 @@ def test_slice_update_wants_normal_auxiliary_variables() -> None:
         auxmc.auxiliary_pseudo_marginal(model, u="hmc")
 
 
-def test_auxiliary_variables_have_names_and_shapes() -> None:
+def test_auxiliary_variables_have_names_and_shapes():
     """Trap 14: dictionaries failed, and counters had to be given."""
     model = auxmc.estimated(
         lambda p: -0.5 * p["x"] ** 2,

@@ -3,14 +3,11 @@
 import math
 import re
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 import auxmc
 from auxmc.diagnostics.convergence import mcse_mean
@@ -29,9 +26,7 @@ LINES = (np.array([[-3.0, 1.0], [2.0, -5.0]]), np.array([[4.0, 1.5], [-2.0, 6.0]
         (lambda v: -jnp.sum(jnp.abs(v)) + 3.0 * jnp.sign(v[0] - 0.3), 6.0, 0.3),
     ],
 )
-def test_a_jump_is_found_with_its_height_and_its_place(
-    function: Callable[[Array], Array], height: float, place: float
-) -> None:
+def test_a_jump_is_found_with_its_height_and_its_place(function, height, place):
     found = largest_jump(function, *LINES, least=0.01)
     assert found is not None
     assert found[0] == pytest.approx(height, rel=1e-6)
@@ -51,7 +46,7 @@ def test_a_jump_is_found_with_its_height_and_its_place(
     ],
     ids=["normal", "corner", "pole", "infinite slope", "steep", "shell", "edge of a support"],
 )
-def test_continuous_functions_have_no_jump(function: Callable[[Array], Array]) -> None:
+def test_continuous_functions_have_no_jump(function):
     assert largest_jump(function, *LINES, least=0.01) is None
 
 
@@ -82,9 +77,7 @@ def test_continuous_functions_have_no_jump(function: Callable[[Array], Array]) -
         ),
     ],
 )
-def test_densities_that_no_gradient_method_can_draw_are_rejected(
-    log_density: Any, start: Any, message: str
-) -> None:
+def test_densities_that_no_gradient_method_can_draw_are_rejected(log_density, start, message):
     with pytest.raises(ValueError, match=message):
         auxmc.density(log_density, start)
 
@@ -92,7 +85,7 @@ def test_densities_that_no_gradient_method_can_draw_are_rejected(
 DATA = np.random.default_rng(0).normal(size=20)
 
 
-def _change_point(p: Any) -> Array:
+def _change_point(p):
     """A mean that changes at a time that is not known; the prior of the time is smooth."""
     times = jnp.arange(100.0)
     data = jnp.where(times < 40.0, 0.0, 2.0)
@@ -100,7 +93,7 @@ def _change_point(p: Any) -> Array:
     return -0.5 * jnp.sum((data - fitted) ** 2) - 0.5 * p["mean"] ** 2 - 0.5 * p["when"] ** 2
 
 
-def test_jumps_are_warned_of_by_full_checks_alone() -> None:
+def test_jumps_are_warned_of_by_full_checks_alone():
     method = auxmc.hmc(auxmc.density(_change_point, {"when": 0.0, "mean": 1.0}))
     for checks, warned in (("basic", False), ("full", True)):
         with warnings.catch_warnings():
@@ -111,10 +104,10 @@ def test_jumps_are_warned_of_by_full_checks_alone() -> None:
         assert all("near mean = " in text and "when = " in text for text in found)
 
 
-def test_a_scale_without_a_prior_is_warned_of() -> None:
+def test_a_scale_without_a_prior_is_warned_of():
     """Effects that need not differ: as their scale goes to zero the likelihood stays, and with it the density."""
 
-    def log_density(p: Any) -> Array:
+    def log_density(p):
         effects = jnp.exp(p["log_scale"]) * p["z"]
         return -0.5 * jnp.sum((DATA - effects) ** 2) - 0.5 * jnp.sum(p["z"] ** 2)
 
@@ -142,17 +135,15 @@ def test_a_scale_without_a_prior_is_warned_of() -> None:
     ids=["box", "Cauchy", "wide", "log of gamma", "funnel", "logistic", "shell", "two modes", "valley"],
 )
 @pytest.mark.parametrize("dim", [2, 150])
-def test_densities_with_nothing_wrong_are_not_warned_of(
-    log_density: Callable[[Array], Array], dim: int
-) -> None:
+def test_densities_with_nothing_wrong_are_not_warned_of(log_density, dim):
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
         model = auxmc.density(lambda p: log_density(p["x"]), {"x": np.full(dim, 0.1)})
     assert float(model.log_density(jnp.full(dim, 0.1))) == float(log_density(jnp.full(dim, 0.1)))
 
 
-def test_estimates_that_fix_no_parameter_are_rejected_or_warned_of() -> None:
-    def estimated(log_estimate: Any) -> Any:
+def test_estimates_that_fix_no_parameter_are_rejected_or_warned_of():
+    def estimated(log_estimate):
         return auxmc.estimated(lambda p: -0.5 * p["a"] ** 2, log_estimate, 3, {"a": 0.0, "b": 0.0})
 
     with pytest.raises(ValueError, match="log_prior plus log_estimate does not depend on b"):
@@ -161,7 +152,7 @@ def test_estimates_that_fix_no_parameter_are_rejected_or_warned_of() -> None:
         estimated(lambda p, u: -jax.nn.softplus(p["b"]) + 0.0 * jnp.mean(u))
 
 
-def test_generators_with_steps_or_loops_are_rejected() -> None:
+def test_generators_with_steps_or_loops_are_rejected():
     """An event that happens or not is no smooth function of its input."""
     inputs = {"x": auxmc.prior.normal(2), "event": auxmc.prior.uniform()}
     with pytest.raises(ValueError, match="what generate returns is a step function of event"):
@@ -171,7 +162,7 @@ def test_generators_with_steps_or_loops_are_rejected() -> None:
         auxmc.simulator(lambda i: halved(i["x"][0] ** 2) + i["x"][1] + i["event"], 0.5, inputs)
 
 
-def test_models_of_rows_with_steps_are_rejected() -> None:
+def test_models_of_rows_with_steps_are_rejected():
     model = auxmc.row_model(
         lambda p, rows: -0.5 * (rows[:, 0] - jnp.round(p["k"])) ** 2,
         lambda p: -0.5 * p["k"] ** 2 / 9.0,
@@ -181,7 +172,7 @@ def test_models_of_rows_with_steps_are_rejected() -> None:
         checked_model(model, read_rows(DATA[:, None], 20), jax.random.key(0))
 
 
-def test_far_points_are_looked_at_in_units_that_reach() -> None:
+def test_far_points_are_looked_at_in_units_that_reach():
     """A normal distribution of standard deviation 1e8 is flat at a distance of a million and still proper."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
@@ -197,9 +188,7 @@ def test_far_points_are_looked_at_in_units_that_reach() -> None:
         (lambda v: -((v["a"] - 1e4 * v["b"]) ** 2) - jnp.sum(v["c"] ** 4), "a"),
     ],
 )
-def test_a_density_of_a_combination_alone_is_warned_of(
-    function: Callable[[dict[str, Array]], Array], names: str
-) -> None:
+def test_a_density_of_a_combination_alone_is_warned_of(function, names):
     start = {"a": 0.5, "b": 1.0, "c": np.zeros(2)}
     with pytest.warns(
         auxmc.SamplingWarning, match=f"along a line where {re.escape(names)}.* change together"
@@ -210,7 +199,7 @@ def test_a_density_of_a_combination_alone_is_warned_of(
 
 
 @pytest.mark.parametrize("width", [1e-3, 1e3, 1e5])
-def test_a_narrow_ridge_with_an_end_is_not_warned_of(width: float) -> None:
+def test_a_narrow_ridge_with_an_end_is_not_warned_of(width):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = auxmc.density(
@@ -231,17 +220,17 @@ def test_a_narrow_ridge_with_an_end_is_not_warned_of(width: float) -> None:
     ],
     ids=["angle", "two periodic", "heavy tails", "wide and far", "wide, far and heavy"],
 )
-def test_directions_in_which_a_density_does_not_fall_are_named(log_density: Any, flat: str) -> None:
+def test_directions_in_which_a_density_does_not_fall_are_named(log_density, flat):
     layout = layout_of({name: jax.ShapeDtypeStruct((), float) for name in ("a", "b")})
     advice = advise_tails("f", lambda x: log_density(layout.tree(x)), np.array([0.5, 0.1]), layout)
     assert [one.problem.partition(":")[0] for one in advice] == [f"f {NOT_FALLING} {flat}"] * bool(flat)
 
 
-def _decay(rate: Array) -> Array:
+def _decay(rate):
     """Integrates y' = -rate y to time 1 in steps that shrink with the rate: far out it never ends."""
 
     @jax.custom_vjp
-    def solve(rate: Array) -> Array:
+    def solve(rate):
         step = 0.01 / (1.0 + rate)
         moving = lambda loop: loop[0] < 1.0
         return jax.lax.while_loop(
@@ -252,10 +241,10 @@ def _decay(rate: Array) -> Array:
     return solve(rate)
 
 
-def test_densities_whose_cost_depends_on_the_variables_are_not_looked_at_far_out() -> None:
+def test_densities_whose_cost_depends_on_the_variables_are_not_looked_at_far_out():
     """Nor by the trajectories of the warm-up; the mean of the draws is that of a grid, at four standard errors."""
 
-    def log_density(v: Any) -> Array:
+    def log_density(v):
         return -0.5 * v["log_rate"] ** 2 - 2e3 * (_decay(jnp.exp(v["log_rate"])) - 0.5) ** 2
 
     with warnings.catch_warnings():
@@ -271,10 +260,10 @@ def test_densities_whose_cost_depends_on_the_variables_are_not_looked_at_far_out
 
 
 @pytest.mark.slow
-def test_evidence_of_densities_whose_cost_depends_on_the_variables() -> None:
+def test_evidence_of_densities_whose_cost_depends_on_the_variables():
     """Exploring runs stay near the start, and their trajectories end where the density gets steep."""
 
-    def log_density(v: Any) -> Array:
+    def log_density(v):
         return -0.5 * v["log_rate"] ** 2 - 2e3 * (_decay(jnp.exp(v["log_rate"])) - 0.5) ** 2
 
     grid = np.linspace(-4.0, 3.0, 20001)
@@ -284,8 +273,8 @@ def test_evidence_of_densities_whose_cost_depends_on_the_variables() -> None:
     assert not found.warnings
 
 
-def test_a_loop_without_a_reverse_mode_is_named_with_the_remedy() -> None:
-    def log_density(v: Any) -> Array:
+def test_a_loop_without_a_reverse_mode_is_named_with_the_remedy():
+    def log_density(v):
         return -0.5 * jax.lax.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, v["x"] ** 2)
 
     with pytest.raises(
@@ -294,12 +283,12 @@ def test_a_loop_without_a_reverse_mode_is_named_with_the_remedy() -> None:
         auxmc.density(log_density, {"x": 3.0})
 
 
-def test_arrays_that_lost_digits_are_named() -> None:
+def test_arrays_that_lost_digits_are_named():
     """As jax.numpy makes them before double precision is on; integers and values near 1 lose none that count."""
     days = np.float32([2458849.51, 2458849.63, 2458850.02])
     celsius = np.float32([273.151, 273.162, 273.451])
 
-    def of(data: np.ndarray) -> Any:
+    def of(data):
         fitted = jax.jit(lambda x: -0.5 * jnp.sum(((jnp.asarray(data) - data[0]).astype(float) - x) ** 2))
         return auxmc.density(lambda v: fitted(v["x"]), {"x": 0.1})
 
@@ -315,10 +304,10 @@ def test_arrays_that_lost_digits_are_named() -> None:
         read_rows(np.stack([np.ones(3, np.float32), days], axis=1), 3)
 
 
-def test_jumps_where_draws_never_go_are_not_warned_of() -> None:
+def test_jumps_where_draws_never_go_are_not_warned_of():
     """As clips of transforms make them, a hundred nats below the rest."""
 
-    def log_density(x: Array) -> Array:
+    def log_density(x):
         return -50.0 * jnp.sum(jnp.abs(x)) - jnp.where(x[0] > 2.0, 0.7, 0.0)
 
     begins, ends = -np.ones((1, 2)), np.array([[4.0, -1.0]])
@@ -326,7 +315,7 @@ def test_jumps_where_draws_never_go_are_not_warned_of() -> None:
     assert largest_jump(log_density, begins, ends, least=0.01, depth=22.0) is None
 
 
-def test_no_check_is_made_where_none_is_wanted() -> None:
+def test_no_check_is_made_where_none_is_wanted():
     """The wrong sign, a step function, and chains that are far too short."""
     options = {"draws": 5, "warm_up": 0, "chains": 2, "progress": False}
     with warnings.catch_warnings():

@@ -2,8 +2,6 @@
 
 import math
 import pickle
-from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,11 +27,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
 _ERRORS = 4.0
 
 
-def _is_right(found: Any, exact: float) -> bool:
+def _is_right(found, exact):
     return abs(found.log_evidence - exact) < _ERRORS * found.standard_error
 
 
-def _two_modes(p: Any) -> jax.Array:
+def _two_modes(p):
     """Two normal distributions of standard deviation 0.5 in three dimensions, 10 apart, with masses 0.3 and 0.7."""
     centres = jnp.array([[0.0, 0.0, 0.0], [10.0, 0.0, 0.0]])
     squares = jnp.sum((p["x"][None] - centres) ** 2, axis=1)
@@ -42,15 +40,15 @@ def _two_modes(p: Any) -> jax.Array:
     )
 
 
-def _half_normal(p: Any) -> jax.Array:
+def _half_normal(p):
     return jnp.where(p["x"] >= 0.0, -0.5 * p["x"] ** 2, -jnp.inf)
 
 
-def _binomial(p: Any) -> jax.Array:
+def _binomial(p):
     return 7.0 * jnp.log(p["theta"]) + 13.0 * jnp.log1p(-p["theta"])
 
 
-def test_mass_of_the_base_outside_of_the_support_is_counted() -> None:
+def test_mass_of_the_base_outside_of_the_support_is_counted():
     """A density cut off at zero: the evidence was too high by minus the log of the base's mass inside, 0.096."""
     found = auxmc.evidence(_half_normal, {"x": 1.0}, draws=1000, progress=False)
     assert _is_right(found, 0.5 * math.log(0.5 * math.pi))
@@ -65,13 +63,13 @@ def test_mass_of_the_base_outside_of_the_support_is_counted() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", CHAINS)
-def test_chains_know_the_mass_outside_of_the_support(method: str) -> None:
+def test_chains_know_the_mass_outside_of_the_support(method):
     base = auxmc.gaussian({"x": 0.8}, {"x": 0.6})
     found = auxmc.evidence(_half_normal, {"x": 1.0}, base=base, method=method, progress=False)
     assert _is_right(found, 0.5 * math.log(0.5 * math.pi))
 
 
-def test_tiny_support_leads_to_bounds() -> None:
+def test_tiny_support_leads_to_bounds():
     """Less than a hundredth of a given base lies inside."""
     with pytest.warns(auxmc.SamplingWarning, match=r"0.* % of the base lies where .* bounds="):
         auxmc.evidence(
@@ -79,7 +77,7 @@ def test_tiny_support_leads_to_bounds() -> None:
         )
 
 
-def test_bounds_and_a_prior_with_draws() -> None:
+def test_bounds_and_a_prior_with_draws():
     """A rate with a uniform prior: declared bounds, draws on the natural scale."""
     model = auxmc.density(
         _binomial,
@@ -94,11 +92,11 @@ def test_bounds_and_a_prior_with_draws() -> None:
     assert repr(found).endswith("(1 mode reached from the prior)")
 
 
-def test_a_second_seed_traces_nothing() -> None:
+def test_a_second_seed_traces_nothing():
     """All programs of a density serve all seeds."""
     calls = []
 
-    def log_density(x: jax.Array) -> jax.Array:
+    def log_density(x):
         calls.append(1)
         return -0.5 * jnp.sum(x**2)
 
@@ -110,10 +108,10 @@ def test_a_second_seed_traces_nothing() -> None:
     assert len(calls) == n_calls
 
 
-def test_periodic_variable_and_the_same_one_without_a_period() -> None:
+def test_periodic_variable_and_the_same_one_without_a_period():
     """An angle: log 2 pi I0(2) within one period, no evidence on the whole line."""
 
-    def log_density(p: Any) -> jax.Array:
+    def log_density(p):
         return 2.0 * jnp.cos(p["angle"] - 1.0)
 
     model = auxmc.density(log_density, {"angle": 0.5}, periodic="angle")
@@ -124,7 +122,7 @@ def test_periodic_variable_and_the_same_one_without_a_period() -> None:
 
 
 @pytest.mark.slow
-def test_two_modes_in_thirty_dimensions() -> None:
+def test_two_modes_in_thirty_dimensions():
     """Correlated Student-t modes 11 apart with masses 0.3 and 0.7: from one start all methods missed a mode."""
     dim, nu, random = 30, 5.0, np.random.default_rng(3)
     parts = []
@@ -132,7 +130,7 @@ def test_two_modes_in_thirty_dimensions() -> None:
         factor = random.normal(size=(dim, 2 * dim)) * 0.5 / math.sqrt(2 * dim)
         parts.append((sign * np.where(np.arange(dim) % 2, 1.0, -1.0), np.linalg.cholesky(factor @ factor.T)))
 
-    def log_density(p: Any) -> jax.Array:
+    def log_density(p):
         logs = []
         for mean, root in parts:
             z = jax.scipy.linalg.solve_triangular(root, p["x"] - mean, lower=True)
@@ -142,7 +140,7 @@ def test_two_modes_in_thirty_dimensions() -> None:
         return jnp.logaddexp(math.log(0.3) + logs[0], math.log(0.7) + logs[1])
 
     # The prior is divided out again: the evidence is that of the normalised mixture.
-    def log_prior(p: Any) -> jax.Array:
+    def log_prior(p):
         return jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 3.0))
 
     model = auxmc.density(
@@ -158,11 +156,11 @@ def test_two_modes_in_thirty_dimensions() -> None:
 
 
 @pytest.mark.slow
-def test_two_shells() -> None:
+def test_two_shells():
     """Both are found from a start in one, the evidence is right, the draws lie in both, and no warning is given."""
     centres = jnp.array([[3.5, 0.0], [-3.5, 0.0]])
 
-    def log_density(p: Any) -> jax.Array:
+    def log_density(p):
         radii = jnp.sqrt(jnp.sum((p["x"][None] - centres) ** 2, axis=1))
         return jax.nn.logsumexp(-0.5 * ((radii - 2.0) / 0.1) ** 2)
 
@@ -178,12 +176,12 @@ def test_two_shells() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
-def test_correlated_normal(method: str) -> None:
+def test_correlated_normal(method):
     """Every method: evidence within four errors, moments of the draws."""
     covariance = np.array([[4.0, 1.8, 0.0], [1.8, 1.0, 0.0], [0.0, 0.0, 0.01]])
     precision = jnp.asarray(np.linalg.inv(covariance))
 
-    def log_density(p: Any) -> jax.Array:
+    def log_density(p):
         x = jnp.concatenate([p["first"], p["second"][None]])
         return -0.5 * x @ precision @ x
 
@@ -198,7 +196,7 @@ def test_correlated_normal(method: str) -> None:
 
 
 @pytest.mark.slow
-def test_base_in_one_mode_is_warned_of() -> None:
+def test_base_in_one_mode_is_warned_of():
     """A given base that covers one of two modes, and chains that never leave it."""
     with pytest.warns(auxmc.SamplingWarning, match="annealed runs (found|ended)"):
         found = auxmc.evidence(
@@ -212,7 +210,7 @@ def test_base_in_one_mode_is_warned_of() -> None:
 
 
 @pytest.mark.slow
-def test_base_far_from_the_target_is_warned_of() -> None:
+def test_base_far_from_the_target_is_warned_of():
     """A pilot in which one run counts gave an evidence 17 nats too low without a warning."""
     with pytest.warns(auxmc.SamplingWarning, match="in doubt"):
         found = auxmc.evidence(
@@ -226,7 +224,7 @@ def test_base_far_from_the_target_is_warned_of() -> None:
     assert math.isnan(found.standard_error)
 
 
-def test_regions_are_told_apart_and_a_ring_is_one_mode() -> None:
+def test_regions_are_told_apart_and_a_ring_is_one_mode():
     """Points of a ring and of a narrow mode next to it; each region gets a component."""
     random = np.random.default_rng(0)
     angles = random.uniform(0.0, 2.0 * math.pi, 200)
@@ -234,7 +232,7 @@ def test_regions_are_told_apart_and_a_ring_is_one_mode() -> None:
     apart = np.array([8.0, 0.0]) + 0.1 * random.normal(size=(40, 2))
     points = np.concatenate([ring + 0.05 * random.normal(size=ring.shape), apart])
 
-    def log_density(x: jax.Array) -> jax.Array:
+    def log_density(x):
         on_ring = -0.5 * ((jnp.linalg.norm(x) - 2.0) / 0.1) ** 2
         return jnp.logaddexp(on_ring, -0.5 * jnp.sum((x - jnp.array([8.0, 0.0])) ** 2) / 0.01)
 
@@ -253,7 +251,7 @@ def test_regions_are_told_apart_and_a_ring_is_one_mode() -> None:
     assert abs(total * (grid[1] - grid[0]) ** 2 - 1.0) < 0.02
 
 
-def test_chains_start_at_the_base() -> None:
+def test_chains_start_at_the_base():
     """Chains that started in the middle of the temperatures froze there, 3 nats off."""
     model = density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
     base = _base()
@@ -265,7 +263,7 @@ def test_chains_start_at_the_base() -> None:
         assert float(method.of_state(state)["inverse_temperature"]) < 0.05
 
 
-def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of() -> None:
+def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of():
     """Chains without moves, weights that all sit at one end, and annealed runs that say something else."""
     random = np.random.default_rng(0)
     values = random.normal(size=(6, 40, 2))
@@ -294,12 +292,12 @@ def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of
     assert "the chains give 9.00 nats, annealed runs 0.00" in text
 
 
-def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named() -> None:
+def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named():
     model = density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
     random = np.random.default_rng(0)
     draws, even = random.normal(size=(100, 2)), np.zeros((2, N_RUNS))
 
-    def said(base: Base, logs: np.ndarray, error: float = 0.1) -> str:
+    def said(base, logs, error=0.1):
         found = advise_evidence(model, logs, draws, base, Evidence(0.0, error), 1.0, chains=False)
         return " ".join(advice.text for advice in found)
 
@@ -321,7 +319,7 @@ def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named() -> Non
     ]
 
 
-def _base() -> Base:
+def _base():
     """A standard normal base whose runs found the log evidence zero."""
     mixture = gaussian_mixture(np.zeros(2), np.eye(2))
     path = TemperaturePath(np.array([0.5, 1.0]), np.zeros(2), np.ones(2))
@@ -330,7 +328,7 @@ def _base() -> Base:
     return Base(mixture, runs, (runs,), (runs,), np.array([N_RUNS]), False, ())
 
 
-def test_model_has_its_start_and_keeps_its_own_scales() -> None:
+def test_model_has_its_start_and_keeps_its_own_scales():
     """A rate with a gamma density, moved as its log; a checkpoint is read again, and belongs to one run."""
     model = auxmc.density(lambda p: 3.0 * p["log_rate"] - jnp.exp(p["log_rate"]), {"log_rate": 0.0})
     model = model._replace(constrained=lambda p: {"rate": jnp.exp(p["log_rate"])})
@@ -347,10 +345,8 @@ def test_model_has_its_start_and_keeps_its_own_scales() -> None:
         auxmc.evidence(lambda p: -(p["x"] ** 2))
 
 
-def test_checkpoint_is_resumed_and_belongs_to_one_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(scale: float = 1.0) -> Any:
+def test_checkpoint_is_resumed_and_belongs_to_one_run(tmp_path, monkeypatch):
+    def run(scale=1.0):
         return auxmc.evidence(
             lambda p: -0.5 * scale * p["x"] ** 2, {"x": 0.5}, draws=256, checkpoint=tmp_path, progress=False
         )
@@ -378,12 +374,10 @@ def test_checkpoint_is_resumed_and_belongs_to_one_run(
     ],
     ids=str,
 )
-def test_bad_arguments_are_rejected_before_the_search(
-    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str
-) -> None:
+def test_bad_arguments_are_rejected_before_the_search(monkeypatch, settings, message):
     """The search for a base takes longer than anyone waits for a message."""
 
-    def search(*arguments: object, **options: object) -> None:
+    def search(*arguments, **options):
         raise AssertionError("a base was sought")
 
     if not settings.keys() & {"base", "n_steps"}:
@@ -392,7 +386,7 @@ def test_bad_arguments_are_rejected_before_the_search(
         auxmc.evidence(lambda p: -jnp.sum(p["x"] ** 2), {"x": [0.0]}, **settings, progress=False)
 
 
-def test_search_that_ends_on_a_ridge_gives_no_base() -> None:
+def test_search_that_ends_on_a_ridge_gives_no_base():
     """On a circle of maxima the curvature along it is rounding: the same answer wherever the search begins."""
     for angle in (0.1, 0.73, 1.51, 2.29, 3.23, 4.32):
         ring = density(
@@ -403,7 +397,7 @@ def test_search_that_ends_on_a_ridge_gives_no_base() -> None:
             find_base(ring, "laplace", jax.random.key(0), n_steps=10)
 
 
-def test_bases_and_models_are_equal_by_value() -> None:
+def test_bases_and_models_are_equal_by_value():
     base = lambda scale: auxmc.gaussian({"x": [0.0, 1.0]}, {"x": [1.0, scale]})
     assert base(2.0) == base(2.0) != base(3.0)
     model, other = density(_half_normal, {"x": 1.0}), density(_binomial, {"theta": 0.5})

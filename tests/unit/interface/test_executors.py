@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,14 +18,13 @@ from auxmc.interface.executors import run_pickled
 from tests.unit.interface import models
 
 ROOT = Path(__file__).parents[3]
-Run = Callable[[str], str]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path):
     """Runs a script in a process of its own, as a user does, and returns what it printed."""
 
-    def run(text: str) -> str:
+    def run(text):
         script = tmp_path / "run.py"
         script.write_text(text)
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])
@@ -42,11 +40,11 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
-def test_settings_of_jax_and_functions_of_ones_own_travel() -> None:
+def test_settings_of_jax_and_functions_of_ones_own_travel():
     """What is sent is bytes; a worker with other settings takes over those of the sender."""
 
-    def of_seed(seed: int) -> tuple[int, str]:
-        return seed, jax.config.jax_numpy_dtype_promotion  # type: ignore[attr-defined]
+    def of_seed(seed):
+        return seed, jax.config.jax_numpy_dtype_promotion
 
     with ThreadPoolExecutor(2) as threads:
         found = auxmc.replicate(of_seed, 5, seed=3, executor=threads)
@@ -56,15 +54,15 @@ def test_settings_of_jax_and_functions_of_ones_own_travel() -> None:
     assert {setting for _, setting in found} == {"strict"}
 
 
-def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped() -> None:
-    def fails(seed: int) -> int:
+def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped():
+    def fails(seed):
         raise ValueError(f"no result for {seed > 0}")
 
     with ThreadPoolExecutor(1) as threads, pytest.raises(ValueError, match="no result for True"):
         auxmc.replicate(fails, 3, executor=threads)
 
 
-def test_wrong_executors_and_numbers_are_rejected() -> None:
+def test_wrong_executors_and_numbers_are_rejected():
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(
         ValueError, match=r'executor must be "processes" or an executor .* for threads leave it out'
@@ -81,7 +79,7 @@ def test_wrong_executors_and_numbers_are_rejected() -> None:
         auxmc.replicate(lambda seed: seed, 1, executor=ThreadPoolExecutor)  # type: ignore[arg-type]
 
 
-def test_chain_on_an_executor_is_that_of_a_thread() -> None:
+def test_chain_on_an_executor_is_that_of_a_thread():
     """Through bytes and back, in this process."""
     method = auxmc.hmc(models.normal_density())
     settings = {"draws": 20, "warm_up": 10, "chains": 2, "progress": False}
@@ -112,13 +110,13 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_draws(run: Run) -> None:
+def test_processes_give_the_same_draws(run):
     """Chains sent to other processes are those that threads draw, bit for bit."""
     assert run(_PROCESSES).strip().endswith("same")
 
 
 @pytest.mark.slow
-def test_a_script_without_guard_says_what_to_do(run: Run) -> None:
+def test_a_script_without_guard_says_what_to_do(run):
     """Processes import the script that starts them."""
     text = run("import auxmc\nauxmc.replicate(lambda seed: seed, 2)\n")
     assert "RuntimeError: a worker process ended before its time" in text
@@ -178,19 +176,19 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_dask_gives_the_same_arrays_although_a_worker_is_killed(run: Run) -> None:
+def test_dask_gives_the_same_arrays_although_a_worker_is_killed(run):
     """Four workers, one of them killed in the middle of a replicate: chains and replicates of one core, bit for bit."""
     pytest.importorskip("dask.distributed")
     assert run(_DASK).strip().endswith("same, killed 1")
 
 
-def test_payload_is_called_with_its_settings() -> None:
+def test_payload_is_called_with_its_settings():
     sender, call = (running.IMAGE, os.getpid()), cloudpickle.dumps((np.add, (1, 2)))
     payload = cloudpickle.dumps((sender, {"jax_enable_x64": True}, call))
     assert cloudpickle.loads(run_pickled(payload)) == 3
 
 
-def test_executors_that_fork_are_rejected_before_anything_is_sent() -> None:
+def test_executors_that_fork_are_rejected_before_anything_is_sent():
     method = auxmc.hmc(models.normal_density())
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as forking:
         for call in (
@@ -201,7 +199,7 @@ def test_executors_that_fork_are_rejected_before_anything_is_sent() -> None:
                 call()
 
 
-def test_a_fork_of_the_sender_does_nothing_with_a_payload() -> None:
+def test_a_fork_of_the_sender_does_nothing_with_a_payload():
     """As within an executor of one's own, whose kind cannot be seen from outside."""
     payload = cloudpickle.dumps(((running.IMAGE, os.getpid() + 1), {}, b"not looked at"))
     with pytest.raises(ValueError, match="expected processes that are spawned"):

@@ -4,7 +4,6 @@ The problems and the measures are those of `benchmarks/posterior_accuracy.py`, w
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ RIGHT = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("problem", RIGHT, ids=lambda problem: problem.__name__)
-def test_draws_are_those_of_the_posterior(problem: Callable[[np.random.Generator], Found]) -> None:
+def test_draws_are_those_of_the_posterior(problem):
     """Nothing is warned of, and neither moments, nor neighbours, nor the evidence tell draws from exact ones."""
     assert problem in PROBLEMS.values()
     found = problem(np.random.default_rng(0))
@@ -44,7 +43,7 @@ def test_draws_are_those_of_the_posterior(problem: Callable[[np.random.Generator
         assert error < 0.2
 
 
-def test_a_classifier_tells_draws_of_another_distribution() -> None:
+def test_a_classifier_tells_draws_of_another_distribution():
     """The measure sees a shift of a third of a standard deviation, and one mode of two."""
     random = np.random.default_rng(1)
     same, other = random.normal(size=(2, 1, 2000, 2))

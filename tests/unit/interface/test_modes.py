@@ -8,7 +8,7 @@ from auxmc.interface.sampling import spread_starts
 
 
 @pytest.mark.parametrize("dim", [1, 2, 30])
-def test_points_of_the_same_distribution_do_not_lie_apart(dim: int) -> None:
+def test_points_of_the_same_distribution_do_not_lie_apart(dim):
     """A false alarm would make the warning worthless."""
     random = np.random.default_rng(dim)
     draws, points = random.normal(size=(2000, dim)), random.normal(size=(500, dim))
@@ -16,7 +16,7 @@ def test_points_of_the_same_distribution_do_not_lie_apart(dim: int) -> None:
 
 
 @pytest.mark.parametrize("dim", [1, 2, 30])
-def test_points_of_another_mode_lie_apart(dim: int) -> None:
+def test_points_of_another_mode_lie_apart(dim):
     """Far to one side, and between two modes that were visited."""
     random = np.random.default_rng(dim)
     draws = random.normal(size=(2000, dim))
@@ -28,7 +28,7 @@ def test_points_of_another_mode_lie_apart(dim: int) -> None:
         assert lie_apart(both, 0.1 * random.normal(size=(50, dim))).all()
 
 
-def test_starts_come_from_every_cluster() -> None:
+def test_starts_come_from_every_cluster():
     """Two clusters of unlike sizes both give starts."""
     random = np.random.default_rng(0)
     points = random.normal(size=(16, 3)) * 0.1
@@ -40,6 +40,6 @@ def test_starts_come_from_every_cluster() -> None:
         assert set(chosen) - {0, 1}
 
 
-def test_few_points_are_repeated() -> None:
+def test_few_points_are_repeated():
     """More chains than points."""
     assert spread_starts(np.zeros((2, 3)), 5, 0).tolist() == [0, 1, 0, 1, 0]

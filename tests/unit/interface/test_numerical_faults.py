@@ -5,23 +5,17 @@ import io
 import math
 import traceback
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
-from jax import Array
 
 import auxmc
 from auxmc.interface.tempered.evidence import METHODS
 from auxmc.kernels.streams.growing_data import GrowingDataSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
-
-Check = Callable[[xr.Dataset], str]
-"""Says what is wrong with draws: an empty text where they are right."""
 
 
 class Expected(NamedTuple):
@@ -32,23 +26,23 @@ class Expected(NamedTuple):
 
 
 RIGHT = Expected("right")
-CASES: list[Any] = []
+CASES = []
 
 
-def rejects(says: str) -> Expected:
+def rejects(says):
     return Expected("rejected", says)
 
 
-def warns(says: str = "") -> Expected:
+def warns(says=""):
     return Expected("warned", says)
 
 
-def case(family: str, fault: str, run: Callable[[], str], expected: Expected, slow: bool) -> None:
+def case(family, fault, run, expected, slow):
     marks = [pytest.mark.slow] * (slow and expected.outcome != "rejected")
     CASES.append(pytest.param(run, expected, id=f"{family}: {fault}", marks=marks))
 
 
-def outcome_of(run: Callable[[], str], says: str) -> Expected:
+def outcome_of(run, says):
     """What came of a run: a wrong value is excused by a warning, and by nothing else."""
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("always")
@@ -64,18 +58,18 @@ def outcome_of(run: Callable[[], str], says: str) -> Expected:
     return Expected("wrong", wrong) if wrong else RIGHT
 
 
-def silent(_: xr.Dataset) -> str:
+def silent(_):
     return "nothing was said"
 
 
-def anything(_: xr.Dataset) -> str:
+def anything(_):
     return ""
 
 
-def moments(mean: float, sd: float, name: str = "mean", most: float = 0.3) -> Check:
+def moments(mean, sd, name="mean", most=0.3):
     """The mean and the standard deviation of a variable, in units of the exact standard deviation."""
 
-    def check(draws: xr.Dataset) -> str:
+    def check(draws):
         values = draws[name].to_numpy()
         off = abs(values.mean() - mean) / sd, abs(values.std() / sd - 1.0)
         return "" if max(off) <= most else f"{name}: mean {values.mean():.6g}, sd {values.std():.6g}"
@@ -83,7 +77,7 @@ def moments(mean: float, sd: float, name: str = "mean", most: float = 0.3) -> Ch
     return check
 
 
-def checked(method: Any, check: Check, start: Any = None, **options: Any) -> str:
+def checked(method, check, start=None, **options):
     options = {"chains": 2, "cores": 1, "progress": False} | options
     draws = auxmc.sample(method, start, **options)["posterior"].to_dataset()
     bad = [str(name) for name in draws if not np.all(np.isfinite(draws[name]))]
@@ -93,19 +87,10 @@ def checked(method: Any, check: Check, start: Any = None, **options: Any) -> str
 # --- a log density that `auxmc.sample` draws from ----------------------------------------------------------
 
 
-def density(
-    fault: str,
-    log_density: Callable[[Any], Array],
-    start: Any,
-    expected: Expected,
-    check: Check = silent,
-    *,
-    warm_up: int = 500,
-    **own: float,
-) -> None:
+def density(fault, log_density, start, expected, check=silent, *, warm_up=500, **own):
     start = start if isinstance(start, dict) else {"x": start}
 
-    def run() -> str:
+    def run():
         method = auxmc.hmc(auxmc.density(log_density, start), **own)
         return checked(method, check, draws=1000, warm_up=warm_up)
 
@@ -115,31 +100,31 @@ def density(
 X, Y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.9, -1.2, 0.8, 2.1])
 
 
-def normal(p: Any) -> Array:
+def normal(p):
     return -0.5 * p["x"] ** 2
 
 
-def inside(p: Any, is_inside: Array, outside: float) -> Array:
+def inside(p, is_inside, outside):
     return jnp.where(is_inside, normal(p), outside)
 
 
-def separable(slope: Array, prior_sd: float = math.inf) -> Array:
+def separable(slope, prior_sd=math.inf):
     """Logistic regression on four rows whose labels are the signs of x."""
     prior = 0.0 if math.isinf(prior_sd) else -0.5 * (slope / prior_sd) ** 2
     return jnp.sum(jax.nn.log_sigmoid(slope * jnp.abs(jnp.asarray(X)))) + prior
 
 
-def regression(p: Any, x: np.ndarray, y: np.ndarray) -> Array:
+def regression(p, x, y):
     return -0.5 * jnp.sum((jnp.asarray(y) - p["slope"] * jnp.asarray(x)) ** 2) - 0.5 * p["slope"] ** 2
 
 
-def constant_rows(p: Any, prior: float) -> Array:
+def constant_rows(p, prior):
     """Ten equal values of a normal distribution of unknown mean and scale."""
     terms = -10.0 * p["log_sd"] - 5.0 * (3.0 - p["mean"]) ** 2 * jnp.exp(-2.0 * p["log_sd"])
     return terms - prior * (0.5 * p["log_sd"] ** 2 + 0.5 * p["mean"] ** 2)
 
 
-def two_slopes(p: Any) -> Array:
+def two_slopes(p):
     """Two slopes of the same column, with standard normal priors."""
     both = p["a"] + p["b"]
     return regression({"slope": both}, X, Y) + 0.5 * both**2 - 0.5 * (p["a"] ** 2 + p["b"] ** 2)
@@ -207,20 +192,20 @@ density("log density of -1e300", lambda p: -1e300 + normal(p), 0.0, rejects(FLAT
 
 
 def simulator(
-    fault: str,
-    generate: Callable[[dict[str, Array]], Any],
-    observed: Any,
-    expected: Expected,
-    check: Check = silent,
+    fault,
+    generate,
+    observed,
+    expected,
+    check=silent,
     *,
-    inputs: Any = None,
-    start: Any = None,
-    noise_scale: float | None = None,
-    warm_up: int = 200,
-    draws: int = 300,
-    **own: float,
-) -> None:
-    def run() -> str:
+    inputs=None,
+    start=None,
+    noise_scale=None,
+    warm_up=200,
+    draws=300,
+    **own,
+):
+    def run():
         priors = inputs or {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
         model = auxmc.simulator(generate, np.atleast_1d(observed), priors, noise_scale=noise_scale)
         return checked(auxmc.constrained_hmc(model, **own), check, start, draws=draws, warm_up=warm_up)
@@ -228,7 +213,7 @@ def simulator(
     case("simulator", fault, run, expected, slow=True)
 
 
-def output(function: Callable[[Array, Array], Array]) -> Callable[[dict[str, Array]], Array]:
+def output(function):
     return lambda inputs: jnp.reshape(function(inputs["mean"], inputs["noise"]), (1,))
 
 
@@ -290,16 +275,16 @@ N = 8
 
 
 def estimated(
-    fault: str,
-    log_estimate: Callable[[Any, Array], Array],
-    expected: Expected,
-    check: Check = silent,
+    fault,
+    log_estimate,
+    expected,
+    check=silent,
     *,
-    log_prior: Callable[[Any], Array] = lambda p: -0.5 * p["mean"] ** 2,
-    start: float = 0.0,
-    plain: bool = False,
-) -> None:
-    def run() -> str:
+    log_prior=lambda p: -0.5 * p["mean"] ** 2,
+    start=0.0,
+    plain=False,
+):
+    def run():
         model = auxmc.estimated(log_prior, log_estimate, N, {"mean": start})
         method = auxmc.pseudo_marginal(model) if plain else auxmc.auxiliary_pseudo_marginal(model)
         return checked(method, check, draws=4000, warm_up=1000)
@@ -307,16 +292,16 @@ def estimated(
     case("estimated", fault, run, expected, slow=True)
 
 
-def log_mean(logs: Array) -> Array:
+def log_mean(logs):
     return jax.nn.logsumexp(logs) - math.log(N)
 
 
-def datum(value: float, scale: float = 1.0) -> Callable[[Any, Array], Array]:
+def datum(value, scale=1.0):
     """One datum with a normal shift of standard deviation 1 and noise of the same."""
     return lambda p, u: log_mean(-0.5 * ((value - p["mean"]) / scale - u) ** 2)
 
 
-def at_one(p: Any) -> Array:
+def at_one(p):
     return -0.5 * (1.0 - p["mean"]) ** 2
 
 
@@ -353,19 +338,11 @@ estimated("scale of 1e-300", datum(1.0, 1e-300), rejects("around it"), start=1.0
 # --- `auxmc.evidence`, by each of its methods --------------------------------------------------------------
 
 
-def evidence(
-    fault: str,
-    log_density: Callable[[Any], Array],
-    expected: Expected,
-    exact: float | None = None,
-    *,
-    start: float = 0.0,
-    base: Callable[[], Any] = lambda: "laplace",
-) -> None:
+def evidence(fault, log_density, expected, exact=None, *, start=0.0, base=lambda: "laplace"):
     """Where there is no exact value, something must be said."""
 
-    def run(method: str) -> str:
-        options: Any = {"draws": 1000, "warm_up": 300, "chains": 8, "cores": 1, "progress": False}
+    def run(method):
+        options = {"draws": 1000, "warm_up": 300, "chains": 8, "cores": 1, "progress": False}
         found = auxmc.evidence(log_density, {"x": start}, base=base(), method=method, **options)
         if exact is None:
             return f"{found} came without a word"
@@ -376,7 +353,7 @@ def evidence(
         case(f"evidence, {method}", fault, lambda method=method: run(method), expected, slow=True)
 
 
-def gaussian_base(mean: float, sd: float) -> Callable[[], Any]:
+def gaussian_base(mean, sd):
     return lambda: auxmc.gaussian({"x": mean}, {"x": sd})
 
 
@@ -406,12 +383,12 @@ ROWS = np.array([0.3, 1.4, -0.2, 0.9, 1.1, 0.1, 0.7, 1.9, 0.5, 0.4])[:, None]
 LOG_2_PI = math.log(2.0 * math.pi)
 
 
-def of_stream(model: Any, rows: np.ndarray) -> Any:
+def of_stream(model, rows):
     settings = RunningLaplaceSettings(n_particles=100, n_moves=2)
     return auxmc.stream_evidence(model, rows, chunk=5, replicates=4, settings=settings, progress=False)
 
 
-ESTIMATES: dict[str, Callable[[Any, np.ndarray], Any]] = {
+ESTIMATES = {
     "stream_evidence": of_stream,
     "growing_data": lambda model, rows: auxmc.growing_data(
         model, rows, replicates=4, settings=GrowingDataSettings(n_particles=50)
@@ -420,17 +397,10 @@ ESTIMATES: dict[str, Callable[[Any, np.ndarray], Any]] = {
 }
 
 
-def rows_of(
-    fault: str,
-    log_likelihood: Callable[[Any, Array], Array],
-    rows: np.ndarray,
-    expected: Expected,
-    exact: float | None = None,
-    **others: Expected,
-) -> None:
+def rows_of(fault, log_likelihood, rows, expected, exact=None, **others):
     """Where there is no exact value, something must be said; `others` are outcomes of some estimators."""
 
-    def run(name: str) -> str:
+    def run(name):
         log_prior = lambda p: -0.5 * p["mean"] ** 2 - 0.5 * LOG_2_PI
         model = auxmc.row_model(log_likelihood, log_prior, lambda key: {"mean": jax.random.normal(key)})
         found = ESTIMATES[name](model, rows)
@@ -443,21 +413,21 @@ def rows_of(
         case(name, fault, lambda name=name: run(name), others.get(name, expected), slow=True)
 
 
-def row_normal(p: Any, rows: Array) -> Array:
+def row_normal(p, rows):
     return -0.5 * (rows[:, 0] - p["mean"]) ** 2 - 0.5 * LOG_2_PI
 
 
-def exact_normal(rows: np.ndarray) -> float:
+def exact_normal(rows):
     y, n = rows[:, 0], len(rows)
     squares = np.sum(y**2) - np.sum(y) ** 2 / (1.0 + n)
     return float(-0.5 * (n * LOG_2_PI + math.log1p(n) + squares))
 
 
-def with_row(place: int, value: float) -> np.ndarray:
+def with_row(place, value):
     return np.where(np.arange(10)[:, None] == place, value, ROWS)
 
 
-def exact_labels() -> float:
+def exact_labels():
     terms = np.logaddexp(0.0, -np.abs(ROWS[:, 0])[None] * GRID[:, None])
     logs = -np.sum(terms, axis=1) - 0.5 * GRID**2 - 0.5 * LOG_2_PI
     return float(np.log(np.sum(np.exp(logs)) * (GRID[1] - GRID[0])))
@@ -490,14 +460,12 @@ rows_of("few finite particles", lambda p, rows: jnp.where(p["mean"] > 1.0, row_n
 
 
 @pytest.mark.parametrize(("run", "expected"), CASES)
-def test_numerical_fault_is_survived_rejected_or_warned_of(
-    run: Callable[[], str], expected: Expected
-) -> None:
+def test_numerical_fault_is_survived_rejected_or_warned_of(run, expected):
     found = outcome_of(run, expected.says)
     assert found.outcome == expected.outcome, found.says
     assert expected.says in found.says
 
 
-def test_wrong_values_and_other_errors_are_noticed() -> None:
+def test_wrong_values_and_other_errors_are_noticed():
     assert outcome_of(lambda: "the mean is 3, not 1", "") == Expected("wrong", "the mean is 3, not 1")
     assert outcome_of(lambda: [][1], "").outcome == "traceback"

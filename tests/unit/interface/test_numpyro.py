@@ -1,13 +1,9 @@
 """Models of NumPyro in `auxmc.sample`: the draws of NumPyro's own NUTS, on the variables' own scales."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 import auxmc
 from tests.unit.interface.comparison import assert_same_moments
@@ -20,13 +16,13 @@ Y = X @ [1.0, -0.5] + np.random.default_rng(2).normal(size=30) * 0.7
 
 
 @pytest.fixture(autouse=True)
-def _promotion() -> Iterator[None]:
+def _promotion():
     """NumPyro mixes numbers of different types."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
 
 
-def regression(x: Array, y: Array | None = None) -> None:
+def regression(x, y=None):
     """A linear regression whose noise is positive, with shares that are positive and sum to one."""
     slope = numpyro.sample("slope", dist.Normal(0.0, 2.0).expand([2]).to_event(1))
     noise = numpyro.sample("noise", dist.HalfNormal(1.0))
@@ -37,7 +33,7 @@ def regression(x: Array, y: Array | None = None) -> None:
 
 
 @pytest.mark.slow
-def test_draws_are_those_of_numpyro_on_their_own_scale() -> None:
+def test_draws_are_those_of_numpyro_on_their_own_scale():
     model = auxmc.from_numpyro(regression, X, y=Y)
     assert dict(zip(model.layout.names, model.layout.shapes, strict=True)) == {
         "noise": (),
@@ -69,7 +65,7 @@ def test_draws_are_those_of_numpyro_on_their_own_scale() -> None:
     assert_same_moments(posterior["fractions"][..., :2], theirs["fractions"][..., :2])
 
 
-def test_density_is_normalised_as_the_priors_are() -> None:
+def test_density_is_normalised_as_the_priors_are():
     """Log joint density and the transform's derivative, by hand: the integral is the evidence."""
 
     density = auxmc.from_numpyro(exponential_rate, 1.5)
@@ -80,7 +76,7 @@ def test_density_is_normalised_as_the_priors_are() -> None:
     assert float(density.values(log_rate)["rate"]) == pytest.approx(rate)
 
 
-def exponential_rate(y: float) -> None:
+def exponential_rate(y):
     """The integral of 2 r exp(-3.5 r) over all rates r, at y = 1.5, is 2 / 3.5**2."""
     numpyro.sample("y", dist.Exponential(numpyro.sample("rate", dist.Exponential(2.0))), obs=y)
 
@@ -89,7 +85,7 @@ LOG_EVIDENCE = np.log(2.0 / 3.5**2)
 
 
 @pytest.mark.slow
-def test_evidence_of_a_model_of_numpyro() -> None:
+def test_evidence_of_a_model_of_numpyro():
     """NumPyro has no estimate of its own; draws come on the scale of the model."""
     density = auxmc.from_numpyro(exponential_rate, 1.5)
     # A base that is given saves the search for one, which is compilation and has tests of its own.
@@ -102,19 +98,19 @@ def test_evidence_of_a_model_of_numpyro() -> None:
     assert abs(rates.mean() - 2.0 / 3.5) < 0.1
 
 
-def test_chains_begin_at_different_points() -> None:
+def test_chains_begin_at_different_points():
     model = auxmc.from_numpyro(regression, X, y=Y)
     starts = [model.draw_start(jax.random.key(i)) for i in (0, 1)]
     assert not np.allclose(*starts)
     assert np.abs(starts).max() <= 2.0
 
 
-def discrete() -> None:
+def discrete():
     numpyro.sample("which", dist.Bernoulli(0.5))
     numpyro.sample("x", dist.Normal())
 
 
-def part(y: Any) -> None:
+def part(y):
     mean = numpyro.sample("mean", dist.Normal())
     with numpyro.plate("rows", 30, subsample_size=5) as rows:
         numpyro.sample("y", dist.Normal(mean, 1.0), obs=y[rows])
@@ -133,11 +129,11 @@ def part(y: Any) -> None:
         ),
     ],
 )
-def test_models_that_cannot_be_sampled_are_rejected(model: Any, arguments: Any, message: str) -> None:
+def test_models_that_cannot_be_sampled_are_rejected(model, arguments, message):
     with pytest.raises(ValueError, match=message):
         auxmc.from_numpyro(model, *arguments)
 
 
-def test_what_is_no_model_is_rejected() -> None:
+def test_what_is_no_model_is_rejected():
     with pytest.raises(TypeError, match="model must be a function that draws sites of NumPyro, got int"):
         auxmc.from_numpyro(3)

@@ -1,7 +1,5 @@
 """Models of PyMC in `auxmc.sample`: the draws of PyMC's own NUTS, on the variables' own scales."""
 
-from collections.abc import Iterator
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,14 +15,14 @@ Y = X @ [1.0, -0.5] + np.random.default_rng(2).normal(size=30) * 0.7
 
 
 @pytest.fixture(autouse=True)
-def _promotion() -> Iterator[None]:
+def _promotion():
     """PyMC mixes numbers of different types."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
 
 
 @pytest.mark.slow
-def test_draws_are_those_of_pymc_on_their_own_scale() -> None:
+def test_draws_are_those_of_pymc_on_their_own_scale():
     with pymc.Model() as model:
         slope = pymc.Normal("slope", 0.0, 2.0, shape=2)
         noise = pymc.HalfNormal("noise", 1.0)
@@ -51,7 +49,7 @@ def test_draws_are_those_of_pymc_on_their_own_scale() -> None:
     assert_same_moments(posterior["fractions"][..., :2], theirs["fractions"].to_numpy()[..., :2])
 
 
-def test_density_is_normalised_as_the_priors_are() -> None:
+def test_density_is_normalised_as_the_priors_are():
     """Log joint density and the transform's derivative, by hand: the integral is the evidence."""
     with pymc.Model() as model:
         rate = pymc.Exponential("rate", 2.0)
@@ -69,7 +67,7 @@ def test_density_is_normalised_as_the_priors_are() -> None:
     assert not np.allclose(*starts)
 
 
-def test_models_that_cannot_be_sampled_are_rejected() -> None:
+def test_models_that_cannot_be_sampled_are_rejected():
     with pymc.Model() as discrete:
         pymc.Bernoulli("which", 0.5)
         pymc.Normal("x")

@@ -3,8 +3,6 @@
 import functools
 import math
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +11,8 @@ import pytest
 
 import auxmc
 from auxmc.interface.checks.normalisation import advise_constant
-from auxmc.interface.streams.estimate import StreamEvidence
-from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
+from auxmc.interface.streams.rows import checked_model, read_rows
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
-from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
 from auxmc.models.user_model import program_digest
 
@@ -26,22 +22,22 @@ ROWS = np.column_stack([X, X @ [1.0, -0.5] + 0.3 + RNG.normal(size=150)])
 QUICK = RunningLaplaceSettings(n_particles=20, n_draws=20, n_moves=1, n_leapfrog=3)
 
 
-def linear(prior_constant: float = 0.0, noise: float = 1.0) -> RowsModel:
-    def log_likelihood(p: dict[str, jax.Array], rows: jax.Array) -> jax.Array:
+def linear(prior_constant=0.0, noise=1.0):
+    def log_likelihood(p, rows):
         standard = (rows[:, -1] - rows[:, :-1] @ p["slope"] - p["intercept"]) / noise
         return -0.5 * standard**2 - 0.5 * math.log(2.0 * math.pi) - math.log(noise)
 
-    def log_prior(p: dict[str, jax.Array]) -> jax.Array:
+    def log_prior(p):
         return -0.5 * (jnp.sum(p["slope"] ** 2) + p["intercept"] ** 2) + prior_constant
 
-    def draw_prior(key: jax.Array) -> dict[str, jax.Array]:
+    def draw_prior(key):
         numbers = jax.random.normal(key, (3,))
         return {"slope": numbers[:2], "intercept": numbers[2]}
 
     return auxmc.row_model(log_likelihood, log_prior, draw_prior)
 
 
-def exact(n_rows: int, noise: float = 1.0) -> float:
+def exact(n_rows, noise=1.0):
     design = np.column_stack([ROWS[:n_rows, :2], np.ones(n_rows)])
     covariance = noise**2 * np.eye(n_rows) + design @ design.T
     y = ROWS[:n_rows, 2]
@@ -51,12 +47,12 @@ def exact(n_rows: int, noise: float = 1.0) -> float:
 
 
 @pytest.fixture(scope="module")
-def whole() -> StreamEvidence:
+def whole():
     # The prior lacks its constant, which is no matter.
     return auxmc.stream_evidence(linear(), ROWS, chunk=60, progress=False)
 
 
-def test_the_evidence_is_right_within_its_error(whole: StreamEvidence) -> None:
+def test_the_evidence_is_right_within_its_error(whole):
     assert whole.warnings == ()
     assert whole.record["n_rows"].to_numpy().tolist() == [60, 120, 150]
     for n_rows, value, error in zip(
@@ -71,7 +67,7 @@ def test_the_evidence_is_right_within_its_error(whole: StreamEvidence) -> None:
     assert "log evidence of 150 rows" in str(whole)
 
 
-def test_draws_come_with_the_names_of_the_parameters(whole: StreamEvidence) -> None:
+def test_draws_come_with_the_names_of_the_parameters(whole):
     posterior = whole.posterior["posterior"]
     assert posterior["slope"].dims == ("chain", "draw", "slope_dim_0")
     assert posterior["intercept"].shape == (8, 100)
@@ -81,7 +77,7 @@ def test_draws_come_with_the_names_of_the_parameters(whole: StreamEvidence) -> N
     np.testing.assert_allclose(found, mean, atol=0.05)
 
 
-def test_models_are_compared_with_an_error(whole: StreamEvidence) -> None:
+def test_models_are_compared_with_an_error(whole):
     other = whole._replace(log_evidence=whole.log_evidence - 3.0, standard_error=0.4)
     factor, error = whole.log_bayes_factor(other)
     assert factor == pytest.approx(3.0)
@@ -89,12 +85,12 @@ def test_models_are_compared_with_an_error(whole: StreamEvidence) -> None:
     with pytest.raises(ValueError, match="evidences of 150 and of 100 rows cannot be compared"):
         whole.log_bayes_factor(other._replace(n_rows=100))
     with pytest.raises(TypeError, match=r"other must be what auxmc\.stream_evidence makes, got float"):
-        whole.log_bayes_factor(3.0)  # type: ignore[arg-type]
+        whole.log_bayes_factor(3.0)
 
 
 @pytest.mark.slow
-def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -> None:
-    def run(rows: object, checkpoint: Path | None = None) -> StreamEvidence:
+def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path):
+    def run(rows, checkpoint=None):
         return auxmc.stream_evidence(
             linear(), rows, chunk=40, replicates=2, settings=QUICK, checkpoint=checkpoint, progress=False
         )
@@ -115,10 +111,10 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path: Path) -
     np.testing.assert_array_equal(again.record["log_evidence"], once.record["log_evidence"])
 
 
-def test_numbers_that_a_compiled_function_holds_are_part_of_the_model() -> None:
+def test_numbers_that_a_compiled_function_holds_are_part_of_the_model():
     """A function under `jax.jit` holds arrays where its outer program does not show them."""
 
-    def model(scale: float) -> RowModel:
+    def model(scale):
         scales = jnp.full(3, scale)
         return vector_row_model(
             1,
@@ -146,28 +142,28 @@ def test_numbers_that_a_compiled_function_holds_are_part_of_the_model() -> None:
         ([[1.0], [1.0, 2.0]], "rows: expected arrays of numbers"),
     ],
 )
-def test_rows_that_are_none_are_named(rows: object, message: str) -> None:
+def test_rows_that_are_none_are_named(rows, message):
     with pytest.raises((ValueError, TypeError), match=message):
         read_rows(rows, 100)
 
 
-def test_a_checkpoint_that_is_a_file_is_rejected(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_a_file_is_rejected(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ValueError, match=r"checkpoint must be a folder, .*file is a file: give another path"):
         auxmc.stream_evidence(linear(), ROWS, checkpoint=tmp_path / "file", progress=False)
 
 
-def test_rows_are_read_in_order_whatever_they_come_in() -> None:
+def test_rows_are_read_in_order_whatever_they_come_in():
     for given in (ROWS, ROWS.tolist(), [ROWS[:60], ROWS[60:]], iter([ROWS[:60], ROWS[60:]])):
         rows = read_rows(given, 20)
         assert (rows.n_columns, len(rows.first)) == (3, 20)
         np.testing.assert_array_equal(np.concatenate(list(rows.read(33))), ROWS[33:])
 
 
-def test_a_model_that_is_wrong_is_named() -> None:
+def test_a_model_that_is_wrong_is_named():
     good = linear()
 
-    def rejected(model: object, error: type[Exception], message: str) -> None:
+    def rejected(model, error, message):
         with pytest.raises(error, match=message):
             auxmc.stream_evidence(model, ROWS, progress=False)
 
@@ -201,14 +197,14 @@ def test_a_model_that_is_wrong_is_named() -> None:
     with pytest.raises(ValueError, match="draw_prior gives the same numbers for every key"):
         auxmc.row_model(good.log_likelihood, good.log_prior, lambda key: good.draw_prior(jax.random.key(0)))
     with pytest.raises(TypeError, match="log_likelihood must be a function that maps parameters and rows"):
-        auxmc.row_model(1, good.log_prior, good.draw_prior)  # type: ignore[arg-type]
+        auxmc.row_model(1, good.log_prior, good.draw_prior)
     with pytest.raises(ValueError, match="replicates must be an integer, at least 2: their spread is"):
         auxmc.stream_evidence(good, ROWS, replicates=1)
     with pytest.raises(ValueError, match="chunk must be an integer, at least 1, got 0"):
         auxmc.stream_evidence(good, ROWS, chunk=0)
 
 
-def test_a_class_that_is_none_is_warned_of() -> None:
+def test_a_class_that_is_none_is_warned_of():
     """Label 5 of two classes counted as the last one, without a word."""
     model = auxmc.row_model(
         lambda p, rows: jax.nn.log_softmax(p["w"])[rows[:, 0].astype(int)],
@@ -221,13 +217,13 @@ def test_a_class_that_is_none_is_warned_of() -> None:
         assert any("reads an array beyond its end" in one.text for one in said) == warned
 
 
-def _normal(key: jax.Array) -> jax.Array:
+def _normal(key):
     return jax.random.normal(key, (5,))
 
 
 _ROOT = np.linalg.cholesky(0.01 * np.eye(5) + 0.99)
 _T3 = float(jax.scipy.stats.t.logpdf(0.0, 3.0))
-PRIORS: dict[str, tuple[Callable[[jax.Array], jax.Array], Callable[[jax.Array], jax.Array], float]] = {
+PRIORS = {
     "normal": (lambda v: -0.5 * jnp.sum(v**2), _normal, 2.5 * math.log(2.0 * math.pi)),
     "exponential": (
         lambda v: jnp.where(jnp.all(v > 0.0), -jnp.sum(v), -jnp.inf),
@@ -258,7 +254,7 @@ PRIORS: dict[str, tuple[Callable[[jax.Array], jax.Array], Callable[[jax.Array], 
 
 
 @pytest.mark.parametrize("name", PRIORS)
-def test_a_constant_that_a_log_prior_lacks_is_found(name: str) -> None:
+def test_a_constant_that_a_log_prior_lacks_is_found(name):
     log_prior, draw_prior, constant = PRIORS[name]
     for off in {0.0, 10.0, constant}:
         shift = off - constant
@@ -273,7 +269,7 @@ def test_a_constant_that_a_log_prior_lacks_is_found(name: str) -> None:
                 assert float(found[1]) == pytest.approx(off, abs=0.2)
 
 
-def test_nothing_is_said_where_the_constant_is_not_known() -> None:
+def test_nothing_is_said_where_the_constant_is_not_known():
     model = vector_row_model(
         5,
         1,
@@ -285,7 +281,7 @@ def test_nothing_is_said_where_the_constant_is_not_known() -> None:
 
 
 @pytest.mark.slow
-def test_laplace_evidence_of_a_prior_without_its_constant_is_warned_of() -> None:
+def test_laplace_evidence_of_a_prior_without_its_constant_is_warned_of():
     with pytest.warns(auxmc.SamplingWarning, match=r"is 2\.76 .* the evidence is off by as much"):
         found = auxmc.laplace_evidence(linear(), ROWS[:50], draws=500)
     assert sum("not to be normalised" in text for text in found.warnings) == 1
@@ -299,12 +295,12 @@ def test_laplace_evidence_of_a_prior_without_its_constant_is_warned_of() -> None
     )
 
 
-def test_a_model_of_rows_is_shown_in_a_line() -> None:
+def test_a_model_of_rows_is_shown_in_a_line():
     assert repr(linear()) == "RowsModel of intercept, slope (3 numbers)"
 
 
 @pytest.mark.slow
-def test_few_importance_draws_are_warned_of() -> None:
+def test_few_importance_draws_are_warned_of():
     """Five draws gave an error of a fifth of the distance to the exact evidence."""
     with pytest.warns(auxmc.SamplingWarning, match="the spread of 5 draws, and may be far too small"):
         auxmc.laplace_evidence(linear(), ROWS[:50], draws=5)
@@ -313,7 +309,7 @@ def test_few_importance_draws_are_warned_of() -> None:
 
 
 @pytest.mark.slow
-def test_what_must_not_be_trusted_is_warned_of() -> None:
+def test_what_must_not_be_trusted_is_warned_of():
     # Two particles see little; and the prior is not that of the draws.
     model = linear()
     skewed = model._replace(log_prior=lambda p: model.log_prior(p) + p["intercept"])

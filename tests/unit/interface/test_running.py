@@ -3,10 +3,7 @@
 import re
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,22 +17,22 @@ from auxmc.interface import running
 from tests.unit.interface import models
 
 
-def _threads() -> set[int]:
+def _threads():
     """Numbers of threads of all linear algebra libraries of this process."""
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
 @pytest.fixture(autouse=True)
-def two_threads() -> Iterator[None]:
+def two_threads():
     with threadpool_limits(2, user_api="blas"):
         yield
 
 
-def test_while_chains_run_there_is_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[set[int]] = []
+def test_while_chains_run_there_is_one_thread(monkeypatch):
+    seen = []
     advanced = running.Reporter.advanced
 
-    def record(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+    def record(self, chain, done, run_s):
         seen.append(_threads())
         advanced(self, chain, done, run_s)
 
@@ -46,7 +43,7 @@ def test_while_chains_run_there_is_one_thread(monkeypatch: pytest.MonkeyPatch) -
     assert _threads() == {2}
 
 
-def test_the_last_to_end_gives_the_threads_back() -> None:
+def test_the_last_to_end_gives_the_threads_back():
     first, second = ExitStack(), ExitStack()
     first.enter_context(running.one_linear_algebra_thread())
     second.enter_context(running.one_linear_algebra_thread())
@@ -56,17 +53,15 @@ def test_the_last_to_end_gives_the_threads_back() -> None:
     assert _threads() == {2}
 
 
-def test_an_error_gives_the_threads_back() -> None:
+def test_an_error_gives_the_threads_back():
     with pytest.raises(ValueError, match="stop"), running.one_linear_algebra_thread():
         raise ValueError("stop")
     assert _threads() == {2}
 
 
 @pytest.mark.parametrize("shown", [False, True])
-def test_an_interruption_is_told_where_progress_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], shown: bool
-) -> None:
-    def stop(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+def test_an_interruption_is_told_where_progress_is(monkeypatch, capsys, shown):
+    def stop(self, chain, done, run_s):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(running.Reporter, "advanced", stop)
@@ -77,12 +72,10 @@ def test_an_interruption_is_told_where_progress_is(
     assert ("interrupted after 0 iterations of all chains; give checkpoint=FOLDER" in said.err) == shown
 
 
-def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(monkeypatch, capsys, tmp_path):
     """Blocks are bounded in seconds: a chain of an hour ends within seconds, and continues from there."""
 
-    def interrupt(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+    def interrupt(self, chain, done, run_s):
         if done >= 4 and not self.stop.is_set():
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             assert self.stop.wait(30.0)
@@ -90,7 +83,7 @@ def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(
 
     advanced = running.Reporter.advanced
     method = auxmc.hmc(models.normal_density())
-    settings: dict[str, Any] = {"draws": 2_000_000, "warm_up": 20, "chains": 1, "checkpoint": tmp_path}
+    settings = {"draws": 2_000_000, "warm_up": 20, "chains": 1, "checkpoint": tmp_path}
     with monkeypatch.context() as patched:
         patched.setattr(running.Reporter, "advanced", interrupt)
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -108,22 +101,22 @@ def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(
         assert kept["draws.posterior.a"].shape[1] == int(said[-1].split("after ")[1].split()[0]) >= 4
 
 
-def test_draws_do_not_depend_on_the_time_that_blocks_take(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_draws_do_not_depend_on_the_time_that_blocks_take(monkeypatch):
     method = auxmc.hmc(models.normal_density())
-    settings: dict[str, Any] = {"draws": 100, "warm_up": 100, "chains": 1, "progress": False}
+    settings = {"draws": 100, "warm_up": 100, "chains": 1, "progress": False}
     whole = auxmc.sample(method, **settings)
     monkeypatch.setattr(progress, "_BLOCK_S", 1e-9)
     assert auxmc.sample(method, **settings)["posterior"].equals(whole["posterior"])
 
 
-def test_draws_that_do_not_fit_into_memory_are_rejected_before_they_are_drawn() -> None:
+def test_draws_that_do_not_fit_into_memory_are_rejected_before_they_are_drawn():
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(ValueError, match=r"draws: 4 chains of 1000000100 iterations are .* GiB, .* take"):
         auxmc.sample(method, draws=10**9, warm_up=100, progress=False)
 
 
-def test_host_code_is_warned_of_where_a_checkpoint_is_kept(tmp_path: Path) -> None:
-    def on_host(x: Any) -> Any:
+def test_host_code_is_warned_of_where_a_checkpoint_is_kept(tmp_path):
+    def on_host(x):
         value = lambda x: jax.pure_callback(
             lambda y: -0.5 * np.sum(y**2), jax.ShapeDtypeStruct((), float), x, vmap_method="sequential"
         )

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -25,21 +24,21 @@ SHORT = {"draws": 30, "warm_up": 20, "chains": 3, "progress": False}
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
+def _quiet():
     """Short chains are warned of; tests of warnings ask for them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", auxmc.SamplingWarning)
         yield
 
 
-def _same(first: xr.DataTree, second: xr.DataTree) -> bool:
+def _same(first, second):
     return all(
         first[group].to_dataset().identical(second[group].to_dataset())
         for group in ("posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats")
     )
 
 
-def test_variables_keep_names_and_shapes_and_warm_up_stands_apart() -> None:
+def test_variables_keep_names_and_shapes_and_warm_up_stands_apart():
     """Positions are pytrees; warm-up draws are in groups of their own and in no other."""
     tree = auxmc.sample(auxmc.hmc(models.normal_density()), **SHORT)
     sizes = {name: array.shape for name, array in tree["posterior"].to_dataset().data_vars.items()}
@@ -49,11 +48,11 @@ def test_variables_keep_names_and_shapes_and_warm_up_stands_apart() -> None:
     assert np.ptp(tree["warmup_sample_stats"]["step_size"].to_numpy(), axis=1).min() > 0.0
 
 
-def test_a_second_seed_traces_nothing() -> None:
+def test_a_second_seed_traces_nothing():
     """The program of a method object serves all seeds, and the draws are those of a call of its own."""
     calls = []
 
-    def log_density(v: dict[str, jax.Array]) -> jax.Array:
+    def log_density(v):
         calls.append(1)
         return -0.5 * jnp.sum(v["x"] ** 2)
 
@@ -68,7 +67,7 @@ def test_a_second_seed_traces_nothing() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["constrained", "hmc", "estimated", "pseudo-marginal"])
-def test_moments_are_right(method: str) -> None:
+def test_moments_are_right(method):
     """Every family on a model of one's own, against exact moments, within four standard errors."""
     build, name, mean, variance = {
         "constrained": (lambda: auxmc.constrained_hmc(models.sum_of_normals()), "mean", 1.2, 0.2),
@@ -91,7 +90,7 @@ def test_moments_are_right(method: str) -> None:
     assert found.r_hat < 1.02
 
 
-def test_draws_do_not_depend_on_cores() -> None:
+def test_draws_do_not_depend_on_cores():
     """One, two and four threads give the same draws, another seed gives others."""
     method = auxmc.constrained_hmc(models.sum_of_normals())
     trees = [auxmc.sample(method, cores=cores, **SHORT) for cores in (1, 2, 4)]
@@ -100,14 +99,14 @@ def test_draws_do_not_depend_on_cores() -> None:
     assert not _same(trees[0], auxmc.sample(method, cores=1, seed=1, **SHORT))
 
 
-def test_interrupted_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
     """A run that is killed after some blocks, and called again, gives the draws of one that never stopped."""
     method = auxmc.hmc(models.normal_density())
     whole = auxmc.sample(method, cores=1, **SHORT)
     calls = 0
     advanced = running.Reporter.advanced
 
-    def killed(self: running.Reporter, chain: int, done: int, run_s: float) -> None:
+    def killed(self, chain, done, run_s):
         nonlocal calls
         calls += 1
         if calls == 25:
@@ -134,7 +133,7 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path: Path, monkeypatch: pytest
     assert _same(whole, auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT))
 
 
-def test_starts_for_each_chain() -> None:
+def test_starts_for_each_chain():
     """A leading axis of chains gives every chain a start of its own."""
     start = {"a": jnp.array([5.0, -5.0, 0.0]), "b": jnp.zeros((3, 2))}
     method = auxmc.hmc(models.normal_density(), step_size=1e-9)
@@ -152,17 +151,17 @@ def test_starts_for_each_chain() -> None:
         ({"a": "zero", "b": np.zeros(2)}, "must be an array of numbers, got str"),
     ],
 )
-def test_bad_starts_are_rejected(start: object, message: str) -> None:
+def test_bad_starts_are_rejected(start, message):
     """Names, shapes, values and precision."""
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.sample(auxmc.hmc(models.normal_density()), start, **SHORT)
 
 
-def test_checkpoint_that_is_no_folder_is_rejected(tmp_path: Path) -> None:
+def test_checkpoint_that_is_no_folder_is_rejected(tmp_path):
     """A number, or a file that is there."""
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(TypeError, match="checkpoint must be a folder's path, got int"):
-        auxmc.sample(method, checkpoint=3, **SHORT)  # type: ignore[arg-type]
+        auxmc.sample(method, checkpoint=3, **SHORT)
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="file is a file: give another path"):
         auxmc.sample(method, checkpoint=tmp_path / "file", **SHORT)
@@ -171,19 +170,19 @@ def test_checkpoint_that_is_no_folder_is_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "setting", [{"draws": 0}, {"chains": 1.5}, {"warm_up": -1}, {"seed": -2}, {"cores": 0}]
 )
-def test_bad_numbers_are_rejected(setting: dict[str, object]) -> None:
+def test_bad_numbers_are_rejected(setting):
     """Counts are integers."""
     with pytest.raises(ValueError, match=f"{next(iter(setting))} must be an integer, at least"):
         auxmc.sample(auxmc.hmc(models.normal_density()), **(SHORT | setting))
 
 
-def test_model_in_place_of_a_method_is_rejected() -> None:
+def test_model_in_place_of_a_method_is_rejected():
     """The model alone does not say how to sample."""
     with pytest.raises(TypeError, match=r"such as auxmc\.constrained_hmc\(model\), got Density"):
         auxmc.sample(models.normal_density())
 
 
-def test_chain_that_never_moves_is_named() -> None:
+def test_chain_that_never_moves_is_named():
     """A step far too large: nothing is accepted, and that is said (trap 3)."""
     method = auxmc.hmc(models.normal_density(), step_size=1e4)
     with pytest.warns(auxmc.SamplingWarning, match="chain 0, 1, 2 never moved"):
@@ -191,7 +190,7 @@ def test_chain_that_never_moves_is_named() -> None:
 
 
 @pytest.mark.slow
-def test_modes_are_not_missed_without_a_word() -> None:
+def test_modes_are_not_missed_without_a_word():
     """Two moons (trap 3): starts lie in both modes, and chains that disagree are warned of."""
     method = auxmc.constrained_hmc(posterior_problems.two_moons_model())
     for seed in range(3):
@@ -202,7 +201,7 @@ def test_modes_are_not_missed_without_a_word() -> None:
 
 
 @pytest.mark.slow
-def test_mode_that_no_chain_began_in_is_warned_of() -> None:
+def test_mode_that_no_chain_began_in_is_warned_of():
     """Two moons, all chains from one point: R-hat cannot see it, fresh points on the manifold do (trap 3)."""
     model = posterior_problems.two_moons_model()
     points = auxmc.start_on_manifold(model, chains=1, seed=2)
@@ -212,10 +211,10 @@ def test_mode_that_no_chain_began_in_is_warned_of() -> None:
     assert any("Leave `start` out" in text for text in tree.attrs["warnings"])
 
 
-def test_second_mode_of_a_density_is_warned_of() -> None:
+def test_second_mode_of_a_density_is_warned_of():
     """All chains begin at one point and stay in its mode: R-hat is 1.00, short chains from far out end elsewhere."""
 
-    def log_density(v: dict[str, jax.Array]) -> jax.Array:
+    def log_density(v):
         squares = [jnp.sum((v["x"] - centre) ** 2) for centre in (-4.0, 4.0)]
         return jnp.logaddexp(-0.5 * squares[0], -0.5 * squares[1])
 
@@ -227,10 +226,10 @@ def test_second_mode_of_a_density_is_warned_of() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_single_modes_of_odd_shapes_are_not_warned_of(seed: int) -> None:
+def test_single_modes_of_odd_shapes_are_not_warned_of(seed):
     """Short chains from far out find nothing else in heavy tails, in a funnel, along a valley, in thirty dimensions."""
 
-    def funnel(v: dict[str, jax.Array]) -> jax.Array:
+    def funnel(v):
         return -0.5 * v["x"][0] ** 2 - 0.5 * jnp.sum(v["x"][1:] ** 2 * jnp.exp(-v["x"][0]) + v["x"][0])
 
     for log_density, dim in (
@@ -244,7 +243,7 @@ def test_single_modes_of_odd_shapes_are_not_warned_of(seed: int) -> None:
         assert not any("miss a mode" in text for text in tree.attrs["warnings"])
 
 
-def test_good_chains_are_not_warned_of() -> None:
+def test_good_chains_are_not_warned_of():
     """Nothing is said of chains with nothing wrong."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
@@ -254,20 +253,20 @@ def test_good_chains_are_not_warned_of() -> None:
     assert tree.attrs["warnings"] == []
 
 
-def test_single_chain_is_warned_of() -> None:
+def test_single_chain_is_warned_of():
     """One chain alone cannot show that it missed a part."""
     with pytest.warns(auxmc.SamplingWarning, match="one chain alone"):
         auxmc.sample(auxmc.hmc(models.normal_density()), draws=200, warm_up=100, chains=1, progress=False)
 
 
 @pytest.mark.parametrize("draws", [1, 7])
-def test_chains_too_short_to_be_looked_at_are_warned_of(draws: int) -> None:
+def test_chains_too_short_to_be_looked_at_are_warned_of(draws):
     """Below eight draws neither R-hat nor an effective sample size says anything: nothing was said at all."""
     with pytest.warns(auxmc.SamplingWarning, match=f"each chain has {draws} draws?, too few for any"):
         auxmc.sample(auxmc.hmc(models.normal_density()), draws=draws, warm_up=20, progress=False)
 
 
-def test_pseudo_marginal_that_sticks_is_warned_of() -> None:
+def test_pseudo_marginal_that_sticks_is_warned_of():
     """An estimate with a huge variance holds a chain for long (trap 14: R-hat 2.6 without a warning)."""
     model = auxmc.estimated(
         lambda p: -0.5 * p["x"] ** 2,
@@ -279,7 +278,7 @@ def test_pseudo_marginal_that_sticks_is_warned_of() -> None:
         auxmc.sample(auxmc.pseudo_marginal(model), draws=400, warm_up=200, progress=False)
 
 
-def test_looking_at_draws_silences_no_warning() -> None:
+def test_looking_at_draws_silences_no_warning():
     """ArviZ silences warnings by a filter of the whole process, which threads that overlap left behind."""
     model = auxmc.density(lambda v: -0.5 * jnp.sum(v["x"] ** 2), start={"x": np.zeros(200)})
     method = auxmc.hmc(model, n_steps=1)
@@ -291,7 +290,7 @@ def test_looking_at_draws_silences_no_warning() -> None:
         assert warnings.filters == before
 
 
-def test_trajectories_that_gain_energy_are_counted_and_warned_of() -> None:
+def test_trajectories_that_gain_energy_are_counted_and_warned_of():
     """A wall that is much narrower than a step: energies rise by thousands of nats and stay finite."""
     model = auxmc.density(lambda v: -0.5 * v["x"] ** 2 * jnp.where(v["x"] < 0.0, 1e6, 1.0), start={"x": 1.0})
     with pytest.warns(auxmc.SamplingWarning, match=r"\d+ of 90 trajectories diverged: their energy rose"):
@@ -300,7 +299,7 @@ def test_trajectories_that_gain_energy_are_counted_and_warned_of() -> None:
     assert int(stats["diverging"].sum()) == int(np.sum(~(stats["energy_change"].to_numpy() <= 1000.0))) > 0
 
 
-def test_importing_changes_no_setting() -> None:
+def test_importing_changes_no_setting():
     """`import auxmc` takes no time and leaves JAX in single precision."""
     code = (
         "import sys, auxmc; assert 'jax' not in sys.modules; import jax; assert not jax.config.jax_enable_x64;"
@@ -312,10 +311,10 @@ def test_importing_changes_no_setting() -> None:
         [sys.executable, "-c", code], env=kept | {"PYTHONPATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    assert jax.config.jax_enable_x64
 
 
-def test_a_hard_bound_is_named_where_trajectories_cross_it() -> None:
+def test_a_hard_bound_is_named_where_trajectories_cross_it():
     model = auxmc.density(lambda v: jnp.where(v["x"] > 0.0, -v["x"], -jnp.inf), start={"x": 1.0})
     with pytest.warns(
         auxmc.SamplingWarning, match=r"trajectories ended where .*a hard bound.*bounds="
@@ -324,7 +323,7 @@ def test_a_hard_bound_is_named_where_trajectories_cross_it() -> None:
     assert not any("target_acceptance" in str(one.message) for one in caught)
 
 
-def test_advice_is_for_the_method_at_hand() -> None:
+def test_advice_is_for_the_method_at_hand():
     """auxmc.evidence takes no estimated likelihood, and nobody typed the name of the kernel."""
     method = auxmc.pseudo_marginal(models.estimated_normal(), scale=1e-3)
     tree = auxmc.sample(method, draws=100, warm_up=0, progress=False)
@@ -334,7 +333,7 @@ def test_advice_is_for_the_method_at_hand() -> None:
     assert method.name not in text
 
 
-def test_the_worst_of_many_variables_is_judged_as_the_worst_of_many() -> None:
+def test_the_worst_of_many_variables_is_judged_as_the_worst_of_many():
     """Independent chains of AR(0.43) have 399 effective draws, the worst of a thousand estimates 230 or so."""
     random, method = np.random.default_rng(0), auxmc.hmc(models.normal_density())
     draws = random.normal(size=(4, 300, 1000))
@@ -348,12 +347,12 @@ def test_the_worst_of_many_variables_is_judged_as_the_worst_of_many() -> None:
     ]
 
 
-def _tree(draws: np.ndarray) -> xr.DataTree:
+def _tree(draws):
     groups = {"posterior": dataset_of({"x": draws}), "sample_stats": dataset_of({"lp": draws[..., 0]})}
     return xr.DataTree.from_dict(groups)
 
 
-def test_inputs_with_an_edge_are_not_said_to_be_too_narrow() -> None:
+def test_inputs_with_an_edge_are_not_said_to_be_too_narrow():
     """Two exponentials of a given sum: steps along the flat ends of the manifold are rejected, and draws are right."""
     inputs = {name: auxmc.prior.exponential() for name in ("a", "b")}
     model = auxmc.simulator(lambda i: i["a"] + i["b"], 2.0, inputs)

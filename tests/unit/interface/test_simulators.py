@@ -1,7 +1,6 @@
 """Simulators of a user's own: what is rejected, with what message, and starts on the manifold."""
 
 from collections import OrderedDict
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -49,22 +48,22 @@ DATA = jnp.array([0.1, 0.2])
         ),
     ],
 )
-def test_bad_simulators_are_rejected(generate: Any, observed: Any, inputs: Any, message: str) -> None:
+def test_bad_simulators_are_rejected(generate, observed, inputs, message):
     """Shapes, numbers of inputs, functions that cannot be traced, priors, data (trap 13)."""
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.simulator(generate, observed, inputs)
 
 
-def test_list_as_data_is_an_array() -> None:
+def test_list_as_data_is_an_array():
     """A list of numbers is what it looks like (trap 13)."""
     assert auxmc.simulator(lambda i: i["x"][:2], [0.1, 0.2], NORMAL).n_outputs == 2
 
 
-def test_impure_generator_is_rejected() -> None:
+def test_impure_generator_is_rejected():
     """A generator that draws numbers itself is no function of its inputs."""
     random = np.random.default_rng(0)
 
-    def generate(inputs: dict[str, jax.Array]) -> jax.Array:
+    def generate(inputs):
         return inputs["x"][:2] + random.normal()
 
     with pytest.raises(
@@ -74,7 +73,7 @@ def test_impure_generator_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
-def test_bad_scales_are_rejected(value: float) -> None:
+def test_bad_scales_are_rejected(value):
     """Noise, steps and tolerances are positive (trap 14: a negative step size ran)."""
     with pytest.raises(ValueError, match="noise_scale must be a positive number"):
         auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=value)
@@ -86,13 +85,13 @@ def test_bad_scales_are_rejected(value: float) -> None:
             method(model, tolerance=value)
 
 
-def test_vector_of_noise_scales_is_rejected_with_what_is_wanted() -> None:
+def test_vector_of_noise_scales_is_rejected_with_what_is_wanted():
     """Trap 13: it was `Gradient only defined for scalar-output functions`."""
     with pytest.raises(TypeError, match="noise_scale must be one positive number, got an array"):
         auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=np.ones(2))
 
 
-def test_rank_deficient_constraint_is_rejected_at_the_start() -> None:
+def test_rank_deficient_constraint_is_rejected_at_the_start():
     """Two outputs that are the same (trap 3): chains stay where they are; now they do not begin."""
     model = auxmc.simulator(lambda i: jnp.stack([i["x"][0], i["x"][0]]), jnp.zeros(2), NORMAL)
     start = {"x": np.zeros(3)}
@@ -100,14 +99,14 @@ def test_rank_deficient_constraint_is_rejected_at_the_start() -> None:
         auxmc.sample(auxmc.constrained_hmc(model), start, draws=5, progress=False)
 
 
-def test_start_off_the_manifold_is_rejected() -> None:
+def test_start_off_the_manifold_is_rejected():
     """It says by how much, and where a start is to be had (trap 3)."""
     start = {"mean": np.array([1.0]), "noise": np.array([0.0])}
     with pytest.raises(ValueError, match=r"off the manifold: .* by up to 0\.5.* auxmc\.start_on_manifold"):
         auxmc.sample(auxmc.constrained_hmc(models.sum_of_normals()), start, draws=5, progress=False)
 
 
-def test_prior_that_is_nan_is_rejected() -> None:
+def test_prior_that_is_nan_is_rejected():
     """Trap 3: chains froze without a word."""
     prior = auxmc.prior.custom(2, lambda u: jnp.sum(u) * jnp.nan, lambda key: jax.random.normal(key, (2,)))
     with pytest.raises(
@@ -116,7 +115,7 @@ def test_prior_that_is_nan_is_rejected() -> None:
         auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
 
 
-def test_prior_without_a_finite_derivative_is_rejected() -> None:
+def test_prior_without_a_finite_derivative_is_rejected():
     """It is fine where chains would begin, its derivative is not."""
     prior = auxmc.prior.custom(
         2, lambda u: -jnp.sum(jnp.sqrt(jnp.abs(u))), lambda key: jax.random.normal(key, (2,))
@@ -138,7 +137,7 @@ def test_prior_without_a_finite_derivative_is_rejected() -> None:
         (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
     ],
 )
-def test_custom_priors_that_do_not_fit_are_rejected(log_density: Any, draw: Any, message: str) -> None:
+def test_custom_priors_that_do_not_fit_are_rejected(log_density, draw, message):
     """Shapes of density and draws, and the sign."""
     prior = auxmc.prior.custom(2, log_density, draw)
     with pytest.raises(ValueError, match=message):
@@ -156,13 +155,13 @@ def test_custom_priors_that_do_not_fit_are_rejected(log_density: Any, draw: Any,
         ({"step_size": -1.0}, "step_size must be a positive number"),
     ],
 )
-def test_bad_settings_are_rejected_where_they_are_given(setting: Any, message: str) -> None:
+def test_bad_settings_are_rejected_where_they_are_given(setting, message):
     """Not at the first draw."""
     with pytest.raises(ValueError, match=message):
         auxmc.constrained_hmc(models.sum_of_normals(), **setting)
 
 
-def test_models_of_another_kind_are_rejected() -> None:
+def test_models_of_another_kind_are_rejected():
     """Each method says which function makes what it takes."""
     density, simulator = models.normal_density(), models.sum_of_normals()
     for method, model, maker in (
@@ -181,7 +180,7 @@ def test_models_of_another_kind_are_rejected() -> None:
         auxmc.evidence(simulator)
 
 
-def test_data_that_no_inputs_give() -> None:
+def test_data_that_no_inputs_give():
     """The search for a start says how near it came and what to check."""
     model = auxmc.simulator(lambda i: jnp.exp(i["x"][:1]) + 1.0, jnp.zeros(1), NORMAL)
     with pytest.raises(ValueError, match="no inputs that generate the data were found from 5 draws"):
@@ -189,7 +188,7 @@ def test_data_that_no_inputs_give() -> None:
 
 
 @pytest.mark.parametrize("model", [posterior_problems.two_moons_model, posterior_problems.slcp_model])
-def test_starts_on_manifolds_are_found(model: Any) -> None:
+def test_starts_on_manifolds_are_found(model):
     """Trap 11: plain projection found 39 % on SLCP; every start generates the data, and they differ."""
     simulator = model()
     points = auxmc.start_on_manifold(simulator, chains=6)
@@ -200,7 +199,7 @@ def test_starts_on_manifolds_are_found(model: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["theta", "θ", "~z", "\U0010fffe"])
-def test_noise_is_behind_all_inputs_whatever_they_are_called(name: str) -> None:
+def test_noise_is_behind_all_inputs_whatever_they_are_called(name):
     """Dictionaries are flattened in the order of their keys, where Greek letters come behind "~"."""
     model = auxmc.simulator(
         lambda i: i[name][None] * 1.0, [2.0], {name: auxmc.prior.normal()}, noise_scale=0.1
@@ -210,7 +209,7 @@ def test_noise_is_behind_all_inputs_whatever_they_are_called(name: str) -> None:
     assert float(model.values(start)[name] + 0.1 * start[-1]) == pytest.approx(2.0)
 
 
-def test_noise_is_an_input_and_starts_are_exact() -> None:
+def test_noise_is_an_input_and_starts_are_exact():
     """With noise_scale outputs may be more than inputs; the posterior of the mean is that of a normal model."""
     data = jnp.array([0.4, 0.8, 1.2, 0.0])
     model = auxmc.simulator(
@@ -243,10 +242,10 @@ def test_noise_is_an_input_and_starts_are_exact() -> None:
             r"mean must be .* to the shape \(2,\) of the input",
         ),
         (lambda: auxmc.prior.uniform(2, high=np.inf), "high: inf is not a finite number"),
-        (lambda: auxmc.prior.normal(2.5), "shape, the first argument of a prior, must be a positive integer"),  # type: ignore[arg-type]
+        (lambda: auxmc.prior.normal(2.5), "shape, the first argument of a prior, must be a positive integer"),
     ],
 )
-def test_bad_priors_are_rejected(build: Any, message: str) -> None:
+def test_bad_priors_are_rejected(build, message):
     """Shapes and parameters."""
     with pytest.raises(ValueError, match=message):
         build()
@@ -265,7 +264,7 @@ def test_bad_priors_are_rejected(build: Any, message: str) -> None:
         (auxmc.prior.uniform(20000, low=-1.0, high=3.0), 1.0, 4.0 / np.sqrt(12.0)),
     ],
 )
-def test_priors_have_the_moments_that_they_say(prior: Any, mean: float, sd: float) -> None:
+def test_priors_have_the_moments_that_they_say(prior, mean, sd):
     """Draws of the standard variable, mapped to the distribution."""
     values = np.asarray(prior.value(prior.draw(jax.random.key(0))))
     assert abs(values.mean() - mean) < 5.0 * sd / np.sqrt(values.size)

@@ -22,10 +22,10 @@ _ROWS = np.array([-2.0, 1.5, -1.7, 2.2, 0.4, -2.5, 1.9, 2.4, -1.2])[:, None]
 
 
 @pytest.fixture(scope="module")
-def exact_mixture() -> float:
+def exact_mixture():
     """Log evidence of the rows, from draws of the prior; the error is below 0.02 nats."""
 
-    def log_likelihood(key: jax.Array) -> jax.Array:
+    def log_likelihood(key):
         return jnp.sum(_MIXTURE.log_likelihood(_MIXTURE.draw_prior(key), jnp.asarray(_ROWS)))
 
     values = jax.jit(jax.vmap(log_likelihood))(jax.random.split(jax.random.key(0), 200_000))
@@ -33,7 +33,7 @@ def exact_mixture() -> float:
 
 
 @pytest.mark.slow
-def test_particles_of_their_own_tune_the_moves_over_growing_data(exact_mixture: float) -> None:
+def test_particles_of_their_own_tune_the_moves_over_growing_data(exact_mixture):
     """Trap 8: with moves tuned on the particles that count the mean of Z-hat over Z was 1.5."""
     settings = GrowingDataSettings(n_particles=20, n_moves=2, growth=0.5)
     run = growing_data_evidence(_MIXTURE, settings)
@@ -43,7 +43,7 @@ def test_particles_of_their_own_tune_the_moves_over_growing_data(exact_mixture: 
 
 
 @pytest.mark.slow
-def test_growing_data_has_an_error_and_warns(exact_mixture: float) -> None:
+def test_growing_data_has_an_error_and_warns(exact_mixture):
     """Trap 8: there was no error, and no warning where runs disagree."""
     settings = GrowingDataSettings(n_moves=2, growth=0.5)
     with warnings.catch_warnings():
@@ -60,7 +60,7 @@ def test_growing_data_has_an_error_and_warns(exact_mixture: float) -> None:
 
 
 @pytest.mark.slow
-def test_importance_draws_around_overlapping_modes_are_warned_of(exact_mixture: float) -> None:
+def test_importance_draws_around_overlapping_modes_are_warned_of(exact_mixture):
     """Trap 10: up to 1.55 nats off with a small error; where modes do not overlap nothing is said."""
     with pytest.warns(auxmc.SamplingWarning):
         found = auxmc.laplace_evidence(_MIXTURE, _ROWS, copies=2, draws=1000)
@@ -72,7 +72,7 @@ def test_importance_draws_around_overlapping_modes_are_warned_of(exact_mixture: 
     assert abs(good.log_evidence - _exact_single(np.repeat(_ROWS, 5, axis=0))) < 3.0 * good.standard_error
 
 
-def _exact_single(rows: np.ndarray) -> float:
+def _exact_single(rows):
     """Conjugate: N(0, 4 v) for the mean, inverse gamma(1, 1) for the variance of each column."""
     n, precision = len(rows), 0.25
     after = precision + n
@@ -87,7 +87,7 @@ def _exact_single(rows: np.ndarray) -> float:
     return float(np.sum(terms))
 
 
-def test_a_mixture_may_have_one_component() -> None:
+def test_a_mixture_may_have_one_component():
     """Trap 15: `mixture components=1` was rejected; its prior is that of a component of more."""
     model = parse_model("mixture components=1", 2).model
     assert isinstance(model, RowModel)

@@ -1,13 +1,10 @@
 """Names of variables, seeds and starts that cannot be used are rejected where they are given."""
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 import auxmc
 from tests.unit.interface import models
@@ -15,7 +12,7 @@ from tests.unit.interface import models
 NORMAL = {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
 
 
-def _square(variables: Any) -> Array:
+def _square(variables):
     return -0.5 * sum((jnp.sum(jnp.square(value)) for value in variables.values()), jnp.zeros(()))
 
 
@@ -31,14 +28,14 @@ def _square(variables: Any) -> Array:
         ({"b": np.zeros(2), "b_dim_0": 0.0}, "start: 'b_dim_0' is a dimension of another variable"),
     ],
 )
-def test_names_that_cannot_be_kept_are_rejected(start: Any, message: str) -> None:
+def test_names_that_cannot_be_kept_are_rejected(start, message):
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.density(_square, start=start)
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.estimated(_square, lambda v, u: jnp.sum(u), auxiliary=2, start=start)
 
 
-def test_a_start_of_another_kind_says_what_is_wanted() -> None:
+def test_a_start_of_another_kind_says_what_is_wanted():
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(
         ValueError, match=r"start must have the variables a, b, in a dictionary .*got an array of shape"
@@ -47,7 +44,7 @@ def test_a_start_of_another_kind_says_what_is_wanted() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**70, 1.5, True])
-def test_seeds_out_of_range_are_rejected(seed: Any) -> None:
+def test_seeds_out_of_range_are_rejected(seed):
     with pytest.raises(ValueError, match="seed must be an integer"):
         auxmc.sample(auxmc.hmc(models.normal_density()), seed=seed, progress=False)
     with pytest.raises(ValueError, match="seed must be an integer"):
@@ -56,12 +53,12 @@ def test_seeds_out_of_range_are_rejected(seed: Any) -> None:
         auxmc.replicate(abs, 1, seed=seed)
 
 
-def test_results_say_their_seed() -> None:
+def test_results_say_their_seed():
     tree = auxmc.sample(auxmc.hmc(models.normal_density()), draws=8, warm_up=0, seed=3, progress=False)
     assert tree.attrs["seed"] == 3
 
 
-def _simulator(**changes: Any) -> Any:
+def _simulator(**changes):
     given = {"generate": lambda i: i["mean"] + i["noise"], "observed": 1.0, "inputs": NORMAL} | changes
     return auxmc.simulator(given.pop("generate"), given.pop("observed"), given.pop("inputs"), **given)
 
@@ -77,7 +74,7 @@ def _simulator(**changes: Any) -> Any:
         (lambda i: i["mean"], "derived: expected a dictionary of further variables by name, got "),
     ],
 )
-def test_what_is_derived_is_looked_at_when_the_model_is_made(derived: Any, message: str) -> None:
+def test_what_is_derived_is_looked_at_when_the_model_is_made(derived, message):
     with pytest.raises((ValueError, TypeError), match=message):
         _simulator(derived=derived)
 
@@ -93,22 +90,20 @@ def test_what_is_derived_is_looked_at_when_the_model_is_made(derived: Any, messa
         ),
     ],
 )
-def test_the_search_says_why_it_found_nothing(
-    generate: Callable[[dict[str, Array]], Array], observed: float, message: str
-) -> None:
+def test_the_search_says_why_it_found_nothing(generate, observed, message):
     model = _simulator(generate=generate, observed=observed)
     with pytest.raises(ValueError, match=message):
         auxmc.start_on_manifold(model, chains=1, tries=20)
 
 
-def test_what_is_printed_of_models_is_short() -> None:
+def test_what_is_printed_of_models_is_short():
     model = _simulator()
     assert repr(model) == "Simulator of 1 outputs from inputs mean, noise"
     assert repr(auxmc.constrained_hmc(model)) == "constrained_hmc on mean, noise"
     assert repr(models.normal_density()) == "Density of a, b (3 numbers)"
 
 
-def test_parameters_of_priors_may_be_arrays() -> None:
+def test_parameters_of_priors_may_be_arrays():
     """One for each element, of location and of width."""
     prior = auxmc.prior.normal(np.int64(2), mean=[1.0, -1.0], sd=[0.5, 3.0])
     np.testing.assert_allclose(prior.value(jnp.asarray([1.0, 1.0])), [1.5, 2.0])
@@ -117,11 +112,11 @@ def test_parameters_of_priors_may_be_arrays() -> None:
     with pytest.raises(ValueError, match="sd must be positive"):
         auxmc.prior.normal(2, sd=[1.0, 0.0])
     with pytest.raises(TypeError, match="takes from 0 to 1 positional"):
-        auxmc.prior.normal(1, 2.0)  # type: ignore[misc]
+        auxmc.prior.normal(1, 2.0)
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> Any:
+def _quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", auxmc.SamplingWarning)
         yield

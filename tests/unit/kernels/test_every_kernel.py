@@ -2,10 +2,8 @@
 
 import ast
 import inspect
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +11,6 @@ import numpy as np
 import pytest
 
 from auxmc import kernels
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
@@ -61,11 +58,11 @@ ESTIMATOR = latent_estimator()
 POSITION = jnp.array([0.6, 0.8])
 
 
-def normals(key: jax.Array) -> jax.Array:
+def normals(key):
     return jax.random.normal(key, (DIM,))
 
 
-KERNELS: dict[str, Callable[[], Kernel]] = {
+KERNELS = {
     "annealed_importance_sampling": lambda: annealed_importance_sampling(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
     "auxiliary_pseudo_marginal": lambda: auxiliary_pseudo_marginal(
         ESTIMATOR, independence_auxiliary(ESTIMATOR), slice_position(ESTIMATOR, 0.5, DIM)
@@ -158,16 +155,16 @@ def compiled(names):
 
 
 @cache
-def kernel_of(name: str) -> Kernel:
+def kernel_of(name):
     return KERNELS[name]()
 
 
 @cache
-def many(name: str) -> Any:
+def many(name):
     return jax.jit(jax.vmap(kernel_of(name).step))
 
 
-def starts(name: str) -> tuple[jax.Array, Any]:
+def starts(name):
     """Keys of a step and states of some chains."""
     init = lambda key: kernel_of(name).init(key, POSITION)
     return jax.random.split(jax.random.key(2), N_CHAINS), jax.jit(jax.vmap(init))(
@@ -175,15 +172,15 @@ def starts(name: str) -> tuple[jax.Array, Any]:
     )
 
 
-def shapes(tree: Any) -> Any:
+def shapes(tree):
     return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), tree)
 
 
-def assert_same(first: Any, second: Any) -> None:
+def assert_same(first, second):
     jax.tree.map(np.testing.assert_array_equal, first, second)
 
 
-def test_every_function_that_makes_a_kernel_is_here() -> None:
+def test_every_function_that_makes_a_kernel_is_here():
     trees = [ast.parse(path.read_text()) for path in Path(kernels.__file__).parent.rglob("*.py")]
     makers = {
         node.name
@@ -198,13 +195,13 @@ def test_every_function_that_makes_a_kernel_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_starts_from_a_key_and_a_position_and_keeps_shapes_and_dtypes(name: str) -> None:
+def test_a_kernel_starts_from_a_key_and_a_position_and_keeps_shapes_and_dtypes(name):
     kernel = kernel_of(name)
     _, position, *further = inspect.signature(kernel.init).parameters.values()
     assert position.name == "position"
     assert all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in further)
 
-    def init(key: jax.Array, position: jax.Array) -> tuple[Any, jax.Array]:
+    def init(key, position):
         state = kernel.init(key, position)
         return state, getattr(state, "inner", state).position
 
@@ -216,7 +213,7 @@ def test_a_kernel_starts_from_a_key_and_a_position_and_keeps_shapes_and_dtypes(n
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name: str) -> None:
+def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name):
     draw = kernel_of(name).draw
     keys = jax.random.split(jax.random.key(3), 4)
     together, alone = jax.vmap(draw)(keys), draw(keys[2])
@@ -227,7 +224,7 @@ def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name: st
 @pytest.mark.parametrize(
     "name", ["random_walk_metropolis", "elliptical_slice", "linear_slice/step out", "pseudo_marginal_method"]
 )
-def test_compiled_steps_agree_with_interpreted_ones(name: str) -> None:
+def test_compiled_steps_agree_with_interpreted_ones(name):
     kernel, key = kernel_of(name), jax.random.key(4)
     state = kernel.init(jax.random.key(0), POSITION)
     steps = kernel.apply(kernel.draw(key), state), jax.jit(kernel.step)(key, state)
@@ -235,7 +232,7 @@ def test_compiled_steps_agree_with_interpreted_ones(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", compiled(KERNELS))
-def test_compiled_chains_side_by_side_do_what_single_chains_do(name: str) -> None:
+def test_compiled_chains_side_by_side_do_what_single_chains_do(name):
     """The same key makes the same step, another key another one."""
     keys, states = starts(name)
     together = many(name)(keys, states)
@@ -253,15 +250,15 @@ def test_compiled_chains_side_by_side_do_what_single_chains_do(name: str) -> Non
     assert name == "involution_metropolis" or any(not np.array_equal(a, b) for a, b in leaves)
 
 
-def carried(states: Any) -> jax.Array:
+def carried(states):
     inner = getattr(states, "inner", states)
-    found: jax.Array = inner.log_estimate if hasattr(inner, "log_estimate") else inner.log_density
+    found = inner.log_estimate if hasattr(inner, "log_estimate") else inner.log_density
     return found
 
 
 @pytest.mark.parametrize("name", compiled(DENSITIES + ESTIMATED))
-def test_state_carries_the_log_density_at_its_position(name: str) -> None:
-    def again(state: Any) -> jax.Array:
+def test_state_carries_the_log_density_at_its_position(name):
+    def again(state):
         state = getattr(state, "inner", state)
         if name in ESTIMATED:
             return ESTIMATOR.log_estimate(ESTIMATOR.prepare(state.position), state.auxiliary)
@@ -277,7 +274,7 @@ def test_state_carries_the_log_density_at_its_position(name: str) -> None:
 @pytest.mark.parametrize(
     "name", compiled([name for name in DENSITIES if "annealing" not in name] + ESTIMATED)
 )
-def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bit(name: str) -> None:
+def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bit(name):
     """A stored value no proposal can match must stop every move: nothing may make it again."""
     keys, states = starts(name)
     inner = getattr(states, "inner", states)
@@ -293,7 +290,7 @@ def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bi
         assert not np.any(getattr(info, flag, False))
 
 
-SCALED: dict[str, Callable[[jax.Array], Kernel]] = {
+SCALED = {
     "random_walk": lambda scale: random_walk_metropolis(log_normal, scale, DIM),
     "hmc": lambda scale: hamiltonian_monte_carlo(log_normal, scale, (2, 6), DIM),
     "linear": lambda scale: linear_slice(log_normal, scale, DIM),
@@ -302,11 +299,11 @@ SCALED: dict[str, Callable[[jax.Array], Kernel]] = {
 
 
 @pytest.mark.parametrize("name", SCALED)
-def test_scales_may_be_traced_and_batched(name: str) -> None:
-    def position(scale: jax.Array) -> jax.Array:
+def test_scales_may_be_traced_and_batched(name):
+    def position(scale):
         kernel = SCALED[name](scale)
         state, _ = kernel.step(jax.random.key(3), kernel.init(jax.random.key(0), POSITION))
-        found: jax.Array = state.position
+        found = state.position
         return found
 
     scales = jnp.array([0.01, 0.02])

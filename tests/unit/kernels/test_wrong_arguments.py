@@ -88,7 +88,7 @@ WITH_DIM = {
 
 
 @pytest.mark.parametrize("name", WITH_DIM)
-def test_an_impossible_dimension_is_rejected(name: str) -> None:
+def test_an_impossible_dimension_is_rejected(name):
     with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
         WITH_DIM[name](0)
 
@@ -195,7 +195,7 @@ def test_an_impossible_dimension_is_rejected(name: str) -> None:
         (lambda: tempered_nuts(BRIDGE, 0.1, jnp.ones(3), 0), "max_doublings must be a positive integer, got"),
     ],
 )
-def test_wrong_arguments_are_named(call, message: str) -> None:
+def test_wrong_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -211,11 +211,11 @@ def test_wrong_arguments_are_named(call, message: str) -> None:
         (3, {"integrator": "euler"}, "one of drift_kick_drift, kick_drift_kick, got 'euler'"),
     ],
 )
-def test_wrong_arguments_of_tempered_trajectories_are_named(build, n_steps, options, message) -> None:
+def test_wrong_arguments_of_tempered_trajectories_are_named(build, n_steps, options, message):
     with pytest.raises(ValueError, match=message):
         build(BRIDGE, 0.1, n_steps, **options)
 
 
-def test_the_smallest_settings_are_allowed() -> None:
+def test_the_smallest_settings_are_allowed():
     stream = laplace(n_moves=1, n_leapfrog=1, first_fit=1, exact_rows=1, max_annealing_steps=1)
     assert callable(stream.absorb)

@@ -1,7 +1,6 @@
 """ABC kernels: normalisation up to the stated constants, edges, values that are not finite, and the estimator."""
 
 import math
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +21,7 @@ from auxmc.models.abc_kernels import (
 TOLERANCE = 0.7
 
 
-def _log_constant(name: str, dim: int, tolerance: float) -> float:
+def _log_constant(name, dim, tolerance):
     """Log normalising constants as the docstrings state them."""
     if name == "ball":
         return math.lgamma(dim / 2 + 1) - dim / 2 * math.log(math.pi) - dim * math.log(tolerance)
@@ -32,7 +31,7 @@ def _log_constant(name: str, dim: int, tolerance: float) -> float:
 
 
 @pytest.mark.parametrize("name", ABC_KERNELS)
-def test_kernel_with_its_stated_constant_integrates_to_one(name: str) -> None:
+def test_kernel_with_its_stated_constant_integrates_to_one(name):
     # Midpoint sums in the plane; the uniform kernels have edges, at which a sum errs by about a cell.
     half, n = 6.0 * TOLERANCE, 1200
     middle = (np.arange(n) + 0.5) / n * 2 * half - half
@@ -42,7 +41,7 @@ def test_kernel_with_its_stated_constant_integrates_to_one(name: str) -> None:
     assert integral * math.exp(_log_constant(name, 2, TOLERANCE)) == pytest.approx(1.0, rel=2e-3)
 
 
-def test_gaussian_kernel_has_the_density_of_scipy() -> None:
+def test_gaussian_kernel_has_the_density_of_scipy():
     residual = np.array([[0.3, -1.2], [0.0, 2.5]])
     expected = stats.norm.logpdf(residual, scale=TOLERANCE).sum()
     value = log_gaussian_kernel(jnp.asarray(residual), TOLERANCE)
@@ -53,7 +52,7 @@ def test_gaussian_kernel_has_the_density_of_scipy() -> None:
     ("name", "inside", "outside"),
     [("ball", [0.6, 0.8], [0.6, 0.8 + 1e-9]), ("cube", [1.0, -1.0], [0.0, -1.0 - 1e-9])],
 )
-def test_uniform_kernels_include_their_edge(name: str, inside: list[float], outside: list[float]) -> None:
+def test_uniform_kernels_include_their_edge(name, inside, outside):
     kernel = log_abc_kernel(name)
     assert float(kernel(jnp.array(inside), 1.0)) == 0.0
     assert float(kernel(jnp.array(outside), 1.0)) == -math.inf
@@ -61,23 +60,23 @@ def test_uniform_kernels_include_their_edge(name: str, inside: list[float], outs
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e200])
 @pytest.mark.parametrize("name", ABC_KERNELS)
-def test_values_that_are_not_finite_or_overflow_give_minus_infinity(name: str, bad: float) -> None:
+def test_values_that_are_not_finite_or_overflow_give_minus_infinity(name, bad):
     residual = jnp.array([0.0, bad, 0.1])
     assert float(log_abc_kernel(name)(residual, 1e3)) == -math.inf
 
 
-def test_distance_that_is_not_a_number_is_outside_every_ball() -> None:
+def test_distance_that_is_not_a_number_is_outside_every_ball():
     assert float(euclidean_distance(jnp.array([math.nan]))) == math.inf
     assert float(log_ball_kernel(jnp.array(math.nan), math.inf)) == -math.inf
     assert float(log_cube_kernel(jnp.array([math.nan]), math.inf)) == -math.inf
 
 
-def test_gradient_of_the_gaussian_kernel_is_finite_at_finite_residuals() -> None:
+def test_gradient_of_the_gaussian_kernel_is_finite_at_finite_residuals():
     gradient = jax.grad(lambda r: log_gaussian_kernel(r, TOLERANCE))(jnp.array([0.5, -2.0]))
     np.testing.assert_allclose(gradient, np.array([-0.5, 2.0]) / TOLERANCE**2, rtol=1e-14)
 
 
-def test_unknown_kernel_is_rejected_with_the_known_names() -> None:
+def test_unknown_kernel_is_rejected_with_the_known_names():
     with pytest.raises(ValueError, match="unknown kernel 'box': expected one of ball, gaussian, cube"):
         log_abc_kernel("box")
 
@@ -87,9 +86,7 @@ def test_unknown_kernel_is_rejected_with_the_known_names() -> None:
     [(lambda x, u: x[0] + u[0], 1.5 + 0.25 - 2.0), (lambda x, u: jnp.nan * x[0], -math.inf)],
     ids=["finite", "not a number"],
 )
-def test_estimate_is_kernel_plus_prior_and_never_nan(
-    log_kernel: Callable[..., jax.Array], expected: float
-) -> None:
+def test_estimate_is_kernel_plus_prior_and_never_nan(log_kernel, expected):
     estimator = abc_estimator(log_kernel, lambda x: jnp.full((), -2.0), 3)
     cache = estimator.prepare(jnp.array([1.5]))
     assert float(estimator.log_estimate(cache, jnp.array([0.25, 0.0, 0.0]))) == expected
@@ -97,6 +94,6 @@ def test_estimate_is_kernel_plus_prior_and_never_nan(
     assert int(estimator.n_cubic(cache)) == int(estimator.n_failures(cache)) == 0
 
 
-def test_estimator_without_noise_is_rejected() -> None:
+def test_estimator_without_noise_is_rejected():
     with pytest.raises(ValueError, match="n_auxiliary must be a positive integer, got 0"):
         abc_estimator(lambda x, u: x[0], lambda x: x[0], 0)

@@ -12,12 +12,12 @@ MEAN = jnp.array([0.3, -1.0])
 FACTOR = jnp.array([[1.5, 0.0], [0.4, 0.7]])
 
 
-def target(x: jax.Array) -> jax.Array:
+def target(x):
     return jnp.sum(x**2 - 0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
 @pytest.mark.parametrize("scale", [FACTOR, jnp.array([1.5, 0.7])])
-def test_base_is_the_normal_density(scale: jax.Array) -> None:
+def test_base_is_the_normal_density(scale):
     base = gaussian_base(MEAN, scale)
     covariance = scale @ scale.T if scale.ndim == 2 else jnp.diag(scale**2)
     x = jnp.array([0.9, 2.0])
@@ -26,7 +26,7 @@ def test_base_is_the_normal_density(scale: jax.Array) -> None:
 
 
 @pytest.mark.parametrize("scale", [FACTOR, jnp.array([1.5, 0.7])])
-def test_base_draws_have_its_moments_by_linearity(scale: jax.Array) -> None:
+def test_base_draws_have_its_moments_by_linearity(scale):
     base = gaussian_base(MEAN, scale)
     np.testing.assert_allclose(base.draw(jnp.zeros(2)), MEAN)
     jacobian = jax.jacobian(base.draw)(jnp.zeros(2))
@@ -34,7 +34,7 @@ def test_base_draws_have_its_moments_by_linearity(scale: jax.Array) -> None:
     np.testing.assert_allclose(jacobian @ jacobian.T, covariance, rtol=1e-14)
 
 
-def test_log_zeta_is_beside_the_log_densities_not_in_them() -> None:
+def test_log_zeta_is_beside_the_log_densities_not_in_them():
     base = gaussian_base(MEAN, FACTOR)
     x = jnp.array([0.9, 2.0])
     plain, scaled = bridge(target, base), bridge(target, base, 2.5)
@@ -44,7 +44,7 @@ def test_log_zeta_is_beside_the_log_densities_not_in_them() -> None:
     assert plain.dim == 2
 
 
-def test_automatic_gradients_agree_with_finite_differences() -> None:
+def test_automatic_gradients_agree_with_finite_differences():
     joined = bridge(target, gaussian_base(MEAN, FACTOR), 1.0)
     x, h = jnp.array([0.9, -0.4]), 1e-6
     values, gradients = joined.log_densities_and_gradients(x)
@@ -56,7 +56,7 @@ def test_automatic_gradients_agree_with_finite_differences() -> None:
             assert float(gradients[k][i]) == pytest.approx(float(above[k] - below[k]) / (2 * h), abs=1e-8)
 
 
-def test_single_precision_stays_single() -> None:
+def test_single_precision_stays_single():
     base = gaussian_base(MEAN.astype(jnp.float32), FACTOR.astype(jnp.float32))
     joined = bridge(target, base, 1.0)
     x = jnp.zeros(2, jnp.float32)
@@ -65,6 +65,6 @@ def test_single_precision_stays_single() -> None:
 
 
 @pytest.mark.parametrize("scale", [jnp.ones(3), jnp.ones((2, 3)), jnp.ones(())])
-def test_shapes_that_do_not_agree_are_rejected(scale: jax.Array) -> None:
+def test_shapes_that_do_not_agree_are_rejected(scale):
     with pytest.raises(ValueError, match=r"mean must be \[dim\] and scale"):
         gaussian_base(MEAN, scale)

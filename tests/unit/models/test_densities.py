@@ -15,7 +15,7 @@ VECTOR = [name for name in ON_THE_LINE if name.startswith("multivariate")]
 POINTS = np.array([-2.3, -0.4, 0.0, 0.9, 1.7])
 
 
-def formula(name: str, x: np.ndarray, **p: float) -> np.ndarray:
+def formula(name, x, **p):
     """The densities as the documents print them."""
     match name:
         case "normal":
@@ -35,7 +35,7 @@ def formula(name: str, x: np.ndarray, **p: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", SCALAR)
-def test_log_densities_are_the_printed_formulas(name: str) -> None:
+def test_log_densities_are_the_printed_formulas(name):
     density = DENSITIES[name].example()
     x = density.from_real(POINTS)
     example = {key: float(np.asarray(p.example)) for key, p in DENSITIES[name].parameters.items()}
@@ -45,7 +45,7 @@ def test_log_densities_are_the_printed_formulas(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCALAR)
-def test_densities_on_the_line_integrate_to_the_distribution_function(name: str) -> None:
+def test_densities_on_the_line_integrate_to_the_distribution_function(name):
     density = DENSITIES[name].example()
     below = quad(lambda t: np.exp(density.log_density_real(t)), -40.0, 0.3, limit=300)[0]
     above = quad(lambda t: np.exp(density.log_density_real(t)), 0.3, 40.0, limit=300)[0]
@@ -54,14 +54,14 @@ def test_densities_on_the_line_integrate_to_the_distribution_function(name: str)
 
 
 @pytest.mark.parametrize("name", ON_THE_LINE)
-def test_maps_to_the_line_and_back_are_inverse(name: str) -> None:
+def test_maps_to_the_line_and_back_are_inverse(name):
     density = DENSITIES[name].example()
     t = np.stack([POINTS, POINTS[::-1]], axis=-1) if name in VECTOR else POINTS
     np.testing.assert_allclose(density.to_real(density.from_real(t)), t, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", VECTOR)
-def test_vector_densities_integrate_to_one_on_the_plane(name: str) -> None:
+def test_vector_densities_integrate_to_one_on_the_plane(name):
     density = DENSITIES[name].example()
     side = np.linspace(-14.0, 14.0, 281)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1)
@@ -74,7 +74,7 @@ def test_vector_densities_integrate_to_one_on_the_plane(name: str) -> None:
     assert float(density.cdf(density.from_real(corner))) == pytest.approx(partial, abs=0.02)
 
 
-def test_vector_log_normal_is_zero_off_its_support() -> None:
+def test_vector_log_normal_is_zero_off_its_support():
     density = DENSITIES["multivariate log-normal"].example()
     assert np.all(density.log_density([[1.0, -1.0], [0.0, 2.0]]) == -np.inf)
     assert float(density.cdf([1.0, -1.0])) == 0.0
@@ -84,7 +84,7 @@ def test_vector_log_normal_is_zero_off_its_support() -> None:
     ("name", "states", "probabilities"),
     [("Bernoulli", [0.0, 1.0], [0.7, 0.3]), ("categorical", [1.0, 2.0, 3.0], [0.2, 0.5, 0.3])],
 )
-def test_distributions_of_integers(name: str, states: list[float], probabilities: list[float]) -> None:
+def test_distributions_of_integers(name, states, probabilities):
     density = DENSITIES[name].example()
     np.testing.assert_allclose(np.exp(density.log_density(states)), probabilities, rtol=1e-12)
     np.testing.assert_allclose(density.cdf(states), np.cumsum(probabilities), rtol=1e-12)
@@ -93,7 +93,7 @@ def test_distributions_of_integers(name: str, states: list[float], probabilities
 
 
 @pytest.mark.parametrize("name", sorted(DENSITIES))
-def test_draws_have_the_right_shape_and_lie_in_the_support(name: str) -> None:
+def test_draws_have_the_right_shape_and_lie_in_the_support(name):
     density = DENSITIES[name].example()
     draws = density.draw(np.random.default_rng(0), 7)
     assert draws.shape == ((7, 2) if name in VECTOR else (7,))
@@ -117,19 +117,19 @@ def test_draws_have_the_right_shape_and_lie_in_the_support(name: str) -> None:
         ),
     ],
 )
-def test_messages(name: str, values: dict, message: str) -> None:  # type: ignore[type-arg]
+def test_messages(name, values, message):
     with pytest.raises(ValueError, match=message):
         DENSITIES[name].at(**values)
 
 
-def test_the_page_is_the_registry() -> None:
+def test_the_page_is_the_registry():
     page = Path(__file__).parents[3] / "docs" / "densities.md"
     assert page.read_text() == density_page(), (
         "print it again: python -m experiments.foundations.models.densities"
     )
 
 
-def test_the_table_has_a_row_for_each_density_and_every_map() -> None:
+def test_the_table_has_a_row_for_each_density_and_every_map():
     rows = density_table()
     assert [row.name for row in rows] == list(DENSITIES)
     assert {row.name for row in rows if row.unit_variance_input != "-"} == set(INPUT_MAPS)

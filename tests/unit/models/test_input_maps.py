@@ -14,7 +14,7 @@ POINTS = np.linspace(-7.0, 7.0, 57)
 
 
 @pytest.mark.parametrize("name", sorted(INPUTS))
-def test_inputs_have_total_one_and_unit_variance(name: str) -> None:
+def test_inputs_have_total_one_and_unit_variance(name):
     density = np.exp(np.asarray(INPUTS[name].log_density(GRID)))
     assert density.sum() * STEP == pytest.approx(1.0, abs=1e-13)
     assert (GRID * density).sum() * STEP == pytest.approx(0.0, abs=1e-13)
@@ -22,18 +22,18 @@ def test_inputs_have_total_one_and_unit_variance(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(INPUTS))
-def test_distribution_functions_have_the_densities_as_slopes(name: str) -> None:
+def test_distribution_functions_have_the_densities_as_slopes(name):
     slopes = jax.vmap(jax.grad(INPUTS[name].cdf))(POINTS)
     np.testing.assert_allclose(slopes, np.exp(INPUTS[name].log_density(POINTS)), rtol=1e-9, atol=1e-300)
 
 
 @pytest.mark.parametrize("name", sorted(INPUTS))
-def test_log_densities_stay_finite_far_out(name: str) -> None:
+def test_log_densities_stay_finite_far_out(name):
     assert np.all(np.isfinite(INPUTS[name].log_density(np.array([-1e4, 1e4]))))
 
 
 @pytest.mark.parametrize("name", sorted(INPUT_MAPS))
-def test_values_have_the_distribution_of_the_registry(name: str) -> None:
+def test_values_have_the_distribution_of_the_registry(name):
     mapped, family = INPUT_MAPS[name], DENSITIES[name]
     values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
     found = family.example().cdf(np.asarray(mapped.forward(POINTS, *values)))
@@ -42,7 +42,7 @@ def test_values_have_the_distribution_of_the_registry(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(INPUT_MAPS))
-def test_maps_change_densities_by_their_slope(name: str) -> None:
+def test_maps_change_densities_by_their_slope(name):
     mapped, family = INPUT_MAPS[name], DENSITIES[name]
     values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
     u = np.linspace(-3.0, 3.0, 13)

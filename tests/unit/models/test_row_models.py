@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +13,13 @@ from scipy.special import softmax
 from auxmc.models.mixtures.gaussian_mixture import MEAN_COORDINATES, WEIGHT_COORDINATES, gaussian_mixture
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
-from auxmc.models.row_model import RowModel, row_model
-from auxmc.numerics.array_types import FloatArray
+from auxmc.models.row_model import row_model
 
 GENERATOR = np.random.default_rng(11)
 CONTINUOUS = GENERATOR.normal(size=(12, 3))
 LABELLED = np.column_stack([GENERATOR.normal(size=(12, 2)), GENERATOR.integers(0, 3, 12)])
 
-MODELS: dict[str, tuple[RowModel, FloatArray]] = {
+MODELS = {
     "linear": (linear_regression(2, 0.7), CONTINUOUS),
     "softmax": (softmax_regression(2, 3), LABELLED),
     **{
@@ -35,7 +33,7 @@ MODELS: dict[str, tuple[RowModel, FloatArray]] = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_weighted_gradients_are_those_of_the_likelihood(name: str) -> None:
+def test_weighted_gradients_are_those_of_the_likelihood(name):
     model, rows = MODELS[name]
     parameters = model.draw_prior(jax.random.key(3))
     assert parameters.shape == (model.dim,)
@@ -49,14 +47,14 @@ def test_weighted_gradients_are_those_of_the_likelihood(name: str) -> None:
     )
 
 
-def test_linear_likelihood_is_normal() -> None:
+def test_linear_likelihood_is_normal():
     model, rows = MODELS["linear"]
     found = model.log_likelihood(jnp.array([0.3, -0.4, 0.2]), jnp.asarray(rows))
     expected = stats.norm.logpdf(rows[:, 2], rows[:, 0] * 0.3 - rows[:, 1] * 0.4 + 0.2, 0.7)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_softmax_likelihood_is_the_fraction_of_the_class() -> None:
+def test_softmax_likelihood_is_the_fraction_of_the_class():
     model, rows = MODELS["softmax"]
     parameters = np.arange(9.0) / 10.0
     coefficients = parameters.reshape(3, 3)
@@ -68,7 +66,7 @@ def test_softmax_likelihood_is_the_fraction_of_the_class() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name.startswith("mixture")])
-def test_mixture_likelihood_is_that_of_its_natural_parameters(name: str) -> None:
+def test_mixture_likelihood_is_that_of_its_natural_parameters(name):
     model, rows = MODELS[name]
     parameters = model.draw_prior(jax.random.key(5))
     natural = {key: np.asarray(value) for key, value in model.natural(parameters).items()}
@@ -83,7 +81,7 @@ def test_mixture_likelihood_is_that_of_its_natural_parameters(name: str) -> None
 
 
 @pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
-def test_priors_of_the_weights_are_normalised(coordinates: str) -> None:
+def test_priors_of_the_weights_are_normalised(coordinates):
     """Two components: the prior of the one or two coordinates integrates to 1, all else fixed at its own density."""
     model = gaussian_mixture(2, 1, weight_coordinates=coordinates)
     tail = jnp.array([0.2, -0.4, 0.1, 0.3])
@@ -101,7 +99,7 @@ def test_priors_of_the_weights_are_normalised(coordinates: str) -> None:
     assert total == pytest.approx(1.0, abs=1e-6)
 
 
-def test_exact_evidence_is_the_density_of_all_responses() -> None:
+def test_exact_evidence_is_the_density_of_all_responses():
     rows = GENERATOR.normal(size=(40, 4))
     evidence = PrefixEvidence.empty(3)
     for block in np.split(rows, [7, 8, 25]):
@@ -115,7 +113,7 @@ def test_exact_evidence_is_the_density_of_all_responses() -> None:
         extend_evidence(evidence, rows[:2, :3], 0.6)
 
 
-def test_exact_evidence_keeps_its_digits_at_small_noise() -> None:
+def test_exact_evidence_keeps_its_digits_at_small_noise():
     """The sum of one-step predictive densities needs no factorisation of all rows."""
     noise = 1e-4
     x = GENERATOR.normal(size=(300, 2))
@@ -143,6 +141,6 @@ def test_exact_evidence_keeps_its_digits_at_small_noise() -> None:
         (lambda: gaussian_mixture(3, weight_coordinates="alr"), "one of log_gamma, log_ratio"),
     ],
 )
-def test_impossible_models_are_rejected(make: Callable[[], RowModel], message: str) -> None:
+def test_impossible_models_are_rejected(make, message):
     with pytest.raises(ValueError, match=message):
         make()

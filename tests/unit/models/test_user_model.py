@@ -11,7 +11,7 @@ import pytest
 from auxmc.errors import ModelError
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
-from auxmc.models.row_model import RowModel, row_model
+from auxmc.models.row_model import row_model
 from auxmc.models.user_model import check_model, importing_from, load_model, prior_disagreement, run_file
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
@@ -29,13 +29,13 @@ def draw_prior(key):
 """
 
 
-def write(folder: Path, text: str) -> Path:
+def write(folder, text):
     path = folder / "mine.py"
     path.write_text(text)
     return path
 
 
-def test_files_may_import_what_lies_beside_them_and_keep_apart(tmp_path: Path) -> None:
+def test_files_may_import_what_lies_beside_them_and_keep_apart(tmp_path):
     """Files of one name in two folders are two; classes of a file find their module."""
     for name, value in (("one", 1.0), ("two", 2.0)):
         (tmp_path / name).mkdir()
@@ -47,7 +47,7 @@ def test_files_may_import_what_lies_beside_them_and_keep_apart(tmp_path: Path) -
     assert str(tmp_path / "two") not in sys.path
 
 
-def test_the_example_is_the_model_that_it_says() -> None:
+def test_the_example_is_the_model_that_it_says():
     model, valid_rows = load_model(EXAMPLE, 3, settings={"degrees": 1e6})
     assert valid_rows is None
     assert (model.dim, model.n_columns) == (4, 3)
@@ -59,7 +59,7 @@ def test_the_example_is_the_model_that_it_says() -> None:
     assert float(model.natural(parameters)["scale"]) == 1.0
 
 
-def test_functions_at_the_top_level_make_a_model(tmp_path: Path) -> None:
+def test_functions_at_the_top_level_make_a_model(tmp_path):
     path = write(tmp_path, FUNCTIONS + "def valid_rows(rows):\n    return rows[:, 0] > 0\n")
     model, valid_rows = load_model(path, 3)
     assert (model.dim, model.n_columns) == (1, 3)
@@ -71,7 +71,7 @@ def test_functions_at_the_top_level_make_a_model(tmp_path: Path) -> None:
     assert valid_rows(np.array([[1.0], [-1.0]])).tolist() == [True, False]
 
 
-def test_constants_of_a_file_do_not_change_the_precision(tmp_path: Path) -> None:
+def test_constants_of_a_file_do_not_change_the_precision(tmp_path):
     text = FUNCTIONS.replace("rows[:, 0] -", "rows[:, 0].astype(jnp.float64) -").replace(
         "parameters[0])", "parameters[0].astype(jnp.float64))"
     )
@@ -95,12 +95,12 @@ def test_constants_of_a_file_do_not_change_the_precision(tmp_path: Path) -> None
         (FUNCTIONS.replace("(1,))", "(1, 1))"), r"draw_prior must return parameters \[dim\], got \(1, 1\)"),
     ],
 )
-def test_a_file_that_makes_no_model_is_rejected(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_makes_no_model_is_rejected(tmp_path, text, message):
     with pytest.raises(ModelError, match=message):
         load_model(write(tmp_path, text), 3)
 
 
-def test_names_and_settings_that_are_not_there_are_rejected(tmp_path: Path) -> None:
+def test_names_and_settings_that_are_not_there_are_rejected(tmp_path):
     with pytest.raises(ModelError, match="there is no such model file"):
         load_model(tmp_path / "absent.py", 3)
     with pytest.raises(ModelError, match="there is no function 'modell'; it has model"):
@@ -133,21 +133,21 @@ def test_names_and_settings_that_are_not_there_are_rejected(tmp_path: Path) -> N
         ("random.normal(key, (1,))", "random.normal(key, (1,)) * jnp.inf", "draw_prior gives parameters"),
     ],
 )
-def test_a_function_that_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_a_function_that_is_wrong_is_named(tmp_path, old, new, message):
     assert old in FUNCTIONS
     model, _ = load_model(write(tmp_path, FUNCTIONS.replace(old, new)), 3)
     with pytest.raises(ModelError, match=rf"mine(, line \d+)?: {message}"):
         check_model(model, ROWS, KEY, "mine")
 
 
-def test_a_constant_that_is_missing_in_a_prior_is_no_matter(tmp_path: Path) -> None:
+def test_a_constant_that_is_missing_in_a_prior_is_no_matter(tmp_path):
     # An evidence over rows is a mean over draws of the prior.
     model, _ = load_model(write(tmp_path, FUNCTIONS.replace(" - 0.5 * jnp.log(2 * jnp.pi)", "")), 3)
     assert check_model(model, ROWS, KEY, "mine") == []
 
 
 @pytest.mark.parametrize("extra", [" + 0.5 * parameters[0]", " - 0.1 * parameters[0] ** 2"])
-def test_a_prior_that_is_not_that_of_its_draws_is_noticed(tmp_path: Path, extra: str) -> None:
+def test_a_prior_that_is_not_that_of_its_draws_is_noticed(tmp_path, extra):
     # What a Jacobian that is missing, or another scale, does.
     prior = "-0.5 * parameters[0] ** 2"
     model, _ = load_model(write(tmp_path, FUNCTIONS.replace(prior, prior + extra)), 3)
@@ -158,11 +158,11 @@ def test_a_prior_that_is_not_that_of_its_draws_is_noticed(tmp_path: Path, extra:
 @pytest.mark.parametrize(
     "model", [linear_regression(5), gaussian_mixture(2), gaussian_mixture(2, mean_coordinates="non_centred")]
 )
-def test_priors_agree_with_their_draws(model: RowModel) -> None:
+def test_priors_agree_with_their_draws(model):
     assert prior_disagreement(model, KEY) < 5.0
 
 
-def test_heavy_tails_agree_with_their_draws() -> None:
+def test_heavy_tails_agree_with_their_draws():
     model = row_model(
         2,
         3,
@@ -177,7 +177,7 @@ def test_heavy_tails_agree_with_their_draws() -> None:
     ("prior", "said"),
     [("return 1.0 if parameters[0] > 0 else 0.0", "TracerBoolConversionError"), ("exit(3)", "SystemExit")],
 )
-def test_what_a_function_raises_is_one_line(tmp_path: Path, prior: str, said: str) -> None:
+def test_what_a_function_raises_is_one_line(tmp_path, prior, said):
     path = tmp_path / "model.py"
     path.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -191,7 +191,7 @@ def test_what_a_function_raises_is_one_line(tmp_path: Path, prior: str, said: st
     assert "\n" not in str(caught.value)
 
 
-def test_functions_may_import_from_their_folder_when_they_run(tmp_path: Path) -> None:
+def test_functions_may_import_from_their_folder_when_they_run(tmp_path):
     (tmp_path / "own_helpers.py").write_text("value = object()", encoding="utf-8")
     path = write(
         tmp_path,

@@ -10,7 +10,7 @@ from auxmc.numerics.annealing import annealing_increment, log_effective_size
 LOGS = jnp.asarray(np.random.default_rng(2).normal(scale=30.0, size=20) - 1e6)
 
 
-def test_effective_size_falls_from_the_number_of_particles_to_one() -> None:
+def test_effective_size_falls_from_the_number_of_particles_to_one():
     sizes = np.exp([float(log_effective_size(step * LOGS)) for step in np.linspace(0.0, 5.0, 400)])
     assert sizes[0] == pytest.approx(20.0)
     assert (np.diff(sizes) <= 1e-10).all()
@@ -18,20 +18,20 @@ def test_effective_size_falls_from_the_number_of_particles_to_one() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e7])
-def test_increments_keep_the_size_to_many_digits(scale: float) -> None:
+def test_increments_keep_the_size_to_many_digits(scale):
     logs = scale * (LOGS + 1e6)
     step = annealing_increment(logs, jnp.ones(()), np.log(10.0))
     assert 0.0 < float(step) < 1.0
     assert np.exp(float(log_effective_size(step * logs))) == pytest.approx(10.0, rel=1e-7)
 
 
-def test_the_rest_is_taken_whole_where_it_keeps_the_size() -> None:
+def test_the_rest_is_taken_whole_where_it_keeps_the_size():
     remaining = jnp.asarray(1.0 - 0.9)
     assert float(annealing_increment(1e-3 * LOGS, remaining, np.log(10.0))) == float(remaining)
     assert float(annealing_increment(LOGS, remaining, 0.0)) == float(remaining)
 
 
-def test_lost_particles_do_not_stop_the_others() -> None:
+def test_lost_particles_do_not_stop_the_others():
     logs = LOGS.at[3].set(-jnp.inf)
     step = annealing_increment(logs, jnp.ones(()), np.log(10.0))
     assert np.exp(float(log_effective_size(step * logs))) == pytest.approx(10.0, rel=1e-7)
@@ -41,7 +41,7 @@ def test_lost_particles_do_not_stop_the_others() -> None:
     assert float(log_effective_size(jnp.full(4, -jnp.inf))) == -np.inf
 
 
-def test_increments_can_be_compiled_and_mapped() -> None:
+def test_increments_can_be_compiled_and_mapped():
     many = jnp.stack([LOGS, 2.0 * LOGS])
     steps = jax.jit(jax.vmap(lambda logs: annealing_increment(logs, jnp.ones(()), np.log(10.0))))(many)
     assert float(steps[0]) == pytest.approx(2.0 * float(steps[1]), rel=1e-9)

@@ -1,7 +1,5 @@
 """Digests of programs: every constant counts; host code is seen."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,10 +9,10 @@ from jax.experimental import io_callback
 from auxmc.numerics.digests import host_calls, program_digest
 
 
-def _traced(value: float, kind: str) -> Any:
+def _traced(value, kind):
     data = jnp.full(3, value) if kind == "jax" else np.full(3, value)
 
-    def inner(x: Any) -> Any:
+    def inner(x):
         return jax.lax.cond(x[0] > 0.0, lambda: jnp.sum(x * jnp.asarray(data)), lambda: jnp.zeros(()))
 
     return jax.jit(jax.vmap(jax.jit(inner))).trace(jnp.zeros((2, 3)))
@@ -22,7 +20,7 @@ def _traced(value: float, kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["numpy", "jax"])
 @pytest.mark.parametrize("simplified", [False, True])
-def test_data_within_a_program_count_wherever_jax_keeps_them(kind: str, simplified: bool) -> None:
+def test_data_within_a_program_count_wherever_jax_keeps_them(kind, simplified):
     setting = "jax_use_simplified_jaxpr_constants"
     if not hasattr(jax.config, setting):
         pytest.skip("this version of JAX has one way to keep constants")
@@ -35,7 +33,7 @@ def test_data_within_a_program_count_wherever_jax_keeps_them(kind: str, simplifi
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_host_code_is_seen_within_loops_and_derivatives() -> None:
+def test_host_code_is_seen_within_loops_and_derivatives():
     shape = jax.ShapeDtypeStruct((), jnp.float64)
     calls = {
         "pure_callback": lambda x: jax.pure_callback(np.sin, shape, x, vmap_method="sequential"),

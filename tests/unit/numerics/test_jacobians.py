@@ -4,21 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
-from auxmc.numerics.jacobians import (
-    Jacobian,
-    dense_jacobian,
-    diagonal_jacobian,
-    markovian_jacobian,
-    noisy_jacobian,
-)
+from auxmc.numerics.jacobians import dense_jacobian, diagonal_jacobian, markovian_jacobian, noisy_jacobian
 
 N, K = 12, 3
 FORMS = ("dense", "diagonal", "markovian", "noisy_wide", "noisy_tall")
 
 
-def _forms(name: str, seed: int, strength: Array | float = 1.0) -> tuple[Jacobian, Array]:
+def _forms(name, seed, strength=1.0):
     """A structured Jacobian and its matrix; `strength` scales a part of it, for derivatives."""
     rng = np.random.default_rng(seed)
     block = strength * jnp.asarray(rng.normal(size=(N, K)))
@@ -47,7 +40,7 @@ def _forms(name: str, seed: int, strength: Array | float = 1.0) -> tuple[Jacobia
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_operations_are_those_of_the_matrix(name: str) -> None:
+def test_operations_are_those_of_the_matrix(name):
     jacobian, matrix = _forms(name, 1)
     previous, previous_matrix = _forms(name, 2)
     rng = np.random.default_rng(3)
@@ -56,24 +49,24 @@ def test_operations_are_those_of_the_matrix(name: str) -> None:
     np.testing.assert_allclose(jacobian.times(v), matrix @ v, **close)
     np.testing.assert_allclose(jacobian.transposed_times(b), matrix.T @ b, **close)
     np.testing.assert_allclose(matrix @ (matrix.T @ jacobian.solve_gram(b)), b, rtol=1e-8, atol=1e-8)
-    cross = jacobian.solve_cross(previous, b)  # type: ignore[arg-type]
+    cross = jacobian.solve_cross(previous, b)
     np.testing.assert_allclose(matrix @ (previous_matrix.T @ cross), b, rtol=1e-7, atol=1e-7)
     _, log_determinant = np.linalg.slogdet(matrix @ matrix.T)
     np.testing.assert_allclose(jacobian.half_log_determinant, 0.5 * log_determinant, **close)
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_derivative_of_the_log_determinant_is_that_of_the_dense_form(name: str) -> None:
+def test_derivative_of_the_log_determinant_is_that_of_the_dense_form(name):
     structured = jax.grad(lambda s: _forms(name, 4, s)[0].half_log_determinant)(1.1)
 
-    def dense(strength: Array) -> Array:
+    def dense(strength):
         matrix = _forms(name, 4, strength)[1]
         return 0.5 * jnp.linalg.slogdet(matrix @ matrix.T)[1]
 
     np.testing.assert_allclose(structured, jax.grad(dense)(1.1), rtol=1e-9)
 
 
-def test_trace_form_of_the_derivative() -> None:
+def test_trace_form_of_the_derivative():
     """d/dt of half the log-determinant is the inner product of G^-1 J and dJ/dt."""
     jacobian, matrix = _forms("dense", 5)
     change = jnp.asarray(np.random.default_rng(6).normal(size=matrix.shape))
@@ -82,13 +75,13 @@ def test_trace_form_of_the_derivative() -> None:
     np.testing.assert_allclose(derivative, jnp.sum(q * change), rtol=1e-10)
 
 
-def test_a_singular_matrix_gives_no_finite_log_determinant() -> None:
+def test_a_singular_matrix_gives_no_finite_log_determinant():
     matrix = jnp.ones((2, 3))
     assert not np.isfinite(dense_jacobian(matrix).half_log_determinant)
     assert not np.isfinite(diagonal_jacobian(jnp.ones((2, 1)), jnp.array([1.0, 0.0])).half_log_determinant)
 
 
-def test_wrong_shapes_are_rejected() -> None:
+def test_wrong_shapes_are_rejected():
     with pytest.raises(ValueError, match="at least as many inputs as constraints, got 2 inputs and 3"):
         dense_jacobian(jnp.ones((3, 2)))
     with pytest.raises(ValueError, match=r"diagonal must have shape \(3,\), got \(2,\)"):

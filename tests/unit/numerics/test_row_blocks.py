@@ -1,25 +1,22 @@
 """Sums over rows that are worked on block by block."""
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.numerics.row_blocks import map_over_rows, row_total, sum_over_rows
 
 ROWS = jnp.asarray(np.random.default_rng(2).normal(size=(23, 2)))
 
 
-def sums(rows: Array, counts: Array) -> tuple[Array, Array]:
+def sums(rows, counts):
     return jnp.sum(counts.astype(jnp.int32)), jnp.where(counts[:, None], rows, 0.0).sum(axis=0)
 
 
 @pytest.mark.parametrize("block_rows", [1, 5, 22, 23, 100])
 @pytest.mark.parametrize("n_valid", [None, 0, 1, 5, 22, 23])
-def test_every_row_that_counts_enters_once(block_rows: int, n_valid: int | None) -> None:
+def test_every_row_that_counts_enters_once(block_rows, n_valid):
     n = 23 if n_valid is None else n_valid
     last = None if n_valid is None else jnp.asarray(n_valid)
     number, total = jax.jit(lambda last: sum_over_rows(sums, ROWS, last, block_rows))(last)
@@ -28,33 +25,33 @@ def test_every_row_that_counts_enters_once(block_rows: int, n_valid: int | None)
 
 
 @pytest.mark.parametrize("block_rows", [1, 5, 22, 23, 100])
-def test_values_of_rows_keep_their_order(block_rows: int) -> None:
+def test_values_of_rows_keep_their_order(block_rows):
     found = jax.jit(lambda rows: map_over_rows(lambda block: block[:, 0] - block[:, 1], rows, block_rows))(
         ROWS
     )
     np.testing.assert_array_equal(found, ROWS[:, 0] - ROWS[:, 1])
 
 
-def value(point: Array, rows: Array) -> Array:
+def value(point, rows):
     return -0.5 * jnp.square(rows[:, 0] - point[0]) + jnp.sin(point[1]) * rows[:, 1]
 
 
-def weighted_gradient(point: Array, rows: Array, weights: Array) -> Array:
+def weighted_gradient(point, rows, weights):
     slopes = jnp.stack([rows[:, 0] - point[0], jnp.cos(point[1]) * rows[:, 1]])
     return slopes @ weights
 
 
-def test_totals_have_the_derivatives_of_the_sum() -> None:
+def test_totals_have_the_derivatives_of_the_sum():
     total = row_total(value, weighted_gradient, 4)
     point = jnp.array([0.3, -0.7])
 
-    def whole(point: Array) -> Array:
+    def whole(point):
         return jnp.sum(value(point, ROWS[:17]))
 
-    def of_blocks(point: Array) -> Array:
+    def of_blocks(point):
         return total(point, ROWS, jnp.asarray(17))
 
-    def everything(function: Callable[[Array], Array]) -> tuple[Array, ...]:
+    def everything(function):
         return jax.jit(lambda p: (function(p), jax.grad(function)(p), jax.jacfwd(jax.grad(function))(p)))(
             point
         )
@@ -63,14 +60,14 @@ def test_totals_have_the_derivatives_of_the_sum() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_many_points_at_once_give_what_each_gives_alone() -> None:
+def test_many_points_at_once_give_what_each_gives_alone():
     total = row_total(value, weighted_gradient, 4)
     points = jnp.asarray(np.random.default_rng(3).normal(size=(3, 2)))
     together = jax.jit(jax.vmap(lambda p: total(p, ROWS, None)))(points)
     np.testing.assert_allclose(together, [total(p, ROWS, None) for p in points], rtol=1e-13)
 
 
-def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision() -> None:
+def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision():
     rows = jnp.full((200_000, 1), 0.1, jnp.float32)
     total = row_total(lambda p, r: r[:, 0] + p[0], lambda p, r, w: jnp.sum(w)[None], 1024)
     point = jnp.zeros(1, jnp.float64)
@@ -82,7 +79,7 @@ def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision() -> 
 
 
 @pytest.mark.parametrize(("rows", "block_rows"), [(jnp.zeros((0, 2)), 4), (ROWS, 0)])
-def test_nothing_to_sum_is_rejected(rows: Array, block_rows: int) -> None:
+def test_nothing_to_sum_is_rejected(rows, block_rows):
     with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):
         sum_over_rows(sums, rows, None, block_rows)
     with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):

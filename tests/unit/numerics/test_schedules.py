@@ -7,7 +7,7 @@ from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 
 
 @pytest.mark.parametrize("n_intervals", [1, 2, 5, 1000, 10_000])
-def test_sigmoidal_ladder_is_the_rescaled_logistic_curve(n_intervals: int) -> None:
+def test_sigmoidal_ladder_is_the_rescaled_logistic_curve(n_intervals):
     k = np.arange(n_intervals + 1)
     t = 1.0 / (1.0 + np.exp(-4.0 * (2.0 * k - n_intervals) / n_intervals))
     expected = (t - t[0]) / (t[-1] - t[0])
@@ -19,18 +19,18 @@ def test_sigmoidal_ladder_is_the_rescaled_logistic_curve(n_intervals: int) -> No
     np.testing.assert_allclose(found + found[::-1], 1.0, atol=1e-15)
 
 
-def test_a_gentle_slope_is_nearly_linear() -> None:
+def test_a_gentle_slope_is_nearly_linear():
     np.testing.assert_allclose(sigmoidal_schedule(10, 1e-3), linear_schedule(10), atol=1e-6)
 
 
 @pytest.mark.parametrize("n_intervals", [0, -1, 2.5, True])
-def test_numbers_of_intervals_are_checked(n_intervals: int) -> None:
+def test_numbers_of_intervals_are_checked(n_intervals):
     for schedule in (sigmoidal_schedule, linear_schedule):
         with pytest.raises(ValueError, match="n_intervals must be a positive integer"):
             schedule(n_intervals)
 
 
 @pytest.mark.parametrize("slope", [0.0, -1.0, float("nan"), float("inf")])
-def test_slopes_are_checked(slope: float) -> None:
+def test_slopes_are_checked(slope):
     with pytest.raises(ValueError, match="slope must be positive"):
         sigmoidal_schedule(3, slope)

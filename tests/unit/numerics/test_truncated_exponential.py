@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 
@@ -13,13 +12,13 @@ SIZES = (1e-320, 1e-310, 1e-300, 1e-100, 1e-45, 1e-38, 1e-20, 1e-9, 9.9e-5, 1.01
 DTYPES = (jnp.float32, jnp.float64)
 
 
-def _differences(dtype: type) -> Array:
+def _differences(dtype):
     sizes = np.array(SIZES)
     return jnp.asarray(np.concatenate([-sizes[::-1], [0.0], sizes]), dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_weights_are_finite_for_every_difference(dtype: type) -> None:
+def test_weights_are_finite_for_every_difference(dtype):
     delta = _differences(dtype)
     for function in (log_target_weight, log_base_weight):
         values = jax.jit(jax.vmap(function))(delta)
@@ -28,7 +27,7 @@ def test_weights_are_finite_for_every_difference(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_draws_are_finite_and_in_the_unit_interval(dtype: type) -> None:
+def test_draws_are_finite_and_in_the_unit_interval(dtype):
     delta = _differences(dtype)
     for uniform in (0.0, 1e-30, 0.5, 1.0 - float(jnp.finfo(dtype).eps)):
         b = np.asarray(jax.jit(draw_inverse_temperature)(jnp.full_like(delta, uniform), delta))
@@ -37,13 +36,13 @@ def test_draws_are_finite_and_in_the_unit_interval(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_derivatives_of_the_weights_are_finite(dtype: type) -> None:
+def test_derivatives_of_the_weights_are_finite(dtype):
     slopes = jax.vmap(jax.grad(log_target_weight))(_differences(dtype))
     assert np.all(np.isfinite(slopes))
     assert np.all((slopes <= 0.0) & (slopes >= -1.0))
 
 
-def test_weights_satisfy_their_identities() -> None:
+def test_weights_satisfy_their_identities():
     delta = jnp.asarray([-30.0, -2.0, -1e-3, -1e-9, 0.0, 1e-9, 1e-5, 0.3, 5.0, 30.0])
     w1, w0 = np.exp(log_target_weight(delta)), np.exp(log_base_weight(delta))
     np.testing.assert_allclose(w0, np.exp(log_target_weight(-delta)), rtol=1e-12)
@@ -53,20 +52,20 @@ def test_weights_satisfy_their_identities() -> None:
     assert w1[4] == 1.0
 
 
-def test_weights_agree_with_high_precision_values_on_both_sides_of_the_series() -> None:
+def test_weights_agree_with_high_precision_values_on_both_sides_of_the_series():
     for delta in (1e-5, 9.99e-5, 1.001e-4, 1e-3):
         series = -delta / 2 - delta**2 / 24 + delta**4 / 2880
         assert float(log_target_weight(delta)) == pytest.approx(series, abs=2e-16, rel=1e-12)
     assert float(log_target_weight(jnp.asarray(5.0))) == pytest.approx(np.log(5.0 / np.expm1(5.0)), rel=1e-14)
 
 
-def test_weights_have_their_limits() -> None:
+def test_weights_have_their_limits():
     assert float(log_target_weight(1e6)) == pytest.approx(np.log(1e6) - 1e6, rel=1e-15)
     assert float(log_target_weight(-1e6)) == pytest.approx(np.log(1e6), rel=1e-15)
     assert float(log_base_weight(1e6)) == pytest.approx(np.log(1e6), rel=1e-15)
 
 
-def test_density_at_the_ends_normalises() -> None:
+def test_density_at_the_ends_normalises():
     """The density w0 exp(-b delta) integrates to 1 and falls from w0 to w1."""
     for delta in (-20.0, -1e-6, 0.7, 20.0):
         b = np.linspace(0.0, 1.0, 200_001)
@@ -76,7 +75,7 @@ def test_density_at_the_ends_normalises() -> None:
 
 
 @pytest.mark.parametrize("delta", [-700.0, -5.0, -1e-9, 1e-300, 1e-9, 0.3, 5.0, 700.0])
-def test_draws_invert_the_distribution_function(delta: float) -> None:
+def test_draws_invert_the_distribution_function(delta):
     uniform = jnp.linspace(0.0, 1.0, 101)[:-1]
     b = np.asarray(draw_inverse_temperature(uniform, jnp.full_like(uniform, delta)))
     size = abs(delta)
@@ -85,7 +84,7 @@ def test_draws_invert_the_distribution_function(delta: float) -> None:
     np.testing.assert_allclose(found, uniform, atol=1e-12)
 
 
-def test_small_differences_follow_the_expansion() -> None:
+def test_small_differences_follow_the_expansion():
     v, a = 0.3, 1e-8
     expected = v - a * v * (1 - v) / 2
     assert float(draw_inverse_temperature(v, a)) == pytest.approx(expected, rel=1e-15)

@@ -11,13 +11,13 @@ from auxmc_pipeline.judging.study_tables import claims_of
 
 @pytest.mark.parametrize("preset", published_presets())
 @pytest.mark.parametrize("name", studies())
-def test_bands_of_kept_results_have_changed_with_a_reason_alone(name: str, preset: str) -> None:
+def test_bands_of_kept_results_have_changed_with_a_reason_alone(name, preset):
     study = load_study(name)
     kept = pd.read_csv(PUBLISHED / preset / name / "claims.csv")
     assert unexplained_bands(kept, claims_of(study), read_band_history(study)) == []
 
 
-def test_a_band_that_moved_without_an_entry_is_named() -> None:
+def test_a_band_that_moved_without_an_entry_is_named():
     kept = pd.DataFrame(
         {"claim_id": ["A", "B"], "setting": ["x", "y"], "low": [1.0, None], "high": [None, 2.0]}
     )

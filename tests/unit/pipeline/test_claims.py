@@ -1,14 +1,13 @@
 """A file of claims is read whole or rejected with its line; verdicts follow from value, error, band and needs alone."""
 
 import math
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from auxmc_pipeline.claims import Measurement, exact, read_claims, recorded
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict_of_claim
-from auxmc_pipeline.judging.perturbations import Response, responses
+from auxmc_pipeline.judging.perturbations import responses
 from auxmc_pipeline.judging.verdicts import judge, verdict
 from auxmc_pipeline.measuring import mean
 from auxmc_pipeline.needs import parse_needs
@@ -51,26 +50,26 @@ LINE = {
         (99.0, 0.0, 0.0, 1.0, "W", "timing"),
     ],
 )
-def test_verdict(value: float, error: float, low: float, high: float, kind: str, expected: str) -> None:
+def test_verdict(value, error, low, high, kind, expected):
     assert verdict(Measurement(value, error), low, high, kind) == expected
 
 
-def test_an_exact_value_decides_at_the_very_edge() -> None:
+def test_an_exact_value_decides_at_the_very_edge():
     assert verdict(exact(1.5), 0.5, 1.5, "I") == "reproduced"
     assert verdict(exact(1.6), 0.5, 1.5, "I") == "not reproduced"
 
 
-def _claims(tmp_path: Path, *lines: dict[str, str]) -> pd.DataFrame:
+def _claims(tmp_path, *lines):
     pd.DataFrame([LINE | line for line in lines or ({},)]).to_csv(tmp_path / "c.csv", index=False)
     return read_claims(tmp_path / "c.csv", SETTINGS, ["thesis", "paper"])
 
 
-def test_a_claim_is_a_conclusion_unless_its_table_says_otherwise(tmp_path: Path) -> None:
+def test_a_claim_is_a_conclusion_unless_its_table_says_otherwise(tmp_path):
     assert _claims(tmp_path)["nature"].tolist() == ["conclusion"]
     assert _claims(tmp_path, {"nature": "printed"})["nature"].tolist() == ["printed"]
 
 
-def test_our_own_check_needs_no_document(tmp_path: Path) -> None:
+def test_our_own_check_needs_no_document(tmp_path):
     assert _claims(tmp_path, {"origin": "own", "document": ""})["document"].tolist() == [""]
 
 
@@ -105,14 +104,12 @@ def test_our_own_check_needs_no_document(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_line_is_rejected_with_what_is_allowed(
-    tmp_path: Path, line: dict[str, str], message: str
-) -> None:
+def test_a_wrong_line_is_rejected_with_what_is_allowed(tmp_path, line, message):
     with pytest.raises(ValueError, match=message):
         _claims(tmp_path, line)
 
 
-def test_a_missing_column_and_a_line_twice_are_rejected(tmp_path: Path) -> None:
+def test_a_missing_column_and_a_line_twice_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"line 3 \(X-1, N=1\): stands in line 2 already"):
         _claims(tmp_path, {}, {})
     pd.DataFrame([LINE]).drop(columns="needs").to_csv(tmp_path / "c.csv", index=False)
@@ -120,17 +117,17 @@ def test_a_missing_column_and_a_line_twice_are_rejected(tmp_path: Path) -> None:
         read_claims(tmp_path / "c.csv", SETTINGS, ["thesis"])
 
 
-def _tables(**settings: object) -> Tables:
+def _tables(**settings):
     rows = {"case": ["main_1", "side"], "quantity": ["mean", "mean"], "value": [1.0, 1.0]}
     return Tables.of(pd.DataFrame(rows | settings), pd.DataFrame())
 
 
-def test_judge_measures_each_setting(tmp_path: Path) -> None:
+def test_judge_measures_each_setting(tmp_path):
     table = judge(_claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(), SETTINGS)
     assert table["verdict"].tolist() == ["reproduced"]
 
 
-def test_a_run_that_is_too_short_measures_nothing(tmp_path: Path) -> None:
+def test_a_run_that_is_too_short_measures_nothing(tmp_path):
     measures = {"X-1": {"N=1": lambda tables: Measurement(tables.summary.value("mean", case="main_1"), 0.1)}}
     tables = _tables(n_draws=[600, 10], n_chains=[4, 4])
     judged = judge(_claims(tmp_path, {"needs": "n_draws>=10000 n_chains>=4"}), measures, tables, SETTINGS)
@@ -142,7 +139,7 @@ def test_a_run_that_is_too_short_measures_nothing(tmp_path: Path) -> None:
     assert judged["verdict"].tolist() == ["reproduced"]
 
 
-def test_needs_can_name_the_case_and_a_word() -> None:
+def test_needs_can_name_the_case_and_a_word():
     frames = [pd.DataFrame({"case": ["main_1", "side"], "n_draws": [600, 10], "design": ["long", "short"]})]
     of_main, word, wrong = parse_needs(
         "main*:n_draws>=600 main*:design=long design=long", ["n_draws", "design"]
@@ -151,7 +148,7 @@ def test_needs_can_name_the_case_and_a_word() -> None:
     assert wrong.unmet(frames) == "needs design = long, this run had short"
 
 
-def test_needs_that_nothing_can_check_are_rejected(tmp_path: Path) -> None:
+def test_needs_that_nothing_can_check_are_rejected(tmp_path):
     claims = _claims(tmp_path, {"needs": "n_draws>=5"})
     with pytest.raises(
         ValueError, match=r"X-1, N=1: needs n_draws of cases '\*', but reads no rows that have it"
@@ -159,7 +156,7 @@ def test_needs_that_nothing_can_check_are_rejected(tmp_path: Path) -> None:
         judge(claims, {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(n_draws=[9, 9]), SETTINGS)
 
 
-def test_claims_and_functions_must_match(tmp_path: Path) -> None:
+def test_claims_and_functions_must_match(tmp_path):
     for measures in ({}, {"X-1": {}}):
         with pytest.raises(ValueError, match=r"claims without a function, .*: X-1, N=1"):
             judge(_claims(tmp_path), measures, _tables(), SETTINGS)
@@ -168,15 +165,15 @@ def test_claims_and_functions_must_match(tmp_path: Path) -> None:
         judge(_claims(tmp_path), {"X-1": {"N=1": none, "N=2": none}, "X-2": {"a": none}}, _tables(), SETTINGS)
 
 
-def test_what_tables_lack_is_the_note_of_a_claim_that_is_not_measured(tmp_path: Path) -> None:
-    def measure(tables: Tables) -> Measurement:
+def test_what_tables_lack_is_the_note_of_a_claim_that_is_not_measured(tmp_path):
+    def measure(tables):
         raise MissingData("needs the case nuts")
 
     judged = judge(_claims(tmp_path), {"X-1": {"N=1": measure}}, _tables(), SETTINGS)
     assert judged[["verdict", "note"]].to_numpy().tolist() == [["not measured", "needs the case nuts"]]
 
 
-def test_a_recorded_value_without_an_error_is_not_exact_unless_declared() -> None:
+def test_a_recorded_value_without_an_error_is_not_exact_unless_declared():
     tables = Tables.of(
         pd.DataFrame({"case": ["c", "c"], "quantity": ["mean", "spread"], "value": [2.0, 0.5]}),
         pd.DataFrame(),
@@ -186,7 +183,7 @@ def test_a_recorded_value_without_an_error_is_not_exact_unless_declared() -> Non
     assert recorded("mean", exact=True)(tables) == exact(2.0)
 
 
-def _judged(*lines: tuple[str, str, str, str, float]) -> pd.DataFrame:
+def _judged(*lines):
     """Lines of (claim, document, origin, verdict, distance from the edge 0 in standard errors)."""
     rows = [
         {
@@ -198,7 +195,7 @@ def _judged(*lines: tuple[str, str, str, str, float]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_the_worst_line_counts_and_an_id_counts_once() -> None:
+def test_the_worst_line_counts_and_an_id_counts_once():
     judged = _judged(
         ("A", "thesis", "published", "reproduced", 3.0),
         ("A", "paper", "published", "inconclusive", 1.0),
@@ -213,7 +210,7 @@ def test_the_worst_line_counts_and_an_id_counts_once() -> None:
     assert "paper" not in found
 
 
-def test_of_several_readings_the_best_counts_and_of_all_else_the_worst() -> None:
+def test_of_several_readings_the_best_counts_and_of_all_else_the_worst():
     judged = _judged(
         ("A", "t", "published", "not reproduced", -9.0),
         ("A", "t", "published", "inconclusive", 1.0),
@@ -221,7 +218,7 @@ def test_of_several_readings_the_best_counts_and_of_all_else_the_worst() -> None
         ("A", "t", "published", "timing", 1.0),
     )
 
-    def found(*natures: str) -> str:
+    def found(*natures):
         return verdict_of_claim(judged.assign(nature=natures))
 
     assert found("reading: a", "reading: b", "conclusion", "conclusion") == "inconclusive"
@@ -232,7 +229,7 @@ def test_of_several_readings_the_best_counts_and_of_all_else_the_worst() -> None
     assert found("reading: a", "reading: a", "reading: b", "conclusion") == "reproduced"
 
 
-def test_a_claim_that_fails_only_as_printed_is_a_misprint() -> None:
+def test_a_claim_that_fails_only_as_printed_is_a_misprint():
     judged = _judged(
         ("A", "thesis", "published", "not reproduced", -9.0), ("A", "thesis", "published", "reproduced", 9.0)
     )
@@ -240,7 +237,7 @@ def test_a_claim_that_fails_only_as_printed_is_a_misprint() -> None:
     assert counts_of(judged.assign(nature=["printed", "conclusion"])).n_misprints == 1
 
 
-def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution() -> None:
+def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution():
     tail = 0.02275013194817921  # of a standard normal distribution beyond 2
     one = _judged(("A", "t", "published", "reproduced", 2.0))
     assert counts_of(one).expected_wrong == pytest.approx(tail)
@@ -262,18 +259,18 @@ SUMMARY = pd.DataFrame({"case": ["a"] * 4 + ["b"] * 4, "quantity": "ess", "n_dra
 TABLES = Tables.of(SUMMARY, pd.DataFrame())
 
 
-def _mean(tables: Tables, case: str = "a") -> Measurement:
+def _mean(tables, case="a"):
     return mean(tables.summary.rows("ess", case=case)["value"])
 
 
-def _favourable(tables: Tables) -> Measurement:
+def _favourable(tables):
     found = _mean(tables)
     if found.value < 9.0:
         raise MissingData("the chains are too short")
     return found
 
 
-def _missing(tables: Tables) -> Measurement:
+def _missing(tables):
     raise MissingData("not run")
 
 
@@ -298,9 +295,7 @@ def _missing(tables: Tables) -> Measurement:
         "band of everything",
     ],
 )
-def test_a_claim_that_no_change_turns_cannot_fail(
-    measure: object, low: float, verdict: str, can_fail: bool
-) -> None:
+def test_a_claim_that_no_change_turns_cannot_fail(measure, low, verdict, can_fail):
     (found,) = _responses(measure, low)
     assert (found.verdict, bool(found.changed_by)) == (verdict, can_fail)
 
@@ -315,10 +310,10 @@ def test_a_claim_that_no_change_turns_cannot_fail(
     ],
     ids=["exact", "unknown error", "time", "missing"],
 )
-def test_what_has_no_verdict_to_turn_is_left_out(measure: object, kind: str) -> None:
+def test_what_has_no_verdict_to_turn_is_left_out(measure, kind):
     assert _responses(measure, 9.0, kind) == []
 
 
-def _responses(measure: object, low: float, kind: str = "I") -> list[Response]:
+def _responses(measure, low, kind="I"):
     line = {"claim_id": "X-1", "setting": "s", "low": low, "high": float("inf"), "kind": kind}
-    return list(responses(pd.DataFrame([line]), {"X-1": {"s": measure}}, TABLES))  # type: ignore[dict-item]
+    return list(responses(pd.DataFrame([line]), {"X-1": {"s": measure}}, TABLES))

@@ -1,7 +1,5 @@
 """The digest of code changes with code and with nothing else."""
 
-from pathlib import Path
-
 import pytest
 
 from auxmc_pipeline import code
@@ -9,7 +7,7 @@ from auxmc_pipeline.code import code_digest, imported_files
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path):
     (tmp_path / "pack").mkdir()
     (tmp_path / "pack" / "__init__.py").write_text("")
     (tmp_path / "pack" / "run.py").write_text("import numpy\nfrom pack.helper import f\n")
@@ -19,11 +17,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _digest(project: Path) -> str:
+def _digest(project):
     return code_digest("pack.run", [project])
 
 
-def test_imports_are_followed_at_any_depth(project: Path) -> None:
+def test_imports_are_followed_at_any_depth(project):
     names = {path.name for path in imported_files("pack.run", [project])}
     assert names == {"__init__.py", "run.py", "helper.py", "deep.py"}
 
@@ -38,24 +36,22 @@ def test_imports_are_followed_at_any_depth(project: Path) -> None:
         ("other.py", "Y = 2\n", False),
     ],
 )
-def test_digest_sees_code_not_comments(project: Path, file: str, text: str, changes: bool) -> None:
+def test_digest_sees_code_not_comments(project, file, text, changes):
     before = _digest(project)
     (project / "pack" / file).write_text(text)
     assert (_digest(project) != before) == changes
 
 
-def test_a_missing_module_is_named(project: Path) -> None:
+def test_a_missing_module_is_named(project):
     with pytest.raises(ModuleNotFoundError, match=r"no module 'pack\.nothing'"):
         code_digest("pack.nothing", [project])
 
 
-def test_a_parsed_file_is_kept_and_a_damaged_one_is_parsed_again(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parsed_file_is_kept_and_a_damaged_one_is_parsed_again(project, monkeypatch):
     before = _digest(project)
     kept = sorted((project / ".cache" / "code").glob("*.json"))
     assert len(kept) == 4
-    parsed: list[bytes] = []
+    parsed = []
     parse = code._parse
     monkeypatch.setattr(code, "_parse", lambda content: parsed.append(content) or parse(content))
     code._parsed_at.cache_clear()

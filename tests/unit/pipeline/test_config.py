@@ -11,13 +11,7 @@ from omegaconf import OmegaConf
 from auxmc_pipeline.cases import StudyFile, compose_settings, study_cases, sweep_cases
 from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.overrides import parse_overrides, split_overrides, sweep_values
-from auxmc_pipeline.settings import (
-    PRESETS,
-    CaseSettings,
-    SettingsError,
-    numbers_of,
-    setting,
-)
+from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, numbers_of, setting
 
 TOY_YAML = """\
 # @package _global_
@@ -43,7 +37,7 @@ class Toy(CaseSettings):
 
 
 @pytest.fixture
-def conf(tmp_path: Path) -> Path:
+def conf(tmp_path):
     (tmp_path / "conf" / "study").mkdir(parents=True)
     root = Path(__file__).parents[3] / "conf" / "config.yaml"
     (tmp_path / "conf" / "config.yaml").write_text(root.read_text())
@@ -51,7 +45,7 @@ def conf(tmp_path: Path) -> Path:
     return tmp_path / "conf"
 
 
-def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
+def test_presets_give_sizes_and_an_override_wins(conf):
     assert compose_settings(StudyFile(conf, "toy", Toy), ["preset=smoke"]).n_draws == 20
     assert compose_settings(StudyFile(conf, "toy", Toy), ["preset=smoke", "n_draws=33"]).n_draws == 33
 
@@ -77,10 +71,7 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
         ("size=1,2", r"setting size: expected KEY=VALUE with one value, got size=1,2"),
         ("size", r"expected KEY=VALUE or KEY=VALUE,VALUE,\.\.\., got 'size'"),
         ("step=0.1;0.2", r"got 'step=0.1;0.2'; values with signs .* quotation marks"),
-        (
-            "++resources.rntime=3",
-            r"unknown resource of study toy: 'rntime'\. Did you mean 'runtime'\?",
-        ),
+        ("++resources.rntime=3", r"unknown resource of study toy: 'rntime'\. Did you mean 'runtime'\?"),
         ("~size", r"setting size: expected KEY=VALUE with one value, got ~size"),
         ("presets.smoke.n_draws=3", r"unknown setting of study toy: 'presets.smoke.n_draws'"),
         ("++batch.step=[]", r"batch.step: expected a list of float values, got \[\]"),
@@ -89,9 +80,7 @@ def test_presets_give_sizes_and_an_override_wins(conf: Path) -> None:
         ("++batch.stp=[1.0]", r"unknown batched setting of study toy: 'stp'\. Did you mean 'step'\?"),
     ],
 )
-def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(
-    conf: Path, override: str, message: str
-) -> None:
+def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(conf, override, message):
     with pytest.raises(SettingsError, match=message) as rejected:
         compose_settings(StudyFile(conf, "toy", Toy), [override])
     assert "\n" not in str(rejected.value)
@@ -118,9 +107,7 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(
         ("# @package _global_\n", "", "line 1: expected '# @package _global_', got 'defaults:'"),
     ],
 )
-def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(
-    conf: Path, old: str, new: str, message: str
-) -> None:
+def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(conf, old, new, message):
     (conf / "study" / "toy.yaml").write_text(TOY_YAML.replace(old, new, 1))
     with pytest.raises(SettingsError, match=re.escape(message)) as rejected:
         study_cases(StudyFile(conf, "toy", Toy), "smoke")
@@ -145,7 +132,7 @@ def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(
         "a:b#&",
     ],
 )
-def test_a_text_is_what_was_typed(conf: Path, text: str) -> None:
+def test_a_text_is_what_was_typed(conf, text):
     settings = compose_settings(StudyFile(conf, "toy", Toy), [f"label={text}"])
     assert settings == dataclasses.replace(settings, label=text.strip("'"))
     (one, two) = sweep_cases(
@@ -154,31 +141,26 @@ def test_a_text_is_what_was_typed(conf: Path, text: str) -> None:
     assert (one.settings.size, one.settings.label, two.settings.label) == (2, "x", text.strip("'"))
 
 
-def test_a_path_of_the_home_folder_is_found(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_of_the_home_folder_is_found(conf, monkeypatch):
     monkeypatch.setenv("HOME", "/home/own")
     assert compose_settings(StudyFile(conf, "toy", Toy), ["label=~/a b.csv"]).label == "/home/own/a b.csv"
 
 
-def test_overrides_are_split_where_a_key_begins() -> None:
+def test_overrides_are_split_where_a_key_begins():
     text = "size=1, 2 label='a b=c' step = 0.5\nkind=choice(plain, fancy) ++batch.step=[1, 2]"
     words = ["size=1, 2", "label='a b=c'", "step = 0.5", "kind=choice(plain, fancy)", "++batch.step=[1, 2]"]
     assert split_overrides(text) == split_overrides(words) == words
 
 
-def test_overrides_do_what_they_do_in_hydra(conf: Path) -> None:
-    overrides = [
-        "n_draws=${n_chains}0",
-        "++batch.step=[0.1,0.2]",
-        "+resources.gpu=1",
-        "kind='fancy'",
-    ]
+def test_overrides_do_what_they_do_in_hydra(conf):
+    overrides = ["n_draws=${n_chains}0", "++batch.step=[0.1,0.2]", "+resources.gpu=1", "kind='fancy'"]
     with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
         composed = compose("config", ["study=toy", *overrides])
     expected = dataclasses.replace(OmegaConf.to_object(composed), n_draws=40, presets={}, cases={})
     assert compose_settings(StudyFile(conf, "toy", Toy), overrides) == expected
 
 
-def test_cases_are_merged_over_the_preset_and_span_values(conf: Path) -> None:
+def test_cases_are_merged_over_the_preset_and_span_values(conf):
     cases = study_cases(StudyFile(conf, "toy", Toy), "quick")
     assert [case.name for case in cases] == ["main__size-1", "main__size-2", "main__size-4", "own"]
     assert cases[0].settings.batch == {"step": [0.1, 0.2, 0.3, 0.4]}
@@ -193,13 +175,13 @@ def test_cases_are_merged_over_the_preset_and_span_values(conf: Path) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_overrides_of_a_case_make_its_settings(preset: str) -> None:
+def test_overrides_of_a_case_make_its_settings(preset):
     for study in map(load_study, ("gp_probit", "streaming_evidence", "human_pose")):
         for case in study.cases(preset):
             assert study.settings(case.overrides) == case.settings
 
 
-def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
+def test_a_user_sweep_batches_what_can_be_batched(conf):
     cases = sweep_cases(
         StudyFile(conf, "toy", Toy), "smoke", ["size=1,2", "step=0.1,0.10,2e-1", "kind=fancy"], ["step"]
     )
@@ -209,7 +191,7 @@ def test_a_user_sweep_batches_what_can_be_batched(conf: Path) -> None:
 
 
 @pytest.mark.parametrize("over", ["size=choice(2)", "size=range(2,3)", "step=choice(0.1)", "step=0.1,0.10"])
-def test_a_sweep_of_one_value_is_a_sweep(conf: Path, over: str) -> None:
+def test_a_sweep_of_one_value_is_a_sweep(conf, over):
     (case,) = sweep_cases(StudyFile(conf, "toy", Toy), "smoke", [over], ["step"])
     name = over.partition("=")[0]
     assert case.axes == (name,)
@@ -217,23 +199,23 @@ def test_a_sweep_of_one_value_is_a_sweep(conf: Path, over: str) -> None:
     assert case.settings.batch == {}
 
 
-def test_a_range_without_values_is_rejected(conf: Path) -> None:
+def test_a_range_without_values_is_rejected(conf):
     with pytest.raises(SettingsError, match=r"the sweep 'size=range\(2,2\)' has no values"):
         sweep_cases(StudyFile(conf, "toy", Toy), "smoke", ["size=range(2,2)"], ["step"])
 
 
-def test_an_empty_sweep_is_rejected(conf: Path) -> None:
+def test_an_empty_sweep_is_rejected(conf):
     with pytest.raises(SettingsError, match=r'a sweep needs over="KEY=VALUE,VALUE \.\.\."'):
         sweep_cases(StudyFile(conf, "toy", Toy), "smoke", [], ["step"])
 
 
-def test_a_sweep_over_files_is_rejected() -> None:
+def test_a_sweep_over_files_is_rejected():
     (override,) = parse_overrides(["size=glob(*)"])
     with pytest.raises(SettingsError, match="cannot expand the sweep"):
         sweep_values(override)
 
 
-def test_only_what_changes_results_counts_as_a_number(conf: Path) -> None:
+def test_only_what_changes_results_counts_as_a_number(conf):
     quick = compose_settings(StudyFile(conf, "toy", Toy), ["preset=quick", "n_draws=20"])
     smoke = compose_settings(StudyFile(conf, "toy", Toy), ["preset=smoke", "++resources.mem_mb=1"])
     assert numbers_of(quick) == numbers_of(smoke)
@@ -242,12 +224,12 @@ def test_only_what_changes_results_counts_as_a_number(conf: Path) -> None:
 
 @pytest.mark.parametrize("study", studies())
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_case_of_every_study_composes(study: str, preset: str) -> None:
+def test_every_case_of_every_study_composes(study, preset):
     cases = load_study(study).cases(preset)
     assert cases
     assert all(case.settings.preset == preset for case in cases)
 
 
-def test_an_unknown_study_is_rejected_with_the_nearest_name() -> None:
+def test_an_unknown_study_is_rejected_with_the_nearest_name():
     with pytest.raises(SettingsError, match=r"unknown study: 'gp_probi'\. Did you mean 'gp_probit'\?"):
         load_study("gp_probi")

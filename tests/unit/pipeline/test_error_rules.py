@@ -47,7 +47,7 @@ N_EXPERIMENTS, N_REPLICATES = 300, 50
 
 
 @pytest.mark.slow
-def test_errors_are_the_spread_over_repeated_experiments() -> None:
+def test_errors_are_the_spread_over_repeated_experiments():
     rng = np.random.default_rng(1)
     above = rng.normal(3.0, 0.5, (N_EXPERIMENTS, N_REPLICATES))
     below = rng.normal(-2.0, 0.2, (N_EXPERIMENTS, N_REPLICATES))
@@ -71,7 +71,7 @@ def test_errors_are_the_spread_over_repeated_experiments() -> None:
         assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
 
 
-def test_distances_from_a_distribution_have_the_spread_that_they_say() -> None:
+def test_distances_from_a_distribution_have_the_spread_that_they_say():
     levels = np.random.default_rng(2).random((2000, 200))
     found = [distance_from_distribution(row) for row in levels]
     assert found[0].error == pytest.approx(np.std([m.value for m in found]), rel=0.1)
@@ -79,13 +79,13 @@ def test_distances_from_a_distribution_have_the_spread_that_they_say() -> None:
     assert distance_from_distribution(levels[0] ** 2).value > np.max([m.value for m in found])
 
 
-def test_distances_in_errors_need_an_error() -> None:
+def test_distances_in_errors_need_an_error():
     assert distance_in_errors(Measurement(1.0, 0.5), 2.5)[:2] == (3.0, 1.0)
     for unknown in (0.0, math.nan):
         assert all(math.isnan(part) for part in distance_in_errors(Measurement(1.0, unknown), 2.5)[:2])
 
 
-def test_two_errors_hold_as_often_as_two_of_a_normal_distribution_also_with_few_replicates() -> None:
+def test_two_errors_hold_as_often_as_two_of_a_normal_distribution_also_with_few_replicates():
     rng = np.random.default_rng(2)
     for n_replicates in (2, 4, 8):
         values = rng.normal(1.0, 1.0, (4000, n_replicates))
@@ -94,7 +94,7 @@ def test_two_errors_hold_as_often_as_two_of_a_normal_distribution_also_with_few_
         assert np.mean(misses) == pytest.approx(0.0455, abs=0.01)
 
 
-def test_one_replicate_has_no_error_and_makes_none_known() -> None:
+def test_one_replicate_has_no_error_and_makes_none_known():
     one, several = np.array([2.0]), np.array([1.0, 2.0, 3.0])
     for found in (
         mean_over_replicates(one),
@@ -110,7 +110,7 @@ def test_one_replicate_has_no_error_and_makes_none_known() -> None:
     assert median_over_replicates(one).note == "one run"
 
 
-def test_what_is_unknown_or_exact_stays_so_in_ratios_and_differences() -> None:
+def test_what_is_unknown_or_exact_stays_so_in_ratios_and_differences():
     known, unknown = Measurement(3.0, 0.3), Measurement(2.0, math.nan)
     for combine in (ratio, difference):
         assert math.isnan(combine(known, unknown).error)
@@ -118,7 +118,7 @@ def test_what_is_unknown_or_exact_stays_so_in_ratios_and_differences() -> None:
         assert combine(exact(3.0), exact(2.0)).exact
 
 
-def test_a_fraction_of_all_or_few_is_no_certainty() -> None:
+def test_a_fraction_of_all_or_few_is_no_certainty():
     every = fraction_of_replicates([True] * 3)
     assert (every.value, every.note) == (1.0, "3 of 3 runs")
     assert every.error > 0.25
@@ -129,7 +129,7 @@ def test_a_fraction_of_all_or_few_is_no_certainty() -> None:
     assert fraction_of_trials(0.3, 1e6).error == pytest.approx(math.sqrt(0.3 * 0.7 / 1e6), rel=0.01)
 
 
-def test_a_rate_has_the_spread_of_its_counts_and_none_seen_is_no_certainty() -> None:
+def test_a_rate_has_the_spread_of_its_counts_and_none_seen_is_no_certainty():
     counts = np.random.default_rng(2).poisson(30.0, N_EXPERIMENTS)
     found = [rate_of_events(int(count), 10.0) for count in counts]
     assert np.mean([m.value for m in found]) == pytest.approx(3.0, rel=0.01)
@@ -139,11 +139,11 @@ def test_a_rate_has_the_spread_of_its_counts_and_none_seen_is_no_certainty() -> 
     assert math.exp(-10.0 * 2.0 * none.error) < 1.0 / 12.0
 
 
-def test_resamples_that_all_agree_say_nothing_about_the_error() -> None:
+def test_resamples_that_all_agree_say_nothing_about_the_error():
     assert math.isnan(bootstrap(np.max, np.full(5, 2.0)).error)
 
 
-def test_groups_are_resampled_each_by_itself() -> None:
+def test_groups_are_resampled_each_by_itself():
     rng = np.random.default_rng(2)
     first, second = rng.normal(1.0, 0.3, (400, 2)), rng.normal(0.5, 0.4, 400)
     found = bootstrap_groups(lambda a, b: a[:, 0].mean() / b.mean(), first, second)
@@ -153,14 +153,14 @@ def test_groups_are_resampled_each_by_itself() -> None:
     assert math.isnan(bootstrap_groups(lambda a: math.inf if a.max() < 3.0 else 1.0, np.arange(4.0)).error)
 
 
-def test_the_error_of_the_largest_knows_its_rivals() -> None:
+def test_the_error_of_the_largest_knows_its_rivals():
     alone = largest([5.0, 1.0], [0.1, 0.1], ["a", "b"])
     tied = largest([5.0, 5.0], [0.1, 2.0], ["a", "b"])
     assert alone.error == pytest.approx(0.1, rel=0.1)
     assert tied.error > 0.5
 
 
-def test_an_order_that_no_resample_changes_still_has_an_error() -> None:
+def test_an_order_that_no_resample_changes_still_has_an_error():
     clear = rank_correlation({1: [1.0, 1.1, 1.2], 2: [5.0, 5.1, 5.2], 3: [9.0, 9.1, 9.2]})
     assert clear.value == 1.0
     assert 0.0 < clear.error < 0.1
@@ -170,7 +170,7 @@ def test_an_order_that_no_resample_changes_still_has_an_error() -> None:
 
 
 @pytest.mark.parametrize("n_values", [3, 4, 7])
-def test_an_order_that_no_resample_changes_might_have_had_one_exchange_among_them(n_values: int) -> None:
+def test_an_order_that_no_resample_changes_might_have_had_one_exchange_among_them(n_values):
     order = list(range(n_values))
     exchanged = stats.spearmanr(order, [1, 0, *order[2:]]).statistic
     spread = float(np.std([1.0] * 399 + [exchanged]))
@@ -179,18 +179,18 @@ def test_an_order_that_no_resample_changes_might_have_had_one_exchange_among_the
     assert found.error == pytest.approx(spread * few_replicates(3), rel=0.01)
 
 
-def test_a_distance_in_standard_errors_is_itself_uncertain_by_one() -> None:
+def test_a_distance_in_standard_errors_is_itself_uncertain_by_one():
     rng = np.random.default_rng(3)
     found = [distance_from_exact(rng.normal(0.0, 1.0, 5), 0.0) for _ in range(500)]
     assert {m.error for m in found} == {1.0}
     assert np.mean([m.value > 2.0 for m in found]) == pytest.approx(0.0455, abs=0.03)
 
 
-def test_a_ratio_over_zero_is_not_measured() -> None:
+def test_a_ratio_over_zero_is_not_measured():
     assert math.isnan(ratio(Measurement(1.0, 0.1), exact(0.0)).value)
 
 
-def test_a_statistic_recorded_without_each_chain_has_the_error_of_the_jackknife() -> None:
+def test_a_statistic_recorded_without_each_chain_has_the_error_of_the_jackknife():
     values = np.array([1.0, 4.0, 2.0, 7.0, 3.0])
     without = [float(np.std(np.delete(values, one))) for one in range(5)]
     expected = jackknife(lambda kept: float(np.std(values[kept])), 5, "why")
@@ -198,13 +198,13 @@ def test_a_statistic_recorded_without_each_chain_has_the_error_of_the_jackknife(
     assert math.isnan(left_out(1.0, [1.0, 2.0]).error)
 
 
-def test_the_smallest_value_is_that_of_the_largest_of_its_negatives() -> None:
+def test_the_smallest_value_is_that_of_the_largest_of_its_negatives():
     found = smallest([3.0, 1.0, 1.2], [0.1, 0.2, 0.3], ["left", "middle", "right"])
     expected = largest([-3.0, -1.0, -1.2], [0.1, 0.2, 0.3], ["left", "middle", "right"])
     assert found == expected._replace(value=1.0)
 
 
-def test_the_smallest_proportion_is_unsure_by_its_trials_and_by_the_spread_of_chains() -> None:
+def test_the_smallest_proportion_is_unsure_by_its_trials_and_by_the_spread_of_chains():
     # All chains agree: what more trials would show is left.
     agreeing = smallest_proportion([1.0, 1.0, 1.0, 1.0], 50)
     assert agreeing.error == fraction_of_trials(1.0, 50).error
@@ -213,7 +213,7 @@ def test_the_smallest_proportion_is_unsure_by_its_trials_and_by_the_spread_of_ch
     assert math.isnan(smallest_proportion([0.5], 100).error)
 
 
-def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> None:
+def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments():
     rng = np.random.default_rng(5)
     bias, spread, n = 1.0, 2.0, 20
     draws = rng.normal(bias, spread, (4000, n))
@@ -227,13 +227,13 @@ def test_a_root_mean_square_error_is_as_unsure_as_in_repeated_experiments() -> N
     )
 
 
-def test_a_score_has_the_sign_of_its_distance_and_an_error_of_one() -> None:
+def test_a_score_has_the_sign_of_its_distance_and_an_error_of_one():
     assert score(Measurement(0.5, 0.25, "why"), 1.0) == Measurement(-2.0, 1.0, "0.5 +- 0.25, exact 1; why")
     assert math.isnan(score(Measurement(0.5, 0.0), 1.0).value)
     assert math.isnan(score(Measurement(0.5, math.nan), 1.0).value)
 
 
-def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_hold() -> None:
+def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_hold():
     rng = np.random.default_rng(4)
     scores = np.array([score_of_p_values(values).value for values in rng.uniform(size=(4000, 7))])
     assert scores.mean() == pytest.approx(0.0, abs=0.06)
@@ -243,7 +243,7 @@ def test_the_smallest_p_value_is_a_standard_normal_score_where_all_hypotheses_ho
     assert score_of_p_values([1e-300, 0.5]).value > 30.0
 
 
-def test_a_mean_proportion_is_unsure_by_the_spread_of_chains_and_by_all_their_trials() -> None:
+def test_a_mean_proportion_is_unsure_by_the_spread_of_chains_and_by_all_their_trials():
     assert mean_proportion([0.0, 0.0, 0.0, 0.0], 50).error == fraction_of_trials(0.0, 200).error
     # Failures of one chain alone: the others say less than their trials.
     apart = [0.2, 0.0, 0.0, 0.0]
@@ -251,7 +251,7 @@ def test_a_mean_proportion_is_unsure_by_the_spread_of_chains_and_by_all_their_tr
     assert math.isnan(mean_proportion([0.1], 100).error)
 
 
-def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one() -> None:
+def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one():
     found = spread_over_replicates(np.random.default_rng(4).normal(size=10_000))
     assert found.error == pytest.approx(1.0 / np.sqrt(2 * 10_000), rel=0.05)
 
@@ -259,18 +259,18 @@ def test_the_error_of_a_spread_of_normal_numbers_is_the_known_one() -> None:
 # --- steps at which acceptance rates fall to a target -------------------------------------------------
 
 
-def _rates(values: np.ndarray) -> xr.DataArray:
+def _rates(values):
     return xr.DataArray(values, dims=("step_size", "chain"), coords={"step_size": [0.4, 0.1, 0.2]})
 
 
-def test_steps_need_no_order_and_agreeing_chains_leave_no_error() -> None:
+def test_steps_need_no_order_and_agreeing_chains_leave_no_error():
     found = usable_step(_rates(np.array([[0.8] * 3, [1.0] * 3, [0.95] * 3])))
     # 0.9 lies a third of the way from 0.95 at 0.2 to 0.8 at 0.4.
     assert found.value == pytest.approx(0.2 + 0.2 / 3.0)
     assert found.error == pytest.approx(0.0, abs=1e-12)
 
 
-def test_the_error_is_the_spread_of_the_step_over_repeated_experiments() -> None:
+def test_the_error_is_the_spread_of_the_step_over_repeated_experiments():
     rng = np.random.default_rng(1)
     found = [
         usable_step(_rates(np.array([[0.7], [0.99], [0.95]]) + rng.normal(0.0, [[0.03]], (3, 20))))
@@ -281,6 +281,6 @@ def test_the_error_is_the_spread_of_the_step_over_repeated_experiments() -> None
 
 
 @pytest.mark.parametrize("rates", [[0.8, 0.7, 0.6], [0.99, 0.98, 0.97]])
-def test_where_no_step_tried_has_the_rate_nothing_is_said(rates: list[float]) -> None:
+def test_where_no_step_tried_has_the_rate_nothing_is_said(rates):
     with pytest.raises(MissingData, match=r"does not cross 0\.9"):
         step_at_acceptance_rate(np.array([0.1, 0.2, 0.4]), np.array(rates))

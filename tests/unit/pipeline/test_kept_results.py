@@ -3,7 +3,6 @@
 import ast
 import hashlib
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,7 +25,7 @@ from auxmc_pipeline.tables import Tables
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
 
-def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
+def test_what_is_kept_is_judged_by_the_present_bands(tmp_path):
     for name in studies():
         kept = claims_of(load_study(name)).assign(
             measured=1.0 / 3.0, monte_carlo_error=1e-9, exact=False, note="a, note"
@@ -56,7 +55,7 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path: Path) -> None:
     assert found.numbers["radon"]["value"].tolist() == [0.5]
 
 
-def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_path: Path) -> None:
+def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_path):
     with pytest.raises(
         FileNotFoundError, match=r"no study is kept: run `python -m auxmc_pipeline.steps.publish quick`"
     ):
@@ -87,7 +86,7 @@ def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_p
     )
 
 
-def test_the_tables_of_the_readme_are_those_of_the_published_results() -> None:
+def test_the_tables_of_the_readme_are_those_of_the_published_results():
     text, published = (ROOT / "README.md").read_text(encoding="utf-8"), read_published()
     assert with_results(text, published) == text, "run `python -m auxmc_pipeline.steps.publish`"
     assert with_results(text.replace("| `paper` |", "| `other` |"), published) == text
@@ -95,7 +94,7 @@ def test_the_tables_of_the_readme_are_those_of_the_published_results() -> None:
         with_results("nothing", published)
 
 
-def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
+def test_results_that_are_kept_have_every_line_that_is_judged():
     for preset in published_presets():
         for path in sorted((ROOT / "published" / preset).glob("*/claims.csv")):
             study = path.parent.name
@@ -106,7 +105,7 @@ def test_results_that_are_kept_have_every_line_that_is_judged() -> None:
 
 
 @pytest.mark.parametrize("preset", published_presets())
-def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -> None:
+def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset):
     kept = read_published(preset)
     declared = [load_study(name) for name in studies()]
     readmes = read_readmes(declared, LookUp(kept.judged, kept.numbers, kept.presets), kept.run_in_words)
@@ -123,7 +122,7 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", studies())
-def test_claims_measured_again_in_published_tables_are_those_that_were_published(name: str) -> None:
+def test_claims_measured_again_in_published_tables_are_those_that_were_published(name):
     study, folder = load_study(name), PUBLISHED / "paper" / name
     tables: Tables | NamedTables
     if study.has_named_tables:
@@ -144,7 +143,7 @@ def test_claims_measured_again_in_published_tables_are_those_that_were_published
 ROWS = [line for line in (ROOT / "docs" / "coverage.md").read_text().splitlines() if line.startswith("| ")]
 
 
-def test_functions_in_the_table_exist() -> None:
+def test_functions_in_the_table_exist():
     places = set(re.findall(r"`([\w/]+\.py)(?:::(\w+))?`", "\n".join(ROWS)))
     assert len(places) > 80
     for file, name in places:
@@ -152,7 +151,7 @@ def test_functions_in_the_table_exist() -> None:
         assert not name or name in defined, f"{file}::{name}"
 
 
-def test_every_numbered_figure_of_a_study_is_in_the_table_with_its_function() -> None:
+def test_every_numbered_figure_of_a_study_is_in_the_table_with_its_function():
     for study in map(load_study, studies()):
         for figure in study.figures:
             if parse_figure_name(figure)[0] or figure.startswith("slides_"):
@@ -173,6 +172,6 @@ dc27a04139923ed425e6246f48ecb4d26b761e350e54c6b2fbf7a85bf8ffa3ef  experiments/ra
 
 
 @pytest.mark.parametrize("line", SUMS.splitlines())
-def test_a_file_that_runs_read_is_that_of_kept_results(line: str) -> None:
+def test_a_file_that_runs_read_is_that_of_kept_results(line):
     wanted, name = line.split("  ")
     assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted

@@ -1,9 +1,7 @@
 """Malformed settings of studies and options of commands: accepted, or rejected in one line; nothing in them is run."""
 
 import re
-from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +52,7 @@ SEEDED = settings(
 
 @SEEDED
 @given(data=st.data())
-def test_setting_of_a_study_is_accepted_or_rejected_in_one_line(data: st.DataObject) -> None:
+def test_setting_of_a_study_is_accepted_or_rejected_in_one_line(data):
     study = load_study(data.draw(st.sampled_from(studies())))
     keys = st.sampled_from([*study.schema.__dataclass_fields__, *ODD_KEYS])
     words = [f"{data.draw(keys)}={data.draw(VALUES)}" for _ in range(data.draw(st.integers(1, 3)))]
@@ -70,9 +68,7 @@ def test_setting_of_a_study_is_accepted_or_rejected_in_one_line(data: st.DataObj
 
 @SEEDED
 @given(data=st.data())
-def test_wrong_option_of_a_command_is_an_error_of_one_line(
-    data: st.DataObject, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_option_of_a_command_is_an_error_of_one_line(data, tmp_path, capsys):
     rows = tmp_path / "rows.csv"
     rows.write_text("x,y\n1,2\n2,3\n", encoding="utf-8")
     words = ["stream", "--data", str(rows), "--model", "linear"]

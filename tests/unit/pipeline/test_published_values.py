@@ -3,7 +3,6 @@
 import ast
 import csv
 import math
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,7 @@ FIGURES = sorted(
 
 
 @pytest.mark.parametrize("study", studies())
-def test_values_are_those_of_the_claims(study: str) -> None:
+def test_values_are_those_of_the_claims(study):
     with (STUDIES / study / "claims.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["document"]]
     names = {document.key: document.name for document in read_documents()}
@@ -42,7 +41,7 @@ def test_values_are_those_of_the_claims(study: str) -> None:
 
 
 @pytest.mark.parametrize("study", EXTRAS)
-def test_further_values_are_numbers_of_documents_that_no_claim_has(study: str) -> None:
+def test_further_values_are_numbers_of_documents_that_no_claim_has(study):
     with (STUDIES / study / EXTRA).open(newline="") as file:
         reader = csv.DictReader(file)
         assert tuple(reader.fieldnames or ()) == COLUMNS
@@ -60,13 +59,13 @@ def test_further_values_are_numbers_of_documents_that_no_claim_has(study: str) -
         assert math.isnan(found.low) or found.low <= found.value <= found.high
 
 
-def test_there_are_figures_with_published_values() -> None:
+def test_there_are_figures_with_published_values():
     assert len(FIGURES) > 5
     assert EXTRAS
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: "-".join(path.relative_to(STUDIES).parts))
-def test_figures_name_values_that_there_are(path: Path) -> None:
+def test_figures_name_values_that_there_are(path):
     numbers = published_numbers(path.relative_to(STUDIES).parts[0])
     asked = [
         (first.value, second.value)
@@ -78,7 +77,7 @@ def test_figures_name_values_that_there_are(path: Path) -> None:
     assert [key for key in asked if key not in numbers] == []
 
 
-def test_curves_of_the_thesis_are_found_by_figure_and_name() -> None:
+def test_curves_of_the_thesis_are_found_by_figure_and_name():
     curve = published_series("gp_probit", "3.11a", "apm_ss_ss")
     assert curve.x.tolist() == list(range(1, 11))
     assert ((curve.low < curve.y) & (curve.y < curve.high)).all()

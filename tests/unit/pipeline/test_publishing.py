@@ -1,7 +1,6 @@
 """Publishing and restoring: which files go to `published/`, which stay, and that a preset resumes from them."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,10 +8,10 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.results import read_attributes, read_result, write_result
-from auxmc_pipeline.catalogue import Study, load_study
+from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
-from auxmc_pipeline.jobs import Identities, by_case, differences, job_table, jobs_of_result, read_jobs
+from auxmc_pipeline.jobs import by_case, differences, job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.named_tables import tabulate, write_named_tables
 from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.publishing.gather import gather, write_study
@@ -34,7 +33,7 @@ JOB = {
 }
 
 
-def write_case(path: Path, *, shift: float = 0.0, seconds: float = 1.0, **about: object) -> None:
+def write_case(path, *, shift=0.0, seconds=1.0, **about):
     """Writes a synthetic result of study gp_probit."""
     draws = np.random.default_rng(3).normal(size=(4, 50)) + shift
     groups = {
@@ -48,7 +47,7 @@ def write_case(path: Path, *, shift: float = 0.0, seconds: float = 1.0, **about:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """A folder with results of both cases at preset paper, and their tables, claims and figures."""
     folder = tmp_path / "results" / "paper" / "gp_probit"
     paths = [folder / f"{case}.nc" for case in NOW]
@@ -66,11 +65,11 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def study() -> Study:
+def study():
     return load_study("gp_probit")
 
 
-def publish(root: Path, study: Study, now: Identities = NOW, preset: str = "paper") -> tuple[int, set[str]]:
+def publish(root, study, now=NOW, preset="paper"):
     """Number of files written, and the published files; their checksums are listed."""
     place = root / "published" / preset / "gp_probit"
     n_written = write_study(place, gather(study, preset, now, root)[0])
@@ -80,7 +79,7 @@ def publish(root: Path, study: Study, now: Identities = NOW, preset: str = "pape
     return n_written, listed
 
 
-def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: Study) -> None:
+def test_a_finished_study_is_published_whole_and_only_once(root, study):
     place, results = root / "published" / "paper" / "gp_probit", root / "results" / "paper" / "gp_probit"
     (place / "cases").mkdir(parents=True)
     (place / "cases" / "gone.nc.gz").touch()
@@ -101,7 +100,7 @@ def test_a_finished_study_is_published_whole_and_only_once(root: Path, study: St
     assert publish(root, study, preset="quick")[1] == TABLES - {"tables/draw.parquet"}
 
 
-def test_what_is_missing_or_old_is_named_and_nothing_is_published(root: Path, study: Study) -> None:
+def test_what_is_missing_or_old_is_named_and_nothing_is_published(root, study):
     results = root / "results" / "paper" / "gp_probit"
     (root / "paper_figures" / "paper" / "gp_probit" / "fig_3_11a.svg").unlink()
     os.utime(results / "tables" / "chain.parquet", (1.0, 1.0))
@@ -114,14 +113,14 @@ def test_what_is_missing_or_old_is_named_and_nothing_is_published(root: Path, st
     )
 
 
-def test_more_than_the_limit_is_rejected(root: Path, study: Study) -> None:
+def test_more_than_the_limit_is_rejected(root, study):
     place = root / "published" / "paper" / "gp_probit"
     with pytest.raises(SettingsError, match=r"expected at most 0.001 MB of all studies, got 0.\d"):
         write_study(place, gather(study, "paper", NOW, root)[0], limit_mb=0.001)
     assert not place.exists()
 
 
-def test_pieces_have_rows_of_their_own_and_one_together(tmp_path: Path) -> None:
+def test_pieces_have_rows_of_their_own_and_one_together(tmp_path):
     pieces = [{**JOB, "piece": f"{k} of 2", "cpu_s": 40.0, "processor_kind": f"k{k}"} for k in (1, 2)]
     write_case(tmp_path / "ais.nc", cpu_s=85.0, processor_kind="k2", pieces=pieces)
     jobs = job_table(jobs_of_result(tmp_path / "ais.nc"))
@@ -134,15 +133,15 @@ def test_pieces_have_rows_of_their_own_and_one_together(tmp_path: Path) -> None:
     )
 
 
-def test_digests_ignore_times_and_nothing_else(tmp_path: Path) -> None:
-    def digest(**changes: float) -> str:
+def test_digests_ignore_times_and_nothing_else(tmp_path):
+    def digest(**changes):
         write_case(tmp_path / "ais.nc", **changes)
         return array_digest(read_result(tmp_path / "ais.nc"))
 
     assert digest() == digest() == digest(seconds=7.0) != digest(shift=1e-15)
 
 
-def test_a_published_case_makes_the_same_tables(tmp_path: Path) -> None:
+def test_a_published_case_makes_the_same_tables(tmp_path):
     first, again = tmp_path / "a" / "ais.nc", tmp_path / "b" / "ais.nc"
     write_case(first)
     digest = jobs_of_result(first)[-1]["sha256"]
@@ -156,9 +155,7 @@ def test_a_published_case_makes_the_same_tables(tmp_path: Path) -> None:
     assert jobs_of_result(again) == jobs_of_result(first)
 
 
-def test_present_cases_are_restored_and_others_named(
-    root: Path, study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_present_cases_are_restored_and_others_named(root, study, monkeypatch):
     publish(root, study)
     now = {**NOW, "nuts": {**NOW["nuts"], "numbers": "others"}}
     monkeypatch.setattr(restoring, "identities", lambda study, preset: now)
@@ -170,7 +167,7 @@ def test_present_cases_are_restored_and_others_named(
     assert restoring.restore("paper", published, results)[1][0] == "gp_probit ais: there already"
 
 
-def test_differences_name_what_changed() -> None:
+def test_differences_name_what_changed():
     row = {**NOW["ais"], "code": "c0", "data": "d"}
     assert differences(row, "ais", NOW) == "code and data"
     assert differences(row, "gone", NOW) == "case, which is gone"

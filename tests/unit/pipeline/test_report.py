@@ -2,8 +2,6 @@
 
 import math
 import re
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -55,7 +53,7 @@ NAN = math.nan
 LINE = {"low": NAN, "high": 1.1, "measured": 1.0, "monte_carlo_error": 0.1, "note": "", "band_from": "ours"}
 
 
-def test_a_readme_is_split_into_question_answer_findings_and_notes() -> None:
+def test_a_readme_is_split_into_question_answer_findings_and_notes():
     found = split_readme(README, "alpha", LINKS)
     assert (found.question, found.source, found.answer) == ("Why?", "thesis, section 3.", "Because.")
     assert [finding.lead for finding in found.findings] == ["The lead is bold", "Second"]
@@ -76,7 +74,7 @@ def test_a_readme_is_split_into_question_answer_findings_and_notes() -> None:
 
 
 @pytest.mark.parametrize("study", studies())
-def test_the_readme_of_each_study_has_all_parts_and_its_figures_and_claims_have_code(study: str) -> None:
+def test_the_readme_of_each_study_has_all_parts_and_its_figures_and_claims_have_code(study):
     kept, declared = read_published(), load_study(study)
     look_up = LookUp(kept.judged, kept.numbers, kept.presets)
     found = read_readme(declared, look_up, kept.run_in_words, {})
@@ -93,13 +91,13 @@ def test_the_readme_of_each_study_has_all_parts_and_its_figures_and_claims_have_
         assert f'"{entry}"' in text or f"def {entry}(" in text
 
 
-def test_main_findings_name_studies_and_figures_that_exist() -> None:
+def test_main_findings_name_studies_and_figures_that_exist():
     places = [(study, figure) for _, study, figure in main_findings()]
     assert len(places) == 10
     assert all(not figure or figure in load_study(study).figures for study, figure in places)
 
 
-def test_a_wrong_list_of_documents_is_rejected_by_name(tmp_path: Path) -> None:
+def test_a_wrong_list_of_documents_is_rejected_by_name(tmp_path):
     path = tmp_path / "front.toml"
     path.write_text('[[documents]]\nkey = "a"\ncolour = "red"\n')
     with pytest.raises(ValueError, match=r"front\.toml: .*colour"):
@@ -125,7 +123,7 @@ def test_a_wrong_list_of_documents_is_rejected_by_name(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_verdict_is_explained_by_its_numbers(line: dict[str, Any], text: str) -> None:
+def test_a_verdict_is_explained_by_its_numbers(line, text):
     found = explanation({**LINE, "verdict": "inconclusive", **line}, "quick")
     assert text in found
     assert bool(found) == bool(text)
@@ -134,7 +132,7 @@ def test_a_verdict_is_explained_by_its_numbers(line: dict[str, Any], text: str) 
     )
 
 
-def test_a_failed_claim_without_a_finding_is_reported() -> None:
+def test_a_failed_claim_without_a_finding_is_reported():
     study = load_study("radon")
     lines = claims_of(study)
     numbers = {"measured": 1.0, "monte_carlo_error": 0.0, "note": "a note"}
@@ -155,13 +153,13 @@ def test_a_failed_claim_without_a_finding_is_reported() -> None:
         ({"measured": NAN, "note": "needs data of x"}, "needs data of x", "", NAN),
     ],
 )
-def test_open_claims_say_what_decides_them(line: dict[str, Any], decides: str, at: str, times: float) -> None:
+def test_open_claims_say_what_decides_them(line, decides, at, times):
     found = what_decides({**LINE, **line}, "quick")
     assert re.fullmatch(decides, found[0])
     assert found[1:] == (at, pytest.approx(times, nan_ok=True))
 
 
-def test_numbers_of_a_claim_lie_in_order_on_its_strip() -> None:
+def test_numbers_of_a_claim_lie_in_order_on_its_strip():
     found = strip("2.5", 1.0, 3.0, 2.0, 0.25)
     assert found is not None
     order = [found[name] for name in ("low", "error_low", "value", "error_high", "high")]
@@ -175,7 +173,7 @@ def test_numbers_of_a_claim_lie_in_order_on_its_strip() -> None:
     assert strip("2", 1.0, 3.0, NAN, 0.1) is None
 
 
-def test_settings_failures_and_costs_are_collected(tmp_path: Path) -> None:
+def test_settings_failures_and_costs_are_collected(tmp_path):
     table = settings_table(load_study("radon"), "quick")
     assert "method" in table["varied"]
     assert "seed" in [name for name, *_ in table["shared"]]
@@ -206,7 +204,7 @@ def test_settings_failures_and_costs_are_collected(tmp_path: Path) -> None:
     assert [(machine["versions"], machine["n_cases"]) for machine in machines(jobs)] == [("v", 1)]
 
 
-def _look_up() -> LookUp:
+def _look_up():
     lines = [
         ("A-1", "N = 1", "3.6", 3.61, 0.02, False, "reproduced", "published"),
         ("A-1", "N = 8", "1.8", NAN, NAN, False, "not measured", "published"),
@@ -242,7 +240,7 @@ def _look_up() -> LookUp:
         ("published\n{{ '>10' }}", "published\n\\>10"),
     ],
 )
-def test_findings_look_their_numbers_up(template: str, text: str) -> None:
+def test_findings_look_their_numbers_up(template, text):
     assert fill(template, _look_up(), "findings.md") == text
 
 
@@ -258,7 +256,7 @@ def test_findings_look_their_numbers_up(template: str, text: str) -> None:
         ("a\n{% if %}", r"findings\.md, line 2: "),
     ],
 )
-def test_findings_that_name_what_does_not_exist_are_rejected(template: str, message: str) -> None:
+def test_findings_that_name_what_does_not_exist_are_rejected(template, message):
     with pytest.raises(ValueError, match=message):
         fill(template, _look_up(), "findings.md")
 
@@ -272,12 +270,12 @@ def test_findings_that_name_what_does_not_exist_are_rejected(template: str, mess
         ("section 5.3, figure 15.3", []),
     ],
 )
-def test_a_place_in_a_document_names_its_figures(place: str, names: list[str]) -> None:
+def test_a_place_in_a_document_names_its_figures(place, names):
     drawn = ["fig_5_2_a", "fig_5_2_b", "fig_5_3", "fig_costs"]
     assert [name for name in drawn if is_named(name, [place])] == names
 
 
-def test_a_figure_that_is_cut_short_is_named_with_the_command_that_makes_it(tmp_path: Path) -> None:
+def test_a_figure_that_is_cut_short_is_named_with_the_command_that_makes_it(tmp_path):
     path = tmp_path / "paper_figures" / "smoke" / "radon" / "fig_5_6.svg"
     path.parent.mkdir(parents=True)
     path.write_text('<svg viewBox="0 0 1 1">')
@@ -308,7 +306,7 @@ JUDGED = pd.DataFrame(
 )  # fmt: skip
 
 
-def test_claims_stand_side_by_side() -> None:
+def test_claims_stand_side_by_side():
     first, second = claims_table(JUDGED).to_dict("records")
     assert (first["published"], first["measured"], first["agrees within"]) == (
         "3.6",
@@ -319,7 +317,7 @@ def test_claims_stand_side_by_side() -> None:
     assert first["statement"] == "A & B at 5 % of x_1 (N = 1)"
 
 
-def test_latex_escapes_what_it_would_obey() -> None:
+def test_latex_escapes_what_it_would_obey():
     text = latex(
         claims_table(JUDGED).drop(columns=["document", "agrees within", "band from"]),
         "A caption.",
@@ -334,7 +332,7 @@ def test_latex_escapes_what_it_would_obey() -> None:
     assert text.isascii()
 
 
-def test_verdicts_are_counted_by_document() -> None:
+def test_verdicts_are_counted_by_document():
     table = verdicts_table({"radon": JUDGED})
     rows = table.set_index("document")[["reproduced", "inconclusive", "all"]]
     assert list(rows.loc["PhD thesis"]) == [1, 0, 1]

@@ -3,8 +3,6 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -38,8 +36,8 @@ ABOUT = {
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    def run(*words: object) -> str:
+def run(capsys):
+    def run(*words):
         parser = argparse.ArgumentParser(prog="auxmc")
         command_line.register(parser.add_subparsers(required=True))
         options = parser.parse_args([str(word) for word in words])
@@ -49,9 +47,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
-def result(
-    path: Path, *, shift: float = 0.0, n_draws: int = 400, tempered: bool = False, **settings: object
-) -> Path:
+def result(path, *, shift=0.0, n_draws=400, tempered=False, **settings):
     """A result with normal draws, whose second component is shifted."""
     rng = np.random.default_rng(5 if shift == 0.0 else 6)
     draws = rng.normal(size=(4, n_draws, 2)) + np.array([0.0, shift])
@@ -72,7 +68,7 @@ def result(
     return path
 
 
-def own(folder: Path, shift: float = 0.0) -> Path:
+def own(folder, shift=0.0):
     """What `auxmc evidence` writes, and the record of a stream."""
     draws = np.random.default_rng(0 if shift == 0.0 else 1).normal(shift, size=(4, 100))
     attributes = {
@@ -93,9 +89,7 @@ def own(folder: Path, shift: float = 0.0) -> Path:
     return folder
 
 
-def test_list_names_studies_with_cases_and_cost(
-    monkeypatch: pytest.MonkeyPatch, run: Callable[..., str]
-) -> None:
+def test_list_names_studies_with_cases_and_cost(monkeypatch, run):
     # Two of them: reading the records of all takes seconds.
     monkeypatch.setattr(catalogue, "studies", lambda: ["boltzmann", "radon"])
     lines = {line.split()[0]: line for line in run("list").splitlines() if line}
@@ -107,9 +101,7 @@ def test_list_names_studies_with_cases_and_cost(
     assert study.title in lines["radon"]
 
 
-def test_list_of_a_study_says_what_cases_took(
-    monkeypatch: pytest.MonkeyPatch, run: Callable[..., str], tmp_path: Path
-) -> None:
+def test_list_of_a_study_says_what_cases_took(monkeypatch, run, tmp_path):
     monkeypatch.setattr(catalogue, "ROOT", tmp_path)
     done = result(tmp_path / "results" / "smoke" / "radon" / "nuts.nc")
     lines = {
@@ -125,7 +117,7 @@ def test_list_of_a_study_says_what_cases_took(
     assert "nuts  damaged" in run("list", "radon", "--preset", "smoke")
 
 
-def test_settings_say_their_values_what_they_do_and_what_is_allowed(run: Callable[..., str]) -> None:
+def test_settings_say_their_values_what_they_do_and_what_is_allowed(run):
     text = run("settings", "boltzmann")
     shown = " / ".join(
         str(load_study("boltzmann").settings([f"preset={preset}"]).n_chains) for preset in PRESETS
@@ -152,14 +144,12 @@ def test_settings_say_their_values_what_they_do_and_what_is_allowed(run: Callabl
         ),
     ],
 )
-def test_wrong_names_are_rejected_with_advice(
-    run: Callable[..., str], words: tuple[str, ...], message: str
-) -> None:
+def test_wrong_names_are_rejected_with_advice(run, words, message):
     with pytest.raises(CommandError, match=message):
         run(*words)
 
 
-def test_the_innermost_clone_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_innermost_clone_counts(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match=r"not inside a clone .* folder of the Snakefile"):
@@ -174,7 +164,7 @@ def test_the_innermost_clone_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert catalogue.checkout(inner.parent) == inner.parent, "the package's own comes first"
 
 
-def test_show_says_what_a_file_holds_and_how_to_make_it(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_show_says_what_a_file_holds_and_how_to_make_it(tmp_path, run):
     text = run("show", result(tmp_path / "results" / "quick" / "radon" / "nuts.nc"))
     for word in ("d" * 40, "jax 0.10.2", "13.2", "group posterior: chain 4, draw 400, parameter 2", "nats"):
         assert word in text, word
@@ -199,9 +189,7 @@ def test_show_says_what_a_file_holds_and_how_to_make_it(tmp_path: Path, run: Cal
         ("broken.nc", b"x" * 100, "cannot be read as NetCDF.*; make it again with"),
     ],
 )
-def test_what_is_no_result_is_rejected(
-    tmp_path: Path, run: Callable[..., str], name: str, content: bytes, message: str
-) -> None:
+def test_what_is_no_result_is_rejected(tmp_path, run, name, content, message):
     (tmp_path / name).write_bytes(content)
     xr.Dataset({"a": 1.0}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
     with pytest.raises(CommandError, match=message):
@@ -210,7 +198,7 @@ def test_what_is_no_result_is_rejected(
         run("compare", tmp_path / "other.nc", tmp_path / "other.nc")
 
 
-def test_compare_finds_what_was_changed_and_only_that(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_compare_finds_what_was_changed_and_only_that(tmp_path, run):
     first = result(tmp_path / "a.nc", step_size=0.1)
     second = result(tmp_path / "b.nc", shift=1.0, n_draws=600, step_size=0.2)
     text = run("compare", first, second)
@@ -235,13 +223,13 @@ def test_compare_finds_what_was_changed_and_only_that(tmp_path: Path, run: Calla
         run("compare", first, tmp_path / "c.nc")
 
 
-def test_tempered_draws_are_not_taken_for_posterior_draws(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_tempered_draws_are_not_taken_for_posterior_draws(tmp_path, run):
     text = run("compare", *(result(tmp_path / f"{i}.nc", shift=float(i), tempered=True) for i in (0, 1)))
     assert "tempered chains, whose draws need weights" in text
     assert "z[parameter b]" not in text
 
 
-def test_estimates_have_the_errors_of_independent_draws(tmp_path: Path) -> None:
+def test_estimates_have_the_errors_of_independent_draws(tmp_path):
     with xr.open_datatree(result(tmp_path / "a.nc"), engine="h5netcdf") as tree:
         means = dict(posterior_means(tree["posterior"].to_dataset()))
         statistics = dict(statistic_means(tree["statistics"].to_dataset()))
@@ -254,7 +242,7 @@ def test_estimates_have_the_errors_of_independent_draws(tmp_path: Path) -> None:
     )
 
 
-def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path: Path, run: Callable[..., str]) -> None:
+def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path, run):
     one, two = own(tmp_path / "one"), own(tmp_path / "two", 5.0)
     for name, words in (
         ("result.nc", ("9.8", "2026-11-25", "method", "far")),
@@ -275,7 +263,7 @@ def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path: Path, run: Call
         run("show", one / "record.csv")
 
 
-def test_where_leads_from_a_figure_to_the_kernel(run: Callable[..., str]) -> None:
+def test_where_leads_from_a_figure_to_the_kernel(run):
     places = {line.strip() for line in run("where", "fig_3_11a").splitlines() if "::" in line}
     assert "experiments/gp_probit/figures.py::efficiency_bars" in places
     assert "src/auxmc/kernels/pseudo_marginal/updates.py::pseudo_marginal_method" in places
@@ -289,12 +277,12 @@ def test_where_leads_from_a_figure_to_the_kernel(run: Callable[..., str]) -> Non
 JOB = dict.fromkeys(COLUMNS, "") | {"study": "radon", "cpu_s": 30.0, "peak_memory_mib": 1.0, "n_cores": 2}
 
 
-def job(case: str, piece: str = "", **about: object) -> dict[str, object]:
+def job(case, piece="", **about):
     own = {"case": case, "piece": piece, "numbers": "n", "code": "c", "commit": "d" * 12}
     return {**JOB, **own, **about}
 
 
-def test_costs_of_a_preset_replace_those_of_an_earlier_run(tmp_path: Path) -> None:
+def test_costs_of_a_preset_replace_those_of_an_earlier_run(tmp_path):
     costs = tmp_path / "costs.csv"
     record_costs("smoke", job_table([job("nuts", cpu_s=9.0), job("ais", cpu_s=4.0)]), costs)
     record_costs("tiny", job_table([job("nuts", cpu_s=1.0)]), costs)
@@ -306,7 +294,7 @@ def test_costs_of_a_preset_replace_those_of_an_earlier_run(tmp_path: Path) -> No
     assert recorded_jobs("radon", "smoke", tmp_path, tmp_path / "other.csv").empty
 
 
-def test_a_plan_states_core_hours_the_longest_job_and_the_run_time() -> None:
+def test_a_plan_states_core_hours_the_longest_job_and_the_run_time():
     jobs = {
         "radon": job_table([job("nuts", "1 of 2", cpu_s=1800.0), job("nuts", "2 of 2", cpu_s=1800.0)]),
         "foundations": job_table([job("chains", study="foundations", cpu_s=1700.0)]),
@@ -319,7 +307,7 @@ def test_a_plan_states_core_hours_the_longest_job_and_the_run_time() -> None:
     assert "Preset paper on 64 cores" in describe_plan("paper", 64, [])
 
 
-def test_published_results_are_shown_with_what_would_run_again(tmp_path: Path) -> None:
+def test_published_results_are_shown_with_what_would_run_again(tmp_path):
     now = {case: {"numbers": "n", "code": "c", "data": ""} for case in ("a", "b", "e")}
     rows = [job("a", "1 of 2"), job("a"), job("b", numbers="old", code="old"), job("gone")]
     jobs = by_case(job_table(rows))
@@ -343,7 +331,7 @@ def test_published_results_are_shown_with_what_would_run_again(tmp_path: Path) -
         (["plan", "--cores", "0"], "at least 1"),
     ],
 )
-def test_wrong_words_are_rejected_in_a_line(words: list[str], message: str) -> None:
+def test_wrong_words_are_rejected_in_a_line(words, message):
     parser = argparse.ArgumentParser(prog="auxmc")
     command_line.register(parser.add_subparsers(required=True))
     options = parser.parse_args(words)

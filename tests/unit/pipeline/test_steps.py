@@ -2,7 +2,6 @@
 
 import contextlib
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +32,7 @@ SWEEP = ("--summary", "s.parquet", "--curves", "c.parquet", "--figure", "f.png",
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -55,9 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (report.main, ("quick", "--out", "page.html")),
     ],
 )
-def test_a_wrong_word_or_a_missing_file_is_an_error_of_one_line(
-    main: Callable[[list[str]], int], words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_word_or_a_missing_file_is_an_error_of_one_line(main, words, capsys):
     assert main([*words]) == 1
     said = capsys.readouterr().err
     assert said.startswith("error: ")
@@ -72,14 +69,14 @@ def test_a_wrong_word_or_a_missing_file_is_an_error_of_one_line(
         (["--help"], "usage"),
     ],
 )
-def test_the_command_of_a_case_explains_itself(words, says, capsys) -> None:
+def test_the_command_of_a_case_explains_itself(words, says, capsys):
     with contextlib.suppress(SystemExit):
         assert run_case.main(words) == 2
     said = capsys.readouterr()
     assert says in said.out + said.err
 
 
-def test_a_damaged_record_of_jobs_cannot_be_verified(monkeypatch, capsys) -> None:
+def test_a_damaged_record_of_jobs_cannot_be_verified(monkeypatch, capsys):
     def damaged(path):
         raise DamagedFile(f"{path.name} is damaged")
 
@@ -88,7 +85,7 @@ def test_a_damaged_record_of_jobs_cannot_be_verified(monkeypatch, capsys) -> Non
     assert capsys.readouterr().err == "error: pieces.csv is damaged\n"
 
 
-def test_a_sweep_without_quantities_of_the_plot_has_a_plot_that_says_so(folder: Path) -> None:
+def test_a_sweep_without_quantities_of_the_plot_has_a_plot_that_says_so(folder):
     statistics = xr.Dataset({"own": ("chain", np.arange(2.0))})
     write_result(folder / "a.nc", {"statistics": statistics}, {"settings": {"batch": {}}, "numbers": "n"})
     assert sweep.main(["radon", *SWEEP[:-1], "a.nc"]) == 0
@@ -97,10 +94,10 @@ def test_a_sweep_without_quantities_of_the_plot_has_a_plot_that_says_so(folder: 
     assert (folder / "f.pdf").is_file()
 
 
-def test_every_result_file_is_opened_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_result_file_is_opened_once(folder, monkeypatch):
     groups = {name: xr.Dataset({name: ("chain", np.arange(2.0))}) for name in ("statistics", "curves")}
     write_result(folder / "a.nc", groups, {"settings": {"batch": {}}, "numbers": "n"})
-    opened: list[Path] = []
+    opened = []
     monkeypatch.setattr(tidy, "read_result", lambda path: opened.append(path) or read_result(path))
     assert summarise.main(["a.nc", "--summary", "s.parquet", "--curves", "c.parquet"]) == 0
     assert opened == [Path("a.nc")]
@@ -111,19 +108,15 @@ def test_every_result_file_is_opened_once(folder: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_a_run_ends_with_the_status_of_snakemake_and_says_where_all_is(
-    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_ends_with_the_status_of_snakemake_and_says_where_all_is(status, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(subprocess, "call", lambda words, **_: status)
     assert reproduce.main(["smoke"]) == status
     page = (tmp_path / "results" / "smoke" / "report.html").as_uri()
     assert (f"report   {page}\n" in capsys.readouterr().out) == (status == 0)
 
 
-def test_the_lock_of_a_run_that_was_killed_is_removed_and_no_other_command_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran: list[str] = []
+def test_the_lock_of_a_run_that_was_killed_is_removed_and_no_other_command_runs(tmp_path, monkeypatch):
+    ran = []
     monkeypatch.setattr(subprocess, "run", lambda words, **_: ran.append(words[-1]))
     monkeypatch.setattr(subprocess, "call", lambda words, **_: 0)
     reproduce.main(["smoke"])

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from auxmc_pipeline.error_rules import standard_error
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.jobs import PUBLISHED
 from auxmc_pipeline.tables import MissingData, Table, Tables
 from auxmc_pipeline.tidy import replicate_columns, sweep_table
 
@@ -27,14 +26,14 @@ TABLE = Table(
 )
 
 
-def test_rows_are_found_by_text_by_number_to_rounding_and_by_several_values() -> None:
+def test_rows_are_found_by_text_by_number_to_rounding_and_by_several_values():
     assert TABLE.rows("ess", method="pm_mh", step_size=0.1 + 1e-12)["case"].tolist() == ["a", "b"]
     assert TABLE.rows("ess", case=("a", "c"))["value"].tolist() == [1.0, 2.0, 3.0]
     assert TABLE.holds("ess", case="b")
     assert not TABLE.holds("ess", case="c")
 
 
-def test_what_is_missing_is_named() -> None:
+def test_what_is_missing_is_named():
     with pytest.raises(MissingData, match=r"ess for method pm_mh, step_size 0.2: not run at this preset"):
         TABLE.rows("ess", method="pm_mh", step_size=0.2)
     with pytest.raises(MissingData, match="ess for scheme code"):
@@ -47,7 +46,7 @@ def test_what_is_missing_is_named() -> None:
         TABLE.setting("method", case="c")
 
 
-def test_a_quantity_becomes_an_array_in_the_order_of_its_rows() -> None:
+def test_a_quantity_becomes_an_array_in_the_order_of_its_rows():
     array = TABLE.array("ess", "chain", case="a", method="pm_mh")
     assert array["chain"].values.tolist() == [1, 0]
     assert array.values.tolist() == [1.0, 2.0]
@@ -55,7 +54,7 @@ def test_a_quantity_becomes_an_array_in_the_order_of_its_rows() -> None:
     assert TABLE.setting("method", case="b") == "pm_mh"
 
 
-def test_several_values_where_one_is_asked_for_are_rejected() -> None:
+def test_several_values_where_one_is_asked_for_are_rejected():
     with pytest.raises(ValueError, match="ess has 4 values where one is asked for"):
         TABLE.value("ess")
     with pytest.raises(ValueError, match="setting method has several values: pm_mh, apm_mi_mh"):
@@ -65,16 +64,16 @@ def test_several_values_where_one_is_asked_for_are_rejected() -> None:
 # --- tables of sweeps ---------------------------------------------------------------------------------
 
 
-def rows(quantity: str, value: float, case: str = "a", **columns: object) -> dict[str, object]:
+def rows(quantity, value, case="a", **columns):
     return {"case": case, "numbers": "n", **columns, "quantity": quantity, "unit": "", "value": value}
 
 
-def points(table: pd.DataFrame, quantity: str) -> dict[str, float]:
+def points(table, quantity):
     found = table[table["quantity"] == quantity]
     return dict(zip(found["coordinate"], found["value"], strict=True))
 
 
-def test_values_are_averaged_over_replicates_with_the_error_of_few() -> None:
+def test_values_are_averaged_over_replicates_with_the_error_of_few():
     table = pd.DataFrame(
         [rows("ess", value, step=0.1, chain=i) for i, value in enumerate([10.0, 12.0, 17.0])]
     )
@@ -83,7 +82,7 @@ def test_values_are_averaged_over_replicates_with_the_error_of_few() -> None:
     assert found["standard_error"] == standard_error([10.0, 12.0, 17.0])
 
 
-def test_an_unknown_replicate_makes_the_mean_unknown() -> None:
+def test_an_unknown_replicate_makes_the_mean_unknown():
     values = [10.0, 12.0, math.nan, math.nan]
     found = sweep_table(pd.DataFrame([rows("ess", x, chain=i) for i, x in enumerate(values)]), []).iloc[0]
     assert math.isnan(found["value"])
@@ -91,11 +90,11 @@ def test_an_unknown_replicate_makes_the_mean_unknown() -> None:
     assert found["n_replicates"] == 4
 
 
-def test_an_error_from_one_replicate_is_unknown() -> None:
+def test_an_error_from_one_replicate_is_unknown():
     assert math.isnan(sweep_table(pd.DataFrame([rows("ess", 1.0, chain=0)]), [])["standard_error"].item())
 
 
-def test_what_varies_inside_a_case_stays_apart_under_its_name() -> None:
+def test_what_varies_inside_a_case_stays_apart_under_its_name():
     table = pd.DataFrame(
         [
             *(rows("mean", x, parameter=f"z{i}", method="a", seed=1) for i, x in enumerate([1.0, 2.0])),
@@ -114,34 +113,11 @@ def test_what_varies_inside_a_case_stays_apart_under_its_name() -> None:
     assert of_both[of_both["method"] == "b"]["coordinate"].tolist() == ["z0"]
 
 
-def test_runs_that_have_names_are_no_replicates() -> None:
+def test_runs_that_have_names_are_no_replicates():
     numbered = pd.DataFrame([rows("n_failures", 1.0, run=i) for i in range(3)])
     named = pd.DataFrame([rows("n_failures", 1.0, run=name) for name in ("forward", "reverse")])
     assert (replicate_columns(numbered), replicate_columns(named)) == (["run"], [])
     assert list(points(sweep_table(named, []), "n_failures")) == ["forward", "reverse"]
-
-
-@pytest.mark.parametrize(
-    ("study", "axes", "quantity", "coordinates"),
-    [
-        ("manifold_illustrations", ["design"], "branch_changes_per_iteration", ["noise = 0", "noise = 0.25"]),
-        ("manifold_illustrations", ["design"], "crossings", [""]),
-        (
-            "tempering_illustration",
-            ["design"],
-            "acceptance",
-            ["log_zeta = -5", "log_zeta = 0", "log_zeta = 5"],
-        ),
-        ("image_models", ["model"], "joint_log_evidence", ["st", "gibbs_ct", "ct_hmc"]),
-    ],
-)
-def test_published_tables_keep_unlike_values_apart(
-    study: str, axes: list[str], quantity: str, coordinates: list[str]
-) -> None:
-    table = pd.read_parquet(PUBLISHED / "quick" / study / "summary.parquet")
-    of_quantity = table[table["quantity"] == quantity]
-    found = sweep_table(of_quantity[of_quantity["case"] == of_quantity["case"].iloc[0]], axes)
-    assert found["coordinate"].tolist()[: len(coordinates)] == coordinates
 
 
 # --- footers of figures -------------------------------------------------------------------------------
@@ -151,7 +127,7 @@ TABLES = Tables.of(ROWS, pd.DataFrame())
 EMPTY = Tables.of(pd.DataFrame(), pd.DataFrame())
 
 
-def test_the_preset_and_the_details_are_written_and_empty_details_left_out() -> None:
+def test_the_preset_and_the_details_are_written_and_empty_details_left_out():
     written = []
     for tables in (TABLES, EMPTY):
         figure = Figure()
@@ -160,6 +136,6 @@ def test_the_preset_and_the_details_are_written_and_empty_details_left_out() -> 
     assert written == ["preset quick; 4 chains of 100 iterations", "preset unknown"]
 
 
-def test_lengths_are_those_of_the_rows_that_are_wanted() -> None:
+def test_lengths_are_those_of_the_rows_that_are_wanted():
     assert chain_lengths(TABLES, case="ais") == "8 chains of 10 iterations"
     assert chain_lengths(TABLES, case="hmc") == ""

@@ -1,7 +1,5 @@
 """`make verify` on synthetic results: what it draws, what it compares, what it concludes."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,7 +25,7 @@ PROVENANCE = {
 CASES = [PublishedCase("s", str(i), 30.0, "", "") for i in range(9)]
 
 
-def write_case(folder: Path, *, seed: int = 1, shift: float = 0.0, seconds: float = 1.0) -> Path:
+def write_case(folder, *, seed=1, shift=0.0, seconds=1.0):
     rng = np.random.default_rng(seed)
     statistics = xr.Dataset(
         {
@@ -44,7 +42,7 @@ def write_case(folder: Path, *, seed: int = 1, shift: float = 0.0, seconds: floa
 
 
 @pytest.fixture
-def published(tmp_path: Path) -> PublishedCase:
+def published(tmp_path):
     """A published case, next to another one with other dimensions."""
     path = write_case(tmp_path)
     other = pd.DataFrame({"case": ["b"], "step_size": ["x"], "quantity": ["q"], "unit": [""], "value": [1.0]})
@@ -56,7 +54,7 @@ def published(tmp_path: Path) -> PublishedCase:
     return PublishedCase("radon", "a", 10.0, str(jobs_of_result(path)[-1]["sha256"]), "")
 
 
-def verdict(case: PublishedCase, again: Path, folder: Path) -> tuple[str, int]:
+def verdict(case, again, folder):
     lines, status = conclusion([case], [compare_case(again, case.sha256, folder)])
     return lines[0], status
 
@@ -71,15 +69,15 @@ def verdict(case: PublishedCase, again: Path, folder: Path) -> tuple[str, int]:
     ],
 )
 def test_a_case_run_again_agrees_to_the_last_bit_or_within_errors(
-    tmp_path: Path, published: PublishedCase, changed: str, again: dict[str, float], status: int, text: str
-) -> None:
-    path = write_case(tmp_path / "again", **again)  # type: ignore[arg-type]
+    tmp_path, published, changed, again, status, text
+):
+    path = write_case(tmp_path / "again", **again)
     line, found = verdict(published._replace(changed=changed), path, tmp_path)
     assert f"radon/a: {text}" in line
     assert found == status
 
 
-def test_one_changed_bit_of_a_published_value_is_found(tmp_path: Path, published: PublishedCase) -> None:
+def test_one_changed_bit_of_a_published_value_is_found(tmp_path, published):
     table = pd.read_parquet(tmp_path / "summary.parquet")
     place = table.index[table["quantity"] == "log_evidence"][0]
     table.loc[place, "value"] = np.nextafter(table.loc[place, "value"], 0.0)
@@ -89,7 +87,7 @@ def test_one_changed_bit_of_a_published_value_is_found(tmp_path: Path, published
     assert status == 1
 
 
-def test_a_case_that_cannot_be_compared_is_open(tmp_path: Path, published: PublishedCase) -> None:
+def test_a_case_that_cannot_be_compared_is_open(tmp_path, published):
     elsewhere = published._replace(changed="versions")
     again = write_case(tmp_path / "again", seed=2)
     for made, folder in ((tmp_path / "none.nc", tmp_path), (again, tmp_path / "no table")):
@@ -103,7 +101,7 @@ def test_a_case_that_cannot_be_compared_is_open(tmp_path: Path, published: Publi
         assert text in conclusion([elsewhere], [Comparison(False, values)])[0][0]
 
 
-def test_missing_and_added_values_are_not_identical(tmp_path: Path) -> None:
+def test_missing_and_added_values_are_not_identical(tmp_path):
     rows = tidy_table([write_case(tmp_path)], "statistics")
     # A table of several cases has the columns in another order.
     assert compare_values(rows[sorted(rows.columns)], rows)["identical"].all()
@@ -111,7 +109,7 @@ def test_missing_and_added_values_are_not_identical(tmp_path: Path) -> None:
         assert (~compare_values(one, two)["identical"]).sum() == 1
 
 
-def test_few_correct_values_exceed_the_allowed_distance() -> None:
+def test_few_correct_values_exceed_the_allowed_distance():
     rng = np.random.default_rng(3)
     points = {
         "chain": np.tile(np.arange(3), 20),
@@ -131,9 +129,7 @@ def test_few_correct_values_exceed_the_allowed_distance() -> None:
     assert compare_values(dependent, dependent.assign(value=again["value"]))["score"].isna().all()
 
 
-def test_cases_of_other_settings_are_named_and_changes_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cases_of_other_settings_are_named_and_changes_noted(tmp_path, monkeypatch):
     here = {
         **ABOUT,
         "processor_kind": "here",
@@ -167,13 +163,13 @@ def test_cases_of_other_settings_are_named_and_changes_noted(
 
 
 @pytest.mark.parametrize(("budget", "n"), [(100.0, 3), (30.0, 1), (1.0, 1)])
-def test_drawn_cases_fit_the_budget_and_are_those_of_the_seed(budget: float, n: int) -> None:
+def test_drawn_cases_fit_the_budget_and_are_those_of_the_seed(budget, n):
     assert len(drawn(CASES, budget, 1)) == n
     assert drawn(CASES, budget, 1) == drawn(CASES, budget, 1)
     assert drawn([], budget, 1) == []
 
 
-def test_named_cases_are_run_and_unknown_names_rejected() -> None:
+def test_named_cases_are_run_and_unknown_names_rejected():
     assert named(CASES, ["s/3"]) == [CASES[3]]
     assert named(CASES, ["s"]) == CASES
     with pytest.raises(SettingsError, match=r"got 's/33'\. Did you mean 's/3'"):

@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgb
 from auxmc.plots.factor_graphs import add_factor, add_variable, add_words, graph_plane
 
 
-def test_observed_variables_alone_are_grey() -> None:
+def test_observed_variables_alone_are_grey():
     _, axis = graph_plane(2.0, (-1.0, 5.0), (-1.0, 2.0))
     add_variable(axis, 0.0, 0.0, "$z$")
     add_variable(axis, 4.0, 0.0, "$y$", observed=True)
@@ -17,7 +17,7 @@ def test_observed_variables_alone_are_grey() -> None:
 
 
 @pytest.mark.parametrize(("above", "sign"), [(True, 1.0), (False, -1.0)])
-def test_the_distribution_of_a_factor_stands_clear_of_its_square(above: bool, sign: float) -> None:
+def test_the_distribution_of_a_factor_stands_clear_of_its_square(above, sign):
     _, axis = graph_plane(2.0, (-1.0, 5.0), (-1.0, 2.0))
     add_factor(axis, 1.0, 0.5, "distribution", above=above)
     square, text = axis.patches[0].get_bbox(), axis.texts[0]
@@ -27,7 +27,7 @@ def test_the_distribution_of_a_factor_stands_clear_of_its_square(above: bool, si
     assert text.get_verticalalignment() == ("bottom" if above else "top")
 
 
-def test_words_stand_where_they_are_told_to() -> None:
+def test_words_stand_where_they_are_told_to():
     figure, axis = graph_plane(2.0, (-1.0, 5.0), (-1.0, 2.0))
     add_words(axis, [(0.0, 1.0, "latent values"), (4.0, 1.0, "labels")])
     assert [(text.get_text(), text.get_position()) for text in axis.texts] == [

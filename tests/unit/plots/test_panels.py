@@ -1,12 +1,10 @@
 """Shared panels draw what they are given, and reject what does not fit."""
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -25,19 +23,17 @@ from auxmc.plots.sweeps import sweep_figure
 
 
 @pytest.fixture(autouse=True)
-def style() -> Iterator[None]:
+def style():
     with use_style():
         yield
 
 
 @pytest.fixture
-def axis() -> Axes:
+def axis():
     return Figure(figsize=(3.0, 2.0), layout="constrained").subplots()
 
 
-def sweep_table(
-    quantities: tuple[str, ...] = ("ess",), coordinates: tuple = ("",), **axes: list
-) -> pd.DataFrame:
+def sweep_table(quantities=("ess",), coordinates=("",), **axes):
     rows = []
     for index, values in enumerate(itertools.product(*axes.values())):
         for quantity, coordinate in itertools.product(quantities, coordinates):
@@ -47,30 +43,30 @@ def sweep_table(
     return pd.DataFrame(rows)
 
 
-def curves(panel: Axes) -> list:
+def curves(panel):
     return list(panel.lines)
 
 
-def legend_labels(figure: Figure) -> list[str]:
+def legend_labels(figure):
     return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
-def test_band_is_half_a_width_each_side(axis: Axes) -> None:
+def test_band_is_half_a_width_each_side(axis):
     band_curve(axis, [0.0, 1.0], [1.0, 2.0], [0.5, 0.25], colour="#000000")
     extent = axis.collections[0].get_paths()[0].get_extents()
     assert (extent.y0, extent.y1) == (0.5, 2.25)
 
 
-def test_lone_point_of_a_curve_is_visible(axis: Axes) -> None:
+def test_lone_point_of_a_curve_is_visible(axis):
     assert band_curve(axis, [1.0], [2.0], [0.1], colour="#000000").get_marker() == "o"
 
 
-def test_curve_of_another_length_is_rejected(axis: Axes) -> None:
+def test_curve_of_another_length_is_rejected(axis):
     with pytest.raises(ValueError, match=r"equal length, got shapes \(2,\), \(3,\)"):
         band_curve(axis, [0.0, 1.0], [1.0, 2.0, 3.0], colour="#000000")
 
 
-def test_efficiency_has_an_axis_for_the_acceptance_rate(axis: Axes) -> None:
+def test_efficiency_has_an_axis_for_the_acceptance_rate(axis):
     scale = np.linspace(0.1, 1.0, 5)
     twin = efficiency_panel(axis, scale, (scale, 0.1 * scale), (0.3 - 0.2 * scale, 0.01 * scale))
     assert twin is not None
@@ -81,22 +77,22 @@ def test_efficiency_has_an_axis_for_the_acceptance_rate(axis: Axes) -> None:
     assert to_hex(twin.lines[0].get_color()) == "#d95f02"
 
 
-def test_efficiency_without_acceptance_rate_has_one_axis(axis: Axes) -> None:
+def test_efficiency_without_acceptance_rate_has_one_axis(axis):
     assert efficiency_panel(axis, [1.0, 2.0], ([3.0, 4.0], None)) is None
     assert len(axis.figure.axes) == 1
 
 
-def test_trace_counts_iterations(axis: Axes) -> None:
+def test_trace_counts_iterations(axis):
     trace_panel(axis, np.zeros(11), first_iteration=9000, thin=10)
     assert axis.get_xlim() == (9000, 9100)
 
 
-def test_long_trace_is_an_image_in_the_pdf(axis: Axes) -> None:
+def test_long_trace_is_an_image_in_the_pdf(axis):
     trace_panel(axis, np.zeros(30000))
     assert axis.lines[0].get_rasterized()
 
 
-def test_histogram_is_a_density(axis: Axes) -> None:
+def test_histogram_is_a_density(axis):
     edges = np.array([0.0, 1.0, 3.0])
     histogram_panel(axis, edges, [2, 2], element="bars")
     assert [(bar.get_x(), bar.get_width()) for bar in axis.patches] == [(0.0, 1.0), (1.0, 2.0)]
@@ -107,14 +103,14 @@ def test_histogram_is_a_density(axis: Axes) -> None:
     assert axis.collections[0].get_paths()[0].get_extents().y1 == 0.25
 
 
-def test_unusable_histogram_is_rejected(axis: Axes) -> None:
+def test_unusable_histogram_is_rejected(axis):
     with pytest.raises(ValueError, match=r"edges must be \[4\]"):
         histogram_panel(axis, [0.0, 1.0, 2.0], [1, 2, 3])
     with pytest.raises(ValueError, match="positive sum"):
         histogram_panel(axis, [0.0, 1.0], [0])
 
 
-def replicates(**values: list[float]) -> pd.DataFrame:
+def replicates(**values):
     """Two groups a, b of each series, with two replicates 0.1 to both sides of their mean."""
     return pd.DataFrame(
         [
@@ -126,7 +122,7 @@ def replicates(**values: list[float]) -> pd.DataFrame:
     )
 
 
-def test_bars_of_a_group_stand_side_by_side_in_method_colours_with_one_standard_error(axis: Axes) -> None:
+def test_bars_of_a_group_stand_side_by_side_in_method_colours_with_one_standard_error(axis):
     rows = replicates(pm_mh=[1.0, 2.0], apm_ss_ss=[3.0, 4.0])
     assert mean_bars(axis, rows, "group", "series", METHOD_COLOURS) == ["pm_mh", "apm_ss_ss"]
     assert axis.get_legend_handles_labels()[1] == ["pm_mh", "apm_ss_ss"]
@@ -140,14 +136,14 @@ def test_bars_of_a_group_stand_side_by_side_in_method_colours_with_one_standard_
     np.testing.assert_allclose(error.get_ydata(), [0.9, 1.1])
 
 
-def test_a_bar_of_which_a_replicate_is_unknown_is_not_drawn_from_the_others(axis: Axes) -> None:
+def test_a_bar_of_which_a_replicate_is_unknown_is_not_drawn_from_the_others(axis):
     rows = replicates(pm_mh=[1.0, 2.0])
     rows.loc[0, "value"] = np.nan
     mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
     assert [bar.get_height() for bar in axis.containers[0] if np.isfinite(bar.get_height())] == [2.0]
 
 
-def test_bars_on_a_logarithmic_axis_are_means_of_values_and_not_of_logarithms(axis: Axes) -> None:
+def test_bars_on_a_logarithmic_axis_are_means_of_values_and_not_of_logarithms(axis):
     rows = pd.DataFrame({"group": ["a", "a"], "series": ["pm_mh", "pm_mh"], "value": [1.0, 100.0]})
     mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
     axis.set_yscale("log")
@@ -156,13 +152,13 @@ def test_bars_on_a_logarithmic_axis_are_means_of_values_and_not_of_logarithms(ax
         mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
 
 
-def test_missing_panel_says_why(axis: Axes) -> None:
+def test_missing_panel_says_why(axis):
     missing_panel(axis, "not run at this preset")
     assert axis.texts[0].get_text() == "not run at this preset"
     assert len(axis.get_xticks()) == len(axis.get_yticks()) == 0
 
 
-def test_note_stands_below_the_panels(axis: Axes) -> None:
+def test_note_stands_below_the_panels(axis):
     axis.set_xlabel("step size")
     preset_note(axis.figure, "preset smoke, data set calibrated")
     axis.figure.draw_without_rendering()
@@ -171,7 +167,7 @@ def test_note_stands_below_the_panels(axis: Axes) -> None:
     assert note.y1 <= axis.get_tightbbox().y0
 
 
-def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination() -> None:
+def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination():
     table = sweep_table(("ess", "acceptance_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
     figure = sweep_figure(table, ["step_size", "method"], ["acceptance_rate", "ess"])
     assert [panel.get_ylabel() for panel in figure.axes] == ["acceptance rate", "ESS"]
@@ -187,26 +183,26 @@ def test_sweep_draws_a_panel_per_quantity_and_a_line_per_combination() -> None:
     ("values", "scale"),
     [([1, 8, 64], "log"), ([1, 8, 30], "linear"), ([0, 64], "linear"), ([-1, 64], "linear")],
 )
-def test_sweep_over_a_wide_positive_range_is_logarithmic(values: list, scale: str) -> None:
+def test_sweep_over_a_wide_positive_range_is_logarithmic(values, scale):
     figure = sweep_figure(sweep_table(n_importance=values), ["n_importance"], ["ess"])
     assert figure.axes[0].get_xscale() == scale
 
 
-def test_sweep_over_text_has_a_place_per_value() -> None:
+def test_sweep_over_text_has_a_place_per_value():
     table = sweep_table(dataset=["as_stated", "calibrated"], method=["pm_mh", "apm_mi_mh"])
     figure = sweep_figure(table, ["dataset", "method"], ["ess"])
     assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["as stated", "calibrated"]
     assert legend_labels(figure) == ["PM MH", "APM MI+MH"]
 
 
-def test_sweep_is_drawn_against_the_numbers_with_most_values() -> None:
+def test_sweep_is_drawn_against_the_numbers_with_most_values():
     table = sweep_table(method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8], step_size=[0.1, 0.2, 0.4])
     figure = sweep_figure(table, ["method", "n_importance", "step_size"], ["ess"])
     assert figure.axes[0].get_xlabel() == "step size"
     assert len(curves(figure.axes[0])) == 4
 
 
-def test_sweep_of_one_point_draws_it() -> None:
+def test_sweep_of_one_point_draws_it():
     for axes in ({}, {"step_size": [0.4]}, {"method": ["pm_mh"]}):
         figure = sweep_figure(sweep_table(**axes), list(axes), ["ess"])
         (line,) = curves(figure.axes[0])
@@ -215,7 +211,7 @@ def test_sweep_of_one_point_draws_it() -> None:
         assert not figure.legends
 
 
-def test_sweep_with_few_coordinates_has_a_panel_each_and_with_many_their_mean() -> None:
+def test_sweep_with_few_coordinates_has_a_panel_each_and_with_many_their_mean():
     few = sweep_figure(sweep_table(coordinates=(0, 1), step_size=[1, 2]), ["step_size"], ["ess"])
     assert [panel.get_title() for panel in few.axes] == ["coordinate 0", "coordinate 1"]
     named = sweep_figure(sweep_table(coordinates=("z1", "noise = 0.5")), [], ["ess"])
@@ -232,7 +228,7 @@ def test_sweep_with_few_coordinates_has_a_panel_each_and_with_many_their_mean() 
     np.testing.assert_allclose(curves(alone.axes[0])[0].get_ydata(), [1.0])
 
 
-def test_sweep_colours_say_the_method_and_markers_the_rest() -> None:
+def test_sweep_colours_say_the_method_and_markers_the_rest():
     table = sweep_table(step_size=[1, 2], method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8])
     lines = curves(sweep_figure(table, ["step_size", "method", "n_importance"], ["ess"]).axes[0])
     assert [to_hex(line.get_color()) for line in lines] == [
@@ -241,7 +237,7 @@ def test_sweep_colours_say_the_method_and_markers_the_rest() -> None:
     assert lines[0].get_marker() == lines[2].get_marker() != lines[1].get_marker()
 
 
-def test_sweep_without_finite_values_says_so() -> None:
+def test_sweep_without_finite_values_says_so():
     table = sweep_table(step_size=[1, 2]).assign(value=np.nan)
     figure = sweep_figure(table, ["step_size"], ["ess", "unknown"])
     messages = [panel.texts[0].get_text() for panel in figure.axes]
@@ -249,14 +245,14 @@ def test_sweep_without_finite_values_says_so() -> None:
     figure.draw_without_rendering()
 
 
-def test_sweep_without_errors_is_drawn() -> None:
+def test_sweep_without_errors_is_drawn():
     table = sweep_table(step_size=[1, 2]).assign(standard_error=np.nan)
     figure = sweep_figure(table, ["step_size"], ["ess"])
     figure.draw_without_rendering()
     np.testing.assert_array_equal(curves(figure.axes[0])[0].get_ydata(), [1.0, 2.0])
 
 
-def test_sweep_tables_that_do_not_fit_are_rejected() -> None:
+def test_sweep_tables_that_do_not_fit_are_rejected():
     table = sweep_table(step_size=[1, 2], seed=[0, 1])
     with pytest.raises(ValueError, match="two rows for quantity ess at step_size = 1"):
         sweep_figure(table, ["step_size"], ["ess"])

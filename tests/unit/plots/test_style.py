@@ -20,13 +20,13 @@ from auxmc.plots.style import (
 FORMATS = ("pdf", "png", "svg")
 
 
-def small_figure() -> Figure:
+def small_figure():
     figure = Figure(figsize=(2.0, 1.5), layout="constrained")
     figure.subplots().plot([0.0, 1.0], [1.0, 0.0], label="line")
     return figure
 
 
-def test_style_holds_inside_the_block_only() -> None:
+def test_style_holds_inside_the_block_only():
     with matplotlib.rc_context({"font.size": 31.0, "axes.grid": True}):
         with use_style():
             assert 8.0 <= matplotlib.rcParams["font.size"] <= 9.0
@@ -36,7 +36,7 @@ def test_style_holds_inside_the_block_only() -> None:
         assert matplotlib.rcParams["font.size"] == 31.0
 
 
-def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with() -> None:
+def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with():
     families = (
         {"pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss"},
         {"gibbs_ct", "ct_hmc", "st", "ais", "nuts"},
@@ -53,11 +53,11 @@ def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_draw
     ("name", "words"),
     [("pm_mh", "PM MH"), ("acceptance_rate", "acceptance rate"), ("ess_per_s", "ESS per s")],
 )
-def test_names_become_words(name: str, words: str) -> None:
+def test_names_become_words(name, words):
     assert readable(name) == words
 
 
-def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
+def test_both_files_are_written_and_nothing_else(tmp_path):
     paths = save_figure(small_figure(), tmp_path / "new" / "fig_0.5_a", FORMATS)
     pdf, png, svg = paths
     assert (pdf.name, png.name, svg.name) == ("fig_0.5_a.pdf", "fig_0.5_a.png", "fig_0.5_a.svg")
@@ -71,7 +71,7 @@ def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
     assert png.read_bytes()[16:24] == (400).to_bytes(4, "big") + (300).to_bytes(4, "big")
 
 
-def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path: Path) -> None:
+def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path):
     first = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "first", FORMATS)]
     second = [path.read_bytes() for path in save_figure(small_figure(), tmp_path / "second", FORMATS)]
     assert first == second
@@ -80,11 +80,11 @@ def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path: Path) -> None:
     assert b"metadata" not in first[2]
 
 
-def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, monkeypatch) -> None:
+def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path, monkeypatch):
     pdf, png = save_figure(small_figure(), tmp_path / "figure")
     before = pdf.read_bytes()
 
-    def broken(self: Figure, path: Path, **settings: object) -> None:
+    def broken(self, path, **settings):
         Path(path).write_bytes(b"half")
         raise OSError("disk full")
 
@@ -95,7 +95,7 @@ def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path: Path, m
     assert sorted(tmp_path.iterdir()) == [pdf, png]
 
 
-def test_titles_of_panels_of_a_fixed_shape_stay_inside_the_figure(tmp_path: Path) -> None:
+def test_titles_of_panels_of_a_fixed_shape_stay_inside_the_figure(tmp_path):
     with use_style():
         figure = Figure(figsize=(7.0, 4.3), layout="constrained")
         for axis in figure.subplots(1, 2, sharey=True):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from auxmc_pipeline.catalogue import load_study, studies
-from tests.pipeline.documentation import Shown, note_commands
+from tests.pipeline.documentation import note_commands
 
 ROOT = Path(__file__).parents[3]
 SAMPLERS = (ROOT / "docs" / "samplers.md").read_text(encoding="utf-8")
@@ -25,7 +25,7 @@ OWN_DATA = {
 
 
 @pytest.mark.parametrize("shown", list(note_commands()), ids=lambda shown: shown.command[:70])
-def test_a_command_of_the_notes_has_valid_settings(shown: Shown) -> None:
+def test_a_command_of_the_notes_has_valid_settings(shown):
     words = shlex.split(shown.command)
     if words[:2] == ["snakemake", "sweep"]:
         given = dict(word.split("=", 1) for word in words[words.index("--config") + 1 :])
@@ -45,7 +45,7 @@ def test_a_command_of_the_notes_has_valid_settings(shown: Shown) -> None:
             assert study.settings(OWN_DATA[study.name])
 
 
-def test_every_name_of_the_page_can_be_imported() -> None:
+def test_every_name_of_the_page_can_be_imported():
     names = set(re.findall(r"`(auxmc(?:\.\w+)+\.\w+)`", SAMPLERS))
     assert len(names) > 50
     for name in names:
@@ -57,8 +57,8 @@ def test_every_name_of_the_page_can_be_imported() -> None:
 
 
 @pytest.mark.slow
-def test_the_examples_of_the_page_run_and_are_right() -> None:
-    printed: list[tuple] = []
+def test_the_examples_of_the_page_run_and_are_right():
+    printed = []
     names = {"print": lambda *values: printed.append(values)}
     blocks = re.findall(r"^```python\n(.*?)^```", SAMPLERS, re.M | re.S)
     for block in blocks:
@@ -70,7 +70,7 @@ def test_the_examples_of_the_page_run_and_are_right() -> None:
 
 
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+def test_the_site_builds_without_a_warning(tmp_path):
     source = tmp_path / "docs"
     shutil.copytree(
         ROOT / "docs", source, ignore=shutil.ignore_patterns("_build", "api", "auto_tutorials", "studies")

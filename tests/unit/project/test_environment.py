@@ -16,14 +16,14 @@ ROOT = Path(__file__).parents[3]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
 
-def run(code: str) -> subprocess.CompletedProcess[str]:
+def run(code):
     environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin"}
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
     )
 
 
-def test_what_the_snakefile_imports_stays_cheap() -> None:
+def test_what_the_snakefile_imports_stays_cheap():
     done = run(
         "import sys; from auxmc_pipeline.catalogue import load_study, studies\n"
         "for name in studies(): load_study(name).cases('smoke')\n"
@@ -33,7 +33,7 @@ def test_what_the_snakefile_imports_stays_cheap() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_commands_of_the_studies_say_what_they_lack() -> None:
+def test_commands_of_the_studies_say_what_they_lack():
     done = run(
         "import sys; sys.modules['hydra'] = None\n"
         "from auxmc.command_line import main\n"
@@ -44,14 +44,14 @@ def test_commands_of_the_studies_say_what_they_lack() -> None:
     assert done.stderr.strip() == f"auxmc: error: {wanted}"
 
 
-def test_version_is_that_of_the_installed_package_in_all_files() -> None:
+def test_version_is_that_of_the_installed_package_in_all_files():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert auxmc.__version__ == version("auxmc") == citation["version"]
     with pytest.raises(AttributeError, match="no attribute 'versoin'"):
         _ = auxmc.versoin
 
 
-def test_environment_of_rules_has_the_packages_of_studies_in_the_versions_of_the_lock() -> None:
+def test_environment_of_rules_has_the_packages_of_studies_in_the_versions_of_the_lock():
     text = (ROOT / "workflow" / "envs" / "auxmc.yaml").read_text(encoding="utf-8")
     pins = re.findall(r"- ([\w-]+)==([\w.]+)$", text, re.M)
     assert [pin for pin in pins if not re.search(rf"^{pin[0]}=={re.escape(pin[1])}\b", LOCK, re.M)] == []
@@ -61,7 +61,7 @@ def test_environment_of_rules_has_the_packages_of_studies_in_the_versions_of_the
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "benchmarks/requirements.lock"])
-def test_lock_is_of_hashes_alone(name: str) -> None:
+def test_lock_is_of_hashes_alone(name):
     """`pip install --require-hashes` checks the rest."""
     lock = (ROOT / name).read_text(encoding="utf-8")
     assert "--hash=sha256:" in lock

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ EXAMPLES = ("decay.csv", "decay.py", "two_modes.py", "stream.csv")
 
 
 @pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def elsewhere(tmp_path_factory):
     """A folder with the examples; the unpacked wheel stands next to it."""
     folder = tmp_path_factory.mktemp("elsewhere")
     built = folder.parent / "built"
@@ -32,7 +31,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _auxmc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def _auxmc(folder, *words):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     program = "import sys, auxmc.command_line; print(auxmc.__file__); sys.exit(auxmc.command_line.main())"
     return subprocess.run(
@@ -52,14 +51,14 @@ def _auxmc(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ("stream --data stream.csv --model linear --output c", "c/record.parquet"),
     ],
 )
-def test_its_commands_run(elsewhere: Path, words: str, made: str) -> None:
+def test_its_commands_run(elsewhere, words, made):
     done = _auxmc(elsewhere, *words.split())
     assert done.returncode == 0, done.stdout + done.stderr
     assert str(elsewhere.parent / "unpacked") in done.stdout.splitlines()[0]
     assert (elsewhere / made).is_file(), list(elsewhere.rglob("*"))
 
 
-def test_what_needs_the_studies_says_so(elsewhere: Path) -> None:
+def test_what_needs_the_studies_says_so(elsewhere):
     done = _auxmc(elsewhere, "list")
     assert done.returncode == 2
     assert "is not inside a checkout of the project" in done.stderr

@@ -37,7 +37,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_hulls_enclose_the_log_density(name: str) -> None:
+def test_the_hulls_enclose_the_log_density(name):
     density, start, lower, x = TARGETS[name]
     hull = make_hull(density, start, lower)
     exact = density(x)[0]
@@ -47,7 +47,7 @@ def test_the_hulls_enclose_the_log_density(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_mass_of_the_hull_is_its_integral_and_falls_towards_that_of_the_density(name: str) -> None:
+def test_the_mass_of_the_hull_is_its_integral_and_falls_towards_that_of_the_density(name):
     density, start, lower, _ = TARGETS[name]
     masses = []
     # Each set of tangents holds the one before.
@@ -66,7 +66,7 @@ def test_the_mass_of_the_hull_is_its_integral_and_falls_towards_that_of_the_dens
     assert masses[2] < 1.02
 
 
-def test_draws_of_a_hull_are_the_inverse_of_its_distribution_function() -> None:
+def test_draws_of_a_hull_are_the_inverse_of_its_distribution_function():
     # Laplace's distribution is its own hull: two tangents.
     hull = make_hull(lambda x: (-np.abs(x), -np.sign(x)), [-1.0, 1.0])
     assert log_hull_mass(hull) == pytest.approx(np.log(2.0), rel=1e-12)
@@ -76,7 +76,7 @@ def test_draws_of_a_hull_are_the_inverse_of_its_distribution_function() -> None:
         np.testing.assert_allclose(x, sign * np.log1p(-inside), rtol=1e-10, atol=1e-12)
 
 
-def test_flat_and_nearly_flat_pieces_are_drawn_evenly() -> None:
+def test_flat_and_nearly_flat_pieces_are_drawn_evenly():
     for slope in (0.0, 1e-14, -1e-14):
         hull = make_hull(lambda x, s=slope: (s * x, np.full_like(x, s)), [0.3], 0.0, 1.0)
         u = np.linspace(0.0, 0.999, 50)
@@ -86,7 +86,7 @@ def test_flat_and_nearly_flat_pieces_are_drawn_evenly() -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_proposals_are_soon_accepted_nearly_always(name: str) -> None:
+def test_proposals_are_soon_accepted_nearly_always(name):
     density, start, lower, _ = TARGETS[name]
     drawn = adaptive_rejection_sample(density, start, 20_000, np.random.default_rng(1), lower)
     assert drawn.positions.shape == (20_000,)
@@ -97,14 +97,14 @@ def test_proposals_are_soon_accepted_nearly_always(name: str) -> None:
 
 
 @pytest.mark.parametrize("shift", [-1e6, 1e6])
-def test_log_densities_far_from_zero_neither_overflow_nor_change_the_draws(shift: float) -> None:
+def test_log_densities_far_from_zero_neither_overflow_nor_change_the_draws(shift):
     rng = lambda: np.random.default_rng(2)
     moved = adaptive_rejection_sample(lambda x: (normal(x)[0] + shift, normal(x)[1]), [-1.0, 1.5], 300, rng())
     plain = adaptive_rejection_sample(normal, [-1.0, 1.5], 300, rng())
     np.testing.assert_allclose(moved.positions, plain.positions, rtol=1e-6)
 
 
-def test_a_density_with_two_modes_is_rejected() -> None:
+def test_a_density_with_two_modes_is_rejected():
     def two_modes(x):
         first, second = stats.norm.logpdf(x, -2.0), stats.norm.logpdf(x, 2.0)
         return np.logaddexp(first, second), -x + 2.0 * np.tanh(2.0 * x)
@@ -115,7 +115,7 @@ def test_a_density_with_two_modes_is_rejected() -> None:
         adaptive_rejection_sample(two_modes, [-4.0, 4.0], 1000, np.random.default_rng(0))
 
 
-def test_starting_points_that_bound_no_mass_are_rejected() -> None:
+def test_starting_points_that_bound_no_mass_are_rejected():
     with pytest.raises(ValueError, match="slope at the first point must be positive, got -1 at 1"):
         make_hull(normal, [1.0, 2.0])
     with pytest.raises(ValueError, match="slope at the last point must be negative, got 1 at -1"):
@@ -126,7 +126,7 @@ def test_starting_points_that_bound_no_mass_are_rejected() -> None:
         make_hull(normal, [])
 
 
-def test_values_that_are_not_finite_or_of_another_shape_are_rejected() -> None:
+def test_values_that_are_not_finite_or_of_another_shape_are_rejected():
     with pytest.raises(ValueError, match="must be finite inside the domain"):
         make_hull(lambda x: (np.full_like(x, np.nan), -x), [-1.0, 1.0])
     with pytest.raises(ValueError, match=r"values and slopes of shape \(2,\), got \(\) and \(2,\)"):

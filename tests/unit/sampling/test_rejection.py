@@ -7,15 +7,16 @@ import pytest
 
 from auxmc.sampling.rejection import (
     Envelope,
-    Proposal,
     condition_by_rejection,
     rejection_draw,
     rejection_proposal,
     rejection_sample,
 )
 
+LOG_2 = float(np.log(2.0))
 
-def triangle(log_bound: float = float(np.log(2.0))) -> Envelope:
+
+def triangle(log_bound=LOG_2):
     """Density 2 x on [0, 1] below twice the uniform one."""
     return Envelope(lambda x: jnp.log(2.0 * x), jax.random.uniform, lambda x: jnp.zeros_like(x), log_bound)
 
@@ -23,16 +24,16 @@ def triangle(log_bound: float = float(np.log(2.0))) -> Envelope:
 ENVELOPE = triangle()
 
 
-def nothing() -> Envelope:
+def nothing():
     return Envelope(lambda x: jnp.asarray(-jnp.inf), jax.random.uniform, lambda x: jnp.zeros_like(x), 0.0)
 
 
 @jax.jit
-def propose(keys: jax.Array) -> Proposal:
+def propose(keys):
     return jax.vmap(lambda key: rejection_proposal(key, ENVELOPE))(keys)
 
 
-def test_a_proposal_is_accepted_if_its_height_is_at_most_the_target() -> None:
+def test_a_proposal_is_accepted_if_its_height_is_at_most_the_target():
     made = propose(jax.random.split(jax.random.key(1), 500))
     np.testing.assert_array_equal(made.accepted, made.log_height <= np.log(2.0 * made.position))
     np.testing.assert_allclose(made.log_ratio, np.log(made.position), rtol=1e-12)
@@ -40,7 +41,7 @@ def test_a_proposal_is_accepted_if_its_height_is_at_most_the_target() -> None:
     assert 0 < int(made.accepted.sum()) < 500
 
 
-def test_a_draw_is_the_first_accepted_of_its_proposals() -> None:
+def test_a_draw_is_the_first_accepted_of_its_proposals():
     keys = jax.random.split(jax.random.key(2), 25)
     drawn = jax.jit(jax.vmap(lambda key: rejection_draw(key, ENVELOPE)))(keys)
     tries = jax.vmap(lambda key: jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(20)))(keys)
@@ -54,18 +55,18 @@ def test_a_draw_is_the_first_accepted_of_its_proposals() -> None:
     np.testing.assert_array_equal(drawn.largest_log_ratio, largest)
 
 
-def test_more_proposals_allowed_do_not_change_a_draw() -> None:
+def test_more_proposals_allowed_do_not_change_a_draw():
     key = jax.random.key(3)
     few, many = (rejection_sample(key, ENVELOPE, 50, limit) for limit in (200, 10_000))
     np.testing.assert_array_equal(few.position, many.position)
 
 
-def test_a_target_that_is_its_proposal_is_accepted_at_once() -> None:
+def test_a_target_that_is_its_proposal_is_accepted_at_once():
     same = Envelope(lambda x: jnp.zeros_like(x), jax.random.uniform, lambda x: jnp.zeros_like(x), 0.0)
     assert np.all(np.asarray(rejection_sample(jax.random.key(0), same, 100).n_proposals) == 1)
 
 
-def test_adding_a_constant_to_target_and_bound_changes_nothing() -> None:
+def test_adding_a_constant_to_target_and_bound_changes_nothing():
     key = jax.random.key(4)
     # A power of two, which rounds no log differently by more than its last digits.
     raised = Envelope(lambda x: jnp.log(2.0 * x) + 700.0, jax.random.uniform, lambda x: jnp.zeros_like(x),
@@ -74,7 +75,7 @@ def test_adding_a_constant_to_target_and_bound_changes_nothing() -> None:
     np.testing.assert_array_equal(plain.position, shifted.position)
 
 
-def test_a_loop_that_ends_without_acceptance_gives_no_number() -> None:
+def test_a_loop_that_ends_without_acceptance_gives_no_number():
     drawn = rejection_sample(jax.random.key(0), nothing(), 3, max_proposals=7)
     assert not np.any(drawn.accepted)
     assert np.all(np.isnan(drawn.position))
@@ -82,12 +83,12 @@ def test_a_loop_that_ends_without_acceptance_gives_no_number() -> None:
     assert np.all(np.asarray(drawn.n_proposals) == 7)
 
 
-def test_a_bound_that_does_not_hold_is_found_and_corrected_in_the_message() -> None:
+def test_a_bound_that_does_not_hold_is_found_and_corrected_in_the_message():
     with pytest.raises(ValueError, match=r"log_bound = 0.5 is too small.*by 0.19\d* nats.*at least 0.69"):
         rejection_sample(jax.random.key(0), triangle(0.5), 1000)
 
 
-def test_densities_that_are_not_numbers_are_rejected() -> None:
+def test_densities_that_are_not_numbers_are_rejected():
     bad = Envelope(
         lambda x: jnp.where(x > 0.5, jnp.nan, 0.0), jax.random.uniform, lambda x: jnp.zeros_like(x), 1.0
     )
@@ -95,7 +96,7 @@ def test_densities_that_are_not_numbers_are_rejected() -> None:
         rejection_sample(jax.random.key(0), bad, 100)
 
 
-def test_numbers_out_of_range_are_rejected() -> None:
+def test_numbers_out_of_range_are_rejected():
     with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         rejection_sample(jax.random.key(0), triangle(), 0)
     with pytest.raises(ValueError, match="max_proposals must be a positive integer, got 0"):
@@ -104,7 +105,7 @@ def test_numbers_out_of_range_are_rejected() -> None:
         condition_by_rejection(jax.random.key(0), jax.random.uniform, lambda x: x > 0.5, 0)
 
 
-def test_kept_draws_match_and_none_that_match_is_lost() -> None:
+def test_kept_draws_match_and_none_that_match_is_lost():
     key = jax.random.key(7)
     draw = lambda one: jax.random.uniform(one, (2,))
     found = condition_by_rejection(key, draw, lambda x: x[0] > x[1], 300)

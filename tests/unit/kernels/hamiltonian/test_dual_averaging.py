@@ -1,6 +1,6 @@
 """Adaptation reaches the acceptance that was asked for, and freezes."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ class Info(NamedTuple):
     acceptance_probability: Array
 
 
-def build(scale: Array) -> Kernel:
+def build(scale):
     """A stand-in whose acceptance probability is exp(-scale), with noise that has mean one."""
     return Kernel(
         init=lambda _, position: position,
@@ -25,10 +25,10 @@ def build(scale: Array) -> Kernel:
     )
 
 
-def run(initial: float, n_warm_up: int, target: float, n: int = 1500) -> np.ndarray:
+def run(initial, n_warm_up, target, n=1500):
     kernel = dual_averaging(build, initial, n_warm_up, target)
 
-    def one(state: Any, key: Array) -> Any:
+    def one(state, key):
         state, info = kernel.step(key, state)
         return state, info.scale
 
@@ -40,12 +40,12 @@ def run(initial: float, n_warm_up: int, target: float, n: int = 1500) -> np.ndar
 
 @pytest.mark.parametrize("initial", [0.01, 3.0])
 @pytest.mark.parametrize("target", [0.6, 0.8])
-def test_the_target_is_reached_from_both_sides_and_the_scale_is_frozen(initial: float, target: float) -> None:
+def test_the_target_is_reached_from_both_sides_and_the_scale_is_frozen(initial, target):
     scales = run(initial, 1000, target)
     assert abs(np.exp(-scales[-1]) - target) < 0.03
     assert (scales[1000:] == scales[-1]).all()
     assert len(set(scales[:1000])) > 900
 
 
-def test_without_warm_up_the_initial_scale_stays() -> None:
+def test_without_warm_up_the_initial_scale_stays():
     np.testing.assert_allclose(run(0.3, 0, 0.8, 10), 0.3)

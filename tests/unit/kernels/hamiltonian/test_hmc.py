@@ -8,15 +8,15 @@ import pytest
 from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo, leapfrog
 
 
-def log_quartic(position: jax.Array) -> jax.Array:
+def log_quartic(position):
     return -jnp.sum(0.25 * position**4 + 0.5 * position**2) - 0.3 * position[0] * position[1]
 
 
-def _state(position: jax.Array) -> HMCState:
+def _state(position):
     return HMCState(position, *jax.value_and_grad(log_quartic)(position))
 
 
-def _energy(state: HMCState, momentum: jax.Array) -> float:
+def _energy(state, momentum):
     return float(0.5 * jnp.sum(momentum**2) - state.log_density)
 
 
@@ -25,7 +25,7 @@ START = jnp.array([0.7, -1.1])
 MOMENTUM = jnp.array([0.9, 0.4])
 
 
-def test_leapfrog_on_a_harmonic_oscillator_is_the_known_rotation() -> None:
+def test_leapfrog_on_a_harmonic_oscillator_is_the_known_rotation():
     """One step maps (x, p) to ((1 - h^2/2) x + h p, -h (1 - h^2/4) x + (1 - h^2/2) p)."""
     h, x, p = 0.4, 1.3, -0.6
     evaluate = jax.value_and_grad(lambda x: -0.5 * jnp.sum(x**2))
@@ -36,7 +36,7 @@ def test_leapfrog_on_a_harmonic_oscillator_is_the_known_rotation() -> None:
     assert int(n_made) == 1
 
 
-def test_a_trajectory_leads_back_when_the_momentum_is_reversed() -> None:
+def test_a_trajectory_leads_back_when_the_momentum_is_reversed():
     n_steps = jnp.asarray(25, jnp.int32)
     end, momentum, _ = leapfrog(EVALUATE, _state(START), MOMENTUM, 0.13, n_steps)
     back, reversed_momentum, _ = leapfrog(EVALUATE, end, -momentum, 0.13, n_steps)
@@ -44,16 +44,16 @@ def test_a_trajectory_leads_back_when_the_momentum_is_reversed() -> None:
     np.testing.assert_allclose(-reversed_momentum, MOMENTUM, atol=1e-12)
 
 
-def test_the_energy_error_is_of_second_order_in_the_step() -> None:
-    def error(step: float, n_steps: int) -> float:
+def test_the_energy_error_is_of_second_order_in_the_step():
+    def error(step, n_steps):
         end, momentum, _ = leapfrog(EVALUATE, _state(START), MOMENTUM, step, jnp.asarray(n_steps, jnp.int32))
         return abs(_energy(end, momentum) - _energy(_state(START), MOMENTUM))
 
     assert error(0.05, 10) / error(0.025, 20) == pytest.approx(4.0, rel=0.1)
 
 
-def test_an_integrator_step_keeps_volume() -> None:
-    def map_phase(phase: jax.Array) -> jax.Array:
+def test_an_integrator_step_keeps_volume():
+    def map_phase(phase):
         end, momentum, _ = leapfrog(EVALUATE, _state(phase[:2]), phase[2:], 0.2, jnp.asarray(3, jnp.int32))
         return jnp.concatenate([end.position, momentum])
 
@@ -61,7 +61,7 @@ def test_an_integrator_step_keeps_volume() -> None:
     assert float(jnp.linalg.det(jacobian)) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_numbers_of_steps_are_drawn_from_the_inclusive_range() -> None:
+def test_numbers_of_steps_are_drawn_from_the_inclusive_range():
     kernel = hamiltonian_monte_carlo(log_quartic, 0.1, (3, 5), dim=2)
     noise = jax.vmap(kernel.draw)(jax.random.split(jax.random.key(1), 3000))
     counts = np.bincount(np.asarray(noise.n_steps), minlength=6)
@@ -71,7 +71,7 @@ def test_numbers_of_steps_are_drawn_from_the_inclusive_range() -> None:
     np.testing.assert_allclose(counts[3:], 1000, atol=4.0 * np.sqrt(3000 * 2.0 / 9.0))
 
 
-def test_info_tells_what_happened() -> None:
+def test_info_tells_what_happened():
     kernel = hamiltonian_monte_carlo(log_quartic, 0.2, (4, 9), dim=2)
     state = kernel.init(jax.random.key(0), START)
     noise = kernel.draw(jax.random.key(3))
@@ -89,7 +89,7 @@ def test_info_tells_what_happened() -> None:
     np.testing.assert_allclose(new.gradient, EVALUATE(new.position)[1], rtol=1e-10)
 
 
-def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short() -> None:
+def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short():
     kernel = hamiltonian_monte_carlo(lambda x: -jnp.sum(x**4), 30.0, (50, 50), dim=1)
     state = kernel.init(jax.random.key(0), jnp.array([2.0]))
     new, info = kernel.step(jax.random.key(0), state)
@@ -101,10 +101,10 @@ def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short() -> None
     np.testing.assert_array_equal(new.position, state.position)
 
 
-def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not() -> None:
+def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not():
     """A slab without density between two halves: leapfrog passes through it, but may not end in it."""
 
-    def log_density(x: jax.Array) -> jax.Array:
+    def log_density(x):
         return jnp.where(jnp.abs(x[0]) < 0.5, -jnp.inf, 0.0)
 
     kernel = hamiltonian_monte_carlo(log_density, 0.5, (4, 4), dim=1)
@@ -120,14 +120,14 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not() -> None:
     assert float(moved.position[0]) == pytest.approx(1.0)
 
 
-def test_a_number_of_steps_is_a_pair_of_equal_ones() -> None:
+def test_a_number_of_steps_is_a_pair_of_equal_ones():
     noises = [hamiltonian_monte_carlo(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
     jax.tree.map(np.testing.assert_array_equal, *noises)
     assert int(noises[0].n_steps) == 4
 
 
 @pytest.mark.slow
-def test_trajectories_are_those_of_blackjax() -> None:
+def test_trajectories_are_those_of_blackjax():
     from blackjax.mcmc import integrators, metrics
 
     state = _state(START)

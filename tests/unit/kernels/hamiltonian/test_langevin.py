@@ -9,15 +9,15 @@ from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
 
 
-def log_quartic(x: jax.Array) -> jax.Array:
+def log_quartic(x):
     return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
-def log_normal(x: jax.Array) -> jax.Array:
+def log_normal(x):
     return -0.5 * jnp.sum(x**2)
 
 
-def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
+def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
     langevin = metropolis_langevin(log_quartic, 0.8, 2)
     hamiltonian = hamiltonian_monte_carlo(log_quartic, 0.8, (1, 1), 2)
     start = jnp.array([0.7, -1.3])
@@ -35,11 +35,11 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step() -> None:
 
 
 @pytest.mark.parametrize("size", [0.2, 0.5, 1.0])
-def test_without_an_accept_step_a_normal_distribution_is_too_wide(size: float) -> None:
+def test_without_an_accept_step_a_normal_distribution_is_too_wide(size):
     """A step maps variance v to a^2 v + b^2; the fixed point is 1 / (1 - size^2 / 4)."""
     kernel = unadjusted_langevin(log_normal, size, 1)
 
-    def move(x: float, normal: float) -> float:
+    def move(x, normal):
         noise = LangevinNoise(jnp.array([normal]), jnp.zeros(()))
         return float(kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([x])))[0].position[0])
 
@@ -47,7 +47,7 @@ def test_without_an_accept_step_a_normal_distribution_is_too_wide(size: float) -
     assert spread**2 / (1.0 - slope**2) == pytest.approx(1.0 / (1.0 - size**2 / 4.0), rel=1e-12)
 
 
-def test_without_an_accept_step_every_proposal_is_taken() -> None:
+def test_without_an_accept_step_every_proposal_is_taken():
     adjusted, free = (build(log_quartic, 0.9, 2) for build in (metropolis_langevin, unadjusted_langevin))
     start = jnp.array([1.5, -1.5])
     noise = LangevinNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
@@ -60,7 +60,7 @@ def test_without_an_accept_step_every_proposal_is_taken() -> None:
     assert not np.allclose(moved.position, start)
 
 
-def test_a_proposal_that_is_not_finite_is_rejected_or_counted() -> None:
+def test_a_proposal_that_is_not_finite_is_rejected_or_counted():
     log_density = lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan)
     noise = LangevinNoise(jnp.array([-50.0]), jnp.array(-100.0))
     for build, accepted in ((metropolis_langevin, False), (unadjusted_langevin, True)):

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
+from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, persistent_hmc
 
 
-def log_quartic(x: jax.Array) -> jax.Array:
+def log_quartic(x):
     return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
 START = jnp.array([0.7, -1.1])
 
 
-def _state(kernel, momentum: jax.Array) -> PersistentState:
+def _state(kernel, momentum):
     return kernel.init(jax.random.key(0), START)._replace(momentum=momentum)
 
 
-def test_without_persistence_it_is_plain_hamiltonian_monte_carlo() -> None:
+def test_without_persistence_it_is_plain_hamiltonian_monte_carlo():
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.0, 2)
     plain = hamiltonian_monte_carlo(log_quartic, 0.3, (5, 5), 2)
     state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(jax.random.key(0), START)
@@ -32,7 +32,7 @@ def test_without_persistence_it_is_plain_hamiltonian_monte_carlo() -> None:
         assert float(info.energy_change) == pytest.approx(float(other_info.energy_change), abs=1e-12)
 
 
-def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum() -> None:
+def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum():
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.6, 2)
     momentum, normal = jnp.array([0.4, -0.2]), jnp.array([1.0, 0.5])
     state = _state(kernel, momentum)
@@ -48,12 +48,12 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum() -> No
     np.testing.assert_allclose(accepted.gradient, jax.grad(log_quartic)(accepted.position), rtol=1e-12)
 
 
-def test_the_way_back_from_the_reversed_end_is_the_way_forth() -> None:
+def test_the_way_back_from_the_reversed_end_is_the_way_forth():
     """Momentum kept as it is, by numbers that undo the refreshment: two moves and a reversal between lead back."""
     fraction = 0.6
     kernel = persistent_hmc(log_quartic, 0.3, 7, fraction, 2)
 
-    def move(state: PersistentState) -> PersistentState:
+    def move(state):
         normal = state.momentum * (1.0 - fraction) / np.sqrt(1.0 - fraction**2)
         return kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)[0]
 
@@ -64,7 +64,7 @@ def test_the_way_back_from_the_reversed_end_is_the_way_forth() -> None:
     np.testing.assert_allclose(-back.momentum, state.momentum, atol=1e-12)
 
 
-def test_an_end_without_a_finite_energy_is_a_counted_rejection() -> None:
+def test_an_end_without_a_finite_energy_is_a_counted_rejection():
     kernel = persistent_hmc(lambda x: -jnp.sum(x**4), 30.0, 50, 0.5, 1)
     state = kernel.init(jax.random.key(0), jnp.array([2.0]))
     new, info = kernel.step(jax.random.key(1), state)

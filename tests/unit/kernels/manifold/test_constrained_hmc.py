@@ -1,12 +1,9 @@
 """Geometry of the constrained integrator, distributions on manifolds that are known exactly, and its failures."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import optimize
 
 from auxmc.kernels.manifold.constrained_hmc import (
@@ -18,19 +15,14 @@ from auxmc.kernels.manifold.constrained_hmc import (
     project_momentum,
 )
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
-from auxmc.models.conditioned import (
-    ConditionedModel,
-    condition_generator,
-    condition_noisy_generator,
-    noisy_input,
-)
+from auxmc.models.conditioned import condition_generator, condition_noisy_generator, noisy_input
 
 
-def normal(inputs: Array) -> Array:
+def normal(inputs):
     return -0.5 * jnp.sum(jnp.square(inputs))
 
 
-def quartic(inputs: Array) -> Array:
+def quartic(inputs):
     return -0.5 * jnp.sum(jnp.square(inputs)) - 0.1 * jnp.sum(inputs**4)
 
 
@@ -38,7 +30,7 @@ SPHERE = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), qu
 HYPERBOLA = condition_generator(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), normal, jnp.ones(1))
 
 
-def torus(u: Array) -> Array:
+def torus(u):
     return jnp.array([(jnp.sqrt(u[0] ** 2 + u[1] ** 2) - 1.0) ** 2 + u[2] ** 2])
 
 
@@ -55,27 +47,27 @@ STARTS = {
 }
 
 
-def no_errors() -> IntegrationErrors:
+def no_errors():
     return IntegrationErrors(*(jnp.zeros((), jnp.int32) for _ in IntegrationErrors._fields))
 
 
-def phase_at(model: ConditionedModel, position: Array, seed: int) -> Phase:
+def phase_at(model, position, seed):
     state = constrained_hmc(model, 0.1, (1, 1), len(position)).init(jax.random.key(0), position)
     momentum = project_momentum(state.jacobian, jax.random.normal(jax.random.key(seed), position.shape))
     return Phase(state, momentum, jnp.ones((), bool), no_errors())
 
 
-def steps(model: ConditionedModel, phase: Phase, dt: float, n: int, n_inner: int = 1) -> Phase:
-    def one(_: Any, p: Phase) -> Phase:
+def steps(model, phase, dt, n, n_inner=1):
+    def one(_, p):
         return constrained_step(model, p, dt, n_inner, ProjectionSettings(), "position_and_constraint")
 
-    end: Phase = jax.lax.fori_loop(0, n, one, phase)
+    end = jax.lax.fori_loop(0, n, one, phase)
     return end
 
 
 @pytest.mark.parametrize("n_inner", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(STARTS))
-def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name: str, n_inner: int) -> None:
+def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name, n_inner):
     model, position = STARTS[name]
     go = jax.jit(lambda p: steps(model, p, 0.05, 20, n_inner))
     for seed in range(4):
@@ -92,11 +84,11 @@ def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name: str, n_inne
 
 
 @pytest.mark.parametrize("name", ["sphere", "torus", "noisy"])
-def test_energy_error_is_of_second_order_in_the_step(name: str) -> None:
+def test_energy_error_is_of_second_order_in_the_step(name):
     model, position = STARTS[name]
     begin = phase_at(model, position, 7)
 
-    def largest(dt: float) -> float:
+    def largest(dt):
         phase, worst = begin, 0.0
         step = jax.jit(
             lambda p: constrained_step(model, p, dt, 1, ProjectionSettings(), "position_and_constraint")
@@ -113,13 +105,13 @@ def test_energy_error_is_of_second_order_in_the_step(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sphere", "torus", "noisy"])
-def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name: str) -> None:
+def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name):
     """B^T Omega B is the same before and after, for tangent vectors B of {c(u) = 0, J p = 0}: volume is preserved."""
     model, position = STARTS[name]
     begin = phase_at(model, position, 3)
     dim = len(position)
 
-    def equations(z: Array) -> Array:
+    def equations(z):
         u, p = z[:dim], z[dim:]
         return jnp.concatenate([model.constraint(u), model.jacobian(u).times(p)])
 
@@ -128,7 +120,7 @@ def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name: str) -
     basis = rows[len(equations(jnp.asarray(z0))) :].T
 
     @jax.jit
-    def flow(z: Array) -> Array:
+    def flow(z):
         # Back on to the bundle first, so that differences are taken along it.
         state = constrained_hmc(model, 0.1, (1, 1), dim).init(jax.random.key(0), z[:dim])
         on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings()).position
@@ -138,13 +130,13 @@ def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name: str) -
         return jnp.concatenate([end.state.position, end.momentum])
 
     @jax.jit
-    def on_bundle(z: Array) -> Array:
+    def on_bundle(z):
         on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings(tolerance=1e-12)).position
         return jnp.concatenate([on, project_momentum(model.jacobian(on), z[dim:])])
 
     h = 1e-5
 
-    def derivative(function: Any) -> np.ndarray:
+    def derivative(function):
         columns = [
             (function(jnp.asarray(z0 + h * b)) - function(jnp.asarray(z0 - h * b))) / (2 * h) for b in basis.T
         ]
@@ -157,7 +149,7 @@ def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name: str) -
 
 
 @pytest.mark.parametrize("n_inner", [1, 2, 5])
-def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_steps(n_inner: int) -> None:
+def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_steps(n_inner):
     """A great circle: a sub-step of size h turns by the angle whose sine is h times the speed."""
     model = condition_generator(
         lambda u: jnp.sum(jnp.square(u), keepdims=True), lambda u: 0.0 * jnp.sum(u), jnp.ones(1)
@@ -172,7 +164,7 @@ def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_step
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_every_solver_finds_a_point_on_the_manifold_along_the_normals(solver: str) -> None:
+def test_every_solver_finds_a_point_on_the_manifold_along_the_normals(solver):
     jacobian = TORUS.jacobian(jnp.array([1.0, 0.0, 0.4]))
     start = jnp.array([1.02, 0.07, 0.41])
     found = project(TORUS, start, jacobian, ProjectionSettings(solver, None))
@@ -183,7 +175,7 @@ def test_every_solver_finds_a_point_on_the_manifold_along_the_normals(solver: st
     assert abs(abs(along @ normal_direction) / np.linalg.norm(normal_direction) - 1.0) < 1e-10
 
 
-def test_newton_needs_fewer_iterations_than_quasi_newton() -> None:
+def test_newton_needs_fewer_iterations_than_quasi_newton():
     jacobian = SPHERE.jacobian(jnp.array([0.6, 0.0, 0.8]))
     start = jnp.array([0.6, 0.5, 0.8])
     counts = [
@@ -193,7 +185,7 @@ def test_newton_needs_fewer_iterations_than_quasi_newton() -> None:
     assert counts[2] < counts[0]
 
 
-def test_the_fallback_solves_what_quasi_newton_cannot() -> None:
+def test_the_fallback_solves_what_quasi_newton_cannot():
     steep = condition_generator(lambda u: u[:1] + u[:1] ** 3 + 0.0 * u[1:2], normal, jnp.zeros(1))
     jacobian = steep.jacobian(jnp.zeros(2))
     start = jnp.array([2.0, 0.0])
@@ -206,7 +198,7 @@ def test_the_fallback_solves_what_quasi_newton_cannot() -> None:
     np.testing.assert_allclose(helped.position, [0.0, 0.0], atol=1e-8)
 
 
-def test_a_step_that_overshoots_is_halved_until_the_residual_falls() -> None:
+def test_a_step_that_overshoots_is_halved_until_the_residual_falls():
     """Newton's steps on an arc tangent grow without end from beyond 1.39; half or a quarter of the first leads back."""
     flat = condition_generator(lambda u: jnp.arctan(u[:1]) + 0.0 * u[1:2], normal, jnp.zeros(1))
     jacobian = flat.jacobian(jnp.zeros(2))
@@ -218,12 +210,12 @@ def test_a_step_that_overshoots_is_halved_until_the_residual_falls() -> None:
     np.testing.assert_allclose(halved.position, [0.0, 0.0], atol=1e-8)
 
 
-def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack_solves() -> None:
+def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack_solves():
     """The published program falls back on Powell's hybrid method, here with the Jacobian the right way round."""
     first, last = (np.random.default_rng(5).normal(size=shape) for shape in ((5, 5), (3, 5)))
     point = jnp.asarray(np.random.default_rng(6).normal(size=5))
 
-    def network(u: Array) -> Array:
+    def network(u):
         return jnp.asarray(last) @ jnp.tanh(jnp.asarray(first) @ u) + 0.3 * u[:3]
 
     model = condition_generator(network, normal, network(point))
@@ -248,10 +240,10 @@ def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack
     assert sum(solved) >= 0.9 * sum(theirs)
 
 
-def _run(model: ConditionedModel, position: Array, step_size: float, **options: Any) -> Any:
+def _run(model, position, step_size, **options):
     kernel = constrained_hmc(model, step_size, (2, 4), len(position), **options)
 
-    def one(state: Any, key: Array) -> Any:
+    def one(state, key):
         state, info = kernel.step(key, state)
         return state, (state.position, info)
 
@@ -259,7 +251,7 @@ def _run(model: ConditionedModel, position: Array, step_size: float, **options: 
     return jax.jit(lambda k: jax.lax.scan(one, kernel.init(jax.random.key(0), position), k)[1])(keys)
 
 
-def test_failures_are_counted_and_leave_the_state_as_it_was() -> None:
+def test_failures_are_counted_and_leave_the_state_as_it_was():
     unsolvable = ProjectionSettings("quasi_newton", None, max_iterations=1)
     kernel = constrained_hmc(TORUS, 0.5, (3, 3), 3, projection=unsolvable)
     state = kernel.init(jax.random.key(0), jnp.array([1.0, 0.0, 0.4]))
@@ -271,7 +263,7 @@ def test_failures_are_counted_and_leave_the_state_as_it_was() -> None:
     jax.tree.map(np.testing.assert_array_equal, new, state)
 
 
-def test_irreversible_sub_steps_are_noticed() -> None:
+def test_irreversible_sub_steps_are_noticed():
     newton = ProjectionSettings("newton")
     _, infos = _run(TORUS, jnp.array([1.0, 0.0, 0.4]), 0.8, projection=newton)
     errors = jax.tree.map(np.sum, infos.errors)
@@ -289,7 +281,7 @@ def test_irreversible_sub_steps_are_noticed() -> None:
     assert not (np.asarray(infos.accepted) & (failed > 0)).any()
 
 
-def test_without_the_check_half_the_projections_are_made_and_nothing_is_noticed() -> None:
+def test_without_the_check_half_the_projections_are_made_and_nothing_is_noticed():
     start = jnp.array([1.0, 0.0, 0.4])
     newton = ProjectionSettings("newton")
     _, checked = _run(TORUS, start, 0.8, projection=newton)
@@ -301,7 +293,7 @@ def test_without_the_check_half_the_projections_are_made_and_nothing_is_noticed(
     assert (np.asarray(checked.errors.n_projections)[done] == 2 * np.asarray(checked.n_steps)[done]).all()
 
 
-def test_a_singular_gram_matrix_is_a_counted_rejection() -> None:
+def test_a_singular_gram_matrix_is_a_counted_rejection():
     twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), normal, jnp.zeros(2))
     kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
     state = kernel.init(jax.random.key(0), jnp.zeros(3))
@@ -310,7 +302,7 @@ def test_a_singular_gram_matrix_is_a_counted_rejection() -> None:
     assert int(info.errors.n_singular + info.errors.n_not_converged) == 1
 
 
-def test_one_branch_is_never_left_and_the_noisy_model_connects_both() -> None:
+def test_one_branch_is_never_left_and_the_noisy_model_connects_both():
     alone, infos = _run(HYPERBOLA, jnp.array([1.0, 0.0]), 0.4)
     assert (np.asarray(alone)[:, 0] > 0.0).all()
     assert np.asarray(infos.accepted).mean() > 0.5

@@ -16,12 +16,12 @@ ACROSS = jnp.array([[1.0, 0.0, 1.0], [1.0, -1.0, -1.0]]) / jnp.sqrt(jnp.array([[
 
 
 @pytest.mark.parametrize(("step_size", "n_steps"), [(0.2, 31), (0.05, 63)])
-def test_a_trajectory_doubles_until_it_is_longer_than_half_a_circle(step_size: float, n_steps: int) -> None:
+def test_a_trajectory_doubles_until_it_is_longer_than_half_a_circle(step_size, n_steps):
     """Normal inputs on a plane, with as much momentum as distance, go round its centre once in a time of 2 pi."""
     kernel = constrained_nuts(PLANE, step_size, 3)
     begin = kernel.init(jax.random.key(0), CENTRE + 1.5 * ACROSS[0])
 
-    def made(key: jax.Array) -> jax.Array:
+    def made(key):
         noise = kernel.draw(key)._replace(normal=1.5 * ACROSS[1])
         return kernel.apply(noise, begin)[1].n_steps
 

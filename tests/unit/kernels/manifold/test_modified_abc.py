@@ -12,12 +12,12 @@ OBSERVATIONS = jnp.array([-0.8, 0.3, 2.5])
 TOLERANCE = 0.2
 
 
-def logistic_quantile(p: jax.Array, z: jax.Array) -> jax.Array:
+def logistic_quantile(p, z):
     """Location family: z + logit(p)."""
     return z[0] + jnp.log(p) - jnp.log1p(-p)
 
 
-def log_normal_prior(z: jax.Array) -> jax.Array:
+def log_normal_prior(z):
     return -0.5 * jnp.sum(z**2)
 
 
@@ -34,14 +34,14 @@ def _kernel(**changes):
     return modified_abc(**{**settings, **changes})
 
 
-def _allowed(z: float) -> tuple[np.ndarray, np.ndarray]:
+def _allowed(z):
     data = np.asarray(OBSERVATIONS)
     return stats.logistic.cdf(data - TOLERANCE - z), stats.logistic.cdf(data + TOLERANCE - z)
 
 
 @pytest.mark.parametrize("n_bisections", [3, 12, 24])
 @pytest.mark.parametrize("z", [-2.0, 0.1, 1.7])
-def test_brackets_hold_the_allowed_uniforms_and_little_more(n_bisections, z) -> None:
+def test_brackets_hold_the_allowed_uniforms_and_little_more(n_bisections, z):
     brackets = bracket_uniforms(logistic_quantile, jnp.array([z]), OBSERVATIONS, TOLERANCE, n_bisections)
     low, high = _allowed(z)
     cell = 2.0**-n_bisections
@@ -52,7 +52,7 @@ def test_brackets_hold_the_allowed_uniforms_and_little_more(n_bisections, z) -> 
     np.testing.assert_array_equal(np.asarray(brackets.lower) / cell % 1.0, 0.0)
 
 
-def test_an_end_that_is_never_reached_stays_at_zero_or_one() -> None:
+def test_an_end_that_is_never_reached_stays_at_zero_or_one():
     bounded = lambda p, z: z[0] + p
     brackets = bracket_uniforms(bounded, jnp.array([0.0]), jnp.array([0.05, 0.95, 7.0]), 0.1, 20)
     assert float(brackets.lower[0]) == 0.0
@@ -61,7 +61,7 @@ def test_an_end_that_is_never_reached_stays_at_zero_or_one() -> None:
     np.testing.assert_allclose([brackets.lower[2], brackets.upper[2]], 1.0, atol=2.0**-19)
 
 
-def test_the_start_gives_the_data() -> None:
+def test_the_start_gives_the_data():
     state = _kernel().init(jax.random.key(0), jnp.array([0.4]))
     generated = logistic_quantile(state.uniforms, state.position)
     np.testing.assert_allclose(generated, OBSERVATIONS, atol=1e-12)
@@ -70,7 +70,7 @@ def test_the_start_gives_the_data() -> None:
     assert float(state.log_width) == pytest.approx(np.log(high - low).sum(), abs=1e-3)
 
 
-def test_the_accept_probability_is_the_ratio_of_priors_and_widths() -> None:
+def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
     kernel = _kernel()
     state = kernel.init(jax.random.key(0), jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(
@@ -89,7 +89,7 @@ def test_the_accept_probability_is_the_ratio_of_priors_and_widths() -> None:
     assert float(back.acceptance_probability) == pytest.approx(inverted, rel=1e-3)
 
 
-def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted() -> None:
+def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted():
     kernel = _kernel(n_bisections=2, step_size=1e-9)
     state = kernel.init(jax.random.key(0), jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(
@@ -101,7 +101,7 @@ def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted() -> None
     np.testing.assert_array_equal(new.uniforms, state.uniforms)
 
 
-def test_a_proposal_outside_the_prior_is_rejected_and_counted() -> None:
+def test_a_proposal_outside_the_prior_is_rejected_and_counted():
     kernel = _kernel(log_prior=lambda z: jnp.where(z[0] > 0.0, 0.0, -jnp.inf))
     state = kernel.init(jax.random.key(0), jnp.array([0.1]))
     noise = kernel.draw(jax.random.key(0))._replace(offsets=jnp.array([-0.9]), uniforms=jnp.full(3, 0.5))
@@ -111,7 +111,7 @@ def test_a_proposal_outside_the_prior_is_rejected_and_counted() -> None:
     assert float(new.position[0]) == 0.1
 
 
-def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal() -> None:
+def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal():
     kernel = _kernel(quantile=lambda p, z: z[0] + p, observations=jnp.array([0.5, 0.6]), step_size=1.0)
     state = kernel.init(jax.random.key(0), jnp.array([1.0]))
     assert float(state.log_density) == -np.inf
@@ -121,7 +121,7 @@ def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal
     assert np.isfinite(float(new.log_density))
 
 
-def test_values_that_are_not_numbers_are_rejected() -> None:
+def test_values_that_are_not_numbers_are_rejected():
     kernel = _kernel(quantile=lambda p, z: jnp.where(z[0] > 0.05, jnp.nan, logistic_quantile(p, z)))
     state = kernel.init(jax.random.key(0), jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(offsets=jnp.array([0.9]))
@@ -132,8 +132,8 @@ def test_values_that_are_not_numbers_are_rejected() -> None:
     assert float(new.position[0]) == 0.0
 
 
-def test_finer_bisection_accepts_more_and_may_be_traced() -> None:
-    def rate(n_bisections: jax.Array) -> jax.Array:
+def test_finer_bisection_accepts_more_and_may_be_traced():
+    def rate(n_bisections):
         kernel = _kernel(n_bisections=n_bisections)
         step = lambda state, key: kernel.step(key, state)
         keys = jax.random.split(jax.random.key(4), 1500)

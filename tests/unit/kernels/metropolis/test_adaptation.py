@@ -1,6 +1,6 @@
 """Batch adaptation of a step size."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ class _Info(NamedTuple):
     accepted: jax.Array
 
 
-def _scripted(scale: jax.Array) -> Kernel:
+def _scripted(scale):
     """A kernel whose noise is the accept flag and whose state counts steps."""
     return Kernel(
         lambda _, position: position,
@@ -28,20 +28,20 @@ def _scripted(scale: jax.Array) -> Kernel:
     )
 
 
-def _run(flags: np.ndarray, batch_size: int, n_batches: int) -> Any:
+def _run(flags, batch_size, n_batches):
     kernel = batch_adaptation(_scripted, 0.5, batch_size, n_batches)
     start = kernel.init(jax.random.key(0), jnp.zeros((), jnp.int32))
     return jax.lax.scan(lambda state, flag: kernel.apply(flag, state), start, jnp.asarray(flags))
 
 
-def test_factors_are_those_of_the_specification() -> None:
+def test_factors_are_those_of_the_specification():
     np.testing.assert_allclose([adaptation_factor(jnp.asarray(b)) for b in range(6)], FACTORS, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
     ("n_accepted", "direction"), [(0, -1), (14, -1), (15, 0), (23, 0), (30, 0), (31, 1), (100, 1)]
 )
-def test_the_scale_changes_only_outside_the_band_of_acceptance_rates(n_accepted: int, direction: int) -> None:
+def test_the_scale_changes_only_outside_the_band_of_acceptance_rates(n_accepted, direction):
     flags = np.tile(np.arange(100) < n_accepted, 6)
     state, info = _run(flags, 100, 6)
     factors = np.concatenate([[1.0], np.cumprod(FACTORS)]) ** direction
@@ -49,7 +49,7 @@ def test_the_scale_changes_only_outside_the_band_of_acceptance_rates(n_accepted:
     assert float(state.scale) == pytest.approx(0.5 * factors[-1], rel=1e-14)
 
 
-def test_each_batch_counts_its_own_steps_and_the_chain_goes_on() -> None:
+def test_each_batch_counts_its_own_steps_and_the_chain_goes_on():
     flags = np.concatenate([np.ones(10), np.zeros(10), np.arange(10) < 2]).astype(bool)
     state, info = _run(flags, 10, 3)
     np.testing.assert_allclose(info.scale[::10], [0.5, 0.5 * 4.025, 0.5 * 4.025 / 3.05], rtol=1e-14)
@@ -57,7 +57,7 @@ def test_each_batch_counts_its_own_steps_and_the_chain_goes_on() -> None:
     assert int(state.n_steps) == 30
 
 
-def test_the_scale_is_frozen_after_the_last_batch() -> None:
+def test_the_scale_is_frozen_after_the_last_batch():
     state, info = _run(np.ones(100, bool), 10, 2)
     assert len(np.unique(np.asarray(info.scale)[20:])) == 1
     assert float(state.scale) == pytest.approx(0.5 * 4.025 * 3.05)
@@ -65,7 +65,7 @@ def test_the_scale_is_frozen_after_the_last_batch() -> None:
     assert float(unchanged.scale) == 0.5
 
 
-def test_a_frozen_chain_is_the_plain_chain_at_that_scale() -> None:
+def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
     adapted = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 2), 0.5, 5, 0)
     plain = random_walk_metropolis(log_normal, jnp.asarray(0.5), 2)
     state, expected = (
@@ -78,7 +78,7 @@ def test_a_frozen_chain_is_the_plain_chain_at_that_scale() -> None:
     jax.tree.map(np.testing.assert_array_equal, state.inner, expected)
 
 
-def test_adaptation_brings_the_acceptance_rate_into_the_band() -> None:
+def test_adaptation_brings_the_acceptance_rate_into_the_band():
     kernel = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 4), 0.1)
     keys = jax.random.split(jax.random.key(0), 6000)
     _, info = jax.jit(lambda state: jax.lax.scan(lambda state, key: kernel.step(key, state), state, keys))(

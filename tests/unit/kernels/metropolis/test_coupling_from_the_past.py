@@ -15,12 +15,12 @@ CUMULATIVE = np.cumsum([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]], axis
 KEYS = jax.random.split(jax.random.key(3), 400)
 
 
-def jump(uniform: jax.Array, state: jax.Array) -> jax.Array:
+def jump(uniform, state):
     """Next state of a chain of three states by the inverse of its distribution function."""
     return jnp.sum(uniform >= jnp.asarray(CUMULATIVE)[state, :2], dtype=jnp.int32)
 
 
-def test_the_update_map_has_the_matrix_of_the_chain() -> None:
+def test_the_update_map_has_the_matrix_of_the_chain():
     points, volumes = uniform_cells([CUMULATIVE[:, :2].ravel()])
     states = jnp.arange(3, dtype=jnp.int32)
     ends = jax.vmap(jax.vmap(jump, (None, 0)), (0, None))(jnp.asarray(points[:, 0]), states)
@@ -29,7 +29,7 @@ def test_the_update_map_has_the_matrix_of_the_chain() -> None:
     assert stationary_distribution(matrix).sum() == pytest.approx(1.0)
 
 
-def test_a_longer_horizon_changes_no_draw() -> None:
+def test_a_longer_horizon_changes_no_draw():
     states = jnp.arange(3, dtype=jnp.int32)
     draws = [
         jax.jit(jax.vmap(coupling_from_the_past(jax.random.uniform, jump, states, first_horizon=first)))(KEYS)
@@ -43,11 +43,11 @@ def test_a_longer_horizon_changes_no_draw() -> None:
     np.testing.assert_array_equal(draws[0].n_updates, 3 * (2 * horizons - 1))
 
 
-def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order() -> None:
+def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
     couplings = jnp.asarray(0.4 * (1.0 - np.eye(3)))
     update = spin_blocks(lambda s: 2.0 * (couplings @ s + 0.1), 3)
 
-    def sweep(uniforms: jax.Array, spins: jax.Array) -> jax.Array:
+    def sweep(uniforms, spins):
         for unit in range(3):
             spins = update.redraw(uniforms, jnp.int32(unit), spins)
         return spins
@@ -62,7 +62,7 @@ def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order() 
     np.testing.assert_array_equal(some.horizon, all_states.horizon)
 
 
-def test_a_search_without_an_end_is_cut_off_and_says_so() -> None:
+def test_a_search_without_an_end_is_cut_off_and_says_so():
     swap = lambda uniform, state: 1 - state
     result = coupling_from_the_past(jax.random.uniform, swap, jnp.arange(2), max_horizon=40)(
         jax.random.key(0)

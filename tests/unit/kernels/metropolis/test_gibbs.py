@@ -1,6 +1,5 @@
 """Gibbs sampler: exact matrices of spins, conditionals of Gaussians, scans, what it rejects."""
 
-from collections.abc import Sequence
 from itertools import permutations, product
 
 import jax
@@ -15,7 +14,6 @@ from auxmc.diagnostics.finite_chains import (
     uniform_cells,
 )
 from auxmc.kernels.metropolis.gibbs import (
-    BlockUpdate,
     GibbsNoise,
     GibbsState,
     gaussian_blocks,
@@ -34,11 +32,11 @@ DISTRIBUTION = DISTRIBUTION / DISTRIBUTION.sum()
 COVARIANCE = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 0.7]])
 
 
-def log_odds(spins: jax.Array) -> jax.Array:
+def log_odds(spins):
     return 2.0 * (jnp.asarray(WEIGHTS) @ spins + jnp.asarray(BIASES))
 
 
-def step_matrix(update: BlockUpdate, order: Sequence[int], shared: bool = True) -> np.ndarray:
+def step_matrix(update, order, shared=True):
     """Exact matrix of a step with a given order, by running it in all boxes of its uniform numbers."""
     thresholds = 1.0 / (1.0 + np.exp(-2.0 * (STATES @ WEIGHTS + BIASES)))
     columns = [thresholds[:, i] for i in order] if shared else list(thresholds.T)
@@ -46,7 +44,7 @@ def step_matrix(update: BlockUpdate, order: Sequence[int], shared: bool = True) 
     uniforms = np.repeat(points[:, :, None], 3, axis=2) if shared else points[:, None, :]
     kernel = gibbs(update, systematic_scan(order))
 
-    def move(numbers: jax.Array, state: jax.Array) -> jax.Array:
+    def move(numbers, state):
         return kernel.apply(GibbsNoise(jnp.asarray(order, jnp.int32), numbers), GibbsState(state))[0].position
 
     moved = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))(
@@ -55,7 +53,7 @@ def step_matrix(update: BlockUpdate, order: Sequence[int], shared: bool = True) 
     return transition_matrix(((np.asarray(moved) > 0.0) @ [4, 2, 1]).astype(int), volumes)
 
 
-def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is() -> None:
+def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is():
     update = spin_blocks(log_odds, 3)
     systematic = step_matrix(update, (0, 1, 2))
     singles = [step_matrix(update, (i,)) for i in range(3)]
@@ -69,13 +67,13 @@ def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is() -> 
     assert detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
 
 
-def test_spins_redrawn_together_must_be_independent_given_the_others() -> None:
+def test_spins_redrawn_together_must_be_independent_given_the_others():
     """Units 0 and 2 without a coupling may be a block; all three at once may not."""
     together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
     assert invariance_residual(together, DISTRIBUTION) > 1e-3
 
 
-def test_the_numbers_of_other_units_do_not_matter() -> None:
+def test_the_numbers_of_other_units_do_not_matter():
     update = spin_blocks(log_odds, 3)
     spins = jnp.array([1.0, -1.0, 1.0])
     first = update.redraw(jnp.array([0.1, 0.5, 0.5]), jnp.int32(0), spins)
@@ -84,7 +82,7 @@ def test_the_numbers_of_other_units_do_not_matter() -> None:
     np.testing.assert_array_equal(first[1:], spins[1:])
 
 
-def test_ordered_states_stay_ordered_where_spins_attract() -> None:
+def test_ordered_states_stay_ordered_where_spins_attract():
     attracting = lambda s: 2.0 * (jnp.abs(jnp.asarray(WEIGHTS)) @ s + jnp.asarray(BIASES))
     update = spin_blocks(attracting, 3)
     for number in range(20):
@@ -96,7 +94,7 @@ def test_ordered_states_stay_ordered_where_spins_attract() -> None:
 
 
 @pytest.mark.parametrize("blocks", [None, [(0,), (1, 2)], [(2, 0), (1,)]])
-def test_gaussian_conditionals_are_those_of_the_precision(blocks) -> None:
+def test_gaussian_conditionals_are_those_of_the_precision(blocks):
     mean = np.array([1.0, -2.0, 0.5])
     update = gaussian_blocks(mean, COVARIANCE, blocks)
     position = jnp.array([0.3, -1.0, 2.0])
@@ -113,7 +111,7 @@ def test_gaussian_conditionals_are_those_of_the_precision(blocks) -> None:
         np.testing.assert_allclose(np.asarray(slope @ slope.T)[np.ix_(inside, inside)], spread, atol=1e-12)
 
 
-def test_one_block_of_everything_draws_independently() -> None:
+def test_one_block_of_everything_draws_independently():
     update = gaussian_blocks(np.zeros(3), COVARIANCE, [(0, 1, 2)])
     normal = jax.random.normal(jax.random.key(0), (3,))
     first = update.redraw(normal, jnp.int32(0), jnp.zeros(3))
@@ -122,7 +120,7 @@ def test_one_block_of_everything_draws_independently() -> None:
     np.testing.assert_allclose(first, np.linalg.cholesky(COVARIANCE) @ normal, atol=1e-12)
 
 
-def test_scans_name_the_blocks_they_say() -> None:
+def test_scans_name_the_blocks_they_say():
     keys = jax.random.split(jax.random.key(1), 200)
     permuted = np.asarray(jax.vmap(permuted_scan(4))(keys))
     assert np.all(np.sort(permuted, axis=1) == np.arange(4))
@@ -133,7 +131,7 @@ def test_scans_name_the_blocks_they_say() -> None:
     assert systematic_scan([2, 0])(keys[0]).tolist() == [2, 0]
 
 
-def test_a_step_draws_apart_from_its_state_and_tells_its_order() -> None:
+def test_a_step_draws_apart_from_its_state_and_tells_its_order():
     kernel = gibbs(gaussian_blocks(np.zeros(3), COVARIANCE), random_scan(3, 5))
     state, key = kernel.init(jax.random.key(0), jnp.ones(3)), jax.random.key(4)
     plain = jax.jit(kernel.step)(key, state)

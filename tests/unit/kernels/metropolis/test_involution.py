@@ -8,11 +8,11 @@ import pytest
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
 
 
-def log_gamma(x: jax.Array) -> jax.Array:
+def log_gamma(x):
     return 2.0 * jnp.log(x[0]) - x[0]
 
 
-def test_the_ratio_has_the_volume_of_the_map() -> None:
+def test_the_ratio_has_the_volume_of_the_map():
     """For x -> 1 / x on Gamma(3): log p(1/x) - 2 log x - log p(x) = -6 log x - 1/x + x."""
     kernel = involution_metropolis(log_gamma, lambda x: 1.0 / x)
     for start in (0.3, 1.0, 2.5):
@@ -23,8 +23,8 @@ def test_the_ratio_has_the_volume_of_the_map() -> None:
         assert int(info.n_evaluations) == 1
 
 
-def test_a_given_volume_is_used_for_the_differentiated_one() -> None:
-    def swap(x: jax.Array) -> jax.Array:
+def test_a_given_volume_is_used_for_the_differentiated_one():
+    def swap(x):
         return jnp.stack([2.0 * x[1], 0.5 * x[0]])
 
     log_density = lambda x: -jnp.sum(x**2) - x[0]
@@ -38,7 +38,7 @@ def test_a_given_volume_is_used_for_the_differentiated_one() -> None:
 
 
 @pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -jnp.inf])
-def test_an_image_without_a_finite_density_is_rejected(bad: float) -> None:
+def test_an_image_without_a_finite_density_is_rejected(bad):
     kernel = involution_metropolis(lambda x: jnp.where(x[0] > 0.0, 0.0, bad), lambda x: -x)
     new, info = kernel.apply(
         InvolutionNoise(jnp.array(-50.0)), kernel.init(jax.random.key(0), jnp.array([1.0]))

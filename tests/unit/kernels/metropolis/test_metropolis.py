@@ -9,14 +9,14 @@ from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise
 from tests.unit.kernels.toys import log_normal
 
 
-def test_proposal_is_the_scaled_normal_draw() -> None:
+def test_proposal_is_the_scaled_normal_draw():
     kernel = random_walk_metropolis(log_normal, jnp.array([0.5, 2.0]), 2)
     noise = RandomWalkNoise(jnp.array([1.0, -1.0]), jnp.array(-50.0))
     state, _ = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([0.25, 0.25])))
     np.testing.assert_array_equal(state.position, [0.75, -1.75])
 
 
-def test_a_proposal_of_exactly_equal_log_uniform_is_rejected() -> None:
+def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
     noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.5))
     state, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.zeros(1)))
@@ -26,8 +26,8 @@ def test_a_proposal_of_exactly_equal_log_uniform_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("value", [jnp.nan, -jnp.inf, jnp.inf])
-def test_a_proposal_without_finite_density_is_rejected(value: float) -> None:
-    def log_density(position: jax.Array) -> jax.Array:
+def test_a_proposal_without_finite_density_is_rejected(value):
+    def log_density(position):
         return jnp.where(position[0] == 0.0, 0.0, value)
 
     kernel = random_walk_metropolis(log_density, 1.0, 1)
@@ -38,7 +38,7 @@ def test_a_proposal_without_finite_density_is_rejected(value: float) -> None:
     np.testing.assert_array_equal(infos.acceptance_probability, 0.0)
 
 
-def test_a_start_outside_the_support_is_left_at_once() -> None:
+def test_a_start_outside_the_support_is_left_at_once():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
     noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.1))
     _, info = kernel.apply(noise, MetropolisState(jnp.zeros(1), jnp.array(-jnp.inf)))

@@ -19,11 +19,11 @@ WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
 STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
 
 
-def log_density(spins: jax.Array) -> jax.Array:
+def log_density(spins):
     return 0.5 * spins @ jnp.asarray(WEIGHTS) @ spins + 0.2 * spins[0]
 
 
-def flip(unit: jax.Array, spins: jax.Array) -> jax.Array:
+def flip(unit, spins):
     return jnp.where(jnp.arange(3) == unit, -spins, spins)
 
 
@@ -31,7 +31,7 @@ def build(schedule):
     return simulated_annealing(log_density, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
 
 
-def test_steps_use_the_schedule_and_then_its_last_value() -> None:
+def test_steps_use_the_schedule_and_then_its_last_value():
     kernel = build([0.5, 1.0, 3.0])
     state, step = kernel.init(jax.random.key(0), jnp.ones(3)), jax.jit(kernel.step)
     seen = []
@@ -43,7 +43,7 @@ def test_steps_use_the_schedule_and_then_its_last_value() -> None:
     assert int(state.n_made) == 5
 
 
-def test_the_best_point_is_the_highest_met_and_never_falls() -> None:
+def test_the_best_point_is_the_highest_met_and_never_falls():
     kernel = build(np.full(1, 0.1))
     state, step = kernel.init(jax.random.key(0), jnp.ones(3)), jax.jit(kernel.step)
     met = [float(state.log_density)]
@@ -56,7 +56,7 @@ def test_the_best_point_is_the_highest_met_and_never_falls() -> None:
         assert float(log_density(state.best_position)) == pytest.approx(max(met), abs=1e-14)
 
 
-def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant() -> None:
+def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
     inverse_temperature = 0.7
     kernel = build([inverse_temperature])
     values = np.asarray(jax.vmap(log_density)(jnp.asarray(STATES)))
@@ -65,7 +65,7 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant() -> 
     thresholds = np.minimum(1.0, distribution[None, :] / distribution[:, None]).ravel()
     points, volumes = uniform_cells([thresholds])
 
-    def move(unit: jax.Array, uniform: jax.Array, spins: jax.Array) -> jax.Array:
+    def move(unit, uniform, spins):
         return kernel.apply(AnnealingNoise(unit, jnp.log(uniform)), kernel.init(jax.random.key(0), spins))[
             0
         ].position
@@ -78,7 +78,7 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant() -> 
     assert detailed_balance_residual(matrix, distribution) < 1e-14
 
 
-def test_a_proposal_without_a_finite_density_is_rejected() -> None:
+def test_a_proposal_without_a_finite_density_is_rejected():
     kernel = simulated_annealing(
         lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
     )

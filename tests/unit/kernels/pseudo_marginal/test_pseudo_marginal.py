@@ -1,7 +1,5 @@
 """Pseudo-marginal and auxiliary pseudo-marginal kernels."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,16 +19,15 @@ from auxmc.kernels.pseudo_marginal.updates import (
 )
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.models.estimator import Estimator
 from tests.unit.kernels.toys import DIM, exact_estimator, latent_estimator, log_bimodal
 
 KEYS = jax.random.split(jax.random.key(11), 200)
 
 
-def _chain(kernel: Any, state: Any, keys: jax.Array = KEYS) -> Any:
+def _chain(kernel, state, keys=KEYS):
     """Runs a chain; returns the states and infos of all steps."""
 
-    def step(state: Any, key: jax.Array) -> Any:
+    def step(state, key):
         state, info = kernel.apply(kernel.draw(key), state)
         return state, (state, info)
 
@@ -47,7 +44,7 @@ WITHOUT_NOISE = {
 
 
 @pytest.mark.parametrize("name", WITHOUT_NOISE)
-def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name: str) -> None:
+def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
     update, marginal = WITHOUT_NOISE[name]
     position = jnp.array([-1.0, 1.2])
     start = pseudo_marginal_method("pm_mh", EXACT, 0.4, DIM).init(jax.random.key(0), position)
@@ -60,7 +57,7 @@ def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name: str)
         np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
 
 
-def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
+def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u():
     """With x fixed, u has a standard normal prior and the log estimate as its log likelihood."""
     estimator = latent_estimator()
     x = jnp.array([0.5, -0.5])
@@ -75,10 +72,10 @@ def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u() -> None:
 
 
 @pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])
-def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build: Any) -> None:
+def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build):
     estimator = latent_estimator()
     start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
-    prepared: list[int] = []
+    prepared = []
     watched = estimator._replace(prepare=lambda x: prepared.append(1) or x)
     states, infos = _chain(build(watched), start)
     assert not prepared
@@ -90,7 +87,7 @@ def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(bui
 
 
 @pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
-def test_an_update_of_x_leaves_u_alone(update: str) -> None:
+def test_an_update_of_x_leaves_u_alone(update):
     estimator = latent_estimator()
     start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
     states, infos = _chain(_position_update(estimator, update), start)
@@ -99,17 +96,17 @@ def test_an_update_of_x_leaves_u_alone(update: str) -> None:
     np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
 
 
-def _position_update(estimator: Estimator, update: str) -> Any:
+def _position_update(estimator, update):
     if update == "mh":
         return metropolis_position(estimator, 1.0, DIM)
     return slice_position(estimator, 0.7, DIM, 3 if update == "ss_step_out" else 0)
 
 
 @pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
-def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update: str) -> None:
-    calls: list[np.ndarray] = []
+def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update):
+    calls = []
 
-    def prepare(position: jax.Array) -> jax.Array:
+    def prepare(position):
         jax.debug.callback(lambda x: calls.append(np.array(x)), position)
         return position
 
@@ -128,7 +125,7 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_counts_per_step_are_those_of_the_method(name: str) -> None:
+def test_counts_per_step_are_those_of_the_method(name):
     kernel = pseudo_marginal_method(name, latent_estimator(), 1.0, DIM)
     states, infos = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
     if name == "pm_mh":
@@ -152,10 +149,10 @@ def test_counts_per_step_are_those_of_the_method(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_estimates_that_are_not_finite_are_never_accepted(name: str) -> None:
+def test_estimates_that_are_not_finite_are_never_accepted(name):
     inner = latent_estimator()
 
-    def log_estimate(cache: jax.Array, auxiliary: jax.Array) -> jax.Array:
+    def log_estimate(cache, auxiliary):
         value = jnp.where(jnp.abs(cache[0]) < 0.3, inner.log_estimate(cache, auxiliary), jnp.nan)
         return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
 
@@ -167,7 +164,7 @@ def test_estimates_that_are_not_finite_are_never_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(name: str) -> None:
+def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(name):
     estimator = latent_estimator()
     start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
     rejecting = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
@@ -176,7 +173,7 @@ def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(nam
     assert int(info.n_collapsed) == name.count("ss")
 
 
-def test_init_draws_again_until_the_estimate_is_finite() -> None:
+def test_init_draws_again_until_the_estimate_is_finite():
     inner = latent_estimator()
     picky = inner._replace(
         log_estimate=lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
@@ -188,10 +185,10 @@ def test_init_draws_again_until_the_estimate_is_finite() -> None:
     assert len(np.unique(states.auxiliary[:, 0, 0])) == 50
 
 
-def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so() -> None:
-    calls: list[int] = []
+def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so():
+    calls = []
 
-    def log_estimate(cache: jax.Array, auxiliary: jax.Array) -> jax.Array:
+    def log_estimate(cache, auxiliary):
         jax.debug.callback(lambda: calls.append(1))
         return jnp.full((), -jnp.inf)
 

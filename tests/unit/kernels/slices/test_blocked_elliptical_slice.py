@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 
@@ -11,12 +10,12 @@ DIM = 5
 BLOCKS = [(2, 5), (0, 2)]
 
 
-def log_likelihood(position: Array) -> Array:
+def log_likelihood(position):
     return -0.5 * jnp.sum(jnp.square(position - jnp.arange(1.0, DIM + 1.0))) - position[0] * position[3]
 
 
-def _runs(log_density: object, n: int, max_passes: int = 1000) -> tuple[object, object, object]:
-    kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)  # type: ignore[arg-type]
+def _runs(log_density, n, max_passes=1000):
+    kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)
     start = kernel.init(jax.random.key(0), jnp.full(DIM, 0.5))
     states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
         jax.random.split(jax.random.key(1), n)
@@ -24,7 +23,7 @@ def _runs(log_density: object, n: int, max_passes: int = 1000) -> tuple[object, 
     return start, states, infos
 
 
-def test_state_carries_the_log_likelihood_at_its_position() -> None:
+def test_state_carries_the_log_likelihood_at_its_position():
     _, states, infos = _runs(log_likelihood, 50)
     np.testing.assert_allclose(states.log_density, jax.vmap(log_likelihood)(states.position), rtol=1e-13)
     assert infos.n_evaluations.shape == infos.n_collapsed.shape == (50, 2)
@@ -32,10 +31,10 @@ def test_state_carries_the_log_likelihood_at_its_position() -> None:
     assert not np.any(infos.n_collapsed)
 
 
-def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before() -> None:
-    seen: list[tuple[float, ...]] = []
+def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before():
+    seen = []
 
-    def recorded(position: Array) -> Array:
+    def recorded(position):
         jax.debug.callback(lambda p: seen.append(tuple(p.tolist())), position, ordered=True)
         return jnp.zeros(())
 
@@ -50,8 +49,8 @@ def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before(
     np.testing.assert_array_equal(second, state.position)
 
 
-def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted() -> None:
-    def only_here(position: Array) -> Array:
+def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted():
+    def only_here(position):
         return jnp.where(jnp.all(position == 0.5), 0.0, jnp.nan)
 
     _, states, infos = _runs(only_here, 10, max_passes=5)

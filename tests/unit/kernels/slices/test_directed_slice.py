@@ -11,11 +11,11 @@ CHOLESKY = jnp.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
 KEYS = jax.random.split(jax.random.key(2), 200)
 
 
-def log_normal(x: jax.Array) -> jax.Array:
+def log_normal(x):
     return -0.5 * jnp.sum(x**2)
 
 
-def test_directions_have_the_shape_they_say() -> None:
+def test_directions_have_the_shape_they_say():
     axes = np.asarray(jax.vmap(along_axes(3))(KEYS))
     assert np.array_equal(np.unique(axes, axis=0), np.eye(3)[::-1])
     distributions = (
@@ -32,7 +32,7 @@ def test_directions_have_the_shape_they_say() -> None:
     np.testing.assert_allclose(long / np.linalg.norm(long, axis=1, keepdims=True), unit, atol=1e-13)
 
 
-def test_with_the_same_numbers_it_does_what_the_plain_kernel_does() -> None:
+def test_with_the_same_numbers_it_does_what_the_plain_kernel_does():
     plain, directed = (
         linear_slice(log_normal, 1.2, 3, 2),
         directed_slice(log_normal, along_axes(3), 1.2, 3, 2),
@@ -44,11 +44,11 @@ def test_with_the_same_numbers_it_does_what_the_plain_kernel_does() -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_an_update_moves_along_its_direction_and_stays_on_the_slice() -> None:
+def test_an_update_moves_along_its_direction_and_stays_on_the_slice():
     kernel = directed_slice(log_normal, along_gaussian(CHOLESKY), 0.7, 3, 3)
     start = kernel.init(jax.random.key(0), jnp.array([0.2, -1.0, 0.5]))
 
-    def one(key: jax.Array):
+    def one(key):
         noise = kernel.draw(key)
         new, info = kernel.apply(noise, start)
         return noise.direction, new.position - start.position, new.log_density, info

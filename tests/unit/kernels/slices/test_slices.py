@@ -1,8 +1,6 @@
 """The bracket loop and the slice kernels built on it."""
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceState, shrink_bracket
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice, shrink_ellipse
 from auxmc.kernels.slices.linear_slice import draw_line, linear_slice, shrink_line
@@ -24,7 +21,7 @@ INSIDE = st.floats(0.01, 0.99)
 KINDS = ("elliptical", "linear", "linear_step_out", "reflective")
 
 
-def _kernel(kind: str, log_density: Callable[[jax.Array], jax.Array], **options: Any) -> Kernel:
+def _kernel(kind, log_density, **options):
     dim = options.pop("dim", 1)
     if kind == "elliptical":
         return elliptical_slice(log_density, dim=dim, **options)
@@ -34,7 +31,7 @@ def _kernel(kind: str, log_density: Callable[[jax.Array], jax.Array], **options:
 
 
 @cache
-def _bimodal_step(kind: str) -> Any:
+def _bimodal_step(kind):
     kernel = _kernel(kind, lambda x: log_bimodal(4.0 * x - 2.0))
     return jax.jit(
         lambda seed, x: (
@@ -47,9 +44,7 @@ def _bimodal_step(kind: str) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 @EXAMPLES
 @given(seed=SEEDS, place=INSIDE)
-def test_current_point_stays_in_the_bracket_and_the_new_point_is_on_the_slice(
-    kind: str, seed: int, place: float
-) -> None:
+def test_current_point_stays_in_the_bracket_and_the_new_point_is_on_the_slice(kind, seed, place):
     start, state, info = _bimodal_step(kind)(seed, jnp.array([place]))
     assert float(info.lower) <= 0.0 <= float(info.upper)
     assert float(info.lower) <= float(info.offset) <= float(info.upper)
@@ -66,13 +61,13 @@ def test_current_point_stays_in_the_bracket_and_the_new_point_is_on_the_slice(
 
 
 @cache
-def _truncated() -> Any:
-    def shrink(max_passes: jax.Array, seed: jax.Array, edge: jax.Array) -> Any:
+def _truncated():
+    def shrink(max_passes, seed, edge):
         current = Candidate(jnp.array([0.3]), jnp.zeros(()))
         noise = draw_line(jax.random.key(seed), 1)
         noise = noise._replace(direction=jnp.array([1.0]))
 
-        def evaluate(point: jax.Array) -> Candidate:
+        def evaluate(point):
             return Candidate(point, jnp.where(jnp.abs(point[0] - 0.3) < edge, 0.0, -jnp.inf))
 
         return shrink_line(noise, 1.0, current, evaluate, max_passes=max_passes)
@@ -80,7 +75,7 @@ def _truncated() -> Any:
     return jax.jit(jax.vmap(shrink, in_axes=(None, 0, 0)))
 
 
-def test_every_shrink_keeps_the_current_point_and_never_grows_the_bracket() -> None:
+def test_every_shrink_keeps_the_current_point_and_never_grows_the_bracket():
     seeds, edges = jnp.arange(300), jnp.exp(-jnp.linspace(0.0, 8.0, 300))
     before = _truncated()(jnp.asarray(1), seeds, edges).info
     for n_passes in range(2, 7):
@@ -96,10 +91,10 @@ def test_every_shrink_keeps_the_current_point_and_never_grows_the_bracket() -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_evaluations_reported_are_evaluations_made(kind: str) -> None:
-    calls: list[int] = []
+def test_evaluations_reported_are_evaluations_made(kind):
+    calls = []
 
-    def counted(position: jax.Array) -> jax.Array:
+    def counted(position):
         jax.debug.callback(lambda: calls.append(1))
         return log_bimodal(4.0 * position - 2.0)
 
@@ -114,7 +109,7 @@ def test_evaluations_reported_are_evaluations_made(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_target_that_rejects_everything_is_flagged_and_the_state_kept(kind: str) -> None:
+def test_a_target_that_rejects_everything_is_flagged_and_the_state_kept(kind):
     kernel = _kernel(kind, lambda position: jnp.full((), -jnp.inf), dim=2)
     start = SliceState(jnp.array([0.25, 0.75]), jnp.zeros(()))
     state, info = kernel.step(jax.random.key(3), start)
@@ -126,8 +121,8 @@ def test_a_target_that_rejects_everything_is_flagged_and_the_state_kept(kind: st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_points_without_finite_density_are_off_the_slice(kind: str) -> None:
-    def step(value: jax.Array, key: jax.Array) -> Any:
+def test_points_without_finite_density_are_off_the_slice(kind):
+    def step(value, key):
         kernel = _kernel(kind, lambda x: jnp.where(jnp.abs(x[0] - 0.5) < 0.25, 0.0, value))
         return kernel.step(key, SliceState(jnp.full(1, 0.5), jnp.zeros(())))
 
@@ -138,11 +133,11 @@ def test_points_without_finite_density_are_off_the_slice(kind: str) -> None:
     np.testing.assert_array_equal(infos.n_collapsed, 0)
 
 
-def test_a_point_exactly_at_the_slice_height_is_off_the_slice() -> None:
+def test_a_point_exactly_at_the_slice_height_is_off_the_slice():
     current = Candidate(jnp.zeros(1), jnp.ones(()))
     zero = jnp.zeros(())
 
-    def evaluate(offset: jax.Array) -> Candidate:
+    def evaluate(offset):
         return Candidate(offset[None], jnp.where(offset > 0.5, 0.0, 0.25))
 
     shrunk = shrink_bracket(
@@ -152,11 +147,11 @@ def test_a_point_exactly_at_the_slice_height_is_off_the_slice() -> None:
     assert float(shrunk.candidate.log_density) == 0.25
 
 
-def test_the_loop_gives_up_after_one_thousand_passes_and_says_so() -> None:
+def test_the_loop_gives_up_after_one_thousand_passes_and_says_so():
     """At the origin the bracket can shrink far beyond the spacing of ordinary numbers without collapsing."""
     current = Candidate(jnp.zeros(1), jnp.zeros(()), work=jnp.zeros((), jnp.int32))
 
-    def evaluate(offset: jax.Array) -> Candidate:
+    def evaluate(offset):
         point = (jnp.sign(offset) + offset)[None]
         return Candidate(point, jnp.full((), -jnp.inf), work=jnp.ones((), jnp.int32))
 
@@ -173,7 +168,7 @@ def test_the_loop_gives_up_after_one_thousand_passes_and_says_so() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_cap_is_respected_by_every_kernel(kind: str) -> None:
+def test_the_cap_is_respected_by_every_kernel(kind):
     kernel = _kernel(kind, lambda x: jnp.where(x[0] == 0.5, 0.0, -jnp.inf), max_passes=7)
     _, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([0.5])))
     assert int(info.n_collapsed) == 1
@@ -183,7 +178,7 @@ def test_the_cap_is_respected_by_every_kernel(kind: str) -> None:
 
 @EXAMPLES
 @given(seed=SEEDS, n_lower=st.integers(0, 3))
-def test_step_outs_stop_at_the_budget_of_each_end(seed: int, n_lower: int) -> None:
+def test_step_outs_stop_at_the_budget_of_each_end(seed, n_lower):
     shrunk, noise = _flat_line(seed, jnp.asarray(n_lower, jnp.int32))
     lower = -0.5 * float(noise.bracket_uniform) - 0.5 * n_lower
     assert float(shrunk.info.lower) == pytest.approx(lower, abs=1e-12)
@@ -192,13 +187,13 @@ def test_step_outs_stop_at_the_budget_of_each_end(seed: int, n_lower: int) -> No
 
 
 @jax.jit
-def _flat_line(seed: jax.Array, n_lower: jax.Array) -> Any:
+def _flat_line(seed, n_lower):
     noise = draw_line(jax.random.key(seed), 2, 3)._replace(n_lower=n_lower)
     current = Candidate(jnp.zeros(2), jnp.zeros(()))
     return shrink_line(noise, 0.5, current, lambda x: Candidate(x, jnp.zeros(())), 3), noise
 
 
-def test_step_outs_stop_at_the_edge_of_the_slice() -> None:
+def test_step_outs_stop_at_the_edge_of_the_slice():
     kernel = linear_slice(lambda x: jnp.where(jnp.abs(x[0]) < 0.6, 0.0, -jnp.inf), 0.5, 1, 50)
     start = kernel.init(jax.random.key(0), jnp.zeros(1))
     keys = jax.random.split(jax.random.key(5), 200)
@@ -207,7 +202,7 @@ def test_step_outs_stop_at_the_edge_of_the_slice() -> None:
     assert np.all(infos.upper - infos.lower <= 1.2 + 2 * 0.5)
 
 
-def test_a_gaussian_target_is_accepted_at_the_first_angle() -> None:
+def test_a_gaussian_target_is_accepted_at_the_first_angle():
     """With a constant likelihood the slice is the whole ellipse."""
     kernel = elliptical_slice(lambda _: jnp.zeros(()), jnp.array([[2.0, 0.0], [1.0, 0.5]]))
     noise = kernel.draw(jax.random.key(0))
@@ -219,7 +214,7 @@ def test_a_gaussian_target_is_accepted_at_the_first_angle() -> None:
 
 @EXAMPLES
 @given(seed=SEEDS)
-def test_the_ellipse_turns_all_elements_by_one_angle_and_keeps_the_radius(seed: int) -> None:
+def test_the_ellipse_turns_all_elements_by_one_angle_and_keeps_the_radius(seed):
     point, direction, new, angle = _ellipse(seed)
     # The point a quarter turn further completes the rotation of the pair (u, v).
     partner = direction * np.cos(angle) - point * np.sin(angle)
@@ -227,7 +222,7 @@ def test_the_ellipse_turns_all_elements_by_one_angle_and_keeps_the_radius(seed: 
 
 
 @jax.jit
-def _ellipse(seed: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+def _ellipse(seed):
     key = jax.random.key(seed)
     kernel = elliptical_slice(lambda u: log_normal(u - 2.0), dim=6)
     noise = kernel.draw(key)
@@ -240,14 +235,14 @@ def _ellipse(seed: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Arra
 
 @EXAMPLES
 @given(place=st.floats(-50.0, 50.0))
-def test_reflection_is_an_even_wave_of_period_two(place: float) -> None:
+def test_reflection_is_an_even_wave_of_period_two(place):
     folded = float(reflect(jnp.array(place)))
     assert 0.0 <= folded <= 1.0
     # arccos(cos) is the same triangular wave by another route.
     assert folded == pytest.approx(np.arccos(np.cos(np.pi * place)) / np.pi, abs=1e-6)
 
 
-def test_line_directions_have_unit_length_unless_asked_otherwise() -> None:
+def test_line_directions_have_unit_length_unless_asked_otherwise():
     keys = jax.random.split(jax.random.key(0), 100)
     unit = jax.vmap(lambda key: draw_line(key, 5).direction)(keys)
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, rtol=1e-14)

@@ -1,18 +1,11 @@
 """Sequential Monte Carlo over growing data, on linear models with known evidence of every prefix."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.streams.growing_data import (
-    GrowingDataRun,
-    GrowingDataSettings,
-    chunk_boundaries,
-    growing_data_evidence,
-)
+from auxmc.kernels.streams.growing_data import GrowingDataSettings, chunk_boundaries, growing_data_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, standardised
@@ -21,23 +14,21 @@ MODEL = linear_regression(5)
 DATA = rows("linear", 600)
 
 
-def exact(data: np.ndarray, boundaries: tuple[int, ...]) -> np.ndarray:
+def exact(data, boundaries):
     return np.array([linear_log_evidence(data[:n]) for n in boundaries])
 
 
-def run(settings: GrowingDataSettings, dtype: Any = jnp.float64) -> GrowingDataRun:
-    found: GrowingDataRun = jax.jit(growing_data_evidence(MODEL, settings))(
-        jax.random.key(1), jnp.asarray(DATA, dtype)
-    )
+def run(settings, dtype=jnp.float64):
+    found = jax.jit(growing_data_evidence(MODEL, settings))(jax.random.key(1), jnp.asarray(DATA, dtype))
     return found
 
 
 @pytest.fixture(scope="module")
-def default_run() -> GrowingDataRun:
+def default_run():
     return run(GrowingDataSettings(n_particles=400))
 
 
-def test_the_evidence_of_every_prefix_is_met(default_run: GrowingDataRun) -> None:
+def test_the_evidence_of_every_prefix_is_met(default_run):
     record = default_run.record
     boundaries = chunk_boundaries(600, GrowingDataSettings())
     np.testing.assert_array_equal(record.n_rows, boundaries)
@@ -48,14 +39,14 @@ def test_the_evidence_of_every_prefix_is_met(default_run: GrowingDataRun) -> Non
     assert float(default_run.log_evidence) == float(record.log_evidence[-1])
 
 
-def test_particles_follow_the_posterior(default_run: GrowingDataRun) -> None:
+def test_particles_follow_the_posterior(default_run):
     standard = standardised(default_run.particles, DATA)
     # 400 draws, moved three times since they were last drawn from one another.
     assert np.abs(standard.mean(axis=0)).max() < 0.4
     assert 0.6 < standard.var(axis=0).min() < standard.var(axis=0).max() < 1.5
 
 
-def test_work_and_acceptance_are_recorded(default_run: GrowingDataRun) -> None:
+def test_work_and_acceptance_are_recorded(default_run):
     record, settings = default_run.record, GrowingDataSettings()
     sizes = np.diff(np.concatenate([[0], record.n_rows]))
     # The pilot does as much.
@@ -75,7 +66,7 @@ def test_work_and_acceptance_are_recorded(default_run: GrowingDataRun) -> None:
     assert int(record.n_not_finite.max()) == 0
 
 
-def test_particles_may_rest_while_their_weights_are_even(default_run: GrowingDataRun) -> None:
+def test_particles_may_rest_while_their_weights_are_even(default_run):
     settings = GrowingDataSettings(n_particles=400, move_always=False, largest_chunk=1000)
     record = run(settings, jnp.float32).record
     moved = np.asarray(record.n_moves) > 0
@@ -86,7 +77,7 @@ def test_particles_may_rest_while_their_weights_are_even(default_run: GrowingDat
     assert abs(float(record.log_evidence[-1]) - exact(DATA, (600,))[0]) < 3.0
 
 
-def test_inputs_on_scales_far_from_one_keep_the_evidence() -> None:
+def test_inputs_on_scales_far_from_one_keep_the_evidence():
     """The first row narrows the posterior by a thousand: taken whole, it left one particle and errors of 1e5 nats."""
     scaled = np.random.default_rng(0).normal(size=(60, 3)) * np.array([1e-3, 1.0, 1e3])
     response = scaled @ np.array([0.5, -1.0, 0.7]) + np.random.default_rng(1).normal(size=60)
@@ -99,7 +90,7 @@ def test_inputs_on_scales_far_from_one_keep_the_evidence() -> None:
     assert int(found.record.n_annealing_steps[:, 0].min()) > 5
 
 
-def test_rows_that_no_particle_explains_come_in_at_once() -> None:
+def test_rows_that_no_particle_explains_come_in_at_once():
     model = MODEL._replace(log_likelihood=lambda p, rows: jnp.full(rows.shape[0], -jnp.inf))
     settings = GrowingDataSettings(n_particles=4, n_moves=1, n_leapfrog=1)
     found = jax.jit(growing_data_evidence(model, settings))(jax.random.key(1), jnp.asarray(DATA[:3]))
@@ -107,7 +98,7 @@ def test_rows_that_no_particle_explains_come_in_at_once() -> None:
     assert (np.asarray(found.record.n_annealing_steps) == 1).all()
 
 
-def test_chunks_cover_all_rows_once() -> None:
+def test_chunks_cover_all_rows_once():
     for n_rows in (1, 7, 500, 12_345):
         for settings in (
             GrowingDataSettings(),

@@ -1,15 +1,13 @@
 """Annealed importance sampling over all rows, on linear models with known evidence."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
-from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettings, full_data_evidence
+from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, full_data_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import row_model
 from experiments.streaming_evidence.model import rows
@@ -24,26 +22,24 @@ SMALL = linear_regression(1)
 FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
 
 
-def run(settings: AnnealedSettings, dtype: Any = jnp.float64, seed: int = 1) -> AnnealedRun:
-    found: AnnealedRun = jax.jit(full_data_evidence(MODEL, settings))(
-        jax.random.key(seed), jnp.asarray(DATA, dtype)
-    )
+def run(settings, dtype=jnp.float64, seed=1):
+    found = jax.jit(full_data_evidence(MODEL, settings))(jax.random.key(seed), jnp.asarray(DATA, dtype))
     return found
 
 
 @pytest.fixture(scope="module")
-def default_run() -> AnnealedRun:
+def default_run():
     return run(AnnealedSettings())
 
 
-def test_published_settings_come_near_the_exact_evidence(default_run: AnnealedRun) -> None:
+def test_published_settings_come_near_the_exact_evidence(default_run):
     # Ten particles that move slowly: some tens of nats low.
     assert -80.0 < float(default_run.log_evidence) - EXACT < 5.0
     assert default_run.particles.dtype == default_run.log_weights.dtype == jnp.float64
     assert int(default_run.n_unfinished) == int(default_run.n_not_finite) == 0
 
 
-def test_the_path_keeps_the_effective_size_and_ends_at_one(default_run: AnnealedRun) -> None:
+def test_the_path_keeps_the_effective_size_and_ends_at_one(default_run):
     n = int(default_run.n_annealing_steps)
     powers, sizes = np.asarray(default_run.powers), np.asarray(default_run.sizes)
     assert (np.diff(powers[:n]) > 0.0).all()
@@ -55,19 +51,19 @@ def test_the_path_keeps_the_effective_size_and_ends_at_one(default_run: Annealed
     assert float(default_run.log_evidence) == float(total)
 
 
-def test_work_is_counted(default_run: AnnealedRun) -> None:
+def test_work_is_counted(default_run):
     n = int(default_run.n_annealing_steps)
     assert int(default_run.n_likelihood_rows) == n * 10 * 1000
     assert int(default_run.n_gradient_rows) == n * 20 * 10 * 1000
     assert float(default_run.acceptance) == 1.0  # stochastic gradients have no accept step
 
 
-def test_single_precision_rows_and_other_blocks_give_the_same(default_run: AnnealedRun) -> None:
+def test_single_precision_rows_and_other_blocks_give_the_same(default_run):
     single = run(AnnealedSettings(block_rows=64), jnp.float32)
     assert float(single.log_evidence) == pytest.approx(float(default_run.log_evidence), abs=0.01)
 
 
-def test_hamiltonian_moves_and_many_particles_meet_the_evidence() -> None:
+def test_hamiltonian_moves_and_many_particles_meet_the_evidence():
     settings = AnnealedSettings(
         n_particles=100, target_size=90.0, kernel="hamiltonian", n_moves=5, n_leapfrog=4
     )
@@ -79,7 +75,7 @@ def test_hamiltonian_moves_and_many_particles_meet_the_evidence() -> None:
     assert 0.5 < float(found.acceptance) < 1.0
 
 
-def test_first_increments_of_a_ten_millionth_lead_to_the_end() -> None:
+def test_first_increments_of_a_ten_millionth_lead_to_the_end():
     noise = 1e-3
     data = FEW * np.array([1.0, noise])
     exact = linear_log_evidence(data, noise)
@@ -92,17 +88,17 @@ def test_first_increments_of_a_ten_millionth_lead_to_the_end() -> None:
     assert abs(float(found.log_evidence) - exact) < 1.5
 
 
-def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_run() -> None:
-    def half(parameters: Array, rows: Array) -> Array:
+def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_run():
+    def half(parameters, rows):
         return jnp.where(parameters[0] > 0.0, jnp.nan, 0.0) * jnp.ones(rows.shape[0])
 
-    def none(parameters: Array, rows: Array) -> Array:
+    def none(parameters, rows):
         return jnp.full(rows.shape[0], -jnp.inf) * (1.0 + 0.0 * parameters[0])
 
-    def of(log_likelihood: Any) -> AnnealedRun:
+    def of(log_likelihood):
         model = row_model(1, 1, log_likelihood, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
         settings = AnnealedSettings(target_size=1.0, n_moves=1)
-        found: AnnealedRun = full_data_evidence(model, settings, lambda key, particles, target: particles)(
+        found = full_data_evidence(model, settings, lambda key, particles, target: particles)(
             jax.random.key(3), jnp.zeros((5, 1))
         )
         return found
@@ -117,7 +113,7 @@ def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_ru
     assert int(found.n_annealing_steps) == 1
 
 
-def test_a_particle_is_lost_with_one_coordinate() -> None:
+def test_a_particle_is_lost_with_one_coordinate():
     settings = AnnealedSettings(n_particles=2, target_size=1.0, n_moves=1)
     found = full_data_evidence(
         SMALL, settings, lambda key, particles, target: particles.at[:, 0].set(jnp.nan)
@@ -126,8 +122,8 @@ def test_a_particle_is_lost_with_one_coordinate() -> None:
     assert int(found.n_not_finite) == 2
 
 
-def test_the_path_goes_on_while_a_particle_has_a_likelihood_left() -> None:
-    def half(parameters: Array, rows: Array) -> Array:
+def test_the_path_goes_on_while_a_particle_has_a_likelihood_left():
+    def half(parameters, rows):
         return jnp.where(parameters[0] > 0.0, -jnp.inf, -0.1) * jnp.ones(rows.shape[0])
 
     model = row_model(1, 1, half, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))

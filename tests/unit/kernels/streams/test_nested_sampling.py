@@ -4,10 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
-from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
-from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
+from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
@@ -17,18 +16,18 @@ DATA = rows("linear", 100)
 EXACT = linear_log_evidence(DATA)
 
 
-def log_likelihood(parameters: Array) -> Array:
+def log_likelihood(parameters):
     return jnp.sum(MODEL.log_likelihood(parameters, jnp.asarray(DATA)))
 
 
-def run(settings: NestedSettings, seed: int = 1) -> NestedRun:
+def run(settings, seed=1):
     sampler = nested_sampling(log_likelihood, MODEL.log_prior, settings)
     keys = jax.random.split(jax.random.key(seed), settings.n_live)
-    found: NestedRun = jax.jit(sampler)(jax.random.key(seed + 100), jax.vmap(MODEL.draw_prior)(keys))
+    found = jax.jit(sampler)(jax.random.key(seed + 100), jax.vmap(MODEL.draw_prior)(keys))
     return found
 
 
-def estimates(settings: NestedSettings) -> list[NestedEvidence]:
+def estimates(settings):
     """Log evidence of four runs side by side."""
     sampler = jax.jit(jax.vmap(nested_sampling(log_likelihood, MODEL.log_prior, settings)))
     keys = jax.vmap(lambda seed: jax.random.split(jax.random.key(seed), settings.n_live))(jnp.arange(4))
@@ -38,7 +37,7 @@ def estimates(settings: NestedSettings) -> list[NestedEvidence]:
     return [nested_evidence(dead[: int(n)], settings.n_live, live) for n, dead, live in parts]
 
 
-def distance(settings: NestedSettings) -> float:
+def distance(settings):
     """Of the mean log evidence of four runs from the exact one, in standard errors sqrt(information / 400)."""
     found = estimates(settings)
     error = float(np.sqrt(np.mean([one.standard_error**2 for one in found]) / len(found)))
@@ -47,16 +46,16 @@ def distance(settings: NestedSettings) -> float:
 
 
 @pytest.fixture(scope="module")
-def robust() -> NestedRun:
+def robust():
     return run(NestedSettings())
 
 
-def test_the_evidence_of_a_linear_model_is_met() -> None:
+def test_the_evidence_of_a_linear_model_is_met():
     # Four standard errors are 0.8 nats.
     assert abs(distance(NestedSettings())) < 4.0
 
 
-def test_dead_points_die_in_order_and_the_living_are_above_them(robust: NestedRun) -> None:
+def test_dead_points_die_in_order_and_the_living_are_above_them(robust):
     n = int(robust.n_iterations)
     values = np.asarray(robust.log_likelihoods[:n])
     assert (np.diff(values) >= 0.0).all()
@@ -66,7 +65,7 @@ def test_dead_points_die_in_order_and_the_living_are_above_them(robust: NestedRu
     assert int(robust.n_evaluations) >= 100 + n * 30
 
 
-def test_posterior_moments_come_with_the_evidence(robust: NestedRun) -> None:
+def test_posterior_moments_come_with_the_evidence(robust):
     n = int(robust.n_iterations)
     found = nested_evidence(robust.log_likelihoods[:n], 100, robust.live_log_likelihoods)
     points = np.concatenate([robust.dead[:n], robust.live])
@@ -76,7 +75,7 @@ def test_posterior_moments_come_with_the_evidence(robust: NestedRun) -> None:
     assert np.abs((mean - exact) / np.sqrt(covariance.diagonal())).max() < 0.6
 
 
-def test_the_published_rule_stops_too_early_with_many_live_points() -> None:
+def test_the_published_rule_stops_too_early_with_many_live_points():
     # Near the peak a term is one part in 300 of the sum: below the fraction at which the rule stops.
     early = run(NestedSettings(n_live=300, n_moves=10, stopping_rule="additive_term"))
     n = int(early.n_iterations)
@@ -86,11 +85,11 @@ def test_the_published_rule_stops_too_early_with_many_live_points() -> None:
 
 
 @pytest.mark.slow
-def test_moves_without_an_accept_step_overestimate_the_evidence() -> None:
+def test_moves_without_an_accept_step_overestimate_the_evidence():
     assert distance(NestedSettings(metropolis=False, step=0.1)) > 4.0
 
 
-def test_a_run_that_does_not_finish_says_so_and_still_points_are_counted() -> None:
+def test_a_run_that_does_not_finish_says_so_and_still_points_are_counted():
     cut = run(NestedSettings(max_iterations=30, step=1e6, adapt=False))
     assert not bool(cut.finished)
     assert int(cut.n_iterations) == 30
@@ -98,7 +97,7 @@ def test_a_run_that_does_not_finish_says_so_and_still_points_are_counted() -> No
 
 
 @pytest.mark.parametrize("metropolis", [True, False])
-def test_points_that_cannot_move_are_copies_of_survivors(metropolis: bool) -> None:
+def test_points_that_cannot_move_are_copies_of_survivors(metropolis):
     """Steps too short for floating point: the deleted point is gone, and a survivor takes its place."""
     settings = NestedSettings(
         n_live=6, n_moves=3, step=1e-300, adapt=False, metropolis=metropolis, max_iterations=1
@@ -116,7 +115,7 @@ def test_points_that_cannot_move_are_copies_of_survivors(metropolis: bool) -> No
 
 
 @pytest.mark.parametrize("metropolis", [True, False])
-def test_at_a_plane_contour_every_move_is_made_and_its_part_across_is_turned_round(metropolis: bool) -> None:
+def test_at_a_plane_contour_every_move_is_made_and_its_part_across_is_turned_round(metropolis):
     """Under a flat prior: a move ahead through the plane is followed by one back, both as far along the plane."""
     normal, along = np.array([0.6, 0.8]), np.array([-0.8, 0.6])
     settings = NestedSettings(
@@ -124,7 +123,7 @@ def test_at_a_plane_contour_every_move_is_made_and_its_part_across_is_turned_rou
     )
     run = nested_sampling(lambda x: jnp.sum(jnp.asarray(normal) * x), lambda x: 0.0 * jnp.sum(x), settings)
 
-    def replica(key: Array) -> tuple[Array, ...]:
+    def replica(key):
         draws = jax.random.normal(jax.random.fold_in(key, 0), (2, 2))
         found = run(jax.random.fold_in(key, 1), draws)
         return draws, found.live, found.n_stuck, found.log_likelihoods

@@ -9,7 +9,7 @@ import pytest
 
 from auxmc.diagnostics.nested_evidence import nested_evidence
 from auxmc.driver.row_chunks import ChunkSizes
-from auxmc.driver.streams import StreamRun, run_stream
+from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
@@ -23,7 +23,7 @@ SETTINGS = UpdatingSettings(n_live=40, max_iterations=800)
 
 
 @pytest.fixture(scope="module")
-def updated() -> StreamRun:
+def updated():
     return run_stream(
         nested_updating(MODEL, SETTINGS),
         lambda n: iter([DATA[n:]]),
@@ -34,7 +34,7 @@ def updated() -> StreamRun:
     )
 
 
-def test_the_evidence_of_every_prefix_is_met(updated: StreamRun) -> None:
+def test_the_evidence_of_every_prefix_is_met(updated):
     record = updated.record
     errors = record["log_evidence"] - [linear_log_evidence(DATA[:n]) for n in record["n_rows"]]
     deviations = np.sqrt(np.cumsum(record["variance"]))
@@ -45,7 +45,7 @@ def test_the_evidence_of_every_prefix_is_met(updated: StreamRun) -> None:
     assert record["n_unfinished"].sum() == record["n_not_finite"].sum() == 0
 
 
-def test_every_lost_point_is_counted() -> None:
+def test_every_lost_point_is_counted():
     lost = run_stream(
         nested_updating(MODEL, SETTINGS._replace(learning_rate=1e300, first_step=1e-3)),
         lambda n: iter([DATA[n:60]]),
@@ -57,7 +57,7 @@ def test_every_lost_point_is_counted() -> None:
     assert lost.record["n_not_finite"].tolist() == [40]
 
 
-def test_live_points_follow_the_posterior(updated: StreamRun) -> None:
+def test_live_points_follow_the_posterior(updated):
     standard = standardised(updated.state.particles, DATA)
     assert len(np.unique(np.asarray(updated.state.particles), axis=0)) == 40
     # Forty draws; gradients from batches widen them by a quarter.
@@ -66,7 +66,7 @@ def test_live_points_follow_the_posterior(updated: StreamRun) -> None:
     np.testing.assert_array_equal(updated.state.log_weights, updated.record["log_evidence"][-1])
 
 
-def test_later_chunks_need_fewer_dead_points_than_the_first(updated: StreamRun) -> None:
+def test_later_chunks_need_fewer_dead_points_than_the_first(updated):
     record = updated.record
     n_dead, n_moves = record["n_annealing_steps"].astype(int), SETTINGS.n_moves
     assert (n_dead[1:] < n_dead[0]).all()
@@ -80,10 +80,10 @@ def test_later_chunks_need_fewer_dead_points_than_the_first(updated: StreamRun) 
     )
 
 
-def test_the_first_chunk_is_a_run_of_nested_sampling(updated: StreamRun) -> None:
+def test_the_first_chunk_is_a_run_of_nested_sampling(updated):
     # The same program by hand, without rows that only fill up the chunk, its sum by the other implementation.
     # Sums in another order differ in their last digit, which ten thousand moves amplify to the seventh.
-    def log_likelihood(point: jax.Array) -> jax.Array:
+    def log_likelihood(point):
         return jnp.sum(MODEL.log_likelihood(point, jnp.asarray(DATA[:60])))
 
     settings = NestedSettings(
@@ -101,7 +101,7 @@ def test_the_first_chunk_is_a_run_of_nested_sampling(updated: StreamRun) -> None
     assert math.sqrt(record["variance"]) == pytest.approx(found.standard_error, abs=1e-3)
 
 
-def test_a_reservoir_does_not_depend_on_what_comes_later() -> None:
+def test_a_reservoir_does_not_depend_on_what_comes_later():
     log_weights = jnp.asarray(np.random.default_rng(1).normal(size=30))
     # Items without weight are passed over.
     cut = jnp.where(jnp.arange(30) < 12, log_weights, -jnp.inf)

@@ -1,16 +1,13 @@
 """Sequential importance resampling: structure, identities, failures."""
 
-from collections.abc import Callable
 from functools import cache
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.kernels.streams.particle_filter import (
-    SequentialRun,
     ancestral_lines,
     bootstrap_particle_filter,
     sequential_importance_resampling,
@@ -22,17 +19,15 @@ from experiments.foundations.evidence.sequential import SINE_OBSERVATIONS, TWENT
 N_STEPS, N_PARTICLES = 4, 6
 
 
-def toward_one(step: Array, particles: Array) -> Array:
+def toward_one(step, particles):
     return -0.5 * jnp.square(particles - 1.0) * (1.0 + step.astype(jnp.float64))
 
 
 @cache
-def program(
-    log_weight: Callable[[Array, Array], Array], n_particles: int, scheme: str
-) -> Callable[[Array, Array], SequentialRun]:
+def program(log_weight, n_particles, scheme):
     """A population that wanders, as a function of the key and the threshold."""
 
-    def one(key: Array, threshold: Array) -> SequentialRun:
+    def one(key, threshold):
         return sequential_importance_resampling(
             lambda key, n: standard_normal(key, (n,)),
             log_weight,
@@ -46,19 +41,13 @@ def program(
     return jax.jit(one)
 
 
-def run(
-    log_weight: Callable[[Array, Array], Array] = toward_one,
-    n_particles: int = N_PARTICLES,
-    seed: int = 0,
-    scheme: str = "systematic",
-    threshold: float = 1.0,
-) -> SequentialRun:
+def run(log_weight=toward_one, n_particles=N_PARTICLES, seed=0, scheme="systematic", threshold=1.0):
     return program(log_weight, n_particles, scheme)(jax.random.key(seed), jnp.asarray(threshold))
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 1.0])
-def test_record_is_consistent(scheme: str, threshold: float) -> None:
+def test_record_is_consistent(scheme, threshold):
     found = run(scheme=scheme, threshold=threshold)
     weights = np.asarray(found.log_weights)
     assert found.ancestors.dtype == jnp.int32
@@ -77,7 +66,7 @@ def test_record_is_consistent(scheme: str, threshold: float) -> None:
     assert np.exp(np.asarray(found.last_log_weights)).mean() == pytest.approx(1.0)
 
 
-def test_without_resampling_the_evidence_is_the_mean_of_the_products() -> None:
+def test_without_resampling_the_evidence_is_the_mean_of_the_products():
     found = run(threshold=0.0)
     particles = np.asarray(found.particles)
     logs = -0.5 * np.square(particles - 1.0) * (1.0 + np.arange(N_STEPS))[:, None]
@@ -85,7 +74,7 @@ def test_without_resampling_the_evidence_is_the_mean_of_the_products() -> None:
     np.testing.assert_allclose(found.log_evidence, exact, rtol=1e-12)
 
 
-def test_particles_descend_from_their_ancestors() -> None:
+def test_particles_descend_from_their_ancestors():
     frozen = sequential_importance_resampling(
         lambda key, n: standard_normal(key, (n, 2)),
         lambda step, particles: particles[:, 0],
@@ -104,12 +93,12 @@ def test_particles_descend_from_their_ancestors() -> None:
     assert distinct == sorted(distinct)
 
 
-def shifted_at_one(step: Array, particles: Array) -> Array:
+def shifted_at_one(step, particles):
     return toward_one(step, particles) - jnp.where(step == 1, 1e5, 0.0)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
-def test_a_constant_of_a_step_is_added_to_the_evidence(threshold: float) -> None:
+def test_a_constant_of_a_step_is_added_to_the_evidence(threshold):
     plain, moved = run(threshold=threshold), run(shifted_at_one, threshold=threshold)
     np.testing.assert_allclose(moved.log_evidence[0], plain.log_evidence[0], rtol=1e-13)
     np.testing.assert_allclose(moved.log_evidence[1:] + 1e5, plain.log_evidence[1:], atol=1e-9)
@@ -117,7 +106,7 @@ def test_a_constant_of_a_step_is_added_to_the_evidence(threshold: float) -> None
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
-def test_numbers_spare_work_and_change_nothing(threshold: float) -> None:
+def test_numbers_spare_work_and_change_nothing(threshold):
     """A threshold that is a number, not traced, takes other branches of the program."""
     static = sequential_importance_resampling(
         lambda key, n: standard_normal(key, (n,)),
@@ -131,8 +120,8 @@ def test_numbers_spare_work_and_change_nothing(threshold: float) -> None:
     np.testing.assert_allclose(found.log_evidence, run(threshold=threshold).log_evidence, rtol=1e-13)
 
 
-def test_weights_that_are_no_numbers_count_as_none_and_are_counted() -> None:
-    def with_holes(step: Array, particles: Array) -> Array:
+def test_weights_that_are_no_numbers_count_as_none_and_are_counted():
+    def with_holes(step, particles):
         wrong = jnp.where(step == 1, jnp.nan, jnp.inf)
         return jnp.where(jnp.arange(N_PARTICLES) == 2, wrong, 0.0)
 
@@ -142,26 +131,26 @@ def test_weights_that_are_no_numbers_count_as_none_and_are_counted() -> None:
     np.testing.assert_allclose(np.diff(found.log_evidence, prepend=0.0), np.log(5.0 / 6.0), rtol=1e-12)
 
 
-def nothing_at_one(step: Array, particles: Array) -> Array:
+def nothing_at_one(step, particles):
     return jnp.where(step == 1, -jnp.inf, 0.0) * jnp.ones_like(particles)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
-def test_an_evidence_of_zero_stays_zero(threshold: float) -> None:
+def test_an_evidence_of_zero_stays_zero(threshold):
     found = run(nothing_at_one, threshold=threshold)
     assert found.log_evidence[0] == 0.0
     assert np.all(np.isneginf(np.asarray(found.log_evidence[1:])))
     assert np.all(np.isfinite(np.asarray(found.last)))
 
 
-def test_same_key_same_run_and_one_particle_is_never_resampled() -> None:
+def test_same_key_same_run_and_one_particle_is_never_resampled():
     np.testing.assert_array_equal(run(seed=5).log_evidence, run(seed=5).log_evidence)
     assert not np.array_equal(run(seed=5).log_evidence, run(seed=6).log_evidence)
     alone = run(n_particles=1)
     assert not np.any(np.asarray(alone.resampled))
 
 
-def test_runs_side_by_side_are_those_one_by_one() -> None:
+def test_runs_side_by_side_are_those_one_by_one():
     one = bootstrap_particle_filter(
         TWENTY_STEPS.draw_initial,
         TWENTY_STEPS.draw_next,

@@ -1,23 +1,20 @@
 """Replicates of an estimator of a stream: what their common record says."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, PastRows, Stream
 from auxmc.kernels.streams.replicates import replicated
 
 
-def _recorder() -> Stream:
+def _recorder():
     """An estimator whose record is made of the random number of its replicate."""
 
-    def init(key: Array, dtype: Any) -> Array:
+    def init(key, dtype):
         return jax.random.uniform(key, dtype=jnp.float64)
 
-    def absorb(key: Array, state: Array, chunk: Chunk, past: PastRows) -> tuple[Array, ChunkRecord]:
+    def absorb(key, state, chunk, past):
         one, count = jnp.ones((), jnp.int64), jnp.ones((), jnp.int32)
         return state, ChunkRecord(
             one, state, count, 10.0 * state, 20.0 * state, 30.0 * state, count, 2 * count
@@ -26,7 +23,7 @@ def _recorder() -> Stream:
     return Stream(init, absorb)
 
 
-def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses() -> None:
+def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses():
     stream = replicated(_recorder(), 4)
     state = stream.init(jax.random.key(0), jnp.float64)
     rows = jnp.zeros((1, 1))
@@ -42,10 +39,10 @@ def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses() -> None:
     assert float(record.expected_sd) == 0.0
 
 
-def test_the_expected_spread_follows_from_how_often_particles_were_halved() -> None:
+def test_the_expected_spread_follows_from_how_often_particles_were_halved():
     """Ten particles: two halvings so far, two in this chunk, and weights that leave five in effect at its end."""
 
-    def absorb(key: Array, state: Array, chunk: Chunk, past: PastRows) -> tuple[Array, ChunkRecord]:
+    def absorb(key, state, chunk, past):
         sizes = jnp.full((), 5.0)
         return state, ChunkRecord(
             jnp.int64(1), state, jnp.int32(3), sizes, sizes, sizes, jnp.int32(0), jnp.int32(0)

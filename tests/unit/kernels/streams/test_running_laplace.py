@@ -1,20 +1,18 @@
 """The running Gaussian's evidence: exact where the posterior is Gaussian, near the truth where it is not."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
-from auxmc.kernels.streams.contract import Chunk, ChunkRecord, PastRows
-from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, RunningLaplaceState, running_laplace
+from auxmc.kernels.streams.contract import Chunk, PastRows
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.regression.linear_regression import linear_regression
-from auxmc.models.row_model import RowModel, row_model
+from auxmc.models.row_model import row_model
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
 
@@ -23,7 +21,7 @@ DATA = rows("linear", 6000)
 SETTINGS = RunningLaplaceSettings(n_particles=100, first_fit=200)
 
 
-def after(model: RowModel, settings: RunningLaplaceSettings, data: np.ndarray, seed: int = 0) -> Any:
+def after(model, settings, data, seed=0):
     return run_stream(
         running_laplace(model, settings),
         lambda skip: iter([data[skip:]]),
@@ -35,11 +33,11 @@ def after(model: RowModel, settings: RunningLaplaceSettings, data: np.ndarray, s
 
 
 @pytest.fixture(scope="module")
-def linear_run() -> Any:
+def linear_run():
     return after(LINEAR, SETTINGS, DATA)
 
 
-def test_a_gaussian_posterior_is_followed_exactly(linear_run: Any) -> None:
+def test_a_gaussian_posterior_is_followed_exactly(linear_run):
     """Once the Gaussian is there the predictive probabilities are exact: the error stays what it was."""
     record = linear_run.record
     errors = [
@@ -52,14 +50,14 @@ def test_a_gaussian_posterior_is_followed_exactly(linear_run: Any) -> None:
     assert record["n_unfinished"].sum() == 0
 
 
-def test_records_say_how_even_weights_were(linear_run: Any) -> None:
+def test_records_say_how_even_weights_were(linear_run):
     record = linear_run.record
     # Particles take steps that leave half of them in effect, until the Gaussian, which fits, takes their place.
     np.testing.assert_allclose(record["smallest_size"][0], 50.0, rtol=1e-3)
     np.testing.assert_allclose(record["weight_size"][record["n_rows"] == 200], 100.0, rtol=1e-3)
 
 
-def test_a_posterior_without_a_mode_is_counted() -> None:
+def test_a_posterior_without_a_mode_is_counted():
     """Each row multiplies a flat prior by exp(sqrt(1 + theta^2) / 1000): the density rises for ever."""
     model = row_model(
         1,
@@ -73,19 +71,19 @@ def test_a_posterior_without_a_mode_is_counted() -> None:
     assert after(model, settings, np.zeros((200, 1))).record["n_unfinished"].tolist() == [1, 1, 1]
 
 
-def test_particles_are_draws_of_the_gaussian_that_is_taken() -> None:
+def test_particles_are_draws_of_the_gaussian_that_is_taken():
     state = after(LINEAR, SETTINGS, DATA[:200]).state
     assert bool(state.gaussian)
     # Draws come in pairs on both sides of the mean.
     np.testing.assert_allclose(state.particles.mean(axis=0), state.mean, atol=1e-9)
 
 
-def test_the_error_of_the_first_rows_is_that_of_sequential_monte_carlo(linear_run: Any) -> None:
+def test_the_error_of_the_first_rows_is_that_of_sequential_monte_carlo(linear_run):
     # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
     assert abs(linear_run.record["log_evidence"][-1] - linear_log_evidence(DATA)) < 2.5
 
 
-def test_the_gaussian_is_the_exact_posterior(linear_run: Any) -> None:
+def test_the_gaussian_is_the_exact_posterior(linear_run):
     state = linear_run.state
     mean, covariance = tempered_posterior(DATA, np.ones(len(DATA)))
     assert bool(state.gaussian)
@@ -93,10 +91,10 @@ def test_the_gaussian_is_the_exact_posterior(linear_run: Any) -> None:
     np.testing.assert_allclose(jnp.linalg.inv(state.precision), covariance, rtol=1e-3, atol=1e-9)
 
 
-def poisson() -> RowModel:
+def poisson():
     """Counts with log rate theta ~ N(0, 1): one parameter, a skewed posterior, evidence by quadrature."""
 
-    def log_likelihood(parameters: Array, data: Array) -> Array:
+    def log_likelihood(parameters, data):
         return (
             data[:, 0] * parameters[0] - jnp.exp(parameters[0]) - jax.scipy.special.gammaln(data[:, 0] + 1.0)
         )
@@ -110,21 +108,17 @@ def poisson() -> RowModel:
     )
 
 
-def one_chunk(
-    model: RowModel, settings: RunningLaplaceSettings, data: np.ndarray, capacity: int, **state: Any
-) -> tuple[RunningLaplaceState, ChunkRecord]:
+def one_chunk(model, settings, data, capacity, **state):
     """A chunk that is absorbed from a state made by hand, when no rows have been kept."""
     stream = running_laplace(model, settings)
     begin = stream.init(jax.random.key(0))._replace(**state)
     past = PastRows(jnp.zeros((capacity, model.n_columns)), jnp.zeros((), jnp.int32))
     chunk = Chunk(jnp.asarray(data), jnp.asarray(len(data), jnp.int32))
-    found: tuple[RunningLaplaceState, ChunkRecord] = jax.jit(stream.absorb)(
-        jax.random.key(1), begin, chunk, past
-    )
+    found = jax.jit(stream.absorb)(jax.random.key(1), begin, chunk, past)
     return found
 
 
-def test_a_step_to_the_mode_that_goes_too_far_is_shortened() -> None:
+def test_a_step_to_the_mode_that_goes_too_far_is_shortened():
     """From a log rate of -4 the first Newton step leads to 24, where fifty ones are as good as impossible."""
     settings = RunningLaplaceSettings(n_particles=100, first_fit=50, exact_rows=50)
     particles = jnp.full((100, 1), -4.0)
@@ -135,7 +129,7 @@ def test_a_step_to_the_mode_that_goes_too_far_is_shortened() -> None:
     assert abs(float(state.mean[0])) < 0.1
 
 
-def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_dependent_parameters() -> None:
+def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_dependent_parameters():
     """Five counts of none bring one parameter down, and with it the other, beyond the mode."""
     model = row_model(
         2,
@@ -164,7 +158,7 @@ def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_depende
 
 
 @pytest.mark.slow
-def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat() -> None:
+def test_a_skewed_posterior_is_followed_to_a_fraction_of_a_nat():
     data = np.random.default_rng(3).poisson(0.05, (4000, 1)).astype(float)
     # A Gaussian from the first hundred rows on: five counts, where the posterior is far from one.
     settings = RunningLaplaceSettings(n_particles=400, first_fit=100, exact_rows=100)

@@ -4,9 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle_variance_ratio
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
@@ -14,7 +12,7 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 CURVATURES = jnp.array([1.0, 4.0])
 
 
-def chain(friction: float, step: float = 0.1, correction: float = 0.0) -> Kernel:
+def chain(friction, step=0.1, correction=0.0):
     """On a quadratic, with a noise that is added to the gradient."""
     return stochastic_gradient_chain(
         lambda x, noise: CURVATURES * x + noise,
@@ -26,11 +24,11 @@ def chain(friction: float, step: float = 0.1, correction: float = 0.0) -> Kernel
     )
 
 
-def start() -> ChainState:
+def start():
     return ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
 
 
-def test_a_step_is_that_of_the_dynamics_with_the_drawn_numbers() -> None:
+def test_a_step_is_that_of_the_dynamics_with_the_drawn_numbers():
     kernel = chain(0.2, correction=0.7)
     noise = kernel.draw(jax.random.key(1))
     state, info = kernel.apply(noise, start())
@@ -42,11 +40,11 @@ def test_a_step_is_that_of_the_dynamics_with_the_drawn_numbers() -> None:
     assert not np.any(np.asarray(noise.normal) == np.asarray(noise.gradient) / 3.0)
 
 
-def test_without_friction_and_noise_the_dynamics_keep_their_energy() -> None:
+def test_without_friction_and_noise_the_dynamics_keep_their_energy():
     kernel = chain(0.0)
     quiet = ChainNoise(jnp.ones(2), jnp.zeros(2))
 
-    def one(state: ChainState, _: None) -> tuple[ChainState, Array]:
+    def one(state, _):
         state, _info = kernel.apply(quiet, state)
         # The quadratic form that steps of this order keep, exactly.
         force = 0.1 * CURVATURES * state.position
@@ -57,10 +55,10 @@ def test_without_friction_and_noise_the_dynamics_keep_their_energy() -> None:
     np.testing.assert_allclose(kept, kept[0], rtol=1e-11)
 
 
-def test_chains_that_leave_the_finite_numbers_are_counted() -> None:
+def test_chains_that_leave_the_finite_numbers_are_counted():
     kernel = chain(0.2, step=4.0)
 
-    def one(state: ChainState, key: Array) -> tuple[ChainState, Array]:
+    def one(state, key):
         state, info = kernel.step(key, state)
         return state, info.n_not_finite
 
@@ -71,11 +69,11 @@ def test_chains_that_leave_the_finite_numbers_are_counted() -> None:
     assert int(lost[-1]) == 1
 
 
-def test_predicted_loss_is_a_thousandth_of_the_log_evidence() -> None:
+def test_predicted_loss_is_a_thousandth_of_the_log_evidence():
     assert evidence_loss_per_row(0.1, 500, 0.2, 6.0) == pytest.approx(-1.5e-3 / (1.0 - 0.1 / 3.6))
     assert evidence_loss_per_row(1.0, 500, 0.2, 6.0) == pytest.approx(-0.0208, rel=2e-3)
 
 
-def test_particles_are_twice_as_wide_where_noise_and_posterior_are_of_one_size() -> None:
+def test_particles_are_twice_as_wide_where_noise_and_posterior_are_of_one_size():
     assert particle_variance_ratio(0.1, 500, 0.2, 0.0) == 1.0
     assert particle_variance_ratio(0.1, 500, 0.2, 2000.0) == pytest.approx(2.0)

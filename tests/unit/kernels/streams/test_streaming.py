@@ -1,15 +1,13 @@
 """Stochastic-gradient dynamics and the estimators of a stream's evidence."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
-from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, StreamState
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings
 from auxmc.kernels.streams.published_estimators import remember, stream_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_moves import no_anchors, renewed_anchors
@@ -25,13 +23,13 @@ EXACT = linear_log_evidence(DATA)
 # --- dynamics ------------------------------------------------------------------------------------------
 
 
-def test_full_friction_is_first_order_dynamics() -> None:
+def test_full_friction_is_first_order_dynamics():
     position, gradient, normal = (jnp.asarray(np.random.default_rng(i).normal(size=4)) for i in range(3))
     full, _ = sghmc_step(position, 7.0 + position, gradient, normal, 0.03, 1.0, 2.0)
     np.testing.assert_allclose(full, sgld_step(position, gradient, normal, 0.03, 2.0), rtol=0.0, atol=1e-15)
 
 
-def test_more_gradient_noise_than_friction_is_no_number() -> None:
+def test_more_gradient_noise_than_friction_is_no_number():
     """Where no added noise can make the distribution right, the particle is lost and counted, not clipped."""
     assert float(injected_noise(0.2, 0.1, 2.0)) == 0.0
     assert np.isnan(float(injected_noise(0.2, 0.1, 2.1)))
@@ -42,17 +40,15 @@ def test_more_gradient_noise_than_friction_is_no_number() -> None:
 # --- evidence ------------------------------------------------------------------------------------------
 
 
-def whole(rows: Array) -> Chunk:
+def whole(rows):
     return Chunk(rows, jnp.full((), rows.shape[0], jnp.int32))
 
 
-def absorb_all(
-    stream: Any, data: np.ndarray, size: int, seed: int, start: StreamState, first: int = 0
-) -> Any:
+def absorb_all(stream, data, size, seed, start, first=0):
     """Absorbs rows in chunks; the rows before a chunk are its past."""
     everything = jnp.asarray(data, start.particles.dtype)
 
-    def one(state: StreamState, number: Array) -> tuple[StreamState, Any]:
+    def one(state, number):
         chunk = jax.lax.dynamic_slice_in_dim(everything, number * size, size)
         past = PastRows(everything, (number * size).astype(jnp.int32))
         return stream.absorb(jax.random.fold_in(jax.random.key(seed), number), state, whole(chunk), past)
@@ -62,12 +58,12 @@ def absorb_all(
 
 
 @pytest.fixture(scope="module")
-def default_run() -> Any:
+def default_run():
     stream = stream_evidence(MODEL)
     return absorb_all(stream, DATA, 500, 1, stream.init(jax.random.key(2), jnp.float32))
 
 
-def test_published_settings_come_near_the_exact_evidence(default_run: Any) -> None:
+def test_published_settings_come_near_the_exact_evidence(default_run):
     state, record = default_run
     assert state.particles.dtype == jnp.float32
     assert state.log_weights.dtype == jnp.float64
@@ -80,7 +76,7 @@ def test_published_settings_come_near_the_exact_evidence(default_run: Any) -> No
     assert int(record.n_not_finite[-1]) == 0
 
 
-def test_a_stream_that_goes_on_gives_the_same_record(default_run: Any) -> None:
+def test_a_stream_that_goes_on_gives_the_same_record(default_run):
     stream = stream_evidence(MODEL)
     begun, first = absorb_all(stream, DATA[:2000], 500, 1, stream.init(jax.random.key(2), jnp.float32))
     _, rest = absorb_all(stream, DATA, 500, 1, begun, first=4)
@@ -88,7 +84,7 @@ def test_a_stream_that_goes_on_gives_the_same_record(default_run: Any) -> None:
     np.testing.assert_array_equal(joined, default_run[1].log_evidence)
 
 
-def test_the_sequential_estimator_scores_chunks_before_it_sees_them() -> None:
+def test_the_sequential_estimator_scores_chunks_before_it_sees_them():
     stream = stream_evidence(MODEL, StreamSettings(estimator="sequential"))
     start = stream.init(jax.random.key(2), jnp.float64)
     past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
@@ -99,7 +95,7 @@ def test_the_sequential_estimator_scores_chunks_before_it_sees_them() -> None:
     assert int(record.n_annealing_steps) == 1
 
 
-def test_rows_that_only_fill_up_a_chunk_do_not_count() -> None:
+def test_rows_that_only_fill_up_a_chunk_do_not_count():
     stream = stream_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float64)
     past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
@@ -113,10 +109,10 @@ def test_rows_that_only_fill_up_a_chunk_do_not_count() -> None:
     assert int(found[0][0].n_rows) == 20
 
 
-def test_past_rows_are_kept_while_there_is_room_and_no_row_twice() -> None:
+def test_past_rows_are_kept_while_there_is_room_and_no_row_twice():
     n, capacity, size = 60, 10, 7
 
-    def run(key: Array) -> Array:
+    def run(key):
         past = PastRows(jnp.full((capacity, 1), -1.0), jnp.zeros((), jnp.int32))
         for number in range(9):
             begin = number * size
@@ -137,7 +133,7 @@ def test_past_rows_are_kept_while_there_is_room_and_no_row_twice() -> None:
     assert all(len(set(row)) == 10 for row in kept), "no row is stored twice"
 
 
-def test_lost_particles_are_counted_and_do_not_spoil_the_estimate() -> None:
+def test_lost_particles_are_counted_and_do_not_spoil_the_estimate():
     stream = stream_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float32)
     broken = start._replace(particles=start.particles.at[0, 0].set(jnp.nan))
@@ -146,7 +142,7 @@ def test_lost_particles_are_counted_and_do_not_spoil_the_estimate() -> None:
     assert math.isfinite(float(record.log_evidence[-1]))
 
 
-def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_rows_have_doubled() -> None:
+def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_rows_have_doubled():
     data = jnp.asarray(DATA[:60])
     first = jnp.zeros((2, 6))
     anchors = no_anchors(first)
@@ -162,13 +158,13 @@ def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_ro
         np.testing.assert_allclose(anchors.gradients, expected, rtol=1e-11)
 
 
-def test_control_variates_lower_the_loss_of_later_chunks() -> None:
+def test_control_variates_lower_the_loss_of_later_chunks():
     """On the linear model the error grows by more than 5 nats from row 2000 to 5000 with plain gradients."""
 
-    def growth(**changes: Any) -> float:
+    def growth(**changes):
         stream = stream_evidence(MODEL, StreamSettings(**changes))
 
-        def one(state: Any, given: tuple[Array, Array]) -> tuple[Any, Array]:
+        def one(state, given):
             number, chunk = given
             past = PastRows(jnp.asarray(DATA, jnp.float32), state.n_rows.astype(jnp.int32))
             key = jax.random.fold_in(jax.random.key(8), number)
@@ -184,7 +180,7 @@ def test_control_variates_lower_the_loss_of_later_chunks() -> None:
     assert growth(control_variates=True, resampling="effective_size") < 3.0 < growth(learning_rate=0.5)
 
 
-def test_resampled_particles_fraction_the_mean_of_the_weights() -> None:
+def test_resampled_particles_fraction_the_mean_of_the_weights():
     """Without moves, so that nothing forgets which particles were drawn."""
     settings = StreamSettings(n_particles=8, target_size=1.0, resampling="always")
     stream = stream_evidence(linear_regression(1), settings, lambda key, particles, target: particles)

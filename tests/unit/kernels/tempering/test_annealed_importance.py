@@ -16,18 +16,18 @@ LOG_ZETA = 0.3
 BRIDGE = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(2), jnp.ones(2)), LOG_ZETA)
 
 
-def _run(kernel, n: int = 6):
+def _run(kernel, n=6):
     keys = jax.random.split(jax.random.key(4), n)
     return jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
 
 
-def _delta(x: np.ndarray) -> np.ndarray:
+def _delta(x):
     target, base = jax.vmap(BRIDGE.log_densities)(x)
     return np.asarray(base - (target - LOG_ZETA))
 
 
 @pytest.mark.parametrize("n_intervals", [3, 33, 34, 35, 66, 100])
-def test_every_length_makes_one_transition_a_temperature(n_intervals: int) -> None:
+def test_every_length_makes_one_transition_a_temperature(n_intervals):
     """Where trajectories do not move, all points are the start and the weight telescopes."""
     kernel = annealed_importance_sampling(BRIDGE, sigmoidal_schedule(n_intervals), 0.0, 3)
     state, info = _run(kernel, 2)
@@ -36,7 +36,7 @@ def test_every_length_makes_one_transition_a_temperature(n_intervals: int) -> No
     np.testing.assert_allclose(info.acceptance_probability, 1.0, rtol=1e-12)
 
 
-def test_failed_trajectories_are_counted() -> None:
+def test_failed_trajectories_are_counted():
     joined = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
     state, info = _run(annealed_importance_sampling(joined, linear_schedule(4), 1e30, 5))
     assert np.all(info.n_not_finite == 3)
@@ -48,9 +48,7 @@ def test_failed_trajectories_are_counted() -> None:
     "ladder", [(0.0, 1.0), (0.0, 0.4, 1.0), (0.0, 0.05, 0.3, 0.6, 1.0), (1.0, 0.7, 0.2, 0.0)]
 )
 @pytest.mark.parametrize("refreshment", [1.0, 0.5])
-def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(
-    ladder: tuple[float, ...], refreshment: float
-) -> None:
+def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(ladder, refreshment):
     """A plain loop over the published algorithm, with the random numbers of the run."""
     kernel = annealed_importance_sampling(
         BRIDGE, ladder, 0.15, 2, draw_start=BRIDGE.draw_base, refreshment=refreshment

@@ -1,13 +1,11 @@
 """Tempered Hamiltonian Monte Carlo: geometry of the integrators, momenta, failures, and what a state carries."""
 
-from collections.abc import Callable
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 
 from auxmc.kernels.tempering.continuous_tempering import (
     INTEGRATORS,
@@ -22,7 +20,7 @@ DIM = 2
 LOG_ZETA = 0.7
 
 
-def target(x: Array) -> Array:
+def target(x):
     return jnp.sum(0.5 * x**2 - 0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
@@ -31,11 +29,11 @@ START, MOMENTUM = jnp.array([0.7, -1.1]), jnp.array([0.9, 0.4])
 ALWAYS = jnp.asarray(-jnp.inf)
 
 
-def _extended(step_size: float, n_steps: int, integrator: str, mass: float = 2.0) -> Callable[[Array], Array]:
+def _extended(step_size, n_steps, integrator, mass=2.0):
     """Maps (x, u, p, v) to the end of a trajectory of the extended dynamics that is accepted whatever it does."""
     kernel = continuously_tempered_hmc(BRIDGE, step_size, n_steps, mass, integrator=integrator)
 
-    def flow(phase: Array) -> Array:
+    def flow(phase):
         start = kernel.init(jax.random.key(0), phase[:DIM], phase[DIM])
         noise = kernel.draw(jax.random.key(0))._replace(
             normal=phase[DIM + 1 : -1], control_normal=phase[-1] / mass**0.5, log_uniform=ALWAYS
@@ -48,11 +46,11 @@ def _extended(step_size: float, n_steps: int, integrator: str, mass: float = 2.0
     return flow
 
 
-def _fixed(step_size: float, n_steps: int, integrator: str) -> Callable[[Array], Array]:
+def _fixed(step_size, n_steps, integrator):
     """Maps (x, p) to the end of a trajectory at inverse temperature 0.6."""
     move = tempered_hmc(BRIDGE, step_size, n_steps, integrator=integrator)
 
-    def flow(phase: Array) -> Array:
+    def flow(phase):
         start = move.init(jax.random.key(0), phase[:DIM])
         noise = move.draw(jax.random.key(0))._replace(normal=phase[DIM:], log_uniform=ALWAYS)
         end, _ = move.apply(noise, start, jnp.asarray(0.6))
@@ -61,20 +59,20 @@ def _fixed(step_size: float, n_steps: int, integrator: str) -> Callable[[Array],
     return flow
 
 
-def _energies(x: Array) -> tuple[Array, Array]:
+def _energies(x):
     """Of the target over zeta and of the base."""
     log_target, log_base = BRIDGE.log_densities(x)
     return LOG_ZETA - log_target, -log_base
 
 
-def _energy_extended(phase: Array, mass: float = 2.0) -> Array:
+def _energy_extended(phase, mass=2.0):
     b = jax.nn.sigmoid(phase[DIM])
     phi, psi = _energies(phase[:DIM])
     kinetic = 0.5 * jnp.sum(phase[DIM + 1 : -1] ** 2) + 0.5 * phase[-1] ** 2 / mass
     return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b) + kinetic
 
 
-def _energy_fixed(phase: Array) -> Array:
+def _energy_fixed(phase):
     phi, psi = _energies(phase[:DIM])
     return 0.6 * phi + 0.4 * psi + 0.5 * jnp.sum(phase[DIM:] ** 2)
 
@@ -86,7 +84,7 @@ FLOWS = {"extended": (_extended, _energy_extended, EXTENDED), "fixed": (_fixed, 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", FLOWS)
-def test_trajectories_lead_back_when_momenta_are_reversed(name: str, integrator: str) -> None:
+def test_trajectories_lead_back_when_momenta_are_reversed(name, integrator):
     build, _, start = FLOWS[name]
     half = len(start) // 2
     sign = jnp.concatenate([jnp.ones(half), -jnp.ones(half)])
@@ -98,7 +96,7 @@ def test_trajectories_lead_back_when_momenta_are_reversed(name: str, integrator:
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", FLOWS)
-def test_trajectories_are_symplectic(name: str, integrator: str) -> None:
+def test_trajectories_are_symplectic(name, integrator):
     build, _, start = FLOWS[name]
     half = len(start) // 2
     jacobian = np.asarray(jax.jit(jax.jacfwd(build(0.2, 3, integrator)))(start))
@@ -109,7 +107,7 @@ def test_trajectories_are_symplectic(name: str, integrator: str) -> None:
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("name", FLOWS)
-def test_the_energy_error_is_of_second_order(name: str, integrator: str) -> None:
+def test_the_energy_error_is_of_second_order(name, integrator):
     build, energy, start = FLOWS[name]
     sizes = np.array([0.1, 0.05, 0.025, 0.0125])
     errors = [
@@ -121,7 +119,7 @@ def test_the_energy_error_is_of_second_order(name: str, integrator: str) -> None
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator: str) -> None:
+def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator):
     kernel = continuously_tempered_hmc(BRIDGE, 0.3, 4, 2.0, integrator=integrator)
     start = kernel.init(jax.random.key(0), START, 0.4)
     noise = kernel.draw(jax.random.key(5))
@@ -136,11 +134,11 @@ def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator: str) -
     assert int(info.n_gradients) == 4
 
 
-def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass() -> None:
+def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass():
     """b = sigma(u_s / s) with unit mass, coded apart with automatic derivatives, against mass s^2."""
     s, h, n_steps = 3.0, 0.2, 7
 
-    def potential(q: Array) -> Array:
+    def potential(q):
         b = jax.nn.sigmoid(q[DIM] / s)
         phi, psi = _energies(q[:DIM])
         return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b)
@@ -159,7 +157,7 @@ def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass() -> None:
     assert float(end[-1]) == pytest.approx(float(p[DIM]) * s, abs=1e-10)
 
 
-def test_both_integrators_agree_for_small_steps() -> None:
+def test_both_integrators_agree_for_small_steps():
     ends = [jax.jit(_fixed(1e-3, 500, integrator))(FIXED) for integrator in INTEGRATORS]
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-6)
 
@@ -171,7 +169,7 @@ def test_both_integrators_agree_for_small_steps() -> None:
 )
 def test_states_carry_what_belongs_to_their_position_and_rejections_reverse_momenta(
     build, integrator, refreshment
-) -> None:
+):
     kernel = build(BRIDGE, 0.4, 3, refreshment=refreshment, integrator=integrator)
     state, apply = kernel.init(jax.random.key(1), START), jax.jit(kernel.apply)
     for key in range(20):
@@ -209,7 +207,7 @@ def test_states_carry_what_belongs_to_their_position_and_rejections_reverse_mome
     assert 0.0 <= float(state.inverse_temperature) <= 1.0
 
 
-def test_a_trajectory_that_overflows_is_rejected_and_counted() -> None:
+def test_a_trajectory_that_overflows_is_rejected_and_counted():
     joined = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
     for kernel in (gibbs_continuous_tempering(joined, 50.0, 30), continuously_tempered_hmc(joined, 50.0, 30)):
         state = kernel.init(jax.random.key(0), jnp.array([2.0]), 0.9)
@@ -222,14 +220,14 @@ def test_a_trajectory_that_overflows_is_rejected_and_counted() -> None:
         assert np.isfinite(float(new.inverse_temperature))
 
 
-def test_by_default_chains_start_at_the_base_and_none_is_stuck_there() -> None:
+def test_by_default_chains_start_at_the_base_and_none_is_stuck_there():
     """A target 200 times narrower than its base: from the middle of the temperatures no chain moves."""
     narrow = bridge(
         lambda x: -0.5 * jnp.sum(((x - 1.0) / 0.01) ** 2), gaussian_base(jnp.zeros(2), jnp.full(2, 2.0)), -7.4
     )
     kernel = continuously_tempered_hmc(narrow, 0.01, 20)
 
-    def moves(key: Array, control: float | None) -> Array:
+    def moves(key, control):
         start = narrow.draw_base(jax.random.normal(jax.random.fold_in(key, 0), (2,)))
         state = kernel.init(key, start) if control is None else kernel.init(key, start, control)
         keys = jax.random.split(jax.random.fold_in(key, 1), 50)
@@ -240,7 +238,7 @@ def test_by_default_chains_start_at_the_base_and_none_is_stuck_there() -> None:
     assert int(jax.jit(jax.vmap(lambda key: moves(key, 0.0)))(keys).max()) == 0
 
 
-def test_a_far_control_stays_finite() -> None:
+def test_a_far_control_stays_finite():
     kernel = continuously_tempered_hmc(BRIDGE, 0.1, 5)
     for control in (-800.0, -10.0, 800.0):
         state, info = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), START, control))
@@ -248,7 +246,7 @@ def test_a_far_control_stays_finite() -> None:
         assert np.all(np.isfinite(state.position))
 
 
-def test_single_precision_stays_single() -> None:
+def test_single_precision_stays_single():
     base = gaussian_base(jnp.zeros(DIM, jnp.float32), jnp.ones(DIM, jnp.float32))
     joined = bridge(target, base)
     x = START.astype(jnp.float32)
@@ -261,7 +259,7 @@ def test_single_precision_stays_single() -> None:
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
-def test_two_rejected_reversals_of_a_kept_momentum_lead_a_trajectory_back(integrator: str) -> None:
+def test_two_rejected_reversals_of_a_kept_momentum_lead_a_trajectory_back(integrator):
     """After an acceptance the momentum continues: reversed by hand it leads back to where the trajectory began."""
     kernel = continuously_tempered_hmc(BRIDGE, 0.2, 3, 2.0, refreshment=1e-9, integrator=integrator)
     state = kernel.init(jax.random.key(1), jnp.array([0.4, -0.3]), 0.5)

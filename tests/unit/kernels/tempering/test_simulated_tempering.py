@@ -19,12 +19,12 @@ LOG_ZETA = 0.3
 BRIDGE = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(2), jnp.ones(2)), LOG_ZETA)
 
 
-def _probabilities(logits: np.ndarray) -> np.ndarray:
+def _probabilities(logits):
     weights = np.exp(logits - logits.max())
     return weights / weights.sum()
 
 
-def _measured(draw, n_options: int, n: int = 20_000) -> np.ndarray:
+def _measured(draw, n_options, n=20_000):
     """Probability of each index over a fine grid of uniform numbers: exact to 1/n each."""
     uniforms = (jnp.arange(n, dtype=float) + 0.5) / n
     return np.bincount(np.asarray(jax.jit(jax.vmap(draw))(uniforms)), minlength=n_options) / n
@@ -32,7 +32,7 @@ def _measured(draw, n_options: int, n: int = 20_000) -> np.ndarray:
 
 @pytest.mark.parametrize("n_options", [2, 3, 7, 50, 1001])
 @pytest.mark.parametrize("spread", [0.0, 1.0, 300.0])
-def test_categorical_draws_have_the_probabilities_of_the_logits(n_options: int, spread: float) -> None:
+def test_categorical_draws_have_the_probabilities_of_the_logits(n_options, spread):
     logits = spread * np.random.default_rng(n_options).normal(size=n_options) - 1e4
     distribution = _probabilities(logits)
     from_logits = _measured(lambda u: draw_categorical_index(u, jnp.asarray(logits)), n_options)
@@ -43,7 +43,7 @@ def test_categorical_draws_have_the_probabilities_of_the_logits(n_options: int, 
 
 @pytest.mark.parametrize("delta", [-400.0, -3.0, -1e-9, 0.0, 1e-320, 1e-9, 3.0, 400.0])
 @pytest.mark.parametrize("slope", [0.0, 1.5])
-def test_geometric_draws_have_the_probabilities_of_a_linear_ladder(delta: float, slope: float) -> None:
+def test_geometric_draws_have_the_probabilities_of_a_linear_ladder(delta, slope):
     k = np.arange(13)
     logits = -(k / 12) * (delta - slope)
     found = _measured(lambda u: draw_geometric_index(u, jnp.asarray(delta), 12, slope), 13)
@@ -54,7 +54,7 @@ def test_geometric_draws_have_the_probabilities_of_a_linear_ladder(delta: float,
 
 
 @pytest.mark.parametrize("uniform", [0.0, np.nextafter(1.0, 0.0)])
-def test_extreme_uniforms_stay_on_the_ladder(uniform: float) -> None:
+def test_extreme_uniforms_stay_on_the_ladder(uniform):
     for delta in (-1e6, -1.0, 0.0, 1.0, 1e6):
         logits = -jnp.asarray(sigmoidal_schedule(10)) * delta
         for index in (
@@ -64,7 +64,7 @@ def test_extreme_uniforms_stay_on_the_ladder(uniform: float) -> None:
             assert 0 <= int(index) <= 10
 
 
-def _walk_matrix(logits: np.ndarray, n: int = 400) -> np.ndarray:
+def _walk_matrix(logits, n=400):
     """Transition probabilities of the random walk, from a fine grid of both uniform numbers."""
     grid = (jnp.arange(n, dtype=float) + 0.5) / n
     sides = jnp.array([0.25, 0.75])
@@ -78,7 +78,7 @@ def _walk_matrix(logits: np.ndarray, n: int = 400) -> np.ndarray:
 
 
 @pytest.mark.parametrize("n_options", [2, 3, 6])
-def test_the_random_walk_is_reversible(n_options: int) -> None:
+def test_the_random_walk_is_reversible(n_options):
     logits = np.random.default_rng(n_options).normal(size=n_options)
     matrix, distribution = _walk_matrix(logits), _probabilities(logits)
     flows = distribution[:, None] * matrix
@@ -87,7 +87,7 @@ def test_the_random_walk_is_reversible(n_options: int) -> None:
     assert np.all(matrix[np.abs(np.subtract.outer(range(n_options), range(n_options))) > 1] == 0.0)
 
 
-def test_a_random_walk_crosses_a_flat_ladder_in_a_number_of_updates_that_grows_as_its_square() -> None:
+def test_a_random_walk_crosses_a_flat_ladder_in_a_number_of_updates_that_grows_as_its_square():
     """Mean first passage from one end to the other by linear algebra; independent draws need K + 1 on average."""
     sizes, passages = [10, 20, 40, 80], []
     for size in sizes:
@@ -100,7 +100,7 @@ def test_a_random_walk_crosses_a_flat_ladder_in_a_number_of_updates_that_grows_a
 
 
 @pytest.mark.parametrize("index_update", ["independent", "random_walk"])
-def test_states_carry_weights_of_both_ends(index_update: str) -> None:
+def test_states_carry_weights_of_both_ends(index_update):
     ladder = sigmoidal_schedule(20)
     weights = np.linspace(0.0, -2.0, 21)
     kernel = simulated_tempering(BRIDGE, ladder, 0.4, 3, index_update=index_update, log_weights=weights)
@@ -121,7 +121,7 @@ def test_states_carry_weights_of_both_ends(index_update: str) -> None:
     assert len(indices) > 3
 
 
-def test_integrating_the_index_out_beats_counting_and_needs_no_visit() -> None:
+def test_integrating_the_index_out_beats_counting_and_needs_no_visit():
     """Variance of p(K | x) and of the indicator of K, from the exact marginal on a grid."""
     x = np.linspace(-12.0, 12.0, 4001)[:, None]
     wide = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(1), jnp.ones(1)))

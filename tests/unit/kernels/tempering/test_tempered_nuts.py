@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.tempering.tempered_nuts import TemperedTreeState, tempered_nuts
+from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 
 JOINED = bridge(
@@ -15,14 +15,14 @@ KERNEL = tempered_nuts(JOINED, 0.4, jnp.array([1.0, 1.0, 4.0]), max_doublings=5)
 STEP = jax.jit(KERNEL.step)
 
 
-def log_density(extended: np.ndarray) -> float:
+def log_density(extended):
     """b (1 - b) (target / zeta)^b base^(1 - b), written out."""
     target, base = JOINED.log_densities(jnp.asarray(extended[:-1]))
     b = 1.0 / (1.0 + np.exp(-extended[-1]))
     return float(b * (target - 0.5) + (1.0 - b) * base + np.log(b) + np.log(1.0 - b))
 
 
-def check_caches(state: TemperedTreeState) -> None:
+def check_caches(state):
     extended = np.asarray(state.extended)
     assert float(state.log_density) == pytest.approx(log_density(extended), rel=1e-10)
     target, base = JOINED.log_densities(state.position)
@@ -33,7 +33,7 @@ def check_caches(state: TemperedTreeState) -> None:
         assert float(state.gradient[i]) == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
 
-def test_states_carry_what_belongs_to_their_point() -> None:
+def test_states_carry_what_belongs_to_their_point():
     state = KERNEL.init(jax.random.key(0), jnp.array([0.5, -1.0]), 0.7)
     check_caches(state)
     assert float(state.inverse_temperature) == pytest.approx(1.0 / (1.0 + np.exp(-0.7)))
@@ -45,7 +45,7 @@ def test_states_carry_what_belongs_to_their_point() -> None:
         )
 
 
-def test_a_step_is_a_function_of_its_key_and_counts_its_work() -> None:
+def test_a_step_is_a_function_of_its_key_and_counts_its_work():
     start = KERNEL.init(jax.random.key(0), jnp.zeros(2))
     first, info = STEP(jax.random.key(3), start)
     again, _ = STEP(jax.random.key(3), start)
@@ -56,7 +56,7 @@ def test_a_step_is_a_function_of_its_key_and_counts_its_work() -> None:
     assert 0.0 < float(info.acceptance_probability) <= 1.0
 
 
-def test_a_step_that_is_far_too_long_diverges_stays_and_says_so() -> None:
+def test_a_step_that_is_far_too_long_diverges_stays_and_says_so():
     wild = tempered_nuts(JOINED, 1e3, jnp.ones(3))
     start = wild.init(jax.random.key(0), jnp.ones(2), 5.0)
     state, info = jax.jit(wild.step)(jax.random.key(0), start)
