@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -64,7 +63,7 @@ def by_system(tables: NamedTables, quantity: str) -> FloatArray:
     return found.to_numpy(np.float64)
 
 
-def largest_of_systems(tables: NamedTables, quantity: str, note: str) -> Measurement:
+def largest_of_systems(quantity: str, note: str, tables: NamedTables) -> Measurement:
     """Largest value over systems."""
     return exact(by_system(tables, quantity).max(), f"{note}; {N_SYSTEMS} systems")
 
@@ -412,33 +411,25 @@ def _moment_errors(tables: NamedTables, design: str, quantity: str, **wanted: Wa
     return found
 
 
-_settled: dict[str, Any] = {"design": "annealed", "quantity": "settled_share", "method": "h_ais"}
-_changes: dict[str, Any] = {"design": "chains", "quantity": "pattern_change_rate", "method": "gibbs_ct"}
 _ANNEALED = {"h_ais": "AIS as drawn", "ais_10": "AIS, 10 steps", "ais_20": "AIS, 20 steps"}
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B01": {
         "three numbers of each file": partial(
-            largest_of_systems,
-            quantity="generation_difference",
-            note="two weights and a bias of each file",
+            largest_of_systems, "generation_difference", "two weights and a bias of each file"
         ),
         "whole files": partial(
-            largest_of_systems,
-            quantity="generation_difference_all",
-            note="all weights and biases of each file",
+            largest_of_systems, "generation_difference_all", "all weights and biases of each file"
         ),
     },
     "CT-B02": {"fraction of large eigenvalues": large_eigenvalues},
     "CT-B03": {
         "log Z": partial(
-            largest_of_systems,
-            quantity="published_log_z_difference",
-            note="author's diagonal, all states enumerated",
+            largest_of_systems, "published_log_z_difference", "author's diagonal, all states enumerated"
         )
     },
     "CT-B04": {
-        setting: partial(largest_of_systems, quantity=quantity, note="relative difference")
+        setting: partial(largest_of_systems, quantity, "relative difference")
         for setting, quantity in (
             ("norm of mean", "published_mean_norm_difference"),
             ("largest variance", "published_variance_difference"),
@@ -452,23 +443,19 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-B06": {
         "density": recorded(
-            "density_difference",
-            exact=True,
-            note="4 units: log density minus that of the explicit mixture",
+            "density_difference", exact=True, note="4 units: log density minus that of the explicit mixture"
         ),
         "normaliser": recorded(
             "normaliser_difference", exact=True, note="4 units: sum on a grid against equation E.9"
         ),
     },
     "CT-B07": {
-        "rank": partial(largest_of_systems, quantity="dimension", note="largest rank"),
+        "rank": partial(largest_of_systems, "dimension", "largest rank"),
         "below plain shift": plain_shift,
     },
     "CT-B08": {
         "log zeta": partial(
-            largest_of_systems,
-            quantity="published_log_zeta_difference",
-            note="author's diagonal and recipe",
+            largest_of_systems, "published_log_zeta_difference", "author's diagonal and recipe"
         )
     },
     "CT-B09": {
@@ -512,13 +499,17 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B19": {
         "AIS runs": partial(
             mean_over_systems,
-            **_settled,
+            design="annealed",
+            quantity="settled_share",
+            method="h_ais",
             n_temperatures=1000,
             note="AIS as drawn, K = 1000: fraction of runs that end with the signs they had halfway",
         ),
         "CT chains": partial(
             mean_over_systems,
-            **_changes,
+            design="chains",
+            quantity="pattern_change_rate",
+            method="gibbs_ct",
             note="Gibbs CT: fraction of pairs of samples, both with b > 1/2, whose signs differ",
         ),
     },

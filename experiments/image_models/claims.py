@@ -60,7 +60,7 @@ def bound(tables: NamedTables, model: str, which: str) -> Measurement:
 
 def gap(tables: NamedTables, model: str) -> Measurement:
     """CT-C05: the tighter upper bound minus the lower one."""
-    above, below = (_of_bound(tables, model, which) for which in ("upper", "lower"))
+    above, below = (_moments(tables, model, f"image_{which}") for which in ("upper", "lower"))
     return _difference_over_images(model, above, below, "nats")
 
 
@@ -74,14 +74,14 @@ def looseness(tables: NamedTables, model: str) -> Measurement:
 def rise(tables: NamedTables, model: str) -> Measurement:
     """CT-C07: what a longer ladder adds."""
     counts = _ladders(tables, model)
-    first, last = (_annealed_of_images(tables, model, counts[i]) for i in (0, -1))
+    first, last = (_moments(tables, model, "ais_image_mean", n_temperatures=counts[i]) for i in (0, -1))
     return _difference_over_images(model, last, first, f"K = {counts[-1]} minus K = {counts[0]}, in nats")
 
 
 def remaining(tables: NamedTables, model: str) -> Measurement:
     """CT-C07: what is missing at K = 2000, for 1000 images."""
-    lower, lower_variance = _of_bound(tables, model, "lower")
-    found, variance = _annealed_of_images(tables, model, _PUBLISHED_LADDERS[-1])
+    lower, lower_variance = _moments(tables, model, "image_lower")
+    found, variance = _moments(tables, model, "ais_image_mean", n_temperatures=_PUBLISHED_LADDERS[-1])
     n_all = max(PUBLISHED_IMAGES, len(lower))
     return total_over_images(lower - found, lower_variance + variance, n_all)
 
@@ -106,27 +106,17 @@ def final(tables: NamedTables, model: str, method: str) -> Measurement:
 
 def below(tables: NamedTables, model: str) -> Measurement:
     """CT-C10: Gibbs continuous tempering minus simulated tempering."""
-    tempering, gibbs = (
-        (
-            of_images(tables, model, "image_mean", method=method),
-            of_images(tables, model, "image_variance", method=method),
-        )
-        for method in ("st", "gibbs_ct")
-    )
+    tempering, gibbs = (_moments(tables, model, "image_mean", method=name) for name in ("st", "gibbs_ct"))
     return _difference_over_images(model, gibbs, tempering, "nats, final estimates")
 
 
 def annealed_cost(tables: NamedTables, model: str, along: str) -> Measurement:
     """CT-C11: seconds or gradients of annealing over those of Gibbs continuous tempering, to come near the bound."""
     counts = _ladders(tables, model)
-    lower = _of_bound(tables, model, "lower")
-    estimates = [
-        _difference_over_images(model, _annealed_of_images(tables, model, count), lower) for count in counts
-    ]
     quantity = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}[along]
     costs = np.array([value_of(tables, model, quantity, n_temperatures=count) for count in counts])
-    means, errors = (np.array([getattr(one, name) for one in estimates]) for name in ("value", "error"))
-    annealing = passage(costs, means, errors, _level(tables, model))
+    estimates = [_moments(tables, model, "ais_image_mean", n_temperatures=count) for count in counts]
+    annealing = _near_bound(tables, model, costs, estimates)
     names = (f"annealing of model {model}", "Gibbs CT")
     return ratio_of_passages(annealing, _first_near(tables, model, "gibbs_ct", along), names, *SIMILAR)
 
@@ -307,33 +297,20 @@ def _counts(tables: NamedTables, model: str, quantity: str, dim: str, **wanted: 
     return sorted({int(value) for value in rows_of(tables, model, table, quantity, **wanted)[dim]})
 
 
-def _of_bound(tables: NamedTables, model: str, which: str) -> tuple[FloatArray, FloatArray]:
-    """A bound of each image and the variance of its noise [image]."""
-    quantities = {
-        "lower": ("image_lower", "image_lower_variance"),
-        "upper": ("image_upper", "image_upper_variance"),
-    }
-    values, variances = (of_images(tables, model, quantity) for quantity in quantities[which])
+def _moments(
+    tables: NamedTables, model: str, quantity: str, table: str = "image", **wanted: Wanted
+) -> tuple[FloatArray, FloatArray]:
+    """Estimates of each image and the variances of their noise [image]."""
+    variance = f"{quantity.removesuffix('_mean')}_variance"
+    values, variances = (of_images(tables, model, name, table, **wanted) for name in (quantity, variance))
     return values, variances
 
 
 def _from_lower(tables: NamedTables, model: str) -> tuple[FloatArray, FloatArray]:
     """Gibbs continuous tempering minus the lower bound of each image, and the variance of its noise [image]."""
-    lower, lower_variance = _of_bound(tables, model, "lower")
-    found, variance = (
-        of_images(tables, model, f"image_{name}", method="gibbs_ct") for name in ("mean", "variance")
-    )
+    lower, lower_variance = _moments(tables, model, "image_lower")
+    found, variance = _moments(tables, model, "image_mean", method="gibbs_ct")
     return found - lower, variance + lower_variance
-
-
-def _annealed_of_images(
-    tables: NamedTables, model: str, n_temperatures: float
-) -> tuple[FloatArray, FloatArray]:
-    values, variances = (
-        of_images(tables, model, quantity, n_temperatures=n_temperatures)
-        for quantity in ("ais_image_mean", "ais_image_variance")
-    )
-    return values, variances
 
 
 def _running_of_images(tables: NamedTables, model: str, method: str) -> FloatArray:
@@ -351,32 +328,31 @@ def _difference_over_images(
     return total_over_images(first[0] - second[0], first[1] + second[1], n_all, note)
 
 
-def _level(tables: NamedTables, model: str) -> float:
-    """What the joint estimate minus the lower bound must exceed to count as near it."""
-    return -n_claimed(model, _n_images(tables, model)) * _NEAR_PER_IMAGE[model]
-
-
 def _first_near(tables: NamedTables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
     """Seconds or gradients after which an estimate stays near the lower bound, or all of them, and whether it does."""
-    running, lower = running_estimate(tables, model, method), _of_bound(tables, model, "lower")
-    of_all = _running_of_images(tables, model, method)
-    n_images = len(of_all)
-    distances = [
-        _difference_over_images(model, (values, np.full(n_images, error**2 / n_images)), lower)
+    running, of_all = running_estimate(tables, model, method), _running_of_images(tables, model, method)
+    estimates = [
+        (values, np.full(len(of_all), error**2 / len(of_all)))
         for values, error in zip(of_all.T, running.error, strict=True)
     ]
+    return _near_bound(tables, model, getattr(running, along), estimates)
+
+
+def _near_bound(
+    tables: NamedTables, model: str, costs: FloatArray, estimates: list[tuple[FloatArray, FloatArray]]
+) -> tuple[Measurement, bool]:
+    """Passage of estimates, each values and variances of their noise [image], to the lower bound of what is claimed."""
+    lower = _moments(tables, model, "image_lower")
+    distances = [_difference_over_images(model, one, lower) for one in estimates]
     means, errors = (np.array([getattr(one, name) for one in distances]) for name in ("value", "error"))
-    return passage(getattr(running, along), means, errors, _level(tables, model))
+    return passage(costs, means, errors, -n_claimed(model, _n_images(tables, model)) * _NEAR_PER_IMAGE[model])
 
 
 def _of_pools(
     tables: NamedTables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
 ) -> FloatArray:
     """Biases and variances of the estimates of each image by so many chains or runs [image, 2]."""
-    means, variances = (
-        of_images(tables, model, f"{quantity}_{moment}", f"{dim}_image", **{dim: count}, **wanted)
-        for moment in ("mean", "variance")
-    )
+    means, variances = _moments(tables, model, f"{quantity}_mean", f"{dim}_image", **{dim: count}, **wanted)
     return np.stack([means - of_images(tables, model, "image_middle"), variances], axis=1)
 
 
@@ -400,7 +376,7 @@ def _ratio_of_errors(
 
 
 def _by_model(
-    measures: Mapping[str, Callable[..., Measurement]], models: tuple[str, ...]
+    measures: Mapping[str, Callable[..., Measurement]], models: tuple[str, ...] = PUBLISHED_MODELS
 ) -> dict[str, Measure]:
     """Settings are `model: name of the measure`."""
     return {
@@ -413,53 +389,41 @@ def _by_model(
 _SANDWICH = {"lower": partial(bound, which="lower"), "upper": partial(bound, which="published form")}
 
 MEASURE: dict[str, dict[str, Measure]] = {
-    "CT-C01": _by_model(
-        {"layers that differ": partial(differing, quantity="n_layers_differ")}, PUBLISHED_MODELS
-    ),
-    "CT-C02": _by_model(
-        {"images that differ": partial(differing, quantity="n_images_differ")}, PUBLISHED_MODELS
-    ),
+    "CT-C01": _by_model({"layers that differ": partial(differing, quantity="n_layers_differ")}),
+    "CT-C02": _by_model({"images that differ": partial(differing, quantity="n_images_differ")}),
     "CT-C03": _by_model(_SANDWICH, ("mnist",)),
     "CT-C04": _by_model(_SANDWICH, ("omniglot",)),
-    "CT-C05": _by_model({"upper - lower": gap}, PUBLISHED_MODELS),
+    "CT-C05": _by_model({"upper - lower": gap}),
     "CT-C06": _by_model(
-        {f"K = {count}": partial(annealed, n_temperatures=count) for count in _PUBLISHED_LADDERS},
-        PUBLISHED_MODELS,
+        {f"K = {count}": partial(annealed, n_temperatures=count) for count in _PUBLISHED_LADDERS}
     ),
-    "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}, PUBLISHED_MODELS),
-    "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}, PUBLISHED_MODELS),
-    "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}, PUBLISHED_MODELS),
-    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}, PUBLISHED_MODELS),
+    "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}),
+    "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}),
+    "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}),
+    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}),
     "CT-C11": _by_model(
         {
             "time": partial(annealed_cost, along="seconds"),
             "gradients": partial(annealed_cost, along="gradients"),
-        },
-        PUBLISHED_MODELS,
+        }
     ),
     "CT-C12": _by_model(
-        {"time": partial(slower, along="seconds"), "gradients": partial(slower, along="gradients")},
-        PUBLISHED_MODELS,
+        {"time": partial(slower, along="seconds"), "gradients": partial(slower, along="gradients")}
     ),
     "CT-C13": _by_model(
         {
             "fraction of the index": index_fraction,
             "ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
             "CT-HMC over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="ct_hmc"),
-        },
-        PUBLISHED_MODELS,
+        }
     ),
     "CT-C14": _by_model(
-        {"time of a gradient": partial(time_ratio, quantity="seconds_per_gradient", method="ct_hmc")},
-        PUBLISHED_MODELS,
+        {"time of a gradient": partial(time_ratio, quantity="seconds_per_gradient", method="ct_hmc")}
     ),
-    "CT-C15": _by_model(
-        {"2 chains": partial(sharing, which=1), "most chains": partial(sharing, which=-1)}, PUBLISHED_MODELS
-    ),
-    "CT-C16": _by_model({"gain": parallel}, PUBLISHED_MODELS),
+    "CT-C15": _by_model({"2 chains": partial(sharing, which=1), "most chains": partial(sharing, which=-1)}),
+    "CT-C16": _by_model({"gain": parallel}),
     "CT-C18": _by_model(
-        {"Gibbs CT": partial(efficiency, method="gibbs_ct"), "CT-HMC": partial(efficiency, method="ct_hmc")},
-        PUBLISHED_MODELS,
+        {"Gibbs CT": partial(efficiency, method="gibbs_ct"), "CT-HMC": partial(efficiency, method="ct_hmc")}
     ),
 }
 
@@ -485,7 +449,7 @@ NUMBERS: dict[str, Measure] = {
         },
         _OWN,
     ),
-    **_by_model({"missed images": missed}, PUBLISHED_MODELS),
+    **_by_model({"missed images": missed}),
     **_by_model(
         {
             "Gibbs CT - lower bound": partial(from_lower, missed_too=True),

@@ -288,10 +288,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "order zero": _exact("bound_zero_order"),
         "limit": _exact("bound_limit_error"),
     },
-    "CT-V09": {
-        "skew symmetry": _exact("skew_symmetry_error"),
-        "order 1/2": _exact("half_symmetry_error"),
-    },
+    "CT-V09": {"skew symmetry": _exact("skew_symmetry_error"), "order 1/2": _exact("half_symmetry_error")},
     "CT-V10": {
         name: partial(largest_score, quantity="gradient_score", by="estimate_parameter", estimate=name)
         for name in ("reparameterisation", "score function")
