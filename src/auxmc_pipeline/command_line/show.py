@@ -40,9 +40,15 @@ def describe(path: Path) -> str:
 def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
     """Attributes and groups of a result file, or of the table of a run, whose rows are the group `table`.
 
+    Args:
+        path: the file, or a folder of a run, of which the draws or the record are taken.
+
     Raises:
-        CommandError: If there is no such file, or it cannot be read.
+        CommandError: If there is no such file, it is no result and no table, or it cannot be read.
     """
+    if path.is_dir():
+        files = [path / name for name in ("result.nc", "record.parquet", "record.csv")]
+        path = next(filter(Path.is_file, files), files[0])
     if not path.is_file():
         raise CommandError(
             f"{path}: no such file; `snakemake STUDY` makes results/<preset>/<study>/*.nc, and --output names the "
@@ -53,6 +59,8 @@ def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
             with read_result(path) as tree:
                 about = attributes_of(tree)
                 groups = {name: tree[name].to_dataset().load() for name in tree.children}
+        elif path.suffix not in (".csv", ".parquet"):
+            raise CommandError(f"{path}: expected a result file (.nc) or a table (.csv, .parquet)")
         else:
             about = _run_of(path)
             table = pd.read_csv(path) if path.suffix == ".csv" else read_table(path)

@@ -255,9 +255,15 @@ def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path, run):
     for name, words in (
         ("result.nc", ("posterior means: 1 of 1 differ", "statistics: 1 of 1 differ")),
         ("record.csv", ("statistics: 1 of 1 differ", "log_evidence[model a]")),
+        ("", ("posterior means: 1 of 1 differ", "statistics: 1 of 1 differ")),
     ):
         text = run("compare", one / name, two / name)
         assert all(word in text for word in words), text
+    (two / "result.nc").unlink()
+    assert "log_evidence[model a]" in run("compare", one / "record.csv", two)
+    (one / "trace.png").write_bytes(b"plot")
+    with pytest.raises(CommandError, match=r"trace.png: expected a result file \(.nc\) or a table"):
+        run("show", one / "trace.png")
     (one / "settings.json").unlink()
     with pytest.raises(CommandError, match=r"record.csv: expected a result file \(.nc\), or a file next to"):
         run("show", one / "record.csv")
