@@ -8,9 +8,8 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
-from auxmc_pipeline.named_tables import NamedTables, recorded
 from auxmc_pipeline.published_values import published_settings
-from auxmc_pipeline.tables import MissingData, Wanted
+from auxmc_pipeline.tables import MissingData, Tables, Wanted, recorded
 from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
@@ -23,7 +22,7 @@ from experiments.boltzmann.relative_errors import (
     running_errors,
 )
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
@@ -53,7 +52,7 @@ _LADDERS = (50, 200, 1000, 5000)
 # The machines, their relaxations and variational bases: CT-B01 to CT-B09, CT-B11.
 
 
-def by_system(tables: NamedTables, quantity: str) -> FloatArray:
+def by_system(tables: Tables, quantity: str) -> FloatArray:
     """An exact property of each system [system]."""
     if quantity not in tables["point"]:
         raise MissingData("needs the author's files: set AUXMC_DATA_DIR")
@@ -63,24 +62,24 @@ def by_system(tables: NamedTables, quantity: str) -> FloatArray:
     return found.to_numpy(np.float64)
 
 
-def largest_of_systems(quantity: str, note: str, tables: NamedTables) -> Measurement:
+def largest_of_systems(quantity: str, note: str, tables: Tables) -> Measurement:
     """Largest value over systems."""
     return exact(by_system(tables, quantity).max(), f"{note}; {N_SYSTEMS} systems")
 
 
-def of_systems(tables: NamedTables, quantity: str, extreme: Callable[[FloatArray], float]) -> Measurement:
+def of_systems(tables: Tables, quantity: str, extreme: Callable[[FloatArray], float]) -> Measurement:
     """Smallest or largest value of a system."""
     return exact(extreme(by_system(tables, quantity)))
 
 
-def bases_below(tables: NamedTables, quantity: str) -> Measurement:
+def bases_below(tables: Tables, quantity: str) -> Measurement:
     """CT-B09: number of systems whose variational bound lies below."""
     values = by_system(tables, quantity)
     each = ", ".join(f"{value:.2f}" for value in values)
     return exact(float(np.sum(values < 0.0)), f"systems with log zeta below log Z; excess, nats: {each}")
 
 
-def large_eigenvalues(tables: NamedTables) -> Measurement:
+def large_eigenvalues(tables: Tables) -> Measurement:
     """CT-B02."""
     n_spectra, n_units = (tables.setting(name, case="systems") for name in ("n_spectra", "n_units"))
     probability, found = (tables.value(f"large_eigenvalue_{name}") for name in ("probability", "share"))
@@ -88,20 +87,20 @@ def large_eigenvalues(tables: NamedTables) -> Measurement:
     return proportion(found, n_spectra * n_units, note)
 
 
-def exact_sample_score(tables: NamedTables) -> Measurement:
+def exact_sample_score(tables: Tables) -> Measurement:
     """CT-B05: largest deviation of a mean of exact samples."""
     scores = np.abs(tables.values("exact_sample_score", "direction"))
     return largest(scores, np.ones_like(scores), [f"largest of {scores.size}"] * scores.size)
 
 
-def plain_shift(tables: NamedTables) -> Measurement:
+def plain_shift(tables: Tables) -> Measurement:
     """CT-B07, next to the smallest multiple of the identity."""
     optimal, plain = (by_system(tables, f"largest_eigenvalue{shift}") for shift in ("", "_plain_shift"))
     note = "largest ratio of the top eigenvalues, optimal over plain shift"
     return exact((optimal / plain).max(), note)
 
 
-def valley(tables: NamedTables) -> Measurement:
+def valley(tables: Tables) -> Measurement:
     """CT-B11: density between the clusters over that of the lower cluster, by resampling the samples."""
     samples = tables.values("projection", "view_sample_axis", view="principal", axis="x")
     note = f"{samples.size} exact samples along the leading principal component"
@@ -127,27 +126,27 @@ def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
 # Which method has the smaller error: CT-B10, CT-B12 to CT-B15.
 
 
-def over_tempered(tables: NamedTables) -> Measurement:
+def over_tempered(tables: Tables) -> Measurement:
     """CT-B10: error of the mean by HMC over that by Gibbs CT, chains together, both after thousands of iterations."""
     pairs, systems = _pairs(tables, "hmc", "gibbs_ct", ["mean"], _THOUSANDS)
     return of_ratios(pairs, lambda ratios: float(ratios[-1]), f"{_THOUSANDS} samples, {systems} systems")
 
 
-def largest_ratio(tables: NamedTables, method: str, until: int) -> Measurement:
+def largest_ratio(tables: Tables, method: str, until: int) -> Measurement:
     """CT-B12 and CT-B13: average error over that of simulated tempering, where it is largest, at equal gradients."""
     pairs, systems = _pairs(tables, method, "st", ERROR_LABELS, until)
     n = sum(len(first) for first, _ in pairs)
     return of_ratios(pairs, lambda ratios: float(ratios.max()), f"of {n} comparisons, {systems} systems")
 
 
-def average_ratio(tables: NamedTables, error: str, until: int) -> Measurement:
+def average_ratio(tables: Tables, error: str, until: int) -> Measurement:
     """CT-B15: geometric mean over time of the average error of CT-HMC over that of Gibbs CT, at equal gradients."""
     pairs, systems = _pairs(tables, "ct_hmc", "gibbs_ct", [error], until)
     note = f"over {len(pairs[0][0])} times, {systems} systems"
     return of_ratios(pairs, lambda ratios: float(np.exp(np.log(ratios).mean())), note)
 
 
-def over_annealed(tables: NamedTables, annealed: str, pooling: str, n_temperatures: int) -> Measurement:
+def over_annealed(tables: Tables, annealed: str, pooling: str, n_temperatures: int) -> Measurement:
     """CT-B14: largest ratio of the error of a continuous method to that of AIS, at the gradients of AIS."""
     cost = cost_per_repeat(tables, annealed, "gradients_per_repeat", n_temperatures=n_temperatures)
     ratios = {}
@@ -164,7 +163,7 @@ def over_annealed(tables: NamedTables, annealed: str, pooling: str, n_temperatur
 
 
 def _pairs(
-    tables: NamedTables, first: str, second: str, errors: Iterable[str], until: int
+    tables: Tables, first: str, second: str, errors: Iterable[str], until: int
 ) -> tuple[list[tuple[FloatArray, FloatArray]], int]:
     """Values [point, system, repeat] of two methods for each error, at all their times up to one, and their systems."""
     pairs, n_systems = [], 0
@@ -215,32 +214,32 @@ def of_ratios(
 # Errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B22.
 
 
-def curve_value(tables: NamedTables, method: str, error: str, n_samples: int) -> Measurement:
+def curve_value(tables: Tables, method: str, error: str, n_samples: int) -> Measurement:
     """CT-B16: a curve after a number of samples."""
     found = running_errors(tables, method, error, "nested")
     index = found.at_samples(n_samples)
     return found.measured(index, f"{found.points[index]:.0f} samples")
 
 
-def annealed_value(tables: NamedTables, error: str, n_temperatures: int) -> Measurement:
+def annealed_value(tables: Tables, error: str, n_temperatures: int) -> Measurement:
     """CT-B17: a point of annealed importance sampling."""
     found = annealed_errors(tables, "h_ais", error)
     return found.measured(found.at_temperatures(n_temperatures))
 
 
-def disjoint_value(tables: NamedTables, method: str) -> Measurement:
+def disjoint_value(tables: Tables, method: str) -> Measurement:
     """The running error of the mean after 2001 samples, disjoint groups."""
     found = running_errors(tables, method, "mean")
     return found.measured(found.at_samples(_POOLED[-1]))
 
 
-def start(tables: NamedTables) -> Measurement:
+def start(tables: Tables) -> Measurement:
     """CT-B18: the lowest of the nine curves at its start."""
     found = _largest({name: curve.measured(0) * -1.0 for name, (_, curve) in _drawn_curves(tables).items()})
     return found._replace(value=-found.value)
 
 
-def end(tables: NamedTables) -> Measurement:
+def end(tables: Tables) -> Measurement:
     """CT-B18: the highest of the nine curves at the end of the published one."""
     return _largest(
         {
@@ -250,7 +249,7 @@ def end(tables: NamedTables) -> Measurement:
     )
 
 
-def end_annealed(tables: NamedTables) -> Measurement:
+def end_annealed(tables: Tables) -> Measurement:
     """CT-B18: the highest of the three errors of annealed importance sampling with the longest ladder."""
     return _largest(
         {
@@ -260,7 +259,7 @@ def end_annealed(tables: NamedTables) -> Measurement:
     )
 
 
-def pooling_distance(tables: NamedTables, pooling: str) -> Measurement:
+def pooling_distance(tables: Tables, pooling: str) -> Measurement:
     """Mean absolute log ratio of running errors in a pooling to the published values, after 1 and 2001 samples.
 
     Errors of the three quantities come from the same chains and are added; those of methods and times are independent.
@@ -279,7 +278,7 @@ def pooling_distance(tables: NamedTables, pooling: str) -> Measurement:
     return Measurement(float(np.mean(distances)), math.hypot(*errors) / len(errors), pooling)
 
 
-def band_ratio(tables: NamedTables) -> Measurement:
+def band_ratio(tables: Tables) -> Measurement:
     """CT-B22: half width of the published bands in our standard errors."""
     ratios = []
     for error, bands in _BANDS.items():
@@ -295,7 +294,7 @@ def curve_setting(error: str, method: str, n_samples: int) -> str:
     return f"{ERROR_LABELS[error]}, {METHOD_LABELS[method]}, {n_samples} samples"
 
 
-def _drawn_curves(tables: NamedTables) -> dict[str, tuple[str, Averages]]:
+def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
     """The nine curves of the figure, with the method of each."""
     return {
         f"of 9: {METHOD_LABELS[method]}, {label}": (method, running_errors(tables, method, error))
@@ -312,20 +311,18 @@ def _largest(found: dict[str, Measurement]) -> Measurement:
 # What chains and annealed runs do, their time, temperatures and weights: CT-B19, B20, B23, CT-T06, T17, T23, T24.
 
 
-def mean_over_systems(
-    tables: NamedTables, design: str, quantity: str, note: str, **wanted: Wanted
-) -> Measurement:
+def mean_over_systems(tables: Tables, design: str, quantity: str, note: str, **wanted: Wanted) -> Measurement:
     """CT-B19: mean over systems, which stand for all that the recipe makes."""
     return mean(rows_of(tables, design, "point", quantity, **wanted)[quantity], note)
 
 
-def seconds_ratio(tables: NamedTables, method: str) -> Measurement:
+def seconds_ratio(tables: Tables, method: str) -> Measurement:
     """CT-B20: time of a method over that of Gibbs continuous tempering."""
     seconds, unit = (cost_per_repeat(tables, name, "seconds_per_repeat") for name in (method, "gibbs_ct"))
     return Measurement(seconds / unit, math.nan, "time per sample over that of Gibbs CT")
 
 
-def thousand_temperatures(tables: NamedTables) -> Measurement:
+def thousand_temperatures(tables: Tables) -> Measurement:
     """CT-B23: errors with 1000 temperatures over those with the best number of them, repeats left out in turn."""
     errors = _moment_errors(tables, "ladder", "error_by_target_weights", n_temperatures=_LADDERS)
 
@@ -340,7 +337,7 @@ def thousand_temperatures(tables: NamedTables) -> Measurement:
     )
 
 
-def base_moments(tables: NamedTables) -> Measurement:
+def base_moments(tables: Tables) -> Measurement:
     """CT-T06: largest distance of a base mean from its known value in standard errors."""
     # A method that does not visit the base has no base moments.
     found = rows_of(tables, "chains", "point", "base_mean_z")
@@ -350,7 +347,7 @@ def base_moments(tables: NamedTables) -> Measurement:
     return estimate(np.max, found["base_mean_z"], note=f"largest of about {n} coordinates: {where}")
 
 
-def narrowing_weights(tables: NamedTables, method: str) -> Measurement:
+def narrowing_weights(tables: Tables, method: str) -> Measurement:
     """CT-T17: largest ratio of the spread of log weights to that with the next smaller number of temperatures."""
     rows = rows_of(tables, "annealed", "point", "log_weight_sd", method=method)
     spread = rows.pivot(index="system", columns="n_temperatures", values="log_weight_sd")
@@ -371,7 +368,7 @@ def narrowing_weights(tables: NamedTables, method: str) -> Measurement:
     )
 
 
-def integrated_weights(tables: NamedTables, other: str) -> Measurement:
+def integrated_weights(tables: Tables, other: str) -> Measurement:
     """CT-T23 and CT-T24: error with the temperature integrated out over that by other weights, the largest of all.
 
     Args:
@@ -399,7 +396,7 @@ def integrated_weights(tables: NamedTables, other: str) -> Measurement:
     )
 
 
-def _moment_errors(tables: NamedTables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
+def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
     """Errors of mean and covariance [repeat, n_temperatures, moment, system]; that of the normaliser is far noisier."""
     moments = ("mean", "covariance")
     rows = rows_of(

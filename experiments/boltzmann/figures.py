@@ -18,8 +18,8 @@ from auxmc.plots.published import (
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_series, published_settings
+from auxmc_pipeline.tables import Tables
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
     ERROR_LABELS,
@@ -49,7 +49,7 @@ _PUBLISHED_POINTS = "#E69F00"
 _REACH = 1.2
 
 
-def projections(tables: NamedTables) -> Figure:
+def projections(tables: Tables) -> Figure:
     """Figure 5.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     for axis, view, names in zip(
@@ -78,7 +78,7 @@ def projections(tables: NamedTables) -> Figure:
     return figure
 
 
-def errors(error: str, tables: NamedTables) -> Figure:
+def errors(error: str, tables: Tables) -> Figure:
     """Figure 5.2 for one of the three errors."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.5), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
@@ -91,7 +91,7 @@ def errors(error: str, tables: NamedTables) -> Figure:
     return figure
 
 
-def _error_panel(axis: Axes, tables: NamedTables, error: str, cost: str) -> None:
+def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
     drawn_there = []
     curves = available(lambda method: running_errors(tables, method, error), _LINES)
     for method, found in curves.items():
@@ -130,7 +130,7 @@ def _error_panel(axis: Axes, tables: NamedTables, error: str, cost: str) -> None
     _plain_numbers(axis)
 
 
-def poolings(tables: NamedTables) -> Figure:
+def poolings(tables: Tables) -> Figure:
     """The same chains in three poolings, with the published values."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
     grid = figure.subplots(len(ERROR_LABELS), len(CURVE_METHODS), sharex="col", sharey="row")
@@ -147,7 +147,7 @@ def poolings(tables: NamedTables) -> Figure:
     return figure
 
 
-def _pooling_panel(axis: Axes, tables: NamedTables, method: str, error: str) -> None:
+def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
     for pooling, (label, colour, style) in _POOLINGS.items():
         found = running_errors(tables, method, error, pooling)
         half = _BAND * found.drawn_error
@@ -187,7 +187,7 @@ def _legend(figure: Figure, axis: Axes, n_columns: int) -> None:
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=n_columns)
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_5_1": projections,
     "fig_5_2_a": partial(errors, "log_z"),
     "fig_5_2_b": partial(errors, "mean"),

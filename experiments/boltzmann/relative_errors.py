@@ -8,8 +8,7 @@ import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import MissingData, Wanted
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.settings import ANNEALED_METHODS
 
@@ -99,7 +98,7 @@ class Averages(NamedTuple):
         return int(np.flatnonzero(self.points == n_temperatures)[0])
 
 
-def rows_of(tables: NamedTables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
     """Rows of the cases of a design, with a column `system`.
 
     Args:
@@ -107,7 +106,7 @@ def rows_of(tables: NamedTables, design: str, table: str, quantity: str, **wante
         design: with what the names of its cases begin: "chains", "annealed" or "ladder".
         table: its name.
         quantity: a column.
-        wanted: as in `NamedTables.rows`.
+        wanted: as in `Tables.rows`.
 
     Raises:
         MissingData: there are none.
@@ -118,7 +117,7 @@ def rows_of(tables: NamedTables, design: str, table: str, quantity: str, **wante
     return found.assign(system=found["case"].map(system))
 
 
-def running_errors(tables: NamedTables, method: str, error: str, pooling: str = "disjoint") -> Averages:
+def running_errors(tables: Tables, method: str, error: str, pooling: str = "disjoint") -> Averages:
     """Errors of running estimates of a method.
 
     Raises:
@@ -138,7 +137,7 @@ def running_errors(tables: NamedTables, method: str, error: str, pooling: str = 
     return found._replace(nested_error=by_place.sel(n_samples=found.points, system=found.systems).values)
 
 
-def annealed_errors(tables: NamedTables, method: str, error: str) -> Averages:
+def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
     """Errors of annealed importance sampling by number of temperatures.
 
     Raises:
@@ -148,7 +147,7 @@ def annealed_errors(tables: NamedTables, method: str, error: str) -> Averages:
     return _averages(rows, "annealed_error", "n_temperatures")
 
 
-def cost_per_repeat(tables: NamedTables, method: str, quantity: str, **wanted: Wanted) -> float:
+def cost_per_repeat(tables: Tables, method: str, quantity: str, **wanted: Wanted) -> float:
     """Gradients or seconds of a repeat, mean over systems; for chains per sample of each chain.
 
     Args:
@@ -166,7 +165,7 @@ def cost_per_repeat(tables: NamedTables, method: str, quantity: str, **wanted: W
     return cost if design == "annealed" else cost / float(rows["n_samples_run"].mean())
 
 
-def n_systems(tables: NamedTables) -> int:
+def n_systems(tables: Tables) -> int:
     """Systems that chains were run on."""
     settings = tables["settings"]
     return int(settings[settings["case"].str.startswith("chains")]["system"].nunique())

@@ -31,5 +31,4 @@ STUDY = Study(
     check=check,
     data_files=data_files,
     figures=FIGURES,
-    has_named_tables=True,
 )

@@ -8,14 +8,13 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import MissingData, Wanted
+from auxmc_pipeline.tables import MissingData, Tables, Wanted, recorded
 
 _HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}
 _SGHMC, _SGLD = {"dynamics": "sghmc"}, {"dynamics": "sgld"}
 _BATCH_ROWS = (200, 2000, 20_000, 200_000)
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 
 def known(quantity: str, by: str, **wanted: Wanted) -> Measure:
@@ -23,27 +22,27 @@ def known(quantity: str, by: str, **wanted: Wanted) -> Measure:
     return lambda tables: exact(tables.values(quantity, by, **wanted).item())
 
 
-def ratio(quantity: str, above: dict[str, str], below: dict[str, str], tables: NamedTables) -> Measurement:
+def ratio(quantity: str, above: dict[str, str], below: dict[str, str], tables: Tables) -> Measurement:
     """SE-01 and SE-08: ratio of two means over chains."""
     by = f"{next(iter(above))}_chain"
     first, second = (mean(tables.values(quantity, by, **wanted)) for wanted in (above, below))
     return (first / second).noted(f"{first.value:.4g} and {second.value:.4g}")
 
 
-def variance(configuration: str, tables: NamedTables) -> Measurement:
+def variance(configuration: str, tables: Tables) -> Measurement:
     """SE-05 and SE-09: stationary variance times curvature, which is 1."""
     expected = tables.values("variance_expected", "configuration", configuration=configuration).item()
     found = tables.values("variance", "configuration_chain", configuration=configuration)
     return mean(found, f"formula {expected:.5g}")
 
 
-def inflation(n_rows: int, tables: NamedTables) -> Measurement:
+def inflation(n_rows: int, tables: Tables) -> Measurement:
     """SE-06: variance with mini-batches over the posterior's."""
     expected = tables.values("inflation_expected", "n_rows", n_rows=n_rows).item()
     return mean(tables.values("inflation", "n_rows_chain", n_rows=n_rows), f"formula {expected:.5g}")
 
 
-def growth(used: str, tables: NamedTables) -> Measurement:
+def growth(used: str, tables: Tables) -> Measurement:
     """SE-07: mean square in the last tenth of the chains over that in the second tenth of the same chains."""
     early, late = (
         tables.values("variance_by_time", "friction_used_chain_tenth", friction_used=used, tenth=tenth)
@@ -53,7 +52,7 @@ def growth(used: str, tables: NamedTables) -> Measurement:
     return estimate(lambda a, b: a.mean() / b.mean(), late, early, method="paired", note=note)
 
 
-def smoothness(tables: NamedTables) -> Measurement:
+def smoothness(tables: Tables) -> Measurement:
     """SE-08: difference of the mean cosines between successive steps."""
     a, b = (
         mean(tables.values("turning_cosine", "dynamics_chain", **dynamics)) for dynamics in (_SGHMC, _SGLD)
@@ -61,7 +60,7 @@ def smoothness(tables: NamedTables) -> Measurement:
     return (a - b).noted(f"{a.value:.4g} and {b.value:.4g}")
 
 
-def two_decades_above(tables: NamedTables) -> Measurement:
+def two_decades_above(tables: Tables) -> Measurement:
     """SE-12: fraction of harmonic means of a hundred times the evidence or more."""
     most = tables.value("harmonic_largest_decades")
     bound = tables.value("harmonic_bound_decades")
@@ -70,14 +69,14 @@ def two_decades_above(tables: NamedTables) -> Measurement:
     return proportion(tables.value("harmonic_over_hundred"), n_replicates, note)
 
 
-def top_fraction(tables: NamedTables) -> Measurement:
+def top_fraction(tables: Tables) -> Measurement:
     """SE-13: fraction of the largest reciprocals in their sum."""
     fractions = tables.values("reciprocal_top_share", "point")
     n = tables.value("n_reciprocals") / fractions.size
     return mean(fractions, f"largest thousandth of {n:.0f} draws; mean over {fractions.size} batches")
 
 
-def drift(tables: NamedTables) -> Measurement:
+def drift(tables: Tables) -> Measurement:
     """SE-13: mean of all reciprocals over the median of means of a thousand."""
     every, few = (tables.values(name, "point") for name in ("reciprocal_mean", "reciprocal_mean_few"))
     n = tables.value("n_reciprocals")
@@ -85,7 +84,7 @@ def drift(tables: NamedTables) -> Measurement:
     return estimate(lambda a, b: a.mean() / np.median(b), every, few, method="paired", note=note)
 
 
-def over_bound(quantity: str, n_trials: str, excess: float, tables: NamedTables) -> Measurement:
+def over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
     """SE-14: fraction of estimates above the evidence by so many nats, less its bound."""
     n = tables.setting(n_trials, case="evidence")
     fraction = proportion(tables.values(quantity, "excess", excess=excess).item(), n)
@@ -93,7 +92,7 @@ def over_bound(quantity: str, n_trials: str, excess: float, tables: NamedTables)
     return (fraction - bound).noted(f"{fraction.value:.4g}, bound {bound:.4g}")
 
 
-def shrinkage_term(tables: NamedTables) -> Measurement:
+def shrinkage_term(tables: Tables) -> Measurement:
     """SE-15: M times the distance of the ratio from 1, largest over M."""
     rows = tables.rows("n_ratio_live", "shrinkage_ratio")
     n_live = rows["n_ratio_live"]
@@ -101,7 +100,7 @@ def shrinkage_term(tables: NamedTables) -> Measurement:
     return exact((np.abs(rows["shrinkage_ratio"] - 1.0) * n_live).max(), note)
 
 
-def distance_from_distribution(tables: NamedTables) -> Measurement:
+def distance_from_distribution(tables: Tables) -> Measurement:
     """SE-16: largest distance of the distribution functions of the ratios, over numbers of live points."""
     rows = tables.rows("n_exact_live", "shrinkage_distance")
     note = f"p-values {', '.join(f'{value:.2g}' for value in rows['shrinkage_p_value'])}"
@@ -109,14 +108,14 @@ def distance_from_distribution(tables: NamedTables) -> Measurement:
     return largest(rows["shrinkage_distance"], rows["shrinkage_distance_error"], names)
 
 
-def mean_mass(tables: NamedTables) -> Measurement:
+def mean_mass(tables: Tables) -> Measurement:
     """SE-16: relative error of the mean mass, largest over numbers of live points."""
     rows = tables.rows("n_exact_live", "shrinkage_mean_ratio")
     names = [f"{n:.0f} live points, after five steps" for n in rows["n_exact_live"]]
     return largest(np.abs(rows["shrinkage_mean_ratio"] - 1.0), rows["shrinkage_mean_ratio_error"], names)
 
 
-def nested_fall(tables: NamedTables) -> Measurement:
+def nested_fall(tables: Tables) -> Measurement:
     """SE-18: spread of the errors of nested sampling with most live points over that with fewest."""
     errors = _nested(tables, "nested_error")
     n_live = list(errors)
@@ -128,7 +127,7 @@ def nested_fall(tables: NamedTables) -> Measurement:
     return (many / few).noted(f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points")
 
 
-def nested_spread(sign: float, tables: NamedTables) -> Measurement:
+def nested_spread(sign: float, tables: Tables) -> Measurement:
     """Standard deviation over sqrt(information / live points), largest (sign 1) or smallest (-1) over live points."""
     errors, information = _nested(tables, "nested_error"), _nested(tables, "nested_information")
     spreads = [
@@ -144,19 +143,19 @@ def nested_spread(sign: float, tables: NamedTables) -> Measurement:
     return largest([sign * s.value for s in spreads], [s.error for s in spreads], names) * sign
 
 
-def nested_mean(tables: NamedTables) -> Measurement:
+def nested_mean(tables: Tables) -> Measurement:
     """Mean error of nested sampling with most live points, in nats."""
     n_live, errors = _nested(tables, "nested_error").popitem()
     return mean(errors, f"{n_live:.0f} live points, adapted steps")
 
 
-def _nested(tables: NamedTables, quantity: str) -> dict[float, FloatArray]:
+def _nested(tables: Tables, quantity: str) -> dict[float, FloatArray]:
     """A quantity of nested sampling [run] by the number of live points, fewest first."""
     rows = tables.rows("n_live_points_run", quantity)
     return {float(n): run[quantity].to_numpy() for n, run in rows.groupby("n_live_points")}  # type: ignore[arg-type]
 
 
-def bias(estimator: str, tables: NamedTables) -> Measurement:
+def bias(estimator: str, tables: Tables) -> Measurement:
     """SE-21, SE-23 and SE-31: largest distance of the mean of estimate over evidence from 1, over prefixes."""
     rows = tables.rows("prefix", f"{estimator}_mean_ratio")
     means, errors = (rows[f"{estimator}_mean_ratio{part}"] for part in ("", "_error"))
@@ -166,7 +165,7 @@ def bias(estimator: str, tables: NamedTables) -> Measurement:
     return largest(np.abs(means - 1.0), errors, names)
 
 
-def bias_at(prefix: int, tables: NamedTables) -> Measurement:
+def bias_at(prefix: int, tables: Tables) -> Measurement:
     """SE-31: mean of estimate over evidence with adapted steps after some rows, less 1."""
     row = tables.rows("prefix", "adaptive_mean_ratio", prefix=prefix).iloc[0]
     return Measurement(row["adaptive_mean_ratio"] - 1.0, row["adaptive_mean_ratio_error"])

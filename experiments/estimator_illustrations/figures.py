@@ -14,8 +14,8 @@ from auxmc.plots.panels import histogram_panel
 from auxmc.plots.published import published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedMarks
+from auxmc_pipeline.tables import Tables
 
 _BLUE, _RED, _GREEN, _ORANGE = CYCLE[0], CYCLE[1], CYCLE[2], CYCLE[5]
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -34,7 +34,7 @@ _OF_GRADIENT_STEPS = {
 }
 
 
-def exploring(tables: NamedTables) -> Figure:
+def exploring(tables: Tables) -> Figure:
     """Figure 2.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.1), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -60,7 +60,7 @@ def exploring(tables: NamedTables) -> Figure:
     return figure
 
 
-def noisy_gradients(tables: NamedTables) -> Figure:
+def noisy_gradients(tables: Tables) -> Figure:
     """Figure 2.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 4.3), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
@@ -85,7 +85,7 @@ def noisy_gradients(tables: NamedTables) -> Figure:
     return figure
 
 
-def gaussian_example(tables: NamedTables) -> Figure:
+def gaussian_example(tables: Tables) -> Figure:
     """Figure 3.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
@@ -111,7 +111,7 @@ def gaussian_example(tables: NamedTables) -> Figure:
     return figure
 
 
-def evidence_estimates(name: str, tables: NamedTables) -> Figure:
+def evidence_estimates(name: str, tables: Tables) -> Figure:
     """Figures 3.2 and 3.3: histograms of estimates by prior averaging and by the harmonic mean."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -150,7 +150,7 @@ def evidence_estimates(name: str, tables: NamedTables) -> Figure:
     return figure
 
 
-def inflation(tables: NamedTables) -> Figure:
+def inflation(tables: Tables) -> Figure:
     """Stationary variances."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -176,7 +176,7 @@ def inflation(tables: NamedTables) -> Figure:
     return figure
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_2_1": exploring,
     "fig_2_2": noisy_gradients,
     "fig_3_1": gaussian_example,
@@ -186,7 +186,7 @@ DRAW: dict[str, Callable[[NamedTables], Figure]] = {
 }
 
 
-def _numbers(tables: NamedTables, texts: dict[str, str], **wanted: str) -> str:
+def _numbers(tables: Tables, texts: dict[str, str], **wanted: str) -> str:
     """Horizontal label of a panel, with means over chains below it."""
     by = f"{next(iter(wanted))}_chain"
     means = [text.format(tables.values(name, by, **wanted).mean()) for name, text in texts.items()]
@@ -194,7 +194,7 @@ def _numbers(tables: NamedTables, texts: dict[str, str], **wanted: str) -> str:
 
 
 def _plane(
-    axis: Axes, tables: NamedTables, reach: float, start: FloatArray, title: str, horizontal_label: str
+    axis: Axes, tables: Tables, reach: float, start: FloatArray, title: str, horizontal_label: str
 ) -> None:
     """Contours of the correlated target at one, two and three standard deviations, on a square that holds all paths."""
     rho = tables.setting("correlation", case="kernels")

@@ -44,5 +44,4 @@ STUDY = Study(
     ),
     check=check,
     figures=FIGURES,
-    has_named_tables=True,
 )

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import Tables
 from experiments.foundations.run import TOPICS, claims_of
 from experiments.foundations.topic import Lines, Work
 
 
-def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[NamedTables], Measurement]:
+def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tables], Measurement]:
     """A measure that reads what `computed_by` has put into the table."""
 
-    def measure(tables: NamedTables) -> Measurement:
+    def measure(tables: Tables) -> Measurement:
         row = tables.rows("line", "measured", line=line).iloc[0]
         return Measurement(row["measured"], row["measured_error"], exact=bool(row["measured_exact"]))
 
@@ -26,7 +26,7 @@ with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") a
 
 _FUNCTIONS = {claim: function for design in TOPICS for claim, function in claims_of(design).items()}
 
-MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
+MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
     claim: {
         setting: _recorded(f"{claim} {setting}", _FUNCTIONS[claim]) for id_, setting in _LINES if id_ == claim
     }

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import Tables
 
 BLUE, RED, GREEN = CYCLE[:3]
 REFERENCE = QUANTITY_COLOURS["reference"]
@@ -26,7 +26,7 @@ class Curves:
         figure: its name.
     """
 
-    def __init__(self, tables: NamedTables, figure: str) -> None:
+    def __init__(self, tables: Tables, figure: str) -> None:
         self._tables, self._figure = tables, figure
 
     def __call__(self, name: str, *dims: str) -> xr.DataArray:
@@ -47,7 +47,7 @@ class Curves:
 Fill = Callable[[Figure, Curves], None]
 """Draws on a figure; it makes its panels and reads all its arrays before it draws."""
 
-Drawings = dict[str, Callable[[NamedTables], Figure]]
+Drawings = dict[str, Callable[[Tables], Figure]]
 """For each figure, a function of the tables."""
 
 
@@ -66,7 +66,7 @@ def drawing(
 
     def enter(fill: Fill) -> Fill:
         @functools.wraps(fill)
-        def draw(tables: NamedTables) -> Figure:
+        def draw(tables: Tables) -> Figure:
             figure = Figure(figsize=(width, height), layout="constrained")
             fill(figure, Curves(tables, name))
             if footed:

@@ -116,5 +116,4 @@ STUDY = Study(
     sweep_quantities=("measured",),
     drawn_by=("numbers.figures", "chains.figures", "evidence.figures", "models.figures"),
     figures=FIGURES,
-    has_named_tables=True,
 )

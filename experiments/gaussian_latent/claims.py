@@ -10,12 +10,11 @@ import numpy as np
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables, recorded
 from experiments.gaussian_latent.settings import SIZES, TARGET_ACCEPTANCE, long_case, scale_name
 from experiments.gaussian_latent.settings import sweep_case as case_of
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 # Method and number of importance samples.
 Program = tuple[str, int]
 
@@ -48,7 +47,7 @@ class Sweep(NamedTuple):
         return Sweep(self.points[chosen], self.values[chosen])
 
 
-def sweep_of(tables: NamedTables, quantity: str, program: Program, dataset: str = "calibrated") -> Sweep:
+def sweep_of(tables: Tables, quantity: str, program: Program, dataset: str = "calibrated") -> Sweep:
     """A quantity of a program over its step sizes or brackets, in each chain."""
     method, size = program
     scale = scale_name(method)
@@ -87,7 +86,7 @@ def common(sweeps: Sequence[Sweep], low: float = -math.inf) -> list[Sweep]:
 
 
 def median_ratio(
-    tables: NamedTables, quantity: str, above: Program, below: Program, low: float = -math.inf
+    tables: Tables, quantity: str, above: Program, below: Program, low: float = -math.inf
 ) -> Measurement:
     """Median over common points, from `low` on, of the ratio of two means."""
 
@@ -100,7 +99,7 @@ def median_ratio(
 
 
 def extreme_ratio(
-    tables: NamedTables,
+    tables: Tables,
     quantity: str,
     above: Program,
     below: Program,
@@ -128,7 +127,7 @@ def peak(sweep: Sweep) -> float:
     return float(sweep.points[np.argmax(smoothed(sweep.mean))])
 
 
-def peak_ratio(tables: NamedTables, quantity: str, first: Program, second: Program) -> Measurement:
+def peak_ratio(tables: Tables, quantity: str, first: Program, second: Program) -> Measurement:
     """PM-G03, G12, G22, G25: ratio of the heights of two peaks."""
     above, below = (sweep_of(tables, quantity, one) for one in (first, second))
     if not below.values.any():
@@ -140,13 +139,13 @@ def peak_ratio(tables: NamedTables, quantity: str, first: Program, second: Progr
 # Log estimate, exact moments, theory: PM-G01, G02, G21, T01, T06.
 
 
-def noise(tables: NamedTables, size: int, dataset: str = "as_stated") -> Measurement:
+def noise(tables: Tables, size: int, dataset: str = "as_stated") -> Measurement:
     """PM-G01."""
     where: dict[str, Any] = {"case": "checks", "dataset": dataset, "n_importance": size}
     return recorded("sd_log_estimate", "sd_log_estimate_error", **where)(tables)
 
 
-def sd_ratio(tables: NamedTables, size: int) -> Measurement:
+def sd_ratio(tables: Tables, size: int) -> Measurement:
     """PM-G02: posterior standard deviation in chains over the exact one, mean over coordinates."""
     rows = tables.rows("coordinate", "exact_sd", case="long_apm_mi_mh", n_importance=size)
     found = (rows["posterior_sd"] / rows["exact_sd"]).to_numpy()
@@ -155,7 +154,7 @@ def sd_ratio(tables: NamedTables, size: int) -> Measurement:
     return Measurement(float(found.mean()), float(errors.mean()), f"mean over {found.size} coordinates")
 
 
-def sd_ratio_as_printed(tables: NamedTables) -> Measurement:
+def sd_ratio_as_printed(tables: Tables) -> Measurement:
     """PM-G02 with the printed denominator, which has the number of importance samples in place of that of data."""
     variance = sum(
         tables.setting(name, case="long_apm_mi_mh") ** 2 for name in ("sd_latent", "sd_observation")
@@ -164,12 +163,12 @@ def sd_ratio_as_printed(tables: NamedTables) -> Measurement:
     return sd_ratio(tables, 1) * (exact_sd / math.sqrt(variance / (1.0 + variance)))
 
 
-def drawn_auxiliary_sd(tables: NamedTables) -> Measurement:
+def drawn_auxiliary_sd(tables: Tables) -> Measurement:
     """PM-G21, the exact marginal."""
     return exact(tables.value("exact_auxiliary_sd", case="auxiliary"), "closed form of the marginal")
 
 
-def auxiliary_sd(tables: NamedTables) -> Measurement:
+def auxiliary_sd(tables: Tables) -> Measurement:
     """PM-G21, samples."""
     rows = tables.rows("chain", "auxiliary_mean", case="auxiliary", method="apm_ss_mh")
     return estimate(
@@ -186,7 +185,7 @@ def optimum(quantity: str) -> Measure:
     return recorded(f"theory_{quantity}", exact=True, note="numerical optimum", case="checks")
 
 
-def optimal_noise(tables: NamedTables) -> Measurement:
+def optimal_noise(tables: Tables) -> Measurement:
     """PM-T01: standard deviation of the log estimate at the optimum."""
     found = optimum("pseudo_marginal_variance")(tables)
     return found._replace(value=math.sqrt(found.value))
@@ -195,7 +194,7 @@ def optimal_noise(tables: NamedTables) -> Measurement:
 # Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
 
 
-def best_step(tables: NamedTables, program: Program) -> Measurement:
+def best_step(tables: Tables, program: Program) -> Measurement:
     """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
     sweep = sweep_of(tables, "ess_per_evaluation", program)
     found = statistic(
@@ -219,13 +218,13 @@ def with_rounding(found: Measurement, rounding: float, *sweeps: Sweep) -> Measur
     return found._replace(error=math.hypot(0.0 if math.isnan(found.error) else found.error, rounding))
 
 
-def peak_value(tables: NamedTables, size: int) -> Measurement:
+def peak_value(tables: Tables, size: int) -> Measurement:
     """PM-G05."""
     sweep = sweep_of(tables, "ess_per_evaluation", ("pm_mh", size))
     return statistic(height, sweep, note=f"peak of a five-point moving average, at {peak(sweep):g}")
 
 
-def best_over_sizes(tables: NamedTables, quantity: str) -> Measurement:
+def best_over_sizes(tables: Tables, quantity: str) -> Measurement:
     """PM-G13."""
     above, below = (
         [sweep_of(tables, quantity, (method, size)) for size in SIZES] for method in ("apm_mi_mh", "pm_mh")
@@ -239,13 +238,13 @@ def best_over_sizes(tables: NamedTables, quantity: str) -> Measurement:
     return statistic(ratio_of_best, *above, *below, note=f"N = {best[0]} and N = {best[1]}")
 
 
-def evaluations_ratio(tables: NamedTables) -> Measurement:
+def evaluations_ratio(tables: Tables) -> Measurement:
     """PM-G19, work of an iteration."""
     sweeps = [sweep_of(tables, "evaluations_per_iteration", one) for one in (SS, MI)]
     return statistic(lambda a, b: float(a.mean() / b.mean()), *sweeps)
 
 
-def flatness(tables: NamedTables, low: float, high: float) -> Measurement:
+def flatness(tables: Tables, low: float, high: float) -> Measurement:
     """PM-G23: least efficiency over some brackets, as a fraction of its peak."""
     sweep = sweep_of(tables, "ess_per_evaluation", MI_SLICE)
     inside = (sweep.points >= low - 1e-9) & (sweep.points <= high + 1e-9)
@@ -259,7 +258,7 @@ def flatness(tables: NamedTables, low: float, high: float) -> Measurement:
     return statistic(fraction, sweep, note="moving averages")
 
 
-def calls_ratio(tables: NamedTables) -> Measurement:
+def calls_ratio(tables: Tables) -> Measurement:
     """PM-G26: calls of the estimator for u over those for x, at the best bracket."""
     bracket = peak(sweep_of(tables, "ess_per_evaluation", SS_SLICE))
     sweeps = [sweep_of(tables, name, SS_SLICE) for name in ("estimates_auxiliary", "estimates_position")]
@@ -268,7 +267,7 @@ def calls_ratio(tables: NamedTables) -> Measurement:
     return estimate(lambda a, b: float(a.mean() / b.mean()), above, below, method="paired", note=note)
 
 
-def tuning_ranges(tables: NamedTables) -> Measurement:
+def tuning_ranges(tables: Tables) -> Measurement:
     """PM-G27."""
     slices, walks = (sweep_of(tables, "ess_per_evaluation", one) for one in (MI_SLICE, MI))
 
@@ -297,7 +296,7 @@ def tuning_ranges(tables: NamedTables) -> Measurement:
 # Acceptance rates: PM-G06, G07, G11, G14, G15, G16, G28.
 
 
-def first_rise(tables: NamedTables, size: int) -> Measurement:
+def first_rise(tables: Tables, size: int) -> Measurement:
     """PM-G06: mean acceptance rate at small step sizes, minus that at the smallest."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
     small = np.flatnonzero(sweep.points[1:] <= _SMALL_STEPS) + 1
@@ -308,14 +307,14 @@ def first_rise(tables: NamedTables, size: int) -> Measurement:
     return statistic(lambda curve: float(curve[small].mean() - curve[0]), sweep, note=note)
 
 
-def largest_acceptance(tables: NamedTables, size: int) -> Measurement:
+def largest_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G07."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
     note = f"at step size {sweep.points[int(np.argmax(sweep.mean))]:g}"
     return statistic(lambda curve: float(curve.max()), sweep, note=note)
 
 
-def efficiency_at_largest_acceptance(tables: NamedTables) -> Measurement:
+def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
     """PM-G07: as a fraction of the peak."""
     rates, efficiency = (
         sweep_of(tables, name, ("pm_mh", 32)) for name in ("acceptance_position", "ess_per_evaluation")
@@ -325,7 +324,7 @@ def efficiency_at_largest_acceptance(tables: NamedTables) -> Measurement:
     return statistic(lambda curve: float(curve[best] / smoothed(curve).max()), efficiency, note=note)
 
 
-def independence_acceptance(tables: NamedTables, size: int) -> Measurement:
+def independence_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G11."""
     sweep = sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))
     try:
@@ -336,7 +335,7 @@ def independence_acceptance(tables: NamedTables, size: int) -> Measurement:
     return statistic(lambda curve: float(curve.mean()), sweep, note=note)
 
 
-def independence_trend(tables: NamedTables, size: int) -> Measurement:
+def independence_trend(tables: Tables, size: int) -> Measurement:
     """PM-G11: relative change over step sizes."""
     (rates,) = common([sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))], _TREND_FROM)
     if rates.points.size < 3:
@@ -359,14 +358,14 @@ def step_at_target(points: FloatArray, rates: FloatArray) -> float:
     return float(points[right - 1] + fraction * (points[right] - points[right - 1]))
 
 
-def target_step(tables: NamedTables, size: int) -> Measurement:
+def target_step(tables: Tables, size: int) -> Measurement:
     """PM-G14: the step size at which updates of x have the acceptance rate that they are tuned for."""
     rates = sweep_of(tables, "acceptance_position", ("apm_mi_mh", size))
     note = f"linear interpolation between {rates.points.size} step sizes"
     return statistic(partial(step_at_target, rates.points), rates, note=note)
 
 
-def efficiency_at_target(tables: NamedTables, size: int) -> Measurement:
+def efficiency_at_target(tables: Tables, size: int) -> Measurement:
     """PM-G14: efficiency at that step size, as a fraction of the peak."""
     rates, efficiency = (
         sweep_of(tables, name, ("apm_mi_mh", size)) for name in ("acceptance_position", "ess_per_evaluation")
@@ -380,7 +379,7 @@ def efficiency_at_target(tables: NamedTables, size: int) -> Measurement:
     return statistic(fraction, efficiency, note=f"at step size {step:.3f}")
 
 
-def largest_rise(tables: NamedTables) -> Measurement:
+def largest_rise(tables: Tables) -> Measurement:
     """PM-G15: from one step size to the next."""
     rises: list[float] = []
     errors: list[float] = []
@@ -394,13 +393,13 @@ def largest_rise(tables: NamedTables) -> Measurement:
     return largest(rises, errors, names)
 
 
-def noise_ratio(tables: NamedTables, size: int) -> Measurement:
+def noise_ratio(tables: Tables, size: int) -> Measurement:
     """PM-G15: relative spread over chains of the acceptance rate, PM MH over APM MI+MH."""
     above, below = (relative_noise(tables, (method, size)) for method in ("pm_mh", "apm_mi_mh"))
     return (above / below).noted(f"medians {above.value:.3g} and {below.value:.3g}")
 
 
-def relative_noise(tables: NamedTables, program: Program) -> Measurement:
+def relative_noise(tables: Tables, program: Program) -> Measurement:
     """Median over step sizes of the spread of acceptance rates over chains, relative to their mean."""
     values = sweep_of(tables, "acceptance_position", program).values
     if values.shape[1] < 3 or not values.any():
@@ -416,7 +415,7 @@ def relative_noise(tables: NamedTables, program: Program) -> Measurement:
     return estimate(median_spread, values.T, method="jackknife")
 
 
-def growth(tables: NamedTables) -> Measurement:
+def growth(tables: Tables) -> Measurement:
     """PM-G28."""
 
     def of_doublings(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
@@ -430,14 +429,14 @@ def growth(tables: NamedTables) -> Measurement:
 # Sticking and histograms of long chains: PM-G09, G10, G18, G20, G29.
 
 
-def longest_run(tables: NamedTables, program: Program) -> Measurement:
+def longest_run(tables: Tables, program: Program) -> Measurement:
     """PM-G09, G18: largest over chains of the longest runs of one state at the end of the long chains."""
     runs = tables.values("longest_run_window", **long_case(*program))
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
     return estimate(np.max, runs, note=f"longest runs of the chains: {said}")
 
 
-def median_run_ratio(tables: NamedTables, first: int, second: int) -> Measurement:
+def median_run_ratio(tables: Tables, first: int, second: int) -> Measurement:
     """PM-G09: of longest runs in the chains of the PM MH sweeps."""
     above, below = (
         sweep_of(tables, "longest_run_position", ("pm_mh", size)).values.T for size in (first, second)
@@ -446,7 +445,7 @@ def median_run_ratio(tables: NamedTables, first: int, second: int) -> Measuremen
     return estimate(lambda a, b: np.median(a) / np.median(b), above, below, note=note)
 
 
-def distance_ratio(tables: NamedTables, first: Program, second: Program) -> Measurement:
+def distance_ratio(tables: Tables, first: Program, second: Program) -> Measurement:
     """PM-G10, G18: of total variation distances of histograms from the exact posterior."""
     above, below = (
         tables.rows("chain_coordinate", "total_variation", **long_case(*one))
@@ -459,13 +458,13 @@ def distance_ratio(tables: NamedTables, first: Program, second: Program) -> Meas
     return (mean(above) / mean(below)).noted(note)
 
 
-def auxiliary_ratio(tables: NamedTables, quantity: str, first: str, second: str) -> Measurement:
+def auxiliary_ratio(tables: Tables, quantity: str, first: str, second: str) -> Measurement:
     """PM-G20: of means over the chains of figure 3.8."""
     above, below = (tables.values(quantity, case="auxiliary", method=one) for one in (first, second))
     return mean(above) / mean(below)
 
 
-def auxiliary_efficiency(tables: NamedTables) -> Measurement:
+def auxiliary_efficiency(tables: Tables) -> Measurement:
     """PM-G20: effective samples of u."""
     methods = ("apm_ss_mh", "apm_mi_mh")
     costed = auxiliary_ratio(tables, "auxiliary_ess_per_evaluation", *methods).value
@@ -473,13 +472,13 @@ def auxiliary_efficiency(tables: NamedTables) -> Measurement:
     return auxiliary_ratio(tables, "auxiliary_ess_per_iteration", *methods).noted(note)
 
 
-def kept_in_chains(tables: NamedTables) -> Measurement:
+def kept_in_chains(tables: Tables) -> Measurement:
     """PM-G20: fraction of elliptical updates that leave u as it is, in the chains of figure 3.8."""
     rates = tables.values("acceptance_auxiliary", case="auxiliary", method="apm_ss_mh")
     return fraction_kept(rates, tables.value("n_iterations", case="auxiliary", method="apm_ss_mh"))
 
 
-def kept_in_sweeps(tables: NamedTables, quantity: str, programs: tuple[Program, Program]) -> Measurement:
+def kept_in_sweeps(tables: Tables, quantity: str, programs: tuple[Program, Program]) -> Measurement:
     """PM-G29: fraction of slice updates that leave their variables as they are."""
     rates = np.concatenate([sweep_of(tables, quantity, one).values.ravel() for one in programs])
     return fraction_kept(
@@ -493,14 +492,14 @@ def fraction_kept(rates: FloatArray, n_iterations: float) -> Measurement:
     return proportion(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
 
 
-def stuck_fraction(tables: NamedTables) -> Measurement:
+def stuck_fraction(tables: Tables) -> Measurement:
     """Fraction of a chain of PM MH that its longest run lasts, median over chains and step sizes, data as stated."""
     runs = sweep_of(tables, "longest_run_position", PM, "as_stated").values.T
     n_iterations = tables.value("n_iterations", case="as_stated", method="pm_mh", n_importance=1)
     return estimate(np.median, runs / n_iterations)
 
 
-def expected_holding(tables: NamedTables) -> Measurement:
+def expected_holding(tables: Tables) -> Measurement:
     """Iterations for which u is held, as the exact acceptance rate suggests."""
     return exact(1.0 / tables.value("exact_acceptance_auxiliary", case="apm_mi_mh", n_importance=1))
 
@@ -620,18 +619,18 @@ def _exact_number(quantity: str, dataset: str = "calibrated") -> Measure:
     return recorded(f"exact_{quantity}", exact=True, case="checks", dataset=dataset)
 
 
-def elliptical_calls(tables: NamedTables) -> Measurement:
+def elliptical_calls(tables: Tables) -> Measurement:
     """Calls of the estimator in an elliptical update of u."""
     sweep = sweep_of(tables, "estimates_auxiliary", SS)
     return statistic(lambda curve: float(curve.mean()), sweep, note="APM SS+MH, mean over step sizes")
 
 
-def slower_per_call(tables: NamedTables, size: int) -> Measurement:
+def slower_per_call(tables: Tables, size: int) -> Measurement:
     """Smallest ratio over step sizes of effective samples a call of the estimator, PM MH with N over N = 1."""
     return extreme_ratio(tables, "ess_per_evaluation", ("pm_mh", size), PM) * size
 
 
-def exact_sd(tables: NamedTables) -> Measurement:
+def exact_sd(tables: Tables) -> Measurement:
     """Exact posterior standard deviation of the first coordinate of x."""
     return exact(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0])
 

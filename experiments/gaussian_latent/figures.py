@@ -17,9 +17,8 @@ from auxmc.plots.panels import bin_edges, histogram_panel, missing_panel, trace_
 from auxmc.plots.published import published_curve, published_entry, published_level, published_mark
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedMarks
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.gaussian_latent.settings import BEST_STEP, SIZES, long_case, scale_name, sweep_case
 
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
@@ -54,13 +53,13 @@ _POSITION = _Recorded("$x_1$", "position", "bin")
 _AUXILIARY = _Recorded("$u_1$", "auxiliary", "bin_auxiliary")
 
 
-def model_graph(tables: NamedTables) -> Figure:
+def model_graph(tables: Tables) -> Figure:
     """Figure 3.1: factor graph of the hierarchical model; uses no data."""
     del tables
     return factor_graph(Path(__file__).with_name("model_graph.toml"))
 
 
-def reflective_slice(tables: NamedTables) -> Figure:
+def reflective_slice(tables: Tables) -> Figure:
     """Figure 3.2: one reflective slice update in the unit square."""
     figure = Figure(figsize=(0.8 * PAGE_WIDTH_IN, 2.8), layout="constrained")
     axis = figure.subplots()
@@ -95,7 +94,7 @@ def reflective_slice(tables: NamedTables) -> Figure:
 
 
 def efficiency(
-    tables: NamedTables,
+    tables: Tables,
     rows: Sequence[tuple[str, int]],
     *,
     accept: bool = True,
@@ -137,7 +136,7 @@ def efficiency(
     return figure
 
 
-def long_chains(tables: NamedTables, method: str) -> Figure:
+def long_chains(tables: Tables, method: str) -> Figure:
     """Figures 3.4, 3.6: trace and histogram of x1 in one long chain, a row for each number of importance samples."""
     titles = {
         size: f"{readable(method)}, N = {size}, step size {BEST_STEP[method][size]:g}" for size in SIZES
@@ -149,7 +148,7 @@ def long_chains(tables: NamedTables, method: str) -> Figure:
     return _traces_and_histograms(rows, _POSITION, 5.6, lengths_of, tables, figure, series)
 
 
-def auxiliary(tables: NamedTables) -> Figure:
+def auxiliary(tables: Tables) -> Figure:
     """Figure 3.8: trace and histogram of one auxiliary variable for independence and elliptical slice updates."""
     titles = {method: f"{readable(method)}, N = 1" for method in ("apm_mi_mh", "apm_ss_mh")}
     rows: dict[str, dict[str, Any]] = {
@@ -159,7 +158,7 @@ def auxiliary(tables: NamedTables) -> Figure:
     return _traces_and_histograms(rows, _AUXILIARY, 3.9, "iterations", tables, "3.8", series)
 
 
-def data_sets(tables: NamedTables) -> Figure:
+def data_sets(tables: Tables) -> Figure:
     """Noise of the log estimate, acceptance rates and efficiency on the calibrated data and on data as stated."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 7.4), layout="constrained")
     grid = figure.subplots(4, 3, sharey="row")
@@ -187,7 +186,7 @@ def data_sets(tables: NamedTables) -> Figure:
     return figure
 
 
-def _sweep(tables: NamedTables, method: str, size: int, dataset: str = "calibrated") -> pd.DataFrame:
+def _sweep(tables: Tables, method: str, size: int, dataset: str = "calibrated") -> pd.DataFrame:
     """Rows of a program in its sweep, a row for each chain at each point."""
     case = sweep_case(method, size, dataset)
     return tables.rows("chain", "ess_per_evaluation", case=case, method=method, n_importance=size)
@@ -256,7 +255,7 @@ def _published_curves(
 
 
 def _tuning(
-    axis: Axes, twin: Axes | None, tables: NamedTables, published: PublishedMarks, method: str, size: int
+    axis: Axes, twin: Axes | None, tables: Tables, published: PublishedMarks, method: str, size: int
 ) -> None:
     published_level(axis, published("PM-G14", f"N = {size} target"), vertical=True)
     if twin is None:
@@ -277,7 +276,7 @@ def _traces_and_histograms(
     recorded: _Recorded,
     height: float,
     lengths_of: str,
-    tables: NamedTables,
+    tables: Tables,
     figure_there: str,
     series: dict[str, str],
 ) -> Figure:
@@ -307,7 +306,7 @@ def _traces_and_histograms(
 
 def _trace_and_histogram(
     axes: Sequence[Axes],
-    tables: NamedTables,
+    tables: Tables,
     recorded: _Recorded,
     where: dict[str, Any],
     title: str,
@@ -336,7 +335,7 @@ def _trace_and_histogram(
     return n_draws
 
 
-def _noise_panel(axis: Axes, tables: NamedTables, published: PublishedMarks, size: int) -> None:
+def _noise_panel(axis: Axes, tables: Tables, published: PublishedMarks, size: int) -> None:
     for line, (dataset, style) in enumerate(_STYLES.items()):
         where: dict[str, Any] = {"case": "checks", "dataset": dataset, "n_importance": size}
         density = tables.rows("bin_log_estimate", **where)
@@ -350,7 +349,7 @@ def _noise_panel(axis: Axes, tables: NamedTables, published: PublishedMarks, siz
 
 
 def _data_set_panel(
-    axis: Axes, tables: NamedTables, published: PublishedMarks, by_method: dict[str, str], size: int
+    axis: Axes, tables: Tables, published: PublishedMarks, by_method: dict[str, str], size: int
 ) -> None:
     drawn = False
     for (method, quantity), dataset in ((q, d) for q in by_method.items() for d in _STYLES):
@@ -382,7 +381,7 @@ def _data_set_panel(
         published_mark(axis, step, rate, colour=METHOD_COLOURS["apm_mi_mh"])
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_1": model_graph,
     "fig_3_2": reflective_slice,
     "fig_3_3": partial(efficiency, rows=[("pm_mh", size) for size in SIZES]),

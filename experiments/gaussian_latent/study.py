@@ -53,5 +53,4 @@ STUDY = Study(
     check=check,
     figures=FIGURES,
     about="noise=gaussian",
-    has_named_tables=True,
 )

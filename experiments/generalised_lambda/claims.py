@@ -21,8 +21,7 @@ from auxmc_pipeline.measuring import (
     proportion_of,
     smallest_proportion,
 )
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables, recorded
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
@@ -35,13 +34,13 @@ _AIMED_AT = (0.6, 0.9)
 _Moment = tuple[FloatArray, FloatArray]
 
 
-def by_chain(tables: NamedTables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
+def by_chain(tables: Tables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
     """A quantity of each chain [chain] under a prior; raises MissingData if it is unknown of one."""
     values = tables.rows("chain", case=case, prior=prior)[quantity].to_numpy(np.float64)
     return _all_known(values, quantity)
 
 
-def by_parameter(tables: NamedTables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
+def by_parameter(tables: Tables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
     """A quantity of each chain and parameter [chain, parameter]; raises as `by_chain`."""
     where = {"table": "chain_parameter", "case": case, "prior": prior}
     return _all_known(tables.array(quantity, "chain", "parameter", **where).values, quantity)
@@ -53,7 +52,7 @@ def _all_known(values: FloatArray, quantity: str) -> FloatArray:
     return values
 
 
-def chain_moment(tables: NamedTables, case: str, moment: str) -> _Moment:
+def chain_moment(tables: Tables, case: str, moment: str) -> _Moment:
     """Posterior "mean" or "sd" by all chains of a case, with its standard error from leaving chains out [parameter].
 
     A chain that never left its start counts with all others, so that it shows in the error.
@@ -74,7 +73,7 @@ def chain_moment(tables: NamedTables, case: str, moment: str) -> _Moment:
     return np.array([one.value for one in found]), np.array([one.error for one in found])
 
 
-def reference_moment(tables: NamedTables, moment: str, target: str, prior: str = "strong") -> _Moment:
+def reference_moment(tables: Tables, moment: str, target: str, prior: str = "strong") -> _Moment:
     """The "mean" or "sd" of a reference posterior, with its Monte Carlo standard error [parameter]."""
     value, error = (
         tables.array(name, "parameter", table="target_parameter", prior=prior, target=target).values
@@ -101,14 +100,14 @@ def smallest(values: FloatArray, errors: FloatArray, note: str) -> Measurement:
 # Posteriors and whether chains agree: IM-GL-02 to IM-GL-05, IM-GL-19, IM-ALG-04, IM-ALG-14.
 
 
-def posterior_moment(tables: NamedTables, case: str, moment: str, parameter: str) -> Measurement:
+def posterior_moment(tables: Tables, case: str, moment: str, parameter: str) -> Measurement:
     """IM-GL-02, 03: posterior mean or sd of a parameter by chains."""
     values, errors = chain_moment(tables, case, moment)
     place = PARAMETERS.index(parameter)
     return Measurement(float(values[place]), float(errors[place]))
 
 
-def distance_from_truth(tables: NamedTables) -> Measurement:
+def distance_from_truth(tables: Tables) -> Measurement:
     """IM-GL-02: largest distance of a mean from the generating value, in posterior sds."""
     centre, error = chain_moment(tables, "constrained_hmc", "mean")
     sd, _ = chain_moment(tables, "constrained_hmc", "sd")
@@ -116,7 +115,7 @@ def distance_from_truth(tables: NamedTables) -> Measurement:
     return found.noted(f"{found.note} is the farthest")
 
 
-def sd_over_widest(tables: NamedTables) -> Measurement:
+def sd_over_widest(tables: Tables) -> Measurement:
     """IM-GL-03: smallest over parameters of the sd at 0.25 over the widest of the other reference posteriors."""
     own, own_error = reference_moment(tables, "sd", _TARGETS["abc_hmc_025"])
     others = [target for case, target in _TARGETS.items() if case != "abc_hmc_025"]
@@ -127,7 +126,7 @@ def sd_over_widest(tables: NamedTables) -> Measurement:
     return smallest(ratios, ratios * np.hypot(own_error / own, other_error / other), listed(ratios))
 
 
-def exact_sd_ratio(tables: NamedTables, narrower: str) -> Measurement:
+def exact_sd_ratio(tables: Tables, narrower: str) -> Measurement:
     """Mean over parameters of the sd at 0.05 over that of another target, of reference posteriors."""
     above, above_error = reference_moment(tables, "sd", _TARGETS["abc_hmc_005"])
     below, below_error = reference_moment(tables, "sd", _TARGETS[narrower])
@@ -137,7 +136,7 @@ def exact_sd_ratio(tables: NamedTables, narrower: str) -> Measurement:
     return Measurement(float(ratios.mean()), float(error), listed(ratios))
 
 
-def estimated_sd_ratio(tables: NamedTables, narrower: str) -> Measurement:
+def estimated_sd_ratio(tables: Tables, narrower: str) -> Measurement:
     """IM-GL-03: mean over parameters of the ratio of the sds that chains estimate, the median over those that moved."""
     moved = [
         by_parameter(tables, case, "chain_sd")[by_chain(tables, case, "acceptance") > 0.0]
@@ -150,7 +149,7 @@ def estimated_sd_ratio(tables: NamedTables, narrower: str) -> Measurement:
     )
 
 
-def largest_psrf(tables: NamedTables, case: str) -> Measurement:
+def largest_psrf(tables: Tables, case: str) -> Measurement:
     """IM-GL-04, 05."""
     n_draws = tables.setting("n_draws", case=case)
     joint = tables.value("psrf_multivariate", case=case, prior="strong")
@@ -162,7 +161,7 @@ def largest_psrf(tables: NamedTables, case: str) -> Measurement:
     return estimate(factor, *moments, method="paired", note=f"multivariate factor {joint:.3f}")
 
 
-def prior_shift(tables: NamedTables) -> Measurement:
+def prior_shift(tables: Tables) -> Measurement:
     """IM-GL-19."""
     strong, strong_error = reference_moment(tables, "mean", "exact")
     weak, weak_error = reference_moment(tables, "mean", "exact", "weak")
@@ -172,7 +171,7 @@ def prior_shift(tables: NamedTables) -> Measurement:
     return found.noted(f"reference posteriors, weak less strong: {listed(shifts, '.2g')}")
 
 
-def score(tables: NamedTables, case: str) -> Measurement:
+def score(tables: Tables, case: str) -> Measurement:
     """IM-ALG-04: largest distance of a mean from the reference, in standard errors; its own error is one of them."""
     found, error = chain_moment(tables, case, "mean")
     known, known_error = reference_moment(tables, "mean", _TARGETS[case])
@@ -180,7 +179,7 @@ def score(tables: NamedTables, case: str) -> Measurement:
     return largest(scores, np.ones(scores.size), PARAMETERS)
 
 
-def smallest_rise(tables: NamedTables) -> Measurement:
+def smallest_rise(tables: Tables) -> Measurement:
     """IM-ALG-14: smallest rise of the largest shift of a mean from one tolerance to the next larger one."""
     shifts, errors = (
         tables.array(name, "limit_tolerance", "parameter").sortby("limit_tolerance")
@@ -194,7 +193,7 @@ def smallest_rise(tables: NamedTables) -> Measurement:
     return smallest(np.diff(sizes), np.array([math.hypot(b, a) for a, b in pairwise(error)]), note)
 
 
-def fraction_far_off(tables: NamedTables) -> Measurement:
+def fraction_far_off(tables: Tables) -> Measurement:
     """Chains of constrained HMC under the weak prior whose mean of z3 is ten posterior sd from the reference."""
     place = PARAMETERS.index("z3")
     means = by_parameter(tables, "constrained_hmc", "chain_mean", "weak")[:, place]
@@ -202,7 +201,7 @@ def fraction_far_off(tables: NamedTables) -> Measurement:
     return proportion_of(np.abs(means - centre) > 10.0 * sd)
 
 
-def fraction_still(tables: NamedTables) -> Measurement:
+def fraction_still(tables: Tables) -> Measurement:
     """Chains of constrained HMC under the weak prior that stay at one state for half of their iterations."""
     runs = by_chain(tables, "constrained_hmc", "longest_run", "weak")
     return proportion_of(runs >= 0.5 * tables.setting("n_draws", case="constrained_hmc"))
@@ -211,18 +210,18 @@ def fraction_still(tables: NamedTables) -> Measurement:
 # Run time and effective samples: IM-GL-09 to IM-GL-11, IM-GL-17.
 
 
-def efficiency(tables: NamedTables, case: str, parameter: str) -> Measurement:
+def efficiency(tables: Tables, case: str, parameter: str) -> Measurement:
     """IM-GL-09: effective samples of a parameter per second."""
     rates = by_parameter(tables, case, "ess_per_second")[:, PARAMETERS.index(parameter)]
     return mean(rates, "chains ran one after the other")
 
 
-def efficiency_ratio(tables: NamedTables, rival: str, parameter: str) -> Measurement:
+def efficiency_ratio(tables: Tables, rival: str, parameter: str) -> Measurement:
     """IM-GL-09: effective samples per second of constrained HMC over those of another method."""
     return efficiency(tables, "constrained_hmc", parameter) / efficiency(tables, rival, parameter)
 
 
-def mean_ratio(tables: NamedTables, rival: str, per: str) -> Measurement:
+def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
     """IM-GL-10, 11: mean over parameters of a ratio of effective samples, the one that the claim has above 1.
 
     Per second, constrained HMC over another method; per evaluation of the generator and per iteration after the
@@ -241,7 +240,7 @@ def mean_ratio(tables: NamedTables, rival: str, per: str) -> Measurement:
         return estimate(lambda a, b: np.mean(a.mean(axis=0) / b.mean(axis=0)), above, below, note=note)
 
 
-def longest_chain(tables: NamedTables) -> Measurement:
+def longest_chain(tables: Tables) -> Measurement:
     """IM-GL-17: minutes of a chain of the slowest method."""
     minutes = {case: by_chain(tables, case, "chain_seconds").mean() / 60.0 for case in CASE_NAMES}
     slowest = max(minutes, key=lambda case: minutes[case])
@@ -251,32 +250,32 @@ def longest_chain(tables: NamedTables) -> Measurement:
 # Acceptance rates, step sizes, chains and solves that fail: IM-GL-14 to 16, 18, 20, IM-ALG-02, 03, 06, 07.
 
 
-def mean_acceptance(tables: NamedTables, case: str) -> Measurement:
+def mean_acceptance(tables: Tables, case: str) -> Measurement:
     """IM-GL-14, 15."""
     rates = by_chain(tables, case, "acceptance")
     return mean(rates, listed_by_chain(rates))
 
 
-def acceptance_from_posterior(tables: NamedTables) -> Measurement:
+def acceptance_from_posterior(tables: Tables) -> Measurement:
     """IM-GL-14: of modified ABC chains that begin at draws from the posterior."""
     rates = tables.values("acceptance", case="bisections", n_bisections=16)
     return mean(rates, listed_by_chain(rates))
 
 
-def median_acceptance(tables: NamedTables, case: str) -> Measurement:
+def median_acceptance(tables: Tables, case: str) -> Measurement:
     """IM-GL-16."""
     rates = by_chain(tables, case, "acceptance")
     return estimate(np.median, rates, note=listed_by_chain(rates))
 
 
-def step_rates(tables: NamedTables) -> xr.DataArray:
+def step_rates(tables: Tables) -> xr.DataArray:
     """Acceptance rates by tolerance and step size relative to it, both ascending, and chain."""
     dims = ("tolerance", "step_size", "chain")
     rates = tables.array("acceptance_probability", *dims, table="chain", case="step_sizes")
     return rates.sortby(list(dims[:2]))
 
 
-def smallest_beside_reasonable(tables: NamedTables) -> Measurement:
+def smallest_beside_reasonable(tables: Tables) -> Measurement:
     """IM-GL-16: smallest acceptance rate of a chain at a step where another accepts as aimed at, both tolerances."""
     found = {}
     for tolerance in _TOLERANCES.values():
@@ -292,7 +291,7 @@ def smallest_beside_reasonable(tables: NamedTables) -> Measurement:
     return smallest_proportion(rates, tables.setting("n_draws", case="step_sizes"), note)
 
 
-def step_ratio(tables: NamedTables, case: str) -> Measurement:
+def step_ratio(tables: Tables, case: str) -> Measurement:
     """IM-ALG-06: steps of constrained HMC and of HMC at which either accepts nine of ten proposals."""
     where = {"table": "chain", "case": "constrained_steps"}
     ours = usable_step(tables.array("acceptance_probability", "step_size", "chain", **where))
@@ -302,7 +301,7 @@ def step_ratio(tables: NamedTables, case: str) -> Measurement:
     return (ours / theirs).noted(f"steps {ours.value:.3g} and {theirs.value:.3g}")
 
 
-def step_exponent(tables: NamedTables) -> Measurement:
+def step_exponent(tables: Tables) -> Measurement:
     """IM-ALG-07: exponent of the tolerance in the largest step of HMC."""
     rates = step_rates(tables)
     tolerances, relative = (rates[name].values for name in ("tolerance", "step_size"))
@@ -320,20 +319,20 @@ def step_exponent(tables: NamedTables) -> Measurement:
     )
 
 
-def stuck_fraction(tables: NamedTables) -> Measurement:
+def stuck_fraction(tables: Tables) -> Measurement:
     """IM-GL-18: chains of modified ABC under the weak prior that never move."""
     moved = by_chain(tables, "weak_starts", "moved", "weak")
     n_draws = tables.setting("n_draws", case="weak_starts")
     return proportion_of(moved == 0.0, f"of {n_draws:.0f} iterations without one accepted proposal")
 
 
-def prior_data_not_finite(tables: NamedTables) -> Measurement:
+def prior_data_not_finite(tables: Tables) -> Measurement:
     """IM-GL-18: data drawn from the weak prior."""
     fraction = tables.value("prior_not_finite_share", case="reference", prior="weak")
     return proportion(fraction, tables.setting("n_prior_draws", case="reference"))
 
 
-def early_failures(tables: NamedTables) -> Measurement:
+def early_failures(tables: Tables) -> Measurement:
     """IM-GL-20: integration errors of the first iterations without warm-up less those with it."""
     main, warm_up = (
         mean(by_chain(tables, case, "failed_early")) for case in ("no_warm_up", "constrained_hmc")
@@ -341,7 +340,7 @@ def early_failures(tables: NamedTables) -> Measurement:
     return (main - warm_up).noted(f"means {main.value:.2f} and {warm_up.value:.2f}")
 
 
-def failed_proposals(tables: NamedTables) -> Measurement:
+def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02."""
     fractions = by_chain(tables, "constrained_hmc", "failed_share")
     per_solve = by_chain(tables, "constrained_hmc", "iterations_per_projection").mean()
@@ -349,18 +348,18 @@ def failed_proposals(tables: NamedTables) -> Measurement:
     return mean_proportion(fractions, tables.setting("n_draws", case="constrained_hmc"), note)
 
 
-def residual(tables: NamedTables) -> Measurement:
+def residual(tables: Tables) -> Measurement:
     """IM-ALG-03: under both priors."""
     where = {"table": "chain", "case": "constrained_hmc"}
     return estimate(np.max, tables.array("largest_residual", "chain", "prior", **where))
 
 
-def data_difference(tables: NamedTables) -> Measurement:
+def data_difference(tables: Tables) -> Measurement:
     """IM-GL-01."""
     return exact(tables.value("data_difference"), "all published values")
 
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-01": {

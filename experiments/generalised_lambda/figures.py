@@ -23,8 +23,8 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedMarks
+from auxmc_pipeline.tables import Tables
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
 _LABELS = {
@@ -43,7 +43,7 @@ _AIMED_ACCEPT = 0.9
 _DOCUMENT = "PhD thesis"
 
 
-def data_figure(tables: NamedTables) -> Figure:
+def data_figure(tables: Tables) -> Figure:
     """Figure 4.6: the data."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.3), layout="constrained")
     axis = figure.subplots()
@@ -66,7 +66,7 @@ def data_figure(tables: NamedTables) -> Figure:
     return figure
 
 
-def marginals(tables: NamedTables) -> Figure:
+def marginals(tables: Tables) -> Figure:
     """Figure 4.7: marginal posteriors by method, with the reference posterior of the same target."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.2), layout="constrained")
     grid = figure.subplots(len(ROWS), len(PARAMETERS))
@@ -115,7 +115,7 @@ def marginals(tables: NamedTables) -> Figure:
     return figure
 
 
-def efficiency(tables: NamedTables) -> Figure:
+def efficiency(tables: Tables) -> Figure:
     """Figure 4.8: effective sample size per second by parameter and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
@@ -150,7 +150,7 @@ def efficiency(tables: NamedTables) -> Figure:
     return figure
 
 
-def prior_effect(tables: NamedTables) -> Figure:
+def prior_effect(tables: Tables) -> Figure:
     """Marginal posteriors given the data exactly under the two priors."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.2), layout="constrained")
     axes = figure.subplots(1, len(PARAMETERS))
@@ -178,7 +178,7 @@ def prior_effect(tables: NamedTables) -> Figure:
     return figure
 
 
-def step_sizes(tables: NamedTables) -> Figure:
+def step_sizes(tables: Tables) -> Figure:
     """Acceptance rate of HMC against its step size at three tolerances."""
     figure = Figure(figsize=(0.7 * PAGE_WIDTH_IN, 2.7), layout="constrained")
     axis = figure.subplots()
@@ -215,7 +215,7 @@ def step_sizes(tables: NamedTables) -> Figure:
     return figure
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_6": data_figure,
     "fig_4_7": marginals,
     "fig_4_8": efficiency,
@@ -224,12 +224,12 @@ DRAW: dict[str, Callable[[NamedTables], Figure]] = {
 }
 
 
-def _chain_draws(tables: NamedTables, case: str, prior: str = "strong") -> dict[str, FloatArray]:
+def _chain_draws(tables: Tables, case: str, prior: str = "strong") -> dict[str, FloatArray]:
     """Draws of a case [draw] by parameter."""
     return _by_parameter(tables.rows("chain_draw_parameter", "z", case=case, prior=prior), "z")
 
 
-def _reference_draws(tables: NamedTables, target: str, prior: str = "strong") -> dict[str, FloatArray]:
+def _reference_draws(tables: Tables, target: str, prior: str = "strong") -> dict[str, FloatArray]:
     """Draws of a reference posterior [draw] by parameter."""
     where = {"prior": prior, "target": target}
     return _by_parameter(tables.rows("target_parameter_index", "reference_z", **where), "reference_z")
@@ -269,7 +269,7 @@ def _print_height(axis: Axes, place: float, height: float, error: float, mark: P
     )
 
 
-def _lengths(tables: NamedTables) -> list[str]:
+def _lengths(tables: Tables) -> list[str]:
     parts = []
     for row in ROWS:
         chains, draws, warm_up = (

@@ -31,5 +31,4 @@ STUDY = Study(
     check=check,
     figures=FIGURES,
     about="data= data_seed=20170628",
-    has_named_tables=True,
 )

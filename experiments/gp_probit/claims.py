@@ -11,11 +11,10 @@ from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, main_case
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
@@ -25,7 +24,7 @@ _EXCEPTIONS = 2
 _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7
 
 
-def chain_mean(tables: NamedTables, case: str, quantity: str, note: str = "") -> Measurement:
+def chain_mean(tables: Tables, case: str, quantity: str, note: str = "") -> Measurement:
     """Mean over chains of what each recorded: PM-P05, PM-P08."""
     return mean(tables.values(quantity, case=case), note)
 
@@ -35,7 +34,7 @@ def timed(value: float) -> Measurement:
     return Measurement(value, math.nan)
 
 
-def time_ratio(tables: NamedTables, above: str, below: str) -> Measurement:
+def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
     """PM-P04, PM-P17: ratio of the run times of an iteration of two cases."""
     return timed(
         tables.value("run_time_per_iteration", case=above)
@@ -51,25 +50,25 @@ def of_data(quantity: str, note: str = "") -> Measure:
     return recorded(quantity, exact=True, note=note, case=PM)
 
 
-def at_posterior_draws(tables: NamedTables, quantity: str, n_importance: int) -> FloatArray:
+def at_posterior_draws(tables: Tables, quantity: str, n_importance: int) -> FloatArray:
     """A quantity of the density estimate, mean over the posterior draws of a chain [chain]."""
     rows = tables.rows("chain_reference", quantity, case="estimator", n_importance=n_importance)
     means: FloatArray = rows.groupby("chain")[quantity].mean().to_numpy()
     return means
 
 
-def newton_steps(tables: NamedTables) -> Measurement:
+def newton_steps(tables: Tables) -> Measurement:
     """PM-P02."""
     steps = tables.rows("chain_reference", "newton_steps", case="estimator")
     return mean(steps.groupby("chain")["newton_steps"].mean())
 
 
-def acceptance_at_step(tables: NamedTables, step_size: float) -> Measurement:
+def acceptance_at_step(tables: Tables, step_size: float) -> Measurement:
     """PM-P03."""
     return mean(tables.values("acceptance_fixed_step", case="estimator", step_size=step_size))
 
 
-def fifty_over_one(tables: NamedTables) -> Measurement:
+def fifty_over_one(tables: Tables) -> Measurement:
     """PM-P04, acceptance rates."""
     one, fifty = (at_posterior_draws(tables, "acceptance_pm_mh", n) for n in (1, 50))
     note = "expected rates at the same posterior draws and step size"
@@ -83,18 +82,18 @@ def fifty_over_one(tables: NamedTables) -> Measurement:
 # ESS and time per cubic operation: PM-P06, P07, P09, P17, P18, P20.
 
 
-def efficiencies(tables: NamedTables, *cases: str) -> list[FloatArray]:
+def efficiencies(tables: Tables, *cases: str) -> list[FloatArray]:
     """ESS per 1000 cubic operations [chain, coordinate] of each case."""
     quantity = "ess_per_1000_cubic_operations"
     return [tables.array(quantity, "chain", "coordinate", case=case).values for case in cases]
 
 
-def average(tables: NamedTables, case: str) -> Measurement:
+def average(tables: Tables, case: str) -> Measurement:
     """PM-P06, the average over coordinates."""
     return mean(efficiencies(tables, case)[0].mean(axis=1))
 
 
-def ratio_of_averages(tables: NamedTables, above: str, below: str) -> Measurement:
+def ratio_of_averages(tables: Tables, above: str, below: str) -> Measurement:
     """PM-P06, a ratio of averages."""
     return average(tables, above) / average(tables, below)
 
@@ -107,13 +106,13 @@ def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray
     return np.min([mi / pm, ss / pm, pm / of_slice, mi / of_slice, ss / of_slice], axis=0)
 
 
-def margin_of_averages(tables: NamedTables) -> Measurement:
+def margin_of_averages(tables: Tables) -> Measurement:
     """PM-P06, ordering of averages."""
     found = efficiencies(tables, PM, MI, SS, SLICE)
     return estimate(lambda *chains: float(margins(*(values.mean() for values in chains))), *found)
 
 
-def margin_of_coordinates(tables: NamedTables) -> Measurement:
+def margin_of_coordinates(tables: Tables) -> Measurement:
     """PM-P06, ordering of coordinates: the margin that all of them but the allowed exceptions have."""
 
     def margin(*chains: FloatArray) -> float:
@@ -123,32 +122,32 @@ def margin_of_coordinates(tables: NamedTables) -> Measurement:
     return estimate(margin, *efficiencies(tables, PM, MI, SS, SLICE))
 
 
-def time_per_operation(tables: NamedTables) -> Measurement:
+def time_per_operation(tables: Tables) -> Measurement:
     """PM-P07."""
     times = [tables.value("run_time_per_cubic_operation", case=case) for case in (PM, MI, SS, SLICE)]
     return timed(max(times) / min(times))
 
 
-def operations_of_slices(tables: NamedTables) -> Measurement:
+def operations_of_slices(tables: Tables) -> Measurement:
     """PM-P09, cubic operations."""
     quantity = "cubic_operations_per_iteration"
     *others, of_slice = (tables.values(quantity, case=case) for case in (PM, MI, SS, SLICE))
     return mean(of_slice) / mean(np.concatenate(others))
 
 
-def time_of_slices(tables: NamedTables) -> Measurement:
+def time_of_slices(tables: Tables) -> Measurement:
     """PM-P09, run time."""
     *others, of_slice = (tables.value("run_time_per_iteration", case=case) for case in (PM, MI, SS, SLICE))
     return timed(of_slice / float(np.mean(others)))
 
 
-def operations_of_elliptical_updates(tables: NamedTables) -> Measurement:
+def operations_of_elliptical_updates(tables: Tables) -> Measurement:
     """PM-P17, cubic operations."""
     above, below = (chain_mean(tables, case, "cubic_operations_per_iteration") for case in (SS, MI))
     return above / below
 
 
-def similar(tables: NamedTables) -> Measurement:
+def similar(tables: Tables) -> Measurement:
     """PM-P18."""
 
     def mean_ratio(above: FloatArray, below: FloatArray) -> float:
@@ -157,7 +156,7 @@ def similar(tables: NamedTables) -> Measurement:
     return estimate(mean_ratio, *efficiencies(tables, SS, MI))
 
 
-def smallest_efficiency(tables: NamedTables) -> Measurement:
+def smallest_efficiency(tables: Tables) -> Measurement:
     """PM-P20: average of SS+SS over the smallest of the others."""
 
     def ratio(*chains: FloatArray) -> float:
@@ -170,35 +169,33 @@ def smallest_efficiency(tables: NamedTables) -> Measurement:
 # Sticking, the posterior and histograms, figure 3.12: PM-P10, P12, P13, P16, P19.
 
 
-def longest_runs(
-    tables: NamedTables, case: str, statistic: Callable[[FloatArray], np.floating]
-) -> Measurement:
+def longest_runs(tables: Tables, case: str, statistic: Callable[[FloatArray], np.floating]) -> Measurement:
     """PM-P10, PM-P19: a statistic over chains of the longest runs of identical states."""
     runs = tables.values("longest_run", case=case)
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
     return estimate(statistic, runs, note=f"longest runs of the chains: {said}")
 
 
-def fraction_kept(tables: NamedTables) -> Measurement:
+def fraction_kept(tables: Tables) -> Measurement:
     """PM-P19: fraction of updates of x in SS+SS that leave it as it is."""
     rates = tables.values("acceptance_position", case=SLICE)
     n_updates = rates.size * tables.value("main_draws", case=SLICE)
     return proportion(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
 
 
-def output_scale(tables: NamedTables, quantity: str) -> FloatArray:
+def output_scale(tables: Tables, quantity: str) -> FloatArray:
     """A moment of the log output scale in the chains of all main runs [chain]."""
     wanted = {"by": "chain_coordinate", "coordinate": OUTPUT_SCALE}
     return np.concatenate([tables.values(quantity, case=case, **wanted) for case in (PM, MI, SS, SLICE)])
 
 
-def posterior_mean(tables: NamedTables) -> Measurement:
+def posterior_mean(tables: Tables) -> Measurement:
     """PM-P12, mean."""
     means = output_scale(tables, "chain_mean")
     return mean(means, f"{means.size} chains of all methods")
 
 
-def posterior_sd(tables: NamedTables) -> Measurement:
+def posterior_sd(tables: Tables) -> Measurement:
     """PM-P12, standard deviation."""
     means, sds = (output_scale(tables, name) for name in ("chain_mean", "chain_sd"))
     return estimate(
@@ -210,23 +207,23 @@ def posterior_sd(tables: NamedTables) -> Measurement:
     )
 
 
-def ess_per_iteration(tables: NamedTables, case: str) -> Measurement:
+def ess_per_iteration(tables: Tables, case: str) -> Measurement:
     """ESS per iteration, mean over coordinates."""
     ess = tables.array("ess", "chain", "coordinate", case=case)
     return mean(ess.mean("coordinate") / tables.value("main_draws", case=case))
 
 
-def ratio_of_ess(tables: NamedTables) -> Measurement:
+def ratio_of_ess(tables: Tables) -> Measurement:
     """PM-P13, effective samples."""
     return ess_per_iteration(tables, _FIVE_HUNDRED_SAMPLES) / ess_per_iteration(tables, PM)
 
 
-def increase_of_time(tables: NamedTables) -> Measurement:
+def increase_of_time(tables: Tables) -> Measurement:
     """PM-P13, run time."""
     return time_ratio(tables, _FIVE_HUNDRED_SAMPLES, PM) - 1.0
 
 
-def log_ratio_of_longest_runs(tables: NamedTables, below: str) -> Measurement:
+def log_ratio_of_longest_runs(tables: Tables, below: str) -> Measurement:
     """PM-P13: log ratio of mean longest runs of identical states, within as many iterations as 500 samples have."""
     draws = tables.value("main_draws", case=_FIVE_HUNDRED_SAMPLES)
 
@@ -261,7 +258,7 @@ def slices_over_smoothest(*counts: FloatArray) -> float:
     return math.log(of_slice / min(others))
 
 
-def of_histograms(tables: NamedTables, log_ratio: Callable[..., float]) -> Measurement:
+def of_histograms(tables: Tables, log_ratio: Callable[..., float]) -> Measurement:
     """PM-P16, of the log output scale."""
     found = [tables.array("histogram", "chain", "bin", case=case).values for case in (PM, MI, SS, SLICE)]
     if not all(counts.sum() > 0 for counts in found):
@@ -295,7 +292,7 @@ class Path(NamedTuple):
         return self._replace(r_hat=self.left_out[without])
 
 
-def path_of(tables: NamedTables, case: str, cost: str) -> Path:
+def path_of(tables: Tables, case: str, cost: str) -> Path:
     """The path of a case; raises MissingData where the chains are too short for one."""
     place = tables.array(cost, "end", case=case)
     if place.size < _ENOUGH_ENDS:
@@ -345,7 +342,7 @@ def summed_rises(r_hat: FloatArray) -> float:
 
 
 def of_paths(
-    tables: NamedTables,
+    tables: Tables,
     function: Callable[[Mapping[str, Path]], float],
     cost: str = "cubic_operations_so_far",
     cases: tuple[str, ...] = (PM, MI, SS, SLICE),

@@ -33,8 +33,8 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedSeries, published_series, published_value
+from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, main_case
 
 _BAND_ALPHA = 0.2
@@ -49,7 +49,7 @@ _PUBLISHED_BARS: dict[str, Any] = {
 _RUN_TIME = ("run_time_so_far", "run time of a chain (s)")
 
 
-def model_graph(tables: NamedTables) -> Figure:
+def model_graph(tables: Tables) -> Figure:
     """Figure 3.10: the factor graph of the model; uses no data."""
     del tables
     figure = factor_graph(Path(__file__).with_name("model_graph.toml"))
@@ -61,7 +61,7 @@ def model_graph(tables: NamedTables) -> Figure:
     return figure
 
 
-def efficiency_bars(tables: NamedTables) -> Figure:
+def efficiency_bars(tables: Tables) -> Figure:
     """Figure 3.11a: effective sample size per 1000 cubic operations by coordinate and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
@@ -91,12 +91,12 @@ def efficiency_bars(tables: NamedTables) -> Figure:
     return figure
 
 
-def convergence(tables: NamedTables) -> Figure:
+def convergence(tables: Tables) -> Figure:
     """Figure 3.11b: log(R-hat - 1), mean over coordinates, against cubic operations and run time."""
     return _r_hat_figure(tables, ("", AVERAGE, *_CUBIC_OPERATIONS), ("", AVERAGE, *_RUN_TIME))
 
 
-def convergence_supplement(tables: NamedTables) -> Figure:
+def convergence_supplement(tables: Tables) -> Figure:
     """Supplement of figure 3.11b: the worst coordinate, and the log output scale alone."""
     return _r_hat_figure(
         tables,
@@ -105,7 +105,7 @@ def convergence_supplement(tables: NamedTables) -> Figure:
     )
 
 
-def output_scale(tables: NamedTables) -> Figure:
+def output_scale(tables: Tables) -> Figure:
     """Figure 3.12: trace and histogram of the log output scale by method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.8), layout="constrained")
     grid = figure.subplots(len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
@@ -149,7 +149,7 @@ def output_scale(tables: NamedTables) -> Figure:
     return figure
 
 
-def importance_samples(tables: NamedTables) -> Figure:
+def importance_samples(tables: Tables) -> Figure:
     """Noise of the log estimate and expected acceptance rates over the number of importance samples."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -189,7 +189,7 @@ def importance_samples(tables: NamedTables) -> Figure:
     return figure
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_10": model_graph,
     "fig_3_11a": efficiency_bars,
     "fig_3_11b": convergence,
@@ -205,7 +205,7 @@ def _short(coordinate: str) -> str:
     return r"$\log s$" if coordinate == "log_output_scale" else name
 
 
-def _lengths(tables: NamedTables) -> str:
+def _lengths(tables: Tables) -> str:
     """Numbers of chains and iterations of the main runs, said once where they agree."""
     sizes = {}
     for method in MAIN_METHODS:
@@ -215,7 +215,7 @@ def _lengths(tables: NamedTables) -> str:
     return "; ".join(f"{name} {size}" for name, size in sizes.items())
 
 
-def _r_hat_figure(tables: NamedTables, *panels: tuple[str, str, str, str]) -> Figure:
+def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
     """Two panels next to each other, each with title, aggregate of R-hat, cost and label of the cost."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
@@ -230,7 +230,7 @@ def _r_hat_figure(tables: NamedTables, *panels: tuple[str, str, str, str]) -> Fi
     return figure
 
 
-def _r_hat_panel(axis: Axes, tables: NamedTables, aggregate: str, cost: str, cost_label: str) -> None:
+def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_label: str) -> None:
     """Draws log(R-hat - 1) of every method with its upper limit, and the estimates that the thesis draws."""
     drawn_there: list[tuple[PublishedSeries, float, str]] = []
     for method in MAIN_METHODS:
@@ -280,7 +280,7 @@ class _Histogram(NamedTuple):
     n_draws: float
 
 
-def _histogram(tables: NamedTables, method: str) -> _Histogram:
+def _histogram(tables: Tables, method: str) -> _Histogram:
     counts = tables.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
     n_draws = tables.values("histogram_draws", case=main_case(method)).sum()
     return _Histogram(counts.values, bin_edges(counts["bin"]), float(n_draws))

@@ -18,8 +18,7 @@ from auxmc_pipeline.measuring import (
     mean_proportion,
     smallest_proportion,
 )
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables, recorded
 from auxmc_pipeline.usable_steps import usable_step
 
 _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}
@@ -30,26 +29,26 @@ _SCENES = (1, 2, 3)
 _STILL_MOVES = 0.5
 
 
-def noise_over_span(tables: NamedTables) -> Measurement:
+def noise_over_span(tables: Tables) -> Measurement:
     """IM-PO-07."""
     fractions = tables.values("noise_over_span", "point", case="constrained_hmc")
     return exact(fractions.max(), f"by scene {_listed(fractions)}")
 
 
-def residual(tables: NamedTables) -> Measurement:
+def residual(tables: Tables) -> Measurement:
     """IM-ALG-03."""
     where: dict[str, Any] = {"table": "chain", "case": "constrained_hmc"}
     return estimate(np.max, tables.array("largest_residual", "chain", "scene", **where))
 
 
-def largest_rank(tables: NamedTables) -> Measurement:
+def largest_rank(tables: Tables) -> Measurement:
     """IM-PO-02: the generator is analytic, and the rank of its Jacobian the same at almost all inputs."""
     ranks = tables.values("rank", "jacobian", case="constrained_hmc")
     spread = f"from {ranks.min():.0f} to {ranks.max():.0f}"
     return exact(ranks.max(), f"{spread} at {ranks.size} draws of the prior")
 
 
-def smallest_noisy(tables: NamedTables) -> Measurement:
+def smallest_noisy(tables: Tables) -> Measurement:
     """IM-ALG-09: without noise the rank is full nowhere, so that the smallest value is the same at all inputs."""
     values = tables.values("smallest_noisy_singular_value", "jacobian", case="constrained_hmc")
     scale = tables.value("noise_scale_used", case="constrained_hmc")
@@ -59,19 +58,19 @@ def smallest_noisy(tables: NamedTables) -> Measurement:
 # Acceptance rates and steps: IM-PO-04, IM-ALG-02, IM-ALG-06.
 
 
-def acceptance_by_step(tables: NamedTables, case: str, quantity: str = "acceptance") -> xr.DataArray:
+def acceptance_by_step(tables: Tables, case: str, quantity: str = "acceptance") -> xr.DataArray:
     """Acceptance rates of HMC on scene 1 by step_size and chain."""
     return tables.array(quantity, "step_size", "chain", table="chain", case=case)
 
 
-def acceptance_at(tables: NamedTables, step_size: float) -> Measurement:
+def acceptance_at(tables: Tables, step_size: float) -> Measurement:
     """IM-PO-04: smallest acceptance rate of a chain of HMC on scene 1 at a step."""
     rates = tables.values("acceptance", case="steps", step_size=step_size)
     note = f"acceptance rates of the chains on scene 1 {_listed(rates)}"
     return smallest_proportion(rates, tables.setting("n_draws", case="steps"), note)
 
 
-def smallest_at_larger_steps(tables: NamedTables, case: str) -> Measurement:
+def smallest_at_larger_steps(tables: Tables, case: str) -> Measurement:
     """IM-PO-04: smallest acceptance rate on scene 1 at a step above the published one that suits another chain."""
     rates = acceptance_by_step(tables, case)
     is_larger = rates["step_size"] > tables.value("step_size_used", case="hmc")
@@ -83,23 +82,23 @@ def smallest_at_larger_steps(tables: NamedTables, case: str) -> Measurement:
     return smallest_proportion(worst.values, tables.setting("n_draws", case=case), note)
 
 
-def usable(tables: NamedTables, case: str) -> Measurement:
+def usable(tables: Tables, case: str) -> Measurement:
     """The step at which the mean acceptance rate on scene 1 falls to that at which steps are compared."""
     return usable_step(acceptance_by_step(tables, case, "acceptance_probability"))
 
 
-def step_ratio(tables: NamedTables) -> Measurement:
+def step_ratio(tables: Tables) -> Measurement:
     """IM-ALG-06."""
     ours, theirs = (usable(tables, case) for case in ("constrained_steps", "steps"))
     return (ours / theirs).noted(f"steps {ours.value:.3g} and {theirs.value:.3g}, scene 1")
 
 
-def usable_over_published(tables: NamedTables) -> Measurement:
+def usable_over_published(tables: Tables) -> Measurement:
     """Usable step of HMC over the published one."""
     return usable(tables, "steps") / tables.value("step_size_used", case="hmc")
 
 
-def smallest_step_that_stops(tables: NamedTables) -> Measurement:
+def smallest_step_that_stops(tables: Tables) -> Measurement:
     """The smallest step tried at which some chain accepts less than one proposal of ten."""
     rates = acceptance_by_step(tables, "steps")
     stops = rates["step_size"].values[(rates < 0.1).any("chain").values]
@@ -109,7 +108,7 @@ def smallest_step_that_stops(tables: NamedTables) -> Measurement:
     return Measurement(float(stops.min()), math.nan)
 
 
-def failed_proposals(tables: NamedTables) -> Measurement:
+def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02."""
     where: dict[str, Any] = {"table": "chain", "case": "constrained_hmc"}
     failures = tables.array("n_failures", "chain", "scene", **where).values
@@ -124,7 +123,7 @@ def failed_proposals(tables: NamedTables) -> Measurement:
 # Modes and depth: IM-PO-05, IM-PO-06.
 
 
-def modes(tables: NamedTables, case: str) -> Measurement:
+def modes(tables: Tables, case: str) -> Measurement:
     """IM-PO-05: largest PSRF of a joint coordinate over scenes."""
     factors = tables.values("psrf", "joint_axis", case=case)
     without = tables.array("largest_psrf_without_chain", "scene", "chain", table="chain", case=case).values
@@ -133,7 +132,7 @@ def modes(tables: NamedTables, case: str) -> Measurement:
     return left_out(by_scene.max(), without.max(axis=0), f"by scene {_listed(by_scene)}; {apart}")
 
 
-def depth_over_front(tables: NamedTables) -> Measurement:
+def depth_over_front(tables: Tables) -> Measurement:
     """IM-PO-06."""
     depth, front = (tables.values(name, case="monocular") for name in ("rms_depth", "rms_front"))
     squares = estimate(lambda a, b: a.mean() / b.mean(), depth**2, front**2, method="paired")
@@ -145,27 +144,27 @@ def depth_over_front(tables: NamedTables) -> Measurement:
 # Errors of the mean pose: IM-PO-03, IM-PO-08.
 
 
-def error_at_the_end(tables: NamedTables, case: str, scene: int) -> Measurement:
+def error_at_the_end(tables: Tables, case: str, scene: int) -> Measurement:
     """IM-PO-03: after the published number of iterations."""
     errors, four = (published_errors(tables, case, scene, name) for name in ("rmse", "rmse_homogeneous"))
     note = f"scenes differ from the published ones; with four rows as published {four.mean():.3g}"
     return mean(errors, note)
 
 
-def published_errors(tables: NamedTables, case: str, scene: int, quantity: str = "rmse") -> FloatArray:
+def published_errors(tables: Tables, case: str, scene: int, quantity: str = "rmse") -> FloatArray:
     """Error of each chain's mean pose after the published number of iterations [chain]."""
     errors = tables.array(quantity, "chain", "point", **_scene(case, scene)).values
     counts = tables.values("n_samples", "points", case=case)
     return np.array([np.interp(_PUBLISHED_DRAWS[case] + 1, counts, one) for one in errors])
 
 
-def worst_scene_at_the_end(tables: NamedTables) -> Measurement:
+def worst_scene_at_the_end(tables: Tables) -> Measurement:
     """IM-PO-03: largest over scenes of the error of constrained HMC over that of HMC at their ends."""
     by_scene = [[published_errors(tables, case, scene) for case in _NAMES] for scene in _SCENES]
     return worst_scene(by_scene, [""] * len(_SCENES))
 
 
-def worst_scene_at_equal_time(tables: NamedTables) -> Measurement:
+def worst_scene_at_equal_time(tables: Tables) -> Measurement:
     """IM-PO-03: the same after the time that all chains of a scene have run."""
     found = [at_equal_cost(tables, "time_s", ("constrained_hmc", "hmc"), scene) for scene in _SCENES]
     return worst_scene([errors for errors, _ in found], [f" at {time_s:.2g} s" for _, time_s in found])
@@ -186,14 +185,14 @@ def worst_scene(by_scene: Sequence[Sequence[FloatArray]], when: Sequence[str]) -
     )
 
 
-def one_step(tables: NamedTables, cost: str, unit: str) -> Measurement:
+def one_step(tables: Tables, cost: str, unit: str) -> Measurement:
     """IM-PO-08: error of HMC with one step over that with many, on scene 1 at equal cost."""
     (one, many), most = at_equal_cost(tables, cost, ("one_step", "hmc"), 1)
     return (mean(one) / mean(many)).noted(f"scene 1, at {most:.2g} {unit}")
 
 
 def at_equal_cost(
-    tables: NamedTables, cost: str, cases: tuple[str, str], scene: int
+    tables: Tables, cost: str, cases: tuple[str, str], scene: int
 ) -> tuple[list[FloatArray], float]:
     """Errors of two cases [chain] at the largest cost that all their chains reach, and that cost.
 
@@ -215,7 +214,7 @@ def at_equal_cost(
     ], most
 
 
-def notebook_error(tables: NamedTables, method: str) -> Measurement:
+def notebook_error(tables: Tables, method: str) -> Measurement:
     """Error of the mean pose at the end of the runs in the settings of the notebook."""
     return mean(tables.values("rmse", case=f"notebook_{method}"))
 
@@ -229,7 +228,7 @@ def _listed(values: FloatArray) -> str:
     return ", ".join(f"{value:.3g}" for value in np.ravel(values))
 
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-PO-01": {

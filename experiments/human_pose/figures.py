@@ -16,9 +16,8 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import published_curve, published_entry, published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedMarks
-from auxmc_pipeline.tables import MissingData, Wanted
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.human_pose.model.skeleton import DRAWN_BONES, JOINT_NAMES
 from experiments.human_pose.skeletons import (
     SIDE_COLOURS,
@@ -55,7 +54,7 @@ def _side(bone: tuple[int, int]) -> str:
 _DRAWING = Drawing(DRAWN_BONES, [_side(bone) for bone in DRAWN_BONES], (1, 2))
 
 
-def errors(tables: NamedTables) -> Figure:
+def errors(tables: Tables) -> Figure:
     """Figure 4.14: images of the scenes, and error of the mean pose against run time."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.4), layout="constrained")
     grid = figure.subplots(3, 3, width_ratios=[1.0, 1.0, 1.9])
@@ -77,7 +76,7 @@ def errors(tables: NamedTables) -> Figure:
     return figure
 
 
-def monocular(tables: NamedTables) -> Figure:
+def monocular(tables: Tables) -> Figure:
     """Figure 4.15: true pose and samples given one image."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
     (observed,) = _images(tables, "observed", "view", case="monocular").values
@@ -109,7 +108,7 @@ def monocular(tables: NamedTables) -> Figure:
     return figure
 
 
-def scenes(tables: NamedTables) -> Figure:
+def scenes(tables: Tables) -> Figure:
     """The scenes: true poses and their images."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
     images = {
@@ -132,7 +131,7 @@ def scenes(tables: NamedTables) -> Figure:
     return figure
 
 
-def prior_poses(tables: NamedTables) -> Figure:
+def prior_poses(tables: Tables) -> Figure:
     """Poses drawn from the prior."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.4), layout="constrained")
     poses = _poses(tables, "prior_position", "prior_pose", case="constrained_hmc").values
@@ -151,7 +150,7 @@ def prior_poses(tables: NamedTables) -> Figure:
     return figure
 
 
-def modes(tables: NamedTables) -> Figure:
+def modes(tables: Tables) -> Figure:
     """Mean pose of each chain by scene and method."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
     true = _true_poses(tables)
@@ -175,7 +174,7 @@ def modes(tables: NamedTables) -> Figure:
     return figure
 
 
-def step_sizes(tables: NamedTables) -> Figure:
+def step_sizes(tables: Tables) -> Figure:
     """Acceptance rate of HMC against its step size."""
     figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()
@@ -214,7 +213,7 @@ def step_sizes(tables: NamedTables) -> Figure:
     return figure
 
 
-def notebook(tables: NamedTables) -> Figure:
+def notebook(tables: Tables) -> Figure:
     """Error of the mean pose against run time at the settings of the notebook."""
     figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
@@ -226,7 +225,7 @@ def notebook(tables: NamedTables) -> Figure:
     return figure
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_14": errors,
     "fig_4_15": monocular,
     "fig_scenes": scenes,
@@ -242,7 +241,7 @@ DRAW: dict[str, Callable[[NamedTables], Figure]] = {
 
 def _error_panel(
     axis: Axes,
-    tables: NamedTables,
+    tables: Tables,
     cases: Mapping[str, str],
     scene: int,
     *,
@@ -337,28 +336,28 @@ def _chain_colour(index: int) -> str:
 # --- from the tables -----------------------------------------------------------------------------------
 
 
-def _poses(tables: NamedTables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
+def _poses(tables: Tables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
     """Joint positions [..., joint, 3] in the order of the skeleton; scenes have no table of their own."""
     name = "_".join([*(dim for dim in dims if dim != "scene"), "joint", "axis"])
     return tables.array(quantity, *dims, "joint", "axis", table=name, **wanted)
 
 
-def _true_poses(tables: NamedTables) -> xr.DataArray:
+def _true_poses(tables: Tables) -> xr.DataArray:
     return _poses(tables, "true_position", "scene", case="constrained_hmc")
 
 
-def _images(tables: NamedTables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
+def _images(tables: Tables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
     """Image coordinates [..., 2, joint] in the order of the skeleton."""
     return tables.array(quantity, *dims, "image_axis", "joint", table="", **wanted)
 
 
-def _scene_image(tables: NamedTables, scene: int, view: int) -> FloatArray:
+def _scene_image(tables: Tables, scene: int, view: int) -> FloatArray:
     """Observed joints of a scene in one camera [2, joint]."""
     return _images(tables, "observed", "view", case="constrained_hmc", scene=scene).sel(view=view).values
 
 
 def _method_legend(
-    figure: Figure, tables: NamedTables, cases: Mapping[str, str], more: Sequence[Line2D] = ()
+    figure: Figure, tables: Tables, cases: Mapping[str, str], more: Sequence[Line2D] = ()
 ) -> None:
     """Legend of the methods whose cases the tables have; `cases` maps methods to cases."""
     handles = [
@@ -379,7 +378,7 @@ def _side_handles(*, circles: bool) -> list[Line2D]:
     return [*handles, Line2D([], [], linestyle="none", label="observed", **ring)] if circles else handles
 
 
-def _lengths(tables: NamedTables, cases: Sequence[str]) -> list[str]:
+def _lengths(tables: Tables, cases: Sequence[str]) -> list[str]:
     parts = []
     for case in cases:
         with suppress(MissingData):

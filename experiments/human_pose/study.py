@@ -34,5 +34,4 @@ STUDY = Study(
     data_files=data_files,
     figures=FIGURES,
     about="data= scene_seed=1234",
-    has_named_tables=True,
 )

@@ -8,8 +8,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion, root_mean_square
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import MissingData, Wanted
+from auxmc_pipeline.tables import MissingData, Tables, Wanted
 from experiments.image_models.joint_estimates import (
     PUBLISHED_IMAGES,
     PUBLISHED_MODELS,
@@ -21,7 +20,7 @@ from experiments.image_models.joint_estimates import (
     value_of,
 )
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 _OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
@@ -44,7 +43,7 @@ _BOUNDS = {
 _LAYOUT, _POOLED, _AIS_POOLED = "layout_image", "pooled_image", "ais_pooled_image"
 
 
-def differing(tables: NamedTables, model: str, quantity: str) -> Measurement:
+def differing(tables: Tables, model: str, quantity: str) -> Measurement:
     """CT-C01 and CT-C02: parts of a published model that differ from the author's."""
     try:
         return exact(tables.value(quantity, "published_model", published_model=model))
@@ -53,32 +52,32 @@ def differing(tables: NamedTables, model: str, quantity: str) -> Measurement:
         raise MissingData(f"cannot be compared: {advice}{model}") from None
 
 
-def bound(tables: NamedTables, model: str, which: str) -> Measurement:
+def bound(tables: Tables, model: str, which: str) -> Measurement:
     """CT-C03 to CT-C05: a joint bound."""
     return _with_error(tables, model, *_BOUNDS[which])
 
 
-def gap(tables: NamedTables, model: str) -> Measurement:
+def gap(tables: Tables, model: str) -> Measurement:
     """CT-C05: the tighter upper bound minus the lower one."""
     above, below = (_moments(tables, model, f"image_{which}") for which in ("upper", "lower"))
     return _difference_over_images(model, above, below, "nats")
 
 
-def looseness(tables: NamedTables, model: str) -> Measurement:
+def looseness(tables: Tables, model: str) -> Measurement:
     """The published form of the upper bound minus the tighter one, for the images of the run."""
     loose, tight = (value_of(tables, model, _BOUNDS[which][0]) for which in ("published form", "upper"))
     # The two forms come from the same weights, whose means are always in this order.
     return exact(loose - tight, f"nats, {_n_images(tables, model)} images together")
 
 
-def rise(tables: NamedTables, model: str) -> Measurement:
+def rise(tables: Tables, model: str) -> Measurement:
     """CT-C07: what a longer ladder adds."""
     counts = _ladders(tables, model)
     first, last = (_moments(tables, model, "ais_image_mean", n_temperatures=counts[i]) for i in (0, -1))
     return _difference_over_images(model, last, first, f"K = {counts[-1]} minus K = {counts[0]}, in nats")
 
 
-def remaining(tables: NamedTables, model: str) -> Measurement:
+def remaining(tables: Tables, model: str) -> Measurement:
     """CT-C07: what is missing at K = 2000, for 1000 images."""
     lower, lower_variance = _moments(tables, model, "image_lower")
     found, variance = _moments(tables, model, "ais_image_mean", n_temperatures=_PUBLISHED_LADDERS[-1])
@@ -86,31 +85,31 @@ def remaining(tables: NamedTables, model: str) -> Measurement:
     return total_over_images(lower - found, lower_variance + variance, n_all)
 
 
-def by_ladder(tables: NamedTables, model: str, place: int) -> Measurement:
+def by_ladder(tables: Tables, model: str, place: int) -> Measurement:
     """Joint estimate of annealing with the shortest ladder, at place 0, or the longest, at place -1."""
     count = _ladders(tables, model)[place]
     return annealed(tables, model, count)._replace(note=f"K = {count}")
 
 
-def single_chains(tables: NamedTables, model: str) -> Measurement:
+def single_chains(tables: Tables, model: str) -> Measurement:
     """Joint estimate of Gibbs continuous tempering by one chain of an image."""
     return _with_error(
         tables, model, "pooled_mean", "pooled_error", table="n_parallel", n_parallel=1, method="gibbs_ct"
     )
 
 
-def final(tables: NamedTables, model: str, method: str) -> Measurement:
+def final(tables: Tables, model: str, method: str) -> Measurement:
     """CT-C08 to CT-C10: joint estimate at the end of the chains."""
     return _with_error(tables, model, "joint_mean", "joint_error", method=method)
 
 
-def below(tables: NamedTables, model: str) -> Measurement:
+def below(tables: Tables, model: str) -> Measurement:
     """CT-C10: Gibbs continuous tempering minus simulated tempering."""
     tempering, gibbs = (_moments(tables, model, "image_mean", method=name) for name in ("st", "gibbs_ct"))
     return _difference_over_images(model, gibbs, tempering, "nats, final estimates")
 
 
-def annealed_cost(tables: NamedTables, model: str, along: str) -> Measurement:
+def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
     """CT-C11: seconds or gradients of annealing over those of Gibbs continuous tempering, to come near the bound."""
     counts = _ladders(tables, model)
     quantity = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}[along]
@@ -121,19 +120,19 @@ def annealed_cost(tables: NamedTables, model: str, along: str) -> Measurement:
     return ratio_of_passages(annealing, _first_near(tables, model, "gibbs_ct", along), names, *SIMILAR)
 
 
-def slower(tables: NamedTables, model: str, along: str) -> Measurement:
+def slower(tables: Tables, model: str, along: str) -> Measurement:
     """CT-C12: seconds or gradients of CT-HMC over those of Gibbs continuous tempering, to come near the lower bound."""
     joint, gibbs = (_first_near(tables, model, method, along) for method in ("ct_hmc", "gibbs_ct"))
     return ratio_of_passages(joint, gibbs, (f"CT-HMC of model {model}", "Gibbs CT"), 1.0)
 
 
-def missed(tables: NamedTables, model: str) -> Measurement:
+def missed(tables: Tables, model: str) -> Measurement:
     """Fraction of images whose estimate by Gibbs continuous tempering is more than a nat below their lower bound."""
     low = _from_lower(tables, model)[0] < -_MISSED
     return proportion(float(low.mean()), low.size, f"{int(low.sum())} of {low.size} images")
 
 
-def from_lower(tables: NamedTables, model: str, missed_too: bool) -> Measurement:
+def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
     """Gibbs continuous tempering minus the lower bound, for the images of the run, or those that it does not miss."""
     distances, variances = _from_lower(tables, model)
     counted = missed_too | (distances >= -_MISSED)
@@ -143,19 +142,19 @@ def from_lower(tables: NamedTables, model: str, missed_too: bool) -> Measurement
     )
 
 
-def index_fraction(tables: NamedTables, model: str) -> Measurement:
+def index_fraction(tables: Tables, model: str) -> Measurement:
     """CT-C13: part of the time of simulated tempering that Gibbs continuous tempering does not need."""
     found = time_ratio(tables, model, "seconds_per_iteration", "st")
     return Measurement(1.0 - 1.0 / found.value, math.nan, "both make the same moves between temperatures")
 
 
-def time_ratio(tables: NamedTables, model: str, quantity: str, method: str) -> Measurement:
+def time_ratio(tables: Tables, model: str, quantity: str, method: str) -> Measurement:
     """CT-C13 and CT-C14: a cost of a method over that of Gibbs continuous tempering."""
     cost, unit = (value_of(tables, model, quantity, method=name) for name in (method, "gibbs_ct"))
     return Measurement(cost / unit, math.nan, f"Gibbs CT needs {unit:.3g} s")
 
 
-def sharing(tables: NamedTables, model: str, which: int) -> Measurement:
+def sharing(tables: Tables, model: str, which: int) -> Measurement:
     """CT-C15: error of the length of one chain shared by several, over that of the one chain (Gibbs CT)."""
     counts = _counts(tables, model, "layout_mean", "n_sharing", method="gibbs_ct")
     if len(counts) <= 1:
@@ -167,7 +166,7 @@ def sharing(tables: NamedTables, model: str, which: int) -> Measurement:
     return _ratio_of_errors(tables, model, [several], [one], note)
 
 
-def parallel(tables: NamedTables, model: str) -> Measurement:
+def parallel(tables: Tables, model: str) -> Measurement:
     """CT-C16: gain of annealing from pooling runs over the gain of Gibbs continuous tempering from pooling chains."""
     last = float(_ladders(tables, model)[-1])
     chains = _counts(tables, model, "pooled_mean", "n_parallel", method="gibbs_ct")
@@ -186,7 +185,7 @@ def parallel(tables: NamedTables, model: str) -> Measurement:
     return _ratio_of_errors(tables, model, [single_run, pooled_chains], [pooled_runs, single_chain], note)
 
 
-def efficiency(tables: NamedTables, model: str, method: str) -> Measurement:
+def efficiency(tables: Tables, model: str, method: str) -> Measurement:
     """CT-C18: error of simulated tempering over that of a method at the same number of gradients."""
     error_of_middle = 0.5 * math.hypot(
         *(value_of(tables, model, name) for name in ("joint_lower_error", "joint_upper_error"))
@@ -273,32 +272,32 @@ def passage(
 
 
 def _with_error(
-    tables: NamedTables, model: str, quantity: str, error: str, table: str = "point", **wanted: Wanted
+    tables: Tables, model: str, quantity: str, error: str, table: str = "point", **wanted: Wanted
 ) -> Measurement:
     found, its_error = (value_of(tables, model, name, table, **wanted) for name in (quantity, error))
     return Measurement(found, its_error)
 
 
-def annealed(tables: NamedTables, model: str, n_temperatures: float) -> Measurement:
+def annealed(tables: Tables, model: str, n_temperatures: float) -> Measurement:
     """CT-C06: joint estimate of annealing."""
     return _with_error(tables, model, "ais_joint_mean", "ais_joint_error", n_temperatures=n_temperatures)
 
 
-def _n_images(tables: NamedTables, model: str) -> int:
+def _n_images(tables: Tables, model: str) -> int:
     return int(value_of(tables, model, "n_images_used"))
 
 
-def _ladders(tables: NamedTables, model: str) -> list[int]:
+def _ladders(tables: Tables, model: str) -> list[int]:
     return _counts(tables, model, "ais_joint_mean", "n_temperatures")
 
 
-def _counts(tables: NamedTables, model: str, quantity: str, dim: str, **wanted: Wanted) -> list[int]:
+def _counts(tables: Tables, model: str, quantity: str, dim: str, **wanted: Wanted) -> list[int]:
     table = "point" if dim == "n_temperatures" else dim
     return sorted({int(value) for value in rows_of(tables, model, table, quantity, **wanted)[dim]})
 
 
 def _moments(
-    tables: NamedTables, model: str, quantity: str, table: str = "image", **wanted: Wanted
+    tables: Tables, model: str, quantity: str, table: str = "image", **wanted: Wanted
 ) -> tuple[FloatArray, FloatArray]:
     """Estimates of each image and the variances of their noise [image]."""
     variance = f"{quantity.removesuffix('_mean')}_variance"
@@ -306,14 +305,14 @@ def _moments(
     return values, variances
 
 
-def _from_lower(tables: NamedTables, model: str) -> tuple[FloatArray, FloatArray]:
+def _from_lower(tables: Tables, model: str) -> tuple[FloatArray, FloatArray]:
     """Gibbs continuous tempering minus the lower bound of each image, and the variance of its noise [image]."""
     lower, lower_variance = _moments(tables, model, "image_lower")
     found, variance = _moments(tables, model, "image_mean", method="gibbs_ct")
     return found - lower, variance + lower_variance
 
 
-def _running_of_images(tables: NamedTables, model: str, method: str) -> FloatArray:
+def _running_of_images(tables: Tables, model: str, method: str) -> FloatArray:
     """Running estimates of each image [image, point]."""
     rows = rows_of(tables, model, "estimated_image_point", "running_image_mean", method=method)
     by_place = rows.pivot(index="estimated_image", columns="point", values="running_image_mean")
@@ -328,7 +327,7 @@ def _difference_over_images(
     return total_over_images(first[0] - second[0], first[1] + second[1], n_all, note)
 
 
-def _first_near(tables: NamedTables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
+def _first_near(tables: Tables, model: str, method: str, along: str) -> tuple[Measurement, bool]:
     """Seconds or gradients after which an estimate stays near the lower bound, or all of them, and whether it does."""
     running, of_all = running_estimate(tables, model, method), _running_of_images(tables, model, method)
     estimates = [
@@ -339,7 +338,7 @@ def _first_near(tables: NamedTables, model: str, method: str, along: str) -> tup
 
 
 def _near_bound(
-    tables: NamedTables, model: str, costs: FloatArray, estimates: list[tuple[FloatArray, FloatArray]]
+    tables: Tables, model: str, costs: FloatArray, estimates: list[tuple[FloatArray, FloatArray]]
 ) -> tuple[Measurement, bool]:
     """Passage of estimates, each values and variances of their noise [image], to the lower bound of what is claimed."""
     lower = _moments(tables, model, "image_lower")
@@ -349,7 +348,7 @@ def _near_bound(
 
 
 def _of_pools(
-    tables: NamedTables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
+    tables: Tables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
 ) -> FloatArray:
     """Biases and variances of the estimates of each image by so many chains or runs [image, 2]."""
     means, variances = _moments(tables, model, f"{quantity}_mean", f"{dim}_image", **{dim: count}, **wanted)
@@ -357,7 +356,7 @@ def _of_pools(
 
 
 def _ratio_of_errors(
-    tables: NamedTables, model: str, above: list[FloatArray], below: list[FloatArray], note: str
+    tables: Tables, model: str, above: list[FloatArray], below: list[FloatArray], note: str
 ) -> Measurement:
     """Product of root mean square errors of joint estimates of what is claimed over another one, of `_of_pools`."""
     n_images = _n_images(tables, model)

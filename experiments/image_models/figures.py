@@ -19,8 +19,8 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_settings
+from auxmc_pipeline.tables import Tables
 from experiments.image_models.joint_estimates import models_in, rows_of, running_estimate, value_of
 
 _TITLES = {
@@ -42,7 +42,7 @@ _N_PAIRS = 3
 _DEPTH = 0.35
 
 
-def test_images(tables: NamedTables) -> Figure:
+def test_images(tables: Tables) -> Figure:
     """Figure 5.3."""
     models = models_in(tables)
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 4.6 * max(1, len(models))), layout="constrained")
@@ -53,7 +53,7 @@ def test_images(tables: NamedTables) -> Figure:
     return figure
 
 
-def estimates(horizontal: str, label: str, tables: NamedTables) -> Figure:
+def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     """Figure 5.4 against seconds or gradients."""
     models = models_in(tables)
     n_rows = max(1, -(-len(models) // 2))
@@ -73,7 +73,7 @@ def estimates(horizontal: str, label: str, tables: NamedTables) -> Figure:
     return figure
 
 
-def _estimate_panel(axis: Axes, tables: NamedTables, model: str, horizontal: str) -> None:
+def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> None:
     lower, upper, loose = (
         value_of(tables, model, quantity)
         for quantity in ("joint_lower", "joint_upper", "joint_upper_arithmetic")
@@ -124,7 +124,7 @@ def _estimate_panel(axis: Axes, tables: NamedTables, model: str, horizontal: str
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
-def _published_estimates(tables: NamedTables, model: str) -> dict[str, dict[str, PublishedValue]]:
+def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:
     """Published joint estimates by claim and setting: of all published images, so none where fewer were used."""
     if value_of(tables, model, "n_images_used") != _N_PUBLISHED_IMAGES:
         return {}
@@ -132,7 +132,7 @@ def _published_estimates(tables: NamedTables, model: str) -> dict[str, dict[str,
     return {claim: published_settings("image_models", claim) for claim in claims}
 
 
-def own_models(tables: NamedTables) -> Figure:
+def own_models(tables: Tables) -> Figure:
     """Training, and what the models that ship with the package make of images that they were not trained on."""
     models = [model for model in models_in(tables) if model.startswith("own_")]
     figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 2.5 * max(1, len(models))), layout="constrained")
@@ -180,13 +180,13 @@ def _mosaic(axis: Axes, images: FloatArray, n_rows: int) -> None:
         spine.set_visible(True)
 
 
-def _matrix(tables: NamedTables, quantity: str, model: str, row: str, column: str) -> FloatArray:
+def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) -> FloatArray:
     """A quantity by two dimensions; several cases of a model have the same."""
     rows = rows_of(tables, model, f"{row}_{column}", quantity).drop_duplicates([row, column])
     return rows.pivot(index=row, columns=column, values=quantity).to_numpy(np.float64)
 
 
-def _footer(figure: Figure, tables: NamedTables) -> None:
+def _footer(figure: Figure, tables: Tables) -> None:
     n_repetitions, n_chains, n_runs = (
         tables.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
     )
@@ -194,7 +194,7 @@ def _footer(figure: Figure, tables: NamedTables) -> None:
     footer(figure, tables, f"{n_repetitions} repetitions, {each}")
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_5_3": test_images,
     "fig_5_4": partial(estimates, "seconds", "run time of a repetition (s)"),
     "fig_gradients": partial(estimates, "gradients", "gradient evaluations of a repetition"),

@@ -13,8 +13,7 @@ import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import Wanted
+from auxmc_pipeline.tables import Tables, Wanted
 
 PUBLISHED_MODELS = ("mnist", "omniglot")
 
@@ -69,18 +68,18 @@ class RunningEstimate(NamedTuple):
     error: FloatArray
 
 
-def models_in(tables: NamedTables) -> list[str]:
+def models_in(tables: Tables) -> list[str]:
     """Models that the tables have, in the order of the cases."""
     return list(dict.fromkeys(tables["settings"]["model"]))
 
 
-def rows_of(tables: NamedTables, model: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-    """Rows of the cases of a model; raises as `NamedTables.rows`."""
+def rows_of(tables: Tables, model: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+    """Rows of the cases of a model; raises as `Tables.rows`."""
     cases = tables.rows("settings", model=model)["case"]
     return tables.rows(table, quantity, **wanted, case=list(cases))
 
 
-def value_of(tables: NamedTables, model: str, quantity: str, table: str = "point", **wanted: Wanted) -> float:
+def value_of(tables: Tables, model: str, quantity: str, table: str = "point", **wanted: Wanted) -> float:
     """A quantity of a model that has one value; cases of a model agree on it.
 
     Raises:
@@ -90,14 +89,14 @@ def value_of(tables: NamedTables, model: str, quantity: str, table: str = "point
 
 
 def of_images(
-    tables: NamedTables, model: str, quantity: str, table: str = "image", **wanted: Wanted
+    tables: Tables, model: str, quantity: str, table: str = "image", **wanted: Wanted
 ) -> FloatArray:
     """A quantity of each image of a model [image]; raises as `value_of`."""
     rows = rows_of(tables, model, table, quantity, **wanted).drop_duplicates("image")
     return rows.sort_values("image")[quantity].to_numpy(np.float64)
 
 
-def running_estimate(tables: NamedTables, model: str, method: str) -> RunningEstimate:
+def running_estimate(tables: Tables, model: str, method: str) -> RunningEstimate:
     """Running estimate of a method of chains; raises as `value_of`."""
     rows = rows_of(tables, model, "points", "running_mean", method=method).sort_values("point")
     return RunningEstimate(

@@ -20,9 +20,8 @@ from auxmc_pipeline.measuring import (
     mean_proportion,
     proportion,
 )
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_series
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
@@ -42,17 +41,17 @@ _JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
 
 
-def by_rate(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+def by_rate(tables: Tables, quantity: str, row: str) -> FloatArray:
     """A statistic of a published row for each log rate [rate]."""
     return tables.array(quantity, "coordinate", **ROWS[row].where()).values
 
 
-def by_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+def by_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
     """A statistic of each chain of a published row [chain]."""
     return tables.values(quantity, **ROWS[row].where())
 
 
-def by_rate_and_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+def by_rate_and_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
     """A statistic of each chain of a published row [rate, chain]."""
     where = ROWS[row].where()
     return tables.array(quantity, "coordinate", "chain", table="chain_coordinate", **where).values
@@ -61,14 +60,14 @@ def by_rate_and_chain(tables: NamedTables, quantity: str, row: str) -> FloatArra
 # Data, prior, rejection and pseudo-marginal chains on all data: IM-LV-01 to IM-LV-07, IM-LV-22.
 
 
-def data_difference(tables: NamedTables) -> Measurement:
+def data_difference(tables: Tables) -> Measurement:
     """IM-LV-01."""
     n_values = tables.value("data_compared")
     note = f"largest of {n_values:.0f} differences from the published files"
     return exact(tables.value("data_difference"), note)
 
 
-def rejected(tables: NamedTables, target: str, tolerance: float, reading: str) -> Measurement:
+def rejected(tables: Tables, target: str, tolerance: float, reading: str) -> Measurement:
     """IM-LV-02, 06, 07: accepted prior draws on all data, of the published 1e6, or on summaries, of the 5e7."""
     dim, quantity = f"rejection_tolerance_{target}", f"rejection_accepted_{target}"
     place: dict[str, Any] = {dim: tolerance, "reading": reading}
@@ -78,9 +77,7 @@ def rejected(tables: NamedTables, target: str, tolerance: float, reading: str) -
     return proportion(count / n_draws, n_draws, note) * {"all": 1e6, "summaries": 5e7}[target]
 
 
-def stuck_chains(
-    tables: NamedTables, quantity: str, method: str, tolerance: float
-) -> tuple[pd.DataFrame, float]:
+def stuck_chains(tables: Tables, quantity: str, method: str, tolerance: float) -> tuple[pd.DataFrame, float]:
     """A quantity of pseudo-marginal chains on all data, as a row a chain and a column a scale; their length."""
     where: dict[str, Any] = {"case": "failures", "method": method, "tolerance": tolerance}
     rows = tables.rows("chain", quantity, **where)
@@ -89,7 +86,7 @@ def stuck_chains(
     )
 
 
-def accepted(tables: NamedTables, method: str, tolerance: float) -> Measurement:
+def accepted(tables: Tables, method: str, tolerance: float) -> Measurement:
     """IM-LV-03: accepted updates per 1e5 at the proposal scale that accepts most, chains together."""
     found, n_draws = stuck_chains(tables, "n_accepted", method, tolerance)
     counts, n_updates = found.sum(), n_draws * len(found)
@@ -98,7 +95,7 @@ def accepted(tables: NamedTables, method: str, tolerance: float) -> Measurement:
     return proportion(float(counts.max()) / n_updates, n_updates, note) * 1e5
 
 
-def shortest_stand(tables: NamedTables, method: str, tolerance: float) -> Measurement:
+def shortest_stand(tables: Tables, method: str, tolerance: float) -> Measurement:
     """IM-LV-04, 05: longest run of a state over chains, at the proposal scale where it is shortest."""
     runs, n_draws = stuck_chains(tables, "longest_run", method, tolerance)
     each = ", ".join(f"{run:.4g} at scale {scale:g}" for scale, run in runs.max().items())
@@ -108,13 +105,13 @@ def shortest_stand(tables: NamedTables, method: str, tolerance: float) -> Measur
     return estimate(lambda chains: chains.max(axis=0).min(), ended, note=note)
 
 
-def finite_paths(tables: NamedTables) -> Measurement:
+def finite_paths(tables: Tables) -> Measurement:
     """IM-LV-22, the prior."""
     note = "prior paths finite after all steps, scheme code"
     return proportion(tables.value("finite_prior_fraction"), tables.value("rejection_draws_all"), note)
 
 
-def finite_paths_under(tables: NamedTables, prior_mean: float) -> Measurement:
+def finite_paths_under(tables: Tables, prior_mean: float) -> Measurement:
     """IM-LV-22: fraction of finite paths under a prior with larger rates over that under the published one."""
     n_draws = tables.value("rejection_draws_all")
     (count,) = tables.values("finite_prior_paths_by_mean", "larger_prior_mean", larger_prior_mean=prior_mean)
@@ -125,13 +122,13 @@ def finite_paths_under(tables: NamedTables, prior_mean: float) -> Measurement:
 # Chains that agree, warm up, accept and fail: IM-LV-08, 11, 14, 20, 23, 24, IM-ALG-02, 03, 06.
 
 
-def largest_psrf(tables: NamedTables, row: str, rates: slice, note: str) -> Measurement:
+def largest_psrf(tables: Tables, row: str, rates: slice, note: str) -> Measurement:
     """IM-LV-14: largest potential scale reduction factor of a published row over some log rates."""
     without = without_chain(tables, "psrf", row)[rates]
     return left_out(float(np.max(by_rate(tables, "psrf", row)[rates])), without.max(axis=0), note)
 
 
-def without_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
+def without_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
     """A statistic of all chains but one [rate, chain]; of two chains none can be left out."""
     try:
         return by_rate_and_chain(tables, f"{quantity}_without_chain", row)
@@ -139,7 +136,7 @@ def without_chain(tables: NamedTables, quantity: str, row: str) -> FloatArray:
         return np.empty((len(COORDINATES), 0))
 
 
-def psrf(tables: NamedTables, row: str) -> Measurement:
+def psrf(tables: Tables, row: str) -> Measurement:
     """IM-LV-08, 11, 24."""
     each = ", ".join(f"{factor:.3f}" for factor in by_rate(tables, "psrf", row))
     note = f"largest of {each} for log z1 to z4"
@@ -149,20 +146,20 @@ def psrf(tables: NamedTables, row: str) -> Measurement:
     return largest_psrf(tables, row, slice(None), note)
 
 
-def acceptance(tables: NamedTables) -> Measurement:
+def acceptance(tables: Tables) -> Measurement:
     """IM-LV-20."""
     note = "over proposals, integration errors counted as rejections"
     return mean(by_chain(tables, "acceptance", "all"), note)
 
 
-def warm_up(tables: NamedTables) -> Measurement:
+def warm_up(tables: Tables) -> Measurement:
     """IM-LV-23."""
     reached = by_chain(tables, "iterations_to_band", "all")
     note = f"potential within 3 sds of its stationary mean; slowest of {reached.size} chains"
     return estimate(np.max, reached, note=note)
 
 
-def failed(tables: NamedTables, row: str) -> Measurement:
+def failed(tables: Tables, row: str) -> Measurement:
     """IM-ALG-02: fraction of proposals that an integration error has rejected."""
     counts = by_chain(tables, "n_failed", row)
     n_proposals = tables.value("n_iterations", **ROWS[row].where()) * counts.size
@@ -170,13 +167,13 @@ def failed(tables: NamedTables, row: str) -> Measurement:
     return proportion(counts.sum() / n_proposals, n_proposals, note)
 
 
-def residual(tables: NamedTables, row: str) -> Measurement:
+def residual(tables: Tables, row: str) -> Measurement:
     """IM-ALG-03."""
     residuals = by_chain(tables, "largest_residual", row)
     return estimate(np.max, residuals, note=f"over all states of {residuals.size} chains")
 
 
-def step_ratio(tables: NamedTables) -> Measurement:
+def step_ratio(tables: Tables) -> Measurement:
     """IM-ALG-06: largest step of constrained HMC over that of HMC at which most proposals are still accepted."""
     above, below = (
         usable_step(
@@ -188,7 +185,7 @@ def step_ratio(tables: NamedTables) -> Measurement:
     return (above / below).noted(note)
 
 
-def longest_stand(tables: NamedTables) -> Measurement:
+def longest_stand(tables: Tables) -> Measurement:
     """Iterations for which the slowest chain of HMC stands still."""
     return estimate(np.max, by_chain(tables, "longest_run", "hmc"))
 
@@ -197,30 +194,30 @@ def longest_stand(tables: NamedTables) -> Measurement:
 # over its chains; so do means, but for those of exact methods, whose draws are nearly independent.
 
 
-def exact_moment(tables: NamedTables, quantity: str, scheme: str = "code") -> FloatArray:
+def exact_moment(tables: Tables, quantity: str, scheme: str = "code") -> FloatArray:
     """A moment of the exact posterior given all data [rate]."""
     known = tables.rows("coordinate", f"exact_{quantity}", scheme=scheme).groupby("coordinate")
     return known[f"exact_{quantity}"].first().loc[list(COORDINATES)].to_numpy()
 
 
-def posterior_mean(tables: NamedTables, rate: int) -> Measurement:
+def posterior_mean(tables: Tables, rate: int) -> Measurement:
     """IM-LV-10: posterior mean of a log rate under constrained HMC on all data."""
     value, error = (by_rate(tables, name, "all")[rate] for name in ("posterior_mean", "mcse_mean"))
     return Measurement(float(value), float(error), f"exact value {exact_moment(tables, 'mean')[rate]:.4f}")
 
 
-def posterior_sd(tables: NamedTables, rate: int) -> Measurement:
+def posterior_sd(tables: Tables, rate: int) -> Measurement:
     """IM-LV-10: posterior standard deviation of a log rate under constrained HMC on all data."""
     return sd_of(tables, "all", rate).noted(f"exact value {exact_moment(tables, 'sd')[rate]:.4f}")
 
 
-def chain_moments(tables: NamedTables, row: str) -> FloatArray:
+def chain_moments(tables: Tables, row: str) -> FloatArray:
     """Means and standard deviations of the log rates of each chain [chain, 2, rate]."""
     found = [by_rate_and_chain(tables, quantity, row).T for quantity in ("chain_mean", "chain_sd")]
     return np.stack(found, axis=1)
 
 
-def sd_of(tables: NamedTables, row: str, rate: int) -> Measurement:
+def sd_of(tables: Tables, row: str, rate: int) -> Measurement:
     """Standard deviation of a log rate over the draws of all chains together."""
 
     def pooled(moments: FloatArray) -> float:
@@ -230,7 +227,7 @@ def sd_of(tables: NamedTables, row: str, rate: int) -> Measurement:
     return estimate(pooled, chain_moments(tables, row), method="jackknife")
 
 
-def abc_mean(tables: NamedTables, rate: int) -> Measurement:
+def abc_mean(tables: Tables, rate: int) -> Measurement:
     """IM-LV-25: mean of a log rate over the draws of all chains on normalised summaries."""
     return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, "pm_normalised"))
 
@@ -242,7 +239,7 @@ def drawn_moments(rate: int) -> tuple[float, float]:
     return place, math.sqrt(np.average((drawn.x - place) ** 2, weights=drawn.y))
 
 
-def distance_from_drawn(tables: NamedTables, row: str) -> Measurement:
+def distance_from_drawn(tables: Tables, row: str) -> Measurement:
     """Largest distance of the means of a row from those of figure 4.10, in its standard deviations."""
     drawn = np.array([drawn_moments(rate) for rate in range(4)])
 
@@ -252,7 +249,7 @@ def distance_from_drawn(tables: NamedTables, row: str) -> Measurement:
     return estimate(distance, chain_moments(tables, row))
 
 
-def largest_z_score(tables: NamedTables, row: str) -> Measurement:
+def largest_z_score(tables: Tables, row: str) -> Measurement:
     """IM-LV-10: largest distance of a mean from its generating value, in posterior standard deviations."""
     place, sd, error = (
         by_rate(tables, name, row) for name in ("posterior_mean", "posterior_sd", "mcse_mean")
@@ -261,25 +258,25 @@ def largest_z_score(tables: NamedTables, row: str) -> Measurement:
     return found.noted(f"largest at {found.note}")
 
 
-def log_z4_from_exact(tables: NamedTables, scheme: str) -> Measurement:
+def log_z4_from_exact(tables: Tables, scheme: str) -> Measurement:
     """Distance of the mean of log z4 under scheme code from the exact one of a scheme, in exact sds."""
     place, error = (by_rate(tables, name, "all")[3] for name in ("posterior_mean", "mcse_mean"))
     exact_mean, sd = (exact_moment(tables, quantity, scheme)[3] for quantity in ("mean", "sd"))
     return Measurement(float(abs(place - exact_mean) / sd), float(error / sd), "in posterior sds")
 
 
-def sd_ratio(tables: NamedTables, rate: int) -> Measurement:
+def sd_ratio(tables: Tables, rate: int) -> Measurement:
     """IM-LV-12: standard deviation given the summaries over that given all data."""
     return sd_of(tables, "summaries", rate) / sd_of(tables, "all", rate)
 
 
-def smallest_sampled(tables: NamedTables) -> Measurement:
+def smallest_sampled(tables: Tables) -> Measurement:
     """IM-LV-09."""
     found = by_rate_and_chain(tables, "smallest", "pm_normalised")[3]
     return estimate(np.min, found, note="smallest log z4 of the kept iterations of all chains")
 
 
-def fraction_below(tables: NamedTables) -> Measurement:
+def fraction_below(tables: Tables) -> Measurement:
     """IM-LV-09: fraction of draws of log z4 below the generating value; its error knows chains and number of draws."""
     fractions, ess = (
         by_rate_and_chain(tables, name, "pm_normalised")[3] for name in ("share_below_generating", "ess")
@@ -287,7 +284,7 @@ def fraction_below(tables: NamedTables) -> Measurement:
     return mean_proportion(fractions, ess.mean(), f"{ess.sum():.0f} effective draws")
 
 
-def place_in_interval(tables: NamedTables, rate: int) -> Measurement:
+def place_in_interval(tables: Tables, rate: int) -> Measurement:
     """IM-LV-09: place of the generating value in the central 95 % of a chain, 0 at its lower and 1 at its upper end."""
     low, high = (
         by_rate_and_chain(tables, name, "pm_normalised")[rate]
@@ -296,7 +293,7 @@ def place_in_interval(tables: NamedTables, rate: int) -> Measurement:
     return mean((LOG_GENERATING[rate] - low) / (high - low), "mean over chains")
 
 
-def moving_chains(tables: NamedTables, row: str) -> FloatArray:
+def moving_chains(tables: Tables, row: str) -> FloatArray:
     """Moments [chain, 2, rate] of the chains that accepted something."""
     return chain_moments(tables, row)[by_chain(tables, "acceptance", row) > 0.0]
 
@@ -309,7 +306,7 @@ def typical_sds(moments: FloatArray) -> FloatArray:
     return np.asarray(np.median(moments[:, 1], axis=0))
 
 
-def of_widths(tables: NamedTables, statistic: Callable[..., float | np.floating], *first: str) -> Measurement:
+def of_widths(tables: Tables, statistic: Callable[..., float | np.floating], *first: str) -> Measurement:
     """A statistic of the moments of the moving chains of some rows, those named first and the other ABC rows."""
     rows = (*first, *(row for row in _ABC_ROWS if row not in first))
     moments = {row: moving_chains(tables, row) for row in dict.fromkeys((*rows, *_ABC_ROWS))}
@@ -324,13 +321,13 @@ def listed_by_row(found: dict[str, FloatArray]) -> str:
     )
 
 
-def wider_than_exact(tables: NamedTables) -> Measurement:
+def wider_than_exact(tables: Tables) -> Measurement:
     """IM-LV-13."""
     exact_sds = exact_moment(tables, "sd")
     return of_widths(tables, lambda *chains: min(np.min(typical_sds(one) / exact_sds) for one in chains))
 
 
-def ball_100_widest(tables: NamedTables) -> Measurement:
+def ball_100_widest(tables: Tables) -> Measurement:
     """IM-LV-13: smallest ratio of its standard deviations to those of the other ABC methods."""
     return of_widths(
         tables,
@@ -339,7 +336,7 @@ def ball_100_widest(tables: NamedTables) -> Measurement:
     )
 
 
-def narrower_than_summary_abc(tables: NamedTables) -> Measurement:
+def narrower_than_summary_abc(tables: Tables) -> Measurement:
     """IM-LV-13: largest ratio of standard deviations to those on summaries."""
     return of_widths(
         tables,
@@ -348,7 +345,7 @@ def narrower_than_summary_abc(tables: NamedTables) -> Measurement:
     )
 
 
-def abc_near_generating(tables: NamedTables) -> Measurement:
+def abc_near_generating(tables: Tables) -> Measurement:
     """IM-LV-13: largest distance of a method's mean from a generating value, medians over chains of mean and sd."""
 
     def distance(moments: FloatArray) -> float:
@@ -358,7 +355,7 @@ def abc_near_generating(tables: NamedTables) -> Measurement:
     return of_widths(tables, lambda *chains: max(map(distance, chains))).noted("")
 
 
-def nearest(tables: NamedTables) -> Measurement:
+def nearest(tables: Tables) -> Measurement:
     """IM-LV-14: distance of ball 10 from the exact posterior less that of the nearest other, log z1 and z2."""
     together = {row: by_rate(tables, "total_variation", row) for row in _ABC_ROWS}
     ball_10, *others = (
@@ -372,14 +369,14 @@ def nearest(tables: NamedTables) -> Measurement:
 # Effective samples per second and per run of the generator: IM-LV-17 to IM-LV-19.
 
 
-def efficiency(tables: NamedTables, row: str, rate: int) -> Measurement:
+def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
     """IM-LV-17: effective samples of a log rate per second."""
     each = by_rate_and_chain(tables, "ess_per_second", row)[rate]
     return mean(each, "mean over chains; depends on the machine")
 
 
 def smallest_ratio(
-    tables: NamedTables, unit: str, row: str, others: tuple[str, ...], rate: int | None = None
+    tables: Tables, unit: str, row: str, others: tuple[str, ...], rate: int | None = None
 ) -> Measurement:
     """IM-LV-17 to 19: smallest ratio of the efficiency of a row to that of others.
 
@@ -403,7 +400,7 @@ def smallest_ratio(
     return estimate(ratio, above, *below, note=f"{of}; ratio to {each}")
 
 
-def efficiencies(tables: NamedTables, unit: str, row: str, rate: int | None) -> FloatArray:
+def efficiencies(tables: Tables, unit: str, row: str, rate: int | None) -> FloatArray:
     """Effective samples of each chain [chain] per second or run, of a log rate or the mean over all."""
     if unit == "second":
         found = by_rate_and_chain(tables, "ess_per_second", row)
@@ -412,7 +409,7 @@ def efficiencies(tables: NamedTables, unit: str, row: str, rate: int | None) -> 
     return np.asarray(found.mean(axis=0) if rate is None else found[rate])
 
 
-def generator_runs(tables: NamedTables, row: str) -> FloatArray:
+def generator_runs(tables: Tables, row: str) -> FloatArray:
     """Runs of the generator of each chain, derivatives counted at the bound of their work [chain].
 
     Constrained HMC has a Jacobian for each geodesic sub-step, which takes two projections, that of the step and that of
@@ -430,7 +427,7 @@ def generator_runs(tables: NamedTables, row: str) -> FloatArray:
     return np.asarray(evaluations + runs_of_jacobian * (n_sub_steps + _RUNS_OF_GRADIENT * n_steps))
 
 
-MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
+MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
     "IM-LV-01": {"largest difference": data_difference},
     "IM-LV-02": {
         name: partial(rejected, target="all", tolerance=1000.0, reading=reading)
@@ -530,7 +527,7 @@ MEASURE: dict[str, dict[str, Callable[[NamedTables], Measurement]]] = {
     "IM-ALG-06": {"LV tolerance 10": step_ratio},
 }
 
-NUMBERS: dict[str, Callable[[NamedTables], Measurement]] = {
+NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "iterations for which a chain of HMC stands still": longest_stand,
     **{
         f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)

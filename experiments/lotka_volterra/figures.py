@@ -25,9 +25,8 @@ from auxmc.plots.published import (
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedMarks
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.lotka_volterra.claims import COORDINATES, LOG_GENERATING
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
@@ -56,7 +55,7 @@ _DOCUMENT = "PhD thesis"
 _Density = tuple[FloatArray, FloatArray]
 
 
-def data_series(tables: NamedTables) -> Figure:
+def data_series(tables: Tables) -> Figure:
     """Figure 4.9: prey and predators."""
     figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.4), layout="constrained")
     axis = figure.subplots()
@@ -72,17 +71,17 @@ def data_series(tables: NamedTables) -> Figure:
     return figure
 
 
-def summary_posteriors(tables: NamedTables) -> Figure:
+def summary_posteriors(tables: Tables) -> Figure:
     """Figure 4.10: pseudo-marginal methods on summaries."""
     return _marginals(tables, ("pm_normalised", "pm_wider", "pm_raw"), 4.8, wide=True)
 
 
-def posteriors(tables: NamedTables) -> Figure:
+def posteriors(tables: Tables) -> Figure:
     """Figure 4.11: constrained HMC and methods of approximate Bayesian computation."""
     return _marginals(tables, FIGURE_ROWS, 7.6)
 
 
-def _marginals(tables: NamedTables, rows: Sequence[str], height: float, *, wide: bool = False) -> Figure:
+def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool = False) -> Figure:
     """Figure with a row for each method and a column for each log rate."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, height), layout="constrained")
     grid = figure.subplots(len(rows), 4, squeeze=False)
@@ -180,7 +179,7 @@ def _without_heights(axis: Axes) -> None:
     axis.spines["left"].set_visible(False)
 
 
-def _histogram(tables: NamedTables, row: str, rate: int, scheme: str = "code") -> _Density:
+def _histogram(tables: Tables, row: str, rate: int, scheme: str = "code") -> _Density:
     """Bin edges [bin + 1] and density [bin] of a log rate."""
     where = {**ROWS[row].where(scheme), "coordinate": COORDINATES[rate]}
     heights = tables.values("histogram", "coordinate_bin", **where)
@@ -188,7 +187,7 @@ def _histogram(tables: NamedTables, row: str, rate: int, scheme: str = "code") -
     return np.linspace(low, high, heights.size + 1), heights
 
 
-def _exact_density(tables: NamedTables, rate: int, scheme: str) -> _Density | None:
+def _exact_density(tables: Tables, rate: int, scheme: str) -> _Density | None:
     """Places and density at them [point]; None where they are not known."""
     where = {"case": "constrained", "coordinate": COORDINATES[rate], "scheme": scheme}
     with suppress(MissingData):
@@ -199,7 +198,7 @@ def _exact_density(tables: NamedTables, rate: int, scheme: str) -> _Density | No
     return None
 
 
-def efficiency(tables: NamedTables) -> Figure:
+def efficiency(tables: Tables) -> Figure:
     """Figure 4.12: bars of effective sample size per second."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
@@ -223,7 +222,7 @@ def efficiency(tables: NamedTables) -> Figure:
     return figure
 
 
-def schemes(tables: NamedTables) -> Figure:
+def schemes(tables: Tables) -> Figure:
     """Exact posteriors and constrained HMC under both discretisations."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.1), layout="constrained")
     for rate, axis in enumerate(figure.subplots(1, 4)):
@@ -249,7 +248,7 @@ def schemes(tables: NamedTables) -> Figure:
     return figure
 
 
-def _lengths(tables: NamedTables, rows: Sequence[str]) -> str:
+def _lengths(tables: Tables, rows: Sequence[str]) -> str:
     parts = []
     for row in rows:
         where = ROWS[row].where()
@@ -258,7 +257,7 @@ def _lengths(tables: NamedTables, rows: Sequence[str]) -> str:
     return f"chains x iterations, discarded ones included: {'; '.join(parts)}"
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_9": data_series,
     "fig_4_10": summary_posteriors,
     "fig_4_11": posteriors,

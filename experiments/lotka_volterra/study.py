@@ -32,5 +32,4 @@ STUDY = Study(
     check=check,
     figures=FIGURES,
     about="data=",
-    has_named_tables=True,
 )

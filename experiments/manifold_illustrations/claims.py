@@ -7,9 +7,9 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, exact, largest, mean, proportion
-from auxmc_pipeline.named_tables import NamedTables, recorded
+from auxmc_pipeline.tables import Tables, recorded
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 _SMALL_NOISE = 0.05
 _CHECKED_MODELS = {
@@ -20,37 +20,37 @@ _CHECKED_MODELS = {
 _CHANGES = "branch_changes_per_iteration"
 
 
-def over_trajectories(tables: NamedTables, quantity: str) -> Measurement:
+def over_trajectories(tables: Tables, quantity: str) -> Measurement:
     """IM-IL-01: mean over trajectories with momenta of their own."""
     return mean(tables.values(quantity, "momentum"))
 
 
-def exact_changes(tables: NamedTables) -> Measurement:
+def exact_changes(tables: Tables) -> Measurement:
     """IM-IL-02, exact: changes per iteration, each of which might have been one."""
     changes = tables.values(_CHANGES, "noise_chain", noise=0.0)
     n = changes.size * tables.setting("n_draws", case="branches")
     return proportion(float(changes.mean()), n, f"in {n} iterations of {changes.size} chains")
 
 
-def noisy_changes(tables: NamedTables, place: int = -1) -> Measurement:
+def noisy_changes(tables: Tables, place: int = -1) -> Measurement:
     """IM-IL-02, noisy: changes per iteration at a noise scale, by its place in their order; 0 is without noise."""
     scale = sorted(tables["noise_chain"]["noise"].unique())[place]
     return mean(tables.values(_CHANGES, "noise_chain", noise=scale), f"noise scale {scale:g}")
 
 
-def fall_of_changes(tables: NamedTables) -> Measurement:
+def fall_of_changes(tables: Tables) -> Measurement:
     """Changes at the smallest noise scale over those at the largest."""
     few, many = noisy_changes(tables, 1), noisy_changes(tables)
     return (few / many).noted(f"{few.note} over {many.note.removeprefix('noise scale ')}")
 
 
-def checking_time(tables: NamedTables, model: str) -> Measurement:
+def checking_time(tables: Tables, model: str) -> Measurement:
     """IM-ALG-01, time."""
     ratio = float(tables.values("check_time_ratio", "checked_model", checked_model=model)[0])
     return Measurement(ratio, np.nan, "seconds of four chains")
 
 
-def check_work(tables: NamedTables, model: str) -> Measurement:
+def check_work(tables: Tables, model: str) -> Measurement:
     """Constraint evaluations with the reversibility check over those without."""
     checked, unchecked = (
         mean(tables.values("check_work", "checked_model_check_chain", checked_model=model, check=check))
@@ -59,7 +59,7 @@ def check_work(tables: NamedTables, model: str) -> Measurement:
     return (checked / unchecked).noted("constraint evaluations of projections")
 
 
-def growth_of_operations(tables: NamedTables, quantity: str, size: str) -> Measurement:
+def growth_of_operations(tables: Tables, quantity: str, size: str) -> Measurement:
     """IM-ALG-05: power of the number of observations with which a cost grows between the two largest."""
     costs = tables.array(quantity, size).sortby(size)[-2:]
     sizes = costs[size].values.astype(float)
@@ -67,26 +67,26 @@ def growth_of_operations(tables: NamedTables, quantity: str, size: str) -> Measu
     return exact(float(slope), f"from {sizes[0]:g} to {sizes[1]:g} observations")
 
 
-def growth_of_time(tables: NamedTables) -> Measurement:
+def growth_of_time(tables: Tables) -> Measurement:
     """IM-ALG-05, dense: the same of a time, whose error is unknown."""
     found = growth_of_operations(tables, "gram_dense_seconds", "dense_size")
     return found._replace(error=np.nan, exact=False)
 
 
-def few_and_many_inner_steps(tables: NamedTables, quantity: str) -> list[tuple[float, FloatArray]]:
+def few_and_many_inner_steps(tables: Tables, quantity: str) -> list[tuple[float, FloatArray]]:
     """Fewest and most sub-steps, each with a quantity of each chain [chain] at them."""
     found = tables.array(quantity, "inner_steps", "chain", table="chain").sortby("inner_steps")
     return [(float(found["inner_steps"][place]), found[place].values) for place in (0, -1)]
 
 
-def ess_by_inner_steps(tables: NamedTables) -> Measurement:
+def ess_by_inner_steps(tables: Tables) -> Measurement:
     """IM-ALG-08, gradients."""
     (few, low), (many, high) = few_and_many_inner_steps(tables, "ess_per_gradient")
     note = f"{many:g} sub-steps a step over {few:g}; means over {low.size} chains"
     return (mean(high) / mean(low)).noted(note)
 
 
-def failures_by_inner_steps(tables: NamedTables) -> Measurement:
+def failures_by_inner_steps(tables: Tables) -> Measurement:
     """IM-ALG-08, failures."""
     (few, low), (many, high) = few_and_many_inner_steps(tables, "failed_share")
     n_draws = tables.setting("n_cost_draws", case="costs")
@@ -95,26 +95,26 @@ def failures_by_inner_steps(tables: NamedTables) -> Measurement:
     return (found - before).noted(note)
 
 
-def smallest_singular_value(tables: NamedTables) -> Measurement:
+def smallest_singular_value(tables: Tables) -> Measurement:
     """IM-ALG-09."""
     noise_free = tables.value("noise_free_singular_value")
     noisy = tables.values("noisy_singular_value_over_scale", "noise")
     return exact(float(noisy.min()), f"without noise it is {noise_free:.0e}")
 
 
-def largest_error(tables: NamedTables, quantity: str, note: str = "") -> Measurement:
+def largest_error(tables: Tables, quantity: str, note: str = "") -> Measurement:
     """IM-ALG-10: largest relative error of a formula over structures."""
     return exact(float(tables.values(quantity, "structure").max()), note)
 
 
-def energy_growth(tables: NamedTables) -> Measurement:
+def energy_growth(tables: Tables) -> Measurement:
     """IM-ALG-11."""
     error = tables.values("largest_energy_error", "trajectory").max()
     note = f"largest error over 2000 steps and all trajectories {error:.2g} nats"
     return mean(tables.values("energy_error_growth", "trajectory"), note)
 
 
-def small_noise(tables: NamedTables) -> Measurement:
+def small_noise(tables: Tables) -> Measurement:
     """IM-ALG-13: effective draws per second of constrained HMC over those of HMC, least over small noise scales."""
     rates = tables.array("noise_ess_per_second", "sampler", "small_noise").sortby("small_noise")
     small = rates[:, rates["small_noise"].values <= _SMALL_NOISE]
@@ -123,7 +123,7 @@ def small_noise(tables: NamedTables) -> Measurement:
     return Measurement(float(ratios.min()), np.nan, listed)
 
 
-def small_noise_by_evaluations(tables: NamedTables) -> Measurement:
+def small_noise_by_evaluations(tables: Tables) -> Measurement:
     """IM-ALG-13: the same for each evaluation."""
     rates = tables.array("noise_ess_per_evaluation", "sampler", "small_noise", "chain")
     found = {
@@ -137,7 +137,7 @@ def small_noise_by_evaluations(tables: NamedTables) -> Measurement:
     return largest(np.negative(values), errors, [listed] * len(found)) * -1.0
 
 
-def rejection_exponent(tables: NamedTables) -> Measurement:
+def rejection_exponent(tables: Tables) -> Measurement:
     """IM-ALG-15: slope of log acceptance rate in log tolerance over the dimension: largest distance from 1."""
     rates = tables.array("rejection_accept_rate", "dimension", "rejection_tolerance")
     n_simulations = tables.setting("n_simulations", case="identities")
@@ -151,28 +151,28 @@ def rejection_exponent(tables: NamedTables) -> Measurement:
     return largest(np.abs(slopes - 1.0), errors, names)
 
 
-def of_chains(tables: NamedTables, quantity: str, sampler: str) -> FloatArray:
+def of_chains(tables: Tables, quantity: str, sampler: str) -> FloatArray:
     """A quantity of the chains on an image [chain]."""
     return tables.values(quantity, "sampler_chain", sampler=sampler)
 
 
-def painted(tables: NamedTables, sampler: str) -> Measurement:
+def painted(tables: Tables, sampler: str) -> Measurement:
     """IM-MN-01."""
     return mean(of_chains(tables, "painted_acceptance", sampler), "our decoder of digits")
 
 
-def painted_cost(tables: NamedTables, quantity: str) -> Measurement:
+def painted_cost(tables: Tables, quantity: str) -> Measurement:
     """IM-MN-02: cost of an iteration of constrained HMC over that of one of HMC."""
     constrained, plain = (mean(of_chains(tables, quantity, name)) for name in ("constrained_hmc", "hmc"))
     return (constrained / plain).noted(f"{constrained.value:.4g} and {plain.value:.4g} an iteration")
 
 
-def painted_time(tables: NamedTables) -> Measurement:
+def painted_time(tables: Tables) -> Measurement:
     """IM-MN-02: chains of a method ran one after the other and share one time, which says nothing about its error."""
     return painted_cost(tables, "painted_seconds_per_iteration")._replace(error=np.nan)
 
 
-def painted_efficiency(tables: NamedTables, cost: str) -> Measurement:
+def painted_efficiency(tables: Tables, cost: str) -> Measurement:
     """IM-MN-02: effective draws for their cost of constrained HMC over those of HMC."""
     constrained, plain = (
         mean(of_chains(tables, "painted_ess_per_iteration", name) / of_chains(tables, cost, name).mean())

@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import Tables
 
 _HMC, _CONSTRAINED = CYCLE[1], CYCLE[0]
 _MARKERS: dict[str, Any] = {"errorbar": None, "markeredgewidth": 0.0}
 
 
-def oscillating_trajectory(tables: NamedTables) -> Figure:
+def oscillating_trajectory(tables: Tables) -> Figure:
     """Figure 4.3."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -47,7 +47,7 @@ def oscillating_trajectory(tables: NamedTables) -> Figure:
     return figure
 
 
-def two_branches(tables: NamedTables) -> Figure:
+def two_branches(tables: Tables) -> Figure:
     """Figure 4.4."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
     # The panel in perspective needs room for its labels.
@@ -83,7 +83,7 @@ def two_branches(tables: NamedTables) -> Figure:
     return figure
 
 
-def unit_densities(tables: NamedTables) -> Figure:
+def unit_densities(tables: Tables) -> Figure:
     """Figure D.1: closed forms, nothing from the tables."""
     del tables
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.4), layout="constrained")
@@ -104,7 +104,7 @@ def unit_densities(tables: NamedTables) -> Figure:
     return figure
 
 
-def costs(tables: NamedTables) -> Figure:
+def costs(tables: Tables) -> Figure:
     """What constrained HMC costs; a figure of this project."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
     for axis, draw in zip(figure.subplots(1, 3), (_by_noise, _by_size, _by_inner_steps), strict=True):
@@ -113,7 +113,7 @@ def costs(tables: NamedTables) -> Figure:
     return figure
 
 
-def _by_noise(axis: Axes, tables: NamedTables) -> None:
+def _by_noise(axis: Axes, tables: Tables) -> None:
     rates = tables.rows("sampler_small_noise", "noise_ess_per_second")
     looks: dict[str, Any] = {
         "hue": "sampler",
@@ -132,7 +132,7 @@ def _by_noise(axis: Axes, tables: NamedTables) -> None:
     axis.legend(handles, [readable(name) for name in names])
 
 
-def _by_size(axis: Axes, tables: NamedTables) -> None:
+def _by_size(axis: Axes, tables: Tables) -> None:
     for quantity, size, label, colour, marker, power in (
         ("gram_dense_seconds", "dense_size", "dense", CYCLE[2], "o", 3),
         ("gram_structured_seconds", "structured_size", "structured", CYCLE[0], "s", 1),
@@ -146,7 +146,7 @@ def _by_size(axis: Axes, tables: NamedTables) -> None:
     axis.legend()
 
 
-def _by_inner_steps(axis: Axes, tables: NamedTables) -> None:
+def _by_inner_steps(axis: Axes, tables: Tables) -> None:
     rows = tables.rows("chain", "ess_per_gradient")
     look: dict[str, Any] = {"color": _CONSTRAINED, "marker": "s", "markersize": 4.5, "errorbar": None}
     sns.lineplot(rows, x="inner_steps", y="ess_per_gradient", ax=axis, **look)
@@ -154,7 +154,7 @@ def _by_inner_steps(axis: Axes, tables: NamedTables) -> None:
     axis.set_xticks(rows["inner_steps"].unique().astype(int))
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_3": oscillating_trajectory,
     "fig_4_4": two_branches,
     "fig_costs": costs,

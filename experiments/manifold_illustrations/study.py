@@ -30,5 +30,4 @@ STUDY = Study(
     sweep_quantities=("branch_changes_per_iteration", "acceptance", "crossings", "net_over_path"),
     check=check,
     figures=FIGURES,
-    has_named_tables=True,
 )

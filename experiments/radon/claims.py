@@ -8,8 +8,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, rate
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables, recorded
 
 _PUBLISHED_AIS = -1081.01
 _NEAR_NATS = 1.5
@@ -17,17 +16,17 @@ _NEAR_NATS = 1.5
 log_zeta = recorded("log_zeta", "log_zeta_error", case="nuts")
 
 
-def log_evidence(tables: NamedTables, case: str) -> Measurement:
+def log_evidence(tables: Tables, case: str) -> Measurement:
     """Estimate of the log evidence by all chains or runs of a case."""
     return recorded("log_evidence", "log_evidence_error", case=case)(tables)
 
 
-def exact_evidence(tables: NamedTables) -> float:
+def exact_evidence(tables: Tables) -> float:
     """Log evidence by quadrature."""
     return tables.value("exact_log_evidence", case="nuts")
 
 
-def data_difference(tables: NamedTables) -> Measurement:
+def data_difference(tables: Tables) -> Measurement:
     """CT-D01."""
     try:
         difference = tables.value("data_difference", case="nuts")
@@ -36,48 +35,48 @@ def data_difference(tables: NamedTables) -> Measurement:
     return exact(difference, "log radon, floor, uranium and county")
 
 
-def annealed(tables: NamedTables) -> Measurement:
+def annealed(tables: Tables) -> Measurement:
     """CT-D03."""
     ess = tables.value("ess_is", case="ais")
     return log_evidence(tables, "ais").noted(f"effective sample size of the weights {ess:.0f}")
 
 
-def quadrature_and_line(tables: NamedTables) -> Measurement:
+def quadrature_and_line(tables: Tables) -> Measurement:
     """CT-D04."""
     evidence = exact_evidence(tables)
     return exact(evidence - _PUBLISHED_AIS, f"quadrature gives {evidence:.4f}")
 
 
-def objective(tables: NamedTables) -> Measurement:
+def objective(tables: Tables) -> Measurement:
     """CT-D05, the published rule."""
     final = tables.value("lower_bound", case="nuts")
     return log_zeta(tables).noted(f"the bound of the final fit, from many draws, is {final:.2f}")
 
 
-def bound(tables: NamedTables) -> Measurement:
+def bound(tables: Tables) -> Measurement:
     """CT-D05, the sign."""
     return recorded("lower_bound", "lower_bound_error", case="nuts")(tables) - exact_evidence(tables)
 
 
-def final_estimate(tables: NamedTables) -> Measurement:
+def final_estimate(tables: Tables) -> Measurement:
     """CT-D06, in nats: mean over chains of their estimates, as published."""
     by_chain, evidence = tables.values("log_evidence_by_chain", case="nuts"), exact_evidence(tables)
     pooled = log_evidence(tables, "nuts").value - evidence
     return mean(by_chain - evidence, f"{by_chain.size} chains; their pooled estimate differs by {pooled:.3f}")
 
 
-def final_score(tables: NamedTables) -> Measurement:
+def final_score(tables: Tables) -> Measurement:
     """CT-D06, in standard errors."""
     return final_estimate(tables).score()
 
 
-def running(tables: NamedTables, n_iterations: int) -> Measurement:
+def running(tables: Tables, n_iterations: int) -> Measurement:
     """CT-D07 after a number of iterations."""
     by_chain = tables.values("running_by_chain", "chain_iteration", case="nuts", iteration=n_iterations)
     return mean(by_chain - exact_evidence(tables))
 
 
-def iterations_until_near(tables: NamedTables) -> Measurement:
+def iterations_until_near(tables: Tables) -> Measurement:
     """CT-D07: iterations after which the mean of the running estimates stays near the exact value."""
     estimates = tables.array("running_by_chain", "chain", "iteration", case="nuts")
     iterations, known = estimates["iteration"].values, exact_evidence(tables)
@@ -90,7 +89,7 @@ def iterations_until_near(tables: NamedTables) -> Measurement:
     return estimate(until_near, estimates, note=f"mean of {len(estimates)} chains")
 
 
-def seconds_until_near(tables: NamedTables) -> Measurement:
+def seconds_until_near(tables: Tables) -> Measurement:
     """CT-D07: the same as time."""
     found = iterations_until_near(tables).value
     if math.isinf(found):
@@ -101,14 +100,14 @@ def seconds_until_near(tables: NamedTables) -> Measurement:
     )
 
 
-def improvement(tables: NamedTables) -> Measurement:
+def improvement(tables: Tables) -> Measurement:
     """CT-D08."""
     final = exact_evidence(tables) - tables.value("lower_bound", case="nuts")
     note = f"quadrature minus the bound of the final fit: {final:.2f}"
     return (annealed(tables) - log_zeta(tables)).noted(note)
 
 
-def divergences(tables: NamedTables, case: str = "nuts") -> Measurement:
+def divergences(tables: Tables, case: str = "nuts") -> Measurement:
     """CT-D10: diverged trajectories in a thousand."""
     counts = tables.values("n_failures", case=case)
     thousands = float(tables.setting("n_draws", case=case)) / 1000.0
@@ -116,14 +115,14 @@ def divergences(tables: NamedTables, case: str = "nuts") -> Measurement:
     return mean(counts / thousands, note) if counts.any() else rate(0, counts.size * thousands, note)
 
 
-def base_moments(tables: NamedTables) -> Measurement:
+def base_moments(tables: Tables) -> Measurement:
     """CT-D11."""
     scores = np.abs(tables.values("base_moment_score", "base_moment", case="nuts"))
     note = f"largest of {scores.size} means and second moments; mean square score {np.mean(scores**2):.2f}"
     return largest(scores, np.ones_like(scores), [note] * scores.size)
 
 
-def parametrisations(tables: NamedTables) -> Measurement:
+def parametrisations(tables: Tables) -> Measurement:
     """Distance of the evidence of the centred and the non-centred form, in standard errors."""
     non_centred, centred = (
         mean(tables.values("log_evidence_by_chain", case=case)) for case in ("nuts", "centred")
@@ -131,7 +130,7 @@ def parametrisations(tables: NamedTables) -> Measurement:
     return (centred - non_centred).noted("centred minus non-centred, nats").score()
 
 
-def gradients(tables: NamedTables, case: str) -> Measurement:
+def gradients(tables: Tables, case: str) -> Measurement:
     """Gradients of all chains or runs of a case, in millions; of the no-U-turn sampler as they happened."""
     if case == "ais":
         n_runs = tables.value("n_runs", case=case)
@@ -142,7 +141,7 @@ def gradients(tables: NamedTables, case: str) -> Measurement:
     return mean(each) * each.size
 
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-D01": {"largest difference": data_difference},

@@ -17,9 +17,8 @@ from auxmc.plots.panels import band_curve, missing_panel
 from auxmc.plots.published import entries_published_last, published_level, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import PublishedMarks
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 
 _N_ERRORS = 3.0
 _BLUE, _RED, _REFERENCE = CYCLE[0], CYCLE[1], QUANTITY_COLOURS["reference"]
@@ -44,13 +43,13 @@ _PUBLISHED_RANGE, _METHODS_RANGE = (-19.0, 11.0), (-8.0, 3.0)
 _PUBLISHED_ITERATIONS = (100, 250, 500, 1000, 2500)
 
 
-def model_graph(tables: NamedTables) -> Figure:
+def model_graph(tables: Tables) -> Figure:
     """Figure 5.5: the factor graph of the model; uses no data."""
     del tables
     return factor_graph(Path(__file__).with_name("model_graph.toml"))
 
 
-def evidence_over_time(tables: NamedTables) -> Figure:
+def evidence_over_time(tables: Tables) -> Figure:
     """Figure 5.6: running estimate and variational objective against run time."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     axis = figure.subplots()
@@ -101,7 +100,7 @@ def evidence_over_time(tables: NamedTables) -> Figure:
     return figure
 
 
-def methods(tables: NamedTables) -> Figure:
+def methods(tables: Tables) -> Figure:
     """Pooled running estimates of all methods, and their errors, against gradients."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True)
@@ -131,7 +130,7 @@ def methods(tables: NamedTables) -> Figure:
     return figure
 
 
-def temperature_and_moments(tables: NamedTables) -> Figure:
+def temperature_and_moments(tables: Tables) -> Figure:
     """Distribution of the inverse temperature, and posterior moments compared with the exact ones."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -141,7 +140,7 @@ def temperature_and_moments(tables: NamedTables) -> Figure:
     return figure
 
 
-def _temperature_panel(axis: Axes, tables: NamedTables) -> None:
+def _temperature_panel(axis: Axes, tables: Tables) -> None:
     rows = tables.rows("inverse_temperature", case="nuts")
     half = _half_width(rows["log_temperature_density_error"])
     points, density = rows["inverse_temperature"], rows["log_temperature_density"]
@@ -153,7 +152,7 @@ def _temperature_panel(axis: Axes, tables: NamedTables) -> None:
     axis.legend(loc="upper left")
 
 
-def _moments_panel(axis: Axes, tables: NamedTables) -> None:
+def _moments_panel(axis: Axes, tables: Tables) -> None:
     """Moments minus the exact ones, in exact standard deviations."""
     moments = tables.rows("effect", case="nuts")
     if "exact_sd" not in moments:
@@ -181,7 +180,7 @@ def _moments_panel(axis: Axes, tables: NamedTables) -> None:
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
-def _exact_line(axis: Axes, tables: NamedTables) -> float:
+def _exact_line(axis: Axes, tables: Tables) -> float:
     """Draws the exact log evidence and returns it; without one, that of annealed importance sampling."""
     try:
         exact = tables.value("exact_log_evidence")
@@ -207,12 +206,12 @@ def _legend_above(figure: Figure, axis: Axes) -> None:
     figure.legend(handles, labels, loc="outside upper center", ncols=4)
 
 
-def _footer(figure: Figure, tables: NamedTables, *details: str) -> None:
+def _footer(figure: Figure, tables: Tables, *details: str) -> None:
     chains = chain_lengths(tables, case="nuts")
     footer(figure, tables, chains and f"{chains}, all of them used", *details)
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_5_5": model_graph,
     "fig_5_6": evidence_over_time,
     "fig_methods": methods,

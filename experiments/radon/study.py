@@ -37,5 +37,4 @@ STUDY = Study(
     data_files=data_files,
     figures=FIGURES,
     about="prior_scale=2.5",
-    has_named_tables=True,
 )

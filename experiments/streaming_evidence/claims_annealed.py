@@ -7,8 +7,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, mean, proportion_of
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.claims_evidence import (
     ALL_ROWS,
     LATE_ROWS,
@@ -42,7 +41,7 @@ _SIZES_SEEN = (500, 1000, 5000)
 _INPUTS = ("irrelevant", "weak")
 
 
-def inside_rivals(tables: NamedTables, model: str) -> Measurement:
+def inside_rivals(tables: Tables, model: str) -> Measurement:
     """SE-58: least distance of the estimator from either edge of the band between its rivals, in nats.
 
     It is negative where the estimator is outside.
@@ -57,7 +56,7 @@ def inside_rivals(tables: NamedTables, model: str) -> Measurement:
     return largest_of(distances) * -1.0
 
 
-def better_early(tables: NamedTables) -> Measurement:
+def better_early(tables: Tables) -> Measurement:
     """SE-58, against the sequential estimator: the larger of the ratios of absolute errors at 500 and 1000 rows."""
     ratios = {}
     for size in (500, 1000):
@@ -69,14 +68,14 @@ def better_early(tables: NamedTables) -> Measurement:
     return largest_of(ratios).noted("; ".join(ratios))
 
 
-def dearer_than_sequential(tables: NamedTables, model: str, total: str) -> Measurement:
+def dearer_than_sequential(tables: Tables, model: str, total: str) -> Measurement:
     """SE-59."""
     own, rival = published(tables, model), published(tables, model, "sequential")
     note = f"{float(np.mean(own.totals('steps_per_chunk'))):.2f} annealing steps a chunk"
     return ratio(own.totals(total), rival.totals(total), note)
 
 
-def cost_of_all_sizes(tables: NamedTables, rival: str, cost: str) -> Measurement:
+def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
     """SE-60: cost of a rival for all numbers of rows over that for the largest."""
     costs = costs_by_size(tables, "linear", rival, cost)
     note = f"{costs.shape[1]} numbers of rows up to {costs.columns[-1]:.0f}"
@@ -88,7 +87,7 @@ def cost_of_all_sizes(tables: NamedTables, rival: str, cost: str) -> Measurement
     )
 
 
-def loss_of_weights(tables: NamedTables, variation: str) -> Measurement:
+def loss_of_weights(tables: Tables, variation: str) -> Measurement:
     """Slope of the mean log weight over the predicted one."""
     runs = varied(tables, "floor", variation)
     lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
@@ -97,7 +96,7 @@ def loss_of_weights(tables: NamedTables, variation: str) -> Measurement:
     return mean(found / predicted, f"{found.mean():.3g} a row, predicted {predicted:.3g}")
 
 
-def spread_of_particles(tables: NamedTables, n_rows: int) -> Measurement:
+def spread_of_particles(tables: Tables, n_rows: int) -> Measurement:
     """Spread of the particles over the predicted one: mean over the chunks within a fifth of a number of rows."""
     runs = published(tables, "linear")
     found, chunks = runs.curve("variance_ratio"), runs.curve("n_chunks_so_far").iloc[0].diff()
@@ -111,7 +110,7 @@ def spread_of_particles(tables: NamedTables, n_rows: int) -> Measurement:
     return mean(ratios, f"{ratios.mean() * predicted_ratio(n_rows):.4g} times the posterior's")
 
 
-def shared_rows(tables: NamedTables, method: str, shared: str) -> Measurement:
+def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
     """Slope of the error with rows that particles share, over that with rows of their own."""
     n_rows = final_rows(tables, "floor")
     with_shared, own = (
@@ -122,7 +121,7 @@ def shared_rows(tables: NamedTables, method: str, shared: str) -> Measurement:
     return ratio(with_shared, own, note)
 
 
-def lowered_loss(tables: NamedTables, runs_of: Callable[[NamedTables], StreamRuns]) -> Measurement:
+def lowered_loss(tables: Tables, runs_of: Callable[[Tables], StreamRuns]) -> Measurement:
     """Slope of the error of a corrected estimator over that of the published one, both late."""
     runs = runs_of(tables)
     n_rows = final_rows(tables, runs.case)
@@ -132,7 +131,7 @@ def lowered_loss(tables: NamedTables, runs_of: Callable[[NamedTables], StreamRun
     return magnitude(ratio(own, usual, note))
 
 
-def right_signs(tables: NamedTables, method: str) -> Measurement:
+def right_signs(tables: Tables, method: str) -> Measurement:
     """Fraction of log Bayes factors with the right sign."""
     signs, words = [], []
     for name in _INPUTS:
@@ -142,7 +141,7 @@ def right_signs(tables: NamedTables, method: str) -> Measurement:
     return proportion_of(signs, "; ".join(words))
 
 
-def _factors(tables: NamedTables, method: str, name: str) -> tuple[FloatArray, float]:
+def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]:
     """Log Bayes factors in favour of an additional input [repeat], and the exact one."""
     exact = float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0])
     return StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor"), exact
@@ -160,33 +159,33 @@ _discrepancy = partial(discrepancy, method="annealed", relative=True)
 
 
 def error(
-    tables: NamedTables, model: str, method: str, n_rows: int, estimate: str = "log_evidence"
+    tables: Tables, model: str, method: str, n_rows: int, estimate: str = "log_evidence"
 ) -> Measurement:
     """Mean error of an estimate of a streaming method, in nats."""
     return mean(values_at(errors_of(published(tables, model, method), estimate), n_rows))
 
 
-def worst_error(tables: NamedTables, model: str, method: str, n_rows: int) -> Measurement:
+def worst_error(tables: Tables, model: str, method: str, n_rows: int) -> Measurement:
     """Largest absolute error of the runs of a streaming method, in nats."""
     return estimate(np.max, np.abs(values_at(errors_of(published(tables, model, method)), n_rows)))
 
 
-def nested_error(tables: NamedTables, model: str, size: int) -> Measurement:
+def nested_error(tables: Tables, model: str, size: int) -> Measurement:
     """Mean error of nested sampling, in nats."""
     return mean(values_at(full_data_errors(tables, model, "nested"), size))
 
 
-def stated_error(tables: NamedTables, model: str, size: int) -> Measurement:
+def stated_error(tables: Tables, model: str, size: int) -> Measurement:
     """Standard error that nested sampling states, in nats."""
     return mean(full_data(tables, model, "nested_standard_error", size))
 
 
-def exact_factor(tables: NamedTables, name: str) -> Measurement:
+def exact_factor(tables: Tables, name: str) -> Measurement:
     """Log Bayes factor in favour of the larger model, in nats, in closed form."""
     return exact(float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0]))
 
 
-def time_over_annealed(tables: NamedTables, model: str) -> Measurement:
+def time_over_annealed(tables: Tables, model: str) -> Measurement:
     """Time of the running Gaussian over that of the annealed estimator."""
     own, usual = (
         published(tables, model, name).totals("seconds_total") for name in ("running_laplace", "annealed")

@@ -8,8 +8,7 @@ import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, proportion_of
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
@@ -26,7 +25,7 @@ from experiments.streaming_evidence.stream_runs import (
     values_at,
 )
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 ALL_ROWS = 1_000_000
 """Rows for which the document states costs and discrepancies."""
@@ -50,7 +49,7 @@ def largest_of(found: Mapping[str, Measurement]) -> Measurement:
     return largest([m.value for m in found.values()], [m.error for m in found.values()], list(found))
 
 
-def costs_by_size(tables: NamedTables, model: str, rival: str, cost: str) -> pd.DataFrame:
+def costs_by_size(tables: Tables, model: str, rival: str, cost: str) -> pd.DataFrame:
     """Seconds or operations of an estimator that needs all rows, by the numbers of rows that it was run for.
 
     Only runs that were made for all of them: large numbers may have fewer.
@@ -69,12 +68,12 @@ def costs_by_size(tables: NamedTables, model: str, rival: str, cost: str) -> pd.
     return found
 
 
-def full_cost(tables: NamedTables, model: str, rival: str, size: float, cost: str) -> FloatArray:
+def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:
     """Seconds or operations of an estimator that needs all rows, for a number of rows [repeat]."""
     return values_at(costs_by_size(tables, model, rival, cost), size)
 
 
-def speed_up(tables: NamedTables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
+def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
     """Cost of an estimator that needs all rows over that of a streaming one, for a million rows.
 
     Args:
@@ -91,7 +90,7 @@ def speed_up(tables: NamedTables, model: str, method: str, cost: str, rival: str
 
 
 def final_error(
-    tables: NamedTables, model: str, method: str, n_rows: int = ALL_ROWS, *, relative: bool = False
+    tables: Tables, model: str, method: str, n_rows: int = ALL_ROWS, *, relative: bool = False
 ) -> Measurement:
     """Absolute error for a number of rows, for each of them or relative to the log evidence."""
     own = mean(values_at(errors_of(published(tables, model, method)), n_rows))
@@ -99,7 +98,7 @@ def final_error(
     return magnitude(own, unit, f"{own.value:.0f} nats")
 
 
-def discrepancy(tables: NamedTables, model: str, method: str, *, relative: bool = False) -> Measurement:
+def discrepancy(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
     """Distance from nested sampling for a million rows, for each of them or relative to the log evidence."""
     nested = mean(full_data(tables, model, "nested_log_evidence", ALL_ROWS))
     own = mean(values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS))
@@ -112,7 +111,7 @@ def power_of_rows(n_rows: FloatArray, costs: FloatArray) -> float:
     return float(np.polyfit(np.log(n_rows), np.log(costs), 1)[0])
 
 
-def growth_of_cost(tables: NamedTables, model: str, method: str, cost: str) -> Measurement:
+def growth_of_cost(tables: Tables, model: str, method: str, cost: str) -> Measurement:
     """Slope of log cost against log rows of a streaming estimator, where the rows are many."""
     late = between(published(tables, model, method).curve(cost), LATE_ROWS)
     if late.shape[1] < 2:
@@ -133,7 +132,7 @@ _SIZES_WITH_REFERENCE = (1000, 10_000)
 _SIZES_OF_HYBRID = (500, 1000, 5000, 10_000)
 
 
-def stopping_rules(tables: NamedTables, live_points: int) -> Measurement:
+def stopping_rules(tables: Tables, live_points: int) -> Measurement:
     """SE-19: with two live points both rules on the same points, with many the error of the additive rule."""
     runs = StreamRuns(tables, "stopping", {"live_points": live_points})
     early, late = runs.totals("additive_error"), runs.totals("remaining_error")
@@ -142,13 +141,13 @@ def stopping_rules(tables: NamedTables, live_points: int) -> Measurement:
     return mean(early - late if live_points == 2 else early, note)
 
 
-def nested_error(tables: NamedTables, size: int) -> Measurement:
+def nested_error(tables: Tables, size: int) -> Measurement:
     """SE-20."""
     found = values_at(full_data_errors(tables, "linear", "nested"), size)
     return estimate(np.median, np.abs(found) / size, note=f"{found.size} runs")
 
 
-def runs_below(tables: NamedTables, rival: str) -> Measurement:
+def runs_below(tables: Tables, rival: str) -> Measurement:
     """SE-24: runs of an estimator that needs all rows below the exact or near-exact value, of all models."""
     errors = [
         values_at(full_data_errors(tables, model, rival), size)
@@ -158,7 +157,7 @@ def runs_below(tables: NamedTables, rival: str) -> Measurement:
     return proportion_of(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
 
 
-def annealed_error(tables: NamedTables, model: str, size: int) -> Measurement:
+def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-24."""
     found, nested = (
         values_at(full_data_errors(tables, model, name), size) / size for name in ("ais", "nested")
@@ -167,37 +166,37 @@ def annealed_error(tables: NamedTables, model: str, size: int) -> Measurement:
     return mean(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
 
-def annealed_over_nested(tables: NamedTables, cost: str, size: float = ALL_ROWS) -> Measurement:
+def annealed_over_nested(tables: Tables, cost: str, size: float = ALL_ROWS) -> Measurement:
     """SE-25."""
     above, below = (full_cost(tables, "linear", name, size, cost) for name in ("ais", "nested"))
     return ratio(above, below, f"at {size:.0f} rows")
 
 
-def annealed_over_nested_at_most_rows(tables: NamedTables) -> Measurement:
+def annealed_over_nested_at_most_rows(tables: Tables) -> Measurement:
     """SE-25, at the most rows for which annealed importance sampling was run."""
     size = float(by_size(tables, "linear", RIVALS["ais"].seconds).columns[-1])
     return annealed_over_nested(tables, "operations", size)
 
 
-def drift_of_time(tables: NamedTables) -> Measurement:
+def drift_of_time(tables: Tables) -> Measurement:
     """SE-30, time of a chunk."""
     early, late = _early_and_late(tables, "seconds")
     return mean(late / early - 1.0, "last 30 % of the rows against 10 to 30 %")
 
 
-def _early_and_late(tables: NamedTables, cost: str) -> tuple[FloatArray, FloatArray]:
+def _early_and_late(tables: Tables, cost: str) -> tuple[FloatArray, FloatArray]:
     """Costs for each row of the sequential estimator [repeat], early and late in the stream."""
     costs = published(tables, "linear", "sequential").curve(cost)
     end = float(row_counts(costs)[-1])
     return slope_per_row(costs, 0.1 * end, 0.3 * end), slope_per_row(costs, 0.7 * end, end)
 
 
-def sequential_error(tables: NamedTables, model: str, size: int) -> Measurement:
+def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-32, size."""
     return mean(values_at(errors_of(published(tables, model, "sequential")), size))
 
 
-def hybrid_distance(tables: NamedTables, model: str) -> Measurement:
+def hybrid_distance(tables: Tables, model: str) -> Measurement:
     """SE-33: largest distance of the hybrid estimate from nested sampling, relative to the log evidence."""
     hybrid = published(tables, model, "sequential").curve("log_evidence_hybrid")
     distances = {}
@@ -208,19 +207,19 @@ def hybrid_distance(tables: NamedTables, model: str) -> Measurement:
     return largest_of(distances)
 
 
-def hybrid_error(tables: NamedTables, estimate: str) -> FloatArray:
+def hybrid_error(tables: Tables, estimate: str) -> FloatArray:
     """Absolute error at 1000 rows of an estimate of the sequential runs [repeat]."""
     return np.abs(values_at(errors_of(published(tables, "linear", "sequential"), estimate), 1000))
 
 
-def hybrid_size(tables: NamedTables) -> Measurement:
+def hybrid_size(tables: Tables) -> Measurement:
     """Error of the hybrid estimate at 1000 rows."""
     few = hybrid_error(tables, "log_evidence_hybrid_published")
     note = f"with two live points {few.mean():.1f} nats"
     return mean(hybrid_error(tables, "log_evidence_hybrid"), note)
 
 
-def better_starts(tables: NamedTables, stream: str) -> Measurement:
+def better_starts(tables: Tables, stream: str) -> Measurement:
     """SE-40."""
     near = {
         name: StreamRuns(tables, f"starts__stream-{stream}", {"start": name}).totals("near_best")
@@ -231,7 +230,7 @@ def better_starts(tables: NamedTables, stream: str) -> Measurement:
     return (growing - at_once).noted(f"shares near the best mode: {fractions}")
 
 
-def updated_cost(tables: NamedTables, cost: str, total: str) -> Measurement:
+def updated_cost(tables: Tables, cost: str, total: str) -> Measurement:
     """SE-42."""
     runs = StreamRuns(tables, "floor", {"variation": _UPDATED})
     own, full = runs.totals(total), full_cost(tables, "linear", "nested", _UPDATED_ROWS, cost)

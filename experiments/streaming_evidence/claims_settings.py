@@ -17,8 +17,7 @@ from auxmc_pipeline.measuring import (
     rank_correlation,
     rate,
 )
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.claims_evidence import (
     ALL_ROWS,
     Measure,
@@ -55,13 +54,13 @@ _CHANGING_ROWS = 100_000
 _CHUNK = 500
 
 
-def drop_at_change(tables: NamedTables, n_components: int, change: int) -> Measurement:
+def drop_at_change(tables: Tables, n_components: int, change: int) -> Measurement:
     """SE-70, in order: scores of a row before the change minus those of the chunk after."""
     scores = row_scores(following(tables, n_components, "non_stationary"))
     return mean(_drops(scores, _chunk_after(scores, change)))
 
 
-def largest_shuffled_drop(tables: NamedTables, n_components: int) -> Measurement:
+def largest_shuffled_drop(tables: Tables, n_components: int) -> Measurement:
     """SE-70, shuffled."""
     scores = row_scores(following(tables, n_components, "shuffled"))
     first = _chunk_after(scores, _SETTLED)
@@ -69,7 +68,7 @@ def largest_shuffled_drop(tables: NamedTables, n_components: int) -> Measurement
     return estimate(np.max, drops.max(axis=0), note=f"largest of {drops.size} chunks")
 
 
-def stays_high(tables: NamedTables, n_components: int, since: int) -> Measurement:
+def stays_high(tables: Tables, n_components: int, since: int) -> Measurement:
     """SE-71, steps of a chunk once there are more clusters than components, in order over shuffled."""
     in_order, shuffled = (
         steps_of_chunks(following(tables, n_components, stream)) for stream in ("non_stationary", "shuffled")
@@ -81,7 +80,7 @@ def stays_high(tables: NamedTables, n_components: int, since: int) -> Measuremen
     return ratio(above, below, f"medians {above.mean():.1f} and {below.mean():.1f} steps")
 
 
-def spike_at_change(tables: NamedTables, n_components: int, change: int) -> Measurement:
+def spike_at_change(tables: Tables, n_components: int, change: int) -> Measurement:
     """SE-71, steps of the chunk after a change over those of the chunks before."""
     steps = steps_of_chunks(following(tables, n_components, "non_stationary"))
     place = _chunk_after(steps, change)
@@ -89,7 +88,7 @@ def spike_at_change(tables: NamedTables, n_components: int, change: int) -> Meas
     return mean(values[:, place] / np.median(values[:, _chunks_before(place)], axis=1))
 
 
-def changes_found(tables: NamedTables) -> Measurement:
+def changes_found(tables: Tables) -> Measurement:
     """SE-72, runs that find both changes in the chunk after them."""
     found: list[bool] = []
     words = []
@@ -105,7 +104,7 @@ def changes_found(tables: NamedTables) -> Measurement:
     return proportion_of(np.array(found), ", ".join(words))
 
 
-def false_alarms(tables: NamedTables) -> Measurement:
+def false_alarms(tables: Tables) -> Measurement:
     """Alarms for each 100 000 rows in order that no change explains."""
     n_alarms, n_rows = 0, 0.0
     for n_components in COMPONENTS:
@@ -116,20 +115,20 @@ def false_alarms(tables: NamedTables) -> Measurement:
     return rate(n_alarms, n_rows / 1e5)
 
 
-def orders_agree(tables: NamedTables, n_components: int) -> Measurement:
+def orders_agree(tables: Tables, n_components: int) -> Measurement:
     """SE-73: shuffled against in order."""
     first, second = (mean(_final(tables, n_components, name)) for name in ("non_stationary", "shuffled"))
     note = f"in order {first.value:.4f}, shuffled {second.value:.4f}"
     return magnitude(first - second, note=note)
 
 
-def gap(tables: NamedTables, stream: str, low: int, high: int) -> Measurement:
+def gap(tables: Tables, stream: str, low: int, high: int) -> Measurement:
     """SE-73 to SE-75: final log evidence for each row with more components minus that with fewer."""
     more, fewer = (mean(_final(tables, k, stream)) for k in (high, low))
     return more - fewer
 
 
-def gap_ratio(tables: NamedTables) -> Measurement:
+def gap_ratio(tables: Tables) -> Measurement:
     """SE-74: gap of 5 and 7 over gap of 3 and 5."""
     three, five, seven = (_final(tables, k, "shuffled") for k in COMPONENTS)
     return estimate(
@@ -142,7 +141,7 @@ def gap_ratio(tables: NamedTables) -> Measurement:
     )
 
 
-def orders_over_gap(tables: NamedTables, pair: tuple[int, int]) -> Measurement:
+def orders_over_gap(tables: Tables, pair: tuple[int, int]) -> Measurement:
     """SE-75: the larger difference between orders of rows, over the gap between two models."""
     apart = magnitude(gap(tables, "shuffled", *pair))
     worst = largest_of({f"{k} components": orders_agree(tables, k) for k in pair})
@@ -186,7 +185,7 @@ def _chunk_after(table: pd.DataFrame, n_rows: int) -> int:
     return int(np.argmax(columns > n_rows))
 
 
-def _final(tables: NamedTables, n_components: int, stream: str) -> FloatArray:
+def _final(tables: Tables, n_components: int, stream: str) -> FloatArray:
     """Log evidence of all rows, for each of them [repeat]."""
     return (
         values_at(following(tables, n_components, stream).curve("log_evidence"), _CHANGING_ROWS)
@@ -228,7 +227,7 @@ Read = Callable[[StreamRuns], FloatArray]
 """One of the four above."""
 
 
-def error_trend(tables: NamedTables, name: str) -> Measurement:
+def error_trend(tables: Tables, name: str) -> Measurement:
     """Rank correlation of what is swept with the median absolute error at the end."""
     found = _over_sweep(tables, name, final_distance)
     words = ", ".join(f"{number:g}: {np.median(values):.0f}" for number, values in found.items())
@@ -236,14 +235,14 @@ def error_trend(tables: NamedTables, name: str) -> Measurement:
     return rank_correlation(found, f"nats at {n_rows:.0f} rows: {words}")
 
 
-def cost_trend(tables: NamedTables, name: str, read: Read, unit: str, digits: str) -> Measurement:
+def cost_trend(tables: Tables, name: str, read: Read, unit: str, digits: str) -> Measurement:
     """Rank correlation of what is swept with annealing steps, time or operations."""
     found = _over_sweep(tables, name, read)
     words = ", ".join(f"{number:g}: {values.mean():{digits}}" for number, values in found.items())
     return rank_correlation(found, f"{unit}: {words}")
 
 
-def growth_with_particles(tables: NamedTables, read: Read) -> Measurement:
+def growth_with_particles(tables: Tables, read: Read) -> Measurement:
     """SE-80, growth of time or operations."""
     found = _over_sweep(tables, "particles", read)
     numbers = np.array(list(found))
@@ -251,7 +250,7 @@ def growth_with_particles(tables: NamedTables, read: Read) -> Measurement:
     return mean(slopes, f"{numbers.size} numbers of particles")
 
 
-def steps_of_particles(tables: NamedTables) -> Measurement:
+def steps_of_particles(tables: Tables) -> Measurement:
     """SE-80, annealing steps."""
     steps = _by_run(_over_sweep(tables, "particles", mean_steps))
 
@@ -263,21 +262,21 @@ def steps_of_particles(tables: NamedTables) -> Measurement:
     return estimate(most_over_fewest, steps, method="jackknife", note=note)
 
 
-def compared(tables: NamedTables, read: Read, above: str, below: str) -> Measurement:
+def compared(tables: Tables, read: Read, above: str, below: str) -> Measurement:
     """Ratio of errors, steps or seconds of two variations at the end."""
     first, second = (read(varied(tables, _CASE, name)) for name in (above, below))
     n_rows = final_rows(tables, _CASE)
     return ratio(first, second, f"at {n_rows:.0f} rows: {first.mean():.3g} against {second.mean():.3g}")
 
 
-def one_step(tables: NamedTables) -> Measurement:
+def one_step(tables: Tables) -> Measurement:
     """SE-84, no annealing."""
     steps = steps_of_chunks(varied(tables, _CASE, "target_share=0.1"))
     note = "largest number of steps in any chunk; no weights have an effective size below one"
     return exact(float(steps.to_numpy().max()), note)
 
 
-def spread_without_annealing(tables: NamedTables) -> Measurement:
+def spread_without_annealing(tables: Tables) -> Measurement:
     """SE-84, standard deviation over runs at 500 rows, over that with annealing."""
     own, usual = (
         values_at(varied(tables, _CASE, name).curve("log_evidence"), 500)
@@ -288,7 +287,7 @@ def spread_without_annealing(tables: NamedTables) -> Measurement:
     return estimate(lambda a, b: float(np.std(a) / np.std(b)), own, usual, method="paired", note=note)
 
 
-def early_steps(tables: NamedTables, free: int = 0) -> Measurement:
+def early_steps(tables: Tables, free: int = 0) -> Measurement:
     """SE-85: fraction of the annealing steps in the first tenth of the rows.
 
     Args:
@@ -306,7 +305,7 @@ def early_steps(tables: NamedTables, free: int = 0) -> Measurement:
     return mean((counted[first] / counted[last]).to_numpy(), note)
 
 
-def worst_target(tables: NamedTables) -> Measurement:
+def worst_target(tables: Tables) -> Measurement:
     """SE-86: the largest of the mean errors with targets above one particle, relative to the log evidence."""
     n_rows = final_rows(tables, _CASE)
     unit = abs(reference_at(tables, "mixture", n_rows))
@@ -319,14 +318,14 @@ def worst_target(tables: NamedTables) -> Measurement:
     return worst.noted(f"{worst.note}, at {n_rows:.0f} rows")
 
 
-def small_target(tables: NamedTables) -> Measurement:
+def small_target(tables: Tables) -> Measurement:
     """SE-86: log evidence with a target of two particles minus that of annealed importance sampling of all rows."""
     own = values_at(varied(tables, _CASE, "target_share=0.2").curve("log_evidence"), _SMALL_ROWS)
     rival = full_data(tables, "mixture", "annealed_log_evidence", _SMALL_ROWS)
     return (mean(own) - mean(rival)).noted(f"nats at {_SMALL_ROWS} rows")
 
 
-def bend_of_steps(tables: NamedTables) -> Measurement:
+def bend_of_steps(tables: Tables) -> Measurement:
     """SE-88."""
     runs = varied(tables, _CASE, "learning_rate=0.01")
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
@@ -338,7 +337,7 @@ def bend_of_steps(tables: NamedTables) -> Measurement:
     return ratio(after, first / float(chunks[_BEND]))
 
 
-def without_noise(tables: NamedTables, case: str) -> Measurement:
+def without_noise(tables: Tables, case: str) -> Measurement:
     """SE-90: loss at rate 1 without gradient noise, over the loss with it."""
     exact, noisy, usual = (
         final_distance(varied(tables, case, name)) for name in (_EXACT_RATE, "learning_rate=1", "default")
@@ -350,7 +349,7 @@ def without_noise(tables: NamedTables, case: str) -> Measurement:
     return ratio(exact, noisy, note)
 
 
-def noise_growth(tables: NamedTables) -> Measurement:
+def noise_growth(tables: Tables) -> Measurement:
     """Late loss for each row at rate 1 over that at rate 0.1, both with noise."""
     n_rows = final_rows(tables, "floor")
     own, usual = (
@@ -360,7 +359,7 @@ def noise_growth(tables: NamedTables) -> Measurement:
     return ratio(own, usual, "10 from the noise times 1.35 from the discretisation are predicted")
 
 
-def relative_error(tables: NamedTables) -> Measurement:
+def relative_error(tables: Tables) -> Measurement:
     """SE-92."""
     n_rows = final_rows(tables, _CASE)
     runs = varied(tables, _CASE, _FAST)
@@ -368,19 +367,19 @@ def relative_error(tables: NamedTables) -> Measurement:
     return mean(found, f"at {n_rows:.0f} rows")
 
 
-def gain_over_nested(tables: NamedTables, cost: str, read: Read) -> Measurement:
+def gain_over_nested(tables: Tables, cost: str, read: Read) -> Measurement:
     """SE-93, against nested sampling."""
     full = full_cost(tables, "mixture", "nested", ALL_ROWS, cost)
     return ratio(full, read(varied(tables, _CASE, _FAST)))
 
 
-def gain_over_usual_rate(tables: NamedTables, n_rows: int, cost: str) -> Measurement:
+def gain_over_usual_rate(tables: Tables, n_rows: int, cost: str) -> Measurement:
     """SE-93, against a rate of 0.1 with as much motion, for a number of rows."""
     usual, own = (values_at(varied(tables, _CASE, name).curve(cost), n_rows) for name in ("default", _FAST))
     return ratio(usual, own, f"{usual.mean():.3g} against {own.mean():.3g}")
 
 
-def spread_of_settings(tables: NamedTables) -> Measurement:
+def spread_of_settings(tables: Tables) -> Measurement:
     """SE-94: largest minus smallest mean log evidence, over all settings but the one without annealing."""
     n_rows = final_rows(tables, _CASE)
     swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()} - {
@@ -399,7 +398,7 @@ def spread_of_settings(tables: NamedTables) -> Measurement:
     return estimate(spread, finals, method="jackknife", note=note)
 
 
-def _over_sweep(tables: NamedTables, name: str, read: Read) -> dict[float, FloatArray]:
+def _over_sweep(tables: Tables, name: str, read: Read) -> dict[float, FloatArray]:
     return {number: read(runs) for number, runs in sweep(tables, name).items()}
 
 

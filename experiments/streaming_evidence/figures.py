@@ -17,9 +17,8 @@ from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_value
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.model import NON_STATIONARY_PHASES
 from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.predicted_noise import RATES, predicted_loss, predicted_ratio
@@ -85,10 +84,10 @@ _RUNS = _LOOKS["annealed"]._replace(label="runs")
 
 _TITLES = {"linear": "linear regression", "softmax": "softmax regression", "mixture": "mixture"}
 
-_Read = Callable[[NamedTables, str, str], pd.DataFrame]
+_Read = Callable[[Tables, str, str], pd.DataFrame]
 
 
-def evidence_figure(tables: NamedTables, model: str, methods: tuple[str, ...]) -> Figure:
+def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Figure:
     """Figures 5.2 to 5.7."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -104,7 +103,7 @@ def evidence_figure(tables: NamedTables, model: str, methods: tuple[str, ...]) -
     return figure
 
 
-def errors_figure(tables: NamedTables) -> Figure:
+def errors_figure(tables: Tables) -> Figure:
     """Absolute errors in nats of all methods."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     for axis, model in zip(figure.subplots(1, len(MODEL_CASES), sharey=True), MODEL_CASES, strict=True):
@@ -145,7 +144,7 @@ def _published_errors(axis: Axes, truth: pd.Series) -> None:
             published_mark(axis, _PUBLISHED_ROWS, value, unit=unit, colour=_LOOKS[name].colour)
 
 
-def floor_figure(tables: NamedTables) -> Figure:
+def floor_figure(tables: Tables) -> Figure:
     """What gradient noise does to the linear model."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
@@ -157,7 +156,7 @@ def floor_figure(tables: NamedTables) -> Figure:
     return figure
 
 
-def log_evidence(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
+def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Log evidence of each row by a method, by rows."""
     if name in RIVALS:
         return per_row(by_size(tables, model, RIVALS[name].log_evidence).ffill())
@@ -168,26 +167,26 @@ def log_evidence(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
     return per_row(between(found, _FIRST_ROWS))
 
 
-def seconds(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
+def seconds(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Time of a method, by rows."""
     if name in RIVALS:
         return by_size(tables, model, RIVALS[name].seconds).ffill()
     return between(published(tables, model, name).curve("seconds"), _FIRST_ROWS)
 
 
-def absolute_errors(tables: NamedTables, model: str, name: str) -> pd.DataFrame:
+def absolute_errors(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Absolute errors of a method's log evidence, by rows."""
     if name in RIVALS:
         return full_data_errors(tables, model, name).ffill().abs()
     return between(errors_of(published(tables, model, name)).abs(), _FIRST_ROWS)
 
 
-def _curves_of(tables: NamedTables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
+def _curves_of(tables: Tables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
     """What the tables hold for each of some methods; rivals with fewer runs have them again."""
     return available(lambda name: read(tables, model, name), names)
 
 
-def _evidence_panel(axis: Axes, tables: NamedTables, model: str, found: dict[str, pd.DataFrame]) -> None:
+def _evidence_panel(axis: Axes, tables: Tables, model: str, found: dict[str, pd.DataFrame]) -> None:
     for name, estimates in found.items():
         band(axis, estimates, _LOOKS[name])
     with contextlib.suppress(MissingData):
@@ -239,7 +238,7 @@ def _legend(figure: Figure, n_columns: int) -> None:
     figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=n_columns)
 
 
-def _loss_panel(axis: Axes, tables: NamedTables) -> None:
+def _loss_panel(axis: Axes, tables: Tables) -> None:
     n_rows = final_rows(tables, "floor")
 
     def loss(variation: str) -> FloatArray:
@@ -264,7 +263,7 @@ def _loss_panel(axis: Axes, tables: NamedTables) -> None:
     axis.legend(loc="upper left")
 
 
-def _variance_panel(axis: Axes, tables: NamedTables) -> None:
+def _variance_panel(axis: Axes, tables: Tables) -> None:
     found = between(published(tables, "linear").curve("variance_ratio"), 1000)
     band(axis, found, _RUNS)
     rows = row_counts(found)
@@ -277,7 +276,7 @@ def _variance_panel(axis: Axes, tables: NamedTables) -> None:
     axis.legend(loc="upper left")
 
 
-def _remedies_panel(axis: Axes, tables: NamedTables) -> None:
+def _remedies_panel(axis: Axes, tables: Tables) -> None:
     n_rows = final_rows(tables, "floor")
     runs = {
         "annealed": published(tables, "linear"),
@@ -296,7 +295,7 @@ def _remedies_panel(axis: Axes, tables: NamedTables) -> None:
     log_rows(axis)
 
 
-def histograms_figure(tables: NamedTables) -> Figure:
+def histograms_figure(tables: Tables) -> Figure:
     """Figure 5.1: the rows themselves, which are the same at every preset."""
     del tables
     ends = np.cumsum([n for n, _ in NON_STATIONARY_PHASES])
@@ -318,7 +317,7 @@ def histograms_figure(tables: NamedTables) -> Figure:
     return figure
 
 
-def changes_figure(tables: NamedTables) -> Figure:
+def changes_figure(tables: Tables) -> Figure:
     """Figure 5.8."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -344,7 +343,7 @@ def changes_figure(tables: NamedTables) -> Figure:
     return figure
 
 
-def sweep_figure(tables: NamedTables, name: str, label: str) -> Figure:
+def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
     """One of figures 5.9 to 5.14.
 
     Args:
@@ -361,7 +360,7 @@ def sweep_figure(tables: NamedTables, name: str, label: str) -> Figure:
     return figure
 
 
-def _sweep_panels(axes: np.ndarray, tables: NamedTables, name: str, found: dict[float, StreamRuns]) -> None:
+def _sweep_panels(axes: np.ndarray, tables: Tables, name: str, found: dict[float, StreamRuns]) -> None:
     left, middle, right = axes
     lows = []
     for number, (value, runs) in enumerate(found.items()):
@@ -439,7 +438,7 @@ def log_rows(axis: Axes) -> None:
     axis.set_xlabel("rows")
 
 
-def stream_footer(figure: Figure, tables: NamedTables) -> None:
+def stream_footer(figure: Figure, tables: Tables) -> None:
     """Preset, and number of runs."""
     streams = tables["settings"].query("design == 'stream'")
     repeats = ", ".join(f"{n:.0f}" for n in streams["n_repeats"].unique()) or "0"
@@ -449,7 +448,7 @@ def stream_footer(figure: Figure, tables: NamedTables) -> None:
 _SEQUENTIAL = ("sequential", "hybrid", "nested")
 _ANNEALED = ("annealed", "corrected", "running_laplace", "nested", "ais")
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_5_1": histograms_figure,
     "fig_5_2": partial(evidence_figure, model="linear", methods=_SEQUENTIAL),
     "fig_5_3": partial(evidence_figure, model="softmax", methods=_SEQUENTIAL),

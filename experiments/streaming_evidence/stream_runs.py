@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.named_tables import NamedTables
-from auxmc_pipeline.tables import MissingData, Wanted, not_run
+from auxmc_pipeline.tables import MissingData, Tables, Wanted, not_run
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
@@ -81,7 +80,7 @@ class StreamRuns(NamedTuple):
         last: rows after which they are not looked at.
     """
 
-    tables: NamedTables
+    tables: Tables
     case: str
     wanted: dict[str, Wanted]
     last: float = np.inf
@@ -113,12 +112,12 @@ class StreamRuns(NamedTuple):
         return _rows(self.tables, quantity, case=self.case, **self.wanted)[quantity].to_numpy(np.float64)
 
 
-def published(tables: NamedTables, case: str, method: str = "annealed") -> StreamRuns:
+def published(tables: Tables, case: str, method: str = "annealed") -> StreamRuns:
     """Runs with the published settings, or of another method with its own."""
     return StreamRuns(tables, case, {"method": method})
 
 
-def varied(tables: NamedTables, case: str, variation: str) -> StreamRuns:
+def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
     """Runs with a variation of the settings, as it is written in the case's settings.
 
     Args:
@@ -146,17 +145,17 @@ def steps_of_chunks(runs: StreamRuns) -> pd.DataFrame:
     return gained / chunks.diff().fillna(chunks.iloc[0])
 
 
-def final_rows(tables: NamedTables, case: str) -> float:
+def final_rows(tables: Tables, case: str) -> float:
     """Rows of the stream of a case."""
     return float(tables.setting("n_rows", case=case))
 
 
-def reference(tables: NamedTables, case: str) -> pd.Series:
+def reference(tables: Tables, case: str) -> pd.Series:
     """Exact or near-exact log evidence of a case's stream, by rows."""
     return StreamRuns(tables, case, {}).curve("exact" if case == "linear" else "reference").iloc[0]
 
 
-def reference_at(tables: NamedTables, model: str, n_rows: float) -> float:
+def reference_at(tables: Tables, model: str, n_rows: float) -> float:
     """Exact or near-exact log evidence of a model's stream for a number of rows."""
     truth = reference(tables, model)
     if n_rows not in truth.index:
@@ -172,23 +171,23 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
     return found[common] - truth[common]
 
 
-def by_size(tables: NamedTables, model: str, quantity: str) -> pd.DataFrame:
+def by_size(tables: Tables, model: str, quantity: str) -> pd.DataFrame:
     """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer."""
     return _by_run(tables, quantity, "size", case=f"{model}_full")
 
 
-def full_data(tables: NamedTables, model: str, quantity: str, size: float) -> FloatArray:
+def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
     """A quantity of estimators that need all rows, for a number of rows [repeat]."""
     return values_at(by_size(tables, model, quantity), size)
 
 
-def full_data_errors(tables: NamedTables, model: str, rival: str) -> pd.DataFrame:
+def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
     """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
     truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
     return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
 
 
-def sweep(tables: NamedTables, name: str) -> dict[float, StreamRuns]:
+def sweep(tables: Tables, name: str) -> dict[float, StreamRuns]:
     """Runs of a sweep that the preset has, by the value of what is swept.
 
     Raises:
@@ -205,7 +204,7 @@ def sweep(tables: NamedTables, name: str) -> dict[float, StreamRuns]:
     return found
 
 
-def variations_run(tables: NamedTables) -> list[str]:
+def variations_run(tables: Tables) -> list[str]:
     """Variations of the sensitivity case that the preset has."""
     try:
         return list(tables.rows("variation", case="sensitivity")["variation"].unique())
@@ -213,7 +212,7 @@ def variations_run(tables: NamedTables) -> list[str]:
         return []
 
 
-def following(tables: NamedTables, n_components: int, stream: str) -> StreamRuns:
+def following(tables: Tables, n_components: int, stream: str) -> StreamRuns:
     """Runs of a mixture on the stream that changes, in order (non_stationary) or shuffled."""
     return StreamRuns(tables, f"change__n_components-{n_components}", {"stream": stream})
 
@@ -256,14 +255,14 @@ def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
     return (found[end] - found[begin]).to_numpy(dtype=np.float64) / (end - begin)
 
 
-def _by_run(tables: NamedTables, quantity: str, columns: str, **wanted: Wanted) -> pd.DataFrame:
+def _by_run(tables: Tables, quantity: str, columns: str, **wanted: Wanted) -> pd.DataFrame:
     """One line a run, or one alone for what runs do not differ in."""
     rows = _rows(tables, quantity, **wanted)
     rows = rows if "repeat" in rows else rows.assign(repeat=0)
     return rows.pivot_table(index="repeat", columns=columns, values=quantity).astype(np.float64)
 
 
-def _rows(tables: NamedTables, quantity: str, **wanted: Wanted) -> pd.DataFrame:
+def _rows(tables: Tables, quantity: str, **wanted: Wanted) -> pd.DataFrame:
     """Rows of the table that has the quantity of such runs: those with variations stand in one of their own."""
     about = tables["quantity"]
     for name in about.loc[about["quantity"] == quantity, "table"]:

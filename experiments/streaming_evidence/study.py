@@ -52,7 +52,6 @@ STUDY = Study(
     ),
     batchable=BATCHABLE,
     claims=("claims_annealed", "claims_evidence", "claims_settings"),
-    has_named_tables=True,
     check=check,
     figures=FIGURES,
 )

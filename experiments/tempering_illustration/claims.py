@@ -15,10 +15,9 @@ from auxmc_pipeline.measuring import (
     proportion,
     score_of_p_values,
 )
-from auxmc_pipeline.named_tables import NamedTables, recorded
-from auxmc_pipeline.tables import Wanted
+from auxmc_pipeline.tables import Tables, Wanted, recorded
 
-Measure = Callable[[NamedTables], Measurement]
+Measure = Callable[[Tables], Measurement]
 
 # Read off the published panel: a histogram whose parts are as near as this to 0.6 and 0.4 looks right.
 _MASS, _NEAR = 0.6, 0.08
@@ -29,38 +28,38 @@ _exact = partial(recorded, exact=True)
 def excess(first: Measure, second: Measure) -> Measure:
     """One measurement minus another one, independent of it."""
 
-    def measure(tables: NamedTables) -> Measurement:
+    def measure(tables: Tables) -> Measurement:
         a, b = first(tables), second(tables)
         return (a - b).noted(f"{a.value:.6g} and {b.value:.6g}")
 
     return measure
 
 
-def largest_score(tables: NamedTables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
+def largest_score(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
     """Largest size of several distances in standard errors."""
     scores = np.abs(tables.values(quantity, by, **wanted))
     return largest(scores, np.ones_like(scores), [f"largest of {scores.size}"] * scores.size)
 
 
-def moment_score(tables: NamedTables, quantity: str, moment: str) -> Measurement:
+def moment_score(tables: Tables, quantity: str, moment: str) -> Measurement:
     """CT-T05 and CT-T06: a recorded distance in standard errors."""
     return Measurement(tables.value(quantity, "moment", moment=moment), 1.0)
 
 
 def distance(
-    tables: NamedTables, quantity: str, error: str, truth: str | float, note: str = "", **wanted: Any
+    tables: Tables, quantity: str, error: str, truth: str | float, note: str = "", **wanted: Any
 ) -> Measurement:
     """Distance of a quantity from its exact value, recorded or known, in standard errors."""
     known = tables.value(truth, **wanted) if isinstance(truth, str) else truth
     return recorded(quantity, error, note=note, **wanted)(tables).score(known)
 
 
-def p_values(tables: NamedTables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
+def p_values(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
     """Several p-values as one score."""
     return score_of_p_values(tables.values(quantity, by, **wanted))
 
 
-def looser_bound(tables: NamedTables) -> Measurement:
+def looser_bound(tables: Tables) -> Measurement:
     """Mean over batches of reverse runs of the difference of two upper bounds made of the same weights."""
     arithmetic, harmonic = (
         tables.values(quantity, "point") for quantity in ("bound_upper_arithmetic", "bound_upper")
@@ -70,23 +69,23 @@ def looser_bound(tables: NamedTables) -> Measurement:
     return mean(arithmetic - harmonic, f"{each}; batches of {n_runs:.0f} runs")
 
 
-def batches(tables: NamedTables, quantity: str, n_intervals: float) -> Measurement:
+def batches(tables: Tables, quantity: str, n_intervals: float) -> Measurement:
     """CT-T15 and CT-T16: mean over batches of annealed runs."""
     return mean(tables.values(quantity, "n_intervals", n_intervals=n_intervals))
 
 
-def batches_score(tables: NamedTables, quantity: str, n_intervals: float) -> Measurement:
+def batches_score(tables: Tables, quantity: str, n_intervals: float) -> Measurement:
     """CT-T15 and CT-T16: distance of mean weights over the normaliser from 1."""
     return batches(tables, quantity, n_intervals).score(1.0)
 
 
-def gap_ratio(tables: NamedTables, quantity: str) -> Measurement:
+def gap_ratio(tables: Tables, quantity: str) -> Measurement:
     """CT-T16: how much nearer a bound is with 10 intervals than with 2."""
     long, short = (batches(tables, quantity, n_intervals) for n_intervals in (10.0, 2.0))
     return (long / short).noted(f"{long.value:.3f} and {short.value:.3f} nats")
 
 
-def variance_of_counts(tables: NamedTables) -> Measurement:
+def variance_of_counts(tables: Tables) -> Measurement:
     """CT-T19: variance over chains of estimates from conditional probabilities over that of estimates from counts."""
     rows = tables.rows("chain", "log_normaliser_conditional")
     # A chain without a visit has no estimate from counts: leaving it out favours them.
@@ -100,28 +99,28 @@ def variance_of_counts(tables: NamedTables) -> Measurement:
     )
 
 
-def unvisited(tables: NamedTables) -> Measurement:
+def unvisited(tables: Tables) -> Measurement:
     """CT-T19: size of the errors of log Z of chains that counts cannot give an estimate."""
     errors = tables.values("log_normaliser_unvisited")
     note = f"{errors.size} chains after 5 iterations, an end without a visit"
     return estimate(lambda kept: float(np.sqrt(np.mean(kept**2))), errors, method="jackknife", note=note)
 
 
-def faithful_chains(tables: NamedTables) -> Measurement:
+def faithful_chains(tables: Tables) -> Measurement:
     """CT-A02."""
     switches, left = (tables.values(f"hmc_{name}", "hmc_chain") for name in ("switches", "mass_left"))
     note = f"{int(switches.sum())} switches in {switches.size} chains; mass left in the first {left[0]:g}"
     return proportion(float(np.mean(switches == 0)), switches.size, note)
 
 
-def single_chains(tables: NamedTables) -> Measurement:
+def single_chains(tables: Tables) -> Measurement:
     """CT-A03: fraction of the chains that would have looked right."""
     masses = tables.values("mass_left_by_chain")
     note = f"standard deviation over {masses.size} chains {masses.std(ddof=1):.3f}, the first has {masses[0]:.3f}"
     return proportion(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)
 
 
-def fit_between(tables: NamedTables) -> Measurement:
+def fit_between(tables: Tables) -> Measurement:
     """CT-V05: is the Renyi fit between the other two?"""
     count = 0
     for quantity in ("fit_mean", "fit_sd"):
@@ -130,27 +129,27 @@ def fit_between(tables: NamedTables) -> Measurement:
     return exact(float(count))
 
 
-def fit_orderings(tables: NamedTables) -> Measurement:
+def fit_orderings(tables: Tables) -> Measurement:
     """CT-V06."""
     sds = _fits(tables, "fit_sd")
     note = " > ".join(f"{sd:.4f}" for sd in sds)
     return exact(float((sds[0] > sds[1]) + (sds[1] > sds[2])), note)
 
 
-def excess_of_published_fit(tables: NamedTables) -> Measurement:
+def excess_of_published_fit(tables: Tables) -> Measurement:
     """CT-V05: how far the published Gaussian is from the minimum."""
     published = tables.value("published_half_objective")
     smallest = tables.value("fit_objective", "fit", fit="Renyi 1/2")
     return exact(published - smallest, f"{published:.4f} and {smallest:.4f} nats")
 
 
-def smallest_rise(tables: NamedTables) -> Measurement:
+def smallest_rise(tables: Tables) -> Measurement:
     """CT-V07."""
     rises = np.diff(tables.rows("order").sort_values("order")["sd_by_order"])
     return exact(float(rises.min()), f"between {rises.size + 1} orders")
 
 
-def variance_ratio(quantity: str, note: str, tables: NamedTables) -> Measurement:
+def variance_ratio(quantity: str, note: str, tables: Tables) -> Measurement:
     """CT-V11: ratio of variances of estimates from the same draws."""
     draws, by_score = (
         tables.values(quantity, "chunk_estimate", estimate=name)
@@ -159,7 +158,7 @@ def variance_ratio(quantity: str, note: str, tables: NamedTables) -> Measurement
     return estimate(lambda a, b: float(a.mean() / b.mean()), draws, by_score, method="paired", note=note)
 
 
-def _fits(tables: NamedTables, quantity: str) -> list[float]:
+def _fits(tables: Tables, quantity: str) -> list[float]:
     return [tables.value(quantity, "fit", fit=name) for name in ("KL(p, q)", "Renyi 1/2", "KL(q, p)")]
 
 

@@ -21,8 +21,8 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.published_values import published_series, published_value
+from auxmc_pipeline.tables import Tables
 
 _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -36,7 +36,7 @@ _published = partial(published_value, "tempering_illustration")
 _FITS = {"a": "CT-V03", "b": "CT-V05", "c": "CT-V04"}
 
 
-def path_curves(tables: NamedTables) -> Figure:
+def path_curves(tables: Tables) -> Figure:
     """Figure 2.13."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     axis = figure.subplots()
@@ -57,7 +57,7 @@ def path_curves(tables: NamedTables) -> Figure:
     return figure
 
 
-def bimodal(tables: NamedTables) -> Figure:
+def bimodal(tables: Tables) -> Figure:
     """The four panels on the target with two modes."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.2), layout="constrained")
     ((densities, potential), (joint, histograms)) = figure.subplots(2, 2)
@@ -106,7 +106,7 @@ def bimodal(tables: NamedTables) -> Figure:
     return figure
 
 
-def temperature(tables: NamedTables) -> Figure:
+def temperature(tables: Tables) -> Figure:
     """Distribution of the inverse temperature for several guesses of the normaliser, and estimates of chains."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -133,7 +133,7 @@ def temperature(tables: NamedTables) -> Figure:
     return figure
 
 
-def ladder(tables: NamedTables) -> Figure:
+def ladder(tables: Tables) -> Figure:
     """Estimators and crossing times of simulated tempering."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -167,7 +167,7 @@ def ladder(tables: NamedTables) -> Figure:
     return figure
 
 
-def laplace(tables: NamedTables) -> Figure:
+def laplace(tables: Tables) -> Figure:
     """Figure C.1."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -184,7 +184,7 @@ def laplace(tables: NamedTables) -> Figure:
     return figure
 
 
-def divergences(tables: NamedTables) -> Figure:
+def divergences(tables: Tables) -> Figure:
     """Figure C.2."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.5), layout="constrained")
     axes = figure.subplots(1, 3, sharey=True)
@@ -205,7 +205,7 @@ def divergences(tables: NamedTables) -> Figure:
     return figure
 
 
-def orders(tables: NamedTables) -> Figure:
+def orders(tables: Tables) -> Figure:
     """Fits and bounds against the order of the divergence."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
     left, right = figure.subplots(1, 2)
@@ -245,7 +245,7 @@ def _joint_panel(axis: Axes, x: FloatArray, target: FloatArray, base: FloatArray
     axis.set(ylim=(0.0, 1.0), ylabel="inverse temperature")
 
 
-def _arrays(tables: NamedTables, dim: str, *quantities: str) -> list[xr.DataArray]:
+def _arrays(tables: Tables, dim: str, *quantities: str) -> list[xr.DataArray]:
     return [tables.array(quantity, dim) for quantity in quantities]
 
 
@@ -253,7 +253,7 @@ def _legend_above(axis: Axes, n_columns: int) -> None:
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns)
 
 
-DRAW: dict[str, Callable[[NamedTables], Figure]] = {
+DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_2_13": path_curves,
     "fig_bimodal": bimodal,
     "fig_temperature": temperature,

@@ -36,5 +36,4 @@ STUDY = Study(
     sweep_quantities=("mass_left", "mass_left_error", "acceptance"),
     check=check,
     figures=FIGURES,
-    has_named_tables=True,
 )

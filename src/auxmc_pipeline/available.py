@@ -15,10 +15,10 @@ def available(read: Callable[[Name], Found], names: Iterable[Name]) -> dict[Name
     Raises:
         MissingData: the tables hold none of them.
 
-    >>> from auxmc_pipeline.tables import Table
+    >>> from auxmc_pipeline.tables import Tables
     >>> import pandas as pd
-    >>> rows = Table(pd.DataFrame({"quantity": ["ess"], "value": [2.0]}))
-    >>> available(rows.value, ["ess", "acceptance"])
+    >>> tables = Tables({"point": pd.DataFrame({"ess": [2.0]})})
+    >>> available(tables.value, ["ess", "acceptance"])
     {'ess': 2.0}
     """
     found, missing = {}, MissingData("nothing is asked for")

@@ -94,7 +94,6 @@ class Study:
         check: rules across settings, and the data of the user; raises `ValueError`.
         data_files: files whose content a result depends on.
         about: needs (`auxmc_pipeline.needs`) that a run meets if the published claims are about its model.
-        has_named_tables: whether its tables have a column for each quantity (`auxmc_pipeline.named_tables`).
     """
 
     name: str
@@ -110,7 +109,6 @@ class Study:
     check: Callable[[Any], None] = _no_rules
     data_files: Callable[[Any], list[str]] = _own_data
     about: str = ""
-    has_named_tables: bool = False
 
     @property
     def folder(self) -> str:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from auxmc_pipeline.measuring import Measurement, exact
 from auxmc_pipeline.needs import number, parse_needs
-from auxmc_pipeline.tables import Tables, Wanted
+from auxmc_pipeline.tables import Tables
 
 __all__ = [
     "BAND_SOURCES",
@@ -20,7 +20,6 @@ __all__ = [
     "Measures",
     "exact",
     "read_claims",
-    "recorded",
 ]
 
 KINDS = ("I", "W", "Q")
@@ -56,27 +55,6 @@ COLUMNS = (
 
 Measures = Mapping[str, Mapping[str, Callable[[Tables], Measurement]]]
 """Functions that measure, by claim id and setting."""
-
-
-def recorded(
-    quantity: str, error: str | None = None, *, exact: bool = False, note: str = "", **wanted: Wanted
-) -> Callable[[Tables], Measurement]:
-    """Makes a function that measures what a study's run recorded as it stands in the summary.
-
-    Args:
-        quantity: its name.
-        error: name of its recorded Monte Carlo standard error; without one it is unknown, unless the value is exact.
-        exact: as in Measurement.
-        note: as in Measurement.
-        wanted: columns and the values that they must have, so that one value is left.
-    """
-
-    def measure(tables: Tables) -> Measurement:
-        found = tables.summary.value(quantity, **wanted)
-        spread = tables.summary.value(error, **wanted) if error else 0.0 if exact else math.nan
-        return Measurement(found, spread, note, exact)
-
-    return measure
 
 
 def read_claims(path: Path, settings: Collection[str], documents: Collection[str]) -> pd.DataFrame:

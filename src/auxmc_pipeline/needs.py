@@ -3,7 +3,7 @@
 import fnmatch
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 import pandas as pd
@@ -28,18 +28,18 @@ class Need(NamedTuple):
     relation: str
     value: str
 
-    def unmet(self, frames: Sequence[pd.DataFrame]) -> str:
-        """What is missing, in words; empty where the rows that a measure read have what is needed.
+    def unmet(self, settings: pd.DataFrame) -> str:
+        """What is missing, in words; empty where the cases have what is needed.
 
         Args:
-            frames: rows of the study's tables; those of other cases do not count.
+            settings: table of a run's settings; cases of other names do not count.
 
         Raises:
-            ValueError: none of the rows has the setting, so that nothing can be checked.
+            LookupError: none of the cases has the setting, so that nothing can be checked.
         """
-        values = [value for rows in frames for value in self._values(rows)]
+        values = self._values(settings)
         if not values:
-            raise ValueError(f"needs {self.name} of cases {self.case!r}, but reads no rows that have it")
+            raise LookupError(f"no case {self.case} with the setting {self.name}")
         failing = [value for value in values if not self._holds(value)]
         if not failing:
             return ""

@@ -17,8 +17,8 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import PublishedValue
 from auxmc_pipeline.catalogue import STUDIES, load_study
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.named_tables import NamedTables, unmet_about
 from auxmc_pipeline.needs import number
+from auxmc_pipeline.tables import Tables, unmet_about
 
 __all__ = [
     "COLUMNS",
@@ -112,7 +112,7 @@ class PublishedMarks:
         tables: of a run.
     """
 
-    def __init__(self, study: str, tables: NamedTables) -> None:
+    def __init__(self, study: str, tables: Tables) -> None:
         self._study = study
         self._apply = not unmet_about(load_study(study), tables)
 

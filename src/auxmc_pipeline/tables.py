@@ -1,13 +1,41 @@
-"""What claims and figures read: a study's tidy tables, asked by quantity."""
+"""Tables of a study: one for each set of dimensions, a row for each of their values, a column for each quantity.
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+`point` has a row for each case and each point that the case sweeps, `chain` a row for each chain there, and so on; the
+name says what distinguishes the rows of a point. `settings` has a row for each case, `quantity` one for each quantity.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from auxmc.driver.results import read_result, read_table, regenerate_command, write_table
 from auxmc.errors import AuxmcError
+from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.needs import parse_needs
+
+__all__ = [
+    "MissingData",
+    "Tables",
+    "load_tables",
+    "long_rows",
+    "perturbed",
+    "recorded",
+    "tabulate",
+    "unmet_about",
+    "unmet_needs",
+    "write_tables",
+]
+
+_GROUPS = ("statistics", "curves")
+_ABOUT = ("settings", "quantity")
+
 
 Wanted = str | float | Collection[str | float]
 """The value that rows must have in a column, or the values among which it must be."""
@@ -17,125 +45,274 @@ class MissingData(AuxmcError, LookupError):
     """The tables do not hold what is asked for: the preset does not run it."""
 
 
-class Table:
-    """Tidy rows: `case`, a column for each setting and dimension, `quantity`, `unit`, `value`.
+class Tables(Mapping[str, pd.DataFrame]):
+    """Tables by name.
 
     Args:
-        frame: rows as `auxmc_pipeline.tidy.tidy_table` makes them; may be empty.
-        put_down: is called with the rows of each reading.
+        tables: as `tabulate` makes them.
     """
 
-    def __init__(self, frame: pd.DataFrame, put_down: Callable[[pd.DataFrame], None] | None = None) -> None:
-        self.everything, self._put_down = frame, put_down
+    def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
+        self._tables = dict(tables)
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """All rows; to ask for them is to read them."""
-        if self._put_down is not None:
-            self._put_down(self.everything)
-        return self.everything
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """A table; raises MissingData where the run recorded nothing of this kind."""
+        if name not in self._tables:
+            raise MissingData(f"no table {name!r}: not recorded by this run")
+        return self._tables[name]
 
-    def where(self, **wanted: Wanted) -> "Table":
-        """The rows whose columns have the wanted values, which may be none; numbers agree to rounding."""
-        found = self.everything
-        for name, value in wanted.items():
-            found = found[agrees(found[name], value)] if name in found else found.iloc[:0]
-        return Table(found, self._put_down)
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a table of this name."""
+        return name in self._tables
 
-    def holds(self, quantity: str, **wanted: Wanted) -> bool:
-        """Whether there are rows of a quantity."""
-        return not self.where(quantity=quantity, **wanted).everything.empty
+    def __iter__(self) -> Iterator[str]:
+        """Names of the tables."""
+        return iter(self._tables)
 
-    def rows(self, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-        """Rows of a quantity.
+    def __len__(self) -> int:
+        """Number of tables."""
+        return len(self._tables)
+
+    def rows(self, name: str, quantity: str = "", **wanted: Wanted) -> pd.DataFrame:
+        """Rows of a table whose columns have the wanted values, of which a quantity is known.
+
+        Args:
+            name: of the table.
+            quantity: a column; rows in which it is NaN are left out. Empty for all rows.
+            wanted: values, or several that are allowed, by column; numbers agree to rounding.
 
         Raises:
-            MissingData: there are none.
+            MissingData: If there are no such rows.
         """
-        found = self.where(quantity=quantity, **wanted).frame
-        if found.empty:
+        table = self[name]
+        if quantity and quantity not in table:
             raise not_run(quantity, wanted)
-        return found
+        for column, value in wanted.items():
+            table = table[agrees(table[column], value)] if column in table else table.iloc[:0]
+        table = table[table[quantity].notna()] if quantity else table
+        if table.empty:
+            raise not_run(quantity or name, wanted)
+        return table
 
-    def array(self, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:
-        """A quantity as an array with the given columns as dimensions, coordinates in the order of the rows.
+    def values(self, quantity: str, by: str = "chain", **wanted: Wanted) -> np.ndarray:  # type: ignore[override]
+        """A quantity of one table as an array [row]."""
+        return self.rows(by, quantity, **wanted)[quantity].to_numpy(np.float64)
+
+    def array(self, quantity: str, *dims: str, table: str = "", **wanted: Wanted) -> xr.DataArray:
+        """A quantity as an array with columns of its table as dimensions.
+
+        Args:
+            quantity: a column.
+            dims: other columns.
+            table: its name; by default that of the dims.
+            wanted: as in `rows`.
+        """
+        found = self.rows(table or "_".join(dims), quantity, **wanted)
+        array: xr.DataArray = found.set_index(list(dims))[quantity].to_xarray()
+        return array.reindex({dim: pd.unique(found[dim]) for dim in dims})
+
+    def value(self, quantity: str, by: str = "point", **wanted: Wanted) -> float:
+        """The value of a quantity that all rows asked for of one table have in common.
 
         Raises:
-            MissingData: there are no such rows.
-            ValueError: the dimensions and the wanted values leave several rows for one place.
+            MissingData: If there is none.
+            ValueError: If there are several.
         """
-        rows = self.rows(quantity, **wanted)
-        missing = [dim for dim in dims if dim not in rows]
-        if missing:
-            raise MissingData(f"{quantity} by {missing[0]}: not run at this preset")
-        if not dims:
-            if len(rows) > 1:
-                raise ValueError(f"{quantity} has {len(rows)} values where one is asked for: {wanted}")
-            return xr.DataArray(float(rows["value"].iloc[0]))
-        array: xr.DataArray = rows.set_index(list(dims))["value"].to_xarray()
-        return array.reindex({dim: pd.unique(rows[dim]) for dim in dims})
-
-    def value(self, quantity: str, **wanted: Wanted) -> float:
-        """The one value of a quantity.
-
-        Raises:
-            MissingData: there is none.
-            ValueError: there are several.
-        """
-        return float(self.array(quantity, **wanted))
+        found = pd.unique(self.rows(by, quantity, **wanted)[quantity])
+        if len(found) > 1:
+            raise ValueError(f"{quantity}: expected one value, got {len(found)}; name the case and the point")
+        return float(found[0])
 
     def setting(self, name: str, **wanted: Wanted) -> Any:
-        """The value of a setting, which is the same in all rows asked for.
-
-        Raises:
-            MissingData: there are no such rows.
-            ValueError: they differ.
-        """
-        rows = self.where(**wanted).frame
-        values: list[Any] = list(rows[name].dropna().unique()) if name in rows else []
-        if not values:
-            raise not_run(f"setting {name}", wanted)
-        if len(values) > 1:
-            raise ValueError(f"setting {name} has several values: {', '.join(map(str, values))}")
-        return values[0]
+        """A setting that all cases asked for have in common; raises as `value`."""
+        found = list(self.rows("settings", "", **wanted)[name].dropna().unique())
+        if len(found) != 1:
+            raise (
+                not_run(name, wanted)
+                if not found
+                else ValueError(f"setting {name} has several values: {', '.join(map(str, found))}")
+            )
+        return found[0]
 
 
-class Tables(NamedTuple):
-    """Both tables of a study.
+def recorded(
+    quantity: str,
+    error: str = "",
+    *,
+    exact: bool = False,
+    note: str = "",
+    by: str = "point",
+    **wanted: Wanted,
+) -> Callable[[Tables], Measurement]:
+    """Makes a function that measures a number as the run recorded it.
 
-    Attributes:
-        summary: single numbers: statistics of chains, estimates, costs.
-        curves: traces, histograms, paths.
+    Args:
+        quantity: its name.
+        error: name of its recorded standard error; without one it is unknown, unless the value is exact.
+        exact: as in Measurement.
+        note: as in Measurement.
+        by: as in `Tables.value`.
+        wanted: as in `Tables.value`.
     """
 
-    summary: Table
-    curves: Table
+    def measure(tables: Tables) -> Measurement:
+        spread = tables.value(error, by, **wanted) if error else 0.0 if exact else np.nan
+        return Measurement(tables.value(quantity, by, **wanted), spread, note, exact)
 
-    @classmethod
-    def of(cls, summary: pd.DataFrame, curves: pd.DataFrame) -> "Tables":
-        """Both from tidy rows."""
-        return cls(Table(summary), Table(curves))
-
-    def recording(self) -> tuple["Tables", list["ReadRows"]]:
-        """The same tables, and a list to which each reading of them adds the rows that it reads."""
-        read: list[ReadRows] = []
-
-        def copy(table: Table) -> Table:
-            return Table(table.everything, lambda rows: read.append(ReadRows(table, rows)))
-
-        return Tables(copy(self.summary), copy(self.curves)), read
+    return measure
 
 
-class ReadRows(NamedTuple):
-    """Rows that were read.
+def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
+    """Settings that a run lacks, in words; empty for none.
 
-    Attributes:
-        table: that they stand in.
-        frame: the rows.
+    Args:
+        needs: as `needs.parse_needs` reads them.
+        settings: table `settings` of the run.
+
+    Raises:
+        MissingData: If no case has a setting that is needed.
     """
+    unmet = []
+    for need in parse_needs(needs, list(map(str, settings))):
+        try:
+            unmet.append(need.unmet(settings))
+        except LookupError as error:
+            raise MissingData(str(error)) from None
+    return "; ".join(filter(None, unmet))
 
-    table: Table
-    frame: pd.DataFrame
+
+def unmet_about(study: Study, tables: Tables) -> str:
+    """Why the published claims of a study are not about the model of a run; empty where they are."""
+    settings = tables["settings"]
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(study.schema)}
+    # A setting that was added since is not recorded: the run had its default.
+    added = {need.name: defaults[need.name] for need in parse_needs(study.about, list(defaults))}
+    missing = {name: default for name, default in added.items() if name not in settings}
+    return unmet_needs(study.about, settings.assign(**missing))
+
+
+def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
+    """Tables of some cases, from the groups `statistics` and `curves` of their result files.
+
+    Args:
+        paths: result files.
+
+    Returns:
+        Tables by name. Each has a column `case`, one for each swept setting and dimension, and one float64 column for
+        each quantity; rows of which no quantity is known are left out. `settings` has the scalar settings of each case,
+        missing where the case sweeps them, and `numbers`, the digest of all; `quantity` has `table`, `group`, `unit`.
+    """
+    parts: dict[str, list[pd.DataFrame]] = {}
+    quantities: dict[tuple[str, str], tuple[str, str, str, str]] = {}
+    for path in paths:
+        tree = read_result(path)
+        try:
+            settings = json.loads(tree.attrs["settings"])
+            parts.setdefault("settings", []).append(_settings_row(path.stem, tree.attrs["numbers"], settings))
+            groups = {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
+        finally:
+            tree.close()
+        for name, part in _by_dimensions(groups, settings).items():
+            variables = [str(quantity) for data in part.values() for quantity in data]
+            data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")
+            frame = _frame(data.reset_coords(drop=True).astype(float))
+            frame = frame.dropna(how="all", subset=variables)
+            frame.insert(0, "case", path.stem)
+            parts.setdefault(name, []).append(frame)
+            for group, of_group in part.items():
+                for quantity, array in of_group.items():
+                    unit = array.attrs.get("units", "")
+                    quantities[name, str(quantity)] = (str(quantity), name, group, unit)
+    tables = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
+    return tables | {
+        "quantity": pd.DataFrame(quantities.values(), columns=["quantity", "table", "group", "unit"])
+    }
+
+
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Writes each table as `NAME.parquet` in a folder, and removes others that are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        write_table(folder / f"{name}.parquet", table)
+    for path in folder.glob("*.parquet"):
+        if path.stem not in tables:
+            path.unlink()
+
+
+def load_tables(folder: Path) -> Tables:
+    """Reads what `write_tables` wrote.
+
+    Raises:
+        FileNotFoundError: If a table is missing; says which command makes them.
+    """
+    paths = sorted(folder.glob("*.parquet"))
+    if not paths:
+        raise FileNotFoundError(f"no tables in {folder}: make them with `snakemake {folder}`")
+    tables = {path.stem: read_table(path) for path in paths}
+    for name in (*_ABOUT, *tables.get("quantity", pd.DataFrame(columns=["table"]))["table"]):
+        if name not in tables:
+            path = folder / f"{name}.parquet"
+            raise FileNotFoundError(f"no table {path}: make it again with {regenerate_command(path)}")
+    return Tables(tables)
+
+
+def long_rows(tables: Tables) -> pd.DataFrame:
+    """All statistics, a row for each number: `case`, `quantity`, `unit`, `value`, and the columns that say which."""
+    parts = []
+    for row in tables["quantity"].query("group == 'statistics'").to_dict("records"):
+        table, quantity = tables[row["table"]], row["quantity"]
+        keys = [name for name in table if name not in set(tables["quantity"]["quantity"]) - {quantity}]
+        part = table[keys].dropna(subset=[quantity]).rename(columns={quantity: "value"})
+        parts.append(part.assign(quantity=quantity, unit=row["unit"]))
+    return pd.concat(parts, ignore_index=True)
+
+
+def perturbed(tables: Tables, change: Callable[[np.ndarray], np.ndarray], only: str = "") -> Tables:
+    """Tables with changed values, for the check that claims can fail.
+
+    Args:
+        tables: the tables.
+        change: maps the values of a column to others.
+        only: the quantity to change; empty for all.
+    """
+    chosen = {only} if only else set(tables["quantity"]["quantity"])
+    changed = dict(tables)
+    for name in tables.keys() - set(_ABOUT):
+        table = tables[name]
+        changed[name] = table.assign(**{str(q): change(table[q].to_numpy()) for q in table if q in chosen})
+    return Tables(changed)
+
+
+def _frame(data: xr.Dataset) -> pd.DataFrame:
+    if not data.dims:
+        return pd.DataFrame([{str(name): float(array) for name, array in data.items()}])
+    return data.to_dataframe().reset_index()
+
+
+def _settings_row(case: str, numbers: str, settings: Mapping[str, Any]) -> pd.DataFrame:
+    swept = settings.get("batch", {})
+    scalars = {
+        name: np.nan if name in swept else value
+        for name, value in settings.items()
+        if isinstance(value, str | int | float)
+    }
+    return pd.DataFrame([{"case": case, "numbers": numbers, **scalars}])
+
+
+def _by_dimensions(
+    groups: Mapping[str, xr.Dataset], settings: Collection[str]
+) -> dict[str, dict[str, xr.Dataset]]:
+    """Quantities of each group by the table that they belong to: their dimensions other than settings, or `point`."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for group, data in groups.items():
+        for name, array in data.data_vars.items():
+            own = "_".join(str(dim) for dim in array.dims if dim not in settings)
+            # A dimension may itself be called `point`.
+            own = {"": "point", "point": "points"}.get(own, own)
+            found.setdefault(own, {}).setdefault(group, []).append(str(name))
+    return {
+        table: {group: groups[group][names] for group, names in part.items()} for table, part in found.items()
+    }
 
 
 def not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from auxmc.driver.results import read_result
-from auxmc_pipeline.error_rules import standard_error
+from auxmc_pipeline.measuring import standard_error
 
 REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "lane")
 """Dimensions along which values are independent."""
@@ -67,7 +67,7 @@ def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     Returns:
         Columns: the axes, `quantity`, `coordinate` (which one of several values of a case, as "z1" or "noise = 0.5";
         empty where there is one), `value` (mean over replicates, NaN where one of them is), `standard_error` (of that
-        mean, by `error_rules.standard_error`; NaN for a single replicate), `n_replicates`, `unit`.
+        mean, by `measuring.standard_error`; NaN for a single replicate), `n_replicates`, `unit`.
     """
     keys = [*axes, "quantity", "coordinate"]
     coordinates = _coordinates(summary, {*axes, *replicate_columns(summary)})

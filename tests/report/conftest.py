@@ -14,9 +14,9 @@ from auxmc.plots.style import save_figure
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.judging.published import Published, read_published
 from auxmc_pipeline.judging.study_tables import claims_of
-from auxmc_pipeline.named_tables import tabulate, write_named_tables
 from auxmc_pipeline.report import __main__ as command
 from auxmc_pipeline.report import page as page_module
+from auxmc_pipeline.tables import tabulate, write_tables
 
 STUDY = "radon"
 VERDICTS = {
@@ -58,7 +58,7 @@ def report(tmp_path_factory):
     numbers.to_csv(results / "numbers.csv", index=False)
     statistics = xr.Dataset({"n_failures": 3.0, "log_evidence": -1081.0})
     write_result(results / "nuts.nc", {"statistics": statistics}, RESULT)
-    write_named_tables(results / "tables", tabulate([results / "nuts.nc"]))
+    write_tables(results / "tables", tabulate([results / "nuts.nc"]))
     for name in load_study(STUDY).figures:
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")
         figure.subplots().plot([0.0, 1.0], [1.0, 0.0])

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
-from auxmc_pipeline.error_rules import mean_over_replicates
+from auxmc_pipeline.measuring import mean
 from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover
 from experiments.foundations.models.densities import DENSITIES
 from experiments.foundations.models.machines import (
@@ -122,7 +122,7 @@ def test_inputs_of_the_parameters_have_the_distribution_of_their_prior():
 
 def test_errors_from_few_replicates_cover_what_a_normal_distribution_would():
     samples = rng_for("errors/replicates").standard_normal((20_000, 3))
-    covered = [abs(m.value) < 2.0 * m.error for m in map(mean_over_replicates, samples)]
+    covered = [abs(m.value) < 2.0 * m.error for m in map(mean, samples)]
     expected = float(stats.norm.cdf(2.0) - stats.norm.cdf(-2.0))
     assert_bounded_mean(covered, 0.0, 1.0, expected, detects=0.03, label="widened")
     plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)

@@ -73,8 +73,6 @@ if typed("variant"):
         raise WorkflowError(f"unknown variant {typed('variant')!r}. Allowed: {', '.join(_known) or 'none'}")
 PRESET = typed("preset") if "preset" in config else "quick"
 NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
-TABLES = ("summary", "curves")
-NAMED = [_study for _study in STUDIES if load_study(_study).has_named_tables]
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
 
 
@@ -160,9 +158,7 @@ def content_of(*files):
 
 
 def tables_of(study, preset):
-    """The folder of a study's named tables; of a study that is not moved to them yet, its two tables of rows."""
-    names = ("tables",) if study in NAMED else [f"{table}.parquet" for table in TABLES]
-    return [f"results/{preset}/{study}/{name}" for name in names]
+    return f"results/{preset}/{study}/tables"
 
 
 def missing_tables(wildcards):
@@ -193,7 +189,7 @@ def claims_files(study, preset):
 
 def claims_of_tables(wildcards):
     """Claims of the studies whose tables are there: no sampler runs."""
-    there = [study for study in STUDIES if all(Path(table).exists() for table in tables_of(study, PRESET))]
+    there = [study for study in STUDIES if Path(tables_of(study, PRESET)).exists()]
     if not there:
         raise WorkflowError(
             f"no tables in results/{PRESET}/: make them with `make reproduce PRESET={PRESET}`"
@@ -207,8 +203,8 @@ def report_file(preset):
 
 def study_targets(study, preset):
     """All that rules make of a study: what is deleted comes back."""
-    makers = (case_files, tables_of, figure_files, claims_files)
-    return [file for files_of in makers for file in files_of(study, preset)]
+    makers = (case_files, figure_files, claims_files)
+    return [tables_of(study, preset), *(file for files_of in makers for file in files_of(study, preset))]
 
 
 @checked

@@ -51,7 +51,7 @@ rule write_report:
     input:
         claims=[claims_files(study, "{preset}") for study in STUDIES],
         figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith((".png", ".svg"))],
-        summaries=lambda w: [tables_of(study, w.preset)[0] for study in STUDIES],
+        summaries=lambda w: [tables_of(study, w.preset) for study in STUDIES],
         tables=PAPER_TABLES,
     output:
         report_file("{preset}"),

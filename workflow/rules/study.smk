@@ -52,34 +52,11 @@ rule run_case:
         " {params.overrides:q} out={output:q} {params.merge:q} 2>&1 | tee {log:q} >&2"
 
 
-rule summarise:
-    input:
-        lambda w: case_files(w.study, w.preset),
-    output:
-        summary="results/{preset}/{study}/summary.parquet",
-        curves="results/{preset}/{study}/curves.parquet",
-    log:
-        "logs/{preset}/{study}/summarise.log",
-    benchmark:
-        "logs/{preset}/{study}/summarise.benchmark.tsv"
-    localrule: True
-    conda:
-        "../envs/auxmc.yaml"
-    params:
-        pipeline=pipeline,
-        code=lambda w: code_of("auxmc_pipeline.steps.summarise"),
-    shell:
-        "{params.pipeline}.steps.summarise --summary {output.summary:q}"
-        " --curves {output.curves:q} {input:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
-
-
 rule tabulate:
     input:
         lambda w: case_files(w.study, w.preset),
     output:
         directory("results/{preset}/{study}/tables"),
-    wildcard_constraints:
-        study="|".join(NAMED),
     log:
         "logs/{preset}/{study}/tabulate.log",
     localrule: True

@@ -5,10 +5,10 @@ from matplotlib.figure import Figure
 
 from auxmc.plots.style import COLUMN_WIDTH_IN
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.named_tables import NamedTables
+from auxmc_pipeline.tables import Tables
 
 
-def density(tables: NamedTables) -> Figure:
+def density(tables: Tables) -> Figure:
     """Histograms of both kernels and the exact density."""
     figure = Figure(figsize=(COLUMN_WIDTH_IN, 2.6), layout="constrained")
     axis = figure.subplots()

@@ -14,5 +14,4 @@ STUDY = Study(
     },
     sweep_quantities=("ess_per_iteration",),
     about="distance=1.5",
-    has_named_tables=True,
 )

@@ -13,7 +13,7 @@ from auxmc.command_line.columns import columns, value_with_error
 from auxmc.diagnostics.convergence import mcse_mean
 from auxmc.errors import CommandError
 from auxmc_pipeline.command_line.show import open_result
-from auxmc_pipeline.error_rules import standard_error
+from auxmc_pipeline.measuring import standard_error
 
 _FAR = 3.0
 _MOST_ROWS = 12

@@ -1,7 +1,7 @@
-"""Finds claims that cannot fail: whose verdict stays the same whatever values are in the rows that they read."""
+"""Finds claims that cannot fail: whose verdict stays the same whatever values the tables hold."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,8 +10,7 @@ import pandas as pd
 
 from auxmc_pipeline.claims import Measures
 from auxmc_pipeline.judging.verdicts import verdict
-from auxmc_pipeline.named_tables import NamedTables, perturbed
-from auxmc_pipeline.tables import MissingData, ReadRows, Tables
+from auxmc_pipeline.tables import MissingData, Tables, perturbed
 
 __all__ = ["Response", "responses"]
 
@@ -29,7 +28,6 @@ _CHANGES = {
     "constant plus 1000": lambda x, rng: x.mean() + 0.01 * (x - x.mean()) + 1000.0,
     "constant minus 1000": lambda x, rng: x.mean() + 0.01 * (x - x.mean()) - 1000.0,
 }
-_MOST_GROUPS = 12
 
 
 class Response(NamedTuple):
@@ -41,23 +39,22 @@ class Response(NamedTuple):
     changed_by: str
 
 
-def responses(claims: pd.DataFrame, measures: Measures, tables: Tables | NamedTables) -> Iterator[Response]:
-    """Changes the rows that each line reads, all together and by group, until a verdict fails or a failure does not.
+def responses(claims: pd.DataFrame, measures: Measures, tables: Tables) -> Iterator[Response]:
+    """Changes all quantities, then each, until the verdict of a line fails or a failure does not.
 
     Lines about time, exact values and values without an error are left out. What a claim needs of a run is ignored.
     """
     for line in claims.to_dict("records"):
         measure = measures[str(line["claim_id"])][str(line["setting"])]
         band = float(line["low"]), float(line["high"]), str(line["kind"])
-        recorded, read = (tables, []) if isinstance(tables, NamedTables) else tables.recording()
         try:
-            found = measure(recorded)  # type: ignore[arg-type]
+            found = measure(tables)
         except MissingData:
             continue
         if found.exact or line["kind"] == "W" or not found.error > 0.0:
             continue
         now, changed_by = verdict(found, *band), ""
-        for name, changed in _named(tables) if isinstance(tables, NamedTables) else _changed(tables, read):
+        for name, changed in _changed(tables):
             try:
                 with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
                     other = verdict(measure(changed), *band)
@@ -70,7 +67,7 @@ def responses(claims: pd.DataFrame, measures: Measures, tables: Tables | NamedTa
         yield Response(str(line["claim_id"]), str(line["setting"]), now, changed_by)
 
 
-def _named(tables: NamedTables) -> Iterator[tuple[str, Any]]:
+def _changed(tables: Tables) -> Iterator[tuple[str, Tables]]:
     """Tables with other values of all quantities, then of one."""
     for only in ("", *tables["quantity"]["quantity"].unique()):
         for seed, (name, change) in enumerate(_CHANGES.items()):
@@ -83,39 +80,3 @@ def _apply(change: Any, seed: int, values: np.ndarray) -> np.ndarray:
     if known.any():
         changed[known] = change(changed[known], np.random.default_rng(seed))
     return changed
-
-
-def _changed(tables: Tables, read: Sequence[ReadRows]) -> Iterator[tuple[str, Any]]:
-    """Tables with other values in the rows that were read, and what was changed."""
-    rows = []
-    for table in tables:
-        index = [found.frame.index for found in read if found.table is table]
-        rows.append(table.everything.loc[np.unique(np.concatenate([[], *index]))])
-    for group in ({}, *_groups(rows)):
-        inside = [_inside(own, group) for own in rows]
-        for seed, (name, change) in enumerate(_CHANGES.items()):
-            frames = []
-            for table, own in zip(tables, inside, strict=True):
-                frame = table.everything.copy()
-                if len(own):
-                    frame.loc[own.index, "value"] = _apply(change, seed, own["value"].to_numpy())
-                frames.append(frame)
-            yield f"{name}: {group or 'all'}", Tables.of(*frames)
-
-
-def _inside(rows: pd.DataFrame, group: dict[str, Any]) -> pd.DataFrame:
-    for column, value in group.items():
-        rows = rows[rows[column] == value] if column in rows else rows[:0]
-    return rows
-
-
-def _groups(rows: Sequence[pd.DataFrame]) -> Iterator[dict[str, Any]]:
-    """Groups of rows: one value of a column, then of a quantity and another column."""
-    single: list[dict[str, Any]] = []
-    for frame in rows:
-        for column in frame.columns.difference(["value", "unit", "numbers"]):
-            values = frame[column].dropna().unique()
-            single += [{str(column): value} for value in values if 1 < len(values) <= _MOST_GROUPS]
-    yield from single
-    quantities = [group for group in single if "quantity" in group]
-    yield from (quantity | group for quantity in quantities for group in single if "quantity" not in group)

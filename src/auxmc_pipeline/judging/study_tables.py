@@ -7,41 +7,34 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc.driver.results import checked_csv, read_table
+from auxmc.driver.results import checked_csv
 from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
 from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge
-from auxmc_pipeline.named_tables import NamedTables, read_named_tables, unmet_about
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about
 
 
-def read_tables(study: Study, preset: str, paths: Sequence[Path]) -> Tables | NamedTables:
+def read_tables(study: Study, preset: str, folder: Path) -> Tables:
     """Tables of a study.
 
     Args:
         study: the study.
         preset: preset that the tables belong to.
-        paths: the folder of its tables, or the files of its summary and curves.
+        folder: that holds them.
 
     Raises:
         SettingsError: the tables were made with other settings than the present ones, which Snakemake cannot
             see where the result files themselves are gone.
     """
-    tables: Tables | NamedTables
-    if study.has_named_tables:
-        tables = read_named_tables(paths[0])
-        about = tables["settings"]
-    else:
-        tables = Tables.of(*(read_table(path) for path in paths))
-        about = tables.summary.everything
-    numbers = dict(zip(about["case"], about["numbers"], strict=True))
+    tables = load_tables(folder)
+    numbers = dict(tables["settings"][["case", "numbers"]].to_numpy())
     stale = stale_cases(study, preset, numbers)
     if stale:
         raise SettingsError(
-            f"{paths[0]} was made with other settings for {', '.join(stale)}; bring it up to date with "
-            f"`snakemake {paths[0]} --forcerun run_case`"
+            f"{folder} was made with other settings for {', '.join(stale)}; bring it up to date with "
+            f"`snakemake {folder} --forcerun run_case`"
         )
     return tables
 
@@ -74,7 +67,7 @@ def claims_of(study: Study) -> pd.DataFrame:
 
 def judge_study(
     study: Study,
-    tables: Tables | NamedTables,
+    tables: Tables,
     claims: pd.DataFrame | None = None,
     measures: Measures | None = None,
 ) -> pd.DataFrame:
@@ -88,11 +81,10 @@ def judge_study(
     """
     lines = claims_of(study) if claims is None else claims
     found = study.measures() if measures is None else measures
-    other_model = unmet_about(study, tables) if isinstance(tables, NamedTables) else ""
-    return judge(lines, found, tables, setting_names(study), other_model)
+    return judge(lines, found, tables, unmet_about(study, tables))
 
 
-def measure_numbers(study: Study, tables: Tables | NamedTables) -> pd.DataFrame:
+def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
     """The numbers that the study measures for its findings alone.
 
     Returns:

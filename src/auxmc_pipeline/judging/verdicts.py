@@ -1,15 +1,13 @@
 """From claims and tables to verdicts."""
 
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from auxmc_pipeline.claims import Measurement, Measures
-from auxmc_pipeline.named_tables import NamedTables, unmet_needs
-from auxmc_pipeline.needs import parse_needs
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, unmet_needs
 
 __all__ = ["DOES_NOT_APPLY", "VERDICTS", "judge", "verdict"]
 
@@ -52,8 +50,7 @@ def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str
 def judge(
     claims: pd.DataFrame,
     measures: Measures,
-    tables: Tables | NamedTables,
-    settings: Collection[str],
+    tables: Tables,
     other_model: str = "",
 ) -> pd.DataFrame:
     """Measures every claim and gives its verdict.
@@ -61,18 +58,16 @@ def judge(
     Args:
         claims: table of `auxmc_pipeline.claims.read_claims`.
         measures: for each claim id and each setting of the claim, a function of the tables. Where it raises
-            MissingData, or the rows that it read were made with less than the claim needs, the line has no value,
+            MissingData, or the run had less than the claim needs, the line has no value,
             and its note says what is missing.
         tables: of the study.
-        settings: names of the study's settings.
         other_model: why the published claims are not about the model of the run; empty where they are.
 
     Returns:
         The claims with columns measured, monte_carlo_error, exact, verdict, note.
 
     Raises:
-        ValueError: a line of a claim has no function, a claim's function no line, or a line has needs that cannot be
-            checked because its function read no rows.
+        ValueError: a line of a claim has no function, or a claim's function no line.
     """
     lines = set(zip(claims["claim_id"], claims["setting"], strict=True))
     measured = {(claim, setting) for claim, settings_of in measures.items() for setting in settings_of}
@@ -81,7 +76,7 @@ def judge(
     rows = []
     for line in claims.to_dict("records"):
         claim_id, setting = line["claim_id"], line["setting"]
-        found = _measured(line, measures[claim_id][setting], tables, settings)
+        found = _measured(line, measures[claim_id][setting], tables)
         found_verdict = verdict(found, float(line["low"]), float(line["high"]), str(line["kind"]))
         if other_model and line["origin"] == "published":
             found, found_verdict = Measurement(math.nan, math.nan, other_model), DOES_NOT_APPLY
@@ -100,19 +95,12 @@ def judge(
 
 def _measured(
     line: Mapping[Hashable, Any],
-    measure: Callable[[Any], Measurement],
-    tables: Tables | NamedTables,
-    settings: Collection[str],
+    measure: Callable[[Tables], Measurement],
+    tables: Tables,
 ) -> Measurement:
     """What a line measures; NaN, with the reason, where the tables lack something or the run was too short."""
     try:
-        if isinstance(tables, NamedTables):
-            found, unmet = measure(tables), unmet_needs(str(line["needs"]), tables["settings"])
-        else:
-            recorded, read = tables.recording()
-            found = measure(recorded)
-            needs = parse_needs(str(line["needs"]), settings)
-            unmet = "; ".join(filter(None, (need.unmet([rows.frame for rows in read]) for need in needs)))
+        found, unmet = measure(tables), unmet_needs(str(line["needs"]), tables["settings"])
     except MissingData as missing:
         return Measurement(math.nan, math.nan, str(missing))
     except ValueError as error:

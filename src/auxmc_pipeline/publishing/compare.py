@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from auxmc.driver.results import read_table
-from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.digests import measures_time
 from auxmc_pipeline.jobs import jobs_of_result
-from auxmc_pipeline.named_tables import NamedTables, long_rows, read_named_tables, tabulate
-from auxmc_pipeline.tidy import replicate_columns, tidy_table
+from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate
+from auxmc_pipeline.tidy import replicate_columns
 
 __all__ = ["Comparison", "allowed_distance", "compare_case", "compare_values"]
 
@@ -47,13 +45,9 @@ def compare_case(again: Path, sha256: str, published: Path) -> Comparison:
     if not again.is_file():
         return Comparison(False, None)
     same = jobs_of_result(again)[-1]["sha256"] == sha256
-    summary, tables = published / "summary.parquet", published / "tables"
-    if tables.is_dir():
-        kept, new = long_rows(read_named_tables(tables)), long_rows(NamedTables(tabulate([again])))
-    elif summary.is_file():
-        kept, new = read_table(check_kept(summary)), tidy_table([again], "statistics")
-    else:
+    if not (published / "tables").is_dir():
         return Comparison(same, None)
+    kept, new = long_rows(load_tables(published / "tables")), long_rows(Tables(tabulate([again])))
     return Comparison(same, compare_values(kept[kept["case"] == again.stem], new))
 
 

@@ -46,27 +46,20 @@ def gather(
         if is_whole
         else []
     )
-    tables = [results / "summary.parquet", results / "curves.parquet"]
-    if study.has_named_tables:
-        tables = sorted((results / "tables").glob("*.parquet")) or [results / "tables" / "point.parquet"]
+    tables = sorted((results / "tables").glob("*.parquet")) or [results / "tables" / "point.parquet"]
     problems = list(
         _problems(now, [cases, tables, [results / "claims.csv", results / "numbers.csv", *drawings]])
     )
     if problems:
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
-    curves = {"curves"}
-    if study.has_named_tables:
-        about = read_table(results / "tables" / "quantity.parquet")
-        curves = set(about["table"]) - set(about.loc[about["group"] == "statistics", "table"])
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     contents = {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         "pieces.csv": jobs.to_csv(index=False).encode(),
         **{
-            path.relative_to(results).as_posix(): packed_table(read_table(path))
-            for path in tables
-            if is_whole or path.stem not in curves
+            f"tables/{name}.parquet": packed_table(table)
+            for name, table in _kept({path.stem: read_table(path) for path in tables}, is_whole).items()
         },
         **{f"figures/{path.name}": path.read_bytes() for path in drawings},
     }
@@ -76,6 +69,16 @@ def gather(
         )  # of a case in pieces, that of the last job
         contents |= {f"{CASES}/{path.name}.gz": pack_case(path, digests[path.stem]) for path in cases}
     return contents, jobs
+
+
+def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
+    """Tables that are published: those of curves are drawn again from the results of a preset that runs in minutes."""
+    if is_whole:
+        return tables
+    statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
+    return {name: tables[name] for name in ("settings", *statistics["table"].unique())} | {
+        "quantity": statistics
+    }
 
 
 def write_study(place: Path, contents: Mapping[str, bytes], limit_mb: float = _LIMIT_MB) -> int:

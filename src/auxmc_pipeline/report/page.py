@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from auxmc.driver.results import read_attributes, read_table
+from auxmc.driver.results import read_attributes
 from auxmc_pipeline.catalogue import ROOT, Study, load_study, studies
 from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.jobs import PUBLISHED, by_case, job_table, jobs_of_attributes, read_jobs
@@ -17,7 +17,6 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.named_tables import long_rows, read_named_tables
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, page_figures
@@ -25,6 +24,7 @@ from auxmc_pipeline.report.findings import Readme, main_findings, read_findings,
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.provenance import machines, rule_costs, settings_table
 from auxmc_pipeline.settings import PRESETS
+from auxmc_pipeline.tables import load_tables, long_rows
 
 FIGURES = "figures"
 
@@ -83,7 +83,7 @@ def results_of_run(preset: str) -> dict[str, StudyResults]:
             folder=folder,
             judged=read_verdicts(folder / "claims.csv"),
             numbers=read_numbers(folder / "numbers.csv"),
-            summary=_summary(study, folder),
+            summary=long_rows(load_tables(folder / "tables")),
             figures={name: _drawing(drawings / name) for name in study.figures},
             drawings=f"{drawings}/{{name}}.pdf",
             jobs=by_case(job_table(rows)),
@@ -106,19 +106,12 @@ def published_results(kept: Published) -> dict[str, StudyResults]:
             folder=folder.relative_to(ROOT),
             judged=kept.judged[name],
             numbers=kept.numbers[name],
-            summary=_summary(load_study(name), folder),
+            summary=long_rows(load_tables(folder / "tables")),
             figures={figure: check_kept(path) for figure, path in drawings.items() if path.is_file()},
             drawings=f"{folder.relative_to(ROOT)}/{FIGURES}/{{name}}.svg",
             jobs=by_case(read_jobs(folder / "pieces.csv")),
         )
     return found
-
-
-def _summary(study: Study, folder: Path) -> pd.DataFrame:
-    """Statistics of all cases, a row a value."""
-    if study.has_named_tables:
-        return long_rows(read_named_tables(folder / "tables"))
-    return read_table(check_kept(folder / "summary.parquet"))
 
 
 def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bool = False) -> dict[str, Any]:
@@ -223,7 +216,7 @@ def _study_page(study: Study, results: StudyResults, readme: Readme) -> dict[str
         "settings": settings_table(study, results.preset),
         "jobs": results.jobs.to_dict("records"),
         "failures": failures(results.summary),
-        "tables_at": "tables/" if study.has_named_tables else "summary.parquet",
+        "tables_at": "tables/",
         "tables": quantities(results.summary),
     }
 

@@ -25,8 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     n_constant = 0
     for name in options.studies or studies():
         study, folder = load_study(name), Path("results") / options.preset / name
-        names = ("tables",) if study.has_named_tables else ("summary.parquet", "curves.parquet")
-        tables = read_tables(study, options.preset, [folder / name for name in names])
+        tables = read_tables(study, options.preset, folder / "tables")
         found = list(responses(claims_of(study), study.measures(), tables))
         constant = [line for line in found if not line.changed_by]
         print(f"{name}: {len(found)} lines with an error, {len(constant)} that nothing changes", flush=True)

@@ -13,7 +13,6 @@ from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.judging.study_tables import read_tables
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables
 
@@ -28,9 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("figures", nargs="*", help="which ones, by default all")
-    parser.add_argument(
-        "--tables", nargs="+", type=Path, required=True, help="folder of the tables, or summary and curves"
-    )
+    parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     options = parser.parse_args(arguments)
     study = load_study(options.study)
@@ -48,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _drawn(draw: Callable[[Any], Figure], tables: Tables | NamedTables) -> Figure:
+def _drawn(draw: Callable[[Any], Figure], tables: Tables) -> Figure:
     """The figure, or a placeholder that says which data the preset does not run."""
     try:
         return draw(tables)

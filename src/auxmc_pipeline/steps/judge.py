@@ -19,9 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("study")
     parser.add_argument("preset")
-    parser.add_argument(
-        "--tables", nargs="+", type=Path, required=True, help="folder of the tables, or summary and curves"
-    )
+    parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     parser.add_argument(
         "--out",
         type=Path,

@@ -19,7 +19,7 @@ def where_all_is(preset: str) -> str:
     results = Path("results") / preset
     lines = [
         f"figures  {Path('paper_figures') / preset}",
-        f"tables   {results}/<study>/summary.parquet, {results}/tables/*.csv and *.tex",
+        f"tables   {results}/<study>/tables, {results}/tables/*.csv and *.tex",
         f"claims   {results}/<study>/claims.csv",
     ]
     for name in studies():

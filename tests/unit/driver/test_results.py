@@ -25,8 +25,8 @@ from auxmc.driver.results import (
 from auxmc.driver.seeds import generator, stream
 from auxmc.errors import DamagedFile, FolderInUse
 from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
-from auxmc_pipeline.named_tables import read_named_tables, write_named_tables
 from auxmc_pipeline.publishing.cases import pack_case, unpack_case
+from auxmc_pipeline.tables import load_tables, write_tables
 from auxmc_pipeline.tidy import tidy_table
 
 
@@ -166,16 +166,16 @@ def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path):
     again = f"make it again with `snakemake --force {folder} --config preset=smoke`"
     quantities = pd.DataFrame({"quantity": ["mean"], "table": ["chain"]})
     tables = {"settings": quantities, "quantity": quantities, "chain": quantities}
-    write_named_tables(folder, tables)
-    assert set(read_named_tables(folder)) == set(tables)
+    write_tables(folder, tables)
+    assert set(load_tables(folder)) == set(tables)
     for name in tables:
         (folder / f"{name}.parquet").unlink()
         with pytest.raises(FileNotFoundError, match=re.escape(f"no table {folder}/{name}.parquet: {again}")):
-            read_named_tables(folder)
-        write_named_tables(folder, tables)
+            load_tables(folder)
+        write_tables(folder, tables)
     (folder / "chain.parquet").write_bytes(b"junk")
     with pytest.raises(DamagedFile, match=re.escape(again)):
-        read_named_tables(folder)
+        load_tables(folder)
 
 
 def test_the_result_of_a_sweep_is_made_again_by_its_sweep():

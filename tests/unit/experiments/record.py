@@ -11,19 +11,15 @@ import pandas as pd
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.study_tables import judge_study
-from auxmc_pipeline.named_tables import NamedTables, read_named_tables
 from auxmc_pipeline.publishing.gather import packed_table
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import Tables, load_tables
 
 RECORDED = Path(__file__).with_name("recorded")
-NAMES = ("summary", "curves")
 
 
-def recorded_tables(study: str) -> Tables | NamedTables:
+def recorded_tables(study: str) -> Tables:
     """Tables of a study as they were recorded."""
-    if load_study(study).has_named_tables:
-        return read_named_tables(RECORDED / study / "tables")
-    return Tables.of(*(pd.read_parquet(RECORDED / study / f"{name}.parquet") for name in NAMES))
+    return load_tables(RECORDED / study / "tables")
 
 
 def measured(study: str) -> pd.DataFrame:
@@ -49,11 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
     for study in options.studies or studies():
         folder = RECORDED / study
         results = options.results / study
-        if load_study(study).has_named_tables:
-            paths = sorted((results / "tables").glob("*.parquet"))
-        else:
-            paths = [results / f"{name}.parquet" for name in NAMES]
-        for path in paths:
+        for path in sorted((results / "tables").glob("*.parquet")):
             kept = folder / path.relative_to(results)
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(packed_table(pd.read_parquet(path).apply(_in_single_precision)))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.named_tables import read_named_tables
+from auxmc_pipeline.tables import load_tables
 from experiments.boltzmann.model.machine import relax
 from experiments.foundations import run
 from experiments.foundations.chains import slices
@@ -142,7 +142,7 @@ def test_the_build_up_of_a_slice_update_ends_in_the_other_mode() -> None:
 
 
 def test_the_cost_of_a_draw_grows_faster_for_random_walks() -> None:
-    tables = read_named_tables(RECORDED / "foundations" / "tables")
+    tables = load_tables(RECORDED / "foundations" / "tables")
     cost = tables["fig_hmc_cost_method_fig_hmc_cost_dimension"]
     powers = {
         method: np.polyfit(

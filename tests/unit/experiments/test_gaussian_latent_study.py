@@ -13,8 +13,8 @@ from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.named_tables import NamedTables, tabulate
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables, tabulate
 from experiments.gaussian_latent import checks, claims, exact, measure
 from experiments.gaussian_latent import settings as declared
 from experiments.gaussian_latent.model import GaussianLatentModel, problem
@@ -145,7 +145,7 @@ def test_results_become_tables_with_a_column_for_each_quantity(
     path = tmp_path / "apm_mi_mh.nc"
     about = {"settings": {"step_size": 0.425, "method": "apm_mi_mh", "n_importance": 1}, "numbers": "x"}
     write_result(path, sweep, about)
-    tables = NamedTables(tabulate([path]))
+    tables = Tables(tabulate([path]))
     found = claims.sweep_of(tables, "ess_per_evaluation", ("apm_mi_mh", 1))
     assert found.points.tolist() == [0.3, 0.9]
     np.testing.assert_array_equal(
@@ -301,7 +301,7 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it() -> None:
             "apm_mi_mh": np.ones((4, 10)) + 0.01 * rng.standard_normal((4, 10)),
         }.items()
     ]
-    made = NamedTables({"chain": pd.concat(rows)})
+    made = Tables({"chain": pd.concat(rows)})
     least, most = (claims.extreme_ratio(made, "q", claims.PM, claims.MI, sign=sign) for sign in (-1.0, 1.0))
     assert least.value == pytest.approx(2.0, abs=0.1)
     assert 0.01 < least.error < 0.1

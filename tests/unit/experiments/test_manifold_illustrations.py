@@ -13,8 +13,8 @@ import pytest
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.numerics.jacobians import Jacobian
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations.claims import MEASURE, fall_of_changes
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
 from experiments.manifold_illustrations.figures import DRAW
@@ -29,7 +29,7 @@ def test_the_fibre_passes_through_the_published_points() -> None:
 
 
 def test_unit_densities_have_unit_variance() -> None:
-    panel = DRAW["fig_d_1"](NamedTables({})).axes[0]
+    panel = DRAW["fig_d_1"](Tables({})).axes[0]
     for line in panel.lines:
         u, density = line.get_data()
         assert np.trapezoid(density, u) == pytest.approx(1.0, abs=1e-3)
@@ -73,14 +73,14 @@ def test_acceptance_rates_of_a_square_are_squares_of_those_of_a_line() -> None:
     np.testing.assert_allclose(exact.sel(dimension=2), exact.sel(dimension=1) ** 2)
 
 
-def _tables(settings: dict[str, int], **rows: tuple[str, list[tuple[object, ...]]]) -> NamedTables:
+def _tables(settings: dict[str, int], **rows: tuple[str, list[tuple[object, ...]]]) -> Tables:
     """Tables with the given columns and rows, of cases with the given settings."""
     tables = {name: pd.DataFrame(values, columns=names.split()) for name, (names, values) in rows.items()}
     cases = pd.DataFrame([{"case": case, **settings} for case in ("branches", "costs", "identities")])
-    return NamedTables({**tables, "settings": cases})
+    return Tables({**tables, "settings": cases})
 
 
-def _branches(rates: dict[float, list[float]]) -> NamedTables:
+def _branches(rates: dict[float, list[float]]) -> Tables:
     rows = [(noise, rate) for noise, values in rates.items() for rate in values]
     return _tables({"n_draws": 4000}, noise_chain=("noise branch_changes_per_iteration", rows))
 
@@ -101,7 +101,7 @@ def test_changes_of_branch_become_claims() -> None:
 
 _TOLERANCES = (0.1, 0.2, 0.4)
 # Claim, its tables, the expected value, and whether its error is known.
-KNOWN: dict[str, tuple[str, str, NamedTables, float, bool]] = {
+KNOWN: dict[str, tuple[str, str, Tables, float, bool]] = {
     "the exponent of rejection is that of the worst dimension": (
         "IM-ALG-15",
         "exponent",
@@ -127,7 +127,7 @@ KNOWN: dict[str, tuple[str, str, NamedTables, float, bool]] = {
 
 @pytest.mark.parametrize(("claim", "setting", "tables", "value", "has_error"), KNOWN.values(), ids=KNOWN)
 def test_claims_of_tables_with_known_answers(
-    claim: str, setting: str, tables: NamedTables, value: float, has_error: bool
+    claim: str, setting: str, tables: Tables, value: float, has_error: bool
 ) -> None:
     found = MEASURE[claim][setting](tables)
     assert found.value == pytest.approx(value)

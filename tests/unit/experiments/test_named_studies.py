@@ -17,11 +17,11 @@ from auxmc_pipeline.judging.study_tables import (
     setting_names,
 )
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
-from auxmc_pipeline.named_tables import NamedTables, read_named_tables
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables, load_tables
 
-NAMED = [name for name in studies() if load_study(name).has_named_tables]
+NAMED = studies()
 FIGURES = [(name, figure) for name in NAMED for figure in load_study(name).figures]
 WITH_MODELS = [name for name in NAMED if load_study(name).about]
 
@@ -30,13 +30,13 @@ def published(study: str) -> Path:
     return ROOT / "published" / "paper" / study
 
 
-def without_exact_answers(study: str) -> NamedTables:
+def without_exact_answers(study: str) -> Tables:
     """Published tables as a run of another model would have made them: other settings, nothing known exactly."""
-    tables = dict(read_named_tables(published(study) / "tables"))
+    tables = dict(load_tables(published(study) / "tables"))
     name, _, value = load_study(study).about.partition("=")
     other = -1.0 if value.replace(".", "").isdigit() else "another"
     tables["settings"] = tables["settings"].assign(**{name: other})
-    return NamedTables(
+    return Tables(
         {
             name: table.drop(columns=[c for c in table if c.startswith("exact_")])
             for name, table in tables.items()
@@ -47,7 +47,7 @@ def without_exact_answers(study: str) -> NamedTables:
 @pytest.mark.parametrize(("study", "figure"), FIGURES)
 def test_every_figure_draws_the_published_tables(study: str, figure: str) -> None:
     with use_style():
-        drawn = load_study(study).drawings()[figure](read_named_tables(published(study) / "tables"))
+        drawn = load_study(study).drawings()[figure](load_tables(published(study) / "tables"))
         drawn.canvas.draw()
     assert not any("not run" in text.get_text() for axis in drawn.axes for text in axis.texts)
 
@@ -64,7 +64,7 @@ def test_figures_of_another_model_have_no_published_marks(study: str, figure: st
 
 @pytest.mark.parametrize("study", NAMED)
 def test_every_claim_and_number_is_that_of_the_published_results(study: str) -> None:
-    tables = read_named_tables(published(study) / "tables")
+    tables = load_tables(published(study) / "tables")
     keys = ["claim_id", "setting"]
     judged = judge_study(load_study(study), tables).set_index(keys)
     kept = pd.read_csv(published(study) / "claims.csv").set_index(keys)
@@ -95,12 +95,12 @@ def test_published_claims_do_not_apply_to_another_model(study: str) -> None:
 
 @pytest.mark.parametrize("study", NAMED)
 def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> None:
-    tables = dict(read_named_tables(published(study) / "tables"))
+    tables = dict(load_tables(published(study) / "tables"))
     needs = " ".join(claims_of(load_study(study))["needs"])
     needed = parse_needs(needs, setting_names(load_study(study)))
     short = {need.name: 0.5 for need in needed if need.relation != "<="}
     tables["settings"] = tables["settings"].assign(**short)
-    judged = judge_study(load_study(study), NamedTables(tables))
+    judged = judge_study(load_study(study), Tables(tables))
     assert (judged.loc[judged["needs"] != "", "verdict"] == "not measured").all()
     # Some measures look for values at the last of the rows that a setting states.
     others = judged[(judged["needs"] == "") & judged["measured"].notna()]

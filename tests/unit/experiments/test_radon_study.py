@@ -14,9 +14,8 @@ from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import ROOT, load_study
-from auxmc_pipeline.named_tables import NamedTables, read_named_tables
 from auxmc_pipeline.settings import PRESETS, SettingsError
-from auxmc_pipeline.tables import MissingData
+from auxmc_pipeline.tables import MissingData, Tables, load_tables
 from experiments.radon import settings as declared
 from experiments.radon.figures import DRAW
 from experiments.radon.measure import base_moment_scores, running_points
@@ -160,13 +159,13 @@ def test_data_are_compared_with_the_published_file_where_there_is_one(
 # Figures and claims. That all draw and measure is tested in test_named_studies.py.
 
 
-def _running(estimates: np.ndarray) -> NamedTables:
+def _running(estimates: np.ndarray) -> Tables:
     """Tables with running estimates [chain, iteration] of an evidence whose log is -10."""
     chains, iterations = np.indices(estimates.shape)
     columns = {"chain": chains.ravel(), "iteration": iterations.ravel() + 1.0}
     rows = pd.DataFrame({"case": "nuts", **columns, "running_by_chain": estimates.ravel()})
     point = pd.DataFrame({"case": ["nuts"], "exact_log_evidence": [-10.0]})
-    return NamedTables({"chain_iteration": rows, "point": point})
+    return Tables({"chain_iteration": rows, "point": point})
 
 
 def test_convergence_is_counted_from_the_last_estimate_that_is_far() -> None:
@@ -181,10 +180,10 @@ def test_convergence_is_counted_from_the_last_estimate_that_is_far() -> None:
 
 
 def test_an_unknown_error_has_no_bar() -> None:
-    tables = dict(read_named_tables(ROOT / "published" / "paper" / "radon" / "tables"))
+    tables = dict(load_tables(ROOT / "published" / "paper" / "radon" / "tables"))
     unknown = tables | {"effect": tables["effect"].assign(posterior_mean_error=np.nan)}
     with use_style():
-        figures = [DRAW["fig_temperature"](NamedTables(found)) for found in (tables, unknown)]
+        figures = [DRAW["fig_temperature"](Tables(found)) for found in (tables, unknown)]
     bars = [figure.axes[1].containers[0].lines[2][0].get_segments() for figure in figures]
     assert len(bars[0]) > 0
     lengths = [

@@ -21,8 +21,8 @@ from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.named_tables import NamedTables
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs
 from experiments.streaming_evidence.claims_evidence import costs_by_size
 from experiments.streaming_evidence.designs import (
@@ -352,12 +352,12 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
 # Claims.
 
 
-def _tables(curves: pd.DataFrame, **others: pd.DataFrame) -> NamedTables:
+def _tables(curves: pd.DataFrame, **others: pd.DataFrame) -> Tables:
     """Curves of runs [repeat, absorbed], with the table that says where each quantity stands."""
     tables = {"repeat_absorbed": curves, **others}
     keys = {"case", "method", "stream", "repeat", "absorbed", "size"}
     about = [(quantity, name) for name, table in tables.items() for quantity in table if quantity not in keys]
-    return NamedTables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
+    return Tables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
 
 
 def _curves(by_rows: dict[float, list[float]], case: str, quantity="log_evidence", **about) -> pd.DataFrame:
@@ -380,7 +380,7 @@ def test_curves_become_slopes_steps_and_errors() -> None:
     np.testing.assert_allclose(of_chunks, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 
-def _changing(scores: np.ndarray) -> NamedTables:
+def _changing(scores: np.ndarray) -> Tables:
     """Two runs of each of three models and both orders with given scores of a row in chunks of 500 rows."""
     totals = np.cumsum(500 * scores)
     by_rows = {500.0 * (i + 1): [total, total + 1.0] for i, total in enumerate(totals)}

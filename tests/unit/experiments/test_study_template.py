@@ -14,7 +14,7 @@ from auxmc.driver.results import write_result
 from auxmc.plots.style import use_style
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.judging import study_tables
-from auxmc_pipeline.named_tables import read_named_tables, tabulate, write_named_tables
+from auxmc_pipeline.tables import load_tables, tabulate, write_tables
 
 TEMPLATE = catalogue.ROOT / "docs" / "examples" / "study"
 
@@ -39,8 +39,8 @@ def test_the_template_runs_draws_and_judges(study: catalogue.Study, tmp_path: Pa
         paths.append(tmp_path / f"{case.name}.nc")
         about = {"settings": dataclasses.asdict(case.settings), "numbers": "n"}
         write_result(paths[-1], groups, about)
-    write_named_tables(tmp_path / "tables", tabulate(paths))
-    tables = read_named_tables(tmp_path / "tables")
+    write_tables(tmp_path / "tables", tabulate(paths))
+    tables = load_tables(tmp_path / "tables")
     assert set(tables) == {"settings", "quantity", "chain", "chain_bin", "bin"}
     with use_style():
         for draw in study.drawings().values():

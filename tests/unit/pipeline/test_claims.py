@@ -5,13 +5,13 @@ import math
 import pandas as pd
 import pytest
 
-from auxmc_pipeline.claims import Measurement, exact, read_claims, recorded
+from auxmc_pipeline.claims import Measurement, exact, read_claims
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict_of_claim
 from auxmc_pipeline.judging.perturbations import responses
 from auxmc_pipeline.judging.verdicts import judge, verdict
 from auxmc_pipeline.measuring import mean
 from auxmc_pipeline.needs import parse_needs
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, recorded
 
 NAN = float("nan")
 SETTINGS = ["n_draws", "n_chains"]
@@ -118,66 +118,61 @@ def test_a_missing_column_and_a_line_twice_are_rejected(tmp_path):
 
 
 def _tables(**settings):
-    rows = {"case": ["main_1", "side"], "quantity": ["mean", "mean"], "value": [1.0, 1.0]}
-    return Tables.of(pd.DataFrame(rows | settings), pd.DataFrame())
+    cases = {"case": ["main_1", "side"]}
+    points = pd.DataFrame(cases | {"mean": [1.0, 1.0]})
+    return Tables({"point": points, "settings": pd.DataFrame(cases | settings)})
 
 
 def test_judge_measures_each_setting(tmp_path):
-    table = judge(_claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(), SETTINGS)
+    table = judge(_claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables())
     assert table["verdict"].tolist() == ["reproduced"]
 
 
 def test_a_run_that_is_too_short_measures_nothing(tmp_path):
-    measures = {"X-1": {"N=1": lambda tables: Measurement(tables.summary.value("mean", case="main_1"), 0.1)}}
+    measures = {"X-1": {"N=1": lambda tables: Measurement(tables.value("mean", case="main_1"), 0.1)}}
     tables = _tables(n_draws=[600, 10], n_chains=[4, 4])
-    judged = judge(_claims(tmp_path, {"needs": "n_draws>=10000 n_chains>=4"}), measures, tables, SETTINGS)
+    judged = judge(_claims(tmp_path, {"needs": "main*:n_draws>=10000 n_chains>=4"}), measures, tables)
     assert judged[["verdict", "note"]].to_numpy().tolist() == [
         ["not measured", "needs n_draws >= 10000, this run had 600"]
     ]
-    # Only rows that the function read count: the other case had 10 draws.
-    judged = judge(_claims(tmp_path, {"needs": "n_draws>=600"}), measures, tables, SETTINGS)
+    judged = judge(_claims(tmp_path, {"needs": "main*:n_draws>=600"}), measures, tables)
     assert judged["verdict"].tolist() == ["reproduced"]
 
 
 def test_needs_can_name_the_case_and_a_word():
-    frames = [pd.DataFrame({"case": ["main_1", "side"], "n_draws": [600, 10], "design": ["long", "short"]})]
+    settings = pd.DataFrame({"case": ["main_1", "side"], "n_draws": [600, 10], "design": ["long", "short"]})
     of_main, word, wrong = parse_needs(
         "main*:n_draws>=600 main*:design=long design=long", ["n_draws", "design"]
     )
-    assert (of_main.unmet(frames), word.unmet(frames)) == ("", "")
-    assert wrong.unmet(frames) == "needs design = long, this run had short"
+    assert (of_main.unmet(settings), word.unmet(settings)) == ("", "")
+    assert wrong.unmet(settings) == "needs design = long, this run had short"
 
 
-def test_needs_that_nothing_can_check_are_rejected(tmp_path):
-    claims = _claims(tmp_path, {"needs": "n_draws>=5"})
-    with pytest.raises(
-        ValueError, match=r"X-1, N=1: needs n_draws of cases '\*', but reads no rows that have it"
-    ):
-        judge(claims, {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(n_draws=[9, 9]), SETTINGS)
+def test_needs_of_a_case_that_was_not_run_leave_a_claim_unmeasured(tmp_path):
+    claims = _claims(tmp_path, {"needs": "long*:n_draws>=5"})
+    judged = judge(claims, {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables(n_draws=[9, 9]))
+    assert judged["note"].tolist() == ["no case long* with the setting n_draws"]
 
 
 def test_claims_and_functions_must_match(tmp_path):
     for measures in ({}, {"X-1": {}}):
         with pytest.raises(ValueError, match=r"claims without a function, .*: X-1, N=1"):
-            judge(_claims(tmp_path), measures, _tables(), SETTINGS)
+            judge(_claims(tmp_path), measures, _tables())
     none = lambda _: Measurement(1.0, 0.1)
     with pytest.raises(ValueError, match="functions without a claim: X-1, N=2; X-2, a"):
-        judge(_claims(tmp_path), {"X-1": {"N=1": none, "N=2": none}, "X-2": {"a": none}}, _tables(), SETTINGS)
+        judge(_claims(tmp_path), {"X-1": {"N=1": none, "N=2": none}, "X-2": {"a": none}}, _tables())
 
 
 def test_what_tables_lack_is_the_note_of_a_claim_that_is_not_measured(tmp_path):
     def measure(tables):
         raise MissingData("needs the case nuts")
 
-    judged = judge(_claims(tmp_path), {"X-1": {"N=1": measure}}, _tables(), SETTINGS)
+    judged = judge(_claims(tmp_path), {"X-1": {"N=1": measure}}, _tables())
     assert judged[["verdict", "note"]].to_numpy().tolist() == [["not measured", "needs the case nuts"]]
 
 
 def test_a_recorded_value_without_an_error_is_not_exact_unless_declared():
-    tables = Tables.of(
-        pd.DataFrame({"case": ["c", "c"], "quantity": ["mean", "spread"], "value": [2.0, 0.5]}),
-        pd.DataFrame(),
-    )
+    tables = Tables({"point": pd.DataFrame({"case": ["c"], "mean": [2.0], "spread": [0.5]})})
     assert recorded("mean", "spread")(tables)[:2] == (2.0, 0.5)
     assert math.isnan(recorded("mean")(tables).error)
     assert recorded("mean", exact=True)(tables) == exact(2.0)
@@ -255,12 +250,17 @@ def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution():
 # --- claims that cannot fail --------------------------------------------------------------------------
 
 VALUES = [10.0, 10.1, 9.9, 10.0, 5.0, 5.1, 4.9, 5.0]
-SUMMARY = pd.DataFrame({"case": ["a"] * 4 + ["b"] * 4, "quantity": "ess", "n_draws": 100.0, "value": VALUES})
-TABLES = Tables.of(SUMMARY, pd.DataFrame())
+TABLES = Tables(
+    {
+        "chain": pd.DataFrame({"case": ["a"] * 4 + ["b"] * 4, "ess": VALUES}),
+        "settings": pd.DataFrame({"case": ["a", "b"], "n_draws": 100.0}),
+        "quantity": pd.DataFrame({"quantity": ["ess"], "table": ["chain"]}),
+    }
+)
 
 
 def _mean(tables, case="a"):
-    return mean(tables.summary.rows("ess", case=case)["value"])
+    return mean(tables.values("ess", case=case))
 
 
 def _favourable(tables):
@@ -280,7 +280,7 @@ def _missing(tables):
         (_mean, 9.0, "reproduced", True),
         (_mean, 20.0, "not reproduced", True),
         (lambda t: _mean(t) / _mean(t, "b"), 1.5, "reproduced", True),  # scales cancel: one group must change
-        (lambda t: Measurement(t.summary.setting("n_draws") / 5.0, 0.1), 9.0, "reproduced", False),
+        (lambda t: Measurement(t.setting("n_draws") / 5.0, 0.1), 9.0, "reproduced", False),
         (lambda t: Measurement(max(_mean(t).value, 10.0), 0.1), 9.0, "reproduced", False),
         (_favourable, 8.0, "reproduced", False),
         (_mean, -1e300, "reproduced", False),

@@ -8,19 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc.driver.results import read_table
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study
-from auxmc_pipeline.named_tables import NamedTables, read_named_tables
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import drawn_by
 from auxmc_pipeline.report.figures import parse_figure_name
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import read_readmes
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import load_tables
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
@@ -124,13 +122,8 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset):
 @pytest.mark.parametrize("name", studies())
 def test_claims_measured_again_in_published_tables_are_those_that_were_published(name):
     study, folder = load_study(name), PUBLISHED / "paper" / name
-    tables: Tables | NamedTables
-    if study.has_named_tables:
-        tables = read_named_tables(folder / "tables")
-    else:
-        tables = Tables.of(read_table(folder / "summary.parquet"), read_table(folder / "curves.parquet"))
     line = ["claim_id", "setting"]
-    judged = judge_study(study, tables).set_index(line)
+    judged = judge_study(study, load_tables(folder / "tables")).set_index(line)
     kept = pd.read_csv(folder / "claims.csv").set_index(line)
     assert set(judged.index) == set(kept.index)
     for column in ("measured", "monte_carlo_error"):

@@ -12,11 +12,11 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
 from auxmc_pipeline.jobs import by_case, differences, job_table, jobs_of_result, read_jobs
-from auxmc_pipeline.named_tables import tabulate, write_named_tables
 from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.publishing.gather import gather, write_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import restore as restoring
+from auxmc_pipeline.tables import tabulate, write_tables
 
 NOW = {case: {"numbers": f"n-{case}", "code": "c1", "data": ""} for case in ("ais", "nuts")}
 TABLES = {f"tables/{name}.parquet" for name in ("chain", "draw", "point", "settings", "quantity")}
@@ -53,7 +53,7 @@ def root(tmp_path):
     paths = [folder / f"{case}.nc" for case in NOW]
     for path in paths:
         write_case(path)
-    write_named_tables(folder / "tables", tabulate(paths))
+    write_tables(folder / "tables", tabulate(paths))
     columns = "claim_id,setting,kind,document,quantity,low,high,measured,monte_carlo_error,exact,note,verdict"
     (folder / "claims.csv").write_text(f"{columns}\nA1,x,M,phd,q,0,1,0.5,0.1,False,,reproduced\n")
     (folder / "numbers.csv").write_text("name,value,error,note,exact\n")

@@ -17,8 +17,8 @@ from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.command_line.compare import posterior_means, statistic_means
 from auxmc_pipeline.command_line.plan import describe_plan, format_plan
 from auxmc_pipeline.command_line.show_published import describe_published, stale_jobs, study_row
-from auxmc_pipeline.error_rules import standard_error
 from auxmc_pipeline.jobs import COLUMNS, by_case, job_table, record_costs, recorded_jobs
+from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.settings import PRESETS, SettingsError
 
 ABOUT = {

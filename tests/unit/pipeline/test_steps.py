@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from auxmc.driver.results import read_result, read_table, write_result
+from auxmc.driver.results import read_result, write_result
 from auxmc.errors import DamagedFile
-from auxmc_pipeline import tidy
+from auxmc_pipeline import tables
 from auxmc_pipeline.report import __main__ as report
 from auxmc_pipeline.steps import (
     check_claims,
@@ -26,7 +26,7 @@ from auxmc_pipeline.steps import (
 )
 from auxmc_pipeline.steps import run as run_case
 
-TABLES = ("--tables", "no.parquet", "no.parquet")
+TABLES = ("--tables", "no")
 OUT = ("--out", "out")
 SWEEP = ("--summary", "s.parquet", "--curves", "c.parquet", "--figure", "f.png", "--files", "no.nc")
 
@@ -46,7 +46,7 @@ def folder(tmp_path, monkeypatch):
         (draw.main, ("radon", "quick", *TABLES, *OUT)),
         (sweep.main, ("radom", *SWEEP)),
         (sweep.main, ("radon", *SWEEP)),
-        (summarise.main, ("no.nc", "--summary", "s.parquet", "--curves", "c.parquet")),
+        (summarise.main, ("no.nc", "--folder", "t")),
         (export_tables.main, ("quick", *OUT)),
         (check_claims.main, ("quick", "radom")),
         (publish.main, ("quik",)),
@@ -98,13 +98,10 @@ def test_every_result_file_is_opened_once(folder, monkeypatch):
     groups = {name: xr.Dataset({name: ("chain", np.arange(2.0))}) for name in ("statistics", "curves")}
     write_result(folder / "a.nc", groups, {"settings": {"batch": {}}, "numbers": "n"})
     opened = []
-    monkeypatch.setattr(tidy, "read_result", lambda path: opened.append(path) or read_result(path))
-    assert summarise.main(["a.nc", "--summary", "s.parquet", "--curves", "c.parquet"]) == 0
+    monkeypatch.setattr(tables, "read_result", lambda path: opened.append(path) or read_result(path))
+    assert summarise.main(["a.nc", "--folder", "t"]) == 0
     assert opened == [Path("a.nc")]
-    assert [set(read_table(folder / f"{name}.parquet")["quantity"]) for name in "sc"] == [
-        {"statistics"},
-        {"curves"},
-    ]
+    assert set(tables.load_tables(folder / "t")["chain"]) == {"case", "chain", "statistics", "curves"}
 
 
 @pytest.mark.parametrize("status", [0, 3])

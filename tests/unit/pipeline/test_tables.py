@@ -7,58 +7,63 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc_pipeline.error_rules import standard_error
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.tables import MissingData, Table, Tables
+from auxmc_pipeline.measuring import standard_error
+from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tidy import replicate_columns, sweep_table
 
-TABLE = Table(
-    pd.DataFrame(
-        {
-            "case": ["a", "a", "a", "b"],
-            "quantity": ["ess", "ess", "ess", "ess"],
-            "method": ["pm_mh", "pm_mh", "apm_mi_mh", "pm_mh"],
-            "step_size": [0.1, 0.3, 0.1, 0.1],
-            "chain": [1, 0, 0, 0],
-            "value": [1.0, 2.0, 3.0, np.nan],
-        }
-    )
+TABLES = Tables(
+    {
+        "chain": pd.DataFrame(
+            {
+                "case": ["a", "a", "a", "b"],
+                "method": ["pm_mh", "pm_mh", "apm_mi_mh", "pm_mh"],
+                "step_size": [0.1, 0.3, 0.1, 0.1],
+                "chain": [1, 0, 0, 0],
+                "ess": [1.0, 2.0, 3.0, np.nan],
+            }
+        ),
+        "point": pd.DataFrame({"case": ["a", "a", "b"], "log_z": [5.0, 5.0, 6.0]}),
+        "settings": pd.DataFrame(
+            {"case": ["nuts", "ais"], "preset": "quick", "n_chains": [4, 8], "n_draws": [100, 10]}
+        ),
+    }
 )
 
 
 def test_rows_are_found_by_text_by_number_to_rounding_and_by_several_values():
-    assert TABLE.rows("ess", method="pm_mh", step_size=0.1 + 1e-12)["case"].tolist() == ["a", "b"]
-    assert TABLE.rows("ess", case=("a", "c"))["value"].tolist() == [1.0, 2.0, 3.0]
-    assert TABLE.holds("ess", case="b")
-    assert not TABLE.holds("ess", case="c")
+    found = TABLES.rows("chain", "ess", method="pm_mh", step_size=0.1 + 1e-12)
+    assert found["case"].tolist() == ["a"]
+    assert TABLES.rows("chain", method=("pm_mh", "x"))["case"].tolist() == ["a", "a", "b"]
+    assert TABLES.values("ess", case="a", method="pm_mh").tolist() == [1.0, 2.0]
 
 
 def test_what_is_missing_is_named():
     with pytest.raises(MissingData, match=r"ess for method pm_mh, step_size 0.2: not run at this preset"):
-        TABLE.rows("ess", method="pm_mh", step_size=0.2)
+        TABLES.rows("chain", "ess", method="pm_mh", step_size=0.2)
     with pytest.raises(MissingData, match="ess for scheme code"):
-        TABLE.rows("ess", scheme="code")
-    with pytest.raises(MissingData, match="ess by draw: not run"):
-        TABLE.array("ess", "draw")
+        TABLES.rows("chain", "ess", scheme="code")
+    with pytest.raises(MissingData, match="no table 'draw'"):
+        TABLES.array("ess", "draw")
     with pytest.raises(MissingData, match="acceptance: not run"):
-        Table(pd.DataFrame()).value("acceptance")
-    with pytest.raises(MissingData, match="setting method for case c: not run"):
-        TABLE.setting("method", case="c")
+        TABLES.value("acceptance")
+    with pytest.raises(MissingData, match="settings for case c: not run"):
+        TABLES.setting("n_draws", case="c")
 
 
 def test_a_quantity_becomes_an_array_in_the_order_of_its_rows():
-    array = TABLE.array("ess", "chain", case="a", method="pm_mh")
+    array = TABLES.array("ess", "chain", case="a", method="pm_mh")
     assert array["chain"].values.tolist() == [1, 0]
     assert array.values.tolist() == [1.0, 2.0]
-    assert TABLE.value("ess", method="apm_mi_mh") == 3.0
-    assert TABLE.setting("method", case="b") == "pm_mh"
+    assert TABLES.value("log_z", case="a") == 5.0
+    assert TABLES.setting("n_chains", case="ais") == 8
 
 
 def test_several_values_where_one_is_asked_for_are_rejected():
-    with pytest.raises(ValueError, match="ess has 4 values where one is asked for"):
-        TABLE.value("ess")
-    with pytest.raises(ValueError, match="setting method has several values: pm_mh, apm_mi_mh"):
-        TABLE.setting("method")
+    with pytest.raises(ValueError, match="log_z: expected one value, got 2"):
+        TABLES.value("log_z")
+    with pytest.raises(ValueError, match="setting n_draws has several values: 100, 10"):
+        TABLES.setting("n_draws")
 
 
 # --- tables of sweeps ---------------------------------------------------------------------------------
@@ -122,9 +127,7 @@ def test_runs_that_have_names_are_no_replicates():
 
 # --- footers of figures -------------------------------------------------------------------------------
 
-ROWS = pd.DataFrame({"case": ["nuts", "ais"], "preset": "quick", "n_chains": [4, 8], "n_draws": [100, 10]})
-TABLES = Tables.of(ROWS, pd.DataFrame())
-EMPTY = Tables.of(pd.DataFrame(), pd.DataFrame())
+EMPTY = Tables({})
 
 
 def test_the_preset_and_the_details_are_written_and_empty_details_left_out():

@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from auxmc.driver.results import write_result, write_table
+from auxmc.driver.results import write_result
 from auxmc_pipeline.jobs import job_table, jobs_of_result
 from auxmc_pipeline.publishing.compare import Comparison, allowed_distance, compare_case, compare_values
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import verify
 from auxmc_pipeline.steps.verify import PublishedCase, conclusion, drawn, named
-from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate, write_tables
 
 ABOUT = {"study": "radon", "numbers": "n", "code": "c", "data": ""}
 PROVENANCE = {
@@ -45,12 +45,11 @@ def write_case(folder, *, seed=1, shift=0.0, seconds=1.0):
 def published(tmp_path):
     """A published case, next to another one with other dimensions."""
     path = write_case(tmp_path)
-    other = pd.DataFrame({"case": ["b"], "step_size": ["x"], "quantity": ["q"], "unit": [""], "value": [1.0]})
-    table = pd.concat(
-        [tidy_table([path], "statistics").astype({"step_size": object}), other], ignore_index=True
-    )
-    table["step_size"] = table["step_size"].astype(str)
-    write_table(tmp_path / "summary.parquet", table)
+    tables = tabulate([path])
+    other = pd.DataFrame({"case": ["b"], "step_size": ["x"], "chain": [0], "mean": [1.0]})
+    own = tables["step_size_chain"].astype({"step_size": str})
+    tables["step_size_chain"] = pd.concat([own, other], ignore_index=True)
+    write_tables(tmp_path / "tables", tables)
     return PublishedCase("radon", "a", 10.0, str(jobs_of_result(path)[-1]["sha256"]), "")
 
 
@@ -78,10 +77,11 @@ def test_a_case_run_again_agrees_to_the_last_bit_or_within_errors(
 
 
 def test_one_changed_bit_of_a_published_value_is_found(tmp_path, published):
-    table = pd.read_parquet(tmp_path / "summary.parquet")
-    place = table.index[table["quantity"] == "log_evidence"][0]
-    table.loc[place, "value"] = np.nextafter(table.loc[place, "value"], 0.0)
-    write_table(tmp_path / "summary.parquet", table)
+    tables = dict(load_tables(tmp_path / "tables"))
+    tables["point"] = tables["point"].assign(
+        log_evidence=lambda table: np.nextafter(table["log_evidence"], 0.0)
+    )
+    write_tables(tmp_path / "tables", tables)
     line, status = verdict(published, write_case(tmp_path / "again"), tmp_path)
     assert "DIFFERS, table: log_evidence is -9." in line
     assert status == 1
@@ -102,7 +102,7 @@ def test_a_case_that_cannot_be_compared_is_open(tmp_path, published):
 
 
 def test_missing_and_added_values_are_not_identical(tmp_path):
-    rows = tidy_table([write_case(tmp_path)], "statistics")
+    rows = long_rows(Tables(tabulate([write_case(tmp_path)])))
     # A table of several cases has the columns in another order.
     assert compare_values(rows[sorted(rows.columns)], rows)["identical"].all()
     for one, two in ((rows.iloc[1:], rows), (rows, rows.iloc[1:])):
