@@ -1,15 +1,12 @@
-"""Accuracy of tempering on Boltzmann machine relaxations at equal CPU time, next to BlackJAX, and cost of a step.
+"""Accuracy of tempering on Boltzmann machine relaxations at equal CPU time, next to BlackJAX.
 
 The ten published systems of 30 units; the number of the seed is that of the system. Every program runs until it has
 used the given CPU time, and makes one estimate from all that it has. Errors are those of the log normaliser in nats,
-and of mean and covariance relative to the variational base of the published recipe.
+and of the mean relative to the variational base of the published recipe.
 
-* auxmc: published settings of simulated tempering, Gibbs continuous tempering, CT-HMC (100 chains) and AIS; Gibbs
-  continuous tempering and AIS with a base of converged mean-field fits;
-* BlackJAX: adaptive tempered sequential Monte Carlo from both bases, with five Hamiltonian moves of 20 steps of 0.5 at
-  each temperature, an effective sample size of 90 %, and as many particles as the time allows.
-
-Then the time of a leapfrog step of a chain, all that an iteration needs included.
+* auxmc: published settings of simulated tempering, Gibbs continuous tempering, CT-HMC (100 chains) and AIS;
+* BlackJAX: adaptive tempered sequential Monte Carlo with five Hamiltonian moves of 20 steps of 0.5 at each temperature,
+  an effective sample size of 90 %, and as many particles as the time allows.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,9 +20,8 @@ import numpy as np
 from jax import Array
 
 from auxmc.diagnostics.log_evidence import weighted_moments
-from auxmc.models.bridge import Bridge
 from auxmc_pipeline.catalogue import load_study
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed, until_spent
+from benchmarks.contract import Benchmark, Program, Run, compiled, timed
 from experiments.boltzmann.measure import annealed_statistics, base_errors, chain_statistics
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem, build_problem
@@ -38,71 +34,66 @@ N_CHAINS = 100
 N_RUNS = 500
 N_TEMPERATURES = 1000
 PILOT_PARTICLES = 500
-TARGET_ESS = 0.9
-MOVES = 5
-LOG_Z, MEAN, COVARIANCE, CPU = "error of log Z", "error of mean", "error of covariance", "CPU time"
-STEP = "CPU time of a leapfrog step"
-SHORT = {"gibbs_ct": "Gibbs CT", "ct_hmc": "CT-HMC", "st": "simulated tempering"}
-
-
-def _errors(log_z: Any, mean: Any, covariance: Any, seconds: float) -> dict[str, float]:
-    return {LOG_Z: float(log_z), MEAN: float(mean), COVARIANCE: float(covariance), CPU: seconds}
-
-
-def _pooled(found: Any, seconds: float) -> dict[str, float]:
-    mean, covariance = (found["pooled_error"].sel(coordinate=name) for name in ("mean", "covariance"))
-    return _errors(found["pooled_log_z_error"], mean, covariance, seconds)
-
-
-def _settings(system: int) -> Any:
-    return load_study("boltzmann").settings([f"system={system}", "preset=paper"])
+LOG_Z, MEAN = "error of log Z", "error of mean"
 
 
 @cache
-def _problem(system: int, variational: str) -> Problem:
-    return build_problem(_settings(system), variational)
+def _system(number: int) -> tuple[Any, Problem]:
+    settings: Any = load_study("boltzmann").settings([f"system={number}", "preset=paper"])
+    return settings, build_problem(settings, "published")
 
 
-def _chains(settings: Any, problem: Problem, method: str, n_chains: int) -> tuple[Any, Any, Any]:
-    """Program of an iteration block of so many chains, their keys and first states."""
-    n_temperatures = N_TEMPERATURES if method == "st" else 0
-    sampler = chain_sampler(settings, problem, method, method_settings(settings, method), n_temperatures)
-    kernel = sampler.build(None)
-    keys = jax.random.split(jax.random.key(1), n_chains)
-    states = jax.jit(jax.vmap(lambda key: sampler.initial(key, {})))(keys)
-
-    def step(key: Array, i: Array, state: Any) -> Any:
-        return kernel.step(jax.random.fold_in(key, i), state)
-
-    program = compiled(jax.vmap(step, in_axes=(0, None, 0)), keys, jnp.uint32(0), states)
-    return program, keys, states
+def _until_spent(seconds: float, function: Callable[[int], Any]) -> list[Any]:
+    """Values of a function of the number of the call, called until it has used so many CPU seconds."""
+    values: list[Any] = []
+    used = 0.0
+    while used < seconds:
+        value, cpu, _ = timed(function, len(values))
+        used += cpu
+        values.append(jax.tree.map(np.asarray, value))
+    return values
 
 
-def _run_chains(method: str, variational: str, seconds: float) -> Run:
-    """Chains of a method, 200 iterations at a time, until the CPU time is spent."""
+def _pooled(found: Any) -> dict[str, float]:
+    return {
+        LOG_Z: float(found["pooled_log_z_error"]),
+        MEAN: float(found["pooled_error"].sel(coordinate="mean")),
+    }
+
+
+def _run_chains(method: str, seconds: float) -> Run:
+    """Chains of a method, a block of iterations at a time, until the CPU time is spent."""
 
     def run(system: int) -> dict[str, float]:
-        settings, problem = _settings(system), _problem(system, variational)
-        program, keys, states = _chains(settings, problem, method, N_CHAINS)
+        settings, problem = _system(system)
+        n_temperatures = N_TEMPERATURES if method == "st" else 0
+        sampler = chain_sampler(settings, problem, method, method_settings(settings, method), n_temperatures)
+        kernel = sampler.build(None)
+        keys = jax.random.split(jax.random.key(1), N_CHAINS)
+        states = jax.jit(jax.vmap(lambda key: sampler.initial(key, {})))(keys)
+
+        def step(key: Array, i: Array, state: Any) -> Any:
+            return kernel.step(jax.random.fold_in(key, i), state)
+
+        program = compiled(jax.vmap(step, in_axes=(0, None, 0)), keys, jnp.uint32(0), states)
 
         def block(i: int) -> Any:
             nonlocal states
             states, summary = program(keys, jnp.uint32(i), states)
             return summary
 
-        parts, used = until_spent(seconds, block)
+        parts = _until_spent(seconds, block)
         draws = {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
-        found = chain_statistics(draws, problem, method, settings.n_repeats, settings.summary_size)
-        return _pooled(found, used)
+        return _pooled(chain_statistics(draws, problem, method, settings.n_repeats, settings.summary_size))
 
     return run
 
 
-def _run_annealed(variational: str, seconds: float) -> Run:
+def _run_annealed(seconds: float) -> Run:
     """Annealed importance sampling, 500 runs of 1000 temperatures at a time, until the CPU time is spent."""
 
     def run(system: int) -> dict[str, float]:
-        settings, problem = _settings(system), _problem(system, variational)
+        settings, problem = _system(system)
         sampler = annealed_sampler(settings, problem, method_settings(settings, "h_ais"), N_TEMPERATURES)
         kernel = sampler.build(None)
 
@@ -111,31 +102,30 @@ def _run_annealed(variational: str, seconds: float) -> Run:
             return jax.vmap(lambda key: sampler.record(*kernel.step(key, kernel.init(key))))(keys)
 
         program = compiled(runs, jax.random.key(0))
-        parts, used = until_spent(seconds, lambda i: program(jax.random.key(i)))
+        parts = _until_spent(seconds, lambda i: program(jax.random.key(i)))
         draws = {name: np.concatenate([part[name] for part in parts])[:, None] for name in parts[0]}
-        return _pooled(annealed_statistics(draws, problem), used)
+        return _pooled(annealed_statistics(draws, problem))
 
     return run
 
 
-def _run_blackjax(variational: str, seconds: float) -> Run:
+def _run_blackjax(seconds: float) -> Run:
     """Adaptive tempered sequential Monte Carlo with as many particles as a pilot run says the time allows."""
 
     def run(system: int) -> dict[str, float]:
-        problem = _problem(system, variational)
+        _, problem = _system(system)
         _, pilot = _smc(problem, PILOT_PARTICLES, 0)
-        n_particles = max(PILOT_PARTICLES, round(PILOT_PARTICLES * seconds / pilot))
-        moments, used = _smc(problem, n_particles, 1)
+        moments, _ = _smc(problem, max(PILOT_PARTICLES, round(PILOT_PARTICLES * seconds / pilot)), 1)
         assert problem.truth is not None
-        errors = base_errors(moments, problem.truth)
-        relative = errors / base_errors(problem.reference, problem.truth)
-        return _errors(errors[0], relative[1], relative[2], used)
+        errors, base = (base_errors(found, problem.truth) for found in (moments, problem.reference))
+        return {LOG_Z: float(errors[0]), MEAN: float(errors[1] / base[1])}
 
     return run
 
 
 def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments, float]:
-    bridge: Bridge = problem.bridge
+    """Moments, and the CPU seconds that they took."""
+    bridge = problem.bridge
     kernel = blackjax.hmc.build_kernel()
 
     def step(key: Array, state: Any, log_density: Callable[[Array], Array], **parameters: Any) -> Any:
@@ -148,8 +138,8 @@ def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments,
         blackjax.hmc.init,
         {"step_size": jnp.full((1,), 0.5), "inverse_mass_matrix": jnp.ones((1, bridge.dim))},
         blackjax.smc.resampling.systematic,
-        TARGET_ESS,
-        num_mcmc_steps=MOVES,
+        0.9,
+        num_mcmc_steps=5,
     )
     key = jax.random.key(seed)
     noise = jax.random.normal(jax.random.fold_in(key, 0), (n_particles, bridge.dim))
@@ -165,44 +155,18 @@ def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments,
 
 def _relaxations(quick: bool) -> Sequence[Program]:
     seconds = 1.5 if quick else 9.0
-    runs = {
-        "auxmc, CT-HMC": _run_chains("ct_hmc", "published", seconds),
-        "auxmc, Gibbs CT": _run_chains("gibbs_ct", "published", seconds),
-        "auxmc, simulated tempering": _run_chains("st", "published", seconds),
-        "auxmc, AIS": _run_annealed("published", seconds),
-        "BlackJAX, tempered SMC": _run_blackjax("published", seconds),
-        "auxmc, Gibbs CT, converged base": _run_chains("tuned", "converged", seconds),
-        "auxmc, AIS, converged base": _run_annealed("converged", seconds),
-        "BlackJAX, tempered SMC, converged base": _run_blackjax("converged", seconds),
-    }
-    wanted = [name for name in runs if not quick or "base" not in name]
-    packages = {name: "blackjax" if "BlackJAX" in name else "jax" for name in wanted}
-    return [Program(name, partial(runs.__getitem__, name), package=packages[name]) for name in wanted]
-
-
-def _leapfrog(method: str, n_chains: int, quick: bool) -> Sequence[Program]:
-    """CPU time of a leapfrog step of a chain, random numbers, records and sums included."""
-
-    def prepare() -> Run:
-        settings = _settings(0)
-        program, keys, states = _chains(settings, _problem(0, "published"), method, n_chains)
-        n_steps = n_chains * settings.summary_size * method_settings(settings, method).n_steps
-
-        def run(i: int) -> dict[str, float]:
-            return {STEP: 1e6 * timed(program, keys, jnp.uint32(i), states, calls=3).cpu_s / n_steps}
-
-        return run
-
-    return [Program("auxmc", prepare, "published")]
+    chains = {"CT-HMC": "ct_hmc", "Gibbs CT": "gibbs_ct", "simulated tempering": "st"}
+    return [
+        *(Program(f"auxmc, {name}", partial(_run_chains, m, seconds)) for name, m in chains.items()),
+        Program("auxmc, AIS", partial(_run_annealed, seconds)),
+        Program("BlackJAX, tempered SMC", partial(_run_blackjax, seconds), package="blackjax"),
+    ]
 
 
 BENCHMARK = Benchmark(
-    problems={"relaxations of 30 units": _relaxations}
-    | {f"{SHORT[m]}, {n} chains": partial(_leapfrog, m, n) for m in SHORT for n in (N_CHAINS, 2 * N_CHAINS)},
-    units={LOG_Z: "nats", MEAN: "relative", COVARIANCE: "relative", CPU: "s", STEP: "microseconds"},
-    page_problems=["relaxations of 30 units"],
-    page_quantities=[LOG_Z, MEAN],
-    quick=["relaxations of 30 units", "Gibbs CT, 100 chains"],
+    problems={"relaxations of 30 units": _relaxations},
+    units={LOG_Z: "nats", MEAN: "relative"},
+    quick=["relaxations of 30 units"],
     seeds=10,
     ratios=False,
 )

@@ -8,19 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = [
-    "ROOT",
-    "Benchmark",
-    "Cost",
-    "Program",
-    "Run",
-    "compiled",
-    "lines_of",
-    "own_process",
-    "smallest_ess",
-    "timed",
-    "until_spent",
-]
+__all__ = ["ROOT", "Benchmark", "Cost", "Program", "Run", "compiled", "own_process", "smallest_ess", "timed"]
 
 ROOT = Path(__file__).parents[1]
 # As it is before JAX is set up for programs in this process: those in processes of their own have their own settings.
@@ -62,8 +50,6 @@ class Benchmark(NamedTuple):
         cores: that the benchmark is bound to.
         ratios: whether the programs of a problem are compared.
         timed: whether values belong to the machine.
-        page_problems: problems in the table of the page; all if empty.
-        page_quantities: quantities in it; all if empty.
         table: writes the table from rows of this benchmark and itself; None for the common one.
     """
 
@@ -75,8 +61,6 @@ class Benchmark(NamedTuple):
     cores: int = 1
     ratios: bool = True
     timed: bool = True
-    page_problems: Sequence[str] = ()
-    page_quantities: Sequence[str] = ()
     table: Callable[[Any, Any], str] | None = None
 
 
@@ -97,20 +81,6 @@ def timed(function: Callable[..., Any], *arguments: Any, calls: int = 1) -> Cost
         value = function(*arguments)
     value = jax.block_until_ready(value)
     return Cost(value, (time.process_time() - cpu) / calls, (time.perf_counter() - wall) / calls)
-
-
-def until_spent(seconds: float, function: Callable[[int], Any]) -> tuple[list[Any], float]:
-    """Calls a function of the number of the call until it has used so many CPU seconds; values, and seconds used."""
-    import jax
-    import numpy as np
-
-    values: list[Any] = []
-    used = 0.0
-    while used < seconds:
-        value, cpu, _ = timed(function, len(values))
-        used += cpu
-        values.append(jax.tree.map(np.asarray, value))
-    return values, used
 
 
 def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
@@ -135,23 +105,12 @@ def own_process(*words: str) -> tuple[str, float]:
     Raises:
         RuntimeError: the process failed; the message is its last line.
     """
-    process = subprocess.Popen(
-        [sys.executable, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=_ENVIRONMENT,
-    )
     before = os.times()
-    output, errors = process.communicate()
+    done = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, env=_ENVIRONMENT, check=False
+    )
     after = os.times()
-    if process.returncode:
-        raise RuntimeError((errors.strip().splitlines() or [f"ended with status {process.returncode}"])[-1])
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1])
     seconds = after.children_user + after.children_system - before.children_user - before.children_system
-    return output, seconds
-
-
-def lines_of(code: str) -> int:
-    """Lines that are neither empty nor comments."""
-    return sum(1 for line in code.splitlines() if line.strip() and not line.strip().startswith("#"))
+    return done.stdout, seconds

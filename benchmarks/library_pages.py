@@ -4,35 +4,23 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from benchmarks.contract import ROOT, Benchmark, Program, lines_of, own_process
+from benchmarks.contract import ROOT, Benchmark, Program, own_process
 
 __all__ = ["BENCHMARK"]
 
-PAGES = ROOT / "docs" / "library"
-CPU, LINES = "CPU time", "lines"
-
-
-def example(page: str) -> str:
-    """All code of a page that is run."""
-    return "\n".join(
-        re.findall(r"^```python\n(.*?)^```", (PAGES / f"{page}.md").read_text(encoding="utf-8"), re.M | re.S)
-    )
+CPU = "CPU time"
+PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs/library").glob("*.md"))}
+EXAMPLES = {
+    name: "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)) for name, text in PAGES.items()
+}
 
 
 def _programs(page: str, quick: bool) -> Sequence[Program]:
-    code = example(page)
-
-    def run(i: int) -> dict[str, float]:
-        return {CPU: own_process("-c", code)[1], LINES: lines_of(code)}
-
-    return [Program("auxmc", lambda: run)]
+    return [Program("auxmc", lambda: lambda i: {CPU: own_process("-c", EXAMPLES[page])[1]})]
 
 
 BENCHMARK = Benchmark(
-    problems={
-        page.stem: partial(_programs, page.stem) for page in sorted(PAGES.glob("*.md")) if example(page.stem)
-    },
-    units={CPU: "s", LINES: ""},
-    page_quantities=[CPU],
+    problems={page: partial(_programs, page) for page, code in EXAMPLES.items() if code},
+    units={CPU: "s"},
     quick=["density"],
 )

@@ -109,8 +109,7 @@ def page_table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     if not len(rows):
         return "Not measured yet.\n"
     kept = shown(rows)
-    kept = kept[kept["problem"].isin(list(benchmark.page_problems or benchmark.problems))]
-    quantities = [q for q in benchmark.page_quantities or benchmark.units if (kept["quantity"] == q).any()]
+    quantities = [q for q in benchmark.units if (kept["quantity"] == q).any()]
     others = "ratios" if benchmark.ratios else "others"
     has_others = bool((kept.groupby("problem")["program"].nunique() > 1).any())
     lines = [["problem", "; ".join(quantities), *[others] * has_others]]

@@ -12,14 +12,14 @@ from jax import Array
 
 from auxmc.numerics.array_types import FloatArray
 from benchmarks.contract import compiled, timed
-from benchmarks.streaming_problems import Problem, Sizes, log_likelihood_of
+from benchmarks.streaming_problems import Problem, log_likelihood_of
 
 __all__ = ["nested_by_dynesty", "nested_by_ultranest", "tempered_by_blackjax"]
 
 MOVES = 5
 
 
-def nested_by_dynesty(problem: Problem, sizes: Sizes) -> Any:
+def nested_by_dynesty(problem: Problem, size: int) -> Any:
     """Static nested sampling by dynesty, one point at a time, which is all that it takes."""
     import dynesty
 
@@ -34,7 +34,7 @@ def nested_by_dynesty(problem: Problem, sizes: Sizes) -> Any:
                 lambda p: float(value_of(p, data)),
                 lambda u: np.array(from_cube(_inside(u))),
                 problem.model.dim,
-                nlive=sizes.n_live,
+                nlive=size,
                 sample="rslice",
                 rstate=np.random.default_rng(seed),
             )
@@ -46,7 +46,7 @@ def nested_by_dynesty(problem: Problem, sizes: Sizes) -> Any:
     return run
 
 
-def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
+def nested_by_ultranest(problem: Problem, size: int) -> Any:
     """Nested sampling by UltraNest with a population of slice samplers, vectorised over points."""
     import ultranest
     import ultranest.popstepsampler
@@ -69,7 +69,7 @@ def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
     def value_of(points: FloatArray) -> FloatArray:
         return in_powers_of_two(lambda p: many(p, data), points)
 
-    for power in range(math.ceil(math.log2(sizes.n_live)) + 1):
+    for power in range(math.ceil(math.log2(size)) + 1):
         value_of(transform(np.full((2**power, dim), 0.5)))  # compiles
 
     def run(seed: int) -> tuple[float, float]:
@@ -79,13 +79,13 @@ def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
             names = [f"p{i}" for i in range(dim)]
             sampler = ultranest.ReactiveNestedSampler(names, value_of, transform, vectorized=True)
             sampler.stepsampler = ultranest.popstepsampler.PopulationSimpleSliceSampler(
-                popsize=max(2, sizes.n_live // 2),
+                popsize=max(2, size // 2),
                 nsteps=5 * dim,
                 generate_direction=ultranest.popstepsampler.generate_mixture_random_direction,
             )
             found = sampler.run(
-                min_num_live_points=sizes.n_live,
-                cluster_num_live_points=min(40, sizes.n_live),
+                min_num_live_points=size,
+                cluster_num_live_points=min(40, size),
                 min_ess=0,
                 dlogz=math.inf,
                 dKL=math.inf,
@@ -100,13 +100,13 @@ def nested_by_ultranest(problem: Problem, sizes: Sizes) -> Any:
     return run
 
 
-def tempered_by_blackjax(problem: Problem, sizes: Sizes) -> Any:
+def tempered_by_blackjax(problem: Problem, size: int) -> Any:
     """Adaptive tempered sequential Monte Carlo by BlackJAX."""
     import blackjax
     from blackjax.smc import extend_params, inner_kernel_tuning
 
     model, log_likelihood = problem.model, log_likelihood_of(problem)
-    n_particles, dim = sizes.n_particles, model.dim
+    n_particles, dim = size, model.dim
     step_size = dim**-0.25
     n_leapfrog = max(1, round(0.5 * math.pi / step_size))
     kernel = blackjax.hmc.build_kernel()

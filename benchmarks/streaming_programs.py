@@ -16,7 +16,7 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.row_model import RowModel
 from benchmarks.contract import compiled, timed
-from benchmarks.streaming_problems import Prepare, Problem, Sizes, laplace_importance, log_likelihood_of
+from benchmarks.streaming_problems import Prepare, Problem, laplace_importance, log_likelihood_of
 from benchmarks.streaming_speed import absorb
 
 __all__ = ["annealed", "growing", "laplace", "nested", "running"]
@@ -29,7 +29,7 @@ N_STARTS = 8
 def of_stream(stream_of: Callable[[RowModel], Stream]) -> Prepare:
     """A stream estimator as a program; it compiles in every run, before its time begins."""
 
-    def prepare(problem: Problem, sizes: Sizes) -> Any:
+    def prepare(problem: Problem, size: int) -> Any:
         stream, n_rows = stream_of(problem.model), len(problem.rows)
 
         def run(seed: int) -> tuple[float, float]:
@@ -53,11 +53,9 @@ annealed = of_stream(lambda model: stream_evidence(model, StreamSettings()))
 running = of_stream(running_laplace)
 
 
-def growing(problem: Problem, sizes: Sizes) -> Any:
+def growing(problem: Problem, size: int) -> Any:
     """Sequential Monte Carlo over growing data."""
-    settings = GrowingDataSettings(
-        sizes.n_particles, own_pilot=False, largest_chunk=len(problem.rows), move_always=False
-    )
+    settings = GrowingDataSettings(size, own_pilot=False, largest_chunk=len(problem.rows), move_always=False)
     program = compiled(growing_data_evidence(problem.model, settings), jax.random.key(0), problem.rows)
 
     def run(seed: int) -> tuple[float, float]:
@@ -67,14 +65,14 @@ def growing(problem: Problem, sizes: Sizes) -> Any:
     return run
 
 
-def nested(problem: Problem, sizes: Sizes) -> Any:
+def nested(problem: Problem, size: int) -> Any:
     """Nested sampling with robust settings."""
     model, log_likelihood = problem.model, log_likelihood_of(problem)
-    settings = NestedSettings(n_live=sizes.n_live, n_moves=5 * model.dim, max_iterations=400 * sizes.n_live)
+    settings = NestedSettings(n_live=size, n_moves=5 * model.dim, max_iterations=400 * size)
 
     def sample(key: Array, data: Array) -> Any:
         draw_key, run_key = jax.random.split(key)
-        draws = jax.vmap(model.draw_prior)(jax.random.split(draw_key, sizes.n_live))
+        draws = jax.vmap(model.draw_prior)(jax.random.split(draw_key, size))
         run = nested_sampling(lambda point: log_likelihood(point, data), model.log_prior, settings)
         return run(run_key, draws)
 
@@ -85,12 +83,12 @@ def nested(problem: Problem, sizes: Sizes) -> Any:
         if not bool(found.finished):
             raise RuntimeError(f"not at the end after {settings.max_iterations} iterations")
         dead = found.log_likelihoods[: int(found.n_iterations)]
-        return nested_evidence(dead, sizes.n_live, found.live_log_likelihoods).value, seconds
+        return nested_evidence(dead, size, found.live_log_likelihoods).value, seconds
 
     return run
 
 
-def laplace(problem: Problem, sizes: Sizes) -> Any:
+def laplace(problem: Problem, size: int) -> Any:
     """Importance sampling at the mode."""
     laplace_importance(problem, 0, N_DRAWS, N_STARTS)  # compiles
 

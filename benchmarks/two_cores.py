@@ -1,11 +1,6 @@
-"""What a second core brings: probit estimates by two processes, and four chains of `auxmc.sample` on two cores.
-
-Four processes that count say what the machine gives at all: where they gain little, something else runs as well.
-"""
+"""What a second core brings: probit estimates by two processes, and four chains of `auxmc.sample` on two cores."""
 
 import multiprocessing
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -19,7 +14,7 @@ from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardis
 
 __all__ = ["BENCHMARK"]
 
-RATE, WALL, CPU = "estimates per second", "wall time", "CPU time"
+RATE, WALL = "estimates per second", "wall time"
 # Of a process: when all have come, each goes through its positions.
 _state: dict[str, Any] = {}
 
@@ -54,43 +49,19 @@ def _estimates(quick: bool) -> Sequence[Program]:
     return [Program(f"auxmc, {word}", partial(prepare, n)) for n, word in words.items()]
 
 
-def _counting(quick: bool) -> Sequence[Program]:
-    del quick
-    count = [sys.executable, "-S", "-c", "x = 0\nfor i in range(20_000_000): x += i"]
-
-    def run(at_a_time: int, i: int) -> dict[str, float]:
-        del i
-        begin = time.perf_counter()
-        for _ in range(4 // at_a_time):
-            for process in [subprocess.Popen(count) for _ in range(at_a_time)]:
-                process.wait()
-        return {WALL: time.perf_counter() - begin}
-
-    words = {2: "two at a time", 1: "one at a time"}
-    return [Program(word, partial(partial, run, n)) for n, word in words.items()]
-
-
-def _chains(name: str, quick: bool) -> Sequence[Program]:
+def _chains(quick: bool) -> Sequence[Program]:
     def prepare(cores: int) -> Run:
-        sample = library_speed.sample_chains(name, 4, cores)
-
-        def run(i: int) -> dict[str, float]:
-            cost = timed(lambda: sample(i) and None)
-            return {WALL: cost.wall_s, CPU: cost.cpu_s}
-
-        return run
+        sample = library_speed.sample_chains("simulator", 4, cores)
+        return lambda i: {WALL: timed(lambda: sample(i) and None).wall_s}
 
     words = {2: "two cores", 1: "one core"}
     return [Program(f"auxmc.sample, {word}", partial(prepare, n)) for n, word in words.items()]
 
 
 BENCHMARK = Benchmark(
-    problems={"processes that count": _counting, "probit estimates": _estimates}
-    | {f"four chains, {name}": partial(_chains, name) for name in library_speed.PROBLEMS},
-    units={RATE: "1/s", WALL: "s", CPU: "s"},
-    page_problems=["probit estimates", "four chains, simulator"],
-    page_quantities=[RATE, WALL],
-    quick=["processes that count", *(f"four chains, {name}" for name in library_speed.PROBLEMS)],
+    problems={"probit estimates": _estimates, "four chains, simulator": _chains},
+    units={RATE: "1/s", WALL: "s"},
+    quick=["four chains, simulator"],
     repeats=3,
     cores=2,
 )

@@ -1,9 +1,9 @@
 """Three problems with known answers, solved by this library and by others as their documentation says.
 
 Each solution is a file `<problem>/by_<package>.py` with a function `solve(seed)`; it is run in a process of its own,
-whose CPU time, imports and compilation included, is what counts: wall times on a shared machine say little. Lines are
-those of the file that are neither empty nor comments. The error of moments is the largest error of a mean or a standard
-deviation, in standard deviations of the posterior; that of the log evidence is in nats, next to the one that is stated.
+whose CPU time, imports and compilation included, is what counts: wall times on a shared machine say little. The
+error of moments is the largest error of a mean or a standard deviation, in standard deviations of the posterior; that
+of the log evidence is in nats.
 """
 
 import json
@@ -11,19 +11,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benchmarks.contract import Benchmark, Program, lines_of, own_process
+from benchmarks.contract import Benchmark, Program, own_process
 
 __all__ = ["BENCHMARK"]
 
 HERE = Path(__file__).parent
 PROBLEMS = ("eight_schools", "two_moons", "two_modes")
-CPU, LINES, ERROR, EVIDENCE, STATED = (
-    "CPU time",
-    "lines",
-    "error of moments",
-    "error of log evidence",
-    "stated",
-)
+CPU, ERROR, EVIDENCE = "CPU time", "error of moments", "error of log evidence"
 MODULES = {"auxmc": "jax", "numpyro_in_auxmc": "numpyro"}
 NAMES = {
     "auxmc": "auxmc",
@@ -37,23 +31,19 @@ NAMES = {
 
 
 def _programs(problem: str, quick: bool) -> Sequence[Program]:
-    paths = {package: HERE / problem / f"by_{package}.py" for package in NAMES}
-
     def run(package: str, i: int) -> dict[str, float]:
         words = ("-m", "benchmarks.library_comparison.solve", problem, package, str(i + 1))
-        found = json.loads(own_process(*words)[0].strip().splitlines()[-1])
-        return found | {LINES: lines_of(paths[package].read_text(encoding="utf-8"))}
+        return dict(json.loads(own_process(*words)[0].strip().splitlines()[-1]))
 
     return [
         Program(name, partial(partial, run, package), "", MODULES.get(package, package))
         for package, name in NAMES.items()
-        if paths[package].exists()
+        if (HERE / problem / f"by_{package}.py").exists()
     ]
 
 
 BENCHMARK = Benchmark(
     problems={problem.replace("_", " "): partial(_programs, problem) for problem in PROBLEMS},
-    units={CPU: "s", LINES: "", ERROR: "", EVIDENCE: "nats", STATED: "nats"},
-    page_quantities=[CPU, ERROR, EVIDENCE],
+    units={CPU: "s", ERROR: "", EVIDENCE: "nats"},
     quick=["two modes"],
 )

@@ -28,7 +28,6 @@ def main() -> None:
     found["error of moments"] = float(problem.error(answer))
     if "log_evidence" in answer and problem.log_evidence is not None:
         found["error of log evidence"] = abs(float(answer["log_evidence"]) - problem.log_evidence)
-        found["stated"] = float(answer["standard_error"])
     print(json.dumps(found))
 
 
