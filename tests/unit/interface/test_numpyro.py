@@ -1,9 +1,11 @@
 """Models of NumPyro in `auxmc.sample`: the draws of NumPyro's own NUTS, on the variables' own scales."""
 
+import arviz_stats
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray as xr
 
 import auxmc
 from tests.unit.interface.comparison import assert_same_moments
@@ -137,3 +139,18 @@ def test_models_that_cannot_be_sampled_are_rejected(model, arguments, message):
 def test_what_is_no_model_is_rejected():
     with pytest.raises(TypeError, match="model must be a function that draws sites of NumPyro, got int"):
         auxmc.from_numpyro(3)
+
+
+def test_arviz_takes_the_log_likelihoods_of_numpyro() -> None:
+    """The estimate is below the mean of the log likelihood by about the number of parameters, four."""
+    tree = auxmc.sample(
+        auxmc.hmc(auxmc.from_numpyro(regression, X, y=Y)), draws=50, warm_up=50, progress=False
+    )
+    draws = {str(name): jnp.asarray(array.to_numpy()) for name, array in tree["posterior"].data_vars.items()}
+    found = numpyro.infer.log_likelihood(regression, draws, X, y=Y, batch_ndims=2)
+    tree["log_likelihood"] = xr.DataTree(
+        xr.Dataset({"y": (("chain", "draw", "row"), np.asarray(found["y"]))}, coords=tree["posterior"].coords)
+    )
+    estimate = arviz_stats.loo(tree)
+    assert estimate.n_data_points == len(Y)
+    assert estimate.elpd == pytest.approx(float(tree["log_likelihood/y"].sum("row").mean()), abs=6.0)
