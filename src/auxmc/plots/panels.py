@@ -24,7 +24,6 @@ __all__ = [
     "band_curve",
     "bar_place",
     "bin_edges",
-    "efficiency_panel",
     "histogram_panel",
     "label_end",
     "mean_bars",
@@ -84,51 +83,6 @@ def label_end(axis: Axes, place: float, end: float, text: str, colour: str, *, l
     look |= {"ha": "right" if left else "left", "xytext": (-4.0 if left else 4.0, 0.0)}
     box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
     axis.annotate(text, (place, end), bbox=box, **look)
-
-
-def efficiency_panel(
-    axis: Axes,
-    scale: ArrayLike,
-    efficiency: tuple[ArrayLike, ArrayLike | None],
-    accept: tuple[ArrayLike, ArrayLike | None] | None = None,
-    *,
-    scale_label: str = "step size",
-    efficiency_label: str = "ESS per density evaluation",
-) -> Axes | None:
-    """Efficiency against a tuning parameter, with the acceptance rate on a second vertical axis.
-
-    Args:
-        axis: where to draw; its vertical axis is the efficiency.
-        scale: values of the tuning parameter [point].
-        efficiency: mean over chains [point], and half height of its band [point] or None.
-        accept: the same of the acceptance rate; None for a panel without a second axis.
-        scale_label: horizontal label, with unit if there is one.
-        efficiency_label: label of the left axis, with unit.
-
-    Returns:
-        The second axis, or None without acceptance rates.
-
-    Raises:
-        ValueError: the lengths differ.
-
-    Source: layout of PhD thesis, figures 3.3, 3.5, 3.7 and 3.9.
-    """
-    twin = None if accept is None else axis.twinx()
-    # Dashes tell the two curves apart without colour.
-    for place, found, quantity, label, dashes in (
-        (axis, efficiency, "ess", efficiency_label, "-"),
-        (twin, accept, "accept", "acceptance rate", "--"),
-    ):
-        if place is not None and found is not None:
-            colour = QUANTITY_COLOURS[quantity]
-            band_curve(place, scale, *found, colour=colour, linestyle=dashes)
-            place.set_ylim(bottom=0.0)
-            place.set_ylabel(label, color=colour)
-            place.tick_params(axis="y", colors=colour)
-    axis.set_xlabel(scale_label)
-    if twin is not None:
-        twin.spines["right"].set_visible(True)
-    return twin
 
 
 def trace_panel(

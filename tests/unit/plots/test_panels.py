@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from auxmc.plots.panels import (
     band_curve,
     bar_place,
-    efficiency_panel,
     histogram_panel,
     mean_bars,
     missing_panel,
@@ -64,22 +63,6 @@ def test_lone_point_of_a_curve_is_visible(axis):
 def test_curve_of_another_length_is_rejected(axis):
     with pytest.raises(ValueError, match=r"equal length, got shapes \(2,\), \(3,\)"):
         band_curve(axis, [0.0, 1.0], [1.0, 2.0, 3.0], colour="#000000")
-
-
-def test_efficiency_has_an_axis_for_the_acceptance_rate(axis):
-    scale = np.linspace(0.1, 1.0, 5)
-    twin = efficiency_panel(axis, scale, (scale, 0.1 * scale), (0.3 - 0.2 * scale, 0.01 * scale))
-    assert twin is not None
-    assert twin.get_ylim()[0] == 0.0
-    assert axis.get_ylim()[0] == 0.0
-    assert twin.get_ylabel() == "acceptance rate"
-    assert to_hex(axis.lines[0].get_color()) == "#1b9e77"
-    assert to_hex(twin.lines[0].get_color()) == "#d95f02"
-
-
-def test_efficiency_without_acceptance_rate_has_one_axis(axis):
-    assert efficiency_panel(axis, [1.0, 2.0], ([3.0, 4.0], None)) is None
-    assert len(axis.figure.axes) == 1
 
 
 def test_trace_counts_iterations(axis):
