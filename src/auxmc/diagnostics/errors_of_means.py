@@ -117,11 +117,11 @@ def autocorrelation_time(series: ArrayLike) -> FloatArray:
     return np.where(np.isnan(rho[..., 0]), np.nan, time)
 
 
-def few_replicates(n_replicates: int) -> float:
+def few_replicates(n_replicates: float) -> float:
     """Factor that widens an error from few replicates, so that two of it hold what two of a normal distribution hold.
 
     Args:
-        n_replicates: chains or repetitions from which a spread is taken, at least 2.
+        n_replicates: chains or repetitions from which a spread is taken, or an effective number, at least 2.
 
     Returns:
         A two-sigma quantile of Student's t over 2; 7.0 for two replicates, 1.4 for five, near 1 for many.

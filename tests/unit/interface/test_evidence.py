@@ -18,7 +18,7 @@ from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed
 from auxmc.interface.tempered.annealing import Path as TemperaturePath
 from auxmc.interface.tempered.bases import Base, find_base
-from auxmc.interface.tempered.evidence import CHAINS, METHODS, method_of
+from auxmc.interface.tempered.evidence import CHAINS, METHODS, _deciding_runs, method_of
 from auxmc.interface.tempered.mixture import fit_mixture, gaussian_mixture, regions
 
 pytestmark = pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
@@ -403,3 +403,11 @@ def test_bases_and_models_are_equal_by_value():
     model, other = density(_half_normal, {"x": 1.0}), density(_binomial, {"theta": 0.5})
     assert model in [other, model]
     assert model not in [other]
+
+
+@pytest.mark.parametrize(("shape", "least", "most"), [(np.inf, 600.0, 800.0), (1.5, 1.0, 8.0)])
+def test_few_runs_decide_the_spread_of_heavy_tailed_weights(shape, least, most):
+    """A third of normal weights do in effect, and the largest few of weights whose variance is infinite."""
+    random = np.random.default_rng(1)
+    weights = random.pareto(shape, 2048) if shape < np.inf else 10.0 + random.normal(size=2048)
+    assert least < _deciding_runs(np.log(weights)) < most

@@ -192,6 +192,8 @@ def _estimated(
         tree.attrs |= library_attributes() | {"method": method, "draws": draws, "seed": seed}
         with np.errstate(divide="ignore"):
             value, error = annealed_evidence(target)
+        # One more, as the mean comes from all runs.
+        error *= few_replicates(1.0 + _deciding_runs(target))
     with np.errstate(divide="ignore", invalid="ignore"):
         value += float(np.log(fraction))
         error = math.hypot(error, fraction_error / fraction if fraction else math.inf)
@@ -212,6 +214,15 @@ def _estimated(
     tree.attrs["warnings"] = list(texts)
     posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
     return TemperedEvidence(value, error, posterior, tree, found, texts)
+
+
+def _deciding_runs(log_weights: np.ndarray) -> float:
+    """Runs, in effect, from which the variance of the weights is known; a few of the largest decide heavy tails."""
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(log_weights - np.max(log_weights))
+    squares = (weights - weights.mean()) ** 2
+    total = float(np.sum(squares))
+    return total**2 / float(np.sum(squares**2)) if total > 0.0 else float(weights.size)
 
 
 def _model(log_density: Any, start: Any, checks: str) -> Density:
