@@ -127,6 +127,7 @@ def test_tables_from_other_settings_are_rejected_when_results_are_gone(fresh, ra
     assert not (fresh.folder / "g").exists()
 
 
+@pytest.mark.slow
 def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon):
     (radon.folder / "own rows (é).csv").write_text("y\n0.5\n1.5\n-0.25\n", encoding="utf-8")
     over = "over=data=own rows (é).csv step_size=0.2, 0.4 n_importance=1,2 n_draws=50"
@@ -165,7 +166,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("words", "message"), WRONG, ids=[m[:30] for _, m in WRONG])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param(*case, marks=[pytest.mark.slow] * (case not in WRONG[1:3]), id=case[1][:30])
+        for case in WRONG
+    ],
+)
 def test_a_wrong_setting_is_rejected_before_anything_runs(radon, words, message):
     done = radon.snakemake(*words, check=False)
     assert done.returncode != 0
@@ -173,6 +180,7 @@ def test_a_wrong_setting_is_rejected_before_anything_runs(radon, words, message)
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_own_data_runs_and_wrong_data_leaves_nothing(radon):
     data = radon.folder / "my own.csv"
     rows = [f"{0.1 * i % 1.3:.3f},{(i * 7) % 11},{'yes' if i % 3 else 'no'}" for i in range(24)]

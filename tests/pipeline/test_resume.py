@@ -26,6 +26,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 def test_kill_and_resume_gives_identical_arrays(fresh):
     command = [sys.executable, "-m", "auxmc_pipeline.steps.run", *WORDS]
     fresh.run(*command, "out=whole.nc")
