@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["BLOCK_ROWS", "map_over_rows", "row_total", "sum_over_rows"]
+__all__ = ["BLOCK_ROWS", "row_total", "sum_over_rows"]
 
 BLOCK_ROWS = 1024
 """Rows of a block: what some tens of particles make of them stays in a processor's cache."""
@@ -63,32 +63,6 @@ def sum_over_rows(
     return lax.fori_loop(
         0, n_blocks, lambda i, total: jax.tree.map(jnp.add, total, of_block(i.astype(jnp.int32))), nothing
     )
-
-
-def map_over_rows(function: Callable[[Array], Array], rows: Array, block_rows: int = BLOCK_ROWS) -> Array:
-    """Values of a function of rows, worked out block by block.
-
-    Args:
-        function: maps rows [block row, column] to a number for each [block row].
-        rows: [row, column].
-        block_rows: rows of a block.
-
-    Returns:
-        [row].
-
-    Raises:
-        ValueError: there is no row, or block_rows is not positive.
-    """
-    n_rows = rows.shape[0]
-    if n_rows < 1 or block_rows < 1:
-        raise ValueError(f"rows and block_rows must be at least 1, got {n_rows} and {block_rows}")
-    if n_rows <= block_rows:
-        return function(rows)
-    n_blocks = -(-n_rows // block_rows)
-    # The last block is filled up with copies of the last row.
-    filled = jnp.pad(rows, ((0, n_blocks * block_rows - n_rows), (0, 0)), mode="edge")
-    blocks = filled.reshape(n_blocks, block_rows, rows.shape[1])
-    return lax.map(function, blocks).reshape(-1)[:n_rows]
 
 
 def row_total(

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.numerics.row_blocks import map_over_rows, row_total, sum_over_rows
+from auxmc.numerics.row_blocks import row_total, sum_over_rows
 
 ROWS = jnp.asarray(np.random.default_rng(2).normal(size=(23, 2)))
 
@@ -22,14 +22,6 @@ def test_every_row_that_counts_enters_once(block_rows, n_valid):
     number, total = jax.jit(lambda last: sum_over_rows(sums, ROWS, last, block_rows))(last)
     assert int(number) == n
     np.testing.assert_allclose(total, np.asarray(ROWS)[:n].sum(axis=0), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("block_rows", [1, 5, 22, 23, 100])
-def test_values_of_rows_keep_their_order(block_rows):
-    found = jax.jit(lambda rows: map_over_rows(lambda block: block[:, 0] - block[:, 1], rows, block_rows))(
-        ROWS
-    )
-    np.testing.assert_array_equal(found, ROWS[:, 0] - ROWS[:, 1])
 
 
 def value(point, rows):
@@ -82,5 +74,3 @@ def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision():
 def test_nothing_to_sum_is_rejected(rows, block_rows):
     with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):
         sum_over_rows(sums, rows, None, block_rows)
-    with pytest.raises(ValueError, match="rows and block_rows must be at least 1, got"):
-        map_over_rows(lambda block: block[:, 0], rows, block_rows)
