@@ -20,14 +20,11 @@ from experiments.image_models.model.autoencoder import (
     logits,
     to_precision,
 )
-from experiments.image_models.model.autoencoder_weights import Autoencoder
 
 N_PIXELS, N_LATENT = 4, 3
 
 
-def small_model(
-    dtype: object = jnp.float64, n_pixels: int = N_PIXELS, n_latent: int = N_LATENT
-) -> Autoencoder:
+def small_model(dtype=jnp.float64, n_pixels=N_PIXELS, n_latent=N_LATENT):
     rng = np.random.default_rng(5)
     model = initial_autoencoder(rng, rng.uniform(0.2, 0.8, n_pixels), 6, n_latent)
     # Biases too, which start at zero in training.
@@ -37,7 +34,7 @@ def small_model(
     )
 
 
-def test_logits_are_those_of_the_layers_written_out() -> None:
+def test_logits_are_those_of_the_layers_written_out():
     model, latent = small_model(), np.array([0.3, -1.0, 2.0])
     hidden = latent
     for layer in model.decoder[:2]:
@@ -46,7 +43,7 @@ def test_logits_are_those_of_the_layers_written_out() -> None:
     np.testing.assert_allclose(logits(model, jnp.asarray(latent)), expected, rtol=1e-12)
 
 
-def test_probabilities_of_all_images_add_up_to_one() -> None:
+def test_probabilities_of_all_images_add_up_to_one():
     model, latent = small_model(), jnp.array([0.5, 1.5, -0.7])
     images = jnp.array(list(itertools.product([0.0, 1.0], repeat=N_PIXELS)))
     logs = jax.vmap(lambda image: log_likelihood(model, image, latent))(images)
@@ -56,7 +53,7 @@ def test_probabilities_of_all_images_add_up_to_one() -> None:
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_extreme_logits_give_finite_values_and_gradients(dtype: object) -> None:
+def test_extreme_logits_give_finite_values_and_gradients(dtype):
     model = small_model(dtype)
     wide = jax.tree.map(lambda a: a * jnp.asarray(1e4, dtype), model.decoder[2])
     model = model._replace(decoder=(*model.decoder[:2], wide))
@@ -67,7 +64,7 @@ def test_extreme_logits_give_finite_values_and_gradients(dtype: object) -> None:
     assert np.all(np.isfinite(slope))
 
 
-def test_importance_weights_are_ratios_of_densities() -> None:
+def test_importance_weights_are_ratios_of_densities():
     model, image = small_model(), jnp.array([1.0, 0.0, 0.0, 1.0])
     noise = jnp.asarray(np.random.default_rng(1).normal(size=(5, N_LATENT)))
     code = encode(model, image)
@@ -82,7 +79,7 @@ def test_importance_weights_are_ratios_of_densities() -> None:
         assert float(value) == pytest.approx(expected, abs=1e-11)
 
 
-def test_bridge_has_the_log_densities_of_posterior_and_code() -> None:
+def test_bridge_has_the_log_densities_of_posterior_and_code():
     model, image = small_model(), jnp.array([1.0, 1.0, 0.0, 1.0])
     code = encode(model, image)
     x = jnp.array([0.2, -0.4, 1.1])
@@ -103,7 +100,7 @@ def test_bridge_has_the_log_densities_of_posterior_and_code() -> None:
     np.testing.assert_allclose(plain.draw_base(x), latent, rtol=1e-12)
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
+def test_gradients_are_those_of_finite_differences():
     model, image = small_model(), jnp.array([0.0, 1.0, 0.0, 1.0])
     bridge = latent_bridge(model, image, encode(model, image), jnp.asarray(0.0))
     x, step = np.array([0.1, 0.7, -1.2]), 1e-6
@@ -117,7 +114,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
             assert float(slope[i]) == pytest.approx(float(ends[0] - ends[1]) / (2 * step), abs=1e-7)
 
 
-def test_evidence_by_quadrature_is_the_limit_of_tempering_weights() -> None:
+def test_evidence_by_quadrature_is_the_limit_of_tempering_weights():
     # With one latent number the normaliser along the path is an integral on a line.
     model = small_model(n_latent=1)
     image = jnp.array([1.0, 0.0, 1.0, 1.0])
@@ -138,7 +135,7 @@ def test_evidence_by_quadrature_is_the_limit_of_tempering_weights() -> None:
     assert by_weights == pytest.approx(prior, rel=1e-8)
 
 
-def test_single_precision_is_kept_and_close() -> None:
+def test_single_precision_is_kept_and_close():
     double, single = small_model(n_pixels=784, n_latent=50), small_model(jnp.float32, 784, 50)
     image = (np.random.default_rng(2).uniform(size=784) < 0.3).astype(float)
     x = np.random.default_rng(3).normal(size=50)
@@ -146,7 +143,7 @@ def test_single_precision_is_kept_and_close() -> None:
     for model, dtype in ((double, jnp.float64), (single, jnp.float32)):
 
         @jax.jit
-        def evaluate(binary: jax.Array, x: jax.Array, model: Autoencoder = model) -> tuple:
+        def evaluate(binary, x, model=model):
             bridge = latent_bridge(model, binary, encode(model, binary), jnp.zeros((), binary.dtype))
             return bridge.log_densities_and_gradients(x)
 
@@ -156,13 +153,13 @@ def test_single_precision_is_kept_and_close() -> None:
     np.testing.assert_allclose(values[jnp.float32], values[jnp.float64], rtol=1e-5)
 
 
-def test_many_images_take_one_matrix_product_a_layer() -> None:
+def test_many_images_take_one_matrix_product_a_layer():
     model, n = small_model(), 7
     images = jnp.zeros((n, N_PIXELS))
     codes = jax.vmap(lambda image: encode(model, image))(images)
 
-    def gradients(x: jax.Array) -> jax.Array:
-        def one(x: jax.Array, image: jax.Array, mean: jax.Array, scale: jax.Array) -> jax.Array:
+    def gradients(x):
+        def one(x, image, mean, scale):
             bridge = latent_bridge(model, image, Code(mean, scale), jnp.asarray(0.0))
             return bridge.log_densities_and_gradients(x)[1][0]
 
@@ -175,7 +172,7 @@ def test_many_images_take_one_matrix_product_a_layer() -> None:
     assert not any("batching_dims" in line for line in products)
 
 
-def test_training_starts_from_the_mean_image() -> None:
+def test_training_starts_from_the_mean_image():
     mean = np.array([0.0, 0.5, 0.25, 1.0])
     model = initial_autoencoder(np.random.default_rng(0), mean, 6, 2)
     np.testing.assert_allclose(

@@ -1,7 +1,5 @@
 """Weights are read as written, and what does not fit is named."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -24,18 +22,18 @@ SHAPES = {
 }  # fmt: skip
 
 
-def arrays() -> dict[str, np.ndarray]:
+def arrays():
     rng = np.random.default_rng(0)
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
 
 
-def saved(path: Path, **changes: np.ndarray | None) -> str:
+def saved(path, **changes):
     content = {name: array for name, array in (arrays() | changes).items() if array is not None}
     np.savez(path / "weights.npz", **content)
     return str(path / "weights.npz")
 
 
-def test_arrays_arrive_in_their_layers(tmp_path: Path) -> None:
+def test_arrays_arrive_in_their_layers(tmp_path):
     model = read_autoencoder(
         "own_digits", saved(tmp_path, decoder_b0=np.arange(5.0)[None], layers=np.array([b"x"]))
     )
@@ -46,7 +44,7 @@ def test_arrays_arrive_in_their_layers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.code_log_scale.weights, arrays()["encoder_std_W0"])
 
 
-def test_a_folder_of_four_files_is_the_same(tmp_path: Path) -> None:
+def test_a_folder_of_four_files_is_the_same(tmp_path):
     for part in ("decoder", "encoder_h", "encoder_mean", "encoder_std"):
         own = {n.removeprefix(f"{part}_"): a for n, a in arrays().items() if n.startswith(f"{part}_")}
         np.savez(tmp_path / f"{part}_params.npz", **own)
@@ -59,7 +57,7 @@ def test_a_folder_of_four_files_is_the_same(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.weights, other.weights)
 
 
-def test_written_weights_come_back_as_half_precision_to_the_byte(tmp_path: Path) -> None:
+def test_written_weights_come_back_as_half_precision_to_the_byte(tmp_path):
     model = read_autoencoder("own_digits", saved(tmp_path))
     for name in ("a.npz", "b.npz"):
         write_autoencoder(tmp_path / name, model, {"objective": [-3.0, -2.5], "held_out": [-3.5, -3.0]})
@@ -92,14 +90,12 @@ def test_written_weights_come_back_as_half_precision_to_the_byte(tmp_path: Path)
         ({"decoder_W0": np.array([["a"]])}, "array decoder_W0 must hold numbers, has type <U1"),
     ],
 )
-def test_arrays_that_do_not_fit_are_named(
-    tmp_path: Path, changes: dict[str, np.ndarray | None], message: str
-) -> None:
+def test_arrays_that_do_not_fit_are_named(tmp_path, changes, message):
     with pytest.raises(DataError, match=message):
         read_autoencoder("own_digits", saved(tmp_path, **changes))
 
 
-def test_numbers_that_are_not_finite_are_located(tmp_path: Path) -> None:
+def test_numbers_that_are_not_finite_are_located(tmp_path):
     broken = arrays()["encoder_h_W0"]
     broken[4, 1] = np.nan
     broken[7, 2] = np.inf
@@ -109,7 +105,7 @@ def test_numbers_that_are_not_finite_are_located(tmp_path: Path) -> None:
         read_autoencoder("own_digits", saved(tmp_path, encoder_h_W0=broken))
 
 
-def test_files_that_are_no_weights_are_rejected(tmp_path: Path) -> None:
+def test_files_that_are_no_weights_are_rejected(tmp_path):
     with pytest.raises(DataError, match=r"none.npz: no such file"):
         read_autoencoder("own_digits", str(tmp_path / "none.npz"))
     (tmp_path / "text.npz").write_text("weights")
@@ -120,7 +116,7 @@ def test_files_that_are_no_weights_are_rejected(tmp_path: Path) -> None:
         read_autoencoder("own_digits", str(tmp_path / "single.npy"))
 
 
-def test_unknown_models_are_rejected() -> None:
+def test_unknown_models_are_rejected():
     with pytest.raises(
         ValueError, match="model must be one of own_digits, own_glyphs, mnist, omniglot, got 'cifar'"
     ):
@@ -128,7 +124,7 @@ def test_unknown_models_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("name", OWN_MODELS)
-def test_our_models_ship_with_the_package(name: str) -> None:
+def test_our_models_ship_with_the_package(name):
     model = read_autoencoder(name)
     assert isinstance(model, Autoencoder)
     assert isinstance(model.decoder[0], Dense)
@@ -139,9 +135,7 @@ def test_our_models_ship_with_the_package(name: str) -> None:
     assert own_weight_file(name).stat().st_size < 1_000_000
 
 
-def test_published_weights_that_are_not_there_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_weights_that_are_not_there_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match=r"mnist-iwae/decoder_params.npz.*or use model=own_digits"):
         read_autoencoder("mnist")

@@ -11,7 +11,7 @@ from experiments.boltzmann.programs import block_summaries
 KERNEL = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 1.0, 2)
 
 
-def test_a_summary_is_that_of_the_single_steps() -> None:
+def test_a_summary_is_that_of_the_single_steps():
     blocks = block_summaries(
         KERNEL, 7, lambda state, info: (state.position, info.accepted), lambda kept: (kept[0], kept[1].sum())
     )
@@ -26,6 +26,6 @@ def test_a_summary_is_that_of_the_single_steps() -> None:
     assert int(n_accepted) == total
 
 
-def test_numbers_of_steps_are_checked() -> None:
+def test_numbers_of_steps_are_checked():
     with pytest.raises(ValueError, match="n_steps must be at least 1, got 0"):
         block_summaries(KERNEL, 0, lambda state, info: state, lambda kept: kept)

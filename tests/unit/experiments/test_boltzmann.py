@@ -30,7 +30,7 @@ from experiments.boltzmann.model.machine import (
 )
 
 
-def _brute_force(parameters: BoltzmannParameters) -> tuple[float, np.ndarray, np.ndarray]:
+def _brute_force(parameters):
     states = np.array(list(itertools.product([-1.0, 1.0], repeat=parameters.n_units)))
     logs = np.array([0.5 * s @ parameters.weights @ s + s @ parameters.biases for s in states])
     weights = np.exp(logs - logs.max())
@@ -39,7 +39,7 @@ def _brute_force(parameters: BoltzmannParameters) -> tuple[float, np.ndarray, np
     return float(np.log(total) + logs.max()), weights @ states, (states * weights[:, None]).T @ states
 
 
-def _relaxation(n_units: int):
+def _relaxation(n_units):
     parameters = generate_parameters(n_units, 1)[0]
     return parameters, relax(parameters, smallest_diagonal_shift(parameters.weights))
 
@@ -47,7 +47,7 @@ def _relaxation(n_units: int):
 # Generation.
 
 
-def test_recipe_gives_the_numbers_of_the_author() -> None:
+def test_recipe_gives_the_numbers_of_the_author():
     systems = generate_parameters()
     first, last = systems[1], systems[0]
     assert first.weights[0, 1] == pytest.approx(0.07172659429772621, abs=1e-12)
@@ -56,11 +56,11 @@ def test_recipe_gives_the_numbers_of_the_author() -> None:
     assert last.biases[0] == 0.0532386000394117
 
 
-def test_fewer_systems_are_the_first_of_the_stream() -> None:
+def test_fewer_systems_are_the_first_of_the_stream():
     np.testing.assert_array_equal(generate_parameters(6, 1)[0].weights, generate_parameters(6, 3)[1].weights)
 
 
-def test_orthogonal_matrices_are_orthogonal_and_of_both_orientations() -> None:
+def test_orthogonal_matrices_are_orthogonal_and_of_both_orientations():
     rng = np.random.RandomState(1)
     matrices = [random_orthogonal(rng, 5) for _ in range(40)]
     for matrix in matrices:
@@ -68,7 +68,7 @@ def test_orthogonal_matrices_are_orthogonal_and_of_both_orientations() -> None:
     assert {round(float(np.linalg.det(matrix))) for matrix in matrices} == {-1, 1}
 
 
-def test_too_small_systems_are_rejected() -> None:
+def test_too_small_systems_are_rejected():
     with pytest.raises(ValueError, match="n_units must be at least 2 and n_systems 1, got 1 and 3"):
         generate_parameters(1, 3)
 
@@ -77,7 +77,7 @@ def test_too_small_systems_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("n_units", [2, 3, 4, 7, 10, 11])
-def test_exact_moments_are_those_of_all_states(n_units: int) -> None:
+def test_exact_moments_are_those_of_all_states(n_units):
     rng = np.random.default_rng(n_units)
     weights = 2.0 * rng.normal(size=(n_units, n_units))
     weights = weights + weights.T
@@ -90,20 +90,20 @@ def test_exact_moments_are_those_of_all_states(n_units: int) -> None:
     np.testing.assert_allclose(found.second, second, atol=1e-12)
 
 
-def test_exact_samples_hit_only_states_of_the_distribution_and_the_rare_ones_rarely() -> None:
+def test_exact_samples_hit_only_states_of_the_distribution_and_the_rare_ones_rarely():
     """With strong weights two states hold all mass: every draw is one of them."""
     weights = 20.0 * (np.ones((6, 6)) - np.eye(6))
     samples = sample_exactly(BoltzmannParameters(weights, np.zeros(6)), 200, np.random.default_rng(0))
     assert set(map(tuple, samples)) == {(1.0,) * 6, (-1.0,) * 6}
 
 
-def test_samples_follow_a_machine_of_independent_spins() -> None:
+def test_samples_follow_a_machine_of_independent_spins():
     biases = np.array([30.0, -30.0, 30.0, -30.0, 30.0])
     samples = sample_exactly(BoltzmannParameters(np.zeros((5, 5)), biases), 50, np.random.default_rng(0))
     np.testing.assert_array_equal(samples, np.tile(np.sign(biases), (50, 1)))
 
 
-def test_limits_of_exact_sums_are_named() -> None:
+def test_limits_of_exact_sums_are_named():
     with pytest.raises(ValueError, match="at most 30 units, got 31"):
         exact_moments(BoltzmannParameters(np.zeros((31, 31)), np.zeros(31)))
     strong = 1000.0 * (np.ones((6, 6)) - np.eye(6))
@@ -111,14 +111,14 @@ def test_limits_of_exact_sums_are_named() -> None:
         exact_moments(BoltzmannParameters(strong, np.zeros(6)))
 
 
-def test_states_are_counted_like_binary_numbers() -> None:
+def test_states_are_counted_like_binary_numbers():
     assert sign_table(3)[5].tolist() == [1.0, -1.0, 1.0]
 
 
 # Relaxation.
 
 
-def test_density_is_the_mixture_over_all_states() -> None:
+def test_density_is_the_mixture_over_all_states():
     """Thesis Eqs. E.7 to E.9: cosh form and explicit mixture agree, and so do their normalisers."""
     parameters, relaxation = _relaxation(4)
     states = sign_table(4)
@@ -133,7 +133,7 @@ def test_density_is_the_mixture_over_all_states() -> None:
         assert float(log_density(x)) - log_z == pytest.approx(log_mixture, abs=1e-8)
 
 
-def test_normaliser_and_moments_agree_with_quadrature_in_the_plane() -> None:
+def test_normaliser_and_moments_agree_with_quadrature_in_the_plane():
     weights = np.array([[0.0, 1.2, -0.4], [1.2, 0.0, 0.5], [-0.4, 0.5, 0.0]])
     parameters = BoltzmannParameters(weights, np.array([0.1, -0.2, 0.3]))
     shift = smallest_diagonal_shift(weights)
@@ -153,7 +153,7 @@ def test_normaliser_and_moments_agree_with_quadrature_in_the_plane() -> None:
     np.testing.assert_allclose(second - np.outer(mean, mean), truth.covariance, atol=1e-6)
 
 
-def test_samples_are_shifted_spins_with_unit_noise() -> None:
+def test_samples_are_shifted_spins_with_unit_noise():
     parameters, relaxation = _relaxation(6)
     spins = sample_exactly(parameters, 400, np.random.default_rng(0))
     samples = relaxed_samples(relaxation, spins, np.random.default_rng(1))
@@ -162,7 +162,7 @@ def test_samples_are_shifted_spins_with_unit_noise() -> None:
     np.testing.assert_allclose(noise, expected, atol=1e-12)
 
 
-def test_mixture_of_one_fit_is_a_normal_around_it() -> None:
+def test_mixture_of_one_fit_is_a_normal_around_it():
     _, relaxation = _relaxation(5)
     means = np.array([[0.5, -0.5, 0.1, 0.9, 0.0]])
     base = mixture_moments(relaxation, MeanFieldFits(means, np.array([1.7]), np.zeros(1)))
@@ -171,7 +171,7 @@ def test_mixture_of_one_fit_is_a_normal_around_it() -> None:
     assert base.log_normaliser == pytest.approx(1.7 + relaxation.log_constant)
 
 
-def test_bridge_has_the_log_densities_and_derivatives_of_its_parts() -> None:
+def test_bridge_has_the_log_densities_and_derivatives_of_its_parts():
     parameters, relaxation = _relaxation(9)
     means = np.tanh(np.random.default_rng(0).normal(size=(4, 9)))
     base = mixture_moments(relaxation, MeanFieldFits(means, np.arange(4.0), np.zeros(4)))
@@ -195,7 +195,7 @@ def test_bridge_has_the_log_densities_and_derivatives_of_its_parts() -> None:
     assert float(joined.log_densities(joined.draw_base(noise))[1]) == pytest.approx(log_density, rel=1e-12)
 
 
-def test_rotation_to_the_diagonal_basis_changes_no_invariant() -> None:
+def test_rotation_to_the_diagonal_basis_changes_no_invariant():
     parameters, relaxation = _relaxation(7)
     means = np.tanh(np.random.default_rng(0).normal(size=(3, 7)))
     base = mixture_moments(relaxation, MeanFieldFits(means, np.zeros(3), np.zeros(3)))
@@ -210,7 +210,7 @@ def test_rotation_to_the_diagonal_basis_changes_no_invariant() -> None:
     assert norms[0] == pytest.approx(norms[1], rel=1e-12)
 
 
-def test_many_units_do_not_overflow_the_product_of_factors() -> None:
+def test_many_units_do_not_overflow_the_product_of_factors():
     n = 1100
     parameters = BoltzmannParameters(np.zeros((n, n)), np.zeros(n))
     relaxation = relax(parameters, np.concatenate([[1.0], np.zeros(n - 1)]))
@@ -218,7 +218,7 @@ def test_many_units_do_not_overflow_the_product_of_factors() -> None:
     assert log_density == pytest.approx(0.0, abs=1e-9)
 
 
-def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected() -> None:
+def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected():
     _, relaxation = _relaxation(5)
     base = mixture_moments(relaxation, MeanFieldFits(np.eye(5)[:3], np.zeros(3), np.zeros(3)))
     with pytest.raises(ValueError, match="use in_diagonal_basis"):
@@ -232,7 +232,7 @@ def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected() ->
 _GOOD = np.array([[0.0, 0.5, -1.0], [0.5, 0.0, 0.2], [-1.0, 0.2, 0.0]])
 
 
-def test_archives_and_tables_give_the_same_parameters(tmp_path) -> None:
+def test_archives_and_tables_give_the_same_parameters(tmp_path):
     biases = np.array([0.1, 0.2, -0.3])
     np.savez(tmp_path / "a.npz", weights=_GOOD, biases=biases)
     np.savetxt(tmp_path / "a.csv", np.column_stack([_GOOD, biases]), delimiter=",")
@@ -246,7 +246,7 @@ def test_archives_and_tables_give_the_same_parameters(tmp_path) -> None:
         np.testing.assert_array_equal(read_parameters(tmp_path / name).biases, np.zeros(3))
 
 
-def _changed(i: int, j: int, value: float) -> np.ndarray:
+def _changed(i, j, value):
     matrix = _GOOD.copy()
     matrix[i, j] = value
     return matrix
@@ -264,12 +264,12 @@ def _changed(i: int, j: int, value: float) -> np.ndarray:
         (np.zeros((1, 1)), np.zeros(1), "square matrix of 2 units or more"),
     ],
 )
-def test_parameters_that_are_no_machine_are_rejected(weights, biases, message) -> None:
+def test_parameters_that_are_no_machine_are_rejected(weights, biases, message):
     with pytest.raises(DataError, match=f"here: .*{message}"):
         check_parameters(weights, biases, "here")
 
 
-def test_files_that_cannot_be_used_say_why(tmp_path) -> None:
+def test_files_that_cannot_be_used_say_why(tmp_path):
     (tmp_path / "wide.csv").write_text("0,2,2,3,4\n2,0,2,3,4\n")
     with pytest.raises(DataError, match="has 2 rows and 5 columns; give a row for each unit"):
         read_parameters(tmp_path / "wide.csv")
@@ -292,7 +292,7 @@ def test_files_that_cannot_be_used_say_why(tmp_path) -> None:
         read_parameters(tmp_path / "missing.npz")
 
 
-def test_published_diagonals_need_their_folder(tmp_path, monkeypatch) -> None:
+def test_published_diagonals_need_their_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
     with pytest.raises(
         DataError, match="set AUXMC_DATA_DIR to the folder that holds it, or use shift=optimal"

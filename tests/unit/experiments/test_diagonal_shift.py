@@ -6,7 +6,7 @@ import pytest
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
 
 
-def test_shift_of_an_ising_pair_and_of_a_diagonal_matrix() -> None:
+def test_shift_of_an_ising_pair_and_of_a_diagonal_matrix():
     np.testing.assert_allclose(smallest_diagonal_shift([[0.0, -3.0], [-3.0, 0.0]]), [3.0, 3.0], atol=1e-6)
     # The least diagonal that is not negative has all eigenvalues zero.
     np.testing.assert_allclose(
@@ -15,7 +15,7 @@ def test_shift_of_an_ising_pair_and_of_a_diagonal_matrix() -> None:
 
 
 @pytest.mark.parametrize("n", [3, 8, 15])
-def test_shifted_matrix_is_positive_semi_definite_and_no_other_diagonal_is_better(n: int) -> None:
+def test_shifted_matrix_is_positive_semi_definite_and_no_other_diagonal_is_better(n):
     rng = np.random.default_rng(n)
     a = rng.normal(size=(n, n))
     a = a + a.T
@@ -33,6 +33,6 @@ def test_shifted_matrix_is_positive_semi_definite_and_no_other_diagonal_is_bette
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((2, 3)), np.array([[0.0, 1.0], [2.0, 0.0]]), np.zeros(3)])
-def test_other_matrices_are_rejected(matrix: np.ndarray) -> None:
+def test_other_matrices_are_rejected(matrix):
     with pytest.raises(ValueError, match="square and symmetric"):
         smallest_diagonal_shift(matrix)

@@ -19,7 +19,7 @@ def load_script():
     return module
 
 
-def test_there_are_ten_thousand_different_images_of_ten_digits() -> None:
+def test_there_are_ten_thousand_different_images_of_ten_digits():
     digits = read_digits()
     counts = [1001, 1127, 991, 1032, 980, 863, 1014, 1070, 944, 978]
     np.testing.assert_array_equal(np.bincount(digits.labels), counts)
@@ -28,13 +28,13 @@ def test_there_are_ten_thousand_different_images_of_ten_digits() -> None:
     assert digits.images.max() == 255
 
 
-def test_images_are_centred_ink_on_empty_paper() -> None:
+def test_images_are_centred_ink_on_empty_paper():
     ink = read_digits().images.reshape(-1, 28, 28).mean(axis=0)
     assert ink[:2].max() < 1.0
     assert ink[12:16, 12:16].min() > 50.0
 
 
-def test_three_decimals_give_back_every_level(tmp_path: Path) -> None:
+def test_three_decimals_give_back_every_level(tmp_path):
     levels = np.arange(2 * N_PIXELS) % 256
     (tmp_path / "0.json").write_text(json.dumps({"data": [round(level / 255, 3) for level in levels]}))
     np.testing.assert_array_equal(load_script().read_digit(tmp_path / "0.json").ravel(), levels)
@@ -49,7 +49,7 @@ def test_three_decimals_give_back_every_level(tmp_path: Path) -> None:
         ("no json", "list of numbers under 'data'"),
     ],
 )
-def test_other_files_are_rejected(tmp_path: Path, content: str, message: str) -> None:
+def test_other_files_are_rejected(tmp_path, content, message):
     (tmp_path / "3.json").write_text(content)
     with pytest.raises(ValueError, match=message):
         load_script().read_digit(tmp_path / "3.json")

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import linalg
 
 from auxmc.driver.chains import RunContext
@@ -18,7 +17,6 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
-from experiments.estimator_illustrations import settings as declared
 from experiments.estimator_illustrations.dynamics import stationary_variance
 from experiments.estimator_illustrations.exact_moves import (
     annealed_stages,
@@ -49,18 +47,17 @@ TINY = ["preset=smoke", "n_chains=3", "n_draws=1000", "n_batch_draws=100", "batc
 TINY += ["n_replicates=20000", "n_runs=100", "n_nested_runs=5"]
 
 
-def settings(*words: str) -> declared.Settings:
+def settings(*words):
     composed = STUDY.settings([*TINY, *words])
-    assert isinstance(composed, declared.Settings)
     return composed
 
 
-def context() -> RunContext:
+def context():
     return RunContext("estimator_illustrations", 5, Path(mkdtemp()), "identity", "test")
 
 
 @cache
-def with_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
+def with_chains():
     kernels = run(settings(), context())
     return kernels, run(
         settings("design=evidence", "exact_estimators=[ais,adaptive]", "n_live=[2]"), context()
@@ -68,7 +65,7 @@ def with_chains() -> tuple[dict[str, xr.Dataset], dict[str, xr.Dataset]]:
 
 
 @pytest.mark.slow
-def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their_states() -> None:
+def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their_states():
     curves = with_chains()[0]["curves"]
     np.testing.assert_array_equal(curves["random_walk_path"].values[0], [-2.0, -2.0])
     np.testing.assert_array_equal(curves["gradient_path"].values[:, 0], [[-3.0, 3.0]] * 2)
@@ -80,7 +77,7 @@ def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their
     np.testing.assert_allclose(paths[moved, -1], states[1:][moved], rtol=1e-12)
 
 
-def test_the_stationary_variance_is_that_of_the_step() -> None:
+def test_the_stationary_variance_is_that_of_the_step():
     """The step is linear in the state and the noise: its distribution follows from a discrete Lyapunov equation."""
     step, friction, curvature, variance, correction = 0.7, 0.2, 1.5, 2.0, 0.1
     kernel = stochastic_gradient_chain(
@@ -92,7 +89,7 @@ def test_the_stationary_variance_is_that_of_the_step() -> None:
         correction,
     )
 
-    def after(numbers: np.ndarray) -> np.ndarray:
+    def after(numbers):
         position, velocity, normal, gradient = (jnp.asarray(numbers[i : i + 1]) for i in range(4))
         state, _ = kernel.apply(ChainNoise(normal, gradient), ChainState(position, velocity))
         return np.concatenate([state.position, state.velocity])
@@ -107,7 +104,7 @@ def test_the_stationary_variance_is_that_of_the_step() -> None:
         stationary_variance(4.0, 0.2, 1.0)
 
 
-def test_the_distribution_of_a_stage_is_the_tempered_posterior() -> None:
+def test_the_distribution_of_a_stage_is_the_tempered_posterior():
     past = np.column_stack([DATA[:12], np.ones(12)])
     past[10:, -1] = 0.25
     chunk = np.zeros((20, 7))
@@ -123,7 +120,7 @@ def test_the_distribution_of_a_stage_is_the_tempered_posterior() -> None:
     )
 
 
-def test_powers_of_rows_add_up_to_one() -> None:
+def test_powers_of_rows_add_up_to_one():
     stages = annealed_stages(DATA, [10] * 6, 8)
     assert [stage.prefix for stage in stages if stage.prefix] == [10, 20, 30, 40, 50, 60]
     assert len(stages) == 48
@@ -136,7 +133,7 @@ def test_powers_of_rows_add_up_to_one() -> None:
     np.testing.assert_array_equal([stage.chunk[0, -1] for stage in single], 1.0)
 
 
-def test_likelihoods_are_raised_to_the_power_of_their_row() -> None:
+def test_likelihoods_are_raised_to_the_power_of_their_row():
     parameters = jnp.arange(6.0) / 10.0
     block = jnp.asarray(np.column_stack([DATA[:4], [0.0, 0.5, 1.0, 2.0]]))
     powered = jax.jit(powered_regression().log_likelihood)(parameters, block)
@@ -144,14 +141,14 @@ def test_likelihoods_are_raised_to_the_power_of_their_row() -> None:
     np.testing.assert_allclose(powered, np.array([0.0, 0.5, 1.0, 2.0]) * np.asarray(plain), rtol=1e-14)
 
 
-def test_the_compressed_likelihood_is_the_sum_over_rows() -> None:
+def test_the_compressed_likelihood_is_the_sum_over_rows():
     parameters = jnp.asarray(np.random.default_rng(3).normal(size=6))
     by_row = jax.jit(linear_regression(5).log_likelihood)(parameters, jnp.asarray(DATA))
     expected = float(np.asarray(by_row).sum())
     assert float(jax.jit(compressed_log_likelihood(DATA))(parameters)) == pytest.approx(expected, rel=1e-12)
 
 
-def test_masses_of_exact_nested_sampling_fall_and_sums_are_right_to_rounding() -> None:
+def test_masses_of_exact_nested_sampling_fall_and_sums_are_right_to_rounding():
     masses = exact_masses(np.random.default_rng(1), 50, 3, 10)
     assert ((masses > 0.0) & (masses < 1.0)).all()
     assert (np.diff(masses, axis=1) < 0.0).all()
@@ -162,7 +159,7 @@ def test_masses_of_exact_nested_sampling_fall_and_sums_are_right_to_rounding() -
     assert float(shrinkage_ratios(np.array([10.0]))[0]) == pytest.approx(float(exact), rel=1e-12)
 
 
-def test_trajectories_on_a_round_gaussian_are_circles_and_may_be_many() -> None:
+def test_trajectories_on_a_round_gaussian_are_circles_and_may_be_many():
     turns = np.linspace(0.0, 2.0, 300)
     starts = np.tile([1.0, 0.0, 0.0, 1.0], (300, 1))
     ends = trajectories(correlated(0.0), starts, turns / 200.0, 200)
@@ -171,7 +168,7 @@ def test_trajectories_on_a_round_gaussian_are_circles_and_may_be_many() -> None:
     np.testing.assert_array_equal(trajectories(correlated(0.0), starts[:1], 0.3, 0), starts[:1])
 
 
-def test_slopes_of_the_bent_target_are_those_of_its_energy() -> None:
+def test_slopes_of_the_bent_target_are_those_of_its_energy():
     target = Bent(np.array([[2.0, 0.3], [0.3, 1.0]]), 0.7)
     phase = np.array([0.4, -1.1, 0.2, 0.6])
     nudges = 1e-6 * np.eye(4)[:2]
@@ -179,7 +176,7 @@ def test_slopes_of_the_bent_target_are_those_of_its_energy() -> None:
     np.testing.assert_allclose(found, target.slope(phase[:2]), rtol=1e-8)
 
 
-def test_measures_of_a_series() -> None:
+def test_measures_of_a_series():
     alternating = np.tile([1.0, -1.0], (2, 50))
     np.testing.assert_allclose(lag_one_autocorrelation(alternating), -1.0)
     _, fractions = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
@@ -203,7 +200,7 @@ def test_measures_of_a_series() -> None:
         ),
     ],
 )
-def test_wrong_settings_are_named(words: list[str], message: str) -> None:
+def test_wrong_settings_are_named(words, message):
     with pytest.raises(SettingsError) as raised:
         STUDY.settings([*TINY, *words])
     assert message in str(raised.value)

@@ -23,15 +23,15 @@ MODELS = (FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace
 GRID = np.linspace(-12.0, 12.0, 400_001)
 
 
-def log_prior(model: GaussianMean, mu: np.ndarray) -> np.ndarray:
+def log_prior(model, mu):
     return np.asarray(stats.norm.logpdf(mu, 0.0, math.sqrt(model.prior_variance)))
 
 
-def log_integral(values: np.ndarray) -> float:
+def log_integral(values):
     return float(logsumexp(values) + math.log(GRID[1] - GRID[0]))
 
 
-def test_canonical_facts() -> None:
+def test_canonical_facts():
     large, small = HUNDRED_OBSERVATIONS, FOUR_OBSERVATIONS
     assert large.log_evidence == pytest.approx(-145.68161159868988, abs=1e-10)
     assert large.log_largest_likelihood - large.log_evidence == pytest.approx(math.log(72.80308), abs=1e-6)
@@ -44,7 +44,7 @@ def test_canonical_facts() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("b", [0.0, 0.05, 1.0, 2.0])
-def test_normalisers_and_moments_are_those_of_quadrature(model: GaussianMean, b: float) -> None:
+def test_normalisers_and_moments_are_those_of_quadrature(model, b):
     grid = GRID * math.sqrt(model.prior_variance)
     log_density = log_prior(model, grid) + b * model.log_likelihood(grid)
     total = log_integral(log_density) + 0.5 * math.log(model.prior_variance)
@@ -60,7 +60,7 @@ def test_normalisers_and_moments_are_those_of_quadrature(model: GaussianMean, b:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_rows_have_the_statistics_and_their_densities_multiply_to_the_evidence(model: GaussianMean) -> None:
+def test_rows_have_the_statistics_and_their_densities_multiply_to_the_evidence(model):
     rows = model.rows()
     again = from_observations(rows, model.prior_variance)
     assert again.sample_mean == pytest.approx(model.sample_mean, abs=1e-13)
@@ -74,20 +74,20 @@ def test_rows_have_the_statistics_and_their_densities_multiply_to_the_evidence(m
     assert model.log_evidence == pytest.approx(predictive, rel=1e-12)
 
 
-def test_one_row_alone() -> None:
+def test_one_row_alone():
     model = from_observations([0.7])
     assert model.rows().tolist() == [0.7]
     assert model.log_evidence == pytest.approx(stats.norm.logpdf(0.7, 0.0, math.sqrt(2.0)), rel=1e-13)
 
 
-def test_information_is_the_divergence_of_the_posterior_from_the_prior() -> None:
+def test_information_is_the_divergence_of_the_posterior_from_the_prior():
     model = FOUR_OBSERVATIONS
     log_posterior = log_prior(model, GRID) + model.log_likelihood(GRID) - model.log_evidence
     weights = np.exp(log_posterior) * (GRID[1] - GRID[0])
     assert model.information == pytest.approx(weights @ (log_posterior - log_prior(model, GRID)), rel=1e-9)
 
 
-def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps() -> None:
+def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps():
     model, ladder = FOUR_OBSERVATIONS, np.array([0.0, 0.3, 1.0])
     rng = np.random.default_rng(1)
     normals = rng.standard_normal((2, 5))
@@ -101,7 +101,7 @@ def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps() -> None
     assert moments.forward_mean < model.log_evidence < -moments.reverse_mean
 
 
-def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics() -> None:
+def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
     distribution, n, mean = log_evidence_distribution(7, 0.8), 7, 0.8
     squares = np.linspace(1e-9, 80.0, 80_001)
     density = stats.chi2.pdf(squares, n - 1)
@@ -114,7 +114,7 @@ def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics() ->
         assert distribution.cdf(distribution.quantile(probability)) == pytest.approx(probability, abs=1e-8)
 
 
-def test_moments_of_the_log_evidence_are_those_of_its_distribution() -> None:
+def test_moments_of_the_log_evidence_are_those_of_its_distribution():
     distribution = log_evidence_distribution(7, 0.8)
     grid = np.linspace(
         distribution.mean - 14.0 * distribution.sd, distribution.mean + 8.0 * distribution.sd, 201
@@ -128,7 +128,7 @@ def test_moments_of_the_log_evidence_are_those_of_its_distribution() -> None:
     )
 
 
-def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean() -> None:
+def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean():
     distribution = log_evidence_distribution(100, 2.0)
     assert distribution.probability_of_range_above(0.0) == pytest.approx(1.0)
     # At the sample mean where a data set has exactly this range.
@@ -138,7 +138,7 @@ def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean() -> None:
     assert distribution.probability_of_range_above(log_range) == pytest.approx(stats.norm.sf(0.5), abs=1e-12)
 
 
-def test_what_is_no_data_set_is_rejected() -> None:
+def test_what_is_no_data_set_is_rejected():
     with pytest.raises(ValueError, match="vector of one finite number at least, got shape"):
         from_observations([])
     with pytest.raises(ValueError, match="vector of one finite number at least"):
@@ -149,7 +149,7 @@ def test_what_is_no_data_set_is_rejected() -> None:
         log_evidence_distribution(1, 0.0)
 
 
-def log_fraction(step: float, at: float) -> float:
+def log_fraction(step, at):
     middle, end = MODEL.log_normaliser(at + step), MODEL.log_normaliser(at + 2.0 * step)
     return float(2.0 * middle - MODEL.log_normaliser(at) - end)
 
@@ -162,16 +162,14 @@ def log_fraction(step: float, at: float) -> float:
         (1000, -0.128486, 0.273065, 0.121, 1e-5),
     ],
 )
-def test_moments_on_the_canonical_example(
-    n: int, mean: float, variance: float, gap: float, tolerance: float
-) -> None:
+def test_moments_on_the_canonical_example(n, mean, variance, gap, tolerance):
     found = MODEL.annealed_moments(linear_schedule(n))
     assert found.forward_mean - MODEL.log_evidence == pytest.approx(mean, abs=tolerance)
     assert found.forward_variance == pytest.approx(variance, abs=tolerance)
     assert -found.reverse_mean - MODEL.log_evidence == pytest.approx(gap, abs=1e-5)
 
 
-def test_one_interval_is_a_draw_of_the_base() -> None:
+def test_one_interval_is_a_draw_of_the_base():
     found = annealed_moments([0.0, 1.0], [-2.0, 5.0], [9.0, 1.0])
     assert found == (-2.0, 9.0, -5.0, 1.0)
 
@@ -180,7 +178,7 @@ def test_one_interval_is_a_draw_of_the_base() -> None:
     ("fraction", "n_temperatures", "first"),
     [(0.5, 4, 0.0084496), (0.9, 14, 0.0019535), (0.99, 48, 0.00050700)],
 )
-def test_ladders_keep_the_fraction(fraction: float, n_temperatures: int, first: float) -> None:
+def test_ladders_keep_the_fraction(fraction, n_temperatures, first):
     ladder = limit_ladder(lambda b: float(MODEL.log_normaliser(b)), fraction)
     assert ladder[0] == 0.0
     assert ladder[-1] == 1.0
@@ -194,11 +192,11 @@ def test_ladders_keep_the_fraction(fraction: float, n_temperatures: int, first: 
     assert fractions[-1] >= fraction
 
 
-def test_an_easy_path_is_taken_at_once() -> None:
+def test_an_easy_path_is_taken_at_once():
     assert limit_ladder(lambda b: 0.1 * b, 0.9).tolist() == [0.0, 1.0]
 
 
-def test_what_is_no_ladder_is_rejected() -> None:
+def test_what_is_no_ladder_is_rejected():
     with pytest.raises(ValueError, match=r"ladder must rise strictly from 0 to 1, got 0 to 0\.5"):
         annealed_moments([0.0, 0.5], [0.0, 0.0], [0.0, 0.0])
     with pytest.raises(

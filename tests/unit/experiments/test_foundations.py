@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.tables import load_tables
 from experiments.boltzmann.model.machine import relax
 from experiments.foundations import run
@@ -17,7 +16,7 @@ from experiments.foundations.chains.inputs import mixture_density
 from experiments.foundations.models.differentiation import random_graph
 from experiments.foundations.models.machines import five_units, relaxation_by_quadrature
 from experiments.foundations.models.tape import Arithmetic, evaluate, jacobian_by_rows
-from experiments.foundations.topic import Arrays, Work, measurements
+from experiments.foundations.topic import Work, measurements
 from tests.unit.experiments.record import RECORDED
 
 EFFORTS = {"numbers": 1e-3, "chains": 0.01, "evidence": 1e-4, "models": 0.02}
@@ -27,25 +26,25 @@ SLOW |= {"FN-SM-01", "FN-SM-02", "FN-SM-03", "FN-SM-04", "FN-SM-05"}
 
 
 @functools.cache
-def work(design: str, seed: int) -> Work:
+def work(design, seed):
     return Work(seed, "foundations", EFFORTS[design])
 
 
 @functools.cache
-def measured(claim: str, seed: int = 1) -> dict[str, Measurement]:
+def measured(claim, seed=1):
     design = next(name for name in run.TOPICS if claim in run.claims_of(name))
     return measurements(run.claims_of(design)[claim](work(design, seed)))
 
 
-def value(claim: str, setting: str) -> float:
+def value(claim, setting):
     return measured(claim)[setting].value
 
 
-def curves(design: str, figure: str) -> Arrays:
+def curves(design, figure):
     return run.curves_of(design)[figure](work(design, 1))
 
 
-def listed() -> dict[str, set[str]]:
+def listed():
     """Settings of every claim: lines of the table of claims, and numbers of findings."""
     found = {
         claim: set(settings)
@@ -63,7 +62,7 @@ def listed() -> dict[str, set[str]]:
     "design",
     ["numbers", "evidence", *(pytest.param(name, marks=pytest.mark.slow) for name in ("chains", "models"))],
 )
-def test_every_line_is_measured_and_the_exact_ones_are_the_same_for_every_seed(design: str) -> None:
+def test_every_line_is_measured_and_the_exact_ones_are_the_same_for_every_seed(design):
     for claim in set(run.claims_of(design)) - SLOW:
         assert set(measured(claim)) == listed()[claim]
         for setting, found in measured(claim).items():
@@ -100,11 +99,11 @@ def test_every_line_is_measured_and_the_exact_ones_are_the_same_for_every_seed(d
         ("FN-AD-04", "accumulator of x by the drawn rule", 0.8 / 0.7, 1e-12),
     ],
 )
-def test_known_values(claim: str, setting: str, expected: float, tolerance: float) -> None:
+def test_known_values(claim, setting, expected, tolerance):
     assert value(claim, setting) == pytest.approx(expected, abs=tolerance)
 
 
-def test_the_quadrature_of_the_relaxation_has_settled() -> None:
+def test_the_quadrature_of_the_relaxation_has_settled():
     machine = five_units()
     relaxed = relax(machine, np.full(5, -np.linalg.eigvalsh(machine.weights)[0]))
     first, second = (relaxation_by_quadrature(relaxed, n) for n in (20, 24))
@@ -112,7 +111,7 @@ def test_the_quadrature_of_the_relaxation_has_settled() -> None:
     np.testing.assert_allclose(first[2], second[2], atol=1e-4)
 
 
-def test_derivatives_of_random_graphs_are_those_of_differences() -> None:
+def test_derivatives_of_random_graphs_are_those_of_differences():
     rng = np.random.default_rng(8)
     graph, point = random_graph(rng, 4, 40, n_outputs=2), rng.uniform(0.3, 1.0, 4)
     found = jacobian_by_rows(graph, point, Arithmetic())
@@ -125,12 +124,12 @@ def test_derivatives_of_random_graphs_are_those_of_differences() -> None:
         np.testing.assert_allclose(found[:, i], slopes, rtol=1e-5, atol=1e-7)
 
 
-def test_the_first_bit_of_the_raster_alternates() -> None:
+def test_the_first_bit_of_the_raster_alternates():
     bits = curves("numbers", "fig_2_1")["bits"]
     np.testing.assert_array_equal(bits.sel(bit=0), np.arange(128) % 2 == 0)
 
 
-def test_the_build_up_of_a_slice_update_ends_in_the_other_mode() -> None:
+def test_the_build_up_of_a_slice_update_ends_in_the_other_mode():
     arrays = curves("chains", "slides_slice")
     first, grown, once, twice = arrays["bracket"].values
     assert grown[0] < -0.2 < first[0]
@@ -141,7 +140,7 @@ def test_the_build_up_of_a_slice_update_ends_in_the_other_mode() -> None:
     assert mixture_density(slices.OVERLAPPING, new) > height
 
 
-def test_the_cost_of_a_draw_grows_faster_for_random_walks() -> None:
+def test_the_cost_of_a_draw_grows_faster_for_random_walks():
     tables = load_tables(RECORDED / "foundations" / "tables")
     cost = tables["fig_hmc_cost_method_fig_hmc_cost_dimension"]
     powers = {
@@ -155,7 +154,7 @@ def test_the_cost_of_a_draw_grows_faster_for_random_walks() -> None:
     assert powers["HMC"] == pytest.approx(1.25, abs=0.15)
 
 
-def test_particles_of_the_figure_descend_from_their_ancestors() -> None:
+def test_particles_of_the_figure_descend_from_their_ancestors():
     ancestors = curves("evidence", "slides_particle_filter")["ancestor"]
     n = ancestors.sizes["particle"]
     assert np.all(ancestors.sel(tree="none") == np.arange(n))

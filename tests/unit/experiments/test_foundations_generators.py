@@ -3,7 +3,6 @@
 import math
 from typing import get_args
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -23,15 +22,15 @@ START = jnp.array([1.0, 2.0])
 STEP = 0.05
 
 
-def drift(y: jax.Array) -> jax.Array:
+def drift(y):
     return jnp.stack([0.5 * y[0] - y[1], jnp.sin(y[0])])
 
 
-def diffusion(y: jax.Array) -> jax.Array:
+def diffusion(y):
     return 0.3 * jnp.sqrt(1.0 + y**2)
 
 
-def loop(fraction_of_correction: float) -> np.ndarray:
+def loop(fraction_of_correction):
     y, states = np.array([1.0, 2.0]), []
     for n in NOISE:
         root = np.sqrt(1.0 + y**2)
@@ -44,12 +43,12 @@ def loop(fraction_of_correction: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("scheme", "fraction"), [("euler_maruyama", 0.0), ("milstein", 1.0)])
-def test_steps_are_those_of_a_loop(scheme: Scheme, fraction: float) -> None:
+def test_steps_are_those_of_a_loop(scheme, fraction):
     found = simulate_sde(drift, diffusion, START, jnp.asarray(NOISE), STEP, scheme)
     np.testing.assert_allclose(found, loop(fraction), rtol=1e-12)
 
 
-def test_constant_noise_makes_the_schemes_the_same() -> None:
+def test_constant_noise_makes_the_schemes_the_same():
     first, second = (
         simulate_sde(drift, lambda y: 0.2 * jnp.ones_like(y), START, jnp.asarray(NOISE), STEP, scheme)
         for scheme in get_args(Scheme)
@@ -57,12 +56,12 @@ def test_constant_noise_makes_the_schemes_the_same() -> None:
     np.testing.assert_array_equal(first, second)
 
 
-def test_without_noise_the_path_is_eulers() -> None:
+def test_without_noise_the_path_is_eulers():
     path = simulate_sde(lambda y: -y, jnp.zeros_like, START, jnp.zeros((20, 2)), 0.1, "milstein")
     np.testing.assert_allclose(path[-1], 0.9**20 * np.asarray(START), rtol=1e-13)
 
 
-def test_the_exact_path_solves_in_the_limit() -> None:
+def test_the_exact_path_solves_in_the_limit():
     # Noise refined by halving: Milstein's error falls about fourfold where steps are four times as many.
     fine = np.random.default_rng(11).normal(size=(512, 1))
     errors = []
@@ -77,7 +76,7 @@ def test_the_exact_path_solves_in_the_limit() -> None:
     assert errors[2] < 2e-3
 
 
-def test_the_exact_path_does_not_depend_on_the_resolution() -> None:
+def test_the_exact_path_does_not_depend_on_the_resolution():
     fine = np.random.default_rng(3).normal(size=(64, 1))
     coarse = fine.reshape(8, 8).sum(axis=1, keepdims=True) / np.sqrt(8.0)
     ends = [
@@ -87,31 +86,31 @@ def test_the_exact_path_does_not_depend_on_the_resolution() -> None:
     assert ends[0] == pytest.approx(float(ends[1]), rel=1e-12)
 
 
-def gradient_norm(u: np.ndarray) -> np.ndarray:
+def gradient_norm(u):
     return 2.0 * np.linalg.norm(u, axis=1)
 
 
-def along(output: float, function) -> float:  # type: ignore[no-untyped-def]
+def along(output, function):
     return fibre_integral(function, gradient_norm, hyperbola_branches(output))
 
 
-def density(output: float) -> float:
+def density(output):
     return along(output, lambda u: np.ones(len(u)))
 
 
 @pytest.mark.parametrize("output", [-3.0, -0.2, 1e-3, 0.5, 1.0, 9.0])
-def test_the_density_of_the_output_is_a_bessel_function(output: float) -> None:
+def test_the_density_of_the_output_is_a_bessel_function(output):
     assert density(output) == pytest.approx(k0(0.5 * abs(output)) / (2.0 * math.pi), rel=1e-12)
 
 
-def test_conditional_moments_are_ratios_of_bessel_functions() -> None:
+def test_conditional_moments_are_ratios_of_bessel_functions():
     # On the fibre of 1, u1^2 + u2^2 = cosh 2t has the mean K1(1/2) / K0(1/2).
     sizes = along(1.0, lambda u: np.sum(u**2, axis=1)) / density(1.0)
     assert sizes == pytest.approx(k1(0.5) / k0(0.5), rel=1e-12)
 
 
 @pytest.mark.parametrize("output", [-0.7, 2.0])
-def test_points_lie_on_the_fibre_and_move_at_their_speed(output: float) -> None:
+def test_points_lie_on_the_fibre_and_move_at_their_speed(output):
     for branch in hyperbola_branches(output):
         t = np.linspace(-1.0, 1.0, 7)
         np.testing.assert_allclose(np.square(branch.points(t)) @ [1.0, -1.0], output, rtol=1e-13)
@@ -119,7 +118,7 @@ def test_points_lie_on_the_fibre_and_move_at_their_speed(output: float) -> None:
         np.testing.assert_allclose(np.linalg.norm(slopes, axis=1), branch.speeds(t), rtol=1e-8)
 
 
-def test_messages() -> None:
+def test_messages():
     with pytest.raises(ValueError, match="fibre of 0 is two crossing lines"):
         hyperbola_branches(0.0)
     first = hyperbola_branches(1.0)[0]

@@ -35,7 +35,7 @@ BIGGER = RestrictedBoltzmann(
 MACHINES = pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by two", "four by three"])
 
 
-def joint(machine: RestrictedBoltzmann) -> np.ndarray:
+def joint(machine):
     """Probabilities of all joint states [visible state, hidden state], written out."""
     v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
     logs = np.array(
@@ -49,14 +49,14 @@ def joint(machine: RestrictedBoltzmann) -> np.ndarray:
 
 
 @MACHINES
-def test_sums_are_those_over_joint_states(machine: RestrictedBoltzmann) -> None:
+def test_sums_are_those_over_joint_states(machine):
     states = layer_states(len(machine.visible_biases))
     distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
     np.testing.assert_allclose(distribution, joint(machine).sum(axis=1), rtol=1e-12)
 
 
 @MACHINES
-def test_conditional_probabilities_are_those_of_the_joint_distribution(machine: RestrictedBoltzmann) -> None:
+def test_conditional_probabilities_are_those_of_the_joint_distribution(machine):
     p = joint(machine)
     v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
     given_visible = (p / p.sum(axis=1, keepdims=True)) @ h
@@ -66,12 +66,12 @@ def test_conditional_probabilities_are_those_of_the_joint_distribution(machine: 
 
 
 @MACHINES
-def test_the_gradient_is_that_of_automatic_differentiation(machine: RestrictedBoltzmann) -> None:
+def test_the_gradient_is_that_of_automatic_differentiation(machine):
     n_visible = len(machine.visible_biases)
     data = layer_states(n_visible)[[1, 2, 2, 5]]
 
-    def mean_log_likelihood(m: RestrictedBoltzmann) -> jax.Array:
-        def log_weight(v: jax.Array) -> jax.Array:
+    def mean_log_likelihood(m):
+        def log_weight(v):
             fields = jax.nn.softplus(v @ m.weights - m.hidden_biases[None, :])
             return jnp.sum(fields, axis=-1) - v @ m.visible_biases
 
@@ -86,7 +86,7 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine: RestrictedBo
 
 
 @MACHINES
-def test_block_sweeps_leave_the_distributions_of_both_layers_unchanged(machine: RestrictedBoltzmann) -> None:
+def test_block_sweeps_leave_the_distributions_of_both_layers_unchanged(machine):
     p = joint(machine)
     up, down = block_gibbs_matrices(machine)
     for matrix in (up, down):
@@ -98,14 +98,14 @@ def test_block_sweeps_leave_the_distributions_of_both_layers_unchanged(machine: 
     np.testing.assert_allclose(flow, flow.T, atol=1e-14)
 
 
-def test_the_rows_of_the_matrices_are_conditional_distributions() -> None:
+def test_the_rows_of_the_matrices_are_conditional_distributions():
     p = joint(MACHINE)
     up, down = block_gibbs_matrices(MACHINE)
     np.testing.assert_allclose(up, p / p.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(down, (p / p.sum(axis=0)).T, rtol=1e-12)
 
 
-def test_divergence_tends_to_the_gradient_at_the_mixing_rate() -> None:
+def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
     gradient = likelihood_gradient(MACHINE, LAYER_DATA).weights
     errors = [
         np.abs(expected_contrastive_divergence(MACHINE, LAYER_DATA, k).weights - gradient).max()
@@ -116,7 +116,7 @@ def test_divergence_tends_to_the_gradient_at_the_mixing_rate() -> None:
     np.testing.assert_allclose([errors[1] / errors[0], errors[2] / errors[1]], rate, rtol=1e-3)
 
 
-def test_divergence_at_the_distribution_of_the_machine_is_zero() -> None:
+def test_divergence_at_the_distribution_of_the_machine_is_zero():
     # Data with the machine's own proportions: every sweep leaves them as they are.
     machine = RestrictedBoltzmann(np.zeros((2, 1)), np.zeros(2), np.array([0.4]))
     found = expected_contrastive_divergence(machine, layer_states(2), 3)
@@ -124,7 +124,7 @@ def test_divergence_at_the_distribution_of_the_machine_is_zero() -> None:
         np.testing.assert_allclose(part, 0.0, atol=1e-15)
 
 
-def test_one_estimate_uses_probabilities_of_the_hidden_layer() -> None:
+def test_one_estimate_uses_probabilities_of_the_hidden_layer():
     rng = np.random.default_rng(0)
     # A machine that cannot leave its state: large fields fix both layers.
     machine = RestrictedBoltzmann(np.array([[400.0]]), np.array([200.0]), np.array([200.0]))
@@ -139,26 +139,26 @@ FIVE = five_units()
 STATES = sign_table(5)
 
 
-def test_five_units_have_their_known_moments() -> None:
+def test_five_units_have_their_known_moments():
     moments = exact_moments(FIVE)
     assert moments.log_normaliser == pytest.approx(5.895045722265, abs=1e-11)
     assert moments.second[0, 1] == pytest.approx(0.57938606, abs=1e-8)
     assert logsumexp(log_weights(FIVE, STATES)) == pytest.approx(moments.log_normaliser, abs=1e-13)
 
 
-def test_three_units_have_their_known_probabilities() -> None:
+def test_three_units_have_their_known_probabilities():
     logs = log_weights(three_units(), sign_table(3))
     found = np.exp(logs - logsumexp(logs))
     expected = [0.091168, 0.159298, 0.005132, 0.125812, 0.115724, 0.005284, 0.303273, 0.194310]
     np.testing.assert_allclose(found, expected, atol=5e-7)
 
 
-def test_the_restricted_machine_has_its_known_normaliser() -> None:
+def test_the_restricted_machine_has_its_known_normaliser():
     assert log_normaliser(three_by_two()) == pytest.approx(4.221014123980, abs=1e-11)
 
 
 @pytest.mark.parametrize("units", [[0, 1], [4], [3, 0, 2]])
-def test_conditioning_is_that_of_the_whole_distribution(units: list[int]) -> None:
+def test_conditioning_is_that_of_the_whole_distribution(units):
     logs = log_weights(FIVE, STATES)
     rest = [i for i in range(5) if i not in units]
     for spins in sign_table(len(units)):

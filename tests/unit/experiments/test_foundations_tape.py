@@ -8,8 +8,6 @@ import pytest
 from experiments.foundations.models.tape import (
     OPERATIONS,
     Arithmetic,
-    Graph,
-    Variable,
     evaluate,
     forward_sweep,
     jacobian_by_columns,
@@ -21,13 +19,13 @@ from experiments.foundations.models.tape import (
 POINT = np.array([0.7, 1.3, -0.4])
 
 
-def mixed(x: Variable, y: Variable, z: Variable) -> list[Variable]:
+def mixed(x, y, z):
     """Every operation, variables used twice, constants on the right."""
     shared = (x * y + 2.0).log()
     return [shared / y - z.sin(), (z - x * 0.5).half_square() + shared.exp(), shared * shared]
 
 
-def mixed_in_jax(u: jax.Array) -> jax.Array:
+def mixed_in_jax(u):
     x, y, z = u
     shared = jnp.log(x * y + 2.0)
     return jnp.stack([shared / y - jnp.sin(z), 0.5 * (z - 0.5 * x) ** 2 + jnp.exp(shared), shared**2])
@@ -36,7 +34,7 @@ def mixed_in_jax(u: jax.Array) -> jax.Array:
 GRAPH = record(mixed, 3)
 
 
-def gradient_cost(graph: Graph, inputs: np.ndarray) -> tuple[int, int]:
+def gradient_cost(graph, inputs):
     """Operations of a value, and of a value and its gradient."""
     arithmetic = Arithmetic()
     values = evaluate(graph, inputs, arithmetic)
@@ -45,18 +43,18 @@ def gradient_cost(graph: Graph, inputs: np.ndarray) -> tuple[int, int]:
     return forward, arithmetic.n_operations
 
 
-def test_values_are_those_of_jax() -> None:
+def test_values_are_those_of_jax():
     values = evaluate(GRAPH, POINT, Arithmetic())
     np.testing.assert_allclose([values[i] for i in GRAPH.outputs], mixed_in_jax(POINT), rtol=1e-14)
 
 
 @pytest.mark.parametrize("by", [jacobian_by_rows, jacobian_by_columns])
-def test_jacobians_are_those_of_jax(by) -> None:  # type: ignore[no-untyped-def]
+def test_jacobians_are_those_of_jax(by):
     expected = jax.jacobian(mixed_in_jax)(jnp.asarray(POINT))
     np.testing.assert_allclose(by(GRAPH, POINT, Arithmetic()), expected, rtol=1e-13, atol=1e-14)
 
 
-def test_a_reverse_sweep_with_several_seeds_is_a_vector_jacobian_product() -> None:
+def test_a_reverse_sweep_with_several_seeds_is_a_vector_jacobian_product():
     seeds = [0.3, -1.0, 2.0]
     values = evaluate(GRAPH, POINT, Arithmetic())
     bars = reverse_sweep(GRAPH, values, seeds, Arithmetic())
@@ -64,7 +62,7 @@ def test_a_reverse_sweep_with_several_seeds_is_a_vector_jacobian_product() -> No
     np.testing.assert_allclose(bars[:3], expected, rtol=1e-13)
 
 
-def test_a_forward_sweep_is_a_jacobian_vector_product() -> None:
+def test_a_forward_sweep_is_a_jacobian_vector_product():
     values = evaluate(GRAPH, POINT, Arithmetic())
     slopes = forward_sweep(GRAPH, values, [1.0, -2.0, 0.5], Arithmetic())
     expected = jacobian_by_rows(GRAPH, POINT, Arithmetic()) @ np.array([1.0, -2.0, 0.5])
@@ -72,7 +70,7 @@ def test_a_forward_sweep_is_a_jacobian_vector_product() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_an_operation_alone_costs_at_most_six_times_its_value(name: str) -> None:
+def test_an_operation_alone_costs_at_most_six_times_its_value(name):
     operation = OPERATIONS[name]
     n_arguments = operation.pull.__code__.co_argcount - 3
     arguments = [0.7, 1.3][:n_arguments]
@@ -83,25 +81,25 @@ def test_an_operation_alone_costs_at_most_six_times_its_value(name: str) -> None
     assert forward.n_operations + reverse.n_operations + n_arguments <= 6 * forward.n_operations
 
 
-def test_counts_are_those_of_a_chain_written_by_hand() -> None:
+def test_counts_are_those_of_a_chain_written_by_hand():
     # y = exp(x) x: two operations; backwards a product for each of the factors, one for exp, one sum.
     graph = record(lambda x: x.exp() * x, 1)
     assert gradient_cost(graph, np.array([0.2])) == (2, 6)
 
 
-def test_terms_of_several_uses_are_summed() -> None:
+def test_terms_of_several_uses_are_summed():
     graph = record(lambda x: x * x + x, 1)
     values = evaluate(graph, [3.0], Arithmetic())
     assert reverse_sweep(graph, values, [1.0], Arithmetic())[0] == 7.0
 
 
-def test_an_input_that_is_not_used_has_derivative_zero() -> None:
+def test_an_input_that_is_not_used_has_derivative_zero():
     graph = record(lambda x, y: x * 2.0, 2)
     values = evaluate(graph, [3.0, 4.0], Arithmetic())
     assert reverse_sweep(graph, values, [1.0], Arithmetic())[:2] == [2.0, 0.0]
 
 
-def test_a_wrong_partial_derivative_is_seen() -> None:
+def test_a_wrong_partial_derivative_is_seen():
     wrong = OPERATIONS["divide"]._replace(pull=lambda m, bar, a, b, y: (bar, -m.multiply(bar, y)))
     values = evaluate(GRAPH, POINT, Arithmetic())
     right = reverse_sweep(GRAPH, values, [1.0, 0.0, 0.0], Arithmetic())
@@ -109,10 +107,10 @@ def test_a_wrong_partial_derivative_is_seen() -> None:
     assert max(abs(a - b) for a, b in zip(bars[:3], right[:3], strict=True)) > 0.01
 
 
-def test_messages() -> None:
+def test_messages():
     with pytest.raises(ValueError, match="n_inputs must be at least 1, got 0"):
         record(lambda: [], 0)
     with pytest.raises(ValueError, match="must return variables of the graph, got"):
-        record(lambda x: [3.0], 1)  # type: ignore[list-item]
+        record(lambda x: [3.0], 1)
     with pytest.raises(ValueError, match=r"has 3 inputs, got values of shape \[2\]"):
         evaluate(GRAPH, [1.0, 2.0], Arithmetic())

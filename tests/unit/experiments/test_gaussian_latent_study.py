@@ -1,11 +1,8 @@
 """The Gaussian latent study: tiny real runs, statistics against known answers, figures, claims, settings."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 from scipy import stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
@@ -16,30 +13,28 @@ from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables, tabulate
 from experiments.gaussian_latent import checks, claims, exact, measure
-from experiments.gaussian_latent import settings as declared
 from experiments.gaussian_latent.model import GaussianLatentModel, problem
-from experiments.gaussian_latent.problem import Distribution, Known, Problem
+from experiments.gaussian_latent.problem import Distribution, Known
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")
 SMALL = ["dim=2", "n_observations=3", "block_size=500"]
 
 
-def context(folder: Path) -> RunContext:
+def context(folder):
     return RunContext("gaussian_latent", 5, folder / "checkpoints", "identity", "test")
 
 
-def run_small(folder: Path, *overrides: str) -> dict[str, xr.Dataset]:
+def run_small(folder, *overrides):
     settings = STUDY.settings([*SMALL, *overrides])
-    assert isinstance(settings, declared.Settings)
     return run(settings, context(folder))
 
 
-def model_of(sweep: dict[str, xr.Dataset]) -> GaussianLatentModel:
+def model_of(sweep):
     return GaussianLatentModel(sweep["observed_data"]["y"].values, 1.0, 2.0)
 
 
-def normal(mean: float, sd: float) -> Known:
+def normal(mean, sd):
     frozen = stats.norm(mean, sd)
     return Known(position=[Distribution(mean, sd, frozen.pdf, frozen.cdf)] * 2)
 
@@ -48,7 +43,7 @@ def normal(mean: float, sd: float) -> Known:
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
+def sweep(tmp_path_factory):
     return run_small(
         tmp_path_factory.mktemp("sweep"),
         "method=apm_mi_mh",
@@ -58,7 +53,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
     )
 
 
-def test_sweep_has_named_dimensions_and_units(sweep: dict[str, xr.Dataset]) -> None:
+def test_sweep_has_named_dimensions_and_units(sweep):
     data = sweep["statistics"]
     assert dict(data.sizes) == {"method": 1, "n_importance": 1, "step_size": 2, "chain": 8, "coordinate": 2}
     assert data["ess_per_second"].dims == ("method", "n_importance", "step_size", "chain")
@@ -69,7 +64,7 @@ def test_sweep_has_named_dimensions_and_units(sweep: dict[str, xr.Dataset]) -> N
     assert np.isfinite(data["ess_per_evaluation"]).all()
 
 
-def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep: dict[str, xr.Dataset]) -> None:
+def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep):
     """That the rates are these is tested in tests/statistical/test_latent_estimates.py."""
     data = sweep["statistics"]
     model = model_of(sweep)
@@ -83,7 +78,7 @@ def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep: dict[str, x
         assert ((rates > 0.0) & (rates < 1.0)).all()
 
 
-def test_sweep_reproduces_the_exact_posterior(sweep: dict[str, xr.Dataset]) -> None:
+def test_sweep_reproduces_the_exact_posterior(sweep):
     data = sweep["statistics"].squeeze(("method", "n_importance"))
     posterior = exact.exact_posterior(model_of(sweep))
     for error in ("mcse_mean", "mcse_mean_within"):
@@ -92,7 +87,7 @@ def test_sweep_reproduces_the_exact_posterior(sweep: dict[str, xr.Dataset]) -> N
     assert (data["r_hat"] < 1.05).all()
 
 
-def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep: dict[str, xr.Dataset]) -> None:
+def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep):
     posterior = sweep["posterior"]["x"]
     assert posterior.dims == ("chain", "draw", "method", "n_importance", "step_size", "coordinate")
     assert posterior.shape == (8, 2000, 1, 1, 2, 2)
@@ -100,7 +95,7 @@ def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep: dict[str, xr.
 
 
 @pytest.mark.slow
-def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) -> None:
+def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path):
     result = run_small(
         tmp_path,
         "design=long",
@@ -126,7 +121,7 @@ def test_long_chains_record_curves_and_the_auxiliary_variable(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path: Path) -> None:
+def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path):
     rows = np.random.default_rng(0).normal(1.0, 2.0, (6, 2))
     path = tmp_path / "own.csv"
     np.savetxt(path, rows, delimiter=",", header="first,second", comments="")
@@ -139,9 +134,7 @@ def test_own_data_give_moments_and_errors_for_each_coordinate(tmp_path: Path) ->
     assert "posterior" in result
 
 
-def test_results_become_tables_with_a_column_for_each_quantity(
-    sweep: dict[str, xr.Dataset], tmp_path: Path
-) -> None:
+def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
     path = tmp_path / "apm_mi_mh.nc"
     about = {"settings": {"step_size": 0.425, "method": "apm_mi_mh", "n_importance": 1}, "numbers": "x"}
     write_result(path, sweep, about)
@@ -155,9 +148,7 @@ def test_results_become_tables_with_a_column_for_each_quantity(
 
 
 @pytest.mark.parametrize("unknown", ["position", "acceptance_position"])
-def test_a_model_without_exact_answers_runs_and_records_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unknown: str
-) -> None:
+def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypatch, unknown):
     known = exact.known
     monkeypatch.setattr(exact, "known", lambda model: known(model)._replace(**{unknown: None}))
     words = ("design=long", "n_chains=2", "n_draws=60", "step_size=0.9", "++batch.n_importance=[1,2]")
@@ -178,15 +169,12 @@ def test_a_model_without_exact_answers_runs_and_records_none(
     ("method", "n_importance", "expected"),
     [("pm_mh", 1, 3_200_000), ("pm_mh", 8, 400_000), ("apm_mi_mh", 32, 50_000), ("apm_ss_mh", 1, 800_000)],
 )
-def test_long_chains_spend_equal_numbers_of_evaluations(
-    method: str, n_importance: int, expected: int
-) -> None:
+def test_long_chains_spend_equal_numbers_of_evaluations(method, n_importance, expected):
     settings = STUDY.settings(["design=long", "n_evaluations=3200000"])
-    assert isinstance(settings, declared.Settings)
     assert long_chain_draws(settings, method, n_importance) == expected
 
 
-def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chains:
+def independent_chains(n_draws, mean=0.3, sd=0.5):
     shape = (2, 3, n_draws)
     rng = np.random.default_rng(2)
     draws = {
@@ -203,7 +191,7 @@ def independent_chains(n_draws: int, mean: float = 0.3, sd: float = 0.5) -> Chai
     return Chains(draws, {"step_size": np.array([0.1, 0.2])}, compile_s=1.0, run_s=12.0)
 
 
-def test_statistics_of_independent_draws() -> None:
+def test_statistics_of_independent_draws():
     data = measure.chain_statistics(measure.recorded(independent_chains(5000)), 2.0, n_importance=4)
     assert np.allclose(data["ess"], 5000, rtol=0.3)
     assert np.allclose(data["ess_per_evaluation"], data["ess"].mean("coordinate") / (5000 * 5 * 4))
@@ -219,7 +207,7 @@ def test_statistics_of_independent_draws() -> None:
     np.testing.assert_allclose(data["mcse_mean"], between)
 
 
-def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws() -> None:
+def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws():
     draws = np.random.default_rng(4).normal(0.3, 0.5, (1, 200, 500, 2))
     chains = independent_chains(500)
     made = {name: np.repeat(array[:1, :1], 200, axis=1) for name, array in chains.draws.items()}
@@ -235,7 +223,7 @@ def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws(
 
 
 @pytest.mark.slow
-def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path: Path) -> None:
+def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path):
     """Data of the size and the seed at which long chains were fifteen errors from within them off."""
     settings = ("design=long", "seed=2", "n_observations=10", "dim=10", "n_chains=4", "n_evaluations=30000")
     data = run_small(tmp_path, *settings, "step_size=0.425")["statistics"].squeeze()
@@ -244,7 +232,7 @@ def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path: Path
     assert (miss < 3.0 * data["mcse_mean"]).all()
 
 
-def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_another() -> None:
+def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_another():
     draws = measure.recorded(independent_chains(20000))
     right = measure.position_statistics(draws, normal(0.3, 0.5), np.zeros(2))
     wrong = measure.position_statistics(draws, normal(0.8, 0.5), np.zeros(2))
@@ -255,7 +243,7 @@ def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_anoth
 # Checks.
 
 
-def test_theory_constants_are_the_published_ones() -> None:
+def test_theory_constants_are_the_published_ones():
     constants = checks.theory_constants()
     assert constants.random_walk_acceptance == pytest.approx(0.2338, abs=5e-5)
     assert constants.pseudo_marginal_acceptance == pytest.approx(0.07001, abs=5e-6)
@@ -263,18 +251,17 @@ def test_theory_constants_are_the_published_ones() -> None:
     assert constants.compromise_sd == pytest.approx(1.2, abs=0.05)
 
 
-def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path: Path) -> None:
+def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path):
     estimate = small_problem(tmp_path).estimator(1, True)
     assert checks.identity_difference(context(tmp_path), estimate, 2) == 0.0
 
 
-def small_problem(folder: Path, *overrides: str) -> Problem:
+def small_problem(folder, *overrides):
     settings = STUDY.settings([*SMALL, *overrides])
-    assert isinstance(settings, declared.Settings)
     return problem(settings)
 
 
-def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path: Path) -> None:
+def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path):
     points = {"calibrated": small_problem(tmp_path, "dim=10", "n_observations=10", "seed=3")}
     found = checks.estimator_noise(context(tmp_path), points, [1], 4000)["statistics"]
     sd, error = (found[f"sd_log_estimate{part}"].item() for part in ("", "_error"))
@@ -286,7 +273,7 @@ def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path: Path) -> No
 # Claims. That they are measured, and every figure drawn, is tested in test_named_studies.py.
 
 
-def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it() -> None:
+def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
     rng = np.random.default_rng(3)
     means, spread = np.array([2.0, 2.05, 3.0, 3.0]), np.array([0.1, 0.1, 0.1, 0.5])
     place = {
@@ -309,7 +296,7 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it() -> None:
     assert most.error > least.error
 
 
-def test_a_best_step_is_never_known_better_than_its_grid() -> None:
+def test_a_best_step_is_never_known_better_than_its_grid():
     points = np.array([0.1, 0.2, 0.3, 0.4])
     sweep = claims.Sweep(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
     found = claims.with_rounding(Measurement(0.2, np.nan), claims.rounding_error(sweep), sweep)
@@ -318,7 +305,7 @@ def test_a_best_step_is_never_known_better_than_its_grid() -> None:
     assert np.isnan(claims.with_rounding(found._replace(error=np.nan), 0.1, single).error)
 
 
-def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends() -> None:
+def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends():
     curve = np.zeros(12)
     curve[[0, 6]] = 3.0, 5.0
     np.testing.assert_allclose(
@@ -330,7 +317,7 @@ def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends() -> None:
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])
-def test_cases_compose_and_cover_all_figures(preset: str) -> None:
+def test_cases_compose_and_cover_all_figures(preset):
     names = {case.name for case in STUDY.cases(preset)}
     assert names == {
         "pm_mh",
@@ -348,7 +335,7 @@ def test_cases_compose_and_cover_all_figures(preset: str) -> None:
     }
 
 
-def test_the_paper_preset_is_that_of_the_thesis() -> None:
+def test_the_paper_preset_is_that_of_the_thesis():
     cases = {case.name: case.settings for case in STUDY.cases("paper")}
     assert cases["pm_mh"].n_draws == 50_000
     assert cases["apm_mi_mh"].n_draws == cases["apm_slice"].n_draws == 20_000
@@ -367,6 +354,6 @@ def test_the_paper_preset_is_that_of_the_thesis() -> None:
         (["record_auxiliary=true"], "design=long"),
     ],
 )
-def test_contradictory_settings_are_rejected(overrides: list[str], words: str) -> None:
+def test_contradictory_settings_are_rejected(overrides, words):
     with pytest.raises(SettingsError, match=words):
         STUDY.settings(overrides)

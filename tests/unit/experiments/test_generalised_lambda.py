@@ -8,12 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from experiments.generalised_lambda.model.exact import (
-    TARGETS,
-    log_likelihood,
-    log_posterior,
-    reference_draws,
-)
+from experiments.generalised_lambda.model.exact import TARGETS, log_likelihood, log_posterior, reference_draws
 from experiments.generalised_lambda.model.fibre import (
     LARGEST_RESIDUAL,
     fibre_point,
@@ -47,7 +42,7 @@ SHAPES = [(0.4, -0.1), (-0.3, 0.7), (0.0, 0.0), (1e-9, -1e-7), (0.02, 0.3), (2.5
 LOGITS = np.array([-30.0, -7.0, -1.3, -1e-3, 0.4, 3.0, 12.0, 35.0])
 
 
-def _parameters(shapes: tuple[float, float], location: float = 1.5, scale: float = 0.8) -> jax.Array:
+def _parameters(shapes, location=1.5, scale=0.8):
     return jnp.array([location, scale, *shapes])
 
 
@@ -66,7 +61,7 @@ def point(published):
 # --- data ----------------------------------------------------------------------------------------------
 
 
-def test_the_published_data_come_back_from_their_seed() -> None:
+def test_the_published_data_come_back_from_their_seed():
     data = published_observations()
     assert data.shape == (250,)
     expected = [4.83836382139023, 5.215753191959, 5.09538268678095, 3.88508587385887, 5.34801066334957]
@@ -74,7 +69,7 @@ def test_the_published_data_come_back_from_their_seed() -> None:
     assert (data.min(), data.max()) == pytest.approx((2.8348044416219604, 18.26365849682167), abs=1e-12)
 
 
-def test_another_seed_gives_other_data_of_the_asked_size() -> None:
+def test_another_seed_gives_other_data_of_the_asked_size():
     data = simulate_observations(7, 31)
     assert data.shape == (31,)
     assert not np.any(np.isin(data, published_observations()))
@@ -89,14 +84,14 @@ def test_another_seed_gives_other_data_of_the_asked_size() -> None:
         (["a", "b"], "observations must be numbers"),
     ],
 )
-def test_bad_observations_are_named(observations, message) -> None:
+def test_bad_observations_are_named(observations, message):
     with pytest.raises(ValueError, match=message):
         generalised_lambda_model(observations)
 
 
 @pytest.mark.parametrize("name", ["prior_sd", "prior_rate"])
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
-def test_a_prior_must_be_positive(name, value) -> None:
+def test_a_prior_must_be_positive(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a positive number"):
         generalised_lambda_model([1.0, 2.0], **{name: value})
 
@@ -105,7 +100,7 @@ def test_a_prior_must_be_positive(name, value) -> None:
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
-def test_the_quantile_function_is_the_closed_form(shapes) -> None:
+def test_the_quantile_function_is_the_closed_form(shapes):
     z = _parameters(shapes)
     p = np.array([0.01, 0.2, 0.5, 0.77, 0.999])
 
@@ -117,7 +112,7 @@ def test_the_quantile_function_is_the_closed_form(shapes) -> None:
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
-def test_quantiles_increase_and_their_slope_is_the_derivative(shapes) -> None:
+def test_quantiles_increase_and_their_slope_is_the_derivative(shapes):
     z, logits = _parameters(shapes), jnp.asarray(LOGITS)
     slope = jax.vmap(jax.grad(quantile), in_axes=(0, None))(logits, z)
     # Derivatives of the two terms cancel where the slope is small.
@@ -130,7 +125,7 @@ def test_quantiles_increase_and_their_slope_is_the_derivative(shapes) -> None:
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
-def test_derivatives_in_the_parameters_agree_with_differences(shapes) -> None:
+def test_derivatives_in_the_parameters_agree_with_differences(shapes):
     z, logits = _parameters(shapes), jnp.asarray(LOGITS[1:-1])
     derivative = jax.jacfwd(lambda z: quantile(logits, z))(z)
     for index in range(4):
@@ -140,7 +135,7 @@ def test_derivatives_in_the_parameters_agree_with_differences(shapes) -> None:
 
 
 @pytest.mark.parametrize("logit", [-20.0, -0.7, 0.3, 9.0])
-def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit) -> None:
+def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit):
     """The limit of the second derivative of (p^a - 1)/a in a is (log p)^3/3."""
     log_p = float(jax.nn.log_sigmoid(logit))
     second = jax.grad(
@@ -153,13 +148,13 @@ def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit) -> None:
     assert float(second(edge * (1 - 1e-9))) == pytest.approx(float(second(edge * (1 + 1e-9))), rel=1e-7)
 
 
-def test_far_tails_do_not_lose_their_digits() -> None:
+def test_far_tails_do_not_lose_their_digits():
     """At l = 60, 1 - p is 9e-27 and rounds to zero; q is 5 + (0 - ((1-p)^-0.1 - 1)/-0.1)."""
     upper = float(quantile(jnp.asarray(60.0), jnp.array(GENERATING_PARAMETERS)))
     assert upper == pytest.approx(5.0 + (np.exp(6.0) - 1.0) / 0.1, rel=1e-12)
 
 
-def test_the_other_sign_could_not_give_the_published_data() -> None:
+def test_the_other_sign_could_not_give_the_published_data():
     z = np.array(GENERATING_PARAMETERS)
     p = np.linspace(1e-6, 1.0 - 1e-6, 20001)
     printed = z[0] + ((p ** z[2] - 1.0) / z[2] + ((1.0 - p) ** z[3] - 1.0) / z[3]) / z[1]
@@ -175,7 +170,7 @@ def test_the_other_sign_could_not_give_the_published_data() -> None:
         ((0.0, 0.0), (-np.inf, np.inf)),
     ],
 )
-def test_support_is_where_the_quantiles_end(shapes, expected) -> None:
+def test_support_is_where_the_quantiles_end(shapes, expected):
     z = _parameters(shapes)
     assert [float(end) for end in support(z)] == pytest.approx(expected)
     ends = quantile(jnp.array([-700.0, 700.0]), z)
@@ -187,14 +182,14 @@ def test_support_is_where_the_quantiles_end(shapes, expected) -> None:
 
 
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
-def test_inputs_of_parameters_inverts_the_map(prior) -> None:
+def test_inputs_of_parameters_inverts_the_map(prior):
     model = generalised_lambda_model([1.0, 2.0], float(prior.sd), float(prior.rate))
     for z in itertools.product([-2.0, 5.0], [1e-3, 1.0, 40.0], [0.4], [-0.1]):
         own = inputs_of_parameters(jnp.array(z), model)
         np.testing.assert_allclose(parameters(own, model.prior), z, rtol=1e-12)
 
 
-def test_prior_of_the_inputs_is_that_of_the_parameters() -> None:
+def test_prior_of_the_inputs_is_that_of_the_parameters():
     """Change of variables: log density of (a, b, c, d) = log prior(z) + log |dz/du|, up to a constant."""
     prior = LambdaPrior(3.0, 0.4)
     keys = jax.random.split(jax.random.key(4), 6)
@@ -208,14 +203,14 @@ def test_prior_of_the_inputs_is_that_of_the_parameters() -> None:
     assert float(log_prior_parameters(jnp.array([1.0, -0.1, 0.0, 0.0]), prior)) == -np.inf
 
 
-def test_logistic_inputs_have_unit_variance() -> None:
+def test_logistic_inputs_have_unit_variance():
     density = lambda v: np.exp(float(log_prior(jnp.array([0.0, 0.0, 0.0, v]))))
     mass = integrate.quad(density, -30, 30)[0]
     assert integrate.quad(lambda v: v**2 * density(v), -30, 30)[0] / mass == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (10.0, 0.1)])
-def test_the_structured_jacobian_is_that_of_the_constraint(prior) -> None:
+def test_the_structured_jacobian_is_that_of_the_constraint(prior):
     model = generalised_lambda_model(published_observations()[:7], *prior)
     conditioned = conditioned_model(model)
     own = inputs_of_parameters(jnp.array([4.0, 1.2, 0.3, -0.2]), model)
@@ -228,7 +223,7 @@ def test_the_structured_jacobian_is_that_of_the_constraint(prior) -> None:
     assert float(structured.half_log_determinant) == pytest.approx(0.5 * float(log_determinant), rel=1e-10)
 
 
-def test_surface_density_in_the_chart_of_the_parameters_is_the_posterior(published) -> None:
+def test_surface_density_in_the_chart_of_the_parameters_is_the_posterior(published):
     """rho(u) |det du2/dx| on the fibre, as a function of u1, is prior times likelihood up to a constant."""
     differences = []
     for z in ([5.0, 1.0, 0.4, -0.1], [4.7, 0.9, 0.5, -0.15], [4.6, 1.1, 0.5, -0.2]):
@@ -243,7 +238,7 @@ def test_surface_density_in_the_chart_of_the_parameters_is_the_posterior(publish
     np.testing.assert_allclose(differences, differences[0], atol=1e-7)
 
 
-def test_gaussian_kernel_density_and_its_gradient(published, point) -> None:
+def test_gaussian_kernel_density_and_its_gradient(published, point):
     inputs = point.inputs + 0.01 * jnp.cos(jnp.arange(254.0))
     density = lambda u: abc_log_density(published, u, 0.3)
     residual = generate(inputs, published.prior) - published.observations
@@ -256,7 +251,7 @@ def test_gaussian_kernel_density_and_its_gradient(published, point) -> None:
     assert float(jnp.vdot(jax.grad(density)(inputs), direction)) == pytest.approx(float(difference), rel=1e-6)
 
 
-def test_a_generator_that_overflows_has_density_zero(published) -> None:
+def test_a_generator_that_overflows_has_density_zero(published):
     inputs = jnp.full(254, 30.0).at[2].set(-500.0)
     assert float(abc_log_density(published, inputs, 0.25)) == -np.inf
     assert not bool(jnp.all(jnp.isfinite(conditioned_model(published).constraint(inputs))))
@@ -265,7 +260,7 @@ def test_a_generator_that_overflows_has_density_zero(published) -> None:
 # --- points on the fibre -------------------------------------------------------------------------------
 
 
-def test_solved_logits_give_the_values(published, point) -> None:
+def test_solved_logits_give_the_values(published, point):
     assert float(point.residual) < 1e-11
     assert bool(jnp.max(jnp.abs(conditioned_model(published).constraint(point.inputs))) < 1e-8)
     uniforms = np.random.RandomState(20170628).uniform(size=250)
@@ -273,13 +268,13 @@ def test_solved_logits_give_the_values(published, point) -> None:
     np.testing.assert_allclose(1.0 / (1.0 + np.exp(-logits)), uniforms, rtol=1e-9)
 
 
-def test_data_outside_the_support_have_no_point(published) -> None:
+def test_data_outside_the_support_have_no_point(published):
     bounded = inputs_of_parameters(jnp.array([5.0, 1.0, 0.4, 0.2]), published)
     assert float(support(parameters(bounded, published.prior))[1]) < 18.0
     assert float(fibre_point(bounded, published).residual) == np.inf
 
 
-def test_solutions_stop_at_the_end_of_the_interval() -> None:
+def test_solutions_stop_at_the_end_of_the_interval():
     z = jnp.array([0.0, 1.0, 0.0, 0.0])
     np.testing.assert_allclose(
         solve_logits(jnp.array([-500.0, 0.0, 500.0]), z), [-40.0, 0.0, 40.0], atol=1e-9
@@ -288,7 +283,7 @@ def test_solutions_stop_at_the_end_of_the_interval() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["strong", "weak"])
-def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, name) -> None:
+def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, name):
     model = published._replace(prior=PRIORS[name])
     keys = jax.random.split(jax.random.key(12), 40)
     points = jax.jit(jax.vmap(lambda key: initial_inputs(key, model)))(keys)
@@ -309,7 +304,7 @@ def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, 
     np.testing.assert_array_equal(np.argmax(possible, axis=1)[early], np.asarray(points.n_redraws)[early])
 
 
-def test_an_impossible_start_gives_up_and_says_so(published) -> None:
+def test_an_impossible_start_gives_up_and_says_so(published):
     hopeless = published._replace(observations=published.observations + 1e9)
     found = initial_inputs(jax.random.key(0), hopeless, max_redraws=5)
     assert int(found.n_redraws) == 5
@@ -323,7 +318,7 @@ ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (0.0, 0.8, -0.1, -0.3), (3.0, 0.5, 0
 
 @pytest.mark.parametrize("z", ORACLE_PARAMETERS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_likelihoods_agree_with_integrals_over_the_quantile_function(target, z) -> None:
+def test_likelihoods_agree_with_integrals_over_the_quantile_function(target, z):
     data = np.array([3.1, 4.0, 6.5])
     model, tolerance = generalised_lambda_model(data), 0.2
     parameters_ = jnp.array(z)
@@ -344,10 +339,10 @@ def test_likelihoods_agree_with_integrals_over_the_quantile_function(target, z) 
     assert float(log_likelihood(model, target, tolerance)(parameters_)) == pytest.approx(expected, rel=2e-4)
 
 
-def test_small_tolerances_lead_to_the_exact_likelihood(published) -> None:
+def test_small_tolerances_lead_to_the_exact_likelihood(published):
     z = jnp.array(GENERATING_PARAMETERS)
 
-    def value(target: str, tolerance: float = 0.0) -> float:
+    def value(target, tolerance=0.0):
         return float(jax.jit(log_likelihood(published, target, tolerance))(z))
 
     exact = value("exact")
@@ -356,7 +351,7 @@ def test_small_tolerances_lead_to_the_exact_likelihood(published) -> None:
     assert errors[0] > 2.0 * errors[1] > 4.0 * errors[2]
 
 
-def test_parameters_that_exclude_a_datum_have_likelihood_zero(published) -> None:
+def test_parameters_that_exclude_a_datum_have_likelihood_zero(published):
     z = jnp.array([5.0, 1.0, 0.5, 0.2])
     for target in TARGETS:
         assert float(jax.jit(log_likelihood(published, target, 0.1))(z)) == -np.inf
@@ -370,12 +365,12 @@ def test_parameters_that_exclude_a_datum_have_likelihood_zero(published) -> None
         ("gaussian", -1.0, "positive"),
     ],
 )
-def test_wrong_targets_are_rejected(published, target, tolerance, message) -> None:
+def test_wrong_targets_are_rejected(published, target, tolerance, message):
     with pytest.raises(ValueError, match=message):
         log_likelihood(published, target, tolerance)
 
 
-def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published) -> None:
+def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published):
     point = jnp.array([4.8, np.log(0.9), 0.45, -0.12])
     z = point.at[1].set(0.9)
     expected = log_likelihood(published, "exact")(z) + log_prior_parameters(z, published.prior) + np.log(0.9)
@@ -383,7 +378,7 @@ def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published) -> 
 
 
 @pytest.mark.slow
-def test_reference_posterior_of_the_published_data(published) -> None:
+def test_reference_posterior_of_the_published_data(published):
     """Mean and standard deviation of z1 read from the published figure: 4.705 and 0.108."""
     draws, rate = jax.jit(
         lambda key: reference_draws(key, published, "exact", n_walkers=40, n_burn_in=150, n_draws=150)

@@ -1,7 +1,5 @@
 """The generalised lambda study: statistics of synthetic draws, tiny runs and settings."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -22,7 +20,7 @@ SDS = np.array([0.108, 0.1, 0.085, 0.075])
 ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 
 
-def _run(tmp_path: Path, *overrides: str):
+def _run(tmp_path, *overrides):
     settings = STUDY.settings(["preset=smoke", *overrides])
     return run.run(settings, RunContext("generalised_lambda", settings.seed, tmp_path, "identity", "tiny"))
 
@@ -30,7 +28,7 @@ def _run(tmp_path: Path, *overrides: str):
 # --- synthetic draws ---------------------------------------------------------------------------------------
 
 
-def _draws(dims: dict[str, list], n_draws: int, counters: tuple[str, ...], scale: float = 1.0) -> xr.Dataset:
+def _draws(dims, n_draws, counters, scale=1.0):
     """Independent draws of a normal posterior at every point, with constant work and flags."""
     rng = np.random.default_rng(len(counters) + n_draws)
     shape = (*(len(values) for values in dims.values()), n_draws)
@@ -47,7 +45,7 @@ def _draws(dims: dict[str, list], n_draws: int, counters: tuple[str, ...], scale
     return xr.Dataset(variables, coords={**dims, "parameter": NAMES})
 
 
-def _constrained_draws(dims: dict[str, list], n_draws: int) -> xr.Dataset:
+def _constrained_draws(dims, n_draws):
     draws = _draws(dims, n_draws, (*ERRORS, "n_fallback", "n_projections", "n_projection_iterations"))
     draws["n_projections"] += 40
     draws["n_projection_iterations"] += 120
@@ -58,7 +56,7 @@ def _constrained_draws(dims: dict[str, list], n_draws: int) -> xr.Dataset:
 # --- statistics ----------------------------------------------------------------------------------------
 
 
-def test_statistics_are_those_of_the_draws_after_the_warm_up() -> None:
+def test_statistics_are_those_of_the_draws_after_the_warm_up():
     draws = _constrained_draws({"prior": ["strong"], "chain": [0, 1, 2]}, 420)
     draws["z"][{"draw": slice(0, 20)}] = 1e6
     draws["n_not_converged"][{"chain": 1, "draw": 3}] = 2
@@ -82,7 +80,7 @@ def test_statistics_are_those_of_the_draws_after_the_warm_up() -> None:
     assert set(STUDY.sweep_quantities) <= set(found.data_vars)
 
 
-def test_run_time_is_shared_by_work() -> None:
+def test_run_time_is_shared_by_work():
     draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
     draws["n_evaluations"][{"chain": 1}] = 30
     settings = STUDY.settings(["n_warm_up=0"])
@@ -91,7 +89,7 @@ def test_run_time_is_shared_by_work() -> None:
     np.testing.assert_allclose(found["chain_seconds"].values.ravel(), [2.0, 6.0])
 
 
-def test_where_no_chain_moved_nothing_is_said_of_the_posterior() -> None:
+def test_where_no_chain_moved_nothing_is_said_of_the_posterior():
     draws = _draws({"step_size": [0.1, 9.0], "prior": ["strong"], "chain": [0, 1]}, 50, ())
     draws["accepted"][{"step_size": 1}] = False
     draws["z"][{"step_size": 1}] = 1.0
@@ -105,7 +103,7 @@ def test_where_no_chain_moved_nothing_is_said_of_the_posterior() -> None:
     np.testing.assert_array_equal(still["longest_run"], 50.0)
 
 
-def test_draws_are_kept_as_arviz_expects_them() -> None:
+def test_draws_are_kept_as_arviz_expects_them():
     draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
     groups = chain_groups(draws, STUDY.settings(["n_warm_up=10"]))
     assert groups["posterior"]["z"].dims[:2] == ("chain", "draw")
@@ -113,7 +111,7 @@ def test_draws_are_kept_as_arviz_expects_them() -> None:
     assert "accepted" in groups["sample_stats"]
 
 
-def test_the_limit_of_small_tolerances_is_approached_in_the_right_order() -> None:
+def test_the_limit_of_small_tolerances_is_approached_in_the_right_order():
     problem = build_problem(STUDY.settings([]))
     rng = np.random.default_rng(2)
     values = MEANS + 0.1 * SDS * rng.normal(size=(10, 16, 4))
@@ -125,7 +123,7 @@ def test_the_limit_of_small_tolerances_is_approached_in_the_right_order() -> Non
     assert float(found["limit_weight_ess"].sel(limit_tolerance=0.05)) > 150.0
 
 
-def test_reference_targets_are_named_as_the_figures_expect() -> None:
+def test_reference_targets_are_named_as_the_figures_expect():
     settings = STUDY.settings(["design=reference", "tolerance=0.1"])
     assert {row.target for row in ROWS} == set(targets(settings))
 
@@ -142,7 +140,7 @@ def own_data(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data) -> None:
+def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data):
     result = _run(
         tmp_path,
         f"data={own_data}",
@@ -165,7 +163,7 @@ def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data) ->
 
 
 @pytest.mark.slow
-def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data) -> None:
+def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data):
     result = _run(
         tmp_path,
         f"data={own_data}",
@@ -186,7 +184,7 @@ def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data
 
 
 @pytest.mark.slow
-def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_path, own_data) -> None:
+def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_path, own_data):
     result = _run(
         tmp_path,
         f"data={own_data}",
@@ -216,7 +214,7 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
 
 
 @pytest.mark.slow
-def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, own_data) -> None:
+def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, own_data):
     with pytest.raises(SettingsError, match=r"no proposal of 2 chains.*step_size=500.*smaller step_size"):
         _run(
             tmp_path,
@@ -230,9 +228,7 @@ def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, o
         )
 
 
-def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(
-    tmp_path, own_data, monkeypatch
-) -> None:
+def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(tmp_path, own_data, monkeypatch):
     monkeypatch.setattr(run, "_MOST_REDRAWS", 20)
     far = tmp_path / "far.csv"
     far.write_text("x\n" + "\n".join(str(1e12 + 1e9 * i) for i in range(9)))
@@ -259,12 +255,12 @@ def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(
         (["method=hmc"], "method must be one of modified_abc, constrained_hmc, abc_hmc"),
     ],
 )
-def test_wrong_settings_are_rejected(overrides, message) -> None:
+def test_wrong_settings_are_rejected(overrides, message):
     with pytest.raises(SettingsError, match=message):
         STUDY.settings(overrides)
 
 
-def test_a_data_file_with_two_columns_is_rejected(tmp_path) -> None:
+def test_a_data_file_with_two_columns_is_rejected(tmp_path):
     path = tmp_path / "two.csv"
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(SettingsError, match=r"two.csv: has 2 columns, needs one column of observations"):

@@ -22,11 +22,11 @@ IMAGES = {
 }
 
 
-def digest(array: np.ndarray) -> str:
+def digest(array):
     return hashlib.sha256(array.tobytes()).hexdigest()
 
 
-def test_latent_vectors_are_the_published_ones() -> None:
+def test_latent_vectors_are_the_published_ones():
     generated = generate_images(read_autoencoder("own_digits"), np.random.RandomState(SEED), 1000)
     assert digest(generated.latents) == LATENTS
     assert generated.images.shape == (1000, 784)
@@ -34,14 +34,14 @@ def test_latent_vectors_are_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize("model", PUBLISHED_MODELS)
-def test_images_of_the_published_models_are_those_of_figure_5_3(model: str) -> None:
+def test_images_of_the_published_models_are_those_of_figure_5_3(model):
     if not local_published_files(model):
         pytest.skip(f"AUXMC_DATA_DIR={os.environ.get('AUXMC_DATA_DIR', '')} has no published weights")
     images = generate_images(read_autoencoder(model), np.random.RandomState(SEED), 1000).images
     assert (digest(images), int(images.sum())) == IMAGES[model]
 
 
-def test_bases_of_an_image_do_not_depend_on_how_many_are_kept() -> None:
+def test_bases_of_an_image_do_not_depend_on_how_many_are_kept():
     model = read_autoencoder("own_glyphs")
     found = []
     for kept in (2, 5):
@@ -52,7 +52,7 @@ def test_bases_of_an_image_do_not_depend_on_how_many_are_kept() -> None:
         np.testing.assert_allclose(few, many[:2], rtol=1e-9)
 
 
-def test_pooling_importance_samples_never_lowers_the_bound() -> None:
+def test_pooling_importance_samples_never_lowers_the_bound():
     model = read_autoencoder("own_digits")
     state = np.random.RandomState(3)
     images = generate_images(model, state, 6).images

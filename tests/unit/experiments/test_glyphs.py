@@ -10,7 +10,7 @@ EIGHT = np.ones((3, 3))
 GREEK = {"Greek and Coptic": BLOCKS["Greek and Coptic"]}
 
 
-def test_a_thick_bar_becomes_a_line_along_its_middle() -> None:
+def test_a_thick_bar_becomes_a_line_along_its_middle():
     bar = np.zeros((1, 15, 30), dtype=bool)
     bar[0, 5:10, 3:27] = True
     skeleton = thin(bar)[0]
@@ -20,7 +20,7 @@ def test_a_thick_bar_becomes_a_line_along_its_middle() -> None:
     assert not (skeleton & ~bar[0]).any()
 
 
-def test_thinning_keeps_pieces_and_holes() -> None:
+def test_thinning_keeps_pieces_and_holes():
     ring = np.zeros((1, 24, 40), dtype=bool)
     ring[0, 3:21, 3:21] = True
     ring[0, 9:15, 9:15] = False
@@ -32,7 +32,7 @@ def test_thinning_keeps_pieces_and_holes() -> None:
     assert skeleton.sum() < 0.3 * ring.sum()
 
 
-def test_no_square_of_four_pixels_is_left_of_a_disc() -> None:
+def test_no_square_of_four_pixels_is_left_of_a_disc():
     y, x = np.mgrid[:25, :25] - 12
     skeleton = thin((x**2 + y**2 < 80)[None])[0]
     blocks = skeleton[1:, 1:] & skeleton[1:, :-1] & skeleton[:-1, 1:] & skeleton[:-1, :-1]
@@ -40,7 +40,7 @@ def test_no_square_of_four_pixels_is_left_of_a_disc() -> None:
     assert not blocks.any()
 
 
-def test_characters_of_a_script_are_distinct_letters() -> None:
+def test_characters_of_a_script_are_distinct_letters():
     skeletons = make_skeletons(GREEK)
     assert {"Ω", "β", "ξ"} <= set(skeletons.characters)
     # A letter with an accent is composed, and the fonts draw some letters alike.
@@ -49,7 +49,7 @@ def test_characters_of_a_script_are_distinct_letters() -> None:
     assert all(field.min() == 0.0 for field in skeletons.distances)
 
 
-def test_drawings_differ_but_repeat_with_the_seed() -> None:
+def test_drawings_differ_but_repeat_with_the_seed():
     skeletons = make_skeletons({"Hebrew": BLOCKS["Hebrew"]})
     first, again, other = (draw_glyphs(np.random.default_rng(seed), skeletons, 3) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.images, again.images)
@@ -62,7 +62,7 @@ def test_drawings_differ_but_repeat_with_the_seed() -> None:
     assert fraction.max() < 0.35
 
 
-def test_drawings_of_a_character_look_more_alike_than_others() -> None:
+def test_drawings_of_a_character_look_more_alike_than_others():
     skeletons = make_skeletons(GREEK)
     images = draw_glyphs(np.random.default_rng(3), skeletons, 2).images.reshape(-1, 2, 28, 28)
     # Coarse pictures, which bending moves little.
@@ -73,11 +73,11 @@ def test_drawings_of_a_character_look_more_alike_than_others() -> None:
     assert np.mean(np.argmax(likeness, axis=1) == np.arange(len(likeness))) > 0.25
 
 
-def test_scripts_without_characters_are_rejected() -> None:
+def test_scripts_without_characters_are_rejected():
     with pytest.raises(ValueError, match="no character of these scripts: Private"):
         make_skeletons({"Private": (0xF8F0, 0xF8FF)})
 
 
-def test_no_drawings_are_rejected() -> None:
+def test_no_drawings_are_rejected():
     with pytest.raises(ValueError, match="n_drawings must be at least 1, got 0"):
         draw_glyphs(np.random.default_rng(0), make_skeletons({"Ogham": BLOCKS["Ogham"]}), 0)

@@ -7,12 +7,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
-from experiments.gp_probit.model import (
-    estimator,
-    gp_probit_model,
-    load_biopsy,
-    standardise,
-)
+from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise
 
 POSTERIOR_REGION = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
 

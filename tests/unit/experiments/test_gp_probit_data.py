@@ -18,8 +18,8 @@ Write = Callable[[str | bytes], Path]
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def write_file(content: str | bytes) -> Path:
+def write(tmp_path):
+    def write_file(content):
         path = tmp_path / "mine.csv"
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
@@ -27,7 +27,7 @@ def write(tmp_path: Path) -> Write:
     return write_file
 
 
-def message(function: Callable, path: Path, **settings) -> str:
+def message(function, path, **settings):
     with pytest.raises(DataError) as caught:
         function(path, **settings)
     text = str(caught.value)
@@ -35,7 +35,7 @@ def message(function: Callable, path: Path, **settings) -> str:
     return text.removeprefix(f"{path}: ")
 
 
-def test_table_is_read_with_labels_of_plus_and_minus_one(write: Write) -> None:
+def test_table_is_read_with_labels_of_plus_and_minus_one(write):
     data = read_labelled(write(GOOD))
     np.testing.assert_array_equal(data.features, [[1, 2], [2, 3.5], [3, -1000], [4, 0]])
     np.testing.assert_array_equal(data.labels, [1.0, -1.0, 1.0, -1.0])
@@ -60,19 +60,19 @@ def test_table_is_read_with_labels_of_plus_and_minus_one(write: Write) -> None:
     ids=["bom", "crlf", "cr", "semicolon", "tab", "spaces", "no_final_newline", "blank_lines", "quoted"],
 )
 @pytest.mark.filterwarnings("error")
-def test_dialects_give_the_same_table(write: Write, content: bytes) -> None:
+def test_dialects_give_the_same_table(write, content):
     data = read_labelled(write(content))
     np.testing.assert_array_equal(data.features, [[1, 2], [2, 3.5], [3, -1000], [4, 0]])
     assert data.feature_names == ("a", "b")
     assert data.classes == ("no", "yes")
 
 
-def test_quoted_names_may_hold_separators_and_quotes(write: Write) -> None:
+def test_quoted_names_may_hold_separators_and_quotes(write):
     data = read_labelled(write(GOOD.replace("a,b", '"size, ""cm""","two\nlines"')))
     assert data.feature_names == ('size, "cm"', "two\nlines")
 
 
-def test_label_is_found_anywhere_or_named(write: Write) -> None:
+def test_label_is_found_anywhere_or_named(write):
     first = write("class,a,b\nyes,1,0\nno,2,1\nyes,3,0\nno,4,1\n")
     assert read_labelled(first).feature_names == ("a", "b")
     named = write("y,a,b\n1,1,5\n0,2,6\n1.0,3,7\n0,4,9\n")
@@ -82,14 +82,14 @@ def test_label_is_found_anywhere_or_named(write: Write) -> None:
     assert data.feature_names == ("a", "b")
 
 
-def test_last_column_is_the_label_where_all_are_numbers(write: Write) -> None:
+def test_last_column_is_the_label_where_all_are_numbers(write):
     data = read_labelled(write("a,b,y\n1,5,4\n2,6,2\n3,7,4\n4,9,2\n"), label=None)
     assert data.feature_names == ("a", "b")
     assert data.classes == ("2", "4")
     np.testing.assert_array_equal(data.labels, [1.0, -1.0, 1.0, -1.0])
 
 
-def test_numeric_classes_are_ordered_as_numbers(write: Write) -> None:
+def test_numeric_classes_are_ordered_as_numbers(write):
     assert read_labelled(write("a,y\n1,10\n2,9\n3,10\n4,9\n")).classes == ("9", "10")
 
 
@@ -125,21 +125,19 @@ BAD_LABELLED = {
 
 
 @pytest.mark.parametrize(("content", "expected"), BAD_LABELLED.values(), ids=BAD_LABELLED)
-def test_unusable_labelled_table_is_rejected(write: Write, content: str, expected: str) -> None:
+def test_unusable_labelled_table_is_rejected(write, content, expected):
     assert message(read_labelled, write(content)) == expected
 
 
 @pytest.mark.parametrize(
     ("label", "near"), [("clas", "; did you mean 'class'?"), ("B", "; did you mean 'b'?"), ("target", "")]
 )
-def test_unknown_label_column_is_rejected_with_the_nearest(write: Write, label: str, near: str) -> None:
+def test_unknown_label_column_is_rejected_with_the_nearest(write, label, near):
     expected = f"label: expected one of a, b, class, got '{label}'{near}"
     assert message(read_labelled, write(GOOD), label=label) == expected
 
 
-def test_missing_file_is_rejected_with_the_nearest(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_file_is_rejected_with_the_nearest(write, tmp_path, monkeypatch):
     write(GOOD)
     assert message(read_labelled, tmp_path / "mien.csv") == "no such file; did you mean 'mine.csv'?"
     assert message(read_matrix, tmp_path / "other" / "x.csv") == "no such file; check the path"
@@ -150,13 +148,13 @@ def test_missing_file_is_rejected_with_the_nearest(
 
 
 @pytest.mark.parametrize("header", ["", "x,y\n", '"first one",second\n'])
-def test_matrix_is_read_with_or_without_names(write: Write, header: str) -> None:
+def test_matrix_is_read_with_or_without_names(write, header):
     observations = read_matrix(write(header + "1,2\n3,4\n5,6\n"))
     np.testing.assert_array_equal(observations, [[1, 2], [3, 4], [5, 6]])
     assert message(read_matrix, write("x,y\n1,2\n")) == "has 1 row of data, needs at least 2; add rows"
 
 
-def test_reading_needs_neither_jax_nor_pandas() -> None:
+def test_reading_needs_neither_jax_nor_pandas():
     code = "import sys, experiments.gp_probit.labelled; print(sorted({'jax', 'pandas', 'scipy'} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

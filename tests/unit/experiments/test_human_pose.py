@@ -44,7 +44,7 @@ JOINT_POSITIONS = jax.jit(joint_positions)
 
 
 @cache
-def model(views: str = BINOCULAR) -> PoseModel:
+def model(views=BINOCULAR):
     return PoseModel(read_pose_prior("own"), views)
 
 
@@ -52,14 +52,14 @@ GENERATE = jax.jit(lambda u: generate(model(), u))
 
 
 @cache
-def draws(n: int = 4) -> np.ndarray:
+def draws(n=4):
     return np.random.default_rng(11).normal(size=(n, 140))
 
 
 # --- forward kinematics --------------------------------------------------------------------------------
 
 
-def elementary(axis: str, angle: float) -> np.ndarray:
+def elementary(axis, angle):
     c, s = np.cos(angle), np.sin(angle)
     return {
         "x": np.array([[1, 0, 0], [0, c, -s], [0, s, c]]),
@@ -93,7 +93,7 @@ for side, sign, joint in (("l", 1, 11), ("r", -1, 15)):
     ]
 
 
-def plain_kinematics(angles: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def plain_kinematics(angles, lengths):
     """Homogeneous 4 x 4 matrices node by node, angles consumed one by one in depth-first order."""
     values, transforms, joints = iter(angles), {None: np.eye(4)}, np.zeros((19, 3))
     for name, parent, direction, bone, order, free, joint in SKELETON:
@@ -111,14 +111,14 @@ def plain_kinematics(angles: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_joints_are_those_of_plain_matrices(seed: int) -> None:
+def test_joints_are_those_of_plain_matrices(seed):
     rng = np.random.default_rng(seed)
     angles, lengths = rng.uniform(-np.pi, np.pi, 47), rng.uniform(0.05, 0.5, 13)
     found = JOINT_POSITIONS(angles, lengths)
     assert np.allclose(found, plain_kinematics(angles, lengths), rtol=0, atol=1e-13)
 
 
-def test_derivatives_of_joints_are_those_of_differences() -> None:
+def test_derivatives_of_joints_are_those_of_differences():
     rng = np.random.default_rng(4)
     angles, lengths = rng.uniform(-np.pi, np.pi, 47), rng.uniform(0.05, 0.5, 13)
     found = jax.jit(pose_derivatives)(angles, lengths)
@@ -132,7 +132,7 @@ def test_derivatives_of_joints_are_those_of_differences() -> None:
         assert np.allclose(found.by_length[:, :, index], difference / (2 * step), atol=1e-8)
 
 
-def test_lengths_of_drawn_bones_are_those_generated() -> None:
+def test_lengths_of_drawn_bones_are_those_generated():
     inputs = jnp.asarray(draws()[0])
     joints = np.asarray(jax.jit(lambda u: positions(model(), u))(inputs))
     lengths = np.asarray(bone_lengths(model().prior, inputs[:N_BONES]))
@@ -150,7 +150,7 @@ def test_lengths_of_drawn_bones_are_those_generated() -> None:
 # --- prior and cameras ---------------------------------------------------------------------------------
 
 
-def test_bone_lengths_have_the_distribution_of_the_factor() -> None:
+def test_bone_lengths_have_the_distribution_of_the_factor():
     prior = model().prior
     inputs = draws()[0, :N_BONES]
     covariance = prior.log_length_factor.T @ prior.log_length_factor
@@ -160,7 +160,7 @@ def test_bone_lengths_have_the_distribution_of_the_factor() -> None:
     assert np.allclose(np.linalg.cholesky(covariance).T, prior.log_length_factor)
 
 
-def test_angles_are_those_of_a_plain_network() -> None:
+def test_angles_are_those_of_a_plain_network():
     prior = model().prior
     code, cos_noise, sin_noise = (draws()[1][part] for part in (slice(13, 43), slice(43, 90), slice(90, 137)))
     hidden = np.tanh(code @ prior.weights[0] + prior.biases[0])
@@ -173,7 +173,7 @@ def test_angles_are_those_of_a_plain_network() -> None:
     assert np.allclose(found, np.arctan2(sin_part, cos_part), atol=1e-12)
 
 
-def test_cameras_are_the_published_matrices() -> None:
+def test_cameras_are_the_published_matrices():
     rng = np.random.default_rng(5)
     joints, inputs = rng.normal(size=(19, 3)), np.array([0.3, -1.2, 0.4])
     place = np.asarray(camera_place(jnp.asarray(inputs)))
@@ -191,7 +191,7 @@ def test_cameras_are_the_published_matrices() -> None:
     assert np.allclose(found, np.concatenate(expected))
 
 
-def test_one_view_has_no_offset() -> None:
+def test_one_view_has_no_offset():
     joints, place = jnp.zeros((19, 3)), jnp.asarray([0.0, 0.0, 4.0])
     assert np.allclose(project_joints(joints, place, MONOCULAR), 0.0)
     both = np.asarray(project_joints(joints, place, BINOCULAR))
@@ -202,13 +202,13 @@ def test_one_view_has_no_offset() -> None:
 
 
 @pytest.mark.parametrize("views", [BINOCULAR, MONOCULAR])
-def test_jacobian_is_that_of_differences_and_agrees_with_automatic_differentiation(views: str) -> None:
+def test_jacobian_is_that_of_differences_and_agrees_with_automatic_differentiation(views):
     one = model(views)
     inputs = draws()[2]
     step, direction = 1e-6, draws()[3]
 
     @jax.jit
-    def every(u: jax.Array, v: jax.Array) -> tuple[jax.Array, ...]:
+    def every(u, v):
         moves = step * jnp.concatenate([jnp.eye(140), -jnp.eye(140)])
         moved = jax.vmap(lambda move: generate(one, u + move))(moves)
         _, along = jax.jvp(lambda w: generate(one, w), (u,), (v,))
@@ -219,7 +219,7 @@ def test_jacobian_is_that_of_differences_and_agrees_with_automatic_differentiati
     assert np.allclose(found, differences, atol=1e-7)
 
 
-def test_dimensions_rank_and_inputs_without_effect_are_the_published_ones() -> None:
+def test_dimensions_rank_and_inputs_without_effect_are_the_published_ones():
     run = jax.jit(lambda many: jax.lax.map(lambda u: generator_jacobian(model(), u), many))
     matrices = np.asarray(run(jnp.asarray(draws())))
     assert matrices.shape[1:] == (76, 140)
@@ -231,7 +231,7 @@ def test_dimensions_rank_and_inputs_without_effect_are_the_published_ones() -> N
     assert np.linalg.matrix_rank(single) == 38
 
 
-def test_bodies_are_in_front_of_the_cameras() -> None:
+def test_bodies_are_in_front_of_the_cameras():
     inputs = np.random.default_rng(6).normal(size=(500, 140))
     inside = jax.vmap(
         lambda u: camera_place(split_inputs(model(), u).camera)[2] > positions(model(), u)[:, 2].max()
@@ -239,7 +239,7 @@ def test_bodies_are_in_front_of_the_cameras() -> None:
     assert np.mean(np.asarray(jax.jit(inside)(jnp.asarray(inputs)))) > 0.98
 
 
-def test_scenes_are_those_of_the_stated_generator() -> None:
+def test_scenes_are_those_of_the_stated_generator():
     scenes = simulated_scenes(model(), 0.01)
     row = np.random.RandomState(1234).normal(size=(3, 216))[1]
     assert np.allclose(scenes[1].inputs, row[:140])
@@ -250,7 +250,7 @@ def test_scenes_are_those_of_the_stated_generator() -> None:
     assert single.observed.shape == (38,)
 
 
-def test_log_density_is_prior_and_misfit() -> None:
+def test_log_density_is_prior_and_misfit():
     inputs = jnp.asarray(draws()[0])
     observed = GENERATE(inputs) + 0.02
     run = jax.jit(lambda u: log_density(model(), u, observed, 0.01))
@@ -260,13 +260,13 @@ def test_log_density_is_prior_and_misfit() -> None:
     assert run(inputs.at[0].set(1e6)) == -jnp.inf
 
 
-def test_conditioned_model_starts_on_its_manifold_with_full_rank() -> None:
+def test_conditioned_model_starts_on_its_manifold_with_full_rank():
     inputs, observed = jnp.asarray(draws()[0]), jnp.asarray(simulated_scenes(model(), 0.01)[0].observed)
     conditioned = conditioned_model(model(), observed, 0.01)
     point = noisy_input(GENERATE, inputs, observed, 0.01)
 
     @jax.jit
-    def at(point: jax.Array) -> tuple[jax.Array, ...]:
+    def at(point):
         half = conditioned.jacobian(point).half_log_determinant
         return conditioned.constraint(point), half, generator_jacobian(model(), point[:140])
 
@@ -282,11 +282,11 @@ def test_conditioned_model_starts_on_its_manifold_with_full_rank() -> None:
 # --- hierarchical state --------------------------------------------------------------------------------
 
 
-def test_states_and_inputs_are_two_names_of_one_thing() -> None:
+def test_states_and_inputs_are_two_names_of_one_thing():
     inputs = jnp.asarray(draws()[3])
 
     @jax.jit
-    def there_and_back(inputs: jax.Array) -> tuple[jax.Array, ...]:
+    def there_and_back(inputs):
         state = state_of_inputs(model(), inputs)
         return inputs_of_state(model(), state), state_positions(model(), state), positions(model(), inputs)
 
@@ -295,13 +295,13 @@ def test_states_and_inputs_are_two_names_of_one_thing() -> None:
     assert np.allclose(by_state, by_inputs)
 
 
-def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variables() -> None:
+def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variables():
     # The two differ by the log-determinant of the map from inputs to states, up to one constant.
     prior = model().prior
     small = PoseModel(prior, MONOCULAR)
     observed = jnp.zeros(38)
 
-    def both(inputs: jax.Array) -> tuple[jax.Array, ...]:
+    def both(inputs):
         state = state_of_inputs(small, inputs)
         _, log_determinant = jnp.linalg.slogdet(jax.jacfwd(lambda u: state_of_inputs(small, u))(inputs))
         in_inputs, in_state = (
@@ -317,7 +317,7 @@ def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variable
     assert np.allclose(one_misfit, other_misfit)
 
 
-def test_prior_parameters_are_plain_arrays() -> None:
+def test_prior_parameters_are_plain_arrays():
     assert isinstance(model().prior, PosePrior)
     assert model().n_inputs == 140
     assert N_ANGLES == 47

@@ -25,7 +25,7 @@ STUDY = load_study("human_pose")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"
 
 
-def run_small(folder: Path, *overrides: str):
+def run_small(folder, *overrides):
     settings = STUDY.settings(["preset=smoke", "n_draws=10", "n_chains=2", *overrides])
     return run(settings, RunContext("human_pose", 5, folder, "identity", "tiny"))
 
@@ -34,7 +34,7 @@ def run_small(folder: Path, *overrides: str):
 
 
 @pytest.mark.slow
-def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path: Path) -> None:
+def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path):
     result = run_small(tmp_path, f"data={EXAMPLE}", "n_steps=[1,2]", "n_inner_steps=2", "n_chains=1")
     data = result["statistics"]
     assert "rmse" not in data
@@ -52,7 +52,7 @@ def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_hmc_runs_scenes_together(tmp_path: Path) -> None:
+def test_hmc_runs_scenes_together(tmp_path):
     data = run_small(tmp_path, "method=hmc", "n_steps=[3,3]", "++batch.scene=[1,3]", "step_size=1e-5")[
         "statistics"
     ]
@@ -64,7 +64,7 @@ def test_hmc_runs_scenes_together(tmp_path: Path) -> None:
     assert len(np.unique(data["rmse"].values)) == 4
 
 
-def test_a_case_in_which_nothing_moves_stops_with_advice() -> None:
+def test_a_case_in_which_nothing_moves_stops_with_advice():
     draws, _, _ = made_up("hmc", [1], [50.0], 20, 0.01, 0.0)
     settings = STUDY.settings(["method=hmc", "step_size=50", "n_draws=20", "n_chains=3"])
     check_moves(draws, settings)
@@ -78,7 +78,7 @@ def test_a_case_in_which_nothing_moves_stops_with_advice() -> None:
 # --- measures ------------------------------------------------------------------------------------------
 
 
-def test_error_of_the_running_mean() -> None:
+def test_error_of_the_running_mean():
     rng = np.random.default_rng(1)
     truth, samples = rng.normal(size=(19, 3)), rng.normal(size=(7, 19, 3))
     counts = np.array([1, 4, 7])
@@ -90,9 +90,7 @@ def test_error_of_the_running_mean() -> None:
     assert np.allclose(four, np.sqrt(0.75) * found)
 
 
-def made_up(
-    method: str, scenes: list[int], steps: list[float], n_draws: int, spread: float, offset: float
-) -> tuple[xr.Dataset, xr.DataArray, xr.DataArray]:
+def made_up(method, scenes, steps, n_draws, spread, offset):
     """Chains about true poses, each with a mode of its own in depth; first positions; true poses."""
     rng = np.random.default_rng(n_draws + len(steps))
     dims = {"scene": scenes, "step_size": steps, "chain": [0, 1, 2]}
@@ -115,14 +113,14 @@ def made_up(
     coords = {**dims, "joint": list(JOINT_NAMES), "axis": list(AXES)}
     draws = xr.Dataset(variables, coords=coords)
 
-    def poses(values: np.ndarray, dim: str) -> xr.DataArray:
+    def poses(values, dim):
         dims = (dim, "joint", "axis")
         return xr.DataArray(values, dims=dims, coords={name: draws[name] for name in dims})
 
     return draws, poses(rng.normal(size=(3, 19, 3)), "chain"), poses(truth, "scene")
 
 
-def test_chains_that_never_moved_are_counted() -> None:
+def test_chains_that_never_moved_are_counted():
     draws, first, truth = made_up("hmc", [1], [2e-4], 40, 0.01, 0.0)
     draws["accepted"][0, 0, 1] = False
     draws["positions"][0, 0, 1] = draws["positions"][0, 0, 1, 0].values
@@ -136,7 +134,7 @@ def test_chains_that_never_moved_are_counted() -> None:
     assert chain_statistics(draws, first, truth, 3.0)["n_chains_still"].item() == 0.0
 
 
-def test_run_time_is_shared_by_work_and_depth_is_told_from_the_front() -> None:
+def test_run_time_is_shared_by_work_and_depth_is_told_from_the_front():
     draws, first, truth = made_up("hmc", [1], [2e-4], 400, 0.01, 0.0)
     draws["n_work"][0, 0, 2] = 200
     draws["positions"][..., 2] += 0.5
@@ -152,14 +150,14 @@ def test_run_time_is_shared_by_work_and_depth_is_told_from_the_front() -> None:
     assert float(curves["time_s"].min()) == 0.0
 
 
-def test_long_chains_are_thinned_in_the_result_file() -> None:
+def test_long_chains_are_thinned_in_the_result_file():
     draws, _, _ = made_up("hmc", [1], [2e-4], 2 * MOST_STORED_DRAWS + 2, 0.01, 0.0)
     groups = chain_groups(draws)
     assert groups["posterior"].sizes["draw"] <= MOST_STORED_DRAWS
     assert set(groups["sample_stats"].data_vars) >= {"accepted", "misfit"}
 
 
-def test_factors_without_a_chain_say_which_chain_is_apart() -> None:
+def test_factors_without_a_chain_say_which_chain_is_apart():
     draws, first, truth = made_up("hmc", [1], [2e-4], 400, 0.01, 0.0)
     draws["positions"][0, 0, 2] += 1.0
     found = chain_statistics(draws, first, truth, 3.0)["largest_psrf_without_chain"].values.ravel()
@@ -169,7 +167,7 @@ def test_factors_without_a_chain_say_which_chain_is_apart() -> None:
 # --- settings ------------------------------------------------------------------------------------------
 
 
-def test_variants_bring_their_numbers_unless_they_are_given() -> None:
+def test_variants_bring_their_numbers_unless_they_are_given():
     thesis = STUDY.settings([])
     assert (noise_scale(thesis), start_of(thesis)) == (0.01, "prior")
     assert tuning(thesis) == (0.05, (10, 20), 8)
@@ -198,12 +196,12 @@ def test_variants_bring_their_numbers_unless_they_are_given() -> None:
         (["method=chmc"], "method must be one of constrained_hmc, hmc, hierarchical_hmc"),
     ],
 )
-def test_wrong_settings_are_rejected(overrides: list[str], message: str) -> None:
+def test_wrong_settings_are_rejected(overrides, message):
     with pytest.raises(SettingsError, match=message):
         STUDY.settings(overrides)
 
 
-def test_a_result_depends_on_the_prior_and_on_the_data_file() -> None:
+def test_a_result_depends_on_the_prior_and_on_the_data_file():
     simulated, own = STUDY.settings([]), STUDY.settings([f"data={EXAMPLE}"])
     assert STUDY.data_digest(simulated) != ""
     assert STUDY.data_digest(simulated) != STUDY.data_digest(own)

@@ -2,11 +2,9 @@
 
 import dataclasses
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy.special import logsumexp
 
 from auxmc.driver.chains import RunContext
@@ -37,7 +35,7 @@ from experiments.image_models.settings import Settings, check, data_files, ladde
 N_IMAGES, N_CHAINS, N_DRAWS = 3, 4, 7
 
 
-def weights_file(path: Path, side: int = 3) -> str:
+def weights_file(path, side=3):
     rng = np.random.default_rng(0)
     shapes = {
         "decoder_W0": (2, 5), "decoder_W2": (5, 4), "decoder_W4": (4, side * side), "encoder_h_W0": (side * side, 6),
@@ -53,7 +51,7 @@ def weights_file(path: Path, side: int = 3) -> str:
 LOG_ZETA = np.array([-10.0, -20.0, -30.0])
 
 
-def chain_draws() -> dict[str, np.ndarray]:
+def chain_draws():
     rng = np.random.default_rng(1)
     shape = (N_IMAGES, N_CHAINS, N_DRAWS)
     return {
@@ -64,7 +62,7 @@ def chain_draws() -> dict[str, np.ndarray]:
     }
 
 
-def annealed_draws(n_repetitions: int, seed: int = 2, sign: float = 1.0) -> dict[str, np.ndarray]:
+def annealed_draws(n_repetitions, seed=2, sign=1.0):
     rng = np.random.default_rng(seed)
     shape = (N_IMAGES, n_repetitions, 5)
     return {
@@ -74,7 +72,7 @@ def annealed_draws(n_repetitions: int, seed: int = 2, sign: float = 1.0) -> dict
     }
 
 
-def test_variances_of_images_add_up() -> None:
+def test_variances_of_images_add_up():
     estimates = np.array([[1.0, 3.0], [10.0, 10.0], [5.0, 8.0]])
     joint = joint_of(estimates)
     assert joint.mean == pytest.approx(2.0 + 10.0 + 6.5)
@@ -83,7 +81,7 @@ def test_variances_of_images_add_up() -> None:
     assert math.isnan(joint_of(estimates[:, :1]).error)
 
 
-def test_estimates_pool_the_chains_of_a_repetition() -> None:
+def test_estimates_pool_the_chains_of_a_repetition():
     draws = chain_draws()
     found = chain_statistics(chain_sums(draws), N_DRAWS, 2, 10, 3.0)
     target, base = draws["log_target_weight"].astype(float), draws["log_base_weight"].astype(float)
@@ -106,7 +104,7 @@ def test_estimates_pool_the_chains_of_a_repetition() -> None:
     assert float(shared["layout_mean"].sel(n_sharing=2)) == pytest.approx(half, abs=1e-9)
 
 
-def test_the_last_running_estimate_is_the_final_one() -> None:
+def test_the_last_running_estimate_is_the_final_one():
     draws = chain_draws()
     sums = chain_sums(draws)
     final, running = (function(sums, N_DRAWS, 2, 10, 3.0) for function in (chain_statistics, chain_curves))
@@ -125,7 +123,7 @@ def test_the_last_running_estimate_is_the_final_one() -> None:
 
 
 @pytest.mark.parametrize("n_draws", [6, 7500, 1003])
-def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_estimate(n_draws: int) -> None:
+def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_estimate(n_draws):
     rng = np.random.default_rng(n_draws)
     weights = rng.normal(scale=3.0, size=(2, 3, n_draws))
     draws = {
@@ -151,7 +149,7 @@ def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_est
     np.testing.assert_array_equal(sums["n_not_finite"], (weights > 9.0).sum(axis=2))
 
 
-def test_annealed_runs_are_averaged_before_the_log() -> None:
+def test_annealed_runs_are_averaged_before_the_log():
     draws = annealed_draws(2)
     found = annealed_statistics(draws, 50, 10, 4.0)
     expected = (logsumexp(draws["log_weight"], axis=2) - np.log(5)).sum(axis=0)
@@ -159,7 +157,7 @@ def test_annealed_runs_are_averaged_before_the_log() -> None:
     assert float(found["ais_n_gradients"]) == N_IMAGES * 5 * 49 * 10
 
 
-def test_bounds_are_sums_over_images() -> None:
+def test_bounds_are_sums_over_images():
     forward, reverse = annealed_draws(1, 3), annealed_draws(1, 4, -1.0)
     found = bound_statistics(forward, reverse, 1.0)
     back = reverse["log_weight"][:, 0]
@@ -170,7 +168,7 @@ def test_bounds_are_sums_over_images() -> None:
     assert float(found["joint_upper_arithmetic"]) > float(found["joint_upper"])
 
 
-def test_rows_of_pixels_survive_packing() -> None:
+def test_rows_of_pixels_survive_packing():
     images = (np.random.default_rng(5).uniform(size=(4, 52 * 52)) < 0.5).astype(np.uint8)
     np.testing.assert_array_equal(unpacked(packed_rows(images)), images)
 
@@ -186,12 +184,12 @@ def test_rows_of_pixels_survive_packing() -> None:
         (["n_repetitions=1"], "n_repetitions must be between 2 and 1000, got 1"),
     ],
 )
-def test_wrong_settings_are_rejected(overrides: list[str], message: str) -> None:
+def test_wrong_settings_are_rejected(overrides, message):
     with pytest.raises(SettingsError, match=message):
         load_study("image_models").settings(overrides)
 
 
-def test_images_must_be_square(tmp_path: Path) -> None:
+def test_images_must_be_square(tmp_path):
     path = weights_file(tmp_path)
     assert data_files(Settings(weights=path)) == [path]
     arrays = dict(np.load(path))
@@ -201,9 +199,8 @@ def test_images_must_be_square(tmp_path: Path) -> None:
         check(Settings(weights=str(tmp_path / "oblong.npz")))
 
 
-def test_published_numbers_belong_to_model_and_method() -> None:
+def test_published_numbers_belong_to_model_and_method():
     paper = load_study("image_models").settings(["preset=paper", "model=mnist"])
-    assert isinstance(paper, Settings)
     assert method_settings(paper, "ct_hmc") == (0.15, 7500, 64.0)
     assert method_settings(paper, "bidirectional") == (0.08, 0, 0.0)
     own = dataclasses.replace(paper, step_size=0.5, control_mass=2.0, length=0.0, n_draws=70)
@@ -221,9 +218,7 @@ def test_published_numbers_belong_to_model_and_method() -> None:
         ((6.0, True), (3.0, False), False, "y did not come near within its run: the ratio is at most this"),
     ],
 )
-def test_a_bound_of_a_ratio_decides_only_what_lies_beyond_it(
-    cost: tuple[float, bool], unit: tuple[float, bool], known: bool, words: str
-) -> None:
+def test_a_bound_of_a_ratio_decides_only_what_lies_beyond_it(cost, unit, known, words):
     above, below = ((Measurement(value, 0.1), reached) for value, reached in (cost, unit))
     found = ratio_of_passages(above, below, ("x", "y"), 0.33, 3.0)
     assert (found.value, math.isfinite(found.error), found.note) == (cost[0] / unit[0], known, words)
@@ -232,14 +227,14 @@ def test_a_bound_of_a_ratio_decides_only_what_lies_beyond_it(
     assert math.isfinite(open_ended.error) is (cost[1] or cost[0] > unit[0])
 
 
-def test_a_ratio_of_two_runs_that_were_too_short_is_not_measured() -> None:
+def test_a_ratio_of_two_runs_that_were_too_short_is_not_measured():
     short = (Measurement(1.0, 0.1), False)
     with pytest.raises(MissingData, match="neither x nor y came near the lower bound within its run"):
         ratio_of_passages(short, short, ("x", "y"), 1.0)
 
 
 @pytest.mark.parametrize("n_images", [20, 150])
-def test_the_error_of_a_total_covers_the_choice_of_images_and_the_noise(n_images: int) -> None:
+def test_the_error_of_a_total_covers_the_choice_of_images_and_the_noise(n_images):
     rng, n_all = np.random.default_rng(11), 200
     errors, reported = [], []
     for _ in range(2000):
@@ -253,16 +248,16 @@ def test_the_error_of_a_total_covers_the_choice_of_images_and_the_noise(n_images
     assert found.note == f"{n_images} of 200 images"
 
 
-def test_all_images_leave_the_noise_alone() -> None:
+def test_all_images_leave_the_noise_alone():
     found = total_over_images(np.array([5.0, -5.0]), np.array([3.0, 1.0]), 2)
     assert (found.value, found.error, found.note) == (0.0, 2.0, "")
 
 
-def test_claims_about_our_models_are_about_the_images_of_the_run() -> None:
+def test_claims_about_our_models_are_about_the_images_of_the_run():
     assert [n_claimed(model, 130) for model in ("mnist", "own_digits")] == [1000, 130]
 
 
-def test_a_passage_is_known_to_a_point_and_to_the_errors_of_the_curve() -> None:
+def test_a_passage_is_known_to_a_point_and_to_the_errors_of_the_curve():
     costs, means = np.arange(1.0, 7.0), np.array([-9.0, -5.0, -3.0, -1.0, 0.0, 0.0])
     found, reached = passage(costs, means, np.full(6, 1e-6), -2.0)
     assert (found.value, found.error, reached) == (4.0, 1.0, True)
@@ -272,9 +267,7 @@ def test_a_passage_is_known_to_a_point_and_to_the_errors_of_the_curve() -> None:
     assert passage(costs, means - 9.0, np.full(6, 1e-6), -2.0)[1] is False
 
 
-def test_published_weights_that_cannot_be_had_stop_the_case(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_weights_that_cannot_be_had_stop_the_case(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     context = RunContext("image_models", 1, tmp_path / "checkpoints", "x", "test")
     with pytest.raises(
@@ -284,7 +277,7 @@ def test_published_weights_that_cannot_be_had_stop_the_case(
 
 
 @pytest.mark.slow
-def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> None:
+def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path):
     settings = Settings(
         weights=weights_file(tmp_path), n_images=3, n_generated=5, n_repetitions=2, n_chains=2, n_draws=12, n_runs=4,
         st_temperatures=10, bound_temperatures=40, n_steps=3, precision="float64",
@@ -293,7 +286,6 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> No
     context = RunContext("image_models", settings.seed, tmp_path / "checkpoints", "x", "test")
     result = run(settings, context)
     statistics = result["statistics"]
-    assert isinstance(statistics, xr.Dataset)
     assert all(np.isfinite(statistics[name]).all() for name in statistics.data_vars)
     assert list(statistics["method"].values) == ["st", "ct_hmc"]
     assert list(statistics["run"].values) == ["forward", "reverse", "st", "ct_hmc"]
@@ -307,7 +299,7 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_pieces", [3, 5])
-def test_pieces_of_a_case_make_the_same_arrays(tmp_path: Path, n_pieces: int) -> None:
+def test_pieces_of_a_case_make_the_same_arrays(tmp_path, n_pieces):
     settings = Settings(
         weights=weights_file(tmp_path), n_images=5, n_generated=6, n_repetitions=2, n_chains=2, n_draws=10, n_runs=2,
         annealed_repetitions=2, st_temperatures=10, bound_temperatures=8, n_steps=2, lanes_per_unit=4,
@@ -315,7 +307,7 @@ def test_pieces_of_a_case_make_the_same_arrays(tmp_path: Path, n_pieces: int) ->
         batch={"method": ["ais", "bidirectional", "gibbs_ct"], "n_temperatures": [5, 7]},
     )  # fmt: skip
 
-    def context(name: str, units: Units) -> RunContext:
+    def context(name, units):
         return RunContext("image_models", settings.seed, tmp_path / name, "x", "test", units)
 
     whole = run(settings, context("whole", Units()))

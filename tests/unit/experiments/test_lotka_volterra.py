@@ -2,8 +2,7 @@
 
 import math
 from functools import cache
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +12,10 @@ from scipy import integrate, optimize
 
 from auxmc.errors import DataError
 from auxmc.models.conditioned import ConditionedModel
-from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model
 from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.generator import (
-    LotkaVolterraModel,
     Scheme,
     initial_inputs,
     log_prior,
@@ -29,19 +26,11 @@ from experiments.lotka_volterra.model.generator import (
     simulate,
     step_design,
 )
-from experiments.lotka_volterra.model.rejection import (
-    n_accepted,
-    prior_distances,
-    simulate_prior,
-)
-from experiments.lotka_volterra.model.summaries import (
-    SUMMARY_NAMES,
-    prior_summary_scales,
-    summary_statistics,
-)
+from experiments.lotka_volterra.model.rejection import n_accepted, prior_distances, simulate_prior
+from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, prior_summary_scales, summary_statistics
 
-SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
-FORMS: tuple[ConstraintForm, ...] = get_args(ConstraintForm)
+SCHEMES = get_args(Scheme)
+FORMS = get_args(ConstraintForm)
 # Read off the published series of prey and predators at steps 1, 2 and 50.
 PUBLISHED_ROWS = {
     0: (90.4714351637325, 102.856167821667),
@@ -51,7 +40,7 @@ PUBLISHED_ROWS = {
 LOG_GENERATING = np.log(GENERATING_RATES)
 
 
-def _own_model(scheme: Scheme = "code") -> LotkaVolterraModel:
+def _own_model(scheme="code"):
     """A short series with every constant away from its default."""
     rng = np.random.default_rng(8)
     series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(7, 2)), axis=0)
@@ -66,7 +55,7 @@ def _own_model(scheme: Scheme = "code") -> LotkaVolterraModel:
     )
 
 
-def _reference_path(model: LotkaVolterraModel, inputs: FloatArray) -> FloatArray:
+def _reference_path(model, inputs):
     """The recursion as the specification writes it, one step at a time."""
     z1, z2, z3, z4 = np.exp(model.prior_mean + model.prior_sd * inputs[:4])
     prey, predators = model.initial_state
@@ -85,7 +74,7 @@ def _reference_path(model: LotkaVolterraModel, inputs: FloatArray) -> FloatArray
     return np.array(path)
 
 
-def _posterior_like_inputs(model: LotkaVolterraModel, seed: int = 0) -> jax.Array:
+def _posterior_like_inputs(model, seed=0):
     """A point on the manifold: rates near those that generated the data, or near the prior mean for own data."""
     rng = np.random.default_rng(seed)
     is_published = model.n_steps == 50
@@ -94,14 +83,14 @@ def _posterior_like_inputs(model: LotkaVolterraModel, seed: int = 0) -> jax.Arra
     return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])
 
 
-def _matrix(jacobian: Any, n_inputs: int) -> FloatArray:
+def _matrix(jacobian, n_inputs):
     return np.asarray(jax.vmap(jacobian.times, out_axes=1)(jnp.eye(n_inputs)))
 
 
 # --- data and recursion ----------------------------------------------------------------------------------
 
 
-def test_published_data_have_the_published_digits() -> None:
+def test_published_data_have_the_published_digits():
     data = published_data()
     assert data.shape == (50, 2)
     for row, values in PUBLISHED_ROWS.items():
@@ -109,7 +98,7 @@ def test_published_data_have_the_published_digits() -> None:
     assert data[:, 0].min() > 0.0
 
 
-def test_published_data_come_from_the_code_scheme_and_not_from_the_text_scheme() -> None:
+def test_published_data_come_from_the_code_scheme_and_not_from_the_text_scheme():
     noise = np.random.RandomState(1234).normal(size=100)
     inputs = jnp.asarray(np.concatenate([LOG_GENERATING + 2.0, noise]))
     differences = {
@@ -120,7 +109,7 @@ def test_published_data_come_from_the_code_scheme_and_not_from_the_text_scheme()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_simulation_follows_the_recursion_of_its_scheme(scheme: Scheme) -> None:
+def test_simulation_follows_the_recursion_of_its_scheme(scheme):
     model = _own_model(scheme)
     inputs = np.random.default_rng(1).normal(size=model.n_inputs)
     np.testing.assert_allclose(
@@ -128,7 +117,7 @@ def test_simulation_follows_the_recursion_of_its_scheme(scheme: Scheme) -> None:
     )
 
 
-def test_overflow_is_quiet_and_not_finite_from_its_step_on() -> None:
+def test_overflow_is_quiet_and_not_finite_from_its_step_on():
     model = published_model()
     path = np.asarray(simulate(model, jnp.zeros(model.n_inputs).at[3].set(3.0)))
     finite = np.isfinite(path).all(axis=1)
@@ -141,13 +130,13 @@ def test_overflow_is_quiet_and_not_finite_from_its_step_on() -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_closed_form_noise_yields_the_observations(scheme: Scheme) -> None:
+def test_closed_form_noise_yields_the_observations(scheme):
     for model in (published_model(scheme), _own_model(scheme)):
         inputs = _posterior_like_inputs(model)
         assert float(jnp.max(jnp.abs(residuals(model, inputs)))) < 1e-9
 
 
-def test_initial_inputs_are_on_the_manifold_with_small_rates() -> None:
+def test_initial_inputs_are_on_the_manifold_with_small_rates():
     model = published_model()
     inputs = jax.vmap(lambda key: initial_inputs(model, key))(jax.random.split(jax.random.key(0), 200))
     assert float(jnp.max(jnp.abs(jax.vmap(lambda u: residuals(model, u))(inputs)))) < 1e-9
@@ -156,7 +145,7 @@ def test_initial_inputs_are_on_the_manifold_with_small_rates() -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme: Scheme) -> None:
+def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme):
     model = _own_model(scheme)
     rates = np.array([0.3, 0.02, 0.4, 0.01])
     path = np.concatenate([[model.initial_state], model.observations])
@@ -173,9 +162,7 @@ def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme: Sch
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
-def test_structured_jacobian_is_the_derivative_of_the_constraint(
-    form: ConstraintForm, scheme: Scheme, own: bool
-) -> None:
+def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, own):
     model = _own_model(scheme) if own else published_model(scheme)
     conditioned = conditioned_model(model, form)
     inputs = _posterior_like_inputs(model)
@@ -191,7 +178,7 @@ def test_structured_jacobian_is_the_derivative_of_the_constraint(
     assert float(structured.half_log_determinant) == pytest.approx(0.5 * log_determinant, rel=1e-8)
 
 
-def test_teacher_forced_jacobian_is_exact_off_the_manifold_too() -> None:
+def test_teacher_forced_jacobian_is_exact_off_the_manifold_too():
     model = published_model()
     conditioned = conditioned_model(model, "teacher_forced")
     inputs = jnp.asarray(np.random.default_rng(3).normal(size=model.n_inputs))
@@ -203,7 +190,7 @@ def test_teacher_forced_jacobian_is_exact_off_the_manifold_too() -> None:
     assert not np.isfinite(np.asarray(conditioned_model(model, "generator").constraint(inputs))).all()
 
 
-def test_both_constraints_on_all_data_have_the_same_zeros_and_the_same_target() -> None:
+def test_both_constraints_on_all_data_have_the_same_zeros_and_the_same_target():
     model = published_model()
     forms = [conditioned_model(model, form) for form in ("teacher_forced", "generator")]
     values = []
@@ -217,7 +204,7 @@ def test_both_constraints_on_all_data_have_the_same_zeros_and_the_same_target() 
 
 
 @pytest.mark.parametrize("form", ["teacher_forced", "generator"])
-def test_potential_and_surface_element_give_the_ordinary_posterior(form: ConstraintForm) -> None:
+def test_potential_and_surface_element_give_the_ordinary_posterior(form):
     """Chart identity: exp(-phi) times the area of the manifold over u1 is the posterior density of u1."""
     model = published_model()
     conditioned = conditioned_model(model, form)
@@ -236,26 +223,26 @@ def test_potential_and_surface_element_give_the_ordinary_posterior(form: Constra
     np.testing.assert_allclose(np.diff(charts), np.diff(ordinary), atol=1e-8)
 
 
-def test_prior_is_standard_normal_in_all_inputs() -> None:
+def test_prior_is_standard_normal_in_all_inputs():
     inputs = jnp.asarray([1.0, -2.0, 0.5])
     assert float(log_prior(inputs)) == pytest.approx(-0.5 * (1.0 + 4.0 + 0.25))
 
 
-def test_unknown_constraint_is_rejected() -> None:
+def test_unknown_constraint_is_rejected():
     with pytest.raises(ValueError, match="teacher_forced, generator, summaries, got 'forced'"):
-        conditioned_model(published_model(), "forced")  # type: ignore[arg-type]
+        conditioned_model(published_model(), "forced")
 
 
 # --- exact posterior -----------------------------------------------------------------------------------------
 
 
 @cache
-def _log_density(scheme: Scheme) -> Any:
+def _log_density(scheme):
     """Unnormalised log posterior of (log z3, log z4), written from the recursion of the model, not from its design."""
     model = published_model(scheme)
     path = np.concatenate([[model.initial_state], model.observations])
 
-    def log_density(first: float, second: float) -> float:
+    def log_density(first, second):
         z3, z4 = math.exp(first), math.exp(second)
         food = path[1:, 0] if scheme == "code" else path[:-1, 0]
         mean = path[:-1, 1] + z4 * food * path[:-1, 1] - z3 * path[:-1, 1]
@@ -267,7 +254,7 @@ def _log_density(scheme: Scheme) -> Any:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_exact_posterior_agrees_with_adaptive_quadrature(scheme: Scheme) -> None:
+def test_exact_posterior_agrees_with_adaptive_quadrature(scheme):
     posterior = exact_posterior(published_model(scheme))
     log_density = _log_density(scheme)
     low, high = posterior.mean[2:] - 7 * posterior.sd[2:], posterior.mean[2:] + 7 * posterior.sd[2:]
@@ -284,7 +271,7 @@ def test_exact_posterior_agrees_with_adaptive_quadrature(scheme: Scheme) -> None
         assert posterior.sd[2 + rate] == pytest.approx(sd, rel=1e-5)
 
 
-def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme() -> None:
+def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme():
     code, text = (exact_posterior(published_model(scheme)) for scheme in ("code", "text"))
     np.testing.assert_allclose(code.mean, [-0.905, -5.298, -2.926, -6.892], atol=1e-3)
     np.testing.assert_allclose(code.sd, [0.0312, 0.0290, 0.0698, 0.0615], atol=1e-4)
@@ -292,7 +279,7 @@ def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme() 
     np.testing.assert_allclose(text.mean[:2], code.mean[:2], atol=1e-12)
 
 
-def test_densities_integrate_to_one_and_quantiles_invert_the_distribution() -> None:
+def test_densities_integrate_to_one_and_quantiles_invert_the_distribution():
     posterior = exact_posterior(_own_model())
     for rate in range(4):
         assert integrate.trapezoid(posterior.density[rate], posterior.points[rate]) == pytest.approx(
@@ -304,7 +291,7 @@ def test_densities_integrate_to_one_and_quantiles_invert_the_distribution() -> N
     assert np.all(np.abs(posterior.correlation) < 1.0)
 
 
-def test_uninformative_data_leave_the_prior() -> None:
+def test_uninformative_data_leave_the_prior():
     # No predators and no prey: the means of the increments do not depend on the rates.
     model = lotka_volterra_model(np.zeros((5, 2)), initial_state=(0.0, 0.0), prior_mean=-1.0, prior_sd=0.5)
     posterior = exact_posterior(model)
@@ -312,7 +299,7 @@ def test_uninformative_data_leave_the_prior() -> None:
     np.testing.assert_allclose(posterior.sd, 0.5, rtol=1e-5)
 
 
-def test_too_coarse_a_grid_is_rejected() -> None:
+def test_too_coarse_a_grid_is_rejected():
     with pytest.raises(ValueError, match="n_points must be at least 50, got 10"):
         exact_posterior(published_model(), 10)
 
@@ -320,7 +307,7 @@ def test_too_coarse_a_grid_is_rejected() -> None:
 # --- summaries -----------------------------------------------------------------------------------------------
 
 
-def test_summaries_are_those_of_numpy() -> None:
+def test_summaries_are_those_of_numpy():
     data = published_data()
     values = summary_statistics(data)
     assert values.shape == (len(SUMMARY_NAMES),)
@@ -337,7 +324,7 @@ def test_summaries_are_those_of_numpy() -> None:
     np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
-def test_sample_convention_divides_by_one_less() -> None:
+def test_sample_convention_divides_by_one_less():
     data = published_data()
     values = summary_statistics(data, "sample")
     np.testing.assert_allclose(values[2:4], np.log1p(data.var(axis=0, ddof=1)), rtol=1e-12)
@@ -346,7 +333,7 @@ def test_sample_convention_divides_by_one_less() -> None:
     assert values[8] == pytest.approx(np.corrcoef(data, rowvar=False)[0, 1])
 
 
-def test_summaries_of_jax_and_numpy_agree_and_batch() -> None:
+def test_summaries_of_jax_and_numpy_agree_and_batch():
     paths = np.random.default_rng(5).normal(size=(3, 4, 10, 2))
     batched = summary_statistics(paths)
     assert batched.shape == (3, 4, 9)
@@ -358,12 +345,12 @@ def test_summaries_of_jax_and_numpy_agree_and_batch() -> None:
     ("shape", "convention", "message"),
     [((5, 3), "population", r"\[..., step, 2\], got shape \(5, 3\)"), ((5, 2), "other", "got 'other'")],
 )
-def test_summaries_reject_wrong_input(shape: tuple[int, ...], convention: Any, message: str) -> None:
+def test_summaries_reject_wrong_input(shape, convention, message):
     with pytest.raises(ValueError, match=message):
         summary_statistics(np.zeros(shape), convention)
 
 
-def test_summary_scales_are_standard_deviations_of_kept_draws() -> None:
+def test_summary_scales_are_standard_deviations_of_kept_draws():
     model = published_model()
     scales = prior_summary_scales(model, np.random.default_rng(7), 100_000)
     drawn = simulate_prior(model, np.random.default_rng(7), 100_000)
@@ -371,7 +358,7 @@ def test_summary_scales_are_standard_deviations_of_kept_draws() -> None:
     assert scales.n_kept == len(drawn.paths) > 0
 
 
-def test_too_few_prior_draws_for_scales_are_rejected() -> None:
+def test_too_few_prior_draws_for_scales_are_rejected():
     with pytest.raises(ValueError, match="draw more"):
         prior_summary_scales(published_model(), np.random.default_rng(0), 3)
 
@@ -380,7 +367,7 @@ def test_too_few_prior_draws_for_scales_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme: Scheme) -> None:
+def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme):
     """Without noise a path is a function of its rates, so that kept paths and rates can be compared."""
     noisy = _own_model(scheme)
     model = noisy._replace(noise_scales=(1e-12, 1e-12))
@@ -392,22 +379,22 @@ def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme: Scheme) -> N
     assert np.abs(drawn.paths).max() <= 1e5
 
 
-def test_rejection_reads_the_tolerance_as_distance_or_squared_distance() -> None:
+def test_rejection_reads_the_tolerance_as_distance_or_squared_distance():
     rng = np.random.default_rng(12)
     distances = prior_distances(_own_model(), rng, 3000, lambda paths: np.abs(paths[:, 0, 0] - 30.0))
     within, within_root = (int(np.sum(distances <= bound)) for bound in (2.0, math.sqrt(2.0)))
     assert n_accepted(distances, 2.0) == within > n_accepted(distances, 2.0, "l2_squared") == within_root > 0
     with pytest.raises(ValueError, match="l2, l2_squared, got 'l1'"):
-        n_accepted(distances, 2.0, "l1")  # type: ignore[arg-type]
+        n_accepted(distances, 2.0, "l1")
 
 
-def test_distance_that_is_not_a_number_is_never_accepted() -> None:
+def test_distance_that_is_not_a_number_is_never_accepted():
     rng = np.random.default_rng(13)
     distances = prior_distances(_own_model(), rng, 100, lambda paths: np.full(len(paths), np.nan))
     assert n_accepted(distances, 1e300) == 0
 
 
-def test_rejection_needs_draws() -> None:
+def test_rejection_needs_draws():
     with pytest.raises(ValueError, match="n_draws must be a positive integer, got 0"):
         simulate_prior(_own_model(), np.random.default_rng(0), 0)
 
@@ -435,28 +422,26 @@ def test_rejection_needs_draws() -> None:
         (np.ones((6, 2)), {"scheme": "euler"}, "scheme must be one of code, text, got 'euler'"),
     ],
 )
-def test_wrong_model_is_rejected_with_what_is_wrong(
-    observations: FloatArray, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_model_is_rejected_with_what_is_wrong(observations, options, message):
     with pytest.raises(ValueError, match=message):
         lotka_volterra_model(observations, **options)
 
 
-def test_value_that_is_not_finite_is_named_by_row_and_column() -> None:
+def test_value_that_is_not_finite_is_named_by_row_and_column():
     data = np.ones((6, 2))
     data[3, 1] = math.inf
     with pytest.raises(ValueError, match=r"inf at row 3, column 1 \(predators"):
         lotka_volterra_model(data)
 
 
-def test_first_row_can_be_the_initial_state() -> None:
+def test_first_row_can_be_the_initial_state():
     data = np.arange(12.0).reshape(6, 2)
     model = lotka_volterra_model(data, initial_state=None)
     assert model.initial_state == (0.0, 1.0)
     np.testing.assert_array_equal(model.observations, data[1:])
 
 
-def test_own_series_is_read_from_a_file(tmp_path: Path) -> None:
+def test_own_series_is_read_from_a_file(tmp_path):
     path = tmp_path / "series.csv"
     path.write_text("hares,lynx\n30,4\n47.2,6.1\n70.2,9.8\n77.4,35.2\n36.3,59.4\n20.6,41.7\n")
     series = read_populations(path)
@@ -472,14 +457,14 @@ def test_own_series_is_read_from_a_file(tmp_path: Path) -> None:
         ("r,f\n1,2\n1,2\n", "has 2 rows of data, needs at least 5"),
     ],
 )
-def test_wrong_file_is_rejected_with_row_and_column(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_file_is_rejected_with_row_and_column(tmp_path, text, message):
     path = tmp_path / "series.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=message):
         read_populations(path)
 
 
-def test_conditioned_models_keep_their_contract() -> None:
+def test_conditioned_models_keep_their_contract():
     model = published_model()
     for form in FORMS:
         conditioned = conditioned_model(model, form)

@@ -1,7 +1,5 @@
 """The Lotka-Volterra study: tiny real runs, statistics against known answers, settings."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -19,16 +17,15 @@ from experiments.lotka_volterra.run import run
 STUDY = load_study("lotka_volterra")
 
 
-def run_small(folder: Path, *overrides: str) -> dict[str, xr.Dataset]:
+def run_small(folder, *overrides):
     settings = STUDY.settings(["n_draws=20", "n_discard=5", "n_chains=2", *overrides])
-    assert isinstance(settings, declared.Settings)
     return run(settings, RunContext("lotka_volterra", 5, folder / "checkpoints", "identity", "test"))
 
 
 # Real runs.
 
 
-def own_series(folder: Path) -> Path:
+def own_series(folder):
     rng = np.random.default_rng(2)
     series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(9, 2)), axis=0)
     path = folder / "own.csv"
@@ -37,7 +34,7 @@ def own_series(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path: Path) -> None:
+def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path):
     path = own_series(tmp_path)
     overrides = ["method=chmc_teacher_forced", f"data={path}", "time_step=0.5", "noise_scales=[1.5,2.0]"]
     data = run_small(tmp_path, *overrides)["statistics"].squeeze()
@@ -51,14 +48,14 @@ def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_case_stops_with_advice_when_every_trajectory_fails(tmp_path: Path) -> None:
+def test_case_stops_with_advice_when_every_trajectory_fails(tmp_path):
     with pytest.raises(
         SettingsError, match=r"none of 20 updates .* take a smaller step_size or a larger tol"
     ):
         run_small(tmp_path, "method=hmc_gaussian", "step_size=50.0")
 
 
-def test_failures_count_rejection_under_both_readings(tmp_path: Path) -> None:
+def test_failures_count_rejection_under_both_readings(tmp_path):
     result = run_small(
         tmp_path,
         "design=failures",
@@ -81,7 +78,7 @@ def test_failures_count_rejection_under_both_readings(tmp_path: Path) -> None:
 # Statistics.
 
 
-def test_iterations_to_band_count_from_one() -> None:
+def test_iterations_to_band_count_from_one():
     potential = np.full((1, 1, 2, 100), 10.0) + np.random.default_rng(1).normal(size=(1, 1, 2, 100))
     potential[0, 0, 1, :6] = 200.0
     reached = iterations_to_band(potential)
@@ -92,7 +89,7 @@ def test_iterations_to_band_count_from_one() -> None:
 DIMS = ("tolerance", "step_size", "chain", "draw")
 
 
-def recorded_draws(rates: np.ndarray, tolerances: list[float], n_evaluations: np.ndarray) -> xr.Dataset:
+def recorded_draws(rates, tolerances, n_evaluations):
     """Draws of log rates [tolerance, step_size, chain, draw, coordinate], all accepted."""
     shape = rates.shape[:-1]
     return xr.Dataset(
@@ -106,7 +103,7 @@ def recorded_draws(rates: np.ndarray, tolerances: list[float], n_evaluations: np
     )
 
 
-def test_errors_of_means_come_from_between_chains_where_noise_may_stay() -> None:
+def test_errors_of_means_come_from_between_chains_where_noise_may_stay():
     # Each chain stays near a place of its own: within them the mean looks far surer than it is.
     rng = np.random.default_rng(6)
     places = np.array([-1.0, -0.5, 0.5, 1.0])
@@ -120,7 +117,7 @@ def test_errors_of_means_come_from_between_chains_where_noise_may_stay() -> None
     assert between == pytest.approx(1.66 * 0.456, rel=0.05)
 
 
-def test_the_time_of_a_chain_follows_its_runs_of_the_generator() -> None:
+def test_the_time_of_a_chain_follows_its_runs_of_the_generator():
     """Slices at tolerance 10 take more of them than at 100: they must not be given the time of an average chain."""
     exact = exact_posterior(published_model("code"), 200)
     rates = exact.mean + exact.sd * np.random.default_rng(8).normal(size=(2, 1, 4, 510, 4))
@@ -133,9 +130,9 @@ def test_the_time_of_a_chain_follows_its_runs_of_the_generator() -> None:
 # Settings.
 
 
-def test_the_paper_preset_is_that_of_the_thesis() -> None:
+def test_the_paper_preset_is_that_of_the_thesis():
     cases = {case.name: case.settings for case in STUDY.cases("paper")}
-    lengths = {name: (case.n_chains, case.n_draws, case.n_discard) for name, case in cases.items()}  # type: ignore[attr-defined]
+    lengths = {name: (case.n_chains, case.n_draws, case.n_discard) for name, case in cases.items()}
     assert lengths["constrained"] == (10, 1000, 10)
     # Lengths as published, of more than the ten chains.
     assert lengths["slices"] == (30, 60_000, 30_000)
@@ -143,7 +140,6 @@ def test_the_paper_preset_is_that_of_the_thesis() -> None:
     assert lengths["summaries"] == (10, 500_000, 250_000)
     assert cases["failures"].n_draws == 100_000
     constrained = cases["constrained"]
-    assert isinstance(constrained, declared.Settings)
     assert declared.step_range(constrained, "chmc_all") == (4, 8)
     assert declared.step_sizes(constrained, "chmc_all") == (0.25,)
     assert constrained.n_inner_steps == 3
@@ -171,12 +167,12 @@ def test_the_paper_preset_is_that_of_the_thesis() -> None:
         (["data=/nowhere/series.csv"], "no such file"),
     ],
 )
-def test_contradictory_settings_are_rejected(overrides: list[str], words: str) -> None:
+def test_contradictory_settings_are_rejected(overrides, words):
     with pytest.raises(SettingsError, match=words):
         STUDY.settings(overrides)
 
 
-def test_own_data_without_initial_state_need_a_row_more(tmp_path: Path) -> None:
+def test_own_data_without_initial_state_need_a_row_more(tmp_path):
     path = tmp_path / "short.csv"
     path.write_text("r,f\n" + "1.0,2.0\n" * 4)
     STUDY.settings([f"data={path}", "initial_state=[1.0,2.0]"])

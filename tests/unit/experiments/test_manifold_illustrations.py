@@ -1,7 +1,6 @@
 """The fibre is the published one, and claims measure what the tables hold."""
 
 import re
-from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.numerics.jacobians import Jacobian
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
@@ -23,12 +21,12 @@ from experiments.manifold_illustrations.model import fibre_height
 from experiments.manifold_illustrations.operations import count_operations
 
 
-def test_the_fibre_passes_through_the_published_points() -> None:
+def test_the_fibre_passes_through_the_published_points():
     first = jnp.array([0.15, 0.56, 1.6, 4.0])
     np.testing.assert_allclose(fibre_height(first), [3.9, 0.0, -1.19, -1.17], atol=0.02)
 
 
-def test_unit_densities_have_unit_variance() -> None:
+def test_unit_densities_have_unit_variance():
     panel = DRAW["fig_d_1"](Tables({})).axes[0]
     for line in panel.lines:
         u, density = line.get_data()
@@ -37,14 +35,12 @@ def test_unit_densities_have_unit_variance() -> None:
 
 
 @pytest.mark.parametrize(("build", "power"), [(_dense, 3.0), (_diagonal, 1.0), (_markovian, 1.0)])
-def test_operations_grow_with_the_power_that_the_algebra_has(
-    build: Callable[[jax.Array, jax.Array], Jacobian], power: float
-) -> None:
+def test_operations_grow_with_the_power_that_the_algebra_has(build, power):
     counts = [count_operations(partial(_solve, build), (n, 4), (n,)) for n in (2000, 4000)]
     assert np.log2(counts[1] / counts[0]) == pytest.approx(power, abs=0.02)
 
 
-def test_operations_of_loops_are_not_guessed() -> None:
+def test_operations_of_loops_are_not_guessed():
     with pytest.raises(ValueError, match="operations of a loop"):
         count_operations(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y @ y, x), (2, 2))
 
@@ -56,36 +52,36 @@ def test_operations_of_loops_are_not_guessed() -> None:
         (["dense_sizes=[100,100]"], "dense_sizes must hold at least two different values"),
     ],
 )
-def test_settings_that_cannot_be_measured_are_rejected(overrides: list[str], message: str) -> None:
+def test_settings_that_cannot_be_measured_are_rejected(overrides, message):
     with pytest.raises(SettingsError, match=re.escape(message)):
         load_study("manifold_illustrations").settings(overrides)
 
 
-def test_noise_gives_full_rank_and_the_metric_is_the_hessian() -> None:
+def test_noise_gives_full_rank_and_the_metric_is_the_hessian():
     rank = _noisy_rank(jax.random.key(1), [0.01, 1.0])
     assert float(rank["noise_free_singular_value"]) < 1e-6
     assert float(rank["noisy_singular_value_over_scale"].min()) > 1.0 - 1e-9
     assert float(_metric_error(jax.random.key(2), 0.05)["metric_error"]) < 1e-10
 
 
-def test_acceptance_rates_of_a_square_are_squares_of_those_of_a_line() -> None:
+def test_acceptance_rates_of_a_square_are_squares_of_those_of_a_line():
     exact = _rejection(jax.random.key(3), 10)["rejection_exact_rate"]
     np.testing.assert_allclose(exact.sel(dimension=2), exact.sel(dimension=1) ** 2)
 
 
-def _tables(settings: dict[str, int], **rows: tuple[str, list[tuple[object, ...]]]) -> Tables:
+def _tables(settings, **rows):
     """Tables with the given columns and rows, of cases with the given settings."""
     tables = {name: pd.DataFrame(values, columns=names.split()) for name, (names, values) in rows.items()}
     cases = pd.DataFrame([{"case": case, **settings} for case in ("branches", "costs", "identities")])
     return Tables({**tables, "settings": cases})
 
 
-def _branches(rates: dict[float, list[float]]) -> Tables:
+def _branches(rates):
     rows = [(noise, rate) for noise, values in rates.items() for rate in values]
     return _tables({"n_draws": 4000}, noise_chain=("noise branch_changes_per_iteration", rows))
 
 
-def test_changes_of_branch_become_claims() -> None:
+def test_changes_of_branch_become_claims():
     tables = _branches({0.0: [0.0, 0.0], 0.5: [0.1, 0.3], 2.0: [0.4, 0.6]})
     never = MEASURE["IM-IL-02"]["exact"](tables)
     assert never.value == 0.0
@@ -101,7 +97,7 @@ def test_changes_of_branch_become_claims() -> None:
 
 _TOLERANCES = (0.1, 0.2, 0.4)
 # Claim, its tables, the expected value, and whether its error is known.
-KNOWN: dict[str, tuple[str, str, Tables, float, bool]] = {
+KNOWN = {
     "the exponent of rejection is that of the worst dimension": (
         "IM-ALG-15",
         "exponent",
@@ -126,9 +122,7 @@ KNOWN: dict[str, tuple[str, str, Tables, float, bool]] = {
 
 
 @pytest.mark.parametrize(("claim", "setting", "tables", "value", "has_error"), KNOWN.values(), ids=KNOWN)
-def test_claims_of_tables_with_known_answers(
-    claim: str, setting: str, tables: Tables, value: float, has_error: bool
-) -> None:
+def test_claims_of_tables_with_known_answers(claim, setting, tables, value, has_error):
     found = MEASURE[claim][setting](tables)
     assert found.value == pytest.approx(value)
     assert (found.error > 0.0) == has_error

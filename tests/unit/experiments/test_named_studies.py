@@ -1,7 +1,6 @@
 """Studies whose tables have a column for each quantity: every figure draws and every claim measures."""
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,12 +9,7 @@ import pytest
 from auxmc.plots.style import use_style
 from auxmc_pipeline.cases import StudyFile, study_cases
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.judging.study_tables import (
-    claims_of,
-    judge_study,
-    measure_numbers,
-    setting_names,
-)
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers, setting_names
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.settings import SettingsError
@@ -26,11 +20,11 @@ FIGURES = [(name, figure) for name in NAMED for figure in load_study(name).figur
 WITH_MODELS = [name for name in NAMED if load_study(name).about]
 
 
-def published(study: str) -> Path:
+def published(study):
     return ROOT / "published" / "paper" / study
 
 
-def without_exact_answers(study: str) -> Tables:
+def without_exact_answers(study):
     """Published tables as a run of another model would have made them: other settings, nothing known exactly."""
     tables = dict(load_tables(published(study) / "tables"))
     name, _, value = load_study(study).about.partition("=")
@@ -45,7 +39,7 @@ def without_exact_answers(study: str) -> Tables:
 
 
 @pytest.mark.parametrize(("study", "figure"), FIGURES)
-def test_every_figure_draws_the_published_tables(study: str, figure: str) -> None:
+def test_every_figure_draws_the_published_tables(study, figure):
     with use_style():
         drawn = load_study(study).drawings()[figure](load_tables(published(study) / "tables"))
         drawn.canvas.draw()
@@ -53,7 +47,7 @@ def test_every_figure_draws_the_published_tables(study: str, figure: str) -> Non
 
 
 @pytest.mark.parametrize(("study", "figure"), [pair for pair in FIGURES if pair[0] in WITH_MODELS])
-def test_figures_of_another_model_have_no_published_marks(study: str, figure: str) -> None:
+def test_figures_of_another_model_have_no_published_marks(study, figure):
     with use_style():
         drawn = load_study(study).drawings()[figure](without_exact_answers(study))
         drawn.canvas.draw()
@@ -63,7 +57,7 @@ def test_figures_of_another_model_have_no_published_marks(study: str, figure: st
 
 
 @pytest.mark.parametrize("study", NAMED)
-def test_every_claim_and_number_is_that_of_the_published_results(study: str) -> None:
+def test_every_claim_and_number_is_that_of_the_published_results(study):
     tables = load_tables(published(study) / "tables")
     keys = ["claim_id", "setting"]
     judged = judge_study(load_study(study), tables).set_index(keys)
@@ -87,14 +81,14 @@ def test_every_claim_and_number_is_that_of_the_published_results(study: str) -> 
 
 
 @pytest.mark.parametrize("study", WITH_MODELS)
-def test_published_claims_do_not_apply_to_another_model(study: str) -> None:
+def test_published_claims_do_not_apply_to_another_model(study):
     judged = judge_study(load_study(study), without_exact_answers(study))
     assert set(judged["verdict"]) == {DOES_NOT_APPLY}
     assert judged["note"].str.startswith("needs ").all()
 
 
 @pytest.mark.parametrize("study", NAMED)
-def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> None:
+def test_runs_that_are_too_short_judge_nothing_about_long_ones(study):
     tables = dict(load_tables(published(study) / "tables"))
     needs = " ".join(claims_of(load_study(study))["needs"])
     needed = parse_needs(needs, setting_names(load_study(study)))
@@ -107,7 +101,7 @@ def test_runs_that_are_too_short_judge_nothing_about_long_ones(study: str) -> No
     assert (others["verdict"] != "not measured").all()
 
 
-def test_a_variant_lays_its_settings_over_all_cases(tmp_path: Path) -> None:
+def test_a_variant_lays_its_settings_over_all_cases(tmp_path):
     conf, study = tmp_path / "conf", load_study("gaussian_latent")
     shutil.copytree(ROOT / "conf", conf)
     with (conf / "study" / "gaussian_latent.yaml").open("a") as file:
@@ -115,7 +109,7 @@ def test_a_variant_lays_its_settings_over_all_cases(tmp_path: Path) -> None:
     place = StudyFile(conf, study.name, study.schema)
     cases, loud = (study_cases(place._replace(variant=name), "smoke") for name in ("", "loud"))
     assert [case.name for case in loud] == [case.name for case in cases]
-    assert {case.settings.sd_observation for case in loud} == {3.0}  # type: ignore[attr-defined]
-    assert {case.settings.sd_observation for case in cases} == {2.0}  # type: ignore[attr-defined]
+    assert {case.settings.sd_observation for case in loud} == {3.0}
+    assert {case.settings.sd_observation for case in cases} == {2.0}
     with pytest.raises(SettingsError, match=r"unknown variant.*'lod'.*Did you mean 'loud'"):
         study_cases(place._replace(variant="lod"), "smoke")

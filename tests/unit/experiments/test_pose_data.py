@@ -42,7 +42,7 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"
 # --- skeleton ------------------------------------------------------------------------------------------
 
 
-def test_skeleton_has_the_published_numbers() -> None:
+def test_skeleton_has_the_published_numbers():
     assert (N_JOINTS, N_ANGLES, N_BONES) == (19, 47, 13)
     assert len(set(JOINT_NAMES)) == 19
     assert len(DRAWN_BONES) == 18
@@ -52,7 +52,7 @@ def test_skeleton_has_the_published_numbers() -> None:
         channel_index("left leg", "z")
 
 
-def test_left_and_right_mirror_each_other() -> None:
+def test_left_and_right_mirror_each_other():
     left = [node for node in NODES if node.name.startswith("left")]
     right = [node for node in NODES if node.name.startswith("right")]
     for one, other in zip(left, right, strict=True):
@@ -60,7 +60,7 @@ def test_left_and_right_mirror_each_other() -> None:
         assert np.allclose(np.array(one.direction) * [-1, 1, 1], other.direction)
 
 
-def test_bone_distribution_grows_with_stature() -> None:
+def test_bone_distribution_grows_with_stature():
     mean, factor = log_length_distribution()
     covariance = factor.T @ factor
     assert np.allclose(np.tril(factor, -1), 0.0)
@@ -77,13 +77,13 @@ def test_bone_distribution_grows_with_stature() -> None:
 # --- motion clips --------------------------------------------------------------------------------------
 
 
-def resting_frame() -> np.ndarray:
+def resting_frame():
     frame = np.zeros((1, N_NUMBERS))
     frame[0, [4, 8, 12, 16, 21, 25, 30, 35, 39]] = 1.0
     return frame
 
 
-def test_a_body_at_rest_hangs_its_arms_and_has_no_other_angle() -> None:
+def test_a_body_at_rest_hangs_its_arms_and_has_no_other_angle():
     angles = convert_frames(resting_frame())[0]
     expected = np.zeros(N_ANGLES)
     expected[channel_index("left arm", "z")] = -np.pi / 2
@@ -91,7 +91,7 @@ def test_a_body_at_rest_hangs_its_arms_and_has_no_other_angle() -> None:
     assert np.allclose(angles, expected)
 
 
-def test_hinges_bend_the_right_way() -> None:
+def test_hinges_bend_the_right_way():
     frame = resting_frame()
     frame[0, [20, 34]] = -0.7  # knees of clips bend by negative angles
     frame[0, [29, 43]] = 0.5
@@ -101,7 +101,7 @@ def test_hinges_bend_the_right_way() -> None:
     assert angles[channel_index("left forearm", "y")] == pytest.approx(-0.5)
 
 
-def test_heading_of_a_clip_does_not_matter() -> None:
+def test_heading_of_a_clip_does_not_matter():
     rng = np.random.default_rng(1)
     turn, tilt = Rotation.from_rotvec([0.0, 1.9, 0.0]), Rotation.from_rotvec(0.3 * rng.normal(size=3))
     frames = np.repeat(resting_frame(), 2, axis=0)
@@ -110,14 +110,14 @@ def test_heading_of_a_clip_does_not_matter() -> None:
     assert np.allclose(angles[0], angles[1])
 
 
-def test_euler_angles_give_their_rotation_back() -> None:
+def test_euler_angles_give_their_rotation_back():
     angles = np.random.default_rng(2).uniform(-np.pi, np.pi, size=(50, 3))
     rotation = rotation_xyz(angles)
     assert np.allclose(rotation, Rotation.from_euler("XYZ", angles).as_matrix())
     assert np.allclose(rotation_xyz(euler_xyz(rotation)), rotation)
 
 
-def test_mirroring_twice_changes_nothing_and_heading_turns_the_hips_alone() -> None:
+def test_mirroring_twice_changes_nothing_and_heading_turns_the_hips_alone():
     angles = np.random.default_rng(3).uniform(-1.0, 1.0, size=(4, N_ANGLES))
     assert np.allclose(mirrored(mirrored(angles)), angles)
     turned = with_heading(angles, np.full(4, 0.4))
@@ -127,7 +127,7 @@ def test_mirroring_twice_changes_nothing_and_heading_turns_the_hips_alone() -> N
     assert np.allclose(before[:, 1], after[:, 1])
 
 
-def test_clips_are_read_and_wrong_ones_named(tmp_path: Path) -> None:
+def test_clips_are_read_and_wrong_ones_named(tmp_path):
     with pytest.raises(DataError, match="no files humanoid3d_"):
         read_clips(tmp_path)
     path = tmp_path / "humanoid3d_rest.txt"
@@ -146,7 +146,7 @@ def test_clips_are_read_and_wrong_ones_named(tmp_path: Path) -> None:
 # --- priors --------------------------------------------------------------------------------------------
 
 
-def test_shipped_files_are_those_that_their_note_describes() -> None:
+def test_shipped_files_are_those_that_their_note_describes():
     note = (DATA / "pose_prior.md").read_text()
     listed = re.findall(r"^([0-9a-f]{64})  (\S+)$", note, re.M)
     assert len(listed) == 2
@@ -162,16 +162,14 @@ def test_shipped_files_are_those_that_their_note_describes() -> None:
         assert (angles[:, list(SPREADS)] == 0.0).all()
 
 
-def test_own_prior_has_the_published_shapes() -> None:
+def test_own_prior_has_the_published_shapes():
     prior = read_pose_prior("own")
     assert [w.shape for w in prior.weights] == [(30, 50), *[(50, 50)] * 5, (50, 188)]
     assert all(w.dtype == np.float64 for w in (*prior.weights, *prior.biases))
     assert prior.n_code == 30
 
 
-def test_published_prior_is_looked_for_in_the_data_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_prior_is_looked_for_in_the_data_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match=r"cannot be read .*, or use prior=own"):
         read_pose_prior("published")
@@ -182,10 +180,10 @@ def test_published_prior_is_looked_for_in_the_data_folder(
         read_pose_prior("published")
 
 
-def test_published_prior_without_a_network_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_prior_without_a_network_says_what_to_do(monkeypatch):
     monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
 
-    def reject(*args: object, **options: object) -> None:
+    def reject(*args, **options):
         raise ConnectionError("no route to host")
 
     monkeypatch.setattr("pooch.retrieve", reject)
@@ -193,7 +191,7 @@ def test_published_prior_without_a_network_says_what_to_do(monkeypatch: pytest.M
         read_pose_prior("published")
 
 
-def test_an_unknown_prior_is_rejected() -> None:
+def test_an_unknown_prior_is_rejected():
     with pytest.raises(ValueError, match="prior must be one of own, published, got 'mine'"):
         read_pose_prior("mine")
 
@@ -201,7 +199,7 @@ def test_an_unknown_prior_is_rejected() -> None:
 # --- the user's image coordinates ----------------------------------------------------------------------
 
 
-def table(n_views: int = 2) -> list[str]:
+def table(n_views=2):
     rows = [
         f"{joint},{view},{0.1 * index + view},{index}"
         for view in range(1, n_views + 1)
@@ -210,13 +208,13 @@ def table(n_views: int = 2) -> list[str]:
     return ["joint,view,x,y", *rows]
 
 
-def written(tmp_path: Path, rows: list[str]) -> Path:
+def written(tmp_path, rows):
     path = tmp_path / "mine.csv"
     path.write_text("\n".join(rows) + "\n")
     return path
 
 
-def test_coordinates_are_all_x_then_all_y_of_each_view(tmp_path: Path) -> None:
+def test_coordinates_are_all_x_then_all_y_of_each_view(tmp_path):
     rows = table()
     found = read_joint_observations(written(tmp_path, [rows[0], *rows[:0:-1]]), "binocular")
     assert found.shape == (76,)
@@ -226,7 +224,7 @@ def test_coordinates_are_all_x_then_all_y_of_each_view(tmp_path: Path) -> None:
     assert read_joint_observations(written(tmp_path, table(1)), "monocular").shape == (38,)
 
 
-def test_columns_may_come_in_any_order_beside_others(tmp_path: Path) -> None:
+def test_columns_may_come_in_any_order_beside_others(tmp_path):
     rows = [row.split(",") for row in table()]
     moved = [",".join([y, "note", joint, x, view]) for joint, view, x, y in rows]
     assert np.allclose(
@@ -235,11 +233,11 @@ def test_columns_may_come_in_any_order_beside_others(tmp_path: Path) -> None:
     )
 
 
-def test_the_example_file_can_be_used() -> None:
+def test_the_example_file_can_be_used():
     assert np.isfinite(read_joint_observations(EXAMPLE, "binocular")).all()
 
 
-def changed(row: int, text: str):
+def changed(row, text):
     return lambda rows: [*rows[:row], text, *rows[row + 1 :]]
 
 
@@ -284,26 +282,18 @@ def changed(row: int, text: str):
             "binocular",
             r"row 5 \(line 6\): expected 4 cells as in the first line, got 3",
         ),
-        (
-            lambda rows: rows[:20],
-            "binocular",
-            r"views=binocular: expected view 1 and 2, got 1; change views",
-        ),
-        (
-            lambda rows: rows,
-            "monocular",
-            r"views=monocular: expected view 1, got 1 and 2; change views",
-        ),
+        (lambda rows: rows[:20], "binocular", r"views=binocular: expected view 1 and 2, got 1; change views"),
+        (lambda rows: rows, "monocular", r"views=monocular: expected view 1, got 1 and 2; change views"),
         (lambda rows: [rows[0]], "binocular", "the file has no rows below its names"),
         (changed(0, "joint,camera,x,y"), "binocular", r"there is no column 'view', only joint, camera, x, y"),
         (lambda rows: [""], "binocular", "the file is empty"),
     ],
 )
-def test_wrong_files_are_named_precisely(tmp_path: Path, change, views: str, message: str) -> None:
+def test_wrong_files_are_named_precisely(tmp_path, change, views, message):
     with pytest.raises(DataError, match=r"mine\.csv: .*" + message):
         read_joint_observations(written(tmp_path, change(table())), views)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DataError, match=r"nowhere\.csv: no such file"):
         read_joint_observations(tmp_path / "nowhere.csv", "binocular")

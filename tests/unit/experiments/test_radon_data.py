@@ -13,13 +13,13 @@ HEADER = "school,hours,funding,score"
 ROWS = ("A,1.0,0.5,2.0", "A,2.0,0.5,3.0", "B,1.5,-1.0,1.0", "B,0.5,-1.0,0.5")
 
 
-def write(folder: Path, *rows: str, header: str = HEADER) -> Path:
+def write(folder, *rows, header=HEADER):
     path = folder / "rows.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
     return path
 
 
-def test_radon_has_the_published_size_and_groups_in_order() -> None:
+def test_radon_has_the_published_size_and_groups_in_order():
     data = read_grouped(RADON_FILE, RADON_COLUMNS)
     assert data.outcome.shape == (919,)
     assert len(data.group_names) == 85
@@ -30,14 +30,14 @@ def test_radon_has_the_published_size_and_groups_in_order() -> None:
     np.testing.assert_array_equal(np.unique(data.group), np.arange(85))
 
 
-def test_the_example_file_is_readable() -> None:
+def test_the_example_file_is_readable():
     example = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
     data = read_grouped(example, COLUMNS)
     assert len(data.group_names) == 8
     assert data.regressors.shape == (len(data.outcome), 2)
 
 
-def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path: Path) -> None:
+def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path):
     rows = (f"{row},note {i}" for i, row in enumerate(ROWS))
     data = read_grouped(write(tmp_path, *rows, header=f"{HEADER},remark"), COLUMNS)
     np.testing.assert_array_equal(data.outcome, [2.0, 3.0, 1.0, 0.5])
@@ -75,7 +75,7 @@ def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path: Path)
         (ROWS[:3], "has 3 rows of data, needs at least 4"),
     ],
 )
-def test_what_cannot_be_used_is_named(tmp_path: Path, rows: tuple[str, ...], message: str) -> None:
+def test_what_cannot_be_used_is_named(tmp_path, rows, message):
     with pytest.raises(DataError) as raised:
         read_grouped(write(tmp_path, *rows), COLUMNS)
     assert message in str(raised.value)
@@ -94,9 +94,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path, rows: tuple[str, ...], mes
         (COLUMNS._replace(row_regressors=(), group_regressors=()), "no regressor is named"),
     ],
 )
-def test_wrong_names_are_answered_with_the_right_ones(
-    tmp_path: Path, columns: GroupedColumns, message: str
-) -> None:
+def test_wrong_names_are_answered_with_the_right_ones(tmp_path, columns, message):
     with pytest.raises(DataError) as raised:
         read_grouped(write(tmp_path, *ROWS), columns)
     assert message in str(raised.value)

@@ -8,17 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.radon.exact import (
-    evidence_on_grid,
-    exact_evidence,
-    log_marginal,
-    quadrature_grid,
-)
+from experiments.radon.exact import evidence_on_grid, exact_evidence, log_marginal, quadrature_grid
 from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, GroupedData, read_grouped
 from experiments.radon.model import (
     PARAMETRISATIONS,
-    GroupedRegression,
-    Parametrisation,
     effect_names,
     effects,
     grouped_regression,
@@ -30,7 +23,7 @@ SCALE = 1.7
 
 
 @functools.cache
-def data() -> GroupedData:
+def data():
     rng = np.random.default_rng(4)
     group = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3])
     regressors = np.column_stack([rng.normal(size=10), np.array([0.3, -1.0, 0.8, 0.1])[group]])
@@ -39,11 +32,11 @@ def data() -> GroupedData:
 
 
 @functools.cache
-def model() -> GroupedRegression:
+def model():
     return grouped_regression(data(), SCALE)
 
 
-def dense_log_density(position: np.ndarray, parametrisation: Parametrisation) -> float:
+def dense_log_density(position, parametrisation):
     """Every term as a product of textbook densities, row by row."""
     log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:5]
     own_b, own_a = position[5:7], position[7:]
@@ -62,7 +55,7 @@ def dense_log_density(position: np.ndarray, parametrisation: Parametrisation) ->
 
 
 @pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
-def test_the_log_density_is_that_of_the_textbook_densities(parametrisation: Parametrisation) -> None:
+def test_the_log_density_is_that_of_the_textbook_densities(parametrisation):
     rng = np.random.default_rng(1)
     for _ in range(5):
         position = 0.7 * rng.normal(size=model().dim)
@@ -70,7 +63,7 @@ def test_the_log_density_is_that_of_the_textbook_densities(parametrisation: Para
         assert found == pytest.approx(dense_log_density(position, parametrisation), rel=1e-12)
 
 
-def test_a_large_common_offset_costs_no_digits() -> None:
+def test_a_large_common_offset_costs_no_digits():
     shifted = grouped_regression(data()._replace(outcome=data().outcome + 1e6), SCALE)
     position = jnp.zeros(model().dim)
     centred = position.at[7:].set(1.0)
@@ -82,7 +75,7 @@ def test_a_large_common_offset_costs_no_digits() -> None:
     assert float(-difference) == pytest.approx(prior_shift, rel=1e-9)
 
 
-def test_both_parametrisations_have_one_density_up_to_their_jacobian() -> None:
+def test_both_parametrisations_have_one_density_up_to_their_jacobian():
     rng = np.random.default_rng(2)
     standard = jnp.asarray(0.5 * rng.normal(size=model().dim))
     sigma_a, sigma_b = jnp.exp(standard[0]), jnp.exp(standard[2])
@@ -97,29 +90,29 @@ def test_both_parametrisations_have_one_density_up_to_their_jacobian() -> None:
     )
 
 
-def test_effects_are_named() -> None:
+def test_effects_are_named():
     assert len(model().regressor_names) + 5 == len(effect_names(model()))
     assert effect_names(model())[-1] == "b[u]"
 
 
-def test_the_start_is_at_the_medians_of_the_scales() -> None:
+def test_the_start_is_at_the_medians_of_the_scales():
     start = np.asarray(prior_start(model()))
     np.testing.assert_allclose(start[[0, 2, 4]], np.log(SCALE))
     assert np.count_nonzero(start) == 3
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
-def test_a_prior_scale_must_be_positive(scale: float) -> None:
+def test_a_prior_scale_must_be_positive(scale):
     with pytest.raises(ValueError, match="prior_scale must be positive"):
         grouped_regression(data(), scale)
 
 
-def test_an_extreme_noise_gives_zero_density_not_a_number() -> None:
+def test_an_extreme_noise_gives_zero_density_not_a_number():
     position = prior_start(model()).at[4].set(-800.0)
     assert float(log_density(model(), "non_centred", position)) == -np.inf
 
 
-def test_the_log_marginal_is_a_dense_gaussian() -> None:
+def test_the_log_marginal_is_a_dense_gaussian():
     for log_scales in ([-0.5, 0.2, -0.9], [-9.0, -11.0, 0.3], [1.5, 5.0, -1.5]):
         sigma_a, sigma_b, noise = np.exp(log_scales)
         intercept = np.ones((10, 10)) + sigma_a**2 * (data().group[:, None] == data().group)
@@ -133,7 +126,7 @@ def test_the_log_marginal_is_a_dense_gaussian() -> None:
 
 
 @pytest.mark.slow
-def test_the_evidence_settles_and_does_not_depend_on_the_box() -> None:
+def test_the_evidence_settles_and_does_not_depend_on_the_box():
     found = exact_evidence(model(), 1e-6)
     assert found.error < 3e-6
     wider = quadrature_grid(model(), (20, 20, 61))
@@ -147,12 +140,12 @@ def test_the_evidence_settles_and_does_not_depend_on_the_box() -> None:
     np.testing.assert_allclose(found.sd, again.sd, rtol=1e-3)
 
 
-def test_the_evidence_and_the_moments_agree_with_weighted_prior_draws() -> None:
+def test_the_evidence_and_the_moments_agree_with_weighted_prior_draws():
     """Importance sampling from the prior: 2e5 draws know the evidence of ten rows within a few per cent."""
 
     @jax.jit
-    def weigh(key: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def one(key: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def weigh(key):
+        def one(key):
             keys = jax.random.split(key, 3)
             position = jax.random.normal(keys[0], (model().dim,))
             log_scales = jnp.log(SCALE * jnp.abs(jax.random.cauchy(keys[1], (3,))))
@@ -179,14 +172,14 @@ def test_the_evidence_and_the_moments_agree_with_weighted_prior_draws() -> None:
     assert np.all(np.abs(means - exact.mean) < 6.0 * errors)
 
 
-def test_the_radon_evidence_is_the_published_line() -> None:
+def test_the_radon_evidence_is_the_published_line():
     found = exact_evidence(grouped_regression(read_grouped(RADON_FILE, RADON_COLUMNS)))
     assert found.log_evidence == pytest.approx(-1081.02, abs=0.005)
     assert found.error < 1e-4
     assert found.mean[5:] == pytest.approx([-0.663, 0.715], abs=0.002)
 
 
-def test_a_grid_that_cannot_settle_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_that_cannot_settle_is_rejected(monkeypatch):
     monkeypatch.setattr("experiments.radon.exact._MOST_POINTS", 100_000)
     with pytest.raises(ValueError, match="take a larger tolerance"):
         exact_evidence(model(), 1e-300)

@@ -23,7 +23,7 @@ tables = functools.cache(recorded_tables)
 
 @pytest.mark.parametrize("is_recorded", [True, False], ids=["recorded", "empty"])
 @pytest.mark.parametrize(("study", "name"), FIGURES)
-def test_a_figure_draws_or_says_what_is_missing(study: str, name: str, is_recorded: bool) -> None:
+def test_a_figure_draws_or_says_what_is_missing(study, name, is_recorded):
     draw = load_study(study).drawings()[name]
     with use_style():
         try:
@@ -37,7 +37,7 @@ def test_a_figure_draws_or_says_what_is_missing(study: str, name: str, is_record
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_claim_measures_what_was_recorded(study: str) -> None:
+def test_every_claim_measures_what_was_recorded(study):
     recorded = pd.read_csv(RECORDED / study / "claims.csv")
     found = measured(study)
     assert (
@@ -49,7 +49,7 @@ def test_every_claim_measures_what_was_recorded(study: str) -> None:
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_number_of_a_finding_measures(study: str) -> None:
+def test_every_number_of_a_finding_measures(study):
     numbers = measure_numbers(load_study(study), tables(study))
     assert set(numbers["name"]) == set(load_study(study).numbers())
     without = numbers[numbers["value"].isna()]
@@ -58,7 +58,7 @@ def test_every_number_of_a_finding_measures(study: str) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_case_of_a_preset_composes(study: str, preset: str) -> None:
+def test_every_case_of_a_preset_composes(study, preset):
     names = [case.name for case in load_study(study).cases(preset)]
     assert names
     assert len(set(names)) == len(names)

@@ -19,28 +19,28 @@ from experiments.streaming_evidence.model import BLOCK_ROWS, NON_STATIONARY_PHAS
         ("non_stationary", 9731.217036, -108.6371786),
     ],
 )
-def test_rows_have_the_known_sums(name: str, first: float, last: float) -> None:
+def test_rows_have_the_known_sums(name, first, last):
     drawn = rows(name, 100_000)
     assert drawn.dtype == np.float64
     assert drawn[:, 0].sum() == pytest.approx(first, rel=1e-9)
     assert drawn[:1000, -1].sum() == pytest.approx(last, rel=1e-9)
 
 
-def test_a_prefix_does_not_depend_on_how_many_rows_follow() -> None:
+def test_a_prefix_does_not_depend_on_how_many_rows_follow():
     short, long = rows("mixture", 1000), rows("mixture", BLOCK_ROWS + 10)
     np.testing.assert_array_equal(short, long[:1000])
     sizes = [len(block) for block in blocks("mixture", BLOCK_ROWS + 10)]
     assert sizes == [BLOCK_ROWS, 10]
 
 
-def test_shuffled_rows_are_the_same_rows_in_another_order() -> None:
+def test_shuffled_rows_are_the_same_rows_in_another_order():
     total = sum(n for n, _ in NON_STATIONARY_PHASES)
     plain, shuffled = rows("non_stationary", total), rows("shuffled", total)
     assert not np.array_equal(plain, shuffled)
     np.testing.assert_array_equal(np.sort(plain[:, 0]), np.sort(shuffled[:, 0]))
 
 
-def test_rows_that_are_not_there_are_rejected() -> None:
+def test_rows_that_are_not_there_are_rejected():
     with pytest.raises(ValueError, match="stream normal has 100 rows, 101 were asked for"):
         rows("normal", 101)
     with pytest.raises(ValueError, match="unknown stream 'linea': expected one of linear, softmax"):

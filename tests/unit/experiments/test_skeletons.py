@@ -22,7 +22,7 @@ DRAWING = Drawing(
 ACROSS, UP = np.array([0.0, 0.0, 0.0, -0.4, 0.4]), np.array([0.0, 0.5, 0.7, -0.8, -0.8])
 
 
-def drawn(near: np.ndarray, **options):
+def drawn(near, **options):
     with use_style():
         axis = plt.figure().subplots()
         draw_skeleton(axis, ACROSS, UP, near, DRAWING, **options)
@@ -30,7 +30,7 @@ def drawn(near: np.ndarray, **options):
     return axis
 
 
-def test_near_limbs_are_in_front_of_far_ones_and_darker() -> None:
+def test_near_limbs_are_in_front_of_far_ones_and_darker():
     axis = drawn(np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
     # Each limb is a white rim and the line over it.
     lines = [line for line in axis.lines if line.get_color() != "white"]
@@ -44,7 +44,7 @@ def test_near_limbs_are_in_front_of_far_ones_and_darker() -> None:
     assert 0.0 <= faded[0] < faded[1]
 
 
-def test_the_head_is_a_disc_and_the_ground_lies_below() -> None:
+def test_the_head_is_a_disc_and_the_ground_lies_below():
     axis = drawn(np.zeros(5), ground=-0.85)
     heads = [patch for patch in axis.patches if isinstance(patch, Circle)]
     grounds = [
@@ -57,17 +57,17 @@ def test_the_head_is_a_disc_and_the_ground_lies_below() -> None:
     assert not [patch for patch in drawn(np.zeros(5)).patches if not isinstance(patch, Circle)]
 
 
-def test_one_colour_serves_all_sides() -> None:
+def test_one_colour_serves_all_sides():
     axis = drawn(np.zeros(5), colour="#000000")
     assert {line.get_color() for line in axis.lines} == {"white", (0.0, 0.0, 0.0)}
 
 
-def test_coordinates_of_different_length_are_rejected() -> None:
+def test_coordinates_of_different_length_are_rejected():
     with pytest.raises(ValueError, match=r"must be \[joint\], got shapes \(5,\), \(5,\) and \(4,\)"):
         drawn(np.zeros(4))
 
 
-def test_points_box_and_clean_axis() -> None:
+def test_points_box_and_clean_axis():
     with use_style():
         axis = plt.figure().subplots()
         draw_points(axis, ACROSS, UP)

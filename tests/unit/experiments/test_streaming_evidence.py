@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import math
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -51,7 +50,7 @@ STUDY = load_study("streaming_evidence")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
 
 
-def _context(folder: Path) -> RunContext:
+def _context(folder):
     return RunContext("streaming_evidence", 1, folder, "identity", "tiny")
 
 
@@ -74,7 +73,7 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(preset) -> None:
+def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(preset):
     cases = {case.name: case.settings for case in STUDY.cases(preset)}
     if preset == "paper":
         assert {cases[name].n_rows for name in ("linear", "softmax", "mixture", "sensitivity")} == {1_000_000}
@@ -84,14 +83,14 @@ def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(p
         assert cases["linear_full"].annealed_rows == 1_000_000
 
 
-def test_published_settings_are_the_defaults() -> None:
+def test_published_settings_are_the_defaults():
     own = STUDY.settings(["preset=paper"])
     assert (own.n_particles, own.n_moves, own.batch_size, own.learning_rate) == (10, 20, 500, 0.1)
     assert own.target_share * own.n_particles == 5.0
     assert METHODS["annealed"].resampling == "none"
 
 
-def test_variations_and_batches_become_points() -> None:
+def test_variations_and_batches_become_points():
     settings = _settings(
         variations=["learning_rate=1 rate_times_moves=2", "n_moves=7"], batch={"n_particles": [5, 6]}
     )
@@ -115,7 +114,7 @@ def test_variations_and_batches_become_points() -> None:
         (["design=stopping", "variations=['n_moves=2']"], "design=stopping runs with one setting"),
     ],
 )
-def test_wrong_settings_are_rejected_by_name(overrides, message) -> None:
+def test_wrong_settings_are_rejected_by_name(overrides, message):
     with pytest.raises(SettingsError) as caught:
         STUDY.settings([*TINY, *overrides])
     assert message in str(caught.value)
@@ -124,7 +123,7 @@ def test_wrong_settings_are_rejected_by_name(overrides, message) -> None:
 # Data and chunks.
 
 
-def test_sequential_chunks_grow_with_an_end_at_a_hundred_rows() -> None:
+def test_sequential_chunks_grow_with_an_end_at_a_hundred_rows():
     ends = ends_of(STUDY.settings(["preset=smoke", "method=sequential", "n_rows=20000"]))
     sizes = np.diff([0, *ends])
     assert sizes[:6].tolist() == [20, 40, 40, 60, 80, 100]
@@ -136,7 +135,7 @@ def test_sequential_chunks_grow_with_an_end_at_a_hundred_rows() -> None:
     assert growing[:4] == [20, 60, 120, 200]
 
 
-def test_chunk_ends_cover_every_row_once() -> None:
+def test_chunk_ends_cover_every_row_once():
     ends = chunk_ends(1234, 100, (30, 60), (500, 1000))
     assert ends[:3] == [30, 90, 190]
     assert {500, 1000, 1234} <= set(ends)
@@ -144,7 +143,7 @@ def test_chunk_ends_cover_every_row_once() -> None:
     assert max(np.diff([0, *ends])) == 100
 
 
-def test_shown_chunks_hold_the_cuts_and_both_ends() -> None:
+def test_shown_chunks_hold_the_cuts_and_both_ends():
     ends = chunk_ends(1_000_000, 500)
     shown = np.asarray(ends)[shown_ends(ends)]
     assert set(CUTS) <= set(shown.tolist())
@@ -152,7 +151,7 @@ def test_shown_chunks_hold_the_cuts_and_both_ends() -> None:
     assert len(shown) < 200
 
 
-def test_exact_evidence_is_that_of_a_joint_normal_distribution() -> None:
+def test_exact_evidence_is_that_of_a_joint_normal_distribution():
     rows = simulated_rows("linear", 9)
     design = np.column_stack([rows[:, :-1], np.ones(9)])
     expected = [
@@ -162,7 +161,7 @@ def test_exact_evidence_is_that_of_a_joint_normal_distribution() -> None:
     np.testing.assert_allclose(exact_linear(rows, [4, 9]), expected, rtol=1e-11)
 
 
-def test_additional_inputs_are_worth_what_they_should_be() -> None:
+def test_additional_inputs_are_worth_what_they_should_be():
     rows = simulated_rows("linear", 50_000)
     extra = np.random.default_rng(3).standard_normal(len(rows))
     factors = []
@@ -179,7 +178,7 @@ def test_additional_inputs_are_worth_what_they_should_be() -> None:
 
 
 @pytest.mark.slow
-def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path) -> None:
+def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path):
     rows = simulated_rows("linear", 230)
     estimator = stream_evidence(linear_regression(5), _SMALL)
     key = jax.random.key(7)
@@ -205,7 +204,7 @@ _SMALL = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0
 
 
 @pytest.mark.slow
-def test_cases_report_what_they_did(results) -> None:
+def test_cases_report_what_they_did(results):
     statistics = results["linear"][1]["statistics"]
     for name in ("n_not_finite", "n_failures", "final_error", "operations_total", "seconds_total"):
         assert statistics[name].sel({"method": "sequential"}).notnull().all()
@@ -219,7 +218,7 @@ def test_cases_report_what_they_did(results) -> None:
     assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
 
 
-def _in_pieces(settings, folder: Path, n_pieces: int):
+def _in_pieces(settings, folder, n_pieces):
     """The result of a case whose units so many jobs have made, none of them the merging one."""
     given = {}
     for piece in range(n_pieces):
@@ -243,7 +242,7 @@ _CUT_CASES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", _CUT_CASES)
-def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch) -> None:
+def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
     monkeypatch.setattr(designs, "STARTS", ("growing", "at_once"))
     settings = _settings(*_CUT_CASES[case])
@@ -259,7 +258,7 @@ def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results) -> None:
+def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results):
     curves = results["linear"][1]["curves"].sel({"method": "sequential", "repeat": 0})
     shift = (curves["log_evidence_hybrid"] - curves["log_evidence"]).dropna("absorbed")
     assert int(shift["absorbed"][0]) == 100
@@ -268,13 +267,13 @@ def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(
 
 
 @pytest.mark.slow
-def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results) -> None:
+def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results):
     found = results["linear_full"][1]["statistics"]
     assert found["annealed_log_evidence"].notnull().values.tolist() == [[True] * 20, [False] * 20]
     assert found["nested_log_evidence"].notnull().all()
 
 
-def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows() -> None:
+def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows():
     """Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000."""
     seconds = [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0], [3.0, 4.0, math.nan]]
     rows = [
@@ -289,7 +288,7 @@ def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows()
     assert ais.to_numpy().tolist() == [values[:2] for values in seconds]
 
 
-def test_there_are_fewer_runs_with_many_rows(tmp_path) -> None:
+def test_there_are_fewer_runs_with_many_rows(tmp_path):
     changes = [
         "design=full_data",
         "sizes=[100,200]",
@@ -306,7 +305,7 @@ def test_there_are_fewer_runs_with_many_rows(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_estimators_with_all_rows_are_off_by_what_they_say(results) -> None:
+def test_estimators_with_all_rows_are_off_by_what_they_say(results):
     found = results["linear_full"][1]["statistics"]
     errors = found["nested_log_evidence"] - found["exact"]
     stated = found["nested_standard_error"].mean("repeat")
@@ -319,7 +318,7 @@ def test_estimators_with_all_rows_are_off_by_what_they_say(results) -> None:
     assert float(low.max()) < 5.0
 
 
-def test_rules_that_end_nested_sampling() -> None:
+def test_rules_that_end_nested_sampling():
     values = -0.5 * np.arange(30.0)[::-1] ** 2
     assert additive_stop(values, 1) == 30
     flat = np.concatenate([values, np.zeros(40)])
@@ -330,7 +329,7 @@ def test_rules_that_end_nested_sampling() -> None:
 
 
 @pytest.mark.slow
-def test_small_designs_run(tmp_path, monkeypatch) -> None:
+def test_small_designs_run(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
     pair = run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
     assert np.all(np.isfinite(pair["statistics"]["factor"]))
@@ -341,7 +340,7 @@ def test_small_designs_run(tmp_path, monkeypatch) -> None:
     assert began["log_likelihood_per_row"].shape == (1, 2, 4)
 
 
-def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
+def test_the_additive_rule_ends_early(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "LIVE_POINTS", (50,))
     found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
     # Both sums are of the same points, one of fewer of them.
@@ -352,7 +351,7 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch) -> None:
 # Claims.
 
 
-def _tables(curves: pd.DataFrame, **others: pd.DataFrame) -> Tables:
+def _tables(curves, **others):
     """Curves of runs [repeat, absorbed], with the table that says where each quantity stands."""
     tables = {"repeat_absorbed": curves, **others}
     keys = {"case", "method", "stream", "repeat", "absorbed", "size"}
@@ -360,13 +359,13 @@ def _tables(curves: pd.DataFrame, **others: pd.DataFrame) -> Tables:
     return Tables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
 
 
-def _curves(by_rows: dict[float, list[float]], case: str, quantity="log_evidence", **about) -> pd.DataFrame:
+def _curves(by_rows, case, quantity="log_evidence", **about):
     """A quantity by rows, one value a run."""
     rows = [(case, n, run, value) for n, values in by_rows.items() for run, value in enumerate(values)]
     return pd.DataFrame(rows, columns=["case", "absorbed", "repeat", quantity]).assign(**about)
 
 
-def test_curves_become_slopes_steps_and_errors() -> None:
+def test_curves_become_slopes_steps_and_errors():
     errors = _curves(
         {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]}, "linear", "error", method="annealed"
     )
@@ -380,7 +379,7 @@ def test_curves_become_slopes_steps_and_errors() -> None:
     np.testing.assert_allclose(of_chunks, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 
-def _changing(scores: np.ndarray) -> Tables:
+def _changing(scores):
     """Two runs of each of three models and both orders with given scores of a row in chunks of 500 rows."""
     totals = np.cumsum(500 * scores)
     by_rows = {500.0 * (i + 1): [total, total + 1.0] for i, total in enumerate(totals)}
@@ -392,7 +391,7 @@ def _changing(scores: np.ndarray) -> Tables:
     return _tables(pd.concat(parts))
 
 
-def test_a_change_is_found_in_the_chunk_after_it_alone() -> None:
+def test_a_change_is_found_in_the_chunk_after_it_alone():
     """Scores of -3 for each row but for two chunks, after 1000 and 10 000 rows; then a chunk too late."""
     ends = np.arange(500, 60_001, 500)
     tables = _changing(np.where(ends == 1500, -4.0, -3.0) + np.where(ends == 10_500, -0.9, 0.0))
@@ -409,9 +408,7 @@ def test_a_change_is_found_in_the_chunk_after_it_alone() -> None:
 
 
 @pytest.mark.parametrize(("own", "expected"), [(-20.0, 10.0), (-8.0, -2.0), (-35.0, -5.0)])
-def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_nearer_edge(
-    own, expected
-) -> None:
+def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_nearer_edge(own, expected):
     sizes = (500, 1000, 5000)
     curves = _curves({n: [own - 0.1, own + 0.1] for n in sizes}, "linear", method="annealed")
     rivals = pd.DataFrame(

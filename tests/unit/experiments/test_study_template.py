@@ -3,9 +3,7 @@
 import dataclasses
 import importlib
 import shutil
-from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import experiments
@@ -20,18 +18,18 @@ TEMPLATE = catalogue.ROOT / "docs" / "examples" / "study"
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> catalogue.Study:
+def study(tmp_path, monkeypatch):
     shutil.copytree(TEMPLATE, tmp_path / "two_modes")
     shutil.copytree(catalogue.CONF, tmp_path / "conf")
     shutil.move(tmp_path / "two_modes" / "two_modes.yaml", tmp_path / "conf" / "study")
     monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(tmp_path)])
     monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
     monkeypatch.setattr(study_tables, "STUDIES", tmp_path)
-    found: catalogue.Study = importlib.import_module("experiments.two_modes.study").STUDY
+    found = importlib.import_module("experiments.two_modes.study").STUDY
     return found
 
 
-def test_the_template_runs_draws_and_judges(study: catalogue.Study, tmp_path: Path) -> None:
+def test_the_template_runs_draws_and_judges(study, tmp_path):
     paths = []
     for case in study.cases("smoke"):
         context = RunContext("two_modes", 3, tmp_path / "checkpoints" / case.name, "identity", "test")
@@ -45,7 +43,7 @@ def test_the_template_runs_draws_and_judges(study: catalogue.Study, tmp_path: Pa
     with use_style():
         for draw in study.drawings().values():
             assert draw(tables).axes[0].lines
-    judged: pd.DataFrame = study_tables.judge_study(study, tables)
+    judged = study_tables.judge_study(study, tables)
     assert judged["verdict"].isin(["reproduced", "inconclusive"]).all()
     assert abs(judged["measured"].iloc[0] - 0.3267) < 5.0 * judged["monte_carlo_error"].iloc[0]
     numbers = study_tables.measure_numbers(study, tables)

@@ -7,13 +7,11 @@ from tempfile import mkdtemp
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
-from experiments.tempering_illustration import settings as declared
 from experiments.tempering_illustration.exact import (
     barrier_heights,
     count_modes,
@@ -21,10 +19,7 @@ from experiments.tempering_illustration.exact import (
     path_statistics,
     weight_identities,
 )
-from experiments.tempering_illustration.kernel_checks import (
-    trajectory_errors,
-    truncated_exponential,
-)
+from experiments.tempering_illustration.kernel_checks import trajectory_errors, truncated_exponential
 from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
 from experiments.tempering_illustration.run import run
 
@@ -34,15 +29,14 @@ DESIGNS = ("bimodal", "ladder", "kernels", "exact")
 
 
 @cache
-def run_tiny(design: str) -> dict[str, xr.Dataset]:
+def run_tiny(design):
     sizes = ["n_passage_draws=400", "passage_intervals=[3,6]", "n_index_draws=1000", "n_gradient_draws=1000"]
     settings = STUDY.settings([*TINY, *sizes, f"design={design}"])
-    assert isinstance(settings, declared.Settings)
     return run(settings, RunContext("tempering_illustration", 5, Path(mkdtemp()), "identity", "test"))
 
 
 @pytest.mark.slow
-def test_the_trajectory_is_smooth_and_no_energy_is_lost() -> None:
+def test_the_trajectory_is_smooth_and_no_energy_is_lost():
     result = run_tiny("bimodal")
     curves = result["curves"]
     x, control = curves["trajectory_x"].values, curves["trajectory_control"].values
@@ -53,7 +47,7 @@ def test_the_trajectory_is_smooth_and_no_energy_is_lost() -> None:
 
 
 @pytest.mark.slow
-def test_the_ladder_gives_estimates_where_counts_do_not() -> None:
+def test_the_ladder_gives_estimates_where_counts_do_not():
     found = run_tiny("ladder")["statistics"]
     assert np.isfinite(found["log_normaliser_conditional"].values).all()
     estimates = found["log_normaliser_unvisited"].values
@@ -62,19 +56,19 @@ def test_the_ladder_gives_estimates_where_counts_do_not() -> None:
     assert np.all(np.diff(random_walk) > 0.0)
 
 
-def test_crossings_are_counted_from_end_to_end() -> None:
+def test_crossings_are_counted_from_end_to_end():
     indices = np.array([1, 0, 1, 2, 3, 3, 2, 3, 1, 0, 0, 1, 2])
     assert crossing_times(indices, 3) == (10, 2)
     assert crossing_times(np.array([1, 2, 1]), 3) == (0, 0)
 
 
-def test_the_printed_sum_is_right_only_in_the_limit_of_small_ratios() -> None:
+def test_the_printed_sum_is_right_only_in_the_limit_of_small_ratios():
     assert geometric_sums(0.5, 2) == (1.75, 1.5, 1.75)
     assert geometric_sums(1e-9, 1)[0] == pytest.approx(geometric_sums(1e-9, 1)[1])
     assert geometric_sums(1.5, 7)[0] == pytest.approx(geometric_sums(1.5, 7)[2])
 
 
-def test_modes_and_barriers() -> None:
+def test_modes_and_barriers():
     x = np.linspace(-10.0, 10.0, 401)
     assert count_modes(np.exp(-0.5 * x**2)) == 1
     assert count_modes(np.exp(-0.5 * (x - 4.0) ** 2) + np.exp(-0.5 * (x + 4.0) ** 2)) == 2
@@ -83,7 +77,7 @@ def test_modes_and_barriers() -> None:
     assert heights[2] > 10.0
 
 
-def test_identities_hold_to_rounding() -> None:
+def test_identities_hold_to_rounding():
     identities = weight_identities()
     # Two quadratures of exponentials of up to 600 agree to the rounding of such an exponent.
     assert identities.pop("integral") < 600.0 * 1e-15
@@ -93,7 +87,7 @@ def test_identities_hold_to_rounding() -> None:
     assert float(found["end_ratio_error"]) < 1e-10
 
 
-def test_the_distribution_of_the_temperature_is_that_of_its_density() -> None:
+def test_the_distribution_of_the_temperature_is_that_of_its_density():
     b = np.linspace(0.0, 1.0, 2001)
     for delta in (-30.0, -0.5, 0.0, 1e-13, 0.5, 30.0):
         density = np.exp(-delta * b - max(0.0, -delta))
@@ -101,14 +95,14 @@ def test_the_distribution_of_the_temperature_is_that_of_its_density() -> None:
         np.testing.assert_allclose(truncated_exponential(b, delta), total / total[-1], atol=2e-5)
 
 
-def test_steps_keep_what_they_must() -> None:
+def test_steps_keep_what_they_must():
     returned, volume, order = trajectory_errors()
     assert returned < 1e-12
     assert volume < 1e-10
     assert order == pytest.approx(2.0, abs=0.05)
 
 
-def test_temperatures_and_weights_are_finite_in_both_precisions() -> None:
+def test_temperatures_and_weights_are_finite_in_both_precisions():
     sizes = (1e-320, 1e-200, 1e-45, 1e-30, 1e-8, 1e-4, 1e-2, 1.0, 50.0, 90.0, 700.0, 720.0, 1e4, 1e6)
     for dtype in (jnp.float32, jnp.float64):
         positive = np.array([size for size in sizes if float(dtype(size)) > 0.0])
@@ -129,7 +123,7 @@ def test_temperatures_and_weights_are_finite_in_both_precisions() -> None:
         (["++batch.step_size=[0.1,0.2]"], "batch.step_size: this study runs no settings side by side"),
     ],
 )
-def test_wrong_settings_are_named(words: list[str], message: str) -> None:
+def test_wrong_settings_are_named(words, message):
     with pytest.raises(SettingsError) as raised:
         STUDY.settings(words)
     assert message in str(raised.value)
