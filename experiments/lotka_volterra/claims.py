@@ -1,4 +1,4 @@
-"""Measures the claims IM-LV-01 to IM-LV-25, IM-ALG-02, IM-ALG-03 and IM-ALG-06, and numbers of the findings."""
+"""Measures the claims IM-LV-01 to IM-LV-27, IM-ALG-02, IM-ALG-03 and IM-ALG-06, and numbers of the findings."""
 
 import math
 from collections.abc import Callable
@@ -219,17 +219,27 @@ def chain_moments(tables: Tables, row: str) -> FloatArray:
 
 def sd_of(tables: Tables, row: str, rate: int) -> Measurement:
     """Standard deviation of a log rate over the draws of all chains together."""
-
-    def pooled(moments: FloatArray) -> float:
-        means, sds = moments[:, 0, rate], moments[:, 1, rate]
-        return math.sqrt(np.mean(np.square(sds)) + np.var(means))
-
-    return estimate(pooled, chain_moments(tables, row), method="jackknife")
+    return estimate(partial(pooled_sd, rate=rate), chain_moments(tables, row), method="jackknife")
 
 
-def abc_mean(tables: Tables, rate: int) -> Measurement:
-    """IM-LV-25: mean of a log rate over the draws of all chains on normalised summaries."""
-    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, "pm_normalised"))
+def pooled_sd(moments: FloatArray, rate: int) -> float:
+    """Standard deviation of a log rate over the draws of all chains, from moments [chain, 2, rate]."""
+    means, sds = moments[:, 0, rate], moments[:, 1, rate]
+    return math.sqrt(np.mean(np.square(sds)) + np.var(means))
+
+
+def abc_mean(tables: Tables, row: str, rate: int) -> Measurement:
+    """IM-LV-25, 27: mean of a log rate over the draws of all chains on summaries."""
+    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, row))
+
+
+def distance_from_generating(tables: Tables, rate: int) -> Measurement:
+    """IM-LV-26: distance of a mean on raw summaries from the generating value, in standard deviations."""
+
+    def distance(moments: FloatArray) -> float:
+        return float(abs(moments[:, 0, rate].mean() - LOG_GENERATING[rate]) / pooled_sd(moments, rate))
+
+    return estimate(distance, chain_moments(tables, "pm_raw"), method="jackknife")
 
 
 def drawn_moments(rate: int) -> tuple[float, float]:
@@ -456,10 +466,14 @@ MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
         "fraction below, log z4": fraction_below,
         **{f"place of {name}": partial(place_in_interval, rate=i) for i, name in enumerate(COORDINATES[:3])},
     },
-    "IM-LV-25": {
-        **{f"mean {name}": partial(abc_mean, rate=i) for i, name in enumerate(COORDINATES)},
-        **{f"sd {name}": partial(sd_of, row="pm_normalised", rate=i) for i, name in enumerate(COORDINATES)},
+    **{
+        claim: {
+            **{f"mean {name}": partial(abc_mean, row=row, rate=i) for i, name in enumerate(COORDINATES)},
+            **{f"sd {name}": partial(sd_of, row=row, rate=i) for i, name in enumerate(COORDINATES)},
+        }
+        for claim, row in (("IM-LV-25", "pm_normalised"), ("IM-LV-27", "pm_raw"))
     },
+    "IM-LV-26": {name: partial(distance_from_generating, rate=i) for i, name in enumerate(COORDINATES)},
     "IM-LV-10": {
         **{f"mean {name}": partial(posterior_mean, rate=i) for i, name in enumerate(COORDINATES)},
         **{f"sd {name}": partial(posterior_sd, rate=i) for i, name in enumerate(COORDINATES)},

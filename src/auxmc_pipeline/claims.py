@@ -18,6 +18,7 @@ __all__ = [
     "ORIGINS",
     "Measurement",
     "Measures",
+    "documents_of",
     "exact",
     "read_claims",
 ]
@@ -50,11 +51,24 @@ COLUMNS = (
     "origin",
     "needs",
 )
-"""Columns of a study's `claims.csv`."""
+"""Columns of a study's `claims.csv`; `also` may follow: where else a line stands, as in `documents_of`."""
 
 
 Measures = Mapping[str, Mapping[str, Callable[[Tables], Measurement]]]
 """Functions that measure, by claim id and setting."""
+
+
+def documents_of(document: str, also: str) -> list[str]:
+    """Returns the keys of the documents in which a line stands.
+
+    Args:
+        document: key of the first.
+        also: the others as "KEY: PLACE", separated by semicolons.
+
+    >>> documents_of("phd-thesis", "implicit-models-paper: sec. 10.2")
+    ['phd-thesis', 'implicit-models-paper']
+    """
+    return [document, *(other.partition(":")[0] for other in also.split("; ") if other)]
 
 
 def read_claims(path: Path, settings: Collection[str], documents: Collection[str]) -> pd.DataFrame:
@@ -73,7 +87,8 @@ def read_claims(path: Path, settings: Collection[str], documents: Collection[str
             allowed, a band is upside down, a published number lies outside its own band, or a line appears twice.
     """
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    wrong = sorted(set(map(str, table)) ^ set(COLUMNS))
+    table["also"] = table.get("also", "")
+    wrong = sorted(set(map(str, table)) ^ {*COLUMNS, "also"})
     if wrong:
         what = "unknown" if wrong[0] in table else "missing"
         raise ValueError(f"{path}: column {wrong[0]!r} is {what}. Columns: {', '.join(COLUMNS)}")
@@ -108,6 +123,10 @@ def _check_words(row: Mapping[str, str], documents: Collection[str], place: str)
         word, _, reading = row[column].partition(": ") if column == "nature" else (row[column], "", "")
         if word not in words or (word == "reading") != bool(reading):
             raise ValueError(f"{place}: {column} must be one of {', '.join(words)}, got {row[column]!r}")
+    for other in filter(None, row["also"].split("; ")):
+        key, _, where = other.partition(": ")
+        if key not in documents or key == row["document"] or not where:
+            raise ValueError(f"{place}: also must be 'DOCUMENT: PLACE' of another document, got {other!r}")
     source, _, reason = row["band_from"].partition(":")
     if not (row["low"] or row["high"]):
         if row["kind"] != "W":

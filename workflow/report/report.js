@@ -30,7 +30,7 @@
     const patterns = normalise(filters.q.value).split(" ").filter(Boolean).map(patternOf);
     const keys = Object.keys(filters).filter((key) => key !== "q" && filters[key].value);
     for (const claim of claims) {
-      claim.hidden = !keys.every((key) => filters[key].value === claim.dataset[key]) || !patterns.every((pattern) => pattern.test(textOf(claim)));
+      claim.hidden = !keys.every((key) => claim.dataset[key].split(" ").includes(filters[key].value)) || !patterns.every((pattern) => pattern.test(textOf(claim)));
     }
     for (const group of groups) group.hidden = !group.querySelector(".claim:not([hidden])");
     for (const study of document.querySelectorAll(".study")) {

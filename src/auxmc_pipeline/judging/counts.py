@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from scipy.special import ndtr
 
+from auxmc_pipeline.claims import documents_of
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 
 __all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
@@ -91,12 +92,12 @@ def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
     """Counts the published claims of each document.
 
     Args:
-        judged: as for `counts_of`. A claim belongs to the document of its first published line, so that it counts once.
+        judged: as for `counts_of`. A claim counts in every document in which lines of it stand, with these lines.
     """
     published = judged[judged["origin"] == "published"]
-    of_claim = published.groupby("claim_id", sort=False)["document"].first()
-    documents = published["claim_id"].map(of_claim)
-    return {str(key): counts_of(lines) for key, lines in published.groupby(documents, sort=False)}
+    keys = [documents_of(*pair) for pair in zip(published["document"], published["also"], strict=True)]
+    by_line = published.assign(document=pd.Series(keys, index=published.index)).explode("document")
+    return {str(key): counts_of(lines) for key, lines in by_line.groupby("document", sort=False)}
 
 
 def _chance_of_error(line: Mapping[Hashable, Any]) -> float:

@@ -46,7 +46,7 @@ def read_verdicts(path: Path) -> pd.DataFrame:
         FileNotFoundError: there is no such file; says which command makes it.
         DamagedFile: it is not what was written; says which command makes it again.
     """
-    texts = [*(name for name in COLUMNS if name not in ("low", "high")), "verdict", "note"]
+    texts = [*(name for name in COLUMNS if name not in ("low", "high")), "also", "verdict", "note"]
     return _read("claims", path, texts).fillna(dict.fromkeys(texts, ""))
 
 

@@ -46,7 +46,7 @@ def _counts_table(published: Published) -> str:
             rows.append([document.name, *map(str, numbers), f"{counts.expected_wrong:.1f}"])
     return (
         f"{_markdown(rows)}\nOne claim is one numbered statement; the worst of its lines counts, of several "
-        "readings the best.\n"
+        "readings the best.\nA claim that stands in two documents counts in both.\n"
         f"Run: {published.run_in_words}.\n"
     )
 

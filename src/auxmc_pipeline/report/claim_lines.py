@@ -9,6 +9,7 @@ import pandas as pd
 
 from auxmc.command_line.columns import duration
 from auxmc_pipeline.catalogue import Study
+from auxmc_pipeline.claims import documents_of
 from auxmc_pipeline.jobs import recorded_jobs
 from auxmc_pipeline.judging.band_history import describe_change, read_band_history
 from auxmc_pipeline.judging.documents import read_documents
@@ -93,16 +94,22 @@ def claim_line(
 ) -> Line:
     """A judged line with what the page says about it.
 
-    Adds document_name, nature "ours" for own checks, band in words, ours (value with error), why, findings that name
-    the claim, code (what measured it), strip, and for open lines decides and cost, from the CPU time of each preset.
+    Adds document_name, documents (keys), also with names, nature "ours" for own checks, band in words, ours (value
+    with error), why, findings that name the claim, code (what measured it), strip, and for open lines decides and cost,
+    from the CPU time of each preset.
     """
     value, error = float(row["measured"]), float(row["monte_carlo_error"])
     decides, at, times = what_decides(row, preset) if row["verdict"] in _OPEN else ("", "", math.nan)
     cost = times * cpu_s[at] if at else 0.0
     nature, _, reading = row["nature"].partition(": ")
+    names, also = {d.key: d.name for d in read_documents()}, row["also"]
+    for key, name in names.items():
+        also = also.replace(f"{key}:", f"{name},")
     return {
         **row,
-        "document_name": {d.key: d.name for d in read_documents()}.get(row["document"], ""),
+        "document_name": names.get(row["document"], ""),
+        "documents": " ".join(documents_of(row["document"], row["also"])),
+        "also": also,
         "nature": nature if row["origin"] == "published" else "ours",
         "reading": reading,
         "published": row["published"] or "–",

@@ -79,6 +79,11 @@ def test_our_own_check_needs_no_document(tmp_path):
         ({"colour": "red"}, r"c\.csv: column 'colour' is unknown\. Columns: claim_id, setting"),
         ({"low": "2", "high": "1"}, r"c\.csv, line 2 \(X-1, N=1\): the band is upside down, 2 to 1"),
         ({"published": "1.6"}, r"line 2 .*the published value 1\.6 lies outside its own band, 0\.5 to 1\.5"),
+        (
+            {"also": "letter: sec 2"},
+            r"line 2 .*also must be 'DOCUMENT: PLACE' of another document, got 'letter: sec 2'",
+        ),
+        ({"also": "thesis: sec 2"}, r"line 2 .*also must be"),
         ({"needs": "n_drows>=5"}, r"line 2 .*'n_drows' is no setting\. Allowed: n_chains, n_draws"),
         ({"needs": "n_draws>5"}, r"line 2 .*cannot read 'n_draws>5'; allowed is \[CASE:\]SETTING>=NUMBER"),
         ({"needs": "n_draws>=many"}, r"line 2 .*compares with 'many', which is no number"),
@@ -182,7 +187,8 @@ def _judged(*lines):
     """Lines of (claim, document, origin, verdict, distance from the edge 0 in standard errors)."""
     rows = [
         {
-            "claim_id": claim, "document": document, "origin": origin, "verdict": word, "nature": "conclusion",
+            "claim_id": claim, "document": document, "also": "", "origin": origin, "verdict": word,
+            "nature": "conclusion",
             "measured": distance, "monte_carlo_error": 1.0, "exact": False, "low": 0.0, "high": NAN,
         }
         for claim, document, origin, word, distance in lines
@@ -190,10 +196,11 @@ def _judged(*lines):
     return pd.DataFrame(rows)
 
 
-def test_the_worst_line_counts_and_an_id_counts_once():
+def test_the_worst_line_counts_and_an_id_counts_once_in_each_document():
     judged = _judged(
         ("A", "thesis", "published", "reproduced", 3.0),
-        ("A", "paper", "published", "inconclusive", 1.0),
+        ("A", "thesis", "published", "inconclusive", 1.0),
+        ("A", "paper", "published", "reproduced", 3.0),
         ("B", "thesis", "published", "timing", 1.0),
         ("B", "thesis", "own", "reproduced", 3.0),
     )
@@ -202,7 +209,10 @@ def test_the_worst_line_counts_and_an_id_counts_once():
         "reproduced": 0, "not reproduced": 0, "inconclusive": 1, "not measured": 0, "timing": 1
     }  # fmt: skip
     assert (found["thesis"].n_claims, found["thesis"].n_lines) == (2, 3)
-    assert "paper" not in found
+    assert (found["paper"].n_claims, found["paper"].verdicts["reproduced"]) == (1, 1)
+    # The inconclusive line stands in the paper too.
+    judged.loc[1, "also"] = "paper: sec 2"
+    assert counts_by_document(judged)["paper"].verdicts["inconclusive"] == 1
 
 
 def test_of_several_readings_the_best_counts_and_of_all_else_the_worst():

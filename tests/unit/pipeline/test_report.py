@@ -303,7 +303,7 @@ JUDGED = pd.DataFrame(
         ),
     ],
     columns=_COLUMNS,
-)  # fmt: skip
+).assign(also="")  # fmt: skip
 
 
 def test_claims_stand_side_by_side():
