@@ -94,25 +94,6 @@ def test_numbers_of_methods_are_the_published_ones_unless_given():
     assert (numbers.variational, numbers.length) == ("converged", 20)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (
-            ["n_chains=5"],
-            "n_chains must be a multiple of n_repeats=2, so that each repeat has as many chains, got 5",
-        ),
-        (["n_draws=21"], "n_draws must be a multiple of summary_size=5, got 21"),
-        (["shift=published"], "shift=published belongs to the published systems of 30 units"),
-        (["design=systems", f"data={EXAMPLE}"], "design=systems describes the published systems"),
-        (["data=nowhere.npz"], "nowhere.npz: no such file"),
-        (["method=nuts"], "method"),
-    ],
-)
-def test_contradictions_are_named(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        STUDY.settings([*TINY, *overrides])
-
-
 def test_settings_that_cannot_run_together_are_named():
     settings = dataclasses.replace(STUDY.settings(TINY), batch={"step_size": [0.1]})
     with pytest.raises(SettingsError, match=r"batch.step_size: this study runs together only method"):

@@ -16,7 +16,6 @@ from auxmc.driver.chains import RunContext
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import SettingsError
 from experiments.estimator_illustrations.dynamics import stationary_variance
 from experiments.estimator_illustrations.exact_moves import (
     annealed_stages,
@@ -181,26 +180,3 @@ def test_measures_of_a_series():
     np.testing.assert_allclose(lag_one_autocorrelation(alternating), -1.0)
     _, fractions = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
     np.testing.assert_array_equal(fractions, [0.75, 0.5, 0.25])
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["batch_rows=[200,200]"], "batch_rows must hold different values, got [200, 200]"),
-        (["batch_rows=[]"], "batch_rows must hold one value at least"),
-        (
-            ["exact_estimators=[sis]"],
-            "exact_estimators must be one of ais, stream, sir, adaptive, finely_adaptive, got 'sis'",
-        ),
-        (["n_leapfrog=150"], "n_evaluations_shown must be at least two updates, 2 n_leapfrog = 300, got 200"),
-        (["n_draws=900"], "n_draws must be at least 1000"),
-        (
-            ["++batch.n_samples=[5,10]"],
-            "batch.n_samples: this study runs no settings side by side; sweep over n_samples instead",
-        ),
-    ],
-)
-def test_wrong_settings_are_named(words, message):
-    with pytest.raises(SettingsError) as raised:
-        STUDY.settings([*TINY, *words])
-    assert message in str(raised.value)

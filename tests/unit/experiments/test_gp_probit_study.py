@@ -12,7 +12,6 @@ from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.units import Share, Units, read_pieces, write_piece
 from auxmc.errors import UnitsMissing
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import SettingsError
 from experiments.gp_probit import run
 from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, margins
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
@@ -255,20 +254,3 @@ def test_most_ends_are_those_of_the_second_half_at_equal_cost():
     assert at_most_ends({PM: below, SLICE: other}) < 0.0
     assert pm.of(np.array([0, 1, 2])) is pm
     np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["label=class"], "give data=FILE.csv"),
-        (["++batch.step_size=[0.1]"], "runs no settings side by side"),
-        (["design=estimator", "fixed_step_sizes=[]"], "fixed_step_sizes needs one or more"),
-        (["design=estimator", "n_weights=100"], "at least twice the largest"),
-        (["design=estimator", "n_importance_grid=[]"], "one or more numbers"),
-        (["data=nowhere.csv"], "no such file"),
-        (["n_importance=0"], "n_importance must be between 1"),
-    ],
-)
-def test_wrong_settings_are_rejected(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        STUDY.settings(overrides)

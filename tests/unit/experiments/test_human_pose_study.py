@@ -181,26 +181,6 @@ def test_variants_bring_their_numbers_unless_they_are_given():
     assert (noise_scale(own), start_of(own)) == (0.5, "prior")
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["++batch.noise_scale=[0.1]"], "runs together only scene, step_size"),
-        (["++batch.step_size=[0.0,0.1]"], "every step must be positive"),
-        (["n_steps=[5,3]"], r"fewest and most, got \[5, 3\]"),
-        (["method=hmc", "n_inner_steps=3"], "method=hmc has no geodesic sub-steps"),
-        (["data=nowhere.csv"], "nowhere.csv: no such file"),
-        ([f"data={EXAMPLE}", "views=monocular"], "views=monocular: expected view 1, got 1 and 2"),
-        ([f"data={EXAMPLE}", "scene=2"], "with data=FILE there is one scene"),
-        (["prior=mine"], "prior must be one of own, published"),
-        (["scene=4"], "scene must be between 1 and 3"),
-        (["method=chmc"], "method must be one of constrained_hmc, hmc, hierarchical_hmc"),
-    ],
-)
-def test_wrong_settings_are_rejected(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        STUDY.settings(overrides)
-
-
 def test_a_result_depends_on_the_prior_and_on_the_data_file():
     simulated, own = STUDY.settings([]), STUDY.settings([f"data={EXAMPLE}"])
     assert STUDY.data_digest(simulated) != ""

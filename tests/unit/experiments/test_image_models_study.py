@@ -173,22 +173,6 @@ def test_rows_of_pixels_survive_packing():
     np.testing.assert_array_equal(unpacked(packed_rows(images)), images)
 
 
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["n_images=11", "n_generated=10"], "n_images must be at most n_generated=10, got 11"),
-        (["+batch.n_runs=[4,8]"], "batch.n_runs: this study runs together only method, n_temperatures"),
-        (["+batch.n_temperatures=[4,8]"], "only method=ais runs with several ladders"),
-        (["model=own_digit"], "model must be one of .*Did you mean 'own_digits'"),
-        (["weights=none.npz"], "none.npz: no such file"),
-        (["n_repetitions=1"], "n_repetitions must be between 2 and 1000, got 1"),
-    ],
-)
-def test_wrong_settings_are_rejected(overrides, message):
-    with pytest.raises(SettingsError, match=message):
-        load_study("image_models").settings(overrides)
-
-
 def test_images_must_be_square(tmp_path):
     path = weights_file(tmp_path)
     assert data_files(Settings(weights=path)) == [path]

@@ -1,6 +1,5 @@
 """The fibre is the published one, and claims measure what the tables hold."""
 
-import re
 from functools import partial
 
 import jax
@@ -10,8 +9,6 @@ import pandas as pd
 import pytest
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations.claims import MEASURE, fall_of_changes
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
@@ -43,18 +40,6 @@ def test_operations_grow_with_the_power_that_the_algebra_has(build, power):
 def test_operations_of_loops_are_not_guessed():
     with pytest.raises(ValueError, match="operations of a loop"):
         count_operations(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y @ y, x), (2, 2))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["inner_steps=[1,4]"], "inner_steps must be factors of 18 (1, 2, 3, 6, 9, 18), got 4"),
-        (["dense_sizes=[100,100]"], "dense_sizes must hold at least two different values"),
-    ],
-)
-def test_settings_that_cannot_be_measured_are_rejected(overrides, message):
-    with pytest.raises(SettingsError, match=re.escape(message)):
-        load_study("manifold_illustrations").settings(overrides)
 
 
 def test_noise_gives_full_rank_and_the_metric_is_the_hessian():

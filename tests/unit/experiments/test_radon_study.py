@@ -109,25 +109,6 @@ def test_presets_compose(preset):
         assert names[2:] == ["hmc__method-gibbs_ct", "hmc__method-ct_hmc", "centred"]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["n_draws=50", "n_warm_up=60"], "n_warm_up must be at most n_draws=50"),
-        (["group=school"], "group names columns of your own data file: give data=FILE.csv too"),
-        ([f"data={EXAMPLE}", "group=school"], "outcome is empty: name the column of"),
-        (["++batch.step_size=[0.1,0.2]"], "batch.step_size: this study runs no settings side by side"),
-        (
-            ["method=nutz"],
-            "method must be one of nuts, gibbs_ct, ct_hmc, ais, got 'nutz'. Did you mean 'nuts'?",
-        ),
-    ],
-)
-def test_wrong_settings_are_named(words, message):
-    with pytest.raises(SettingsError) as raised:
-        STUDY.settings(words)
-    assert message in str(raised.value)
-
-
 def test_wrong_columns_are_named_before_anything_runs():
     with pytest.raises(SettingsError, match=r"group: there is no column 'shcool'.*did you mean 'school'"):
         STUDY.settings([*OWN[:2], "group=shcool", *OWN[3:]])
@@ -148,7 +129,7 @@ def test_data_are_compared_with_the_published_file_where_there_is_one(tmp_path, 
     assert declared.data_files(own) == [str(EXAMPLE)]
 
 
-# Figures and claims. That all draw and measure is tested in test_named_studies.py.
+# Figures and claims. That all draw and measure is tested in test_studies.py.
 
 
 def _running(estimates):

@@ -11,7 +11,6 @@ import pytest
 from auxmc.driver.chains import RunContext
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import SettingsError
 from experiments.tempering_illustration.exact import (
     barrier_heights,
     count_modes,
@@ -112,18 +111,3 @@ def test_temperatures_and_weights_are_finite_in_both_precisions():
             assert np.all((b >= 0.0) & (b <= 1.0))
         for weight in (log_base_weight(delta), log_target_weight(delta)):
             assert np.all(np.isfinite(np.asarray(weight)))
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["log_zetas=[-1.0,1.0]"], "log_zetas must hold 0"),
-        (["log_zetas=[0.0,1.0,1.0]"], "log_zetas must be different values"),
-        (["passage_intervals=[5,5]"], "passage_intervals must be at least two different values"),
-        (["++batch.step_size=[0.1,0.2]"], "batch.step_size: this study runs no settings side by side"),
-    ],
-)
-def test_wrong_settings_are_named(words, message):
-    with pytest.raises(SettingsError) as raised:
-        STUDY.settings(words)
-    assert message in str(raised.value)
