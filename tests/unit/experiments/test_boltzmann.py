@@ -44,9 +44,6 @@ def _relaxation(n_units):
     return parameters, relax(parameters, smallest_diagonal_shift(parameters.weights))
 
 
-# Generation.
-
-
 def test_recipe_gives_the_numbers_of_the_author():
     systems = generate_parameters()
     first, last = systems[1], systems[0]
@@ -71,9 +68,6 @@ def test_orthogonal_matrices_are_orthogonal_and_of_both_orientations():
 def test_too_small_systems_are_rejected():
     with pytest.raises(ValueError, match="n_units must be at least 2 and n_systems 1, got 1 and 3"):
         generate_parameters(1, 3)
-
-
-# Exact sums.
 
 
 @pytest.mark.parametrize("n_units", [2, 3, 4, 7, 10, 11])
@@ -113,9 +107,6 @@ def test_limits_of_exact_sums_are_named():
 
 def test_states_are_counted_like_binary_numbers():
     assert sign_table(3)[5].tolist() == [1.0, -1.0, 1.0]
-
-
-# Relaxation.
 
 
 def test_density_is_the_mixture_over_all_states():
@@ -226,8 +217,6 @@ def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected():
     with pytest.raises(ValueError, match="the weights are zero"):
         relax(BoltzmannParameters(np.zeros((3, 3)), np.zeros(3)), np.zeros(3))
 
-
-# The user's own parameters.
 
 _GOOD = np.array([[0.0, 0.5, -1.0], [0.5, 0.0, 0.2], [-1.0, 0.2, 0.0]])
 

@@ -11,7 +11,7 @@ from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
 from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import PRESETS, SettingsError
+from auxmc_pipeline.settings import SettingsError
 from experiments.boltzmann import problem, run
 from experiments.boltzmann.claims import deepest_valley, of_ratios
 from experiments.boltzmann.measure import base_errors, chain_curves, chain_statistics, memberships
@@ -58,26 +58,16 @@ def _settings(overrides):
     return dataclasses.replace(STUDY.settings([*TINY, *plain]), batch=batch)
 
 
-# Settings.
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(preset):
-    cases = STUDY.cases(preset)
-    assert len({case.name for case in cases}) == len(cases)
-    if preset == "paper":
-        chains = [case.settings for case in cases if case.name.startswith("chains")]
-        assert len(chains) == 10
-        lengths = {
-            method: method_settings(chains[0], method).length for method in ("st", "gibbs_ct", "ct_hmc")
-        }
-        assert lengths == {"st": 20_000, "gibbs_ct": 30_000, "ct_hmc": 25_000}
-        assert chains[0].n_chains == 100
-        annealed = next(case.settings for case in cases if case.name.startswith("annealed"))
-        assert programs(annealed) == list(
-            itertools.product(["h_ais", "ais_10", "ais_20"], [1000, 5000, 10_000])
-        )
-        assert [method_settings(annealed, m).n_runs for m in ("h_ais", "ais_10", "ais_20")] == [500, 100, 100]
+def test_the_published_sizes_are_those_of_the_thesis():
+    cases = STUDY.cases("paper")
+    chains = [case.settings for case in cases if case.name.startswith("chains")]
+    assert len(chains) == 10
+    lengths = {method: method_settings(chains[0], method).length for method in ("st", "gibbs_ct", "ct_hmc")}
+    assert lengths == {"st": 20_000, "gibbs_ct": 30_000, "ct_hmc": 25_000}
+    assert chains[0].n_chains == 100
+    annealed = next(case.settings for case in cases if case.name.startswith("annealed"))
+    assert programs(annealed) == list(itertools.product(["h_ais", "ais_10", "ais_20"], [1000, 5000, 10_000]))
+    assert [method_settings(annealed, m).n_runs for m in ("h_ais", "ais_10", "ais_20")] == [500, 100, 100]
 
 
 def test_numbers_of_methods_are_the_published_ones_unless_given():
@@ -100,9 +90,6 @@ def test_settings_that_cannot_run_together_are_named():
         STUDY.checked(settings)
 
 
-# Problem.
-
-
 def test_starts_of_all_systems_come_from_one_stream():
     stream = np.random.RandomState(201702)
     first, second = stream.normal(size=(7, 4)), stream.normal(size=(7, 4))
@@ -120,9 +107,6 @@ def test_base_and_reference_are_told_apart():
     # Errors are norms: the basis in which they are taken does not matter.
     errors = [base_errors(p.reference, p.truth) for p in (published, converged)]
     np.testing.assert_allclose(errors[0], errors[1], rtol=1e-8)
-
-
-# Pooling and errors.
 
 
 def test_nested_groups_are_those_of_the_published_slice():
@@ -202,9 +186,6 @@ def test_curves_and_statistics_agree_with_estimates_from_all_states():
     np.testing.assert_allclose(error, jackknife, rtol=1e-7)
 
 
-# Runs.
-
-
 @pytest.mark.slow
 def test_cases_report_what_they_did(results):
     statistics = results["chains__system-0"][1]["statistics"]
@@ -258,9 +239,6 @@ def test_own_weights_that_are_no_machine_are_rejected_by_name(tmp_path):
         STUDY.settings([*TINY, f"data={path}"])
     with pytest.raises(DataError, match="not symmetric"):
         problem.read_parameters(path)
-
-
-# Claims.
 
 
 def test_nested_values_have_errors_of_shared_chains_and_disjoint_ones_of_repeats():

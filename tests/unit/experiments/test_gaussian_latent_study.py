@@ -38,9 +38,6 @@ def normal(mean, sd):
     return Known(position=[Distribution(mean, sd, frozen.pdf, frozen.cdf)] * 2)
 
 
-# Real runs.
-
-
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
     return run_small(
@@ -152,9 +149,6 @@ def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypat
     assert np.isfinite(result["curves"]["histogram_position"]).all()
 
 
-# Iterations and statistics.
-
-
 @pytest.mark.parametrize(
     ("method", "n_importance", "expected"),
     [("pm_mh", 1, 3_200_000), ("pm_mh", 8, 400_000), ("apm_mi_mh", 32, 50_000), ("apm_ss_mh", 1, 800_000)],
@@ -230,9 +224,6 @@ def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_anoth
     assert (wrong["total_variation"] > 0.3).all()
 
 
-# Checks.
-
-
 def test_theory_constants_are_the_published_ones():
     constants = checks.theory_constants()
     assert constants.random_walk_acceptance == pytest.approx(0.2338, abs=5e-5)
@@ -258,9 +249,6 @@ def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path):
     assert abs(sd - np.sqrt((200 + 4 * 157) / 64)) < 5 * error
     assert 0.0 < error < 0.1
     assert found["exact_fraction_above_1e5"].item() < found["exact_fraction_above_1e4"].item() < 1.0
-
-
-# Claims. That they are measured, and every figure drawn, is tested in test_studies.py.
 
 
 def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
@@ -301,9 +289,6 @@ def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends():
     np.testing.assert_allclose(
         claims.smoothed(curve), [1.0, 0.75, 0.6, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     )
-
-
-# Settings.
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])

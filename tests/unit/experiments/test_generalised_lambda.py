@@ -58,9 +58,6 @@ def point(published):
     return fibre_point(own, published)
 
 
-# --- data ----------------------------------------------------------------------------------------------
-
-
 def test_the_published_data_come_back_from_their_seed():
     data = published_observations()
     assert data.shape == (250,)
@@ -94,9 +91,6 @@ def test_bad_observations_are_named(observations, message):
 def test_a_prior_must_be_positive(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a positive number"):
         generalised_lambda_model([1.0, 2.0], **{name: value})
-
-
-# --- the distribution ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
@@ -178,9 +172,6 @@ def test_support_is_where_the_quantiles_end(shapes, expected):
         assert (abs(float(reached)) > 100.0) if np.isinf(end) else float(reached) == pytest.approx(end)
 
 
-# --- the model as a map of random inputs ---------------------------------------------------------------
-
-
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
 def test_inputs_of_parameters_inverts_the_map(prior):
     model = generalised_lambda_model([1.0, 2.0], float(prior.sd), float(prior.rate))
@@ -257,9 +248,6 @@ def test_a_generator_that_overflows_has_density_zero(published):
     assert not bool(jnp.all(jnp.isfinite(conditioned_model(published).constraint(inputs))))
 
 
-# --- points on the fibre -------------------------------------------------------------------------------
-
-
 def test_solved_logits_give_the_values(published, point):
     assert float(point.residual) < 1e-11
     assert bool(jnp.max(jnp.abs(conditioned_model(published).constraint(point.inputs))) < 1e-8)
@@ -310,8 +298,6 @@ def test_an_impossible_start_gives_up_and_says_so(published):
     assert int(found.n_redraws) == 5
     assert not float(found.residual) < 1e-8
 
-
-# --- exact answers -------------------------------------------------------------------------------------------
 
 ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (0.0, 0.8, -0.1, -0.3), (3.0, 0.5, 0.02, 0.01)]
 

@@ -25,9 +25,6 @@ def _run(tmp_path, words):
     return run.run(settings, RunContext("generalised_lambda", settings.seed, tmp_path, "identity", "tiny"))
 
 
-# --- synthetic draws ---------------------------------------------------------------------------------------
-
-
 def _draws(dims, n_draws, counters, scale=1.0):
     """Independent draws of a normal posterior at every point, with constant work and flags."""
     rng = np.random.default_rng(len(counters) + n_draws)
@@ -51,9 +48,6 @@ def _constrained_draws(dims, n_draws):
     draws["n_projection_iterations"] += 120
     draws["residual"] = xr.full_like(draws["log_density"], 1e-13)
     return draws
-
-
-# --- statistics ----------------------------------------------------------------------------------------
 
 
 def test_statistics_are_those_of_the_draws_after_the_warm_up():
@@ -126,9 +120,6 @@ def test_the_limit_of_small_tolerances_is_approached_in_the_right_order():
 def test_reference_targets_are_named_as_the_figures_expect():
     settings = STUDY.settings(["design=reference", "tolerance=0.1"])
     assert {row.target for row in ROWS} == set(targets(settings))
-
-
-# --- tiny runs -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -208,9 +199,6 @@ def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(tmp_path, 
         SettingsError, match=r"none of 20 draws from the prior \(strong: prior_sd=1.*prior=own"
     ):
         _run(tmp_path, f"data={far} method=modified_abc n_draws=10 n_warm_up=0 n_chains=1")
-
-
-# --- settings ------------------------------------------------------------------------------------------
 
 
 def test_a_data_file_with_two_columns_is_rejected(tmp_path):

@@ -56,9 +56,6 @@ def draws(n=4):
     return np.random.default_rng(11).normal(size=(n, 140))
 
 
-# --- forward kinematics --------------------------------------------------------------------------------
-
-
 def elementary(axis, angle):
     c, s = np.cos(angle), np.sin(angle)
     return {
@@ -147,9 +144,6 @@ def test_lengths_of_drawn_bones_are_those_generated():
     assert sides[0] == pytest.approx(sides[1], abs=1e-12)
 
 
-# --- prior and cameras ---------------------------------------------------------------------------------
-
-
 def test_bone_lengths_have_the_distribution_of_the_factor():
     prior = model().prior
     inputs = draws()[0, :N_BONES]
@@ -196,9 +190,6 @@ def test_one_view_has_no_offset():
     assert np.allclose(project_joints(joints, place, MONOCULAR), 0.0)
     both = np.asarray(project_joints(joints, place, BINOCULAR))
     assert np.allclose(both[:19], FOCAL_LENGTH * 0.5 / 4.0)
-
-
-# --- the whole model -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("views", [BINOCULAR, MONOCULAR])
@@ -277,9 +268,6 @@ def test_conditioned_model_starts_on_its_manifold_with_full_rank():
     assert sign == 1.0
     assert float(half_log_determinant) == pytest.approx(0.5 * log_determinant)
     assert np.linalg.svd(dense, compute_uv=False).min() >= 0.01 * (1 - 1e-9)
-
-
-# --- hierarchical state --------------------------------------------------------------------------------
 
 
 def test_states_and_inputs_are_two_names_of_one_thing():

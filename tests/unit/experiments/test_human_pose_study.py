@@ -30,9 +30,6 @@ def run_small(folder, *overrides):
     return run(settings, RunContext("human_pose", 5, folder, "identity", "tiny"))
 
 
-# --- tiny runs -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_own_images_give_poses_on_the_manifold_without_an_error(tmp_path):
     result = run_small(tmp_path, f"data={EXAMPLE}", "n_steps=[1,2]", "n_inner_steps=2", "n_chains=1")
@@ -73,9 +70,6 @@ def test_a_case_in_which_nothing_moves_stops_with_advice():
     message = r"no trajectory of 3 chains in 20 iterations was accepted at step_size=50 \(n_failures=20\).*smaller step"
     with pytest.raises(SettingsError, match=message):
         check_moves(draws, settings)
-
-
-# --- measures ------------------------------------------------------------------------------------------
 
 
 def test_error_of_the_running_mean():
@@ -162,9 +156,6 @@ def test_factors_without_a_chain_say_which_chain_is_apart():
     draws["positions"][0, 0, 2] += 1.0
     found = chain_statistics(draws, first, truth, 3.0)["largest_psrf_without_chain"].values.ravel()
     assert found[2] < 1.2 < 10.0 < found[:2].min()
-
-
-# --- settings ------------------------------------------------------------------------------------------
 
 
 def test_variants_bring_their_numbers_unless_they_are_given():

@@ -87,9 +87,6 @@ def _matrix(jacobian, n_inputs):
     return np.asarray(jax.vmap(jacobian.times, out_axes=1)(jnp.eye(n_inputs)))
 
 
-# --- data and recursion ----------------------------------------------------------------------------------
-
-
 def test_published_data_have_the_published_digits():
     data = published_data()
     assert data.shape == (50, 2)
@@ -126,9 +123,6 @@ def test_overflow_is_quiet_and_not_finite_from_its_step_on():
     assert np.all(np.diff(finite.astype(int)) <= 0)
 
 
-# --- points on the manifold --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_closed_form_noise_yields_the_observations(scheme):
     for model in (published_model(scheme), _own_model(scheme)):
@@ -154,9 +148,6 @@ def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme):
     prey, predators = path[:-1].T
     slopes = np.stack([z1 * prey - z2 * prey * predators, z4 * food * predators - z3 * predators], axis=1)
     np.testing.assert_allclose(step_design(model) @ rates, model.time_step * slopes, rtol=1e-13)
-
-
-# --- conditioning ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -233,9 +224,6 @@ def test_unknown_constraint_is_rejected():
         conditioned_model(published_model(), "forced")
 
 
-# --- exact posterior -----------------------------------------------------------------------------------------
-
-
 @cache
 def _log_density(scheme):
     """Unnormalised log posterior of (log z3, log z4), written from the recursion of the model, not from its design."""
@@ -304,9 +292,6 @@ def test_too_coarse_a_grid_is_rejected():
         exact_posterior(published_model(), 10)
 
 
-# --- summaries -----------------------------------------------------------------------------------------------
-
-
 def test_summaries_are_those_of_numpy():
     data = published_data()
     values = summary_statistics(data)
@@ -363,9 +348,6 @@ def test_too_few_prior_draws_for_scales_are_rejected():
         prior_summary_scales(published_model(), np.random.default_rng(0), 3)
 
 
-# --- rejection -------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme):
     """Without noise a path is a function of its rates, so that kept paths and rates can be compared."""
@@ -397,9 +379,6 @@ def test_distance_that_is_not_a_number_is_never_accepted():
 def test_rejection_needs_draws():
     with pytest.raises(ValueError, match="n_draws must be a positive integer, got 0"):
         simulate_prior(_own_model(), np.random.default_rng(0), 0)
-
-
-# --- wrong inputs ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,6 @@ def run_small(folder, words):
     return run(settings, RunContext("lotka_volterra", 5, folder / "checkpoints", "identity", "test"))
 
 
-# Real runs.
-
-
 def own_series(folder):
     rng = np.random.default_rng(2)
     series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(9, 2)), axis=0)
@@ -70,9 +67,6 @@ def test_failures_count_rejection_under_both_readings(tmp_path):
     assert 0.001 < float(data["finite_prior_fraction"]) < 0.006
     assert (data["n_accepted"].sel({"tolerance": 100.0}) == 0).all()
     assert data["data_difference"].item() < 1e-10
-
-
-# Statistics.
 
 
 def test_iterations_to_band_count_from_one():
@@ -122,9 +116,6 @@ def test_the_time_of_a_chain_follows_its_runs_of_the_generator():
     found = chain_statistics(draws, "ss_ball", 10, 12.0, exact)
     np.testing.assert_allclose(found["chain_seconds"].isel(step_size=0), [[2.0] * 4, [1.0] * 4])
     xr.testing.assert_allclose(found["ess_per_second"] * found["chain_seconds"], found["ess"])
-
-
-# Settings.
 
 
 def test_the_paper_preset_is_that_of_the_thesis():

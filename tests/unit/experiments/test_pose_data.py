@@ -39,9 +39,6 @@ DATA = Path(pose_priors.__file__).parent
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"
 
 
-# --- skeleton ------------------------------------------------------------------------------------------
-
-
 def test_skeleton_has_the_published_numbers():
     assert (N_JOINTS, N_ANGLES, N_BONES) == (19, 47, 13)
     assert len(set(JOINT_NAMES)) == 19
@@ -72,9 +69,6 @@ def test_bone_distribution_grows_with_stature():
         np.exp(mean)[BONE_NAMES.index(name)] for name in ("upper-leg", "lower-leg", "waist", "spine", "head")
     )
     assert 1.55 < height < 1.70
-
-
-# --- motion clips --------------------------------------------------------------------------------------
 
 
 def resting_frame():
@@ -143,9 +137,6 @@ def test_clips_are_read_and_wrong_ones_named(tmp_path):
         read_clips(tmp_path)
 
 
-# --- priors --------------------------------------------------------------------------------------------
-
-
 def test_shipped_files_are_those_that_their_note_describes():
     note = (DATA / "pose_prior.md").read_text()
     listed = re.findall(r"^([0-9a-f]{64})  (\S+)$", note, re.M)
@@ -196,9 +187,6 @@ def test_an_unknown_prior_is_rejected():
         read_pose_prior("mine")
 
 
-# --- the user's image coordinates ----------------------------------------------------------------------
-
-
 def table(n_views=2):
     rows = [
         f"{joint},{view},{0.1 * index + view},{index}"
@@ -242,56 +230,30 @@ def changed(row, text):
 
 
 @pytest.mark.parametrize(
-    ("change", "views", "message"),
+    ("change", "message"),
     [
         (
             lambda rows: rows[:-1],
-            "binocular",
             r"joint 'right_toes' is missing in view 2 \(1 missing in all\); every joint",
         ),
-        (
-            lambda rows: [*rows[:3], *rows[5:]],
-            "binocular",
-            r"'head_top' is missing in view 1 \(2 missing in all\)",
-        ),
-        (
-            changed(5, "left_elbow,1,nan,4"),
-            "binocular",
-            r"row 5 \(line 6\), column 'x': missing value \(nan\)",
-        ),
-        (
-            changed(5, "left_elbow,1,4,"),
-            "binocular",
-            r"row 5 \(line 6\), column 'y': missing value \(empty cell\)",
-        ),
-        (changed(5, "left_elbow,1,4,left"), "binocular", r"row 5 .*, column 'y': 'left' is not a number"),
-        (
-            changed(5, "left_elbow,1,4,inf"),
-            "binocular",
-            r"row 5 .*, column 'y': 'inf' is not a finite number",
-        ),
-        (
-            changed(5, "elbow,1,4,4"),
-            "binocular",
-            r"row 5 \(line 6\): unknown joint 'elbow'; allowed: lower_spine, neck",
-        ),
-        (changed(5, "left_elbow,3,4,4"), "binocular", r"row 5 \(line 6\): view: expected 1 or 2, got 3"),
-        (changed(5, "neck,1,4,4"), "binocular", r"row 5 \(line 6\): joint 'neck' in view 1 appears twice"),
-        (
-            changed(5, "left_elbow,1,4"),
-            "binocular",
-            r"row 5 \(line 6\): expected 4 cells as in the first line, got 3",
-        ),
-        (lambda rows: rows[:20], "binocular", r"views=binocular: expected view 1 and 2, got 1; change views"),
-        (lambda rows: rows, "monocular", r"views=monocular: expected view 1, got 1 and 2; change views"),
-        (lambda rows: [rows[0]], "binocular", "the file has no rows below its names"),
-        (changed(0, "joint,camera,x,y"), "binocular", r"there is no column 'view', only joint, camera, x, y"),
-        (lambda rows: [""], "binocular", "the file is empty"),
+        (lambda rows: [*rows[:3], *rows[5:]], r"'head_top' is missing in view 1 \(2 missing in all\)"),
+        (changed(5, "left_elbow,1,nan,4"), r"row 5 \(line 6\), column 'x': missing value \(nan\)"),
+        (changed(5, "left_elbow,1,4,"), r"row 5 \(line 6\), column 'y': missing value \(empty cell\)"),
+        (changed(5, "left_elbow,1,4,left"), r"row 5 .*, column 'y': 'left' is not a number"),
+        (changed(5, "left_elbow,1,4,inf"), r"row 5 .*, column 'y': 'inf' is not a finite number"),
+        (changed(5, "elbow,1,4,4"), r"row 5 \(line 6\): unknown joint 'elbow'; allowed: lower_spine, neck"),
+        (changed(5, "left_elbow,3,4,4"), r"row 5 \(line 6\): view: expected 1 or 2, got 3"),
+        (changed(5, "neck,1,4,4"), r"row 5 \(line 6\): joint 'neck' in view 1 appears twice"),
+        (changed(5, "left_elbow,1,4"), r"row 5 \(line 6\): expected 4 cells as in the first line, got 3"),
+        (lambda rows: rows[:20], r"views=binocular: expected view 1 and 2, got 1; change views"),
+        (lambda rows: [rows[0]], "the file has no rows below its names"),
+        (changed(0, "joint,camera,x,y"), r"there is no column 'view', only joint, camera, x, y"),
+        (lambda rows: [""], "the file is empty"),
     ],
 )
-def test_wrong_files_are_named_precisely(tmp_path, change, views, message):
+def test_wrong_files_are_named_precisely(tmp_path, change, message):
     with pytest.raises(DataError, match=r"mine\.csv: .*" + message):
-        read_joint_observations(written(tmp_path, change(table())), views)
+        read_joint_observations(written(tmp_path, change(table())), "binocular")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

@@ -129,9 +129,6 @@ def test_data_are_compared_with_the_published_file_where_there_is_one(tmp_path, 
     assert declared.data_files(own) == [str(EXAMPLE)]
 
 
-# Figures and claims. That all draw and measure is tested in test_studies.py.
-
-
 def _running(estimates):
     """Tables with running estimates [chain, iteration] of an evidence whose log is -10."""
     chains, iterations = np.indices(estimates.shape)
@@ -164,9 +161,6 @@ def test_an_unknown_error_has_no_bar():
     ]
     assert np.all(lengths[0] > 0.0)
     assert not np.any(lengths[1] == 0.0)
-
-
-# Measures.
 
 
 def test_base_moments_of_exact_draws_have_scores_of_size_one():

@@ -20,7 +20,6 @@ from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.settings import PRESETS
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs
 from experiments.streaming_evidence.claims_evidence import costs_by_size
@@ -69,18 +68,13 @@ def results(tmp_path_factory):
     return {name: (settings, run(settings, _context(folder / name))) for name, settings in cases.items()}
 
 
-# Settings.
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_composes_and_the_published_sizes_are_those_of_the_thesis(preset):
-    cases = {case.name: case.settings for case in STUDY.cases(preset)}
-    if preset == "paper":
-        assert {cases[name].n_rows for name in ("linear", "softmax", "mixture", "sensitivity")} == {1_000_000}
-        assert min(settings.n_repeats for settings in cases.values()) == 5
-        swept = {variation for sweep in SWEEPS.values() for variation in sweep.values()} - {"default"}
-        assert swept <= set(cases["sensitivity"].variations)
-        assert cases["linear_full"].annealed_rows == 1_000_000
+def test_the_published_sizes_are_those_of_the_thesis():
+    cases = {case.name: case.settings for case in STUDY.cases("paper")}
+    assert {cases[name].n_rows for name in ("linear", "softmax", "mixture", "sensitivity")} == {1_000_000}
+    assert min(settings.n_repeats for settings in cases.values()) == 5
+    swept = {variation for sweep in SWEEPS.values() for variation in sweep.values()} - {"default"}
+    assert swept <= set(cases["sensitivity"].variations)
+    assert cases["linear_full"].annealed_rows == 1_000_000
 
 
 def test_published_settings_are_the_defaults():
@@ -97,9 +91,6 @@ def test_variations_and_batches_become_points():
     found = points(settings)
     assert [(p.settings.n_particles, p.settings.n_moves) for p in found] == [(5, 2), (5, 7), (6, 2), (6, 7)]
     assert found[0].axes == {"n_particles": 5, "variation": "learning_rate=1 rate_times_moves=2"}
-
-
-# Data and chunks.
 
 
 def test_sequential_chunks_grow_with_an_end_at_a_hundred_rows():
@@ -151,9 +142,6 @@ def test_additional_inputs_are_worth_what_they_should_be():
     # The weak input is worth 5 nats give or take the noise of a coefficient, 4.6 nats; the other at most its chance.
     assert factors[0] < 10.0
     assert factors[1] - factors[0] > 0.0
-
-
-# Runs.
 
 
 @pytest.mark.slow
@@ -325,9 +313,6 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch):
     # Both sums are of the same points, one of fewer of them.
     assert float(found["additive_error"].item()) < float(found["remaining_error"].item()) < 30.0
     assert int(found["n_failures"]) == 0
-
-
-# Claims.
 
 
 def _tables(curves, **others):
