@@ -45,8 +45,8 @@ def _counts_table(published: Published) -> str:
             numbers = [*counts.verdicts.values(), counts.n_claims]
             rows.append([document.name, *map(str, numbers), f"{counts.expected_wrong:.1f}"])
     return (
-        f"{_markdown(rows)}\nOne claim is one numbered statement; the worst of its lines counts, of several "
-        "readings the best.\nA claim that stands in two documents counts in both.\n"
+        f"{_markdown(rows)}\nOf the lines of a claim the worst counts, of several readings the best. A claim "
+        "that stands in two documents\ncounts in both.\n"
         f"Run: {published.run_in_words}.\n"
     )
 
