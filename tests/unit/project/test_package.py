@@ -61,5 +61,5 @@ def test_its_commands_run(elsewhere, words, made):
 def test_what_needs_the_studies_says_so(elsewhere):
     done = _auxmc(elsewhere, "list")
     assert done.returncode == 2
-    assert "is not inside a checkout of the project" in done.stderr
+    assert "is not inside a clone of the project" in done.stderr
     assert "Traceback" not in done.stderr
