@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 from auxmc.errors import DataError
-from experiments.image_models.model.autoencoder_weights import (
-    OWN_MODELS,
-    Autoencoder,
-    Dense,
-    own_weight_file,
-    read_autoencoder,
-    read_training_curve,
-    write_autoencoder,
-)
+from experiments.image_models.model import autoencoder_weights
 
 SHAPES = {
     "decoder_W0": (2, 5), "decoder_b0": (5,), "decoder_W2": (5, 4), "decoder_b2": (4,),
@@ -34,7 +26,7 @@ def saved(path, **changes):
 
 
 def test_arrays_arrive_in_their_layers(tmp_path):
-    model = read_autoencoder(
+    model = autoencoder_weights.read_autoencoder(
         "own_digits", saved(tmp_path, decoder_b0=np.arange(5.0)[None], layers=np.array([b"x"]))
     )
     assert (model.n_latent, model.n_pixels) == (2, 9)
@@ -48,9 +40,9 @@ def test_a_folder_of_four_files_is_the_same(tmp_path):
     for part in ("decoder", "encoder_h", "encoder_mean", "encoder_std"):
         own = {n.removeprefix(f"{part}_"): a for n, a in arrays().items() if n.startswith(f"{part}_")}
         np.savez(tmp_path / f"{part}_params.npz", **own)
-    from_folder = read_autoencoder("own_digits", str(tmp_path))
+    from_folder = autoencoder_weights.read_autoencoder("own_digits", str(tmp_path))
     (tmp_path / "one").mkdir()
-    from_file = read_autoencoder("own_digits", saved(tmp_path / "one"))
+    from_file = autoencoder_weights.read_autoencoder("own_digits", saved(tmp_path / "one"))
     for one, other in zip(
         from_folder.decoder + from_folder.encoder, from_file.decoder + from_file.encoder, strict=True
     ):
@@ -58,15 +50,17 @@ def test_a_folder_of_four_files_is_the_same(tmp_path):
 
 
 def test_written_weights_come_back_as_half_precision_to_the_byte(tmp_path):
-    model = read_autoencoder("own_digits", saved(tmp_path))
+    model = autoencoder_weights.read_autoencoder("own_digits", saved(tmp_path))
     for name in ("a.npz", "b.npz"):
-        write_autoencoder(tmp_path / name, model, {"objective": [-3.0, -2.5], "held_out": [-3.5, -3.0]})
+        autoencoder_weights.write_autoencoder(
+            tmp_path / name, model, {"objective": [-3.0, -2.5], "held_out": [-3.5, -3.0]}
+        )
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    again = read_autoencoder("own_digits", str(tmp_path / "a.npz"))
+    again = autoencoder_weights.read_autoencoder("own_digits", str(tmp_path / "a.npz"))
     np.testing.assert_array_equal(
         again.decoder[2].weights, model.decoder[2].weights.astype(np.float16).astype(np.float32)
     )
-    curve = read_training_curve(tmp_path / "a.npz")
+    curve = autoencoder_weights.read_training_curve(tmp_path / "a.npz")
     np.testing.assert_array_equal(curve["held_out"], [-3.5, -3.0])
 
 
@@ -92,7 +86,7 @@ def test_written_weights_come_back_as_half_precision_to_the_byte(tmp_path):
 )
 def test_arrays_that_do_not_fit_are_named(tmp_path, changes, message):
     with pytest.raises(DataError, match=message):
-        read_autoencoder("own_digits", saved(tmp_path, **changes))
+        autoencoder_weights.read_autoencoder("own_digits", saved(tmp_path, **changes))
 
 
 def test_numbers_that_are_not_finite_are_located(tmp_path):
@@ -102,40 +96,40 @@ def test_numbers_that_are_not_finite_are_located(tmp_path):
     with pytest.raises(
         DataError, match=r"encoder_h_W0 has 2 numbers that are not finite, the first at \[4, 1\]"
     ):
-        read_autoencoder("own_digits", saved(tmp_path, encoder_h_W0=broken))
+        autoencoder_weights.read_autoencoder("own_digits", saved(tmp_path, encoder_h_W0=broken))
 
 
 def test_files_that_are_no_weights_are_rejected(tmp_path):
     with pytest.raises(DataError, match=r"none.npz: no such file"):
-        read_autoencoder("own_digits", str(tmp_path / "none.npz"))
+        autoencoder_weights.read_autoencoder("own_digits", str(tmp_path / "none.npz"))
     (tmp_path / "text.npz").write_text("weights")
     with pytest.raises(DataError, match=r"text.npz: not a NumPy file of plain arrays"):
-        read_autoencoder("own_digits", str(tmp_path / "text.npz"))
+        autoencoder_weights.read_autoencoder("own_digits", str(tmp_path / "text.npz"))
     np.save(tmp_path / "single.npy", np.zeros(3))
     with pytest.raises(DataError, match="it holds a single array"):
-        read_autoencoder("own_digits", str(tmp_path / "single.npy"))
+        autoencoder_weights.read_autoencoder("own_digits", str(tmp_path / "single.npy"))
 
 
 def test_unknown_models_are_rejected():
     with pytest.raises(
         ValueError, match="model must be one of own_digits, own_glyphs, mnist, omniglot, got 'cifar'"
     ):
-        read_autoencoder("cifar")
+        autoencoder_weights.read_autoencoder("cifar")
 
 
-@pytest.mark.parametrize("name", OWN_MODELS)
+@pytest.mark.parametrize("name", autoencoder_weights.OWN_MODELS)
 def test_our_models_ship_with_the_package(name):
-    model = read_autoencoder(name)
-    assert isinstance(model, Autoencoder)
-    assert isinstance(model.decoder[0], Dense)
+    model = autoencoder_weights.read_autoencoder(name)
+    assert isinstance(model, autoencoder_weights.Autoencoder)
+    assert isinstance(model.decoder[0], autoencoder_weights.Dense)
     assert [layer.weights.shape for layer in model.decoder] == [(50, 200), (200, 200), (200, 784)]
-    curve = read_training_curve(own_weight_file(name))
+    curve = autoencoder_weights.read_training_curve(autoencoder_weights.own_weight_file(name))
     # Training continued improving on images that it did not see.
     assert curve["held_out"][-1] > curve["held_out"][0] + 20.0
-    assert own_weight_file(name).stat().st_size < 1_000_000
+    assert autoencoder_weights.own_weight_file(name).stat().st_size < 1_000_000
 
 
 def test_published_weights_that_are_not_there_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match=r"mnist-iwae/decoder_params.npz.*or use model=own_digits"):
-        read_autoencoder("mnist")
+        autoencoder_weights.read_autoencoder("mnist")

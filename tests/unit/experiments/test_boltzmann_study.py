@@ -42,20 +42,9 @@ def results(tmp_path_factory):
     }
     found = {}
     for name, overrides in cases.items():
-        settings = _settings(overrides)
+        settings = STUDY.settings([*TINY, *overrides])
         found[name] = (settings, run.run(settings, _context(folder / name)))
     return found
-
-
-def _settings(overrides):
-    """Settings of a case; batches are put in afterwards, as a grid does."""
-    plain = [word for word in overrides if not word.startswith("+")]
-    batch = {}
-    for word in overrides:
-        if word.startswith("+batch."):
-            key, values = word.removeprefix("+batch.").split("=")
-            batch[key] = [int(v) if v.isdigit() else v for v in values.strip("[]").split(",")]
-    return dataclasses.replace(STUDY.settings([*TINY, *plain]), batch=batch)
 
 
 def test_the_published_sizes_are_those_of_the_thesis():

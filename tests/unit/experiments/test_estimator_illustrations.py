@@ -16,24 +16,13 @@ from auxmc.driver.chains import RunContext
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
+from experiments.estimator_illustrations import exact_moves, nested
 from experiments.estimator_illustrations.dynamics import stationary_variance
-from experiments.estimator_illustrations.exact_moves import (
-    annealed_stages,
-    conjugate_distribution,
-    powered_regression,
-    whole_stages,
-)
 from experiments.estimator_illustrations.kernels import (
     Bent,
     correlated,
     lag_one_autocorrelation,
     trajectories,
-)
-from experiments.estimator_illustrations.nested import (
-    compressed_log_likelihood,
-    exact_masses,
-    shrinkage_ratios,
-    sum_errors,
 )
 from experiments.estimator_illustrations.run import run
 from experiments.estimator_illustrations.simple import excess_probabilities
@@ -108,7 +97,7 @@ def test_the_distribution_of_a_stage_is_the_tempered_posterior():
     past[10:, -1] = 0.25
     chunk = np.zeros((20, 7))
     chunk[:2] = np.column_stack([DATA[10:12], np.full(2, 0.5)])
-    distribution = conjugate_distribution(past, chunk)
+    distribution = exact_moves.conjugate_distribution(past, chunk)
     power = 0.6
     mean, covariance = tempered_posterior(DATA[:12], np.append(np.ones(10), np.full(2, 0.25 + power * 0.5)))
     variances = 1.0 / (1.0 + power * distribution.curvatures)
@@ -120,14 +109,14 @@ def test_the_distribution_of_a_stage_is_the_tempered_posterior():
 
 
 def test_powers_of_rows_add_up_to_one():
-    stages = annealed_stages(DATA, [10] * 6, 8)
+    stages = exact_moves.annealed_stages(DATA, [10] * 6, 8)
     assert [stage.prefix for stage in stages if stage.prefix] == [10, 20, 30, 40, 50, 60]
     assert len(stages) == 48
     for first in range(0, 48, 8):
         powers = np.array([stage.chunk[:10, -1] for stage in stages[first : first + 8]])
         np.testing.assert_allclose(powers.sum(axis=0), 1.0, rtol=1e-12)
         assert (np.diff(powers[:, 0]) > 0.0).all()
-    single = whole_stages(DATA[:3], [1, 1, 1])
+    single = exact_moves.whole_stages(DATA[:3], [1, 1, 1])
     assert [stage.n_valid for stage in single] == [1, 1, 1]
     np.testing.assert_array_equal([stage.chunk[0, -1] for stage in single], 1.0)
 
@@ -135,7 +124,7 @@ def test_powers_of_rows_add_up_to_one():
 def test_likelihoods_are_raised_to_the_power_of_their_row():
     parameters = jnp.arange(6.0) / 10.0
     block = jnp.asarray(np.column_stack([DATA[:4], [0.0, 0.5, 1.0, 2.0]]))
-    powered = jax.jit(powered_regression().log_likelihood)(parameters, block)
+    powered = jax.jit(exact_moves.powered_regression().log_likelihood)(parameters, block)
     plain = jax.jit(linear_regression(5).log_likelihood)(parameters, block[:, :-1])
     np.testing.assert_allclose(powered, np.array([0.0, 0.5, 1.0, 2.0]) * np.asarray(plain), rtol=1e-14)
 
@@ -144,18 +133,20 @@ def test_the_compressed_likelihood_is_the_sum_over_rows():
     parameters = jnp.asarray(np.random.default_rng(3).normal(size=6))
     by_row = jax.jit(linear_regression(5).log_likelihood)(parameters, jnp.asarray(DATA))
     expected = float(np.asarray(by_row).sum())
-    assert float(jax.jit(compressed_log_likelihood(DATA))(parameters)) == pytest.approx(expected, rel=1e-12)
+    assert float(jax.jit(nested.compressed_log_likelihood(DATA))(parameters)) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 def test_masses_of_exact_nested_sampling_fall_and_sums_are_right_to_rounding():
-    masses = exact_masses(np.random.default_rng(1), 50, 3, 10)
+    masses = nested.exact_masses(np.random.default_rng(1), 50, 3, 10)
     assert ((masses > 0.0) & (masses < 1.0)).all()
     assert (np.diff(masses, axis=1) < 0.0).all()
-    assert max(sum_errors(np.random.default_rng(2)).values()) < 1e-10
+    assert max(nested.sum_errors(np.random.default_rng(2)).values()) < 1e-10
     with decimal.localcontext() as arithmetic:
         arithmetic.prec = 40
         exact = (decimal.Decimal(10) / 11 - (decimal.Decimal(-1) / 10).exp()) * 200
-    assert float(shrinkage_ratios(np.array([10.0]))[0]) == pytest.approx(float(exact), rel=1e-12)
+    assert float(nested.shrinkage_ratios(np.array([10.0]))[0]) == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_trajectories_on_a_round_gaussian_are_circles_and_may_be_many():

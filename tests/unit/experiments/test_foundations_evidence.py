@@ -11,16 +11,11 @@ from scipy.special import ndtr, ndtri
 
 from auxmc.numerics.random import standard_normal
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
+from experiments.foundations.evidence import sequential
 from experiments.foundations.evidence.nested import (
     expected_nested_ratio,
     expected_upper_bound_ratio,
     ideal_nested_sampling,
-)
-from experiments.foundations.evidence.sequential import (
-    SINE_OBSERVATIONS,
-    TWENTY_STEPS,
-    LinearGaussianStates,
-    kalman_filter,
 )
 
 
@@ -97,7 +92,7 @@ def test_the_same_generator_gives_the_same_runs():
         np.testing.assert_array_equal(first, second)
 
 
-OTHER = LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
+OTHER = sequential.LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
 
 
 def joint(model, n):
@@ -113,12 +108,12 @@ def joint(model, n):
     return states, states + model.noise_variance * np.eye(n)
 
 
-@pytest.mark.parametrize("model", [TWENTY_STEPS, OTHER])
+@pytest.mark.parametrize("model", [sequential.TWENTY_STEPS, OTHER])
 @pytest.mark.parametrize("n", [1, 2, 20])
 def test_filter_and_likelihood_are_those_of_the_joint_gaussian(model, n):
-    values = SINE_OBSERVATIONS[:n]
+    values = sequential.SINE_OBSERVATIONS[:n]
     states, observed = joint(model, n)
-    found = kalman_filter(model, values)
+    found = sequential.kalman_filter(model, values)
     exact = stats.multivariate_normal.logpdf(values, np.zeros(n), observed)
     assert found.log_likelihood == pytest.approx(exact, abs=1e-10)
     gain = np.linalg.solve(observed, states[:, -1])
@@ -127,7 +122,7 @@ def test_filter_and_likelihood_are_those_of_the_joint_gaussian(model, n):
 
 
 def test_numbers_of_the_fixture():
-    found = kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS)
+    found = sequential.kalman_filter(sequential.TWENTY_STEPS, sequential.SINE_OBSERVATIONS)
     assert found.log_likelihood == pytest.approx(-26.685529062, abs=1e-9)
     assert found.mean[-1] == pytest.approx(0.205585119, abs=1e-9)
     assert found.variance[-1] == pytest.approx(0.346789125, abs=1e-9)

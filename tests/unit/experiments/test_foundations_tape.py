@@ -5,16 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from experiments.foundations.models.tape import (
-    OPERATIONS,
-    Arithmetic,
-    evaluate,
-    forward_sweep,
-    jacobian_by_columns,
-    jacobian_by_rows,
-    record,
-    reverse_sweep,
-)
+from experiments.foundations.models import tape
 
 POINT = np.array([0.7, 1.3, -0.4])
 
@@ -31,50 +22,50 @@ def mixed_in_jax(u):
     return jnp.stack([shared / y - jnp.sin(z), 0.5 * (z - 0.5 * x) ** 2 + jnp.exp(shared), shared**2])
 
 
-GRAPH = record(mixed, 3)
+GRAPH = tape.record(mixed, 3)
 
 
 def gradient_cost(graph, inputs):
     """Operations of a value, and of a value and its gradient."""
-    arithmetic = Arithmetic()
-    values = evaluate(graph, inputs, arithmetic)
+    arithmetic = tape.Arithmetic()
+    values = tape.evaluate(graph, inputs, arithmetic)
     forward = arithmetic.n_operations
-    reverse_sweep(graph, values, [1.0] * len(graph.outputs), arithmetic)
+    tape.reverse_sweep(graph, values, [1.0] * len(graph.outputs), arithmetic)
     return forward, arithmetic.n_operations
 
 
 def test_values_are_those_of_jax():
-    values = evaluate(GRAPH, POINT, Arithmetic())
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
     np.testing.assert_allclose([values[i] for i in GRAPH.outputs], mixed_in_jax(POINT), rtol=1e-14)
 
 
-@pytest.mark.parametrize("by", [jacobian_by_rows, jacobian_by_columns])
+@pytest.mark.parametrize("by", [tape.jacobian_by_rows, tape.jacobian_by_columns])
 def test_jacobians_are_those_of_jax(by):
     expected = jax.jacobian(mixed_in_jax)(jnp.asarray(POINT))
-    np.testing.assert_allclose(by(GRAPH, POINT, Arithmetic()), expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(by(GRAPH, POINT, tape.Arithmetic()), expected, rtol=1e-13, atol=1e-14)
 
 
 def test_a_reverse_sweep_with_several_seeds_is_a_vector_jacobian_product():
     seeds = [0.3, -1.0, 2.0]
-    values = evaluate(GRAPH, POINT, Arithmetic())
-    bars = reverse_sweep(GRAPH, values, seeds, Arithmetic())
-    expected = np.array(seeds) @ jacobian_by_columns(GRAPH, POINT, Arithmetic())
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    bars = tape.reverse_sweep(GRAPH, values, seeds, tape.Arithmetic())
+    expected = np.array(seeds) @ tape.jacobian_by_columns(GRAPH, POINT, tape.Arithmetic())
     np.testing.assert_allclose(bars[:3], expected, rtol=1e-13)
 
 
 def test_a_forward_sweep_is_a_jacobian_vector_product():
-    values = evaluate(GRAPH, POINT, Arithmetic())
-    slopes = forward_sweep(GRAPH, values, [1.0, -2.0, 0.5], Arithmetic())
-    expected = jacobian_by_rows(GRAPH, POINT, Arithmetic()) @ np.array([1.0, -2.0, 0.5])
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    slopes = tape.forward_sweep(GRAPH, values, [1.0, -2.0, 0.5], tape.Arithmetic())
+    expected = tape.jacobian_by_rows(GRAPH, POINT, tape.Arithmetic()) @ np.array([1.0, -2.0, 0.5])
     np.testing.assert_allclose([slopes[i] for i in GRAPH.outputs], expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
+@pytest.mark.parametrize("name", sorted(tape.OPERATIONS))
 def test_an_operation_alone_costs_at_most_six_times_its_value(name):
-    operation = OPERATIONS[name]
+    operation = tape.OPERATIONS[name]
     n_arguments = operation.pull.__code__.co_argcount - 3
     arguments = [0.7, 1.3][:n_arguments]
-    forward, reverse = Arithmetic(), Arithmetic()
+    forward, reverse = tape.Arithmetic(), tape.Arithmetic()
     result = operation.value(forward, *arguments)
     operation.pull(reverse, 1.0, *arguments, result)
     # One addition into the accumulator of each argument.
@@ -83,34 +74,36 @@ def test_an_operation_alone_costs_at_most_six_times_its_value(name):
 
 def test_counts_are_those_of_a_chain_written_by_hand():
     # y = exp(x) x: two operations; backwards a product for each of the factors, one for exp, one sum.
-    graph = record(lambda x: x.exp() * x, 1)
+    graph = tape.record(lambda x: x.exp() * x, 1)
     assert gradient_cost(graph, np.array([0.2])) == (2, 6)
 
 
 def test_terms_of_several_uses_are_summed():
-    graph = record(lambda x: x * x + x, 1)
-    values = evaluate(graph, [3.0], Arithmetic())
-    assert reverse_sweep(graph, values, [1.0], Arithmetic())[0] == 7.0
+    graph = tape.record(lambda x: x * x + x, 1)
+    values = tape.evaluate(graph, [3.0], tape.Arithmetic())
+    assert tape.reverse_sweep(graph, values, [1.0], tape.Arithmetic())[0] == 7.0
 
 
 def test_an_input_that_is_not_used_has_derivative_zero():
-    graph = record(lambda x, y: x * 2.0, 2)
-    values = evaluate(graph, [3.0, 4.0], Arithmetic())
-    assert reverse_sweep(graph, values, [1.0], Arithmetic())[:2] == [2.0, 0.0]
+    graph = tape.record(lambda x, y: x * 2.0, 2)
+    values = tape.evaluate(graph, [3.0, 4.0], tape.Arithmetic())
+    assert tape.reverse_sweep(graph, values, [1.0], tape.Arithmetic())[:2] == [2.0, 0.0]
 
 
 def test_a_wrong_partial_derivative_is_seen():
-    wrong = OPERATIONS["divide"]._replace(pull=lambda m, bar, a, b, y: (bar, -m.multiply(bar, y)))
-    values = evaluate(GRAPH, POINT, Arithmetic())
-    right = reverse_sweep(GRAPH, values, [1.0, 0.0, 0.0], Arithmetic())
-    bars = reverse_sweep(GRAPH, values, [1.0, 0.0, 0.0], Arithmetic(), OPERATIONS | {"divide": wrong})
+    wrong = tape.OPERATIONS["divide"]._replace(pull=lambda m, bar, a, b, y: (bar, -m.multiply(bar, y)))
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    right = tape.reverse_sweep(GRAPH, values, [1.0, 0.0, 0.0], tape.Arithmetic())
+    bars = tape.reverse_sweep(
+        GRAPH, values, [1.0, 0.0, 0.0], tape.Arithmetic(), tape.OPERATIONS | {"divide": wrong}
+    )
     assert max(abs(a - b) for a, b in zip(bars[:3], right[:3], strict=True)) > 0.01
 
 
 def test_messages():
     with pytest.raises(ValueError, match="n_inputs must be at least 1, got 0"):
-        record(lambda: [], 0)
+        tape.record(lambda: [], 0)
     with pytest.raises(ValueError, match="must return variables of the graph, got"):
-        record(lambda x: [3.0], 1)
+        tape.record(lambda x: [3.0], 1)
     with pytest.raises(ValueError, match=r"has 3 inputs, got values of shape \[2\]"):
-        evaluate(GRAPH, [1.0, 2.0], Arithmetic())
+        tape.evaluate(GRAPH, [1.0, 2.0], tape.Arithmetic())

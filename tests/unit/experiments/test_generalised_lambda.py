@@ -8,35 +8,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from experiments.generalised_lambda.model import fibre, generator
 from experiments.generalised_lambda.model.exact import TARGETS, log_likelihood, log_posterior, reference_draws
-from experiments.generalised_lambda.model.fibre import (
-    LARGEST_RESIDUAL,
-    fibre_point,
-    initial_inputs,
-    inputs_of_parameters,
-    solve_logits,
-)
-from experiments.generalised_lambda.model.generator import (
-    GENERATING_PARAMETERS,
-    LOGISTIC_RATE,
-    PRIORS,
-    LambdaPrior,
-    abc_log_density,
-    conditioned_model,
-    generalised_lambda_model,
-    generate,
-    input_dim,
-    log_prior,
-    log_prior_parameters,
-    parameters,
-    published_observations,
-    quantile,
-    quantile_at_probability,
-    quantile_slope,
-    sample_parameter_inputs,
-    simulate_observations,
-    support,
-)
 
 SHAPES = [(0.4, -0.1), (-0.3, 0.7), (0.0, 0.0), (1e-9, -1e-7), (0.02, 0.3), (2.5, 1.2)]
 LOGITS = np.array([-30.0, -7.0, -1.3, -1e-3, 0.4, 3.0, 12.0, 35.0])
@@ -48,18 +21,18 @@ def _parameters(shapes, location=1.5, scale=0.8):
 
 @pytest.fixture(scope="module")
 def published():
-    return generalised_lambda_model(published_observations())
+    return generator.generalised_lambda_model(generator.published_observations())
 
 
 @pytest.fixture(scope="module")
 def point(published):
     """Inputs that generate the published data with their generating parameters."""
-    own = inputs_of_parameters(jnp.array(GENERATING_PARAMETERS), published)
-    return fibre_point(own, published)
+    own = fibre.inputs_of_parameters(jnp.array(generator.GENERATING_PARAMETERS), published)
+    return fibre.fibre_point(own, published)
 
 
 def test_the_published_data_come_back_from_their_seed():
-    data = published_observations()
+    data = generator.published_observations()
     assert data.shape == (250,)
     expected = [4.83836382139023, 5.215753191959, 5.09538268678095, 3.88508587385887, 5.34801066334957]
     np.testing.assert_allclose(data[:5], expected, atol=1e-12)
@@ -67,9 +40,9 @@ def test_the_published_data_come_back_from_their_seed():
 
 
 def test_another_seed_gives_other_data_of_the_asked_size():
-    data = simulate_observations(7, 31)
+    data = generator.simulate_observations(7, 31)
     assert data.shape == (31,)
-    assert not np.any(np.isin(data, published_observations()))
+    assert not np.any(np.isin(data, generator.published_observations()))
 
 
 @pytest.mark.parametrize(
@@ -83,14 +56,14 @@ def test_another_seed_gives_other_data_of_the_asked_size():
 )
 def test_bad_observations_are_named(observations, message):
     with pytest.raises(ValueError, match=message):
-        generalised_lambda_model(observations)
+        generator.generalised_lambda_model(observations)
 
 
 @pytest.mark.parametrize("name", ["prior_sd", "prior_rate"])
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
 def test_a_prior_must_be_positive(name, value):
     with pytest.raises(ValueError, match=f"{name} must be a positive number"):
-        generalised_lambda_model([1.0, 2.0], **{name: value})
+        generator.generalised_lambda_model([1.0, 2.0], **{name: value})
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
@@ -102,29 +75,31 @@ def test_the_quantile_function_is_the_closed_form(shapes):
         return np.log(base) if abs(power) < 1e-6 else (base**power - 1.0) / power
 
     expected = 1.5 + (integral(p, shapes[0]) - integral(1.0 - p, shapes[1])) / 0.8
-    np.testing.assert_allclose(quantile_at_probability(jnp.asarray(p), z), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        generator.quantile_at_probability(jnp.asarray(p), z), expected, rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
 def test_quantiles_increase_and_their_slope_is_the_derivative(shapes):
     z, logits = _parameters(shapes), jnp.asarray(LOGITS)
-    slope = jax.vmap(jax.grad(quantile), in_axes=(0, None))(logits, z)
+    slope = jax.vmap(jax.grad(generator.quantile), in_axes=(0, None))(logits, z)
     # Derivatives of the two terms cancel where the slope is small.
-    np.testing.assert_allclose(quantile_slope(logits, z), slope, rtol=1e-9, atol=1e-16)
+    np.testing.assert_allclose(generator.quantile_slope(logits, z), slope, rtol=1e-9, atol=1e-16)
     assert bool(jnp.all(slope > 0.0))
     step = 1e-5
     middle = jnp.asarray(LOGITS[1:-1])
-    difference = (quantile(middle + step, z) - quantile(middle - step, z)) / (2.0 * step)
-    np.testing.assert_allclose(quantile_slope(middle, z), difference, rtol=1e-5)
+    difference = (generator.quantile(middle + step, z) - generator.quantile(middle - step, z)) / (2.0 * step)
+    np.testing.assert_allclose(generator.quantile_slope(middle, z), difference, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
 def test_derivatives_in_the_parameters_agree_with_differences(shapes):
     z, logits = _parameters(shapes), jnp.asarray(LOGITS[1:-1])
-    derivative = jax.jacfwd(lambda z: quantile(logits, z))(z)
+    derivative = jax.jacfwd(lambda z: generator.quantile(logits, z))(z)
     for index in range(4):
         shift = jnp.zeros(4).at[index].set(1e-5)
-        difference = (quantile(logits, z + shift) - quantile(logits, z - shift)) / 2e-5
+        difference = (generator.quantile(logits, z + shift) - generator.quantile(logits, z - shift)) / 2e-5
         np.testing.assert_allclose(derivative[:, index], difference, rtol=1e-6, atol=1e-6)
 
 
@@ -133,7 +108,9 @@ def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit):
     """The limit of the second derivative of (p^a - 1)/a in a is (log p)^3/3."""
     log_p = float(jax.nn.log_sigmoid(logit))
     second = jax.grad(
-        jax.grad(lambda a: quantile(jnp.asarray(logit), jnp.array([0.0, 1.0, 0.0, 0.0]).at[2].set(a)))
+        jax.grad(
+            lambda a: generator.quantile(jnp.asarray(logit), jnp.array([0.0, 1.0, 0.0, 0.0]).at[2].set(a))
+        )
     )
     for shape in (0.0, 1e-12, -1e-6, 1e-4):
         assert float(second(shape)) == pytest.approx(log_p**3 / 3.0, rel=3e-3 if abs(shape) > 1e-5 else 1e-4)
@@ -144,15 +121,15 @@ def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit):
 
 def test_far_tails_do_not_lose_their_digits():
     """At l = 60, 1 - p is 9e-27 and rounds to zero; q is 5 + (0 - ((1-p)^-0.1 - 1)/-0.1)."""
-    upper = float(quantile(jnp.asarray(60.0), jnp.array(GENERATING_PARAMETERS)))
+    upper = float(generator.quantile(jnp.asarray(60.0), jnp.array(generator.GENERATING_PARAMETERS)))
     assert upper == pytest.approx(5.0 + (np.exp(6.0) - 1.0) / 0.1, rel=1e-12)
 
 
 def test_the_other_sign_could_not_give_the_published_data():
-    z = np.array(GENERATING_PARAMETERS)
+    z = np.array(generator.GENERATING_PARAMETERS)
     p = np.linspace(1e-6, 1.0 - 1e-6, 20001)
     printed = z[0] + ((p ** z[2] - 1.0) / z[2] + ((1.0 - p) ** z[3] - 1.0) / z[3]) / z[1]
-    assert printed.max() < 6.0 < published_observations().max()
+    assert printed.max() < 6.0 < generator.published_observations().max()
     assert np.any(np.diff(printed) < 0.0)
 
 
@@ -166,49 +143,52 @@ def test_the_other_sign_could_not_give_the_published_data():
 )
 def test_support_is_where_the_quantiles_end(shapes, expected):
     z = _parameters(shapes)
-    assert [float(end) for end in support(z)] == pytest.approx(expected)
-    ends = quantile(jnp.array([-700.0, 700.0]), z)
+    assert [float(end) for end in generator.support(z)] == pytest.approx(expected)
+    ends = generator.quantile(jnp.array([-700.0, 700.0]), z)
     for end, reached in zip(expected, ends, strict=True):
         assert (abs(float(reached)) > 100.0) if np.isinf(end) else float(reached) == pytest.approx(end)
 
 
-@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
+@pytest.mark.parametrize("prior", generator.PRIORS.values(), ids=generator.PRIORS.keys())
 def test_inputs_of_parameters_inverts_the_map(prior):
-    model = generalised_lambda_model([1.0, 2.0], float(prior.sd), float(prior.rate))
+    model = generator.generalised_lambda_model([1.0, 2.0], float(prior.sd), float(prior.rate))
     for z in itertools.product([-2.0, 5.0], [1e-3, 1.0, 40.0], [0.4], [-0.1]):
-        own = inputs_of_parameters(jnp.array(z), model)
-        np.testing.assert_allclose(parameters(own, model.prior), z, rtol=1e-12)
+        own = fibre.inputs_of_parameters(jnp.array(z), model)
+        np.testing.assert_allclose(generator.parameters(own, model.prior), z, rtol=1e-12)
 
 
 def test_prior_of_the_inputs_is_that_of_the_parameters():
     """Change of variables: log density of (a, b, c, d) = log prior(z) + log |dz/du|, up to a constant."""
-    prior = LambdaPrior(3.0, 0.4)
+    prior = generator.LambdaPrior(3.0, 0.4)
     keys = jax.random.split(jax.random.key(4), 6)
     differences = []
     for key in keys:
-        own = sample_parameter_inputs(key)
-        jacobian = jax.jacfwd(lambda u: parameters(u, prior))(own)
-        density = log_prior_parameters(parameters(own, prior), prior) + jnp.linalg.slogdet(jacobian)[1]
-        differences.append(float(density - log_prior(own)))
+        own = generator.sample_parameter_inputs(key)
+        jacobian = jax.jacfwd(lambda u: generator.parameters(u, prior))(own)
+        density = (
+            generator.log_prior_parameters(generator.parameters(own, prior), prior)
+            + jnp.linalg.slogdet(jacobian)[1]
+        )
+        differences.append(float(density - generator.log_prior(own)))
     np.testing.assert_allclose(differences, differences[0], atol=1e-10)
-    assert float(log_prior_parameters(jnp.array([1.0, -0.1, 0.0, 0.0]), prior)) == -np.inf
+    assert float(generator.log_prior_parameters(jnp.array([1.0, -0.1, 0.0, 0.0]), prior)) == -np.inf
 
 
 def test_logistic_inputs_have_unit_variance():
-    density = lambda v: np.exp(float(log_prior(jnp.array([0.0, 0.0, 0.0, v]))))
+    density = lambda v: np.exp(float(generator.log_prior(jnp.array([0.0, 0.0, 0.0, v]))))
     mass = integrate.quad(density, -30, 30)[0]
     assert integrate.quad(lambda v: v**2 * density(v), -30, 30)[0] / mass == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (10.0, 0.1)])
 def test_the_structured_jacobian_is_that_of_the_constraint(prior):
-    model = generalised_lambda_model(published_observations()[:7], *prior)
-    conditioned = conditioned_model(model)
-    own = inputs_of_parameters(jnp.array([4.0, 1.2, 0.3, -0.2]), model)
+    model = generator.generalised_lambda_model(generator.published_observations()[:7], *prior)
+    conditioned = generator.conditioned_model(model)
+    own = fibre.inputs_of_parameters(jnp.array([4.0, 1.2, 0.3, -0.2]), model)
     inputs = jnp.concatenate([own, jnp.linspace(-1.8, 2.1, 7)])
     dense = jax.jit(jax.jacrev(conditioned.constraint))(inputs)
     structured = jax.jit(conditioned.jacobian)(inputs)
-    identity = jnp.eye(input_dim(model))
+    identity = jnp.eye(generator.input_dim(model))
     np.testing.assert_allclose(jax.jit(jax.vmap(structured.times))(identity).T, dense, rtol=1e-10, atol=1e-12)
     _, log_determinant = jnp.linalg.slogdet(dense @ dense.T)
     assert float(structured.half_log_determinant) == pytest.approx(0.5 * float(log_determinant), rel=1e-10)
@@ -218,25 +198,25 @@ def test_surface_density_in_the_chart_of_the_parameters_is_the_posterior(publish
     """rho(u) |det du2/dx| on the fibre, as a function of u1, is prior times likelihood up to a constant."""
     differences = []
     for z in ([5.0, 1.0, 0.4, -0.1], [4.7, 0.9, 0.5, -0.15], [4.6, 1.1, 0.5, -0.2]):
-        own = inputs_of_parameters(jnp.array(z), published)
-        inputs = jax.jit(fibre_point)(own, published).inputs
-        diagonal = jax.jit(conditioned_model(published).jacobian)(inputs).diagonal
-        chart = log_prior(inputs) - jnp.sum(jnp.log(diagonal))
-        jacobian = jax.jacfwd(lambda u: parameters(u, published.prior))(own)
+        own = fibre.inputs_of_parameters(jnp.array(z), published)
+        inputs = jax.jit(fibre.fibre_point)(own, published).inputs
+        diagonal = jax.jit(generator.conditioned_model(published).jacobian)(inputs).diagonal
+        chart = generator.log_prior(inputs) - jnp.sum(jnp.log(diagonal))
+        jacobian = jax.jacfwd(lambda u: generator.parameters(u, published.prior))(own)
         likelihood = jax.jit(log_likelihood(published, "exact"))(jnp.array(z))
-        posterior = likelihood + log_prior_parameters(jnp.array(z), published.prior)
+        posterior = likelihood + generator.log_prior_parameters(jnp.array(z), published.prior)
         differences.append(float(chart - posterior - jnp.linalg.slogdet(jacobian)[1]))
     np.testing.assert_allclose(differences, differences[0], atol=1e-7)
 
 
 def test_gaussian_kernel_density_and_its_gradient(published, point):
     inputs = point.inputs + 0.01 * jnp.cos(jnp.arange(254.0))
-    density = lambda u: abc_log_density(published, u, 0.3)
-    residual = generate(inputs, published.prior) - published.observations
+    density = lambda u: generator.abc_log_density(published, u, 0.3)
+    residual = generator.generate(inputs, published.prior) - published.observations
     expected = stats.norm(scale=0.3).logpdf(np.asarray(residual)).sum() + 250 * np.log(
         0.3 * np.sqrt(2 * np.pi)
     )
-    assert float(density(inputs) - log_prior(inputs)) == pytest.approx(expected, rel=1e-10)
+    assert float(density(inputs) - generator.log_prior(inputs)) == pytest.approx(expected, rel=1e-10)
     direction = jnp.sin(jnp.arange(254.0))
     difference = (density(inputs + 1e-6 * direction) - density(inputs - 1e-6 * direction)) / 2e-6
     assert float(jnp.vdot(jax.grad(density)(inputs), direction)) == pytest.approx(float(difference), rel=1e-6)
@@ -244,48 +224,48 @@ def test_gaussian_kernel_density_and_its_gradient(published, point):
 
 def test_a_generator_that_overflows_has_density_zero(published):
     inputs = jnp.full(254, 30.0).at[2].set(-500.0)
-    assert float(abc_log_density(published, inputs, 0.25)) == -np.inf
-    assert not bool(jnp.all(jnp.isfinite(conditioned_model(published).constraint(inputs))))
+    assert float(generator.abc_log_density(published, inputs, 0.25)) == -np.inf
+    assert not bool(jnp.all(jnp.isfinite(generator.conditioned_model(published).constraint(inputs))))
 
 
 def test_solved_logits_give_the_values(published, point):
     assert float(point.residual) < 1e-11
-    assert bool(jnp.max(jnp.abs(conditioned_model(published).constraint(point.inputs))) < 1e-8)
+    assert bool(jnp.max(jnp.abs(generator.conditioned_model(published).constraint(point.inputs))) < 1e-8)
     uniforms = np.random.RandomState(20170628).uniform(size=250)
-    logits = LOGISTIC_RATE * np.asarray(point.inputs[4:])
+    logits = generator.LOGISTIC_RATE * np.asarray(point.inputs[4:])
     np.testing.assert_allclose(1.0 / (1.0 + np.exp(-logits)), uniforms, rtol=1e-9)
 
 
 def test_data_outside_the_support_have_no_point(published):
-    bounded = inputs_of_parameters(jnp.array([5.0, 1.0, 0.4, 0.2]), published)
-    assert float(support(parameters(bounded, published.prior))[1]) < 18.0
-    assert float(fibre_point(bounded, published).residual) == np.inf
+    bounded = fibre.inputs_of_parameters(jnp.array([5.0, 1.0, 0.4, 0.2]), published)
+    assert float(generator.support(generator.parameters(bounded, published.prior))[1]) < 18.0
+    assert float(fibre.fibre_point(bounded, published).residual) == np.inf
 
 
 def test_solutions_stop_at_the_end_of_the_interval():
     z = jnp.array([0.0, 1.0, 0.0, 0.0])
     np.testing.assert_allclose(
-        solve_logits(jnp.array([-500.0, 0.0, 500.0]), z), [-40.0, 0.0, 40.0], atol=1e-9
+        fibre.solve_logits(jnp.array([-500.0, 0.0, 500.0]), z), [-40.0, 0.0, 40.0], atol=1e-9
     )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["strong", "weak"])
 def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, name):
-    model = published._replace(prior=PRIORS[name])
+    model = published._replace(prior=generator.PRIORS[name])
     keys = jax.random.split(jax.random.key(12), 40)
-    points = jax.jit(jax.vmap(lambda key: initial_inputs(key, model)))(keys)
-    assert float(points.residual.max()) < LARGEST_RESIDUAL
+    points = jax.jit(jax.vmap(lambda key: fibre.initial_inputs(key, model)))(keys)
+    assert float(points.residual.max()) < fibre.LARGEST_RESIDUAL
     assert int(points.n_redraws.max()) > 0
 
     @jax.jit
     @jax.vmap
     def attempts(key):
-        drawn = lambda index: sample_parameter_inputs(jax.random.fold_in(key, index))
-        return jax.vmap(lambda index: fibre_point(drawn(index), model).residual)(jnp.arange(8))
+        drawn = lambda index: generator.sample_parameter_inputs(jax.random.fold_in(key, index))
+        return jax.vmap(lambda index: fibre.fibre_point(drawn(index), model).residual)(jnp.arange(8))
 
     residuals = np.asarray(attempts(keys))
-    possible = residuals < LARGEST_RESIDUAL
+    possible = residuals < fibre.LARGEST_RESIDUAL
     # Eight draws are enough but for about one key in a hundred.
     early = np.asarray(points.n_redraws) < 8
     np.testing.assert_array_equal(possible.any(axis=1), early)
@@ -294,7 +274,7 @@ def test_initial_points_are_the_first_prior_draws_that_give_the_data(published, 
 
 def test_an_impossible_start_gives_up_and_says_so(published):
     hopeless = published._replace(observations=published.observations + 1e9)
-    found = initial_inputs(jax.random.key(0), hopeless, max_redraws=5)
+    found = fibre.initial_inputs(jax.random.key(0), hopeless, max_redraws=5)
     assert int(found.n_redraws) == 5
     assert not float(found.residual) < 1e-8
 
@@ -306,14 +286,14 @@ ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (0.0, 0.8, -0.1, -0.3), (3.0, 0.5, 0
 @pytest.mark.parametrize("target", TARGETS)
 def test_likelihoods_agree_with_integrals_over_the_quantile_function(target, z):
     data = np.array([3.1, 4.0, 6.5])
-    model, tolerance = generalised_lambda_model(data), 0.2
+    model, tolerance = generator.generalised_lambda_model(data), 0.2
     parameters_ = jnp.array(z)
     logits = np.linspace(-45.0, 45.0, 400_001)
-    x = np.asarray(quantile(jnp.asarray(logits), parameters_))
+    x = np.asarray(generator.quantile(jnp.asarray(logits), parameters_))
     mass = 1.0 / (1.0 + np.exp(-logits)) / (1.0 + np.exp(logits))
     cdf = stats.logistic.cdf(np.interp(np.concatenate([data - 0.2, data + 0.2]), x, logits, -np.inf, np.inf))
     if target == "exact":
-        slope = np.interp(data, x, np.asarray(quantile_slope(jnp.asarray(logits), parameters_)))
+        slope = np.interp(data, x, np.asarray(generator.quantile_slope(jnp.asarray(logits), parameters_)))
         expected = np.log(np.interp(data, x, mass) / slope).sum()
     elif target == "cube":
         expected = np.log(cdf[3:] - cdf[:3]).sum()
@@ -326,7 +306,7 @@ def test_likelihoods_agree_with_integrals_over_the_quantile_function(target, z):
 
 
 def test_small_tolerances_lead_to_the_exact_likelihood(published):
-    z = jnp.array(GENERATING_PARAMETERS)
+    z = jnp.array(generator.GENERATING_PARAMETERS)
 
     def value(target, tolerance=0.0):
         return float(jax.jit(log_likelihood(published, target, tolerance))(z))
@@ -359,7 +339,11 @@ def test_wrong_targets_are_rejected(published, target, tolerance, message):
 def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published):
     point = jnp.array([4.8, np.log(0.9), 0.45, -0.12])
     z = point.at[1].set(0.9)
-    expected = log_likelihood(published, "exact")(z) + log_prior_parameters(z, published.prior) + np.log(0.9)
+    expected = (
+        log_likelihood(published, "exact")(z)
+        + generator.log_prior_parameters(z, published.prior)
+        + np.log(0.9)
+    )
     assert float(log_posterior(published, "exact")(point)) == pytest.approx(float(expected), rel=1e-12)
 
 

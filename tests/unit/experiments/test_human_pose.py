@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from auxmc.models.conditioned import noisy_input
+from experiments.human_pose.model import skeleton
 from experiments.human_pose.model.cameras import FOCAL_LENGTH, camera_inputs, camera_place, project_joints
 from experiments.human_pose.model.generator import (
     PoseModel,
@@ -30,14 +31,6 @@ from experiments.human_pose.model.hierarchy import (
 from experiments.human_pose.model.kinematics import joint_positions, pose_derivatives
 from experiments.human_pose.model.pose_priors import PosePrior, read_pose_prior
 from experiments.human_pose.model.prior import bone_lengths, joint_angles
-from experiments.human_pose.model.skeleton import (
-    BONE_NAMES,
-    DRAWN_BONES,
-    JOINT_NAMES,
-    N_ANGLES,
-    N_BONES,
-    NODES,
-)
 
 BINOCULAR, MONOCULAR = "binocular", "monocular"
 JOINT_POSITIONS = jax.jit(joint_positions)
@@ -132,13 +125,13 @@ def test_derivatives_of_joints_are_those_of_differences():
 def test_lengths_of_drawn_bones_are_those_generated():
     inputs = jnp.asarray(draws()[0])
     joints = np.asarray(jax.jit(lambda u: positions(model(), u))(inputs))
-    lengths = np.asarray(bone_lengths(model().prior, inputs[:N_BONES]))
-    bone_of_joint = {node.joint: node.bone for node in NODES}
-    for a, b in DRAWN_BONES:
+    lengths = np.asarray(bone_lengths(model().prior, inputs[: skeleton.N_BONES]))
+    bone_of_joint = {node.joint: node.bone for node in skeleton.NODES}
+    for a, b in skeleton.DRAWN_BONES:
         # The first bones of limbs begin at nodes that are no joints.
         if a in (0, 1) and b not in (1, 2):
             continue
-        expected = lengths[BONE_NAMES.index(bone_of_joint[JOINT_NAMES[b]])]
+        expected = lengths[skeleton.BONE_NAMES.index(bone_of_joint[skeleton.JOINT_NAMES[b]])]
         assert np.linalg.norm(joints[b] - joints[a]) == pytest.approx(expected, abs=1e-12)
     sides = [np.linalg.norm(joints[j + 1] - joints[j]) for j in (3, 7)]
     assert sides[0] == pytest.approx(sides[1], abs=1e-12)
@@ -146,7 +139,7 @@ def test_lengths_of_drawn_bones_are_those_generated():
 
 def test_bone_lengths_have_the_distribution_of_the_factor():
     prior = model().prior
-    inputs = draws()[0, :N_BONES]
+    inputs = draws()[0, : skeleton.N_BONES]
     covariance = prior.log_length_factor.T @ prior.log_length_factor
     # The map is linear in the inputs, with the transposed upper factor.
     linear = np.log(np.asarray(bone_lengths(prior, jnp.asarray(inputs)))) - prior.log_length_mean
@@ -308,4 +301,4 @@ def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variable
 def test_prior_parameters_are_plain_arrays():
     assert isinstance(model().prior, PosePrior)
     assert model().n_inputs == 140
-    assert N_ANGLES == 47
+    assert skeleton.N_ANGLES == 47

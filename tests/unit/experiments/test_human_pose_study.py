@@ -9,14 +9,7 @@ import xarray as xr
 from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose.measure import (
-    AXES,
-    MOST_STORED_DRAWS,
-    chain_curves,
-    chain_groups,
-    chain_statistics,
-    running_rmse,
-)
+from experiments.human_pose import measure
 from experiments.human_pose.model.skeleton import JOINT_NAMES
 from experiments.human_pose.run import check_moves, run
 from experiments.human_pose.settings import noise_scale, start_of, tuning
@@ -76,11 +69,11 @@ def test_error_of_the_running_mean():
     rng = np.random.default_rng(1)
     truth, samples = rng.normal(size=(19, 3)), rng.normal(size=(7, 19, 3))
     counts = np.array([1, 4, 7])
-    found = running_rmse(samples, truth, counts)
+    found = measure.running_rmse(samples, truth, counts)
     for place, count in enumerate(counts):
         mean = samples[:count].mean(axis=0)
         assert found[place] == pytest.approx(np.sqrt(np.mean((mean - truth) ** 2)))
-    four = running_rmse(samples, truth, counts, homogeneous=True)
+    four = measure.running_rmse(samples, truth, counts, homogeneous=True)
     assert np.allclose(four, np.sqrt(0.75) * found)
 
 
@@ -104,7 +97,7 @@ def made_up(method, scenes, steps, n_draws, spread, offset):
     }
     if method == "constrained_hmc":
         variables["residual"] = (names, np.full(shape, 1e-10))
-    coords = {**dims, "joint": list(JOINT_NAMES), "axis": list(AXES)}
+    coords = {**dims, "joint": list(JOINT_NAMES), "axis": list(measure.AXES)}
     draws = xr.Dataset(variables, coords=coords)
 
     def poses(values, dim):
@@ -118,25 +111,25 @@ def test_chains_that_never_moved_are_counted():
     draws, first, truth = made_up("hmc", [1], [2e-4], 40, 0.01, 0.0)
     draws["accepted"][0, 0, 1] = False
     draws["positions"][0, 0, 1] = draws["positions"][0, 0, 1, 0].values
-    found = chain_statistics(draws, first, truth, 3.0)
+    found = measure.chain_statistics(draws, first, truth, 3.0)
     assert found["n_chains_still"].item() == 1.0
     assert found["moved"].values.ravel().tolist() == [1.0, 0.0, 1.0]
     assert np.isfinite(found["psrf"]).all()
     draws["positions"][:] = draws["positions"].isel(draw=0)
-    assert np.isinf(chain_statistics(draws, first, truth, 3.0)["psrf"]).all()
+    assert np.isinf(measure.chain_statistics(draws, first, truth, 3.0)["psrf"]).all()
     draws["accepted"][0, 0, 1, 3] = True
-    assert chain_statistics(draws, first, truth, 3.0)["n_chains_still"].item() == 0.0
+    assert measure.chain_statistics(draws, first, truth, 3.0)["n_chains_still"].item() == 0.0
 
 
 def test_run_time_is_shared_by_work_and_depth_is_told_from_the_front():
     draws, first, truth = made_up("hmc", [1], [2e-4], 400, 0.01, 0.0)
     draws["n_work"][0, 0, 2] = 200
     draws["positions"][..., 2] += 0.5
-    found = chain_statistics(draws, first, truth, 8.0)
+    found = measure.chain_statistics(draws, first, truth, 8.0)
     assert found["seconds_per_chain"].values.ravel().tolist() == [2.0, 2.0, 4.0]
     assert np.allclose(found["rms_front"], 0.01, rtol=0.1)
     assert np.allclose(found["rms_depth"], 0.5, rtol=0.01)
-    curves = chain_curves(draws, first, truth, 8.0)
+    curves = measure.chain_curves(draws, first, truth, 8.0)
     assert curves["rmse"].sizes["point"] == 100
     start = np.sqrt(np.mean((first.isel(chain=0) - truth.isel(scene=0)) ** 2))
     assert float(curves["rmse"][0, 0, 0, 0]) == pytest.approx(float(start))
@@ -145,16 +138,16 @@ def test_run_time_is_shared_by_work_and_depth_is_told_from_the_front():
 
 
 def test_long_chains_are_thinned_in_the_result_file():
-    draws, _, _ = made_up("hmc", [1], [2e-4], 2 * MOST_STORED_DRAWS + 2, 0.01, 0.0)
-    groups = chain_groups(draws)
-    assert groups["posterior"].sizes["draw"] <= MOST_STORED_DRAWS
+    draws, _, _ = made_up("hmc", [1], [2e-4], 2 * measure.MOST_STORED_DRAWS + 2, 0.01, 0.0)
+    groups = measure.chain_groups(draws)
+    assert groups["posterior"].sizes["draw"] <= measure.MOST_STORED_DRAWS
     assert set(groups["sample_stats"].data_vars) >= {"accepted", "misfit"}
 
 
 def test_factors_without_a_chain_say_which_chain_is_apart():
     draws, first, truth = made_up("hmc", [1], [2e-4], 400, 0.01, 0.0)
     draws["positions"][0, 0, 2] += 1.0
-    found = chain_statistics(draws, first, truth, 3.0)["largest_psrf_without_chain"].values.ravel()
+    found = measure.chain_statistics(draws, first, truth, 3.0)["largest_psrf_without_chain"].values.ravel()
     assert found[2] < 1.2 < 10.0 < found[:2].min()
 
 

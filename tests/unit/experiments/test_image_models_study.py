@@ -14,21 +14,10 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import MissingData
+from experiments.image_models import measure
 from experiments.image_models.claims import passage, ratio_of_passages
 from experiments.image_models.figures import unpacked
 from experiments.image_models.joint_estimates import n_claimed, total_over_images
-from experiments.image_models.measure import (
-    LAYOUTS,
-    annealed_statistics,
-    bound_statistics,
-    chain_curves,
-    chain_statistics,
-    chain_sums,
-    joint_of,
-    packed_rows,
-    running_draws,
-    segment_ends,
-)
 from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
 
@@ -74,16 +63,16 @@ def annealed_draws(n_repetitions, seed=2, sign=1.0):
 
 def test_variances_of_images_add_up():
     estimates = np.array([[1.0, 3.0], [10.0, 10.0], [5.0, 8.0]])
-    joint = joint_of(estimates)
+    joint = measure.joint_of(estimates)
     assert joint.mean == pytest.approx(2.0 + 10.0 + 6.5)
     assert joint.sd == pytest.approx(math.sqrt(2.0 + 0.0 + 4.5))
     assert joint.error == pytest.approx(joint.sd / math.sqrt(2.0))
-    assert math.isnan(joint_of(estimates[:, :1]).error)
+    assert math.isnan(measure.joint_of(estimates[:, :1]).error)
 
 
 def test_estimates_pool_the_chains_of_a_repetition():
     draws = chain_draws()
-    found = chain_statistics(chain_sums(draws), N_DRAWS, 2, 10, 3.0)
+    found = measure.chain_statistics(measure.chain_sums(draws), N_DRAWS, 2, 10, 3.0)
     target, base = draws["log_target_weight"].astype(float), draws["log_base_weight"].astype(float)
     second = sum(logsumexp(target[i, 2:].ravel()) - logsumexp(base[i, 2:].ravel()) for i in range(N_IMAGES))
     assert float(found["joint_log_evidence"][1]) == pytest.approx(second, abs=1e-9)
@@ -99,15 +88,19 @@ def test_estimates_pool_the_chains_of_a_repetition():
     assert float(found["layout_mean"].sel(n_sharing=1)) == pytest.approx(one, abs=1e-9)
     half = logsumexp(target[0, :2, :3].ravel()) - logsumexp(base[0, :2, :3].ravel())
     alone = {name: values[:1, :2] for name, values in draws.items()}
-    twice = chain_sums({name: np.concatenate([values, values], axis=1) for name, values in alone.items()})
-    shared = chain_statistics(twice, N_DRAWS, 2, 10, 3.0)
+    twice = measure.chain_sums(
+        {name: np.concatenate([values, values], axis=1) for name, values in alone.items()}
+    )
+    shared = measure.chain_statistics(twice, N_DRAWS, 2, 10, 3.0)
     assert float(shared["layout_mean"].sel(n_sharing=2)) == pytest.approx(half, abs=1e-9)
 
 
 def test_the_last_running_estimate_is_the_final_one():
     draws = chain_draws()
-    sums = chain_sums(draws)
-    final, running = (function(sums, N_DRAWS, 2, 10, 3.0) for function in (chain_statistics, chain_curves))
+    sums = measure.chain_sums(draws)
+    final, running = (
+        function(sums, N_DRAWS, 2, 10, 3.0) for function in (measure.chain_statistics, measure.chain_curves)
+    )
     assert float(running["running_mean"][-1]) == pytest.approx(float(final["joint_mean"]), abs=1e-9)
     assert float(running["running_error"][-1]) == pytest.approx(float(final["joint_error"]), abs=1e-9)
     np.testing.assert_array_equal(running["running_draws"], np.arange(1, N_DRAWS + 1))
@@ -132,12 +125,12 @@ def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_est
         "accepted": weights > 0.0,
         "n_not_finite": (weights > 9.0).astype(np.int8),
     }
-    sums, ends = chain_sums(draws), segment_ends(n_draws)
+    sums, ends = measure.chain_sums(draws), measure.segment_ends(n_draws)
     assert sums["log_target_weight"].shape == (2, 3, len(ends))
-    assert len(ends) <= 100 + len(LAYOUTS)
-    assert {n_draws // count for count in LAYOUTS if n_draws >= count} <= set(ends)
-    assert set(running_draws(n_draws)) <= set(ends)
-    for used in {*running_draws(n_draws)[::17], n_draws // 2, n_draws}:
+    assert len(ends) <= 100 + len(measure.LAYOUTS)
+    assert {n_draws // count for count in measure.LAYOUTS if n_draws >= count} <= set(ends)
+    assert set(measure.running_draws(n_draws)) <= set(ends)
+    for used in {*measure.running_draws(n_draws)[::17], n_draws // 2, n_draws}:
         n_segments = int(np.searchsorted(ends, used)) + 1
         for name in ("log_target_weight", "log_base_weight"):
             np.testing.assert_allclose(
@@ -151,7 +144,7 @@ def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_est
 
 def test_annealed_runs_are_averaged_before_the_log():
     draws = annealed_draws(2)
-    found = annealed_statistics(draws, 50, 10, 4.0)
+    found = measure.annealed_statistics(draws, 50, 10, 4.0)
     expected = (logsumexp(draws["log_weight"], axis=2) - np.log(5)).sum(axis=0)
     np.testing.assert_allclose(found["ais_joint_log_evidence"], expected, rtol=1e-12)
     assert float(found["ais_n_gradients"]) == N_IMAGES * 5 * 49 * 10
@@ -159,7 +152,7 @@ def test_annealed_runs_are_averaged_before_the_log():
 
 def test_bounds_are_sums_over_images():
     forward, reverse = annealed_draws(1, 3), annealed_draws(1, 4, -1.0)
-    found = bound_statistics(forward, reverse, 1.0)
+    found = measure.bound_statistics(forward, reverse, 1.0)
     back = reverse["log_weight"][:, 0]
     assert float(found["joint_upper"]) == pytest.approx(np.sum(np.log(5) - logsumexp(back, axis=1)))
     assert float(found["joint_upper_arithmetic"]) == pytest.approx(
@@ -170,7 +163,7 @@ def test_bounds_are_sums_over_images():
 
 def test_rows_of_pixels_survive_packing():
     images = (np.random.default_rng(5).uniform(size=(4, 52 * 52)) < 0.5).astype(np.uint8)
-    np.testing.assert_array_equal(unpacked(packed_rows(images)), images)
+    np.testing.assert_array_equal(unpacked(measure.packed_rows(images)), images)
 
 
 def test_images_must_be_square(tmp_path):

@@ -12,24 +12,14 @@ from scipy import integrate, optimize
 
 from auxmc.errors import DataError
 from auxmc.models.conditioned import ConditionedModel
+from experiments.lotka_volterra.model import generator
 from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model
 from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
-from experiments.lotka_volterra.model.generator import (
-    Scheme,
-    initial_inputs,
-    log_prior,
-    lotka_volterra_model,
-    noise_inputs,
-    published_model,
-    residuals,
-    simulate,
-    step_design,
-)
 from experiments.lotka_volterra.model.rejection import n_accepted, prior_distances, simulate_prior
 from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, prior_summary_scales, summary_statistics
 
-SCHEMES = get_args(Scheme)
+SCHEMES = get_args(generator.Scheme)
 FORMS = get_args(ConstraintForm)
 # Read off the published series of prey and predators at steps 1, 2 and 50.
 PUBLISHED_ROWS = {
@@ -44,7 +34,7 @@ def _own_model(scheme="code"):
     """A short series with every constant away from its default."""
     rng = np.random.default_rng(8)
     series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(7, 2)), axis=0)
-    return lotka_volterra_model(
+    return generator.lotka_volterra_model(
         series,
         scheme,
         initial_state=(29.0, 21.0),
@@ -80,7 +70,7 @@ def _posterior_like_inputs(model, seed=0):
     is_published = model.n_steps == 50
     centre = LOG_GENERATING if is_published else np.full(4, -4.5)
     rate_inputs = jnp.asarray((centre - model.prior_mean) / model.prior_sd + 0.02 * rng.normal(size=4))
-    return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])
+    return jnp.concatenate([rate_inputs, generator.noise_inputs(model, rate_inputs)])
 
 
 def _matrix(jacobian, n_inputs):
@@ -99,7 +89,8 @@ def test_published_data_come_from_the_code_scheme_and_not_from_the_text_scheme()
     noise = np.random.RandomState(1234).normal(size=100)
     inputs = jnp.asarray(np.concatenate([LOG_GENERATING + 2.0, noise]))
     differences = {
-        scheme: float(jnp.max(jnp.abs(residuals(published_model(scheme), inputs)))) for scheme in SCHEMES
+        scheme: float(jnp.max(jnp.abs(generator.residuals(generator.published_model(scheme), inputs))))
+        for scheme in SCHEMES
     }
     assert differences["code"] < 1e-10
     assert 40.0 < differences["text"] < 42.0
@@ -110,13 +101,13 @@ def test_simulation_follows_the_recursion_of_its_scheme(scheme):
     model = _own_model(scheme)
     inputs = np.random.default_rng(1).normal(size=model.n_inputs)
     np.testing.assert_allclose(
-        simulate(model, jnp.asarray(inputs)), _reference_path(model, inputs), rtol=1e-12
+        generator.simulate(model, jnp.asarray(inputs)), _reference_path(model, inputs), rtol=1e-12
     )
 
 
 def test_overflow_is_quiet_and_not_finite_from_its_step_on():
-    model = published_model()
-    path = np.asarray(simulate(model, jnp.zeros(model.n_inputs).at[3].set(3.0)))
+    model = generator.published_model()
+    path = np.asarray(generator.simulate(model, jnp.zeros(model.n_inputs).at[3].set(3.0)))
     finite = np.isfinite(path).all(axis=1)
     assert finite[0]
     assert not finite[-1]
@@ -125,15 +116,17 @@ def test_overflow_is_quiet_and_not_finite_from_its_step_on():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_closed_form_noise_yields_the_observations(scheme):
-    for model in (published_model(scheme), _own_model(scheme)):
+    for model in (generator.published_model(scheme), _own_model(scheme)):
         inputs = _posterior_like_inputs(model)
-        assert float(jnp.max(jnp.abs(residuals(model, inputs)))) < 1e-9
+        assert float(jnp.max(jnp.abs(generator.residuals(model, inputs)))) < 1e-9
 
 
 def test_initial_inputs_are_on_the_manifold_with_small_rates():
-    model = published_model()
-    inputs = jax.vmap(lambda key: initial_inputs(model, key))(jax.random.split(jax.random.key(0), 200))
-    assert float(jnp.max(jnp.abs(jax.vmap(lambda u: residuals(model, u))(inputs)))) < 1e-9
+    model = generator.published_model()
+    inputs = jax.vmap(lambda key: generator.initial_inputs(model, key))(
+        jax.random.split(jax.random.key(0), 200)
+    )
+    assert float(jnp.max(jnp.abs(jax.vmap(lambda u: generator.residuals(model, u))(inputs)))) < 1e-9
     # Ten standard deviations about the centre.
     assert np.all(np.abs(np.asarray(inputs[:, :4]) + 4.0) < 1.0)
 
@@ -147,14 +140,14 @@ def test_step_means_are_linear_in_the_rates_with_the_design_as_slope(scheme):
     food = path[1:, 0] if scheme == "code" else path[:-1, 0]
     prey, predators = path[:-1].T
     slopes = np.stack([z1 * prey - z2 * prey * predators, z4 * food * predators - z3 * predators], axis=1)
-    np.testing.assert_allclose(step_design(model) @ rates, model.time_step * slopes, rtol=1e-13)
+    np.testing.assert_allclose(generator.step_design(model) @ rates, model.time_step * slopes, rtol=1e-13)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
 def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, own):
-    model = _own_model(scheme) if own else published_model(scheme)
+    model = _own_model(scheme) if own else generator.published_model(scheme)
     conditioned = conditioned_model(model, form)
     inputs = _posterior_like_inputs(model)
     assert float(jnp.max(jnp.abs(conditioned.constraint(inputs)))) < 1e-9
@@ -170,7 +163,7 @@ def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, o
 
 
 def test_teacher_forced_jacobian_is_exact_off_the_manifold_too():
-    model = published_model()
+    model = generator.published_model()
     conditioned = conditioned_model(model, "teacher_forced")
     inputs = jnp.asarray(np.random.default_rng(3).normal(size=model.n_inputs))
     exact = np.asarray(jax.jacrev(conditioned.constraint)(inputs))
@@ -182,7 +175,7 @@ def test_teacher_forced_jacobian_is_exact_off_the_manifold_too():
 
 
 def test_both_constraints_on_all_data_have_the_same_zeros_and_the_same_target():
-    model = published_model()
+    model = generator.published_model()
     forms = [conditioned_model(model, form) for form in ("teacher_forced", "generator")]
     values = []
     for seed in range(4):
@@ -197,7 +190,7 @@ def test_both_constraints_on_all_data_have_the_same_zeros_and_the_same_target():
 @pytest.mark.parametrize("form", ["teacher_forced", "generator"])
 def test_potential_and_surface_element_give_the_ordinary_posterior(form):
     """Chart identity: exp(-phi) times the area of the manifold over u1 is the posterior density of u1."""
-    model = published_model()
+    model = generator.published_model()
     conditioned = conditioned_model(model, form)
     posterior = exact_posterior(model)
     rng = np.random.default_rng(4)
@@ -205,8 +198,8 @@ def test_potential_and_surface_element_give_the_ordinary_posterior(form):
     for _ in range(5):
         log_rates = posterior.mean + posterior.sd * rng.normal(size=4)
         u1 = jnp.asarray(log_rates + 2.0)
-        inputs = jnp.concatenate([u1, noise_inputs(model, u1)])
-        slope = np.asarray(jax.jacfwd(lambda u: noise_inputs(model, u))(u1))
+        inputs = jnp.concatenate([u1, generator.noise_inputs(model, u1)])
+        slope = np.asarray(jax.jacfwd(lambda u: generator.noise_inputs(model, u))(u1))
         area = 0.5 * np.linalg.slogdet(np.eye(4) + slope.T @ slope)[1]
         potential = conditioned.jacobian(inputs).half_log_determinant - conditioned.log_prior(inputs)
         charts.append(area - float(potential))
@@ -216,18 +209,13 @@ def test_potential_and_surface_element_give_the_ordinary_posterior(form):
 
 def test_prior_is_standard_normal_in_all_inputs():
     inputs = jnp.asarray([1.0, -2.0, 0.5])
-    assert float(log_prior(inputs)) == pytest.approx(-0.5 * (1.0 + 4.0 + 0.25))
-
-
-def test_unknown_constraint_is_rejected():
-    with pytest.raises(ValueError, match="teacher_forced, generator, summaries, got 'forced'"):
-        conditioned_model(published_model(), "forced")
+    assert float(generator.log_prior(inputs)) == pytest.approx(-0.5 * (1.0 + 4.0 + 0.25))
 
 
 @cache
 def _log_density(scheme):
     """Unnormalised log posterior of (log z3, log z4), written from the recursion of the model, not from its design."""
-    model = published_model(scheme)
+    model = generator.published_model(scheme)
     path = np.concatenate([[model.initial_state], model.observations])
 
     def log_density(first, second):
@@ -243,7 +231,7 @@ def _log_density(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_exact_posterior_agrees_with_adaptive_quadrature(scheme):
-    posterior = exact_posterior(published_model(scheme))
+    posterior = exact_posterior(generator.published_model(scheme))
     log_density = _log_density(scheme)
     low, high = posterior.mean[2:] - 7 * posterior.sd[2:], posterior.mean[2:] + 7 * posterior.sd[2:]
     peak = -optimize.minimize(lambda x: -log_density(*x), posterior.mean[2:], method="Nelder-Mead").fun
@@ -260,7 +248,7 @@ def test_exact_posterior_agrees_with_adaptive_quadrature(scheme):
 
 
 def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme():
-    code, text = (exact_posterior(published_model(scheme)) for scheme in ("code", "text"))
+    code, text = (exact_posterior(generator.published_model(scheme)) for scheme in ("code", "text"))
     np.testing.assert_allclose(code.mean, [-0.905, -5.298, -2.926, -6.892], atol=1e-3)
     np.testing.assert_allclose(code.sd, [0.0312, 0.0290, 0.0698, 0.0615], atol=1e-4)
     assert abs(text.mean[3] - code.mean[3]) / code.sd[3] > 1.0
@@ -281,15 +269,12 @@ def test_densities_integrate_to_one_and_quantiles_invert_the_distribution():
 
 def test_uninformative_data_leave_the_prior():
     # No predators and no prey: the means of the increments do not depend on the rates.
-    model = lotka_volterra_model(np.zeros((5, 2)), initial_state=(0.0, 0.0), prior_mean=-1.0, prior_sd=0.5)
+    model = generator.lotka_volterra_model(
+        np.zeros((5, 2)), initial_state=(0.0, 0.0), prior_mean=-1.0, prior_sd=0.5
+    )
     posterior = exact_posterior(model)
     np.testing.assert_allclose(posterior.mean, -1.0, atol=1e-6)
     np.testing.assert_allclose(posterior.sd, 0.5, rtol=1e-5)
-
-
-def test_too_coarse_a_grid_is_rejected():
-    with pytest.raises(ValueError, match="n_points must be at least 50, got 10"):
-        exact_posterior(published_model(), 10)
 
 
 def test_summaries_are_those_of_numpy():
@@ -326,26 +311,12 @@ def test_summaries_of_jax_and_numpy_agree_and_batch():
     np.testing.assert_allclose(single, batched, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("shape", "convention", "message"),
-    [((5, 3), "population", r"\[..., step, 2\], got shape \(5, 3\)"), ((5, 2), "other", "got 'other'")],
-)
-def test_summaries_reject_wrong_input(shape, convention, message):
-    with pytest.raises(ValueError, match=message):
-        summary_statistics(np.zeros(shape), convention)
-
-
 def test_summary_scales_are_standard_deviations_of_kept_draws():
-    model = published_model()
+    model = generator.published_model()
     scales = prior_summary_scales(model, np.random.default_rng(7), 100_000)
     drawn = simulate_prior(model, np.random.default_rng(7), 100_000)
     np.testing.assert_allclose(scales.scales, summary_statistics(drawn.paths).std(axis=0), rtol=1e-12)
     assert scales.n_kept == len(drawn.paths) > 0
-
-
-def test_too_few_prior_draws_for_scales_are_rejected():
-    with pytest.raises(ValueError, match="draw more"):
-        prior_summary_scales(published_model(), np.random.default_rng(0), 3)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -376,11 +347,6 @@ def test_distance_that_is_not_a_number_is_never_accepted():
     assert n_accepted(distances, 1e300) == 0
 
 
-def test_rejection_needs_draws():
-    with pytest.raises(ValueError, match="n_draws must be a positive integer, got 0"):
-        simulate_prior(_own_model(), np.random.default_rng(0), 0)
-
-
 @pytest.mark.parametrize(
     ("observations", "options", "message"),
     [
@@ -403,19 +369,19 @@ def test_rejection_needs_draws():
 )
 def test_wrong_model_is_rejected_with_what_is_wrong(observations, options, message):
     with pytest.raises(ValueError, match=message):
-        lotka_volterra_model(observations, **options)
+        generator.lotka_volterra_model(observations, **options)
 
 
 def test_value_that_is_not_finite_is_named_by_row_and_column():
     data = np.ones((6, 2))
     data[3, 1] = math.inf
     with pytest.raises(ValueError, match=r"inf at row 3, column 1 \(predators"):
-        lotka_volterra_model(data)
+        generator.lotka_volterra_model(data)
 
 
 def test_first_row_can_be_the_initial_state():
     data = np.arange(12.0).reshape(6, 2)
-    model = lotka_volterra_model(data, initial_state=None)
+    model = generator.lotka_volterra_model(data, initial_state=None)
     assert model.initial_state == (0.0, 1.0)
     np.testing.assert_array_equal(model.observations, data[1:])
 
@@ -425,7 +391,7 @@ def test_own_series_is_read_from_a_file(tmp_path):
     path.write_text("hares,lynx\n30,4\n47.2,6.1\n70.2,9.8\n77.4,35.2\n36.3,59.4\n20.6,41.7\n")
     series = read_populations(path)
     assert series.shape == (6, 2)
-    assert lotka_volterra_model(series, initial_state=None).n_steps == 5
+    assert generator.lotka_volterra_model(series, initial_state=None).n_steps == 5
 
 
 @pytest.mark.parametrize(
@@ -444,9 +410,31 @@ def test_wrong_file_is_rejected_with_row_and_column(tmp_path, text, message):
 
 
 def test_conditioned_models_keep_their_contract():
-    model = published_model()
+    model = generator.published_model()
     for form in FORMS:
         conditioned = conditioned_model(model, form)
         assert isinstance(conditioned, ConditionedModel)
         shape = jax.eval_shape(conditioned.constraint, jnp.zeros(model.n_inputs)).shape
         assert shape == ((9,) if form == "summaries" else (100,))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: conditioned_model(generator.published_model(), "forced"),
+            "teacher_forced, generator, summaries, got 'forced'",
+        ),
+        (lambda: exact_posterior(generator.published_model(), 10), "n_points must be at least 50, got 10"),
+        (lambda: summary_statistics(np.zeros((5, 3))), r"\[..., step, 2\], got shape \(5, 3\)"),
+        (lambda: summary_statistics(np.zeros((5, 2)), "other"), "got 'other'"),
+        (lambda: prior_summary_scales(generator.published_model(), np.random.default_rng(0), 3), "draw more"),
+        (
+            lambda: simulate_prior(_own_model(), np.random.default_rng(0), 0),
+            "n_draws must be a positive integer, got 0",
+        ),
+    ],
+)
+def test_wrong_arguments_are_rejected(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -21,37 +21,28 @@ from scipy.spatial.transform import Rotation
 
 import experiments.human_pose.model.pose_priors as pose_priors
 from auxmc.errors import DataError
+from experiments.human_pose.model import skeleton
 from experiments.human_pose.model.body_proportions import FRACTIONS, log_length_distribution
 from experiments.human_pose.model.joint_observations import read_joint_observations
 from experiments.human_pose.model.pose_priors import read_pose_prior
-from experiments.human_pose.model.skeleton import (
-    BONE_NAMES,
-    DRAWN_BONES,
-    JOINT_NAMES,
-    N_ANGLES,
-    N_BONES,
-    N_JOINTS,
-    NODES,
-    channel_index,
-)
 
 DATA = Path(pose_priors.__file__).parent
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "joints.csv"
 
 
 def test_skeleton_has_the_published_numbers():
-    assert (N_JOINTS, N_ANGLES, N_BONES) == (19, 47, 13)
-    assert len(set(JOINT_NAMES)) == 19
-    assert len(DRAWN_BONES) == 18
-    assert sum(len(node.free) == 3 for node in NODES) == 13
-    assert channel_index("right toe base", "x") == 46
+    assert (skeleton.N_JOINTS, skeleton.N_ANGLES, skeleton.N_BONES) == (19, 47, 13)
+    assert len(set(skeleton.JOINT_NAMES)) == 19
+    assert len(skeleton.DRAWN_BONES) == 18
+    assert sum(len(node.free) == 3 for node in skeleton.NODES) == 13
+    assert skeleton.channel_index("right toe base", "x") == 46
     with pytest.raises(KeyError, match="about z at node 'left leg'"):
-        channel_index("left leg", "z")
+        skeleton.channel_index("left leg", "z")
 
 
 def test_left_and_right_mirror_each_other():
-    left = [node for node in NODES if node.name.startswith("left")]
-    right = [node for node in NODES if node.name.startswith("right")]
+    left = [node for node in skeleton.NODES if node.name.startswith("left")]
+    right = [node for node in skeleton.NODES if node.name.startswith("right")]
     for one, other in zip(left, right, strict=True):
         assert (one.bone, one.order, one.free) == (other.bone, other.order, other.free)
         assert np.allclose(np.array(one.direction) * [-1, 1, 1], other.direction)
@@ -63,10 +54,11 @@ def test_bone_distribution_grows_with_stature():
     assert np.allclose(np.tril(factor, -1), 0.0)
     correlation = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
     assert correlation == pytest.approx(0.055**2 / (0.055**2 + 0.04**2))
-    assert set(FRACTIONS) == set(BONE_NAMES)
+    assert set(FRACTIONS) == set(skeleton.BONE_NAMES)
     # From the ground to the top of the head: legs, and from the hips over the spine.
     height = sum(
-        np.exp(mean)[BONE_NAMES.index(name)] for name in ("upper-leg", "lower-leg", "waist", "spine", "head")
+        np.exp(mean)[skeleton.BONE_NAMES.index(name)]
+        for name in ("upper-leg", "lower-leg", "waist", "spine", "head")
     )
     assert 1.55 < height < 1.70
 
@@ -79,9 +71,9 @@ def resting_frame():
 
 def test_a_body_at_rest_hangs_its_arms_and_has_no_other_angle():
     angles = convert_frames(resting_frame())[0]
-    expected = np.zeros(N_ANGLES)
-    expected[channel_index("left arm", "z")] = -np.pi / 2
-    expected[channel_index("right arm", "z")] = np.pi / 2
+    expected = np.zeros(skeleton.N_ANGLES)
+    expected[skeleton.channel_index("left arm", "z")] = -np.pi / 2
+    expected[skeleton.channel_index("right arm", "z")] = np.pi / 2
     assert np.allclose(angles, expected)
 
 
@@ -90,9 +82,9 @@ def test_hinges_bend_the_right_way():
     frame[0, [20, 34]] = -0.7  # knees of clips bend by negative angles
     frame[0, [29, 43]] = 0.5
     angles = convert_frames(frame)[0]
-    assert angles[channel_index("left leg", "x")] == pytest.approx(0.7)
-    assert angles[channel_index("right forearm", "y")] == pytest.approx(0.5)
-    assert angles[channel_index("left forearm", "y")] == pytest.approx(-0.5)
+    assert angles[skeleton.channel_index("left leg", "x")] == pytest.approx(0.7)
+    assert angles[skeleton.channel_index("right forearm", "y")] == pytest.approx(0.5)
+    assert angles[skeleton.channel_index("left forearm", "y")] == pytest.approx(-0.5)
 
 
 def test_heading_of_a_clip_does_not_matter():
@@ -112,7 +104,7 @@ def test_euler_angles_give_their_rotation_back():
 
 
 def test_mirroring_twice_changes_nothing_and_heading_turns_the_hips_alone():
-    angles = np.random.default_rng(3).uniform(-1.0, 1.0, size=(4, N_ANGLES))
+    angles = np.random.default_rng(3).uniform(-1.0, 1.0, size=(4, skeleton.N_ANGLES))
     assert np.allclose(mirrored(mirrored(angles)), angles)
     turned = with_heading(angles, np.full(4, 0.4))
     assert np.allclose(turned[:, 3:], angles[:, 3:])
@@ -127,7 +119,7 @@ def test_clips_are_read_and_wrong_ones_named(tmp_path):
     path = tmp_path / "humanoid3d_rest.txt"
     path.write_text(json.dumps({"Frames": np.repeat(resting_frame(), 3, axis=0).tolist()}))
     clips = read_clips(tmp_path)
-    assert clips.angles.shape == (3, N_ANGLES)
+    assert clips.angles.shape == (3, skeleton.N_ANGLES)
     assert clips.names == ("rest",)
     path.write_text(json.dumps({"Frames": [[0.0] * 43]}))
     with pytest.raises(DataError, match=r"frames of a humanoid have 44 numbers, got shape \(1, 43\)"):
@@ -147,7 +139,7 @@ def test_shipped_files_are_those_that_their_note_describes():
     with np.load(DATA / "pose_angles.npz") as content:
         angles, clip = content["angles"], content["clip"]
         assert angles.dtype == np.float32
-        assert angles.shape == (1620, N_ANGLES)
+        assert angles.shape == (1620, skeleton.N_ANGLES)
         assert clip.max() + 1 == len(content["names"]) == 15
         assert np.isfinite(angles).all()
         assert (angles[:, list(SPREADS)] == 0.0).all()
@@ -191,7 +183,7 @@ def table(n_views=2):
     rows = [
         f"{joint},{view},{0.1 * index + view},{index}"
         for view in range(1, n_views + 1)
-        for index, joint in enumerate(JOINT_NAMES)
+        for index, joint in enumerate(skeleton.JOINT_NAMES)
     ]
     return ["joint,view,x,y", *rows]
 

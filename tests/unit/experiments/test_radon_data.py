@@ -45,56 +45,48 @@ def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path):
     np.testing.assert_array_equal(data.regressors[:, 1], [0.5, 0.5, -1.0, -1.0])
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (("A,1.0,0.5,2.0", "A,x,0.5,3.0", *ROWS[2:]), "row 2 (line 3), column 'hours': 'x' is not a number"),
-        (
-            ("A,1.0,0.5,2.0", "A,nan,0.5,3.0", *ROWS[2:]),
-            "row 2 (line 3), column 'hours': missing value (nan)",
-        ),
-        (("A,1.0,0.5,inf", *ROWS[1:]), "row 1 (line 2), column 'score': 'inf' is not a finite number"),
-        ((*ROWS[:3], ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
-        (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
-        (
-            ("A,1.0,0.5,2.0", "A,2.0,0.5,2.0", "B,1.5,-1.0,2.0", "B,0.5,-1.0,2.0"),
-            "column 'score': every row has the value 2; name another column as outcome",
-        ),
-        (
-            (*ROWS[:3], "B,0.5,-2.0,0.5"),
-            "group 'B' has -1 in row 3 (line 4) and -2 in row 4 (line 5); name it in row_regressors",
-        ),
-        (
-            tuple(row.replace("B", "A") for row in ROWS),
-            "column 'school': expected two or more groups, some of them with several rows, got 1 groups of 4 rows",
-        ),
-        (
-            ("A,1.0,0.5,2.0", "B,2.0,0.5,3.0", "C,1.5,-1.0,1.0", "D,0.5,-1.0,0.5"),
-            "some of them with several rows, got 4 groups of 4 rows",
-        ),
-        (ROWS[:3], "has 3 rows of data, needs at least 4"),
-    ],
-)
-def test_what_cannot_be_used_is_named(tmp_path, rows, message):
-    with pytest.raises(DataError) as raised:
-        read_grouped(write(tmp_path, *rows), COLUMNS)
-    assert message in str(raised.value)
+def changed(row, text):
+    return (*ROWS[:row], text, *ROWS[row + 1 :])
+
+
+WRONG_ROWS = [
+    (changed(1, "A,x,0.5,3.0"), "row 2 (line 3), column 'hours': 'x' is not a number"),
+    (changed(1, "A,nan,0.5,3.0"), "row 2 (line 3), column 'hours': missing value (nan)"),
+    (changed(0, "A,1.0,0.5,inf"), "row 1 (line 2), column 'score': 'inf' is not a finite number"),
+    (changed(3, ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
+    (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
+    (
+        tuple(f"{row.rpartition(',')[0]},2.0" for row in ROWS),
+        "column 'score': every row has the value 2; name another column as outcome",
+    ),
+    (
+        changed(3, "B,0.5,-2.0,0.5"),
+        "group 'B' has -1 in row 3 (line 4) and -2 in row 4 (line 5); name it in row_regressors",
+    ),
+    (
+        tuple(row.replace("B", "A") for row in ROWS),
+        "column 'school': expected two or more groups, some of them with several rows, got 1 groups of 4 rows",
+    ),
+    (
+        tuple(group + row[1:] for group, row in zip("ABCD", ROWS, strict=True)),
+        "some of them with several rows, got 4 groups of 4 rows",
+    ),
+    (ROWS[:3], "has 3 rows of data, needs at least 4"),
+]
+WRONG_COLUMNS = [
+    ({"outcome": "scor"}, "outcome: there is no column 'scor', only school, hours"),
+    ({"outcome": "scor"}, "did you mean 'score'?"),
+    ({"group": "shool"}, "group: there is no column 'shool'"),
+    ({"row_regressors": ("score",)}, "column 'score' is named twice, in outcome and in row_reg"),
+    ({"row_regressors": (), "group_regressors": ()}, "no regressor is named"),
+]
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (COLUMNS._replace(outcome="scor"), "outcome: there is no column 'scor', only school, hours"),
-        (COLUMNS._replace(outcome="scor"), "did you mean 'score'?"),
-        (COLUMNS._replace(group="shool"), "group: there is no column 'shool'"),
-        (
-            COLUMNS._replace(row_regressors=("score",)),
-            "column 'score' is named twice, in outcome and in row_reg",
-        ),
-        (COLUMNS._replace(row_regressors=(), group_regressors=()), "no regressor is named"),
-    ],
+    ("rows", "columns", "message"),
+    [(rows, {}, message) for rows, message in WRONG_ROWS] + [(ROWS, *wrong) for wrong in WRONG_COLUMNS],
 )
-def test_wrong_names_are_answered_with_the_right_ones(tmp_path, columns, message):
+def test_what_cannot_be_used_is_named(tmp_path, rows, columns, message):
     with pytest.raises(DataError) as raised:
-        read_grouped(write(tmp_path, *ROWS), columns)
+        read_grouped(write(tmp_path, *rows), COLUMNS._replace(**columns))
     assert message in str(raised.value)

@@ -7,16 +7,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, Ellipse
 
 from auxmc.plots.style import use_style
-from experiments.human_pose.skeletons import (
-    SIDE_COLOURS,
-    Drawing,
-    clean_axis,
-    common_box,
-    draw_points,
-    draw_skeleton,
-)
+from experiments.human_pose import skeletons
 
-DRAWING = Drawing(
+DRAWING = skeletons.Drawing(
     bones=((0, 1), (1, 2), (0, 3), (0, 4)), sides=("trunk", "trunk", "left", "right"), head=(1, 2)
 )
 ACROSS, UP = np.array([0.0, 0.0, 0.0, -0.4, 0.4]), np.array([0.0, 0.5, 0.7, -0.8, -0.8])
@@ -25,7 +18,7 @@ ACROSS, UP = np.array([0.0, 0.0, 0.0, -0.4, 0.4]), np.array([0.0, 0.5, 0.7, -0.8
 def drawn(near, **options):
     with use_style():
         axis = plt.figure().subplots()
-        draw_skeleton(axis, ACROSS, UP, near, DRAWING, **options)
+        skeletons.draw_skeleton(axis, ACROSS, UP, near, DRAWING, **options)
         plt.close(axis.figure)
     return axis
 
@@ -38,7 +31,7 @@ def test_near_limbs_are_in_front_of_far_ones_and_darker():
     left, right = by_end[-0.4], by_end[0.4]
     assert left.get_zorder() > right.get_zorder()
     faded = [
-        np.sum(np.subtract(line.get_color(), to_rgb(SIDE_COLOURS[s])))
+        np.sum(np.subtract(line.get_color(), to_rgb(skeletons.SIDE_COLOURS[s])))
         for line, s in ((left, "left"), (right, "right"))
     ]
     assert 0.0 <= faded[0] < faded[1]
@@ -70,8 +63,8 @@ def test_coordinates_of_different_length_are_rejected():
 def test_points_box_and_clean_axis():
     with use_style():
         axis = plt.figure().subplots()
-        draw_points(axis, ACROSS, UP)
-        clean_axis(axis)
+        skeletons.draw_points(axis, ACROSS, UP)
+        skeletons.clean_axis(axis)
         plt.close(axis.figure)
     assert len(axis.get_xticks()) == 0
-    assert common_box(ACROSS, UP, 0.1) == ((-0.5, 0.5), pytest.approx((-0.9, 0.8)))
+    assert skeletons.common_box(ACROSS, UP, 0.1) == ((-0.5, 0.5), pytest.approx((-0.9, 0.8)))

@@ -21,7 +21,7 @@ from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
-from experiments.streaming_evidence import designs
+from experiments.streaming_evidence import designs, stream_runs
 from experiments.streaming_evidence.claims_evidence import costs_by_size
 from experiments.streaming_evidence.designs import (
     additive_stop,
@@ -36,14 +36,6 @@ from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import METHODS, points
-from experiments.streaming_evidence.stream_runs import (
-    SWEEPS,
-    errors_of,
-    published,
-    slope_per_row,
-    steps_of_chunks,
-    values_at,
-)
 
 STUDY = load_study("streaming_evidence")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
@@ -72,7 +64,7 @@ def test_the_published_sizes_are_those_of_the_thesis():
     cases = {case.name: case.settings for case in STUDY.cases("paper")}
     assert {cases[name].n_rows for name in ("linear", "softmax", "mixture", "sensitivity")} == {1_000_000}
     assert min(settings.n_repeats for settings in cases.values()) == 5
-    swept = {variation for sweep in SWEEPS.values() for variation in sweep.values()} - {"default"}
+    swept = {variation for sweep in stream_runs.SWEEPS.values() for variation in sweep.values()} - {"default"}
     assert swept <= set(cases["sensitivity"].variations)
     assert cases["linear_full"].annealed_rows == 1_000_000
 
@@ -336,10 +328,10 @@ def test_curves_become_slopes_steps_and_errors():
     steps = _curves({500: [8.0, 9.0], 1000: [10.0, 11.0], 2000: [14.0, 19.0]}, "linear", "n_steps_so_far")
     chunks = _curves({500: [1.0], 1000: [2.0], 2000: [4.0]}, "linear", "n_chunks_so_far", method="annealed")
     tables = _tables(errors.merge(steps), absorbed=chunks.drop(columns="repeat"))
-    found = errors_of(published(tables, "linear"))
-    np.testing.assert_allclose(slope_per_row(found, 1000, 2000), [-0.002, -0.002])
-    np.testing.assert_allclose(values_at(found, 500), [-1.0, -2.0])
-    of_chunks = steps_of_chunks(published(tables, "linear")).to_numpy()
+    found = stream_runs.errors_of(stream_runs.published(tables, "linear"))
+    np.testing.assert_allclose(stream_runs.slope_per_row(found, 1000, 2000), [-0.002, -0.002])
+    np.testing.assert_allclose(stream_runs.values_at(found, 500), [-1.0, -2.0])
+    of_chunks = stream_runs.steps_of_chunks(stream_runs.published(tables, "linear")).to_numpy()
     np.testing.assert_allclose(of_chunks, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 

@@ -11,13 +11,7 @@ import pytest
 from auxmc.driver.chains import RunContext
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight, log_target_weight
 from auxmc_pipeline.catalogue import load_study
-from experiments.tempering_illustration.exact import (
-    barrier_heights,
-    count_modes,
-    known_path,
-    path_statistics,
-    weight_identities,
-)
+from experiments.tempering_illustration import exact
 from experiments.tempering_illustration.kernel_checks import trajectory_errors, truncated_exponential
 from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
 from experiments.tempering_illustration.run import run
@@ -69,19 +63,19 @@ def test_the_printed_sum_is_right_only_in_the_limit_of_small_ratios():
 
 def test_modes_and_barriers():
     x = np.linspace(-10.0, 10.0, 401)
-    assert count_modes(np.exp(-0.5 * x**2)) == 1
-    assert count_modes(np.exp(-0.5 * (x - 4.0) ** 2) + np.exp(-0.5 * (x + 4.0) ** 2)) == 2
-    heights = barrier_heights(known_path())
+    assert exact.count_modes(np.exp(-0.5 * x**2)) == 1
+    assert exact.count_modes(np.exp(-0.5 * (x - 4.0) ** 2) + np.exp(-0.5 * (x + 4.0) ** 2)) == 2
+    heights = exact.barrier_heights(exact.known_path())
     assert heights[0] < heights[1] < heights[2]
     assert heights[2] > 10.0
 
 
 def test_identities_hold_to_rounding():
-    identities = weight_identities()
+    identities = exact.weight_identities()
     # Two quadratures of exponentials of up to 600 agree to the rounding of such an exponent.
     assert identities.pop("integral") < 600.0 * 1e-15
     assert max(identities.values()) < 1e-14
-    found = path_statistics()
+    found = exact.path_statistics()
     assert float(found["slope_error"].max()) < 0.01
     assert float(found["end_ratio_error"]) < 1e-10
 
