@@ -74,11 +74,11 @@ def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) 
     """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles.
 
     The effective size of the weights of a step d at b is the fraction z(b + d)^2 / (z(b) z(b + 2 d)) of the particles;
-    it falls with d, from 1. A step is the root of share = target, or all that is left where that keeps more.
+    it falls with d, from 1. A step is where it is the target, or all that is left where that keeps more.
 
     Args:
         log_normaliser: log z(b), the log of the integral of base times ratio^b, for b from 0 to below 2.
-        target_share: share to keep, in (0, 1).
+        target_share: proportion to keep, in (0, 1).
 
     Returns:
         Inverse temperatures 0, ..., 1, strictly increasing.

@@ -1,5 +1,6 @@
 """Chains of a method on threads, which share one compiled program."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -25,7 +26,7 @@ from auxmc.driver.provenance import available_memory
 from auxmc.errors import DamagedFile, Interrupted
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import Method, flat_info, innermost
-from auxmc.numerics.digests import host_calls
+from auxmc.numerics.digests import host_calls, program_digest
 
 __all__ = [
     "IMAGE",
@@ -44,6 +45,10 @@ IMAGE = os.urandom(8)
 _N_BLOCKS = 20
 # Iterations at most of a chain that looks for a further mode.
 _SHORT_CHAIN = 2000
+
+
+_last: dict[str, Program] = {}
+"""The compiled program of the last run by what it computes: another seed or start shares it."""
 
 
 class ChainJob:
@@ -97,13 +102,19 @@ class ChainJob:
         """The program of one chain, compiled."""
         program = self.program(start, key)
         with self._lock:
-            return program if hasattr(program, "run_block") else program.compile()
-
-    def again(self) -> "ChainJob":
-        """Itself, for a further run: its program needs no time to be compiled."""
-        if self._program is not None:
-            self._program.compile_s = 0.0
-        return self
+            if not hasattr(program, "run_block"):
+                # Not by the method: data that its functions hold may have changed since.
+                identity = program_digest(program.start, program.run)
+                if identity in _last:
+                    program = dataclasses.replace(_last[identity], compile_s=program.compile_s)
+                    program.initial_states = _last[identity].initial_states
+                    program.run_block = _last[identity].run_block
+                else:
+                    program.compile()
+                    _last.clear()
+                    _last[identity] = program
+                self._program = program
+            return program
 
     def check(self, start: np.ndarray, key: Array, n_chains: int, folder: Path | None) -> list[Advice]:
         """What is to be said of a run before it begins.

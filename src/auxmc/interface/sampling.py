@@ -100,7 +100,7 @@ def sample(
             point can all miss the same mode.
         draws: kept iterations of each chain.
         warm_up: iterations before them, which adapt the step size; returned in the `warmup_*` groups. A second call
-            with the same method object and the same numbers of iterations compiles nothing.
+            with the same method, data and numbers of iterations compiles nothing.
         chains: number of chains.
         seed: of all random numbers.
         cores: chains that run at the same time; all cores by default.
@@ -157,7 +157,7 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
                 method.check(point)
             except ValueError as error:
                 raise ValueError(f"chain {chain}: {error}") from error
-    job = _job(method, options.draws + options.warm_up, options.warm_up)
+    job = ChainJob(method, options.draws + options.warm_up, options.warm_up)
     reporter = Reporter(method.name, options.chains, shown=options.progress)
     issue(job.check(starts[0], keys[0], options.chains, options.folder))
     clock = time.perf_counter()
@@ -183,18 +183,6 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
         "n_resumed": sum(s.n_resumed for s in samples),
     }
     return tree, job
-
-
-_last: list[ChainJob] = []
-
-
-def _job(method: Method, n_iterations: int, n_warm_up: int) -> ChainJob:
-    """What a chain does; that of the last call where nothing but seed or starts differ, with its compiled program."""
-    for job in _last:
-        if job.method is method and (job.n_iterations, job.n_warm_up) == (n_iterations, n_warm_up):
-            return job.again()
-    _last[:] = [ChainJob(method, n_iterations, n_warm_up)]
-    return _last[0]
 
 
 def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> np.ndarray:

@@ -48,21 +48,19 @@ def test_variables_keep_names_and_shapes_and_warm_up_stands_apart():
     assert np.ptp(tree["warmup_sample_stats"]["step_size"].to_numpy(), axis=1).min() > 0.0
 
 
-def test_a_second_seed_traces_nothing():
-    """The program of a method object serves all seeds, and the draws are those of a call of its own."""
-    calls = []
-
-    def log_density(v):
-        calls.append(1)
-        return -0.5 * jnp.sum(v["x"] ** 2)
-
-    method = auxmc.hmc(auxmc.density(log_density, {"x": np.zeros(2)}))
+def test_a_second_seed_shares_the_program_and_changed_data_do_not():
+    """Draws are those of a call of its own, and data that changed in place count."""
+    data = np.zeros(2)
+    method = auxmc.hmc(auxmc.density(lambda v: -0.5 * jnp.sum((v["x"] - data) ** 2), {"x": np.zeros(2)}))
     auxmc.sample(method, seed=1, **SHORT)
-    n_calls = len(calls)
+    (kept,) = running._last.values()
     again = auxmc.sample(method, seed=2, checks="off", **SHORT)
-    assert len(calls) == n_calls
-    other = auxmc.hmc(auxmc.density(log_density, {"x": np.zeros(2)}))
-    assert _same(again, auxmc.sample(other, seed=2, **SHORT))
+    assert next(iter(running._last.values())) is kept
+    data += 50.0
+    moved = auxmc.sample(method, seed=2, checks="off", **SHORT)
+    assert float(moved["posterior"]["x"].mean()) > 10.0 + float(again["posterior"]["x"].mean())
+    data -= 50.0
+    assert _same(again, auxmc.sample(method, seed=2, checks="off", **SHORT))
 
 
 @pytest.mark.slow

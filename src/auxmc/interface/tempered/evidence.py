@@ -109,7 +109,8 @@ def evidence(
     Exploring runs start from draws of the prior, or from Gaussians of several widths around the start where the model
     has no prior. A mixture of Student-t components is fitted to the regions of high density that they reach, and
     further annealed runs improve it. The estimate is the mean weight of independent annealed runs from this base, or
-    comes from tempered chains. Modes that no exploring run reaches are missing.
+    comes from tempered chains. Modes that no exploring run reaches are missing. A model is compiled once, with the data
+    that it holds: make another where they change.
 
     Args:
         log_density: maps the variables, a pytree like `start`, to the log of the unnormalised density, in nats: log
