@@ -42,6 +42,8 @@ class Method(NamedTuple):
             off the model's support; None where a state is more than a position and values at it, or has jumped already.
         warnings: what was said about the model when it was made.
         is_plain: whether the kept variables are those of the vector, of a density that can be evaluated anywhere.
+        given: pytree of arrays that differ between runs of one model: arguments of the compiled program.
+        with_given: maps such a pytree to the method that uses it; None where `given` is empty.
     """
 
     name: str
@@ -59,6 +61,8 @@ class Method(NamedTuple):
     log_target: Callable[[Any], Array] | None = None
     warnings: tuple[str, ...] = ()
     is_plain: bool = False
+    given: Any = ()
+    with_given: Callable[[Any], "Method"] | None = None
 
     def __repr__(self) -> str:
         """Its name and variables."""

@@ -26,6 +26,7 @@ from auxmc.driver.provenance import available_memory
 from auxmc.errors import DamagedFile, Interrupted
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import Method, flat_info, innermost
+from auxmc.kernels.base import Kernel
 from auxmc.numerics.digests import host_calls, program_digest
 
 __all__ = [
@@ -47,8 +48,9 @@ _N_BLOCKS = 20
 _SHORT_CHAIN = 2000
 
 
-_last: dict[str, Program] = {}
-"""The compiled program of the last run by what it computes: another seed or start shares it."""
+_N_KEPT = 4
+_kept: dict[str, Program] = {}
+"""Compiled programs of the last runs by what they compute: another seed or start shares them."""
 
 
 class ChainJob:
@@ -73,23 +75,36 @@ class ChainJob:
         """Without a program."""
         self.__init__(*state["arguments"])  # type: ignore[misc]
 
+    def _kernel(self, given: Any) -> Kernel:
+        """The adapted kernel, whose info is what is kept of an iteration."""
+        method = self.method if self.method.with_given is None else self.method.with_given(given)
+        kernel = method.adapted(self.n_warm_up)
+
+        def apply(noise: Any, state: Any) -> tuple[Any, dict[str, Array]]:
+            state, info = kernel.apply(noise, state)
+            own = innermost(state)
+            stats = flat_info(info) | method.of_state(own)
+            kept = {f"posterior.{name}": value for name, value in method.values(own.position).items()}
+            return state, kept | {f"sample_stats.{name}": value for name, value in stats.items()}
+
+        return Kernel(kernel.init, kernel.draw, apply)
+
+    def _lane(self, start: np.ndarray) -> Any:
+        """What a compiled program takes of one chain, with a leading axis."""
+        return jax.tree.map(lambda array: jnp.asarray(array)[None], (start, self.method.given))
+
     def program(self, start: np.ndarray, key: Array) -> Program:
         """The program of one chain, traced."""
         with self._lock:
             if self._program is None:
-                kernel = self.method.adapted(self.n_warm_up)
-
-                def record(state: Any, info: Any) -> dict[str, Array]:
-                    own = innermost(state)
-                    values = self.method.values(own.position)
-                    stats = flat_info(info) | self.method.of_state(own)
-                    kept = {f"posterior.{name}": value for name, value in values.items()}
-                    return kept | {f"sample_stats.{name}": value for name, value in stats.items()}
-
-                sampler = Sampler(lambda _: kernel, lambda key, point: kernel.init(key, point), record)
+                sampler = Sampler(
+                    lambda lane: self._kernel(lane[1]),
+                    lambda key, lane: self._kernel(lane[1]).init(key, lane[0]),
+                    lambda state, info: info,
+                )
                 self._program = trace_sampler(
                     sampler,
-                    jnp.asarray(start)[None],
+                    self._lane(start),
                     key[None],
                     n_draws=self.n_iterations,
                     block_size=max(1, -(-self.n_iterations // _N_BLOCKS)),
@@ -105,15 +120,15 @@ class ChainJob:
             if not hasattr(program, "run_block"):
                 # Not by the method: data that its functions hold may have changed since.
                 identity = program_digest(program.start, program.run)
-                if identity in _last:
-                    program = dataclasses.replace(_last[identity], compile_s=program.compile_s)
-                    program.initial_states = _last[identity].initial_states
-                    program.run_block = _last[identity].run_block
-                else:
+                same = _kept.pop(identity, None)
+                if same is None:
                     program.compile()
-                    _last.clear()
-                    _last[identity] = program
-                self._program = program
+                else:
+                    program = dataclasses.replace(same, compile_s=program.compile_s)
+                    program.initial_states, program.run_block = same.initial_states, same.run_block
+                _kept[identity] = self._program = program
+                for oldest in list(_kept)[:-_N_KEPT]:
+                    del _kept[oldest]
             return program
 
     def check(self, start: np.ndarray, key: Array, n_chains: int, folder: Path | None) -> list[Advice]:
@@ -159,12 +174,13 @@ class ChainJob:
         checkpoint = None
         if folder is not None:
             # The program itself, with the user's data in it, says what the draws depend on.
-            parts = (program.digest.encode(), start.tobytes(), np.asarray(jax.random.key_data(key)).tobytes())
+            arrays = [start, jax.random.key_data(key), *jax.tree.leaves(self.method.given)]
+            parts = [program.digest.encode(), *(np.asarray(array).tobytes() for array in arrays)]
             checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
             same_run(folder.parent, folder / "block000000.npz", checkpoint.identity)
         return run_program(
             program,
-            jnp.asarray(start)[None],
+            self._lane(start),
             key[None],
             checkpoint=checkpoint,
             progress=progress,
@@ -173,7 +189,7 @@ class ChainJob:
     def short_chain(self, start: np.ndarray, key: Array) -> tuple[float, dict[str, np.ndarray]]:
         """Log density and variables at the end of a short chain without a checkpoint."""
         program = self.compiled(start, key)
-        point = jnp.asarray(start)[None]
+        point = self._lane(start)
         at = At(program.initial_states(key[None], point), 0, 0.0)
         for _, record in run_blocks(program, point, key[None], at, min(program.block, _SHORT_CHAIN)):
             last = {name: np.array(values[0, -1]) for name, values in record.items()}

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -14,6 +15,7 @@ import xarray as xr
 
 import auxmc
 from auxmc.diagnostics.convergence import bulk_ess
+from auxmc.driver.blocks import Program
 from auxmc.interface import running
 from auxmc.interface.advice import advise
 from auxmc.interface.trees import dataset_of
@@ -48,19 +50,43 @@ def test_variables_keep_names_and_shapes_and_warm_up_stands_apart():
     assert np.ptp(tree["warmup_sample_stats"]["step_size"].to_numpy(), axis=1).min() > 0.0
 
 
-def test_a_second_seed_shares_the_program_and_changed_data_do_not():
+@pytest.fixture
+def compiled(monkeypatch):
+    """Grows with every program that is compiled."""
+    programs, compile_program = [], Program.compile
+    monkeypatch.setattr(running, "_kept", {})
+    monkeypatch.setattr(Program, "compile", lambda self: programs.append(self) or compile_program(self))
+    return programs
+
+
+def test_a_second_seed_shares_the_program_and_changed_data_do_not(compiled):
     """Draws are those of a call of its own, and data that changed in place count."""
     data = np.zeros(2)
     method = auxmc.hmc(auxmc.density(lambda v: -0.5 * jnp.sum((v["x"] - data) ** 2), {"x": np.zeros(2)}))
     auxmc.sample(method, seed=1, **SHORT)
-    (kept,) = running._last.values()
     again = auxmc.sample(method, seed=2, checks="off", **SHORT)
-    assert next(iter(running._last.values())) is kept
+    assert len(compiled) == 1
     data += 50.0
     moved = auxmc.sample(method, seed=2, checks="off", **SHORT)
     assert float(moved["posterior"]["x"].mean()) > 10.0 + float(again["posterior"]["x"].mean())
+    assert len(compiled) == 2
     data -= 50.0
     assert _same(again, auxmc.sample(method, seed=2, checks="off", **SHORT))
+    assert len(compiled) == 2
+
+
+def test_tempered_chains_of_a_second_seed_share_the_program(compiled):
+    """What exploring runs found is an argument of the program, and a call of its own gives the same chains."""
+    target = auxmc.density(lambda x: -0.5 * x**2, 0.1)
+    call = partial(
+        auxmc.evidence, method="continuously_tempered_hmc", draws=50, warm_up=20, progress=False, checks="off"
+    )
+    call(target, seed=1)
+    second = call(target, seed=2)
+    assert len(compiled) == 1
+    running._kept.clear()
+    assert _same(second.chains, call(target, seed=2).chains)
+    assert len(compiled) == 2
 
 
 @pytest.mark.slow

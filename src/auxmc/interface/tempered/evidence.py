@@ -8,6 +8,7 @@ import pathlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -33,6 +34,7 @@ from auxmc.interface.sampling import RunOptions, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
+from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trees import dataset_of, library_attributes
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.continuous_tempering import (
@@ -51,7 +53,8 @@ CHAINS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tem
 METHODS = ("annealed_importance", *CHAINS)
 """Methods of `evidence`."""
 
-_MOST_TEMPERATURES = 100
+# Numbers of temperatures of a chain.
+_TEMPERATURES = (2, 4, 8, 12, 16, 24, 32, 48, 64, 100)
 # Of a chain's time, at the base and at the target each.
 _FRACTION_AT_ENDS = 0.1
 # Steps of a method whose step cannot depend on the temperature: each is taken as often.
@@ -319,14 +322,33 @@ def _integers(key: Array) -> np.ndarray:
 
 def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
     """Chains that temper between a target and a base, by one of CHAINS."""
-    joined, path = bridge_to(model.log_density, base.mixture, None, base.runs.value), _thinned(base.runs.path)
-    temperatures, sizes = jnp.asarray(path.inverse_temperatures), jnp.asarray(path.step_sizes)
-    log_weights = path.inverse_temperatures * base.runs.value - path.log_normalisers
+    path, log_zeta = _thinned(base.runs.path), base.runs.value
+    log_weights = path.inverse_temperatures * log_zeta - path.log_normalisers
     # Modes are exchanged at the base alone where they are zeros of the density apart, and draws come from the target.
     n_between = len(log_weights) - 2
     log_weights[[0, -1]] += math.log(
         max(1.0, _FRACTION_AT_ENDS * n_between / (1.0 - 2.0 * _FRACTION_AT_ENDS))
     )
+    ladder = np.stack([path.inverse_temperatures, path.step_sizes, log_weights])
+    if name == "continuously_tempered_hmc":
+        # It has no ladder: one number of the path is used, and one program serves paths of all lengths.
+        ladder = np.max(ladder, axis=1, keepdims=True)
+    return _chains(name, model, n_steps, base.mixture, (base.mixture, ladder, np.asarray(log_zeta)))
+
+
+def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: Any) -> Method:
+    """The chains, given what exploring runs found: these numbers are arguments of the compiled program.
+
+    Args:
+        name: one of CHAINS.
+        model: the target.
+        n_steps: leapfrog steps of an update.
+        mixture: the base, from which chains start.
+        found: the base; inverse temperatures, their step sizes and log weights [3, temperature]; guess of the log
+            evidence.
+    """
+    base, (temperatures, sizes, log_weights), log_zeta = jax.tree.map(jnp.asarray, found)
+    joined = bridge_to(model.log_density, base, None, log_zeta)
 
     def of_step(step: Array) -> Kernel:
         if name == "continuously_tempered_hmc":
@@ -366,11 +388,11 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
             "log_target_weight": state.log_target_weight,
             "log_base_weight": state.log_base_weight,
             "inverse_temperature": own,
-            "position": base.mixture.position(state.position),
+            "position": base.position(state.position),
         }
 
     def draw_start(key: Array) -> np.ndarray:
-        starts, _, _ = starts_inside(model, base.mixture, np.random.default_rng(_integers(key)), 1)
+        starts, _, _ = starts_inside(model, mixture, np.random.default_rng(_integers(key)), 1)
         if not np.isfinite(joined.log_densities(jnp.asarray(starts[0]))[0]):
             raise ValueError(
                 "no draw of the base has a finite log density: give bounds to auxmc.density, or base=auxmc.gaussian"
@@ -381,18 +403,23 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
         name=name,
         build=build,
         layout=model.layout,
-        values=lambda vector: model.values(base.mixture.position(vector)),
+        values=lambda vector: model.values(base.position(vector)),
         scale=1.0,
         check=lambda point: None,
         adaptation="dual averaging",
         target=0.8,
         draw_start=draw_start,
         of_state=of_state,
+        given=found,
+        with_given=partial(_chains, name, model, n_steps, mixture),
     )
 
 
 def _thinned(path: Path) -> Path:
-    """The path from the base itself on, with few enough temperatures for an index that is drawn among all."""
+    """The path from the base itself on, with few enough temperatures for an index that is drawn among all.
+
+    Their number is one of a few, as each needs a program of its own.
+    """
     whole = Path(
         *(
             np.concatenate([[first], array])
@@ -400,7 +427,8 @@ def _thinned(path: Path) -> Path:
         )
     )
     n = len(whole.inverse_temperatures)
-    kept = np.unique(np.linspace(0, n - 1, min(n, _MOST_TEMPERATURES)).round().astype(int))
+    n_kept = max((size for size in _TEMPERATURES if size <= n), default=n)
+    kept = np.linspace(0, n - 1, n_kept).round().astype(int)
     return Path(*(array[kept] for array in whole))
 
 
