@@ -1,4 +1,4 @@
-"""All comparisons, or those named: measures, keeps one tidy table, and writes the tables and the figure of the pages.
+"""Measures benchmarks, all or those named, and writes the tables and the figure of docs/benchmarks.md.
 
 Each benchmark runs in a process of its own, bound to one core; its programs take turns. Values go to
 benchmarks/measurements.csv seed by seed; what is there is not measured again, so that an interrupted run continues
@@ -12,9 +12,7 @@ import subprocess
 import sys
 import time
 
-from benchmarks.contract import ROOT, Benchmark
-from benchmarks.figure import save
-from benchmarks.measurements import TABLE, forget, page_table, read, write_between
+from benchmarks.harness import ROOT, TABLE, Benchmark, measure, read
 
 NAMES = (
     "gaussian_latent",
@@ -32,7 +30,6 @@ NAMES = (
     "evidence_coverage",
     "two_cores",
 )
-PAGE = ROOT / "docs" / "benchmarks.md"
 QUICK_SEEDS = 3
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -54,64 +51,78 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, some of the problems")
     parser.add_argument("--seeds", type=int, help="repetitions with other random numbers")
     parser.add_argument("--again", action="store_true", help="measure again what was measured in this form")
-    parser.add_argument(
-        "--page", action="store_true", help="write the pages from what is there, and measure nothing"
-    )
+    parser.add_argument("--page", action="store_true", help="write the pages and measure nothing")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.names if name not in NAMES]:
         parser.error(f"there is no benchmark {unknown[0]!r}: choose from {', '.join(NAMES)}")
     if options.seeds is not None and options.seeds < 1:
         parser.error(f"--seeds must be at least 1, got {options.seeds}")
-    names, form, failed = options.names or NAMES, "quick" if options.quick else "full", []
+    names, failed = options.names or NAMES, []
+    if options.here:
+        return _measure_here(names[0], options)
     try:
-        if options.again:
-            forget(names, form)
         for i, name in enumerate([] if options.page else names):
-            print(f"{name}, {form}: {i + 1} of {len(names)}", flush=True)
-            wall, cpu = time.monotonic(), sum(os.times()[2:4])
-            failed += [name] * bool(_measure(name, form, options.seeds))
-            took = f"{time.monotonic() - wall:.0f} s, {sum(os.times()[2:4]) - cpu:.0f} s of CPU time"
-            print(f"{name}, {form}: {took}", flush=True)
+            print(f"{name}: {i + 1} of {len(names)}", flush=True)
+            wall = time.monotonic()
+            failed += [name] * bool(_measure(name, options))
+            print(f"{name}: {time.monotonic() - wall:.0f} s", flush=True)
         write_pages()
     except KeyboardInterrupt:
-        print(
-            "\nstopped; what is finished is kept, and the same command continues with the rest",
-            file=sys.stderr,
-        )
+        print("\nstopped; what is finished is kept: the same command continues", file=sys.stderr)
         return 130
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if failed:
-        again = f"python -m benchmarks {' '.join(failed)} --again{' --quick' * options.quick}"
         print(
-            f"error: programs failed, and have no value, in {', '.join(failed)}; again: {again}",
-            file=sys.stderr,
+            f"error: programs failed, and have no value, in {', '.join(failed)}: see --again", file=sys.stderr
         )
     return min(1, len(failed))
 
 
-def _measure(name: str, form: str, n_seeds: int | None) -> int:
+def _measure(name: str, options: argparse.Namespace) -> int:
     """Runs a benchmark in a process of its own; returns its exit status."""
-    benchmark = benchmark_of(name)
-    seeds = n_seeds or (QUICK_SEEDS if form == "quick" else benchmark.seeds)
-    words = [name, str(benchmark.cores), form, str(seeds)]
     # Threads of BLAS are started when NumPy is imported, where a later bound to cores does not reach them: they would
     # wait in loops on the other cores, and their processor time would count.
-    threads = dict.fromkeys(THREADS, str(benchmark.cores))
-    command = [sys.executable, "-m", "benchmarks.worker", *words]
+    threads = dict.fromkeys(THREADS, str(benchmark_of(name).cores))
+    words = ["--quick"] * options.quick + ["--again"] * options.again
+    words += ["--seeds", str(options.seeds)] if options.seeds else []
+    command = [sys.executable, "-m", "benchmarks", name, "--here", *words]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **threads}).returncode
+
+
+def _measure_here(name: str, options: argparse.Namespace) -> int:
+    """Measures in this process, bound to as many cores as the benchmark wants; returns the exit status."""
+    from auxmc.driver.runtime import configure
+
+    benchmark = benchmark_of(name)
+    # Threads of JAX are started where the process may run at that time.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[-benchmark.cores :]))
+    # Of XLA; `configure` would leave it one, on which programs of several threads wait for each other.
+    os.environ["NPROC"] = str(benchmark.cores)
+    configure("cpu", ROOT / ".cache" / "benchmarks")
+    n_seeds = options.seeds or (QUICK_SEEDS if options.quick else benchmark.seeds)
+    form = "quick" if options.quick else "full"
+    return measure(name, benchmark, form, n_seeds, lambda text: print(text, flush=True), again=options.again)
 
 
 def write_pages() -> None:
     """Writes the tables of all benchmarks into the page, and the figure."""
-    kept = read()
+    # Not above: drawing is not for the processes that measure.
+    from auxmc.driver.files import write_atomically
+    from auxmc.plots.style import save_figure
+    from auxmc_pipeline.publishing.marks import between_marks
+    from benchmarks import pages
+
+    kept, text = read(), pages.PAGE.read_text(encoding="utf-8")
     for name in NAMES:
         benchmark, rows = benchmark_of(name), kept[kept["benchmark"] == name]
-        text = (benchmark.table or page_table)(rows, benchmark)
-        write_between(PAGE, name, text)
-    if len(kept):
-        save(kept)
+        text = between_marks(text, name, (benchmark.table or pages.table)(rows, benchmark), str(pages.PAGE))
+    write_atomically(pages.PAGE, lambda file: file.write_text(text, encoding="utf-8"))
+    if (figure := pages.draw(kept)) is not None:
+        save_figure(figure, pages.FIGURE.with_suffix(""), ("svg",))
     print(
         f"{len(kept)} values in {TABLE.relative_to(ROOT)}; tables and figure are written into docs/",
         flush=True,

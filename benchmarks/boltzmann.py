@@ -21,7 +21,7 @@ from jax import Array
 
 from auxmc.diagnostics.log_evidence import weighted_moments
 from auxmc_pipeline.catalogue import load_study
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.boltzmann.measure import annealed_statistics, base_errors, chain_statistics
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem, build_problem

@@ -20,7 +20,7 @@ from jax import Array
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import ConditionedModel
-from benchmarks.contract import Benchmark, Program, Run, compiled, smallest_ess, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, smallest_ess, timed
 from experiments.generalised_lambda.model import fibre as generalised_lambda_fibre
 from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.exact import log_posterior as collapsed_generalised_lambda

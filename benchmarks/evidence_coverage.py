@@ -24,7 +24,7 @@ import auxmc
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.interface.densities import Density
 from auxmc.interface.tempered.evidence import METHODS
-from benchmarks.contract import Benchmark, Program
+from benchmarks.harness import Benchmark, Program
 
 __all__ = ["BENCHMARK"]
 

@@ -21,7 +21,7 @@ from jax import Array
 from auxmc.driver.blocks import Sampler, run_program, trace_sampler
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.gaussian_latent import model as latent
 
 __all__ = ["BENCHMARK"]

@@ -23,7 +23,7 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from jax.scipy.special import log_ndtr, logsumexp
 from scipy.linalg.lapack import dpotrf
 
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.gp_probit.model import GPProbitModel, estimator, gp_probit_model, load_biopsy, standardise
 
 __all__ = ["BENCHMARK", "estimates", "position", "textbook_estimate"]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from benchmarks.contract import ROOT, Benchmark, Program, own_process
+from benchmarks.harness import ROOT, Benchmark, Program, own_process
 
 __all__ = ["BENCHMARK"]
 

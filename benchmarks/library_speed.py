@@ -23,7 +23,7 @@ from auxmc.interface.trees import tree_of
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 
 __all__ = ["BENCHMARK", "PROBLEMS", "sample_chains"]
 

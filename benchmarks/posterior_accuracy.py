@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 import auxmc
 from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
-from benchmarks.contract import Benchmark, Program
+from benchmarks.harness import Benchmark, Program
 from benchmarks.posterior_problems import N_EXACT, PROBLEMS, Found
 
 __all__ = ["BENCHMARK"]

@@ -7,7 +7,7 @@ import jax
 from jax import Array
 
 from auxmc.numerics.random import chi_square, standard_normal
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 
 __all__ = ["BENCHMARK"]
 

@@ -2,7 +2,7 @@
 
 Linear regression (6 parameters) and a mixture of five separated normals (25), with simulated data. Float64, the same
 rows and priors for all. Errors are against the exact evidence of the linear model, and against importance sampling with
-20 000 draws at the best of 40 optima, times 120 equal modes, of the mixture. Programs of one kind stand together:
+20 000 draws at the best of 40 optima, times 120 equal modes, of the mixture. Programs of one kind are compared:
 
 * nested sampling: ours with five moves a parameter; dynesty with slices in random directions and multi-ellipsoidal
   bounds, the likelihood compiled; UltraNest with a population of simple slice samplers in mixed directions, as many
@@ -15,68 +15,346 @@ rows and priors for all. Errors are against the exact evidence of the linear mod
   zero.
 """
 
-from collections.abc import Sequence
-from functools import partial
+import logging
+import math
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
 
-from benchmarks import streaming_peers, streaming_programs
-from benchmarks.contract import Benchmark, Program, Run
-from benchmarks.streaming_problems import Prepare, make_problem
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
 
-__all__ = ["BENCHMARK"]
+from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
+from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.driver.row_chunks import ChunkSizes
+from auxmc.kernels.streams.contract import Stream, StreamSettings
+from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
+from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
+from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.running_laplace import running_laplace
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.regression.linear_regression import linear_regression
+from auxmc.models.row_model import RowModel
+from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.row_blocks import row_total
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
+from benchmarks.streaming_speed import absorb, exact_evidence
+from experiments.streaming_evidence.model import rows
 
 CPU, ERROR = "CPU time", "error of log evidence"
-NESTED, MONTE_CARLO, STREAMS = "nested sampling", "sequential Monte Carlo", "streams"
-KINDS: dict[str, dict[str, tuple[Prepare, str]]] = {
-    NESTED: {
-        "auxmc, nested sampling": (streaming_programs.nested, "jax"),
-        "dynesty": (streaming_peers.nested_by_dynesty, "dynesty"),
-        "UltraNest": (streaming_peers.nested_by_ultranest, "ultranest"),
+N_COMPONENTS = 5
+
+
+class Problem(NamedTuple):
+    """A model and its rows.
+
+    Attributes:
+        name: of the model.
+        model: of a row.
+        rows: float64 [row, column].
+        from_cube: maps a point of the unit cube [dim] to parameters with the distribution of the prior [dim].
+        truth: log evidence, in nats.
+    """
+
+    name: str
+    model: RowModel
+    rows: FloatArray
+    from_cube: Callable[[Array], Array]
+    truth: float = math.nan
+
+    def log_likelihood(self, parameters: Array, data: Any) -> Array:
+        """Of all rows, in nats."""
+        return row_total(self.model.log_likelihood, self.model.weighted_gradient)(parameters, data, None)
+
+    def finite(self, parameters: Array, data: Any) -> Array:
+        """The same for peers, which reject minus infinity or take it for an error."""
+        value = self.log_likelihood(parameters, data)
+        return jnp.where(jnp.isfinite(value), value, -1e300)
+
+    def laplace(self, seed: int, n_draws: int, n_starts: int) -> float:
+        """Log evidence by importance sampling at the best optimum found from so many starts (mixture)."""
+        key, starts, n_copies = jax.random.key(seed), np.zeros((1, self.model.dim)), 1
+        if self.name == "mixture":
+            starts = prior_starts(self.model, self.rows, jax.random.fold_in(key, 1), n_starts)
+            n_copies = math.factorial(N_COMPONENTS)
+        return laplace_evidence(self.model, self.rows, starts, n_draws, key, n_copies).log_evidence
+
+
+@cache
+def make_problem(name: str, n_rows: int) -> Problem:
+    """Model, rows and the evidence to compare with: exact, or by importance sampling with 20 000 draws."""
+    if name == "linear":
+        data, from_cube = rows("linear", n_rows), jax.scipy.special.ndtri
+        return Problem(name, linear_regression(5), data, from_cube, exact_evidence(n_rows))
+    data = rows("mixture_separated", n_rows)
+    problem = Problem(name, gaussian_mixture(N_COMPONENTS), data, mixture_from_cube)
+    return problem._replace(truth=problem.laplace(0, 20_000, 40))
+
+
+def mixture_from_cube(point: Array) -> Array:
+    """Logs of exponential variables for weights, means in units of deviations, logs of their inverses for variances."""
+    exponential = -jnp.log1p(-point)
+    log_variances = -jnp.log(exponential[-2 * N_COMPONENTS :])
+    standard = jax.scipy.special.ndtri(point[N_COMPONENTS : 3 * N_COMPONENTS])
+    means = 2.0 * jnp.exp(0.5 * log_variances) * standard
+    return jnp.concatenate([jnp.log(exponential[:N_COMPONENTS]), means, log_variances])
+
+
+Estimate = Callable[[int], tuple[float, float]]
+"""Maps a seed to log evidence, in nats, and CPU seconds. It is made for a problem and a number of points."""
+
+
+def nested(problem: Problem, size: int) -> Estimate:
+    """Nested sampling with robust settings."""
+    model = problem.model
+    settings = NestedSettings(n_live=size, n_moves=5 * model.dim, max_iterations=400 * size)
+
+    def sample(key: Array, data: Array) -> Any:
+        draw_key, run_key = jax.random.split(key)
+        draws = jax.vmap(model.draw_prior)(jax.random.split(draw_key, size))
+        run = nested_sampling(lambda point: problem.log_likelihood(point, data), model.log_prior, settings)
+        return run(run_key, draws)
+
+    program = compiled(sample, jax.random.key(0), problem.rows)
+
+    def run(seed: int) -> tuple[float, float]:
+        found, seconds, _ = timed(program, jax.random.key(seed), problem.rows)
+        if not bool(found.finished):
+            raise RuntimeError(f"not at the end after {settings.max_iterations} iterations")
+        dead = found.log_likelihoods[: int(found.n_iterations)]
+        return nested_evidence(dead, size, found.live_log_likelihoods).value, seconds
+
+    return run
+
+
+def nested_by_dynesty(problem: Problem, size: int) -> Estimate:
+    """Static nested sampling, one point at a time, which is all that it takes."""
+    import dynesty
+
+    data, point = jnp.asarray(problem.rows), np.full(problem.model.dim, 0.5)
+    from_cube, value_of = compiled(problem.from_cube, point), compiled(problem.finite, point, data)
+
+    def run(seed: int) -> tuple[float, float]:
+        def sample() -> float:
+            sampler = dynesty.NestedSampler(
+                lambda p: float(value_of(p, data)),
+                lambda u: np.array(from_cube(_inside(u))),
+                problem.model.dim,
+                nlive=size,
+                sample="rslice",
+                rstate=np.random.default_rng(seed),
+            )
+            sampler.run_nested(print_progress=False)
+            return float(sampler.results.logz[-1])
+
+        return timed(sample)[:2]
+
+    return run
+
+
+def nested_by_ultranest(problem: Problem, size: int) -> Estimate:
+    """Nested sampling with a population of slice samplers, vectorised over points."""
+    import ultranest
+    from ultranest import popstepsampler
+
+    logging.getLogger("ultranest").setLevel(logging.WARNING)
+    data, dim = jnp.asarray(problem.rows), problem.model.dim
+    many = jax.jit(jax.vmap(problem.finite, (0, None)))
+    from_cube = jax.jit(jax.vmap(problem.from_cube))
+
+    def in_powers_of_two(function: Callable[[Array], Array], points: FloatArray) -> FloatArray:
+        # Every number of points would be compiled again.
+        n = len(points)
+        filled = np.concatenate([points, np.repeat(points[:1], 2 ** math.ceil(math.log2(n)) - n, axis=0)])
+        return np.array(function(jnp.asarray(filled)))[:n]
+
+    def transform(points: FloatArray) -> FloatArray:
+        return in_powers_of_two(from_cube, _inside(points))
+
+    def value_of(points: FloatArray) -> FloatArray:
+        return in_powers_of_two(lambda p: many(p, data), points)
+
+    for power in range(math.ceil(math.log2(size)) + 1):
+        value_of(transform(np.full((2**power, dim), 0.5)))  # compiles
+
+    def run(seed: int) -> tuple[float, float]:
+        np.random.seed(seed)  # noqa: NPY002 UltraNest has no other
+
+        def sample() -> float:
+            names = [f"p{i}" for i in range(dim)]
+            sampler = ultranest.ReactiveNestedSampler(names, value_of, transform, vectorized=True)
+            sampler.stepsampler = popstepsampler.PopulationSimpleSliceSampler(
+                popsize=max(2, size // 2),
+                nsteps=5 * dim,
+                generate_direction=popstepsampler.generate_mixture_random_direction,
+            )
+            found = sampler.run(
+                min_num_live_points=size,
+                cluster_num_live_points=min(40, size),
+                min_ess=0,
+                dlogz=math.inf,
+                dKL=math.inf,
+                max_num_improvement_loops=0,
+                show_status=False,
+                viz_callback=False,
+            )
+            return float(found["logz"])
+
+        return timed(sample)[:2]
+
+    return run
+
+
+def _inside(point: FloatArray) -> FloatArray:
+    """Points of the unit cube at which the inverse of a distribution function is finite."""
+    return np.clip(point, 1e-300, 1.0 - 1e-16)
+
+
+def growing(problem: Problem, size: int) -> Estimate:
+    """Sequential Monte Carlo over growing data."""
+    settings = GrowingDataSettings(size, own_pilot=False, largest_chunk=len(problem.rows), move_always=False)
+    program = compiled(growing_data_evidence(problem.model, settings), jax.random.key(0), problem.rows)
+
+    def run(seed: int) -> tuple[float, float]:
+        found, seconds, _ = timed(program, jax.random.key(seed), problem.rows)
+        return float(found.log_evidence), seconds
+
+    return run
+
+
+def tempered_by_blackjax(problem: Problem, size: int) -> Estimate:
+    """Adaptive tempered sequential Monte Carlo."""
+    import blackjax
+    from blackjax.smc import extend_params, inner_kernel_tuning
+
+    model, dim = problem.model, problem.model.dim
+    step_size = dim**-0.25
+    n_leapfrog = max(1, round(0.5 * math.pi / step_size))
+    kernel = blackjax.hmc.build_kernel()
+
+    def move(key: Array, state: Any, log_density: Callable[[Array], Array], **parameters: Any) -> Any:
+        return kernel(key, state, log_density, num_integration_steps=n_leapfrog, **parameters)
+
+    def parameters_of(particles: Array) -> dict[str, Array]:
+        covariance, fraction = jnp.cov(particles, rowvar=False), dim / (dim + size)
+        metric = (1.0 - fraction) * covariance + fraction * jnp.diag(jnp.diagonal(covariance))
+        return extend_params({"step_size": jnp.asarray(step_size), "inverse_mass_matrix": metric})
+
+    def algorithm(data: Array) -> Any:
+        return inner_kernel_tuning.as_top_level_api(
+            blackjax.adaptive_tempered_smc,
+            model.log_prior,
+            lambda p: problem.finite(p, data),
+            move,
+            blackjax.hmc.init,
+            blackjax.smc.resampling.systematic,
+            mcmc_parameter_update_fn=lambda key, state, info: parameters_of(state.particles),
+            initial_parameter_value=parameters_of(jnp.zeros((size, dim))),
+            num_mcmc_steps=5,
+            target_ess=0.5,
+        )
+
+    def init(key: Array, data: Array) -> Any:
+        draws = jax.vmap(model.draw_prior)(jax.random.split(key, size))
+        return algorithm(data).init(draws)._replace(parameter_override=parameters_of(draws))
+
+    data, key = jnp.asarray(problem.rows), jax.random.key(0)
+    start = compiled(init, key, data)
+    step = compiled(lambda key, state, data: algorithm(data).step(key, state), key, start(key, data), data)
+
+    def run(seed: int) -> tuple[float, float]:
+        def sample() -> float:
+            key = jax.random.key(seed)
+            state, log_evidence, n_steps = start(jax.random.fold_in(key, 0), data), 0.0, 0
+            while float(state.sampler_state.tempering_param) < 1.0:
+                n_steps += 1
+                state, info = step(jax.random.fold_in(key, n_steps), state, data)
+                log_evidence += float(info.log_likelihood_increment)
+            return log_evidence
+
+        return timed(sample)[:2]
+
+    return run
+
+
+def _streamed(stream_of: Callable[[RowModel], Stream], problem: Problem, size: int) -> Estimate:
+    """A stream estimator, which compiles in every run, before its time begins."""
+    sizes, options = ChunkSizes(later=500), {"capacity": len(problem.rows), "dtype": jnp.float64}
+
+    def run(seed: int) -> tuple[float, float]:
+        def read(n_before: int) -> Any:
+            return iter([problem.rows[n_before:]])
+
+        key, stream, n_columns = jax.random.key(seed), stream_of(problem.model), problem.model.n_columns
+        record, seconds = absorb(stream, read, key, n_columns, chunk_sizes=sizes, **options)
+        return float(record["log_evidence"][-1]), seconds
+
+    return run
+
+
+def at_the_mode(problem: Problem, size: int) -> Estimate:
+    """Importance sampling at the mode."""
+    problem.laplace(0, 2000, 8)  # compiles
+    return lambda seed: timed(problem.laplace, seed + 1, 2000, 8)[:2]
+
+
+KINDS: dict[str, dict[str, Callable[[Problem, int], Estimate]]] = {
+    "nested sampling": {
+        "auxmc, nested sampling": nested,
+        "dynesty": nested_by_dynesty,
+        "UltraNest": nested_by_ultranest,
     },
-    MONTE_CARLO: {
-        "auxmc, growing data": (streaming_programs.growing, "jax"),
-        "BlackJAX, tempered SMC": (streaming_peers.tempered_by_blackjax, "blackjax"),
+    "sequential Monte Carlo": {
+        "auxmc, growing data": growing,
+        "BlackJAX, tempered SMC": tempered_by_blackjax,
     },
-    STREAMS: {
-        "auxmc, running Laplace": (streaming_programs.running, "jax"),
-        "auxmc, annealed": (streaming_programs.annealed, "jax"),
-        "auxmc, Laplace importance sampling": (streaming_programs.laplace, "jax"),
+    "streams": {
+        "auxmc, running Laplace": partial(_streamed, running_laplace),
+        "auxmc, annealed": partial(_streamed, lambda model: stream_evidence(model, StreamSettings())),
+        "auxmc, Laplace importance sampling": at_the_mode,
     },
 }
 
 
 def _programs(kind: str, model: str, n_rows: int, quick: bool) -> Sequence[Program]:
-    size, word = (50 if quick else 100, "live points") if kind == NESTED else (200, "particles")
+    size, word = (50 if quick else 100, "live points") if kind == "nested sampling" else (200, "particles")
 
-    def prepared(prepare: Prepare) -> Run:
+    def prepared(make: Callable[[Problem, int], Estimate]) -> Run:
         problem = make_problem(model, n_rows)
-        run = prepare(problem, size)
+        estimate = make(problem, size)
 
         def measured(seed: int) -> dict[str, float]:
-            log_evidence, seconds = run(seed)
+            log_evidence, seconds = estimate(seed)
             return {CPU: seconds, ERROR: log_evidence - problem.truth}
 
         return measured
 
-    settings = "" if kind == STREAMS else f"{size} {word}"
+    settings = "" if kind == "streams" else f"{size} {word}"
     return [
-        # The published stream estimator is far off, whose time says nothing next to the others'.
-        Program(name, partial(prepared, prepare), settings, package, "annealed" not in name)
-        for name, (prepare, package) in KINDS[kind].items()
+        Program(
+            name,
+            partial(prepared, make),
+            settings,
+            "jax" if name.startswith("auxmc") else name.split(",")[0].lower(),
+            # The published stream estimator is far off, whose time says nothing next to the others'.
+            compared="annealed" not in name,
+        )
+        for name, make in KINDS[kind].items()
     ]
 
 
+CASES = [
+    ("nested sampling", "linear", 1000),
+    ("nested sampling", "mixture", 1000),
+    ("sequential Monte Carlo", "linear", 100_000),
+    ("sequential Monte Carlo", "mixture", 10_000),
+    ("streams", "linear", 10_000),
+    ("streams", "mixture", 100_000),
+]
 BENCHMARK = Benchmark(
-    problems={
-        f"{model}, {n_rows:,} rows, {kind}": partial(_programs, kind, model, n_rows)
-        for kind, model, n_rows in [
-            (NESTED, "linear", 1000),
-            (NESTED, "mixture", 1000),
-            (MONTE_CARLO, "linear", 100_000),
-            (MONTE_CARLO, "mixture", 10_000),
-            (STREAMS, "linear", 10_000),
-            (STREAMS, "mixture", 100_000),
-        ]
-    },
+    problems={f"{model}, {n:,} rows, {kind}": partial(_programs, kind, model, n) for kind, model, n in CASES},
     units={CPU: "s", ERROR: "nats"},
     quick=["linear, 1,000 rows, nested sampling", "linear, 10,000 rows, streams"],
 )

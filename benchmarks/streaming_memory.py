@@ -19,23 +19,11 @@ from auxmc.driver.runtime import configure
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import stream_evidence
 from auxmc.models.regression.linear_regression import linear_regression
-from benchmarks.contract import Benchmark, Program, own_process
+from benchmarks.harness import Benchmark, Program, own_process
 from benchmarks.streaming_speed import absorb
 from experiments.streaming_evidence.model import blocks
 
-__all__ = ["BENCHMARK"]
-
 CPU, MEMORY = "CPU time for a million rows", "peak memory"
-
-
-def run_size(n_rows: int, seed: int) -> dict[str, float]:
-    """One run in this process."""
-    stream = stream_evidence(linear_regression(5), StreamSettings())
-    with tempfile.TemporaryDirectory() as folder:
-        checkpoint = Checkpoint(Path(folder) / "state", "benchmark")
-        key, read = jax.random.key(seed), partial(blocks, "linear", n_rows)
-        _, seconds = absorb(stream, lambda _: read(), key, 6, checkpoint=checkpoint)
-    return {CPU: 1e6 * seconds / n_rows, MEMORY: peak_memory_mib()}
 
 
 def _programs(n_rows: int, quick: bool) -> Sequence[Program]:
@@ -54,4 +42,9 @@ BENCHMARK = Benchmark(
 
 if __name__ == "__main__":
     configure("cpu")
-    print(json.dumps(run_size(int(sys.argv[1]), int(sys.argv[2]))))
+    n_rows, key = int(sys.argv[1]), jax.random.key(int(sys.argv[2]))
+    stream = stream_evidence(linear_regression(5), StreamSettings())
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = Checkpoint(Path(folder) / "state", "benchmark")
+        _, seconds = absorb(stream, lambda _: blocks("linear", n_rows), key, 6, checkpoint=checkpoint)
+    print(json.dumps({CPU: 1e6 * seconds / n_rows, MEMORY: peak_memory_mib()}))

@@ -26,10 +26,8 @@ from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evi
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, NamedArrays
-from benchmarks.contract import Benchmark, Program, Run, compiled, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.streaming_evidence.model import blocks, rows
-
-__all__ = ["BENCHMARK", "absorb"]
 
 MODELS: dict[str, RowModel] = {
     "linear": linear_regression(5),
@@ -41,10 +39,6 @@ WORK = {"linear": (24, 0), "softmax": (4 * 4 * 11, 4), "mixture": (12 * 5 * 2, 5
 SETTINGS = StreamSettings()
 CAPACITY = 100_000
 STEP, SECONDS, ERROR = "CPU time of a step", "CPU time of the stream", "error of log evidence"
-
-
-def _steps(name: str, quick: bool) -> Sequence[Program]:
-    return [Program("auxmc", partial(_step, name)), Program("limit", partial(_limit, name))]
 
 
 @cache
@@ -93,24 +87,33 @@ def _limit(name: str) -> Run:
     return lambda i: {STEP: sum(1e6 * times * _seconds(program, i) for program, times in programs)}
 
 
+def _steps(name: str, quick: bool) -> Sequence[Program]:
+    return [Program("auxmc", partial(_step, name)), Program("limit", partial(_limit, name))]
+
+
 def _streams(name: str, quick: bool) -> Sequence[Program]:
     model, n_rows, growing = MODELS[name], 1_000_000, growing_chunks(20, 500)
+
+    def prepare(stream: Stream, sizes: ChunkSizes) -> Run:
+        def run(i: int) -> dict[str, float]:
+            key = jax.random.key(i)
+            record, seconds = absorb(
+                stream, lambda _: blocks(name, n_rows), key, model.n_columns, chunk_sizes=sizes
+            )
+            if name != "linear":
+                return {SECONDS: seconds}
+            return {SECONDS: seconds, ERROR: float(record["log_evidence"][-1]) - exact_evidence(n_rows)}
+
+        return run
+
     sequential = stream_evidence(model, SETTINGS._replace(estimator="sequential"))
-    return [
-        _stream("auxmc, running Laplace", name, n_rows, growing, running_laplace(model)),
-        _stream("auxmc, sequential", name, n_rows, growing, sequential),
-        _stream("auxmc, annealed", name, n_rows, ChunkSizes(), stream_evidence(model, SETTINGS)),
-    ]
-
-
-def _stream(program: str, name: str, n_rows: int, sizes: ChunkSizes, stream: Stream) -> Program:
-    def run(i: int) -> dict[str, float]:
-        key, n_columns = jax.random.key(i), MODELS[name].n_columns
-        record, seconds = absorb(stream, lambda _: blocks(name, n_rows), key, n_columns, chunk_sizes=sizes)
-        exact = {ERROR: float(record["log_evidence"][-1]) - _exact(n_rows)} if name == "linear" else {}
-        return {SECONDS: seconds} | exact
-
-    return Program(program, lambda: run, compared=False)  # their errors differ by hundreds of nats
+    programs = {
+        "auxmc, running Laplace": partial(prepare, running_laplace(model), growing),
+        "auxmc, sequential": partial(prepare, sequential, growing),
+        "auxmc, annealed": partial(prepare, stream_evidence(model, SETTINGS), ChunkSizes()),
+    }
+    # Their errors differ by hundreds of nats.
+    return [Program(program, make, compared=False) for program, make in programs.items()]
 
 
 def absorb(
@@ -133,7 +136,8 @@ def absorb(
 
 
 @cache
-def _exact(n_rows: int) -> float:
+def exact_evidence(n_rows: int) -> float:
+    """Log evidence of so many rows of the linear model, in nats."""
     exact = PrefixEvidence.empty(5)
     for block in blocks("linear", n_rows):
         exact = extend_evidence(exact, block, 1.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from auxmc.driver.runtime import configure
 from benchmarks import gp_probit, library_speed
-from benchmarks.contract import Benchmark, Program, Run, timed
+from benchmarks.harness import Benchmark, Program, Run, timed
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
 
 __all__ = ["BENCHMARK"]

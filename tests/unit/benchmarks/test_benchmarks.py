@@ -1,5 +1,6 @@
 """Benchmarks make their problems and name their programs; rows are kept, gone on with, and shown with their spread."""
 
+import argparse
 import re
 import subprocess
 import tomllib
@@ -9,10 +10,18 @@ import pandas as pd
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks.contract import ROOT, Benchmark, Program, own_process, smallest_ess
-from benchmarks.figure import draw
-from benchmarks.measurements import COLUMNS, add, forget, page_table, read, write_between
-from benchmarks.worker import measure
+from benchmarks import pages
+from benchmarks.harness import (
+    COLUMNS,
+    ROOT,
+    Benchmark,
+    Program,
+    add,
+    measure,
+    own_process,
+    read,
+    smallest_ess,
+)
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 PEERS = {re.split(r"\W", requirement)[0] for requirement in EXTRAS["bench"]}
@@ -22,7 +31,7 @@ PEERS = {re.split(r"\W", requirement)[0] for requirement in EXTRAS["bench"]}
 def test_a_benchmark_makes_its_problems_and_names_its_programs(name):
     benchmark = command.benchmark_of(name)
     assert set(benchmark.quick) <= set(benchmark.problems)
-    page = command.PAGE.read_text()
+    page = pages.PAGE.read_text()
     assert f"<!-- {name}: begin -->\n" in page
     assert f"<!-- {name}: end -->" in page
     for problem, programs_of in benchmark.problems.items():
@@ -96,9 +105,10 @@ def test_what_is_kept_is_not_measured_again(tmp_path):
     assert [i for _, i in calls[6:]] == [3, 3, 4, 4, 5, 5]
     pd.testing.assert_frame_equal(read(path)[: len(kept)], kept)
     add(kept.assign(value=7.0), path)
-    assert len(read(path)) == 2 * len(kept), "rows measured again take the place of the old ones"
-    forget(["toy"], "quick", path)
-    assert len(read(path)) == 0
+    measure("toy", benchmark, "quick", 1, print, path, again=True)
+    assert [i for _, i in calls[12:]] == [0, 0, 1, 1, 2, 2]
+    assert len(read(path)) == 2 * len(kept)
+    assert (read(path)["value"] != 7.0).all(), "rows measured again take the place of the old ones"
 
 
 def test_an_interrupted_run_keeps_the_seeds_that_are_finished(tmp_path):
@@ -130,7 +140,7 @@ def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path):
     rows = read(tmp_path / "table.csv")
     assert set(rows["program"]) == {"ours", "broken"}
     assert rows[rows["program"] == "broken"]["value"].isna().all()
-    assert " | ours: 1 s | broken: failed |" in page_table(rows, benchmark)
+    assert " | ours: 1 s | broken: failed |" in pages.table(rows, benchmark)
 
 
 def _rows(values, load, **about):
@@ -142,10 +152,10 @@ def _rows(values, load, **about):
 
 def test_a_table_shows_medians_and_marks_a_high_load():
     benchmark = _toy([])
-    text = page_table(_rows([1.0, 4.0, 2.0], load=1.2), benchmark)
+    text = pages.table(_rows([1.0, 4.0, 2.0], load=1.2), benchmark)
     assert "| a | ours: 2 s |" in text
-    assert r"| a\* | ours: 1 s |" in page_table(_rows([1.0], load=1.6), benchmark)
-    assert r"\*" not in page_table(_rows([1.0], load=1.6), benchmark._replace(cores=2))
+    assert r"| a\* | ours: 1 s |" in pages.table(_rows([1.0], load=1.6), benchmark)
+    assert r"\*" not in pages.table(_rows([1.0], load=1.6), benchmark._replace(cores=2))
 
 
 def test_a_table_prefers_the_whole_form_on_the_newest_machine():
@@ -156,7 +166,7 @@ def test_a_table_prefers_the_whole_form_on_the_newest_machine():
         _rows([4.0], 1.0, date="2025-12-31", form="earlier", machine="idle"),
     ]
     cells = [
-        re.findall(r"^\| a \| ours: (\S+) s \|", page_table(pd.concat(rows), _toy([])), re.M)
+        re.findall(r"^\| a \| ours: (\S+) s \|", pages.table(pd.concat(rows), _toy([])), re.M)
         for rows in (forms, [forms[1], forms[3]], [forms[3]])
     ]
     assert cells == [["3"], ["2"], ["4"]]
@@ -171,8 +181,8 @@ def test_other_programs_of_a_problem_are_shown_by_their_ratio():
             _rows([2.0], 1.0, program="other", quantity="ratio", unit=""),
         ]
     )
-    assert "| a | ours: 1 s; 0.5 nats | other: 2 |" in page_table(rows, _toy([]))
-    assert "| a | ours: 0.5 nats |" in page_table(rows, _toy([])._replace(units={"error": "nats"}))
+    assert "| a | ours: 1 s; 0.5 nats | other: 2 |" in pages.table(rows, _toy([]))
+    assert "| a | ours: 0.5 nats |" in pages.table(rows, _toy([])._replace(units={"error": "nats"}))
 
 
 def test_the_figure_has_a_row_for_each_program_beside_ours():
@@ -180,25 +190,14 @@ def test_the_figure_has_a_row_for_each_program_beside_ours():
     rows = pd.concat(
         [_rows([1.0, 1.0], 1.0, **ratio), _rows([2.0, 3.0], 1.0, program="other", **ratio)], ignore_index=True
     )
-    assert draw(_rows([1.0], 1.0)) is None
-    figure = draw(rows)
+    assert pages.draw(_rows([1.0], 1.0)) is None
+    figure = pages.draw(rows)
     assert figure is not None
     axes = figure.axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a: other"]
     assert axes.get_xscale() == "log"
     offsets = axes.collections[0].get_offsets()
     assert sorted(float(x) for x in offsets[:, 0]) == [2.0, 3.0]
-
-
-def test_a_text_goes_between_its_marks_alone(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("before\n<!-- toy: begin -->\nold\n<!-- toy: end -->\nafter\n")
-    write_between(page, "toy", "new\n")
-    assert page.read_text() == "before\n<!-- toy: begin -->\nnew\n<!-- toy: end -->\nafter\n"
-    with pytest.raises(
-        ValueError, match=r"page\.md lacks the marks <!-- other: begin --> and <!-- other: end -->"
-    ):
-        write_between(page, "other", "new\n")
 
 
 def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch):
@@ -208,7 +207,7 @@ def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch):
 
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     monkeypatch.setattr(command.subprocess, "run", started)
-    assert command._measure("gp_probit", "quick", None) == 0
+    assert command._measure("gp_probit", argparse.Namespace(quick=True, again=False, seeds=None)) == 0
 
 
 def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds():

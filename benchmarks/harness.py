@@ -1,0 +1,256 @@
+"""Measures programs in turns, in a process bound to its cores, and keeps every value as a row of one table."""
+
+import datetime
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "benchmarks" / "measurements.csv"
+# Before JAX is set up for programs in this process: those in processes of their own have their own settings.
+_ENVIRONMENT = dict(os.environ)
+KEY = ["benchmark", "problem", "form", "seed", "machine"]
+COLUMNS = [
+    *("benchmark", "problem", "program", "settings", "quantity", "unit", "form", "seed", "repeat", "value"),
+    *("date", "machine", "cores", "load", "versions"),
+]
+RATIO = "ratio"
+
+Run = Callable[[int], Mapping[str, float]]
+"""Measures once: maps the number of the random numbers, which no two calls share, to values by quantity."""
+
+
+class Program(NamedTuple):
+    """One way to solve a problem.
+
+    Attributes:
+        name: in tables; one name, one program, within a problem.
+        prepare: builds and compiles, none of which is measured unless a quantity says so.
+        settings: those that were chosen for this program, in words.
+        package: whose absence leaves the program out, and whose version is kept with the values.
+        compared: whether its quality is that of the first program, so that a ratio says something.
+    """
+
+    name: str
+    prepare: Callable[[], Run]
+    settings: str = ""
+    package: str = "jax"
+    compared: bool = True
+
+
+class Benchmark(NamedTuple):
+    """Problems with the programs that solve each.
+
+    Attributes:
+        problems: programs of each problem; the argument says whether the quick form is wanted. The first program is
+            the one of this package that ratios are taken against.
+        units: of every quantity. Ratios are of a problem's first one: more is better if its unit is 1/s, else less.
+        quick: problems of the quick form.
+        repeats: measurements with one seed, in turns over the programs of a problem.
+        seeds: of the full form; the quick form has three.
+        cores: that the benchmark is bound to.
+        ratios: whether the programs of a problem are compared.
+        timed: whether values depend on the machine.
+        table: makes the page's table from rows of this benchmark and itself; None for the common one.
+    """
+
+    problems: Mapping[str, Callable[[bool], Sequence[Program]]]
+    units: Mapping[str, str]
+    quick: Sequence[str]
+    repeats: int = 1
+    seeds: int = 3
+    cores: int = 1
+    ratios: bool = True
+    timed: bool = True
+    table: Callable[[Any, Any], str] | None = None
+
+
+class Cost(NamedTuple):
+    """What a call returned, and the CPU and wall seconds that it took."""
+
+    value: Any
+    cpu_s: float
+    wall_s: float
+
+
+def timed(function: Callable[..., Any], *arguments: Any, calls: int = 1) -> Cost:
+    """Calls a function, waits until its arrays are there, and counts the seconds of a call."""
+    import jax
+
+    cpu, wall = time.process_time(), time.perf_counter()
+    for _ in range(calls):
+        value = function(*arguments)
+    value = jax.block_until_ready(value)
+    return Cost(value, (time.process_time() - cpu) / calls, (time.perf_counter() - wall) / calls)
+
+
+def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The function's program for arguments of these shapes."""
+    import jax
+
+    return jax.jit(function).lower(*arguments).compile()
+
+
+def smallest_ess(draws: Any) -> float:
+    """Smallest bulk effective sample size over the variables of one chain [draw, dim]."""
+    from auxmc.diagnostics.convergence import bulk_ess
+
+    return float(np.min(bulk_ess(np.asarray(draws).T[:, None, :])))
+
+
+def own_process(*words: str) -> tuple[str, float]:
+    """Runs Python with these words; its output, and the CPU seconds of all of it, imports and compilation included.
+
+    Raises:
+        RuntimeError: the process failed; the message is its last line.
+    """
+    before = os.times()
+    done = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, env=_ENVIRONMENT
+    )
+    after = os.times()
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1])
+    return done.stdout, sum(after[2:4]) - sum(before[2:4])
+
+
+def read(path: Path = TABLE) -> pd.DataFrame:
+    """All rows that were kept.
+
+    Raises:
+        ValueError: the file has other columns.
+    """
+    if not path.exists():
+        return pd.DataFrame(columns=COLUMNS)
+    found = pd.read_csv(path, keep_default_na=False, na_values={"value": [""], "load": [""]})
+    if list(found.columns) != COLUMNS:
+        raise ValueError(f"{path} has columns {', '.join(found.columns)}; wanted are {', '.join(COLUMNS)}")
+    return found
+
+
+def add(rows: pd.DataFrame, path: Path = TABLE) -> None:
+    """Keeps rows in place of those of the same problem, form, seed and machine."""
+    from auxmc.driver.files import write_atomically
+
+    kept = read(path)
+    again = pd.MultiIndex.from_frame(kept[KEY]).isin(pd.MultiIndex.from_frame(rows[KEY]))
+    parts = [part for part in (kept[~again], rows[COLUMNS]) if len(part)]
+    table = pd.concat(parts).sort_values(["benchmark", "form"], kind="stable")
+    write_atomically(path, lambda file: table.to_csv(file, index=False, float_format="%.6g"))
+
+
+def measure(
+    name: str,
+    benchmark: Benchmark,
+    form: str,
+    n_seeds: int,
+    say: Callable[[str], None],
+    path: Path = TABLE,
+    again: bool = False,
+) -> int:
+    """Measures what the table lacks, and keeps it seed by seed.
+
+    Args:
+        name: of the benchmark.
+        benchmark: its problems.
+        form: quick or full.
+        n_seeds: how many seeds.
+        say: told of what comes next and of what failed.
+        path: the table.
+        again: measures what the table has, too, and replaces it.
+
+    Returns:
+        Exit status: 1 if a program failed. It has a row without a value.
+    """
+    status = 0
+    for problem in benchmark.quick if form == "quick" else benchmark.problems:
+        programs = benchmark.problems[problem](form == "quick")
+        missing = dict.fromkeys(p.package for p in programs if not importlib.util.find_spec(p.package))
+        programs = [p for p in programs if p.package not in missing]
+        if missing:
+            say(f"  {problem}: without {', '.join(missing)}: not installed")
+        here = _stamp([p.package for p in programs])
+        key = {"benchmark": name, "problem": problem, "form": form, "machine": here["machine"]}
+        kept = read(path)
+        same = [
+            kept[column] == value for column, value in key.items() if benchmark.timed or column != "machine"
+        ]
+        by_seed = kept[np.logical_and.reduce(same)].groupby("seed")["program"].agg(set).to_dict()
+        seeds = [
+            s for s in range(n_seeds) if again or not {p.name for p in programs} <= by_seed.get(s, set())
+        ]
+        if not seeds or not programs:
+            continue
+        runs = []
+        for program in programs:
+            say(f"  {problem}: {program.name}")
+            runs.append((program, _attempt(program.prepare, program, say)))
+        for seed in seeds:
+            before = os.getloadavg()[0]
+            say(f"  {problem}: seed {seed + 1} of {n_seeds}, load {before:.1f}")
+            rows = _measure_seed(runs, seed, benchmark, say)
+            here |= {"load": round(max(before, os.getloadavg()[0]), 1)}
+            add(pd.DataFrame([key | here | {"seed": seed} | row for row in rows]), path)
+            status |= any(pd.isna(row["value"]) for row in rows)
+    return status
+
+
+def _stamp(packages: Sequence[str]) -> dict[str, object]:
+    """When and where something is measured, and with which versions."""
+    from auxmc.driver.provenance import describe_environment
+
+    about = describe_environment(ROOT)
+    versions = {"Python": about["python"], "auxmc": about["git_commit"][:7]}
+    versions |= {name: importlib.metadata.version(name) for name in dict.fromkeys(["jax", *packages])}
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": about["processor"],
+        "cores": os.cpu_count() or 1,
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+    }
+
+
+def _attempt(
+    function: Callable[..., Any], program: Program, say: Callable[[str], None], *arguments: Any
+) -> Any:
+    """What the function returns, or None after saying what was raised: others continue."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        say(f"error: {program.name} failed: {type(error).__name__}: {lines[0]}")
+        return None
+
+
+def _measure_seed(
+    runs: Sequence[tuple[Program, Run | None]], seed: int, benchmark: Benchmark, say: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Rows of all programs, measured in turns, there and back, so that a disturbance falls on all of them."""
+    rows = []
+    for repeat in range(benchmark.repeats):
+        for program, run in runs[:: 1 if repeat % 2 == 0 else -1]:
+            values = run and _attempt(run, program, say, seed * benchmark.repeats + repeat)
+            about = {"program": program.name, "settings": program.settings, "repeat": repeat}
+            for quantity, value in (values or {next(iter(benchmark.units)): float("nan")}).items():
+                rows.append(about | {"quantity": quantity, "unit": benchmark.units[quantity], "value": value})
+    compared = [program for program, _ in runs if program.compared]
+    if len(compared) > 1 and benchmark.ratios:
+        quantity = next(q for q in benchmark.units if q in {row["quantity"] for row in rows})
+        table = pd.DataFrame(rows).query("quantity == @quantity")
+        medians = table.groupby("program")["value"].median().dropna()
+        power = 1.0 if benchmark.units[quantity] == "1/s" else -1.0
+        for p in compared:
+            if {p.name, runs[0][0].name} <= set(medians.index):
+                value = (medians[runs[0][0].name] / medians[p.name]) ** power
+                about = {"program": p.name, "settings": p.settings, "repeat": 0}
+                rows.append(about | {"quantity": RATIO, "unit": "", "value": value})
+    return rows
