@@ -313,7 +313,8 @@ def modes_by_auxmc(seed):
     import auxmc
 
     def log_density(v):
-        return modes_prior(v["x"]) + modes_likelihood(v["x"])
+        likelihood = modes_likelihood(v["x"])
+        return modes_prior(v["x"]) + likelihood
 
     result = auxmc.evidence(log_density, {"x": [0.1] * 10}, seed=seed, progress=False)
     return {"x": result.posterior["posterior"]["x"], "log_evidence": result.log_evidence}
