@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve, label_end
+from auxmc.plots.panels import band_curve
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
@@ -104,7 +105,11 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     for x, end, count in zip(place, ends_of_bars, annealed["n_temperatures"], strict=True):
         if value := published.get("CT-C06", {}).get(f"{model}: K = {count:.0f}"):
             published_mark(axis, x, value, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE)
-        label_end(axis, x, end, f"{count:.0f}", METHOD_COLOURS["ais"])
+        # Next to the end of the bar, where it hides neither bar nor point.
+        look: dict[str, Any] = {"textcoords": "offset points", "ha": "left", "va": "center", "fontsize": 6.5}
+        box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
+        look |= {"color": METHOD_COLOURS["ais"], "bbox": box}
+        axis.annotate(f"{count:.0f}", (x, end), xytext=(4.0, 0.0), **look)
     ends += [*(mean - half), *(mean + half)]
     right = max(right, place[-1])
     axis.axhline(lower, color=_REFERENCE, linewidth=1.0, label="lower bound")

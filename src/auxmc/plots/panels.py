@@ -1,9 +1,4 @@
-"""What figures share next to seaborn's own functions: they draw on given axes and know no files and no studies.
-
-Curves with bands over replicates are `seaborn.lineplot` on tables, where `errorbar` names the band. Here is what that
-does not do: bands of errors that a table holds, bars of which no replicate may be left out, histograms from counts, two
-vertical axes, panels without data, and footers.
-"""
+"""What figures share next to seaborn's own functions: bands of stated errors, histograms from counts, footers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +20,6 @@ __all__ = [
     "bar_place",
     "bin_edges",
     "histogram_panel",
-    "label_end",
     "mean_bars",
     "missing_figure",
     "missing_panel",
@@ -50,21 +44,12 @@ def band_curve(
     colour: str,
     **look: Any,
 ) -> Line2D:
-    """Draws a curve with a band of mean +- half_width, for errors that were computed before.
+    """Draws a curve [point] with a band of mean +- half_width, for errors that were computed before.
 
-    Args:
-        axis: where to draw.
-        points: horizontal coordinates [point].
-        mean: the curve [point]; gaps where it is not finite.
-        half_width: half height of the band [point], or None for no band.
-        colour: of curve and band.
-        look: of the line, as matplotlib names it; a lone point gets a marker.
-
-    Returns:
-        The curve.
+    Gaps stand where the mean is not finite. A lone point gets a marker, unless `look` of the line says otherwise.
 
     Raises:
-        ValueError: the lengths differ.
+        ValueError: If the lengths differ.
     """
     x, y = np.atleast_1d(points), np.atleast_1d(mean)
     half = np.zeros(y.shape) if half_width is None else np.asarray(half_width, dtype=np.float64)
@@ -77,14 +62,6 @@ def band_curve(
     return axis.plot(x, y, color=colour, **look)[0]
 
 
-def label_end(axis: Axes, place: float, end: float, text: str, colour: str, *, left: bool = False) -> None:
-    """Writes a few characters next to the end of an error bar, where they hide neither bar nor point."""
-    look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 6.5, "color": colour}
-    look |= {"ha": "right" if left else "left", "xytext": (-4.0 if left else 4.0, 0.0)}
-    box = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
-    axis.annotate(text, (place, end), bbox=box, **look)
-
-
 def trace_panel(
     axis: Axes,
     series: ArrayLike,
@@ -93,15 +70,7 @@ def trace_panel(
     thin: int = 1,
     colour: str = QUANTITY_COLOURS["trace"],
 ) -> None:
-    """Values of one quantity along a chain.
-
-    Args:
-        axis: where to draw.
-        series: recorded values [draw].
-        first_iteration: iteration number of the first value.
-        thin: iterations between values.
-        colour: of the line.
-    """
+    """Draws values [draw] of one quantity along a chain, recorded every `thin` iterations."""
     values = np.asarray(series, dtype=np.float64)
     iterations = first_iteration + thin * np.arange(values.size)
     # Long traces as an image inside the PDF: a path of so many points is slow to show.
@@ -129,18 +98,18 @@ def histogram_panel(
     colour: str = QUANTITY_COLOURS["samples"],
     **look: Any,
 ) -> None:
-    """Histogram from counts, normalised to a density.
+    """Draws a histogram from counts, or weights in any unit [bin], normalised to a density.
 
     Args:
         axis: where to draw.
-        edges: increasing bin edges [edge], in units of the quantity.
-        counts: counts, or weights in any unit [edge - 1].
+        edges: increasing [bin + 1], in units of the quantity.
+        counts: of each bin.
         n_total: number of draws, if some lie outside the edges; by default the sum of the counts.
         colour: of the histogram.
         look: further settings of `seaborn.histplot`.
 
     Raises:
-        ValueError: there must be one more edge than counts; or no draws.
+        ValueError: If there is not one more edge than counts, or there are no draws.
     """
     ends, heights = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     if ends.shape != (heights.size + 1,):
@@ -168,11 +137,11 @@ def mean_bars(
         series: column of the series.
         colours: of the series, in their order; those without rows have no bars.
 
-    Raises:
-        ValueError: the vertical axis is not linear.
-
     Returns:
         The series that have bars, as `bar_place` counts them; `get_legend_handles_labels` of the axis has them.
+
+    Raises:
+        ValueError: If the vertical axis is not linear.
     """
     if axis.get_yscale() != "linear":
         raise ValueError(f"bars are means of values: set the scale {axis.get_yscale()} after they are drawn")
@@ -223,12 +192,7 @@ def missing_panel(axis: Axes, message: str) -> None:
 
 
 def preset_note(figure: Figure, text: str) -> None:
-    """Writes a small footer, at the left of the lower edge, that says what the figure was made from.
-
-    Args:
-        figure: under its panels room is made, if it has constrained layout.
-        text: for example "preset quick, data set calibrated".
-    """
+    """Writes a small footer, for which room is made under panels in constrained layout."""
     line_height = _NOTE_HEIGHT_IN / figure.get_figheight()
     lines = wrapped(text, int(_NOTE_CHARACTERS_PER_IN * figure.get_figwidth()))
     height = line_height * (0.3 + 0.7 * (1 + lines.count("\n")))

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 __all__ = [
     "PUBLISHED_COLOUR",
-    "PublishedCurve",
     "PublishedLine",
     "PublishedValue",
     "entries_published_last",
@@ -27,14 +26,9 @@ __all__ = [
 ]
 
 PUBLISHED_COLOUR = "#222222"
-_HALO = "white"
-_MARK_SIZE, _SMALL_MARK_SIZE = 6.5, 4.5
-_MARK_EDGE = 1.1
-_LEVEL_WIDTH = 0.9
-_LEVEL_DASHES = (0, (4.0, 2.5))
 # Above all that is ours, so that bars and bands do not hide it.
 _ABOVE = 6.0
-_CURVE_WIDTH, _CURVE_BAND = 0.7, 0.15
+_EDGE_WIDTH, _SMALL_MARK, _BAND_ALPHA = 1.1, 4.5, 0.15
 
 
 class PublishedValue(NamedTuple):
@@ -58,18 +52,37 @@ class PublishedValue(NamedTuple):
 
 
 class PublishedLine(Line2D):
-    """A mark or a level, with the published values that it stands for."""
+    """A mark, a level or a curve of a document, with the published values that it stands for.
+
+    Args:
+        kind: "mark", "level" or "curve".
+        colour: that of the series that it belongs to.
+        look: further arguments of `Line2D`.
+    """
 
     across: PublishedValue | None = None
     """What its horizontal place is; None where that is no published value."""
     up: PublishedValue | None = None
     """What its height is, times the unit."""
     unit: float = 1.0
-    """Unit of the vertical axis."""
+    """Unit of the axis."""
 
-
-class PublishedCurve(Line2D):
-    """A curve that the document draws."""
+    def __init__(self, x: ArrayLike, y: ArrayLike, kind: str, colour: str, **look: Any) -> None:
+        looks: dict[str, dict[str, Any]] = {
+            "mark": {
+                "marker": "X",
+                "markersize": 6.5,
+                "markerfacecolor": "white",
+                "markeredgecolor": colour,
+                "markeredgewidth": _EDGE_WIDTH,
+                "linestyle": "none",
+                "zorder": _ABOVE + 0.5,
+            },
+            "level": {"color": colour, "linewidth": 0.9, "linestyle": (0, (4.0, 2.5)), "zorder": _ABOVE},
+            "curve": {"color": colour, "linewidth": 0.7, "linestyle": "-", "zorder": _ABOVE - 0.5},
+        }
+        super().__init__(x, y, **looks[kind], **look)
+        self.kind = kind
 
 
 def published_label(document: str, note: str = "") -> str:
@@ -89,17 +102,12 @@ def published_entry(
     curve: bool = False,
     colour: str = PUBLISHED_COLOUR,
 ) -> Line2D:
-    """An entry for a legend that is not made from the panels.
+    """An entry, of marks unless it is of levels or curves, for a legend that is not made from the panels.
 
-    Args:
-        document: short name of the document.
-        note: what a reader must know to compare, such as "its machine".
-        level: the entry of dashed lines in place of that of marks.
-        curve: the entry of curves.
-        colour: as in the panels.
+    The note says what a reader must know to compare, such as "its machine".
     """
-    look = _level_look(colour) if level else _curve_look(colour) if curve else _mark_look(colour)
-    return Line2D([], [], label=published_label(document, note), **look)
+    kind = "level" if level else "curve" if curve else "mark"
+    return PublishedLine([], [], kind, colour, label=published_label(document, note))
 
 
 def published_mark(
@@ -133,10 +141,9 @@ def published_mark(
     if isinstance(across, PublishedValue) and math.isfinite(across.low):
         _bar(axis, (across.low, across.high), (y, y), colour)
     document = next((v.document for v in (up, across) if isinstance(v, PublishedValue)), "")
-    line = PublishedLine([x], [y], label=_named_once(axis, document, note), **_mark_look(colour))
+    line = PublishedLine([x], [y], "mark", colour, label=_named_once(axis, document, note))
     line.across = across if isinstance(across, PublishedValue) else None
-    line.up = up if isinstance(up, PublishedValue) else None
-    line.unit = unit
+    line.up, line.unit = up if isinstance(up, PublishedValue) else None, unit
     axis.add_line(line)
     axis.autoscale_view()
     return line
@@ -152,22 +159,14 @@ def published_moments(
 ) -> PublishedLine:
     """Draws a published mean on a panel of densities, with a bar of one published standard deviation to both sides.
 
-    Args:
-        axis: where to draw; its vertical axis is a probability density.
-        mean: place of the cross.
-        sd: half length of the bar, whose ends lie on the normal density of that mean and standard deviation.
-        colour: as in `published_mark`.
-        note: as in `published_mark`.
-
-    Returns:
-        The cross.
+    The ends of the bar lie on the normal density of that mean and standard deviation.
     """
     height = math.exp(-0.5) / (math.sqrt(2.0 * math.pi) * sd.value)
     _bar(axis, (mean.value - sd.value, mean.value + sd.value), (height, height), colour)
     line = published_mark(axis, mean, height, colour=colour, note=note)
     # Bars of narrow densities are not much longer than a cross.
     assert line is not None
-    line.set_markersize(_SMALL_MARK_SIZE)
+    line.set_markersize(_SMALL_MARK)
     return line
 
 
@@ -186,8 +185,8 @@ def published_level(
     Args:
         axis: where to draw; its limits stay, unless they are automatic and the level lies outside.
         level: the value.
-        colour: that of the series that it belongs to.
-        unit: unit of the axis: a published height is divided by it.
+        colour: as in `published_mark`.
+        unit: unit of the axis: a published value is divided by it.
         vertical: at a place across in place of a height.
         extent: ends of the line, as parts of the other axis.
         note: for the legend, as in `published_label`.
@@ -197,11 +196,11 @@ def published_level(
     """
     if level is None:
         return None
-    at = level.value / unit
-    ends = ([at, at], extent) if vertical else (extent, [at, at])
+    at = [level.value / unit] * 2
     transform = axis.get_xaxis_transform() if vertical else axis.get_yaxis_transform()
-    name = _named_once(axis, level.document, note)
-    line = PublishedLine(*ends, label=name, transform=transform, **_level_look(colour))
+    x, y = (at, extent) if vertical else (extent, at)
+    label = _named_once(axis, level.document, note)
+    line = PublishedLine(x, y, "level", colour, label=label, transform=transform)
     line.across, line.up = (level, None) if vertical else (None, level)
     line.unit = unit
     axis.add_line(line)
@@ -219,13 +218,11 @@ def published_curve(
     colour: str = PUBLISHED_COLOUR,
     steps: bool = False,
     note: str = "",
-) -> PublishedCurve:
+) -> PublishedLine:
     """Draws a curve of the document as a thin line, with its band.
 
-    Limits of the panel stay as they are.
-
     Args:
-        axis: where to draw.
+        axis: where to draw; its limits stay as they are.
         across: horizontal places [point].
         up: heights [point], in units of the axis.
         ends: lower and upper ends of the band [point]; NaN where the document draws none.
@@ -242,30 +239,25 @@ def published_curve(
     if steps:
         half = 0.5 * (x[1] - x[0])
         x, y = np.append(x - half, x[-1] + half), np.append(y, y[-1])
-    look = _curve_look(colour) | {"drawstyle": "steps-post" if steps else "default"}
-    line = PublishedCurve(x, y, label=_named_once(axis, document, note), **look)
+    look = {"label": _named_once(axis, document, note), "drawstyle": "steps-post" if steps else "default"}
+    line = PublishedLine(x, y, "curve", colour, **look)
     axis.add_line(line)
     if ends is not None:
-        axis.fill_between(
-            np.asarray(across), *ends, color=colour, alpha=_CURVE_BAND, linewidth=0.0, zorder=1.0
-        )
+        band: dict[str, Any] = {"color": colour, "alpha": _BAND_ALPHA, "linewidth": 0.0, "zorder": 1.0}
+        axis.fill_between(np.asarray(across), *ends, **band)
     axis.set(xlim=limits[0], ylim=limits[1])
     return line
 
 
 def entries_published_last(axis: Axes) -> tuple[list[Artist], list[str]]:
     """Handles and labels for the legend of a panel, those of published values after ours and without their colours."""
-    ours: dict[str, Artist] = {}
-    published: dict[str, Artist] = {}
-    for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-        if isinstance(handle, PublishedLine):
-            is_level = handle.get_marker() in ("None", "")
-            look = _level_look(PUBLISHED_COLOUR) if is_level else _mark_look(PUBLISHED_COLOUR)
-            published[label] = Line2D([], [], label=label, **look)
-        elif isinstance(handle, PublishedCurve):
-            published[label] = Line2D([], [], label=label, **_curve_look(PUBLISHED_COLOUR))
-        else:
-            ours[label] = handle
+    entries = dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+    ours = {label: entry for label, entry in entries.items() if not isinstance(entry, PublishedLine)}
+    published = {
+        label: PublishedLine([], [], entry.kind, PUBLISHED_COLOUR, label=label)
+        for label, entry in entries.items()
+        if isinstance(entry, PublishedLine)
+    }
     return [*ours.values(), *published.values()], [*ours, *published]
 
 
@@ -276,24 +268,4 @@ def _named_once(axis: Axes, document: str, note: str) -> str:
 
 
 def _bar(axis: Axes, across: tuple[float, float], up: tuple[float, float], colour: str) -> None:
-    axis.plot(across, up, color=colour, linewidth=_MARK_EDGE, zorder=_ABOVE, solid_capstyle="butt")
-
-
-def _mark_look(colour: str) -> dict[str, Any]:
-    return {
-        "marker": "X",
-        "markersize": _MARK_SIZE,
-        "markerfacecolor": _HALO,
-        "markeredgecolor": colour,
-        "markeredgewidth": _MARK_EDGE,
-        "linestyle": "none",
-        "zorder": _ABOVE + 0.5,
-    }
-
-
-def _curve_look(colour: str) -> dict[str, Any]:
-    return {"color": colour, "linewidth": _CURVE_WIDTH, "linestyle": "-", "zorder": _ABOVE - 0.5}
-
-
-def _level_look(colour: str) -> dict[str, Any]:
-    return {"color": colour, "linewidth": _LEVEL_WIDTH, "linestyle": _LEVEL_DASHES, "zorder": _ABOVE}
+    axis.plot(across, up, color=colour, linewidth=_EDGE_WIDTH, zorder=_ABOVE, solid_capstyle="butt")

@@ -1,7 +1,6 @@
 """The one figure style, on top of seaborn's: sizes, colours that are safe for colour-blind readers, files."""
 
 import contextlib
-import functools
 import os
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -12,8 +11,6 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
-
-from auxmc.plots.files import write_whole
 
 __all__ = [
     "COLUMN_WIDTH_IN",
@@ -123,16 +120,14 @@ def use_style() -> Iterator[None]:
         yield
 
 
-_ACRONYMS = ("abc", "ais", "ess", "hmc", "mcmc", "nuts", "pm", "psrf", "ss")
-
-
 def readable(name: str) -> str:
     """Turns a method key or a settings name into words for a label.
 
     >>> readable("apm_mi_mh"), readable("n_importance"), readable("ess_per_evaluation")
     ('APM MI+MH', 'n importance', 'ESS per evaluation')
     """
-    words = (word.upper() if word in _ACRONYMS else word for word in name.split("_"))
+    acronyms = ("abc", "ais", "ess", "hmc", "mcmc", "nuts", "pm", "psrf", "ss")
+    words = (word.upper() if word in acronyms else word for word in name.split("_"))
     return METHOD_LABELS.get(name, " ".join(words))
 
 
@@ -164,9 +159,14 @@ def save_figure(
     paths = [base.with_name(f"{base.name}.{suffix}") for suffix in formats]
     with use_style(), matplotlib.rc_context({"svg.fonttype": "path"}):
         _lay_out(figure)
+        base.parent.mkdir(parents=True, exist_ok=True)
         for path, suffix in zip(paths, formats, strict=True):
-            save = functools.partial(figure.savefig, format=suffix, metadata=_WITHOUT_DATES[suffix])
-            write_whole(path, save)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+            try:
+                figure.savefig(temporary, format=suffix, metadata=_WITHOUT_DATES[suffix])
+                os.replace(temporary, path)
+            finally:
+                temporary.unlink(missing_ok=True)
     return paths
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +21,10 @@ _MOST_ROWS = 12
 _ERROR = "_error"
 _NOT_SETTINGS = ("presets", "cases", "variants", "grids", "resources")
 _ORIGIN = [
-    "study",
-    "seed",
-    "code",
-    "data",
-    "git_commit",
-    "git_dirty",
-    "python",
-    "packages",
-    "platform",
-    "processor",
-    "n_cores",
-    "memory_gib",
-    "device",
-    "inference_library_version",
-    "jax_version",
-    "jaxlib_version",
-    "numpy_version",
+    "study", "seed", "code", "data", "git_commit", "git_dirty", "python", "packages", "platform", "processor",
+    "n_cores", "memory_gib", "device", "inference_library_version", "jax_version", "jaxlib_version", "numpy_version",
     "python_version",
-]
+]  # fmt: skip
 
 Estimates = dict[str, tuple[float, float]]
 
@@ -56,14 +42,14 @@ def compare(first: Path, second: Path) -> str:
     draws = _in_both(*(dict(posterior_means(g.get("posterior", xr.Dataset()))) for g in groups))
     if statistics.empty and draws.empty:
         raise CommandError(f"{first} and {second} have no quantity in common: nothing can be compared")
-    tempered = any("inverse_temperature" in g.get("sample_stats", ()) for g in groups)
+    means = _differences("posterior means", draws)
+    if any("inverse_temperature" in g.get("sample_stats", ()) for g in groups):
+        means = "posterior means: tempered chains, whose draws need weights: see the statistics"
     parts = [
         f"A  {first}\nB  {second}",
         _table("settings that differ", differing(*settings), "all settings are equal"),
         _table("origin that differs", differing(*origins), "same seed, code, data, versions and machine"),
-        "posterior means: tempered chains, whose draws need weights: see the statistics"
-        if tempered
-        else _differences("posterior means", draws),
+        means,
         _differences("statistics", statistics),
     ]
     return "\n\n".join(parts)
@@ -85,8 +71,10 @@ def posterior_means(data: xr.Dataset) -> Iterator[tuple[str, tuple[float, float]
     for name, array in data.data_vars.items():
         if {"chain", "draw"} <= set(array.dims) and array.dtype.kind in "fiub":
             for label, element in _elements(str(name), array, ("chain", "draw")):
-                chains = element.transpose("chain", "draw").astype(float)
-                yield label, (float(chains.mean()), _chain_error(chains))
+                chains, error = element.transpose("chain", "draw").astype(float), math.nan
+                with suppress(ValueError):  # too few draws, or some that are not finite
+                    error = float(mcse_mean(chains))
+                yield label, (float(chains.mean()), error)
 
 
 def statistic_means(data: xr.Dataset) -> Iterator[tuple[str, tuple[float, float]]]:
@@ -111,11 +99,9 @@ def _statistics(about: dict[str, Any], groups: dict[str, xr.Dataset]) -> Estimat
     found = dict(statistic_means(groups.get("statistics", xr.Dataset())))
     if "model" in groups.get("table", ()):
         # The record of a stream: where each model is at the end.
-        last = (
-            groups["table"].to_dataframe().groupby("model", sort=False).tail(1).set_index("model").to_xarray()
-        )
+        last = groups["table"].to_dataframe().groupby("model", sort=False).tail(1).set_index("model")
         names = [name for name in ("log_evidence", "log_evidence_error", "n_rows") if name in last]
-        found |= dict(statistic_means(last[names]))
+        found |= dict(statistic_means(last[names].to_xarray()))
     if "log_evidence" in about:
         found["log_evidence"] = (about["log_evidence"], about["log_evidence_standard_error"])
     return found
@@ -129,31 +115,21 @@ def _elements(name: str, array: xr.DataArray, free: tuple[str, ...]) -> Iterator
         yield f"{name}[{', '.join(words)}]" if words else name, array.isel(index)
 
 
-def _chain_error(chains: xr.DataArray) -> float:
-    try:
-        return float(mcse_mean(chains))
-    except ValueError:
-        # Too few draws, or some that are not finite.
-        return math.nan
-
-
 def _in_both(first: Estimates, second: Estimates) -> pd.DataFrame:
     """Estimates of both results and their difference, the farthest in standard errors first.
 
     `score` is the size of a difference in standard errors: NaN where they are not known, 0 where the values are equal.
     """
     rows = {name: (*first[name], *second[name]) for name in first if name in second}
-    table = pd.DataFrame.from_dict(
-        rows, orient="index", columns=["a", "a_error", "b", "b_error"], dtype=float
-    )
+    names = ["a", "a_error", "b", "b_error"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=float)
     table["gap"], table["error"] = table["b"] - table["a"], np.hypot(table["a_error"], table["b_error"])
     table["score"] = table["gap"].abs() / table["error"].where(table["error"] > 0.0)
     same = (table["gap"] == 0.0) | (table["a"].isna() & table["b"].isna())
     table.loc[same, "score"] = 0.0
     # Those without an error after the others, by their relative size.
     relative = table["gap"].abs() / table[["a", "b"]].abs().max(axis=1)
-    order = pd.DataFrame({"score": table["score"].fillna(0.0), "relative": relative})
-    return table.loc[order.sort_values(["score", "relative"], ascending=False, kind="stable").index]
+    return table.iloc[np.lexsort((-relative.fillna(0.0), -table["score"].fillna(0.0)))]
 
 
 def _differences(title: str, table: pd.DataFrame) -> str:
@@ -167,20 +143,16 @@ def _differences(title: str, table: pd.DataFrame) -> str:
         pairs = ((row["a"], row["a_error"]), (row["b"], row["b_error"]), (row["gap"], row["error"]))
         score = f"{row['score']:.1f}" if math.isfinite(row["score"]) else "-"
         rows.append((f"  {name}", *(value_with_error(*pair) for pair in pairs), score))
-    return "".join(
-        [
-            f"{title}: {(table['score'] > _FAR).sum()} of {len(table)} differ by more than {_FAR:g} standard errors",
-            f", {unknown} are unequal without a known error" if unknown else "",
-            f"\n{columns(rows, right=[4])}",
-            f"\n  and {len(table) - _MOST_ROWS} more, which differ less" if len(table) > _MOST_ROWS else "",
-        ]
+    more = f"\n  and {len(table) - _MOST_ROWS} more, which differ less" if len(table) > _MOST_ROWS else ""
+    return (
+        f"{title}: {(table['score'] > _FAR).sum()} of {len(table)} differ by more than {_FAR:g} standard errors"
+        f"{f', {unknown} are unequal without a known error' if unknown else ''}\n{columns(rows, right=[4])}{more}"
     )
 
 
 def _table(title: str, rows: list[tuple[str, str, str]], none: str) -> str:
-    if not rows:
-        return f"{title}: {none}"
-    return f"{title}\n{columns([('', 'A', 'B'), *((f'  {name}', a, b) for name, a, b in rows)])}"
+    table = columns([("", "A", "B"), *((f"  {name}", a, b) for name, a, b in rows)])
+    return f"{title}\n{table}" if rows else f"{title}: {none}"
 
 
 def _flat(content: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -29,12 +29,15 @@ def describe(path: Path) -> str:
     if path.name == _SETTINGS and path.is_file():
         about = _run_of(path)
         files = sorted(one.name for one in path.parent.iterdir() if not one.name.startswith("."))
-        return "\n\n".join([_origin(path, about), _settings(about), f"files: {', '.join(files)}"])
-    about, groups = open_result(path)
-    parts = [_origin(path, about), _settings(about), *(_group(name, data) for name, data in groups.items())]
-    if "study" in about:
-        parts.append(f"Make it again:\n  {command_of(path, about)}")
-    return "\n\n".join(parts)
+        parts = [f"files: {', '.join(files)}"]
+    else:
+        about, groups = open_result(path)
+        parts = [_group(name, data) for name, data in groups.items()]
+        if "study" in about:
+            parts.append(f"Make it again:\n  {command_of(path, about)}")
+    chosen = {name: value for name, value in about.items() if name not in (*_NOT_SHOWN, *about["settings"])}
+    chosen["versions"] = ", ".join(f"{name} {version}" for name, version in about.get("packages", {}).items())
+    return "\n\n".join([f"{path}\n{_rows(chosen)}", f"settings\n{_rows(about['settings'])}", *parts])
 
 
 def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
@@ -59,15 +62,14 @@ def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
             with read_result(path) as tree:
                 about = attributes_of(tree)
                 groups = {name: tree[name].to_dataset().load() for name in tree.children}
-        elif path.suffix not in (".csv", ".parquet"):
-            raise CommandError(f"{path}: expected a result file (.nc) or a table (.csv, .parquet)")
-        else:
+        elif path.suffix in (".csv", ".parquet"):
             about = _run_of(path)
             table = pd.read_csv(path) if path.suffix == ".csv" else read_table(path)
             groups = {"table": xr.Dataset.from_dataframe(table)}
-        about["settings"] = dict(
-            about.get("settings") or {name: about[name] for name in _CHOICES if name in about}
-        )
+        else:
+            raise CommandError(f"{path}: expected a result file (.nc) or a table (.csv, .parquet)")
+        choices = {name: about[name] for name in _CHOICES if name in about}
+        about["settings"] = dict(about.get("settings") or choices)
     except (CommandError, DamagedFile) as error:
         raise CommandError(str(error)) from error
     except Exception as error:
@@ -93,8 +95,8 @@ def command_of(path: Path, about: dict[str, Any]) -> str:
     if path.parts[-4:-1] == ("results", preset, study):
         return f"snakemake results/{preset}/{study}/{path.name} --config preset={preset}"
     chosen = {k: v for k, v in settings.items() if not isinstance(v, dict) and v not in ("", None, [])}
-    words = [f"{key}={_text(value)}" for key, value in chosen.items()]
-    words += [f"++batch.{key}={_text(values)}" for key, values in settings.get("batch", {}).items()]
+    words = [f"{key}={value_text(value)}" for key, value in chosen.items()]
+    words += [f"++batch.{key}={value_text(values)}" for key, values in settings.get("batch", {}).items()]
     out = shlex.quote(str(path))
     return f"python -m auxmc_pipeline.steps.run study={study} {shlex.join(words)} out={out}"
 
@@ -117,33 +119,22 @@ def _run_of(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _origin(path: Path, about: dict[str, Any]) -> str:
-    chosen = {name: value for name, value in about.items() if name not in (*_NOT_SHOWN, *about["settings"])}
-    versions = ", ".join(f"{name} {version}" for name, version in about.get("packages", {}).items())
-    return f"{path}\n{_rows({**chosen, 'versions': versions})}"
-
-
-def _settings(about: dict[str, Any]) -> str:
-    return f"settings\n{_rows(about['settings'])}"
-
-
 def _rows(values: dict[str, Any]) -> str:
-    shown = {name: value for name, value in values.items() if str(value) not in _EMPTY}
-    return columns(
-        [(f"  {name}", f"{v:.6g}" if isinstance(v, float) else _text(v)) for name, v in shown.items()]
-    )
+    shown = [(f"  {name}", value) for name, value in values.items() if str(value) not in _EMPTY]
+    return columns([(name, f"{v:.6g}" if isinstance(v, float) else value_text(v)) for name, v in shown])
 
 
 def _group(name: str, data: xr.Dataset) -> str:
     sizes = ", ".join(f"{dim} {size}" for dim, size in data.sizes.items())
-    rows = []
-    for variable, array in data.data_vars.items():
-        dims, unit = ", ".join(map(str, array.dims)), str(array.attrs.get("units", ""))
-        rows.append((f"  {variable}", f"[{dims}]", str(array.dtype), unit))
+    rows = [
+        (f"  {name}", f"[{', '.join(map(str, a.dims))}]", str(a.dtype), str(a.attrs.get("units", "")))
+        for name, a in data.data_vars.items()
+    ]
     return f"group {name}: {sizes or 'numbers'}\n{columns(rows)}"
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value of a setting as a command line has it."""
     if isinstance(value, list):
-        return f"[{','.join(map(_text, value))}]"
+        return f"[{','.join(map(value_text, value))}]"
     return json.dumps(value) if isinstance(value, dict | bool) else str(value)

@@ -41,12 +41,10 @@ def _describe_preset(preset: str, place: Path) -> str:
         rows.append(study_row(name, jobs, now, has_tables=(place / name / "claims.csv").is_file()))
         stale += stale_jobs(name, jobs, now)
     size = sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
-    lines = [f"preset {preset}, {size:.1f} MB", "", columns(rows, right=[1, 3]), ""]
-    if not stale:
-        return "\n".join([*lines, "All cases are of the present settings, code and data."])
-    return "\n".join(
-        [*lines, "The present settings, code and data would run again:", *(f"  {line}" for line in stale)]
-    )
+    summary = "All cases are of the present settings, code and data."
+    if stale:
+        summary = "\n  ".join(["The present settings, code and data would run again:", *stale])
+    return f"preset {preset}, {size:.1f} MB\n\n{columns(rows, right=[1, 3])}\n\n{summary}"
 
 
 def study_row(name: str, jobs: pd.DataFrame, now: Identities, *, has_tables: bool) -> tuple[str, ...]:

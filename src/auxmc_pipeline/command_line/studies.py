@@ -10,10 +10,11 @@ import xarray as xr
 from auxmc.command_line.columns import columns, duration
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.cases import study_cases
+from auxmc_pipeline.command_line.show import value_text
 from auxmc_pipeline.jobs import recorded_jobs
 from auxmc_pipeline.settings import PRESETS, interval
 
-_COST = ("cpu_s", "peak_memory_mib")
+_COST = {"cpu_s": "s", "peak_memory_mib": "MiB"}
 # What a preset is made of, not what a user sets.
 _NOT_LISTED = ("preset", "presets", "cases", "variants", "resources", "batch")
 
@@ -25,17 +26,12 @@ def list_studies() -> str:
         SettingsError: If a setting is wrong.
     """
     rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
-    for name in catalogue.studies():
-        study = catalogue.load_study(name)
-        rows.append((name, *(_cost_of(study, preset) for preset in PRESETS), study.title))
-    return "\n".join(
-        [
-            columns(rows),
-            "",
-            "CPU times are sums over cases, recorded in published/ or conf/costs.csv. `auxmc plan` estimates the run "
-            "time on a number of cores.",
-            "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`.",
-        ]
+    for study in map(catalogue.load_study, catalogue.studies()):
+        rows.append((study.name, *(_cost_of(study, preset) for preset in PRESETS), study.title))
+    return (
+        f"{columns(rows)}\n\nCPU times are sums over cases, recorded in published/ or conf/costs.csv. `auxmc plan` "
+        "estimates the run time on a number of cores.\n"
+        "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`."
     )
 
 
@@ -50,28 +46,19 @@ def list_cases(study: str, preset: str) -> str:
         SettingsError: If there is no such study or preset, or a setting is wrong.
     """
     found = catalogue.load_study(study)
-    rows = [("case", "result", "CPU time", "memory", "settings")]
+    rows: list[tuple[str, ...]] = [("case", "result", "CPU time", "memory", "settings")]
     recorded = recorded_jobs(study, catalogue.check_preset(preset)).groupby("case")
     costs = recorded.agg({"cpu_s": "sum", "peak_memory_mib": "max"})
     for case in found.cases(preset):
-        result = catalogue.ROOT / "results" / preset / study / f"{case.name}.nc"
-        if result.is_file():
-            cost = _taken(result)
-            state = "damaged" if cost is None else "done"
-        else:
-            state, cost = "missing", costs.loc[case.name].to_dict() if case.name in costs.index else None
-        cpu_s, peak_mib = (None if cost is None else cost.get(name) for name in _COST)
-        words = ("" if cpu_s is None else f"{cpu_s:.0f} s", "" if peak_mib is None else f"{peak_mib:.0f} MiB")
+        state, cost = _state(catalogue.ROOT / "results" / preset / study / f"{case.name}.nc")
+        if state == "missing" and case.name in costs.index:
+            cost = costs.loc[case.name].to_dict()
+        words = (f"{cost[name]:.0f} {unit}" if name in cost else "" for name, unit in _COST.items())
         rows.append((case.name, state, *words, " ".join(case.overrides[1:])))
-    return "\n".join(
-        [
-            f"{found.title} ({study}), preset {preset}",
-            "",
-            columns(rows, right=[2, 3]),
-            "",
-            "Of a missing result these are on record: CPU time of all jobs of the case, memory of the largest.",
-            f"Make one with `snakemake results/{preset}/{study}/CASE.nc --config preset={preset}`.",
-        ]
+    return (
+        f"{found.title} ({study}), preset {preset}\n\n{columns(rows, right=[2, 3])}\n\n"
+        "Of a missing result these are on record: CPU time of all jobs of the case, memory of the largest.\n"
+        f"Make one with `snakemake results/{preset}/{study}/CASE.nc --config preset={preset}`."
     )
 
 
@@ -89,7 +76,7 @@ def list_settings(study: str) -> str:
     lines = [f"Settings of study {found.name} ({found.title}), values at {', '.join(PRESETS)}:"]
     for field in dataclasses.fields(found.schema):
         if field.name not in _NOT_LISTED:
-            values = [_shown(getattr(settings, field.name)) for settings in at_presets]
+            values = [value_text(getattr(settings, field.name)) or "''" for settings in at_presets]
             values = values if len(set(values)) > 1 else values[:1]
             lines += [f"  {field.name} = {' / '.join(values)}", f"      {_explained(field.metadata)}"]
     return "\n".join(
@@ -104,14 +91,16 @@ def _cost_of(study: catalogue.Study, preset: str) -> str:
     return f"{n_cases} case{'s' if n_cases > 1 else ''}, {cost}"
 
 
-def _taken(result: Path) -> Mapping[Any, Any] | None:
-    """Seconds of CPU time and MiB that a case took; None where its file is damaged."""
+def _state(result: Path) -> tuple[str, dict[Any, Any]]:
+    """Whether a case is done, and what it took."""
+    if not result.is_file():
+        return "missing", {}
     try:
         # Its attributes alone: checking every byte of a hundred results takes longer than anyone waits for a list.
         with xr.open_dataset(result, engine="h5netcdf") as top:
-            return {name: top.attrs[name] for name in _COST if name in top.attrs}
+            return "done", {name: top.attrs[name] for name in _COST if name in top.attrs}
     except Exception:
-        return None
+        return "damaged", {}
 
 
 def _explained(about: Mapping[str, Any]) -> str:
@@ -119,9 +108,3 @@ def _explained(about: Mapping[str, Any]) -> str:
     allowed = ", ".join(choices) or ("" if low is None and high is None else interval(low, high))
     limits = "; ".join(part for part in (about["unit"], f"allowed: {allowed}" if allowed else "") if part)
     return f"{about['help']} [{limits}]" if limits else str(about["help"])
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{','.join(map(str, value))}]"
-    return "''" if value == "" else str(value)

@@ -41,16 +41,11 @@ def gather(
     """
     results, is_whole = root / "results" / preset / study.name, preset in _WHOLE
     cases = [results / f"{case}.nc" for case in now]
-    drawings = (
-        [root / "paper_figures" / preset / study.name / f"{name}.svg" for name in study.figures]
-        if is_whole
-        else []
-    )
+    figures = root / "paper_figures" / preset / study.name
+    drawings = [figures / f"{name}.svg" for name in study.figures if is_whole]
     tables = sorted((results / "tables").glob("*.parquet")) or [results / "tables" / "point.parquet"]
-    problems = list(
-        _problems(now, [cases, tables, [results / "claims.csv", results / "numbers.csv", *drawings]])
-    )
-    if problems:
+    measured = [results / "claims.csv", results / "numbers.csv"]
+    if problems := list(_problems(now, [cases, tables, [*measured, *drawings]])):
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     contents = {
@@ -64,9 +59,8 @@ def gather(
         **{f"figures/{path.name}": path.read_bytes() for path in drawings},
     }
     if is_whole:
-        digests = dict(
-            zip(jobs["case"], jobs["sha256"], strict=True)
-        )  # of a case in pieces, that of the last job
+        # Of a case in pieces, that of the last job.
+        digests = dict(zip(jobs["case"], jobs["sha256"], strict=True))
         contents |= {f"{CASES}/{path.name}.gz": pack_case(path, digests[path.stem]) for path in cases}
     return contents, jobs
 
@@ -76,9 +70,8 @@ def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataF
     if is_whole:
         return tables
     statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
-    return {name: tables[name] for name in ("settings", *statistics["table"].unique())} | {
-        "quantity": statistics
-    }
+    names = ("settings", *statistics["table"].unique())
+    return {name: tables[name] for name in names} | {"quantity": statistics}
 
 
 def write_study(place: Path, contents: Mapping[str, bytes], limit_mb: float = _LIMIT_MB) -> int:
@@ -96,7 +89,8 @@ def write_study(place: Path, contents: Mapping[str, bytes], limit_mb: float = _L
     size_mb = (sum(map(len, contents.values())) + sum(path.stat().st_size for path in others)) / 1e6
     if size_mb > limit_mb:
         raise SettingsError(f"{place}: expected at most {limit_mb:g} MB of all studies, got {size_mb:.1f}")
-    changed = [name for name in contents if not _holds(place / name, contents[name])]
+    there = {path: path.read_bytes() for path in map(place.joinpath, contents) if path.is_file()}
+    changed = [name for name, content in contents.items() if there.get(place / name) != content]
     for name in changed:
         write_atomically(place / name, partial(Path.write_bytes, data=contents[name]))
     (place / SUMS).write_text(sums_of(place, contents), encoding="utf-8")
@@ -135,7 +129,3 @@ def packed_table(table: pd.DataFrame) -> bytes:
         use_byte_stream_split=numbers,
     )
     return buffer.getvalue()
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content

@@ -149,16 +149,12 @@ def conclusion(cases: Sequence[PublishedCase], compared: Sequence[Comparison]) -
     allowed = allowed_distance(n_scores)
     verdicts = [judge_case(case, found, allowed) for case, found in zip(cases, compared, strict=True)]
     lines = [f"{case.label}: {kind}, {why}" for case, (kind, why) in zip(cases, verdicts, strict=True)]
-    counts = {
-        kind: sum(found == kind for found, _ in verdicts)
-        for kind in ("identical", "agrees", "DIFFERS", "open")
-    }
-    lines.append(
-        f"{len(cases)} cases run again: " + ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
-    )
-    if counts["DIFFERS"]:
+    kinds = [kind for kind, _ in verdicts]
+    counted = [f"{kinds.count(k)} {k}" for k in ("identical", "agrees", "DIFFERS", "open") if k in kinds]
+    lines.append(f"{len(cases)} cases run again: {', '.join(counted)}")
+    if "DIFFERS" in kinds:
         return lines, 1
-    return lines, 2 if counts["open"] == len(cases) else 0
+    return lines, 2 if all(kind == "open" for kind in kinds) else 0
 
 
 def judge_case(case: PublishedCase, found: Comparison, allowed: float) -> tuple[str, str]:
