@@ -11,22 +11,9 @@ from types import ModuleType
 from typing import Any
 
 from auxmc.driver.provenance import fingerprint
-from auxmc_pipeline.cases import (
-    Case,
-    StudyFile,
-    compose_settings,
-    study_cases,
-    sweep_cases,
-    variants_of,
-)
+from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases, variants_of
 from auxmc_pipeline.code import code_digest
-from auxmc_pipeline.settings import (
-    PRESETS,
-    CaseSettings,
-    SettingsError,
-    nearest,
-    numbers_of,
-)
+from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, nearest, numbers_of
 
 
 def checkout(package: Path) -> Path:

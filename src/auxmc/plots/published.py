@@ -95,12 +95,7 @@ def published_label(document: str, note: str = "") -> str:
 
 
 def published_entry(
-    document: str,
-    note: str = "",
-    *,
-    level: bool = False,
-    curve: bool = False,
-    colour: str = PUBLISHED_COLOUR,
+    document: str, note: str = "", *, level: bool = False, curve: bool = False, colour: str = PUBLISHED_COLOUR
 ) -> Line2D:
     """An entry, of marks unless it is of levels or curves, for a legend that is not made from the panels.
 
@@ -150,12 +145,7 @@ def published_mark(
 
 
 def published_moments(
-    axis: Axes,
-    mean: PublishedValue,
-    sd: PublishedValue,
-    *,
-    colour: str = PUBLISHED_COLOUR,
-    note: str = "",
+    axis: Axes, mean: PublishedValue, sd: PublishedValue, *, colour: str = PUBLISHED_COLOUR, note: str = ""
 ) -> PublishedLine:
     """Draws a published mean on a panel of densities, with a bar of one published standard deviation to both sides.
 
