@@ -43,7 +43,7 @@ def normal() -> Problem:
     """Ten independent normal variables."""
     model = auxmc.density(lambda v: -0.5 * jnp.sum(v["x"] ** 2), {"x": np.zeros(10)})
     return Problem(
-        lambda step: auxmc.hmc(model, n_steps=_STEPS, step_size=step),
+        lambda step: auxmc.hmc(model, n_steps=_STEPS, mass="unit", step_size=step),
         lambda step: hamiltonian_monte_carlo(model.log_density, step, _STEPS, 10),
         40_000,
     )

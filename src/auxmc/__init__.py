@@ -24,6 +24,7 @@ _NAMES = {
     "to_blackjax": "others.blackjax",
     "density": "densities",
     "hmc": "densities",
+    "nuts": "densities",
     "evidence": "tempered.evidence",
     "gaussian": "tempered.bases",
     "replicate": "executors",

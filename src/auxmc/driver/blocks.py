@@ -112,8 +112,8 @@ class Program:
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of the program of a block, with all constants in it."""
-        return program_digest(self.run)
+        """SHA-256 of the programs of the initial states and of a block, with all constants in them."""
+        return program_digest(self.start, self.run)
 
     def n_bytes(self) -> int:
         """Memory of all draws, in bytes."""

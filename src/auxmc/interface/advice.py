@@ -156,9 +156,14 @@ def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
 
 def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
     """Advice that names a hard bound where trajectories cross one, in place of that on its consequences."""
-    if "energy_change" not in stats or "n_projections" in stats:
+    if "n_projections" in stats:
         return found
-    outside = ~np.isfinite(stats["energy_change"].to_numpy())
+    if "left_support" in stats:
+        outside = stats["left_support"].to_numpy()
+    elif "energy_change" in stats:
+        outside = ~np.isfinite(stats["energy_change"].to_numpy())
+    else:
+        return found
     few, many = _OUTSIDE_FRACTIONS
     if not (outside.mean() > many or (found and outside.mean() > few)):
         return found

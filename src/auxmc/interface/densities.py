@@ -15,6 +15,7 @@ from auxmc.interface.arguments import (
     check_callable,
     check_fraction,
     check_instance,
+    check_integer,
     check_level,
     check_positive,
     check_steps,
@@ -28,11 +29,13 @@ from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_di
 from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.nuts import no_u_turn
 from auxmc.numerics.programs import has_open_cost
 from auxmc.numerics.values import by_value
 
-__all__ = ["Density", "density", "hmc"]
+__all__ = ["Density", "density", "hmc", "nuts"]
 
+_MASSES = {"diagonal": "diagonal windows", "dense": "dense windows", "unit": "dual averaging"}
 # Draws of a prior among which a start is looked for.
 _TRIES = 100
 
@@ -259,45 +262,94 @@ def _prior(prior: Any) -> tuple[Any, Any, dict[str, Transform]]:
     )
 
 
+def nuts(
+    model: Density,
+    *,
+    mass: str = "diagonal",
+    step_size: float = 0.1,
+    target_acceptance: float = 0.8,
+    max_depth: int = 10,
+) -> Method:
+    """The no-U-turn sampler with an adapted mass matrix; what `auxmc.sample` runs on a density.
+
+    Args:
+        model: the model.
+        mass: "diagonal" or "dense": the warm-up adapts variances or the whole covariance; "unit" keeps unit masses.
+        step_size: at the start of the warm-up, which adapts it.
+        target_acceptance: mean acceptance probability that the warm-up reaches for.
+        max_depth: doublings of a trajectory at most.
+
+    Source: Hoffman and Gelman 2014; by BlackJAX.
+    """
+    max_depth = check_integer("max_depth", max_depth, 1)
+
+    def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
+        step, inverse_mass = (*scales, jnp.ones(model.layout.dim))[:2]
+        return no_u_turn(log_density, step, inverse_mass, max_depth)
+
+    return _hamiltonian("nuts", model, build, mass, step_size, target_acceptance)
+
+
 def hmc(
     model: Density,
     *,
     n_steps: int | tuple[int, int] = (5, 15),
+    mass: str = "diagonal",
     step_size: float = 0.1,
     target_acceptance: float = 0.8,
 ) -> Method:
-    """Hamiltonian Monte Carlo with identity mass.
+    """Hamiltonian Monte Carlo with a fixed or random number of leapfrog steps.
 
     Args:
         model: the model.
         n_steps: leapfrog steps of an update: a number, or the smallest and the largest of a uniform draw.
+        mass: as for `nuts`.
         step_size: at the start of the warm-up, which adapts it.
         target_acceptance: mean acceptance probability that the warm-up reaches for.
 
     Source: PhD thesis, Algorithm 6.
     """
+    n_steps = check_steps(n_steps)
+
+    def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
+        return hamiltonian_monte_carlo(log_density, scales[0], n_steps, model.layout.dim, *scales[1:])
+
+    return _hamiltonian("hmc", model, build, mass, step_size, target_acceptance)
+
+
+def _hamiltonian(
+    name: str, model: Density, kernel: Callable[..., Kernel], mass: str, step_size: float, target: float
+) -> Method:
+    """A method on a density by trajectories of leapfrog steps.
+
+    Args:
+        name: of the method.
+        model: the model.
+        kernel: maps (log density, step size, inverse mass unless it is the unit) to the kernel.
+        mass: "diagonal", "dense" or "unit".
+        step_size: at the start of the warm-up.
+        target: mean acceptance probability.
+    """
     step_size = check_positive("step_size", step_size)
     check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
-
+    if mass not in _MASSES:
+        raise ValueError(f"mass must be one of {', '.join(_MASSES)}, got {mass!r}")
     is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
 
-    def build(scale: Array) -> Kernel:
-        log_density = guarded(model.log_density, scale) if is_open else model.log_density
-        return hamiltonian_monte_carlo(log_density, scale, n_steps, model.layout.dim)
+    def build(*scales: Array) -> Kernel:
+        log_density = guarded(model.log_density, scales[0]) if is_open else model.log_density
+        return kernel(log_density, *scales)
 
-    # Wrong numbers of steps are rejected where they are given, not at the first draw.
-    n_steps = check_steps(n_steps)
-    build(jnp.asarray(step_size))
     return Method(
-        name="hmc",
+        name=name,
         build=build,
         layout=model.layout,
         values=model.values,
         scale=first_step_size(model.log_density, model.start, step_size),
         check=start_check(model.log_density),
         kind="density",
-        adaptation="dual averaging",
-        target=check_fraction("target_acceptance", target_acceptance),
+        adaptation=_MASSES[mass],
+        target=check_fraction("target_acceptance", target),
         draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.log_density},
         log_density=model.log_density,

@@ -12,6 +12,7 @@ from jax import Array
 from auxmc.interface.layout import Layout
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
+from auxmc.kernels.hamiltonian.window_adaptation import window_adaptation
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
 from auxmc.numerics.values import by_value
 
@@ -27,13 +28,15 @@ class Method(NamedTuple):
 
     Attributes:
         name: for seeds and results.
-        build: maps the scale of a step (a traced scalar) to the kernel; its random numbers must not depend on it.
+        build: maps the scale of a step (a traced scalar) to the kernel; with windows, maps step size and inverse mass.
+            The kernel's random numbers must not depend on these.
         layout: variables in the kernel's vector.
         values: maps the kernel's vector to the variables that are kept, by name.
         scale: of the first step.
         check: rejects a start [dim] that a chain cannot begin at, by a ValueError.
         kind: of the model: "density", "simulator" or "estimate"; empty where draws need no advice.
-        adaptation: "dual averaging" to `target`, "batches" for random walks, or "" for none.
+        adaptation: "diagonal windows" or "dense windows" for step size and mass matrix, "dual averaging" for the step
+            size, both to `target`; "batches" for random walks, or "" for none.
         target: mean acceptance probability that dual averaging reaches for.
         draw_start: maps a key to a start [dim]; None where a user must give one.
         of_state: maps the kernel's state to further scalars that are kept, by name.
@@ -47,7 +50,7 @@ class Method(NamedTuple):
     """
 
     name: str
-    build: Callable[[Array], Kernel]
+    build: Callable[..., Kernel]
     layout: Layout
     values: Callable[[Array], dict[str, Array]]
     scale: float
@@ -70,6 +73,11 @@ class Method(NamedTuple):
 
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""
+        if self.adaptation.endswith("windows"):
+            dense = self.adaptation == "dense windows"
+            return window_adaptation(
+                self.build, self.scale, n_warm_up, self.layout.dim, target=self.target, dense=dense
+            )
         if self.adaptation == "dual averaging":
             return dual_averaging(self.build, self.scale, n_warm_up, self.target)
         if self.adaptation == "batches":

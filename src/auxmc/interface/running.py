@@ -27,7 +27,7 @@ from auxmc.errors import DamagedFile, Interrupted
 from auxmc.interface.advice import Advice
 from auxmc.interface.methods import Method, flat_info, innermost
 from auxmc.kernels.base import Kernel
-from auxmc.numerics.digests import host_calls, program_digest
+from auxmc.numerics.digests import host_calls
 
 __all__ = [
     "IMAGE",
@@ -119,14 +119,13 @@ class ChainJob:
         with self._lock:
             if not hasattr(program, "run_block"):
                 # Not by the method: data that its functions hold may have changed since.
-                identity = program_digest(program.start, program.run)
-                same = _kept.pop(identity, None)
+                same = _kept.pop(program.digest, None)
                 if same is None:
                     program.compile()
                 else:
                     program = dataclasses.replace(same, compile_s=program.compile_s)
                     program.initial_states, program.run_block = same.initial_states, same.run_block
-                _kept[identity] = self._program = program
+                _kept[program.digest] = self._program = program
                 for oldest in list(_kept)[:-_N_KEPT]:
                     del _kept[oldest]
             return program

@@ -26,6 +26,7 @@ from auxmc.interface.arguments import (
 )
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.modes import advise_missed, flat_draws, is_usable
+from auxmc.interface.densities import Density, nuts
 from auxmc.interface.methods import Method
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import library_attributes, tree_of
@@ -75,7 +76,7 @@ class RunOptions:
 
 
 def sample(
-    method: Method,
+    method: Method | Density,
     start: Any = None,
     *,
     draws: int = 1000,
@@ -94,7 +95,7 @@ def sample(
     or interruptions.
 
     Args:
-        method: kernel and model, such as `auxmc.constrained_hmc(model)`.
+        method: kernel and model, such as `auxmc.constrained_hmc(model)`; a density alone is sampled by `auxmc.nuts`.
         start: initial variables: one position for all chains, or every array with a leading axis of chains. By default
             points on the manifold that differ much, or the start of the model for all chains. Chains that begin at one
             point can all miss the same mode.
@@ -126,6 +127,8 @@ def sample(
             on.
     """
     options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
+    if isinstance(method, Density):
+        method = nuts(method)
     tree, job = run_method(method, start, options)
     found = [] if checks == "off" else _advice(method, tree, job, options)
     tree.attrs["warnings"] = [*method.warnings, *issue(found)]

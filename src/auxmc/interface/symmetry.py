@@ -75,8 +75,8 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
         _check(method, own, what)
     maps = [lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions]
 
-    def build(scale: Array) -> Kernel:
-        kernel = method.build(scale)
+    def build(*scales: Array) -> Kernel:
+        kernel = method.build(*scales)
 
         def draw(key: Array) -> _Noise:
             own = jax.random.fold_in(key, 101)

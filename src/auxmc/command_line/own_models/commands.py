@@ -11,7 +11,7 @@ __all__ = ["EVIDENCE_METHODS", "METHODS", "register"]
 METHODS = {
     "simulator": ("constrained_hmc", "constrained_nuts"),
     "estimate": ("auxiliary_pseudo_marginal", "pseudo_marginal"),
-    "density": ("hmc",),
+    "density": ("nuts", "hmc"),
 }
 """Methods for each kind of model, the default first; repeated from the interface, which the help does not import."""
 

@@ -1,4 +1,4 @@
-"""Hamiltonian Monte Carlo with the leapfrog integrator, identity mass and fresh momenta."""
+"""Hamiltonian Monte Carlo with the leapfrog integrator, a mass matrix and fresh momenta."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -71,6 +71,7 @@ def hamiltonian_monte_carlo(
     step_size: Array | float,
     n_steps: int | tuple[int, int],
     dim: int,
+    inverse_mass: Array | None = None,
 ) -> Kernel:
     """Hamiltonian Monte Carlo.
 
@@ -80,6 +81,8 @@ def hamiltonian_monte_carlo(
         step_size: of the leapfrog integrator, positive scalar; may be traced.
         n_steps: leapfrog steps of an update: a number, or the smallest and the largest of a uniform draw.
         dim: length of the position.
+        inverse_mass: diagonal [dim] or matrix [dim, dim] of the inverse of the mass matrix, near the covariance of the
+            target; may be traced. None for unit masses.
 
     Returns:
         Kernel on HMCState with HMCInfo. An update whose end has an energy that is not finite is rejected; its
@@ -97,12 +100,15 @@ def hamiltonian_monte_carlo(
     """
     draw = trajectory_noise(n_steps, dim)
     evaluate = jax.value_and_grad(log_density)
+    root = inverse_mass
+    if inverse_mass is not None:
+        root = jnp.sqrt(inverse_mass) if inverse_mass.ndim == 1 else jnp.linalg.cholesky(inverse_mass)
 
     def init(_: Array, position: Array) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
-        end, momentum, n_made = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps)
+        end, momentum, n_made = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps, root)
         info = metropolis_end(
             (state, noise.normal), (end, momentum), n_made, noise.n_steps, noise.log_uniform
         )
@@ -163,30 +169,43 @@ def leapfrog(
     momentum: Array,
     step_size: Array | float,
     n_steps: Array,
+    root: Array | None = None,
 ) -> tuple[HMCState, Array, Array]:
     """Leapfrog steps: half a kick, a drift, half a kick.
 
     Args:
         evaluate: maps position [dim] to log density and gradient [dim].
         state: where the trajectory begins.
-        momentum: at its beginning [dim].
+        momentum: at its beginning [dim]; with masses, multiplied by the transpose of `root`, so that it is standard
+            normal.
         step_size: negative to go backward.
         n_steps: number of steps (int32).
+        root: square roots [dim] or lower Cholesky factor [dim, dim] of the inverse mass; None for unit masses.
 
     Returns:
         End of the trajectory, its momentum, and the steps made: fewer where position or momentum became not
         finite.
     """
 
+    def force(gradient: Array) -> Array:
+        if root is None:
+            return gradient
+        return root * gradient if root.ndim == 1 else root.T @ gradient
+
+    def drift(velocity: Array) -> Array:
+        if root is None:
+            return velocity
+        return root * velocity if root.ndim == 1 else root @ velocity
+
     def going(loop: tuple[Array, HMCState, Array, Array]) -> Array:
         return (loop[0] < n_steps) & loop[3]
 
     def advance(loop: tuple[Array, HMCState, Array, Array]) -> tuple[Array, HMCState, Array, Array]:
         index, point, velocity, _ = loop
-        velocity = velocity + 0.5 * step_size * point.gradient
-        position = point.position + step_size * velocity
+        velocity = velocity + 0.5 * step_size * force(point.gradient)
+        position = point.position + step_size * drift(velocity)
         point = HMCState(position, *evaluate(position))
-        velocity = velocity + 0.5 * step_size * point.gradient
+        velocity = velocity + 0.5 * step_size * force(point.gradient)
         finite = jnp.all(jnp.isfinite(velocity)) & jnp.all(jnp.isfinite(position))
         return index + 1, point, velocity, finite
 

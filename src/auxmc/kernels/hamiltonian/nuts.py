@@ -1,0 +1,79 @@
+"""The no-U-turn sampler, by BlackJAX."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.hamiltonian.hmc import HMCState
+
+__all__ = ["NutsInfo", "no_u_turn"]
+
+
+class NutsInfo(NamedTuple):
+    """What one update did.
+
+    Attributes:
+        acceptance_probability: mean over the points of the trajectory.
+        energy: of the point that the chain moves to, with its momentum, in nats.
+        n_steps: leapfrog steps (int32).
+        tree_depth: doublings of the trajectory (int32).
+        diverging: whether the energy rose by more than 1000 nats (bool).
+        left_support: whether an end of the trajectory has no finite log density (bool).
+    """
+
+    acceptance_probability: Array
+    energy: Array
+    n_steps: Array
+    tree_depth: Array
+    diverging: Array
+    left_support: Array
+
+
+def no_u_turn(
+    log_density: Callable[[Array], Array], step_size: Array | float, inverse_mass: Array, max_depth: int = 10
+) -> Kernel:
+    """The no-U-turn sampler with multinomial draws from the trajectory.
+
+    Args:
+        log_density: maps position [dim] to an unnormalised log density, in nats; minus infinity where the density is
+            zero.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        inverse_mass: diagonal [dim] or matrix [dim, dim]; may be traced.
+        max_depth: doublings of the trajectory at most.
+
+    Returns:
+        Kernel on HMCState with NutsInfo.
+
+    Source: Hoffman and Gelman 2014; Betancourt 2017, "A conceptual introduction to Hamiltonian Monte Carlo", A.3.
+    """
+    # Imported late: BlackJAX takes half a second, and only these chains need it. Its modules make arrays.
+    with jax.ensure_compile_time_eval(), jax.numpy_dtype_promotion("standard"):
+        from blackjax.mcmc import nuts
+        from blackjax.mcmc.hmc import HMCState as BlackjaxState
+
+    step = nuts.build_kernel()
+    evaluate = jax.value_and_grad(log_density)
+
+    def init(_: Array, position: Array) -> HMCState:
+        return HMCState(position, *evaluate(position))
+
+    @jax.numpy_dtype_promotion("standard")
+    def apply(key: Array, state: HMCState) -> tuple[HMCState, NutsInfo]:
+        new, info = step(
+            key, BlackjaxState(*state), log_density, step_size, inverse_mass, max_num_doublings=max_depth
+        )
+        ends = (info.trajectory_leftmost_state.logdensity, info.trajectory_rightmost_state.logdensity)
+        return HMCState(new.position, new.logdensity, new.logdensity_grad), NutsInfo(
+            acceptance_probability=info.acceptance_rate,
+            energy=info.energy,
+            n_steps=info.num_integration_steps.astype(jnp.int32),
+            tree_depth=jnp.asarray(info.num_trajectory_expansions, jnp.int32),
+            diverging=info.is_divergent,
+            left_support=~(jnp.isfinite(ends[0]) & jnp.isfinite(ends[1])),
+        )
+
+    return Kernel(init, lambda key: key, apply)

@@ -1,0 +1,118 @@
+"""Adaptation of step size and mass matrix in windows during warm-up, as a kernel around a kernel."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.metropolis.adaptation import AdaptationInfo
+
+__all__ = ["WindowState", "window_adaptation"]
+
+
+class WindowState(NamedTuple):
+    """State of an adapted kernel.
+
+    Attributes:
+        inner: state of the kernel that is adapted.
+        step_size: of the next step.
+        inverse_mass: diagonal [dim] or matrix [dim, dim] of the next step.
+        averages: of the step size and of the positions in this window, as BlackJAX keeps them.
+        n_steps: steps made so far (int32).
+    """
+
+    inner: Any
+    step_size: Array
+    inverse_mass: Array
+    averages: Any
+    n_steps: Array
+
+
+def window_adaptation(
+    build: Callable[[Array, Array], Kernel],
+    initial_step_size: float,
+    n_warm_up: int,
+    dim: int,
+    *,
+    target: float = 0.8,
+    dense: bool = False,
+) -> Kernel:
+    """Adapts step size and mass matrix as Stan does, then freezes them.
+
+    Args:
+        build: maps (step size, inverse mass: diagonal [dim] or matrix [dim, dim]) to a Kernel whose info has
+            `acceptance_probability`; the random numbers that it draws must not depend on these.
+        initial_step_size: of the first step, positive.
+        n_warm_up: steps that adapt; 0 keeps the initial step size and unit masses.
+        dim: length of the position.
+        target: mean acceptance probability to reach, between 0 and 1.
+        dense: adapt the whole covariance instead of variances.
+
+    Returns:
+        Kernel on WindowState with AdaptationInfo.
+
+    Source: Stan Reference Manual, "HMC algorithm parameters"; Hoffman and Gelman 2014, section 3.2. By BlackJAX.
+    """
+    # Imported late: BlackJAX takes half a second, and only these chains need it. Its modules make arrays.
+    with jax.ensure_compile_time_eval(), jax.numpy_dtype_promotion("standard"):
+        from blackjax.adaptation.mass_matrix import mass_matrix_adaptation
+        from blackjax.adaptation.step_size import dual_averaging_adaptation
+        from blackjax.adaptation.window_adaptation import build_schedule
+
+        # For each step whether it counts for the mass matrix, and whether a window ends with it.
+        schedule = np.asarray(build_schedule(n_warm_up), int) if n_warm_up else np.zeros((1, 2), int)
+    init_mass, update_mass, end_window = mass_matrix_adaptation(not dense)
+    init_step, update_step, averaged = dual_averaging_adaptation(target)
+    unit = jnp.eye(dim) if dense else jnp.ones(dim)
+
+    def init(key: Array, position: Array) -> WindowState:
+        step_size = jnp.asarray(initial_step_size, float)
+        inner = build(step_size, unit).init(key, position)
+        with jax.numpy_dtype_promotion("standard"):
+            averages = _numbers((init_step(step_size), init_mass(dim)))
+        return WindowState(inner, step_size, unit, averages, jnp.zeros((), jnp.int32))
+
+    def draw(key: Array) -> Any:
+        return build(jnp.asarray(initial_step_size, float), unit).draw(key)
+
+    # BlackJAX mixes types of numbers.
+    @jax.numpy_dtype_promotion("standard")
+    def adapted(state: WindowState, probability: Array) -> WindowState:
+        step, mass = state.averages
+        slow, ends = jnp.asarray(schedule)[state.n_steps]
+        step = update_step(step, probability)
+        mass = lax.cond(
+            slow == 1,
+            lambda: _numbers(update_mass(mass, state.inner.position)),
+            lambda: _numbers(mass),
+        )
+        step, mass = lax.cond(
+            ends == 1,
+            lambda: _numbers((init_step(averaged(step)), end_window(mass))),
+            lambda: _numbers((step, mass)),
+        )
+        is_last = state.n_steps + 1 == n_warm_up
+        step_size = jnp.where(is_last, averaged(step), jnp.exp(step.log_step_size))
+        return state._replace(
+            step_size=step_size, inverse_mass=mass.inverse_mass_matrix, averages=(step, mass)
+        )
+
+    def apply(noise: Any, state: WindowState) -> tuple[WindowState, AdaptationInfo]:
+        inner, info = build(state.step_size, state.inverse_mass).apply(noise, state.inner)
+        moved = state._replace(inner=inner)
+        new = lax.cond(state.n_steps < n_warm_up, adapted, lambda s, _: s, moved, info.acceptance_probability)
+        return new._replace(n_steps=state.n_steps + 1), AdaptationInfo(info, state.step_size)
+
+    return Kernel(init, draw, apply)
+
+
+def _numbers(averages: Any) -> Any:
+    """Leaves as arrays of one precision, which loops keep: BlackJAX counts with Python's integers."""
+    return jax.tree.map(
+        lambda a: jnp.asarray(a, float if jnp.issubdtype(jnp.result_type(a), jnp.floating) else jnp.int32),
+        averages,
+    )
