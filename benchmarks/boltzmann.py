@@ -28,8 +28,6 @@ from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import method_settings
 
-__all__ = ["BENCHMARK"]
-
 N_CHAINS = 100
 N_RUNS = 500
 N_TEMPERATURES = 1000

@@ -27,8 +27,6 @@ from experiments.generalised_lambda.model.exact import log_posterior as collapse
 from experiments.lotka_volterra.model import generator as lotka_volterra
 from experiments.lotka_volterra.model.conditioning import conditioned_model as condition_lotka_volterra
 
-__all__ = ["BENCHMARK"]
-
 N_PARAMETERS = 4
 SIZES = (1_000, 100_000)
 RATE, SUB_STEP = "ESS per CPU second", "CPU time of a geodesic sub-step"

@@ -26,8 +26,6 @@ from auxmc.interface.densities import Density
 from auxmc.interface.tempered.evidence import METHODS
 from benchmarks.harness import Benchmark, Program
 
-__all__ = ["BENCHMARK"]
-
 OFF, ERROR, WARNINGS = "off", "standard error", "warnings"
 
 

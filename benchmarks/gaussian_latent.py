@@ -24,8 +24,6 @@ from auxmc.models.estimator import Estimator
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.gaussian_latent import model as latent
 
-__all__ = ["BENCHMARK"]
-
 N_CHAINS = 10
 N_IMPORTANCE = 32
 SCALE = 0.425

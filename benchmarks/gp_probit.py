@@ -26,8 +26,6 @@ from scipy.linalg.lapack import dpotrf
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.gp_probit.model import GPProbitModel, estimator, gp_probit_model, load_biopsy, standardise
 
-__all__ = ["BENCHMARK", "estimates", "position", "textbook_estimate"]
-
 POSTERIOR_REGION = (2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3)
 N_IMPORTANCE = 50
 COST = "CPU time"

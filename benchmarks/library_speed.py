@@ -25,8 +25,6 @@ from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 
-__all__ = ["BENCHMARK", "PROBLEMS", "sample_chains"]
-
 _STEPS = (5, 15)
 COST = "CPU time of an iteration"
 

@@ -18,8 +18,6 @@ from auxmc.diagnostics.convergence import bulk_ess, rank_r_hat
 from benchmarks.harness import Benchmark, Program
 from benchmarks.posterior_problems import N_EXACT, PROBLEMS, Found
 
-__all__ = ["BENCHMARK"]
-
 _NEIGHBOURS = 15
 MEANS, CLASSIFIER, R_HAT = "largest z of means", "classifier right", "R-hat"
 

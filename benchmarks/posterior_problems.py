@@ -16,8 +16,7 @@ from jax import Array
 from scipy import stats
 
 import auxmc
-
-__all__ = ["N_EXACT", "PROBLEMS", "Found", "slcp_model", "two_moons_model"]
+from benchmarks.library_programs import two_moons_model
 
 _SLCP = np.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]])
 N_EXACT = 2000
@@ -50,25 +49,6 @@ def two_moons_jumps(random: np.random.Generator) -> Found:
     method = auxmc.constrained_hmc(two_moons_model())
     mirrored = auxmc.with_symmetry(method, lambda v: v | {"theta": -v["theta"][::-1]})
     return _sampled(mirrored, "theta", _exact_two_moons(random), random)
-
-
-def two_moons_model() -> Any:
-    """sbibm's two moons at the observation (0, 0)."""
-
-    def generate(inputs: dict[str, Array]) -> Array:
-        angle, radius, theta = inputs["angle"], inputs["radius"], inputs["theta"]
-        moon = jnp.stack([radius * jnp.cos(angle) + 0.25, radius * jnp.sin(angle)])
-        return moon + jnp.stack([-jnp.abs(theta[0] + theta[1]), theta[1] - theta[0]]) / _ROOT
-
-    return auxmc.simulator(
-        generate,
-        observed=jnp.zeros(2),
-        inputs={
-            "theta": auxmc.prior.uniform(2, low=-1.0, high=1.0),
-            "angle": auxmc.prior.uniform(low=-math.pi / 2, high=math.pi / 2),
-            "radius": auxmc.prior.normal(mean=0.1, sd=0.01),
-        },
-    )
 
 
 def _exact_two_moons(random: np.random.Generator) -> np.ndarray:
@@ -159,30 +139,22 @@ def _exact_slcp(random: np.random.Generator) -> tuple[np.ndarray, float]:
 
 def gaussian_linear(random: np.random.Generator) -> Found:
     """Ten parameters, each seen once with noise."""
-    data = random.normal(size=10)
-    model = auxmc.simulator(
-        lambda inputs: inputs["theta"] + inputs["noise"],
-        observed=data,
-        inputs={
-            "theta": auxmc.prior.normal(10, sd=math.sqrt(0.1)),
-            "noise": auxmc.prior.normal(10, sd=math.sqrt(0.1)),
-        },
-    )
+    data, sd = random.normal(size=10), math.sqrt(0.1)
     exact = data / 2.0 + math.sqrt(0.05) * random.normal(size=(N_EXACT, 10))
-    return _sampled(auxmc.constrained_hmc(model), "theta", exact, random)
+    return _sampled(_linear(data, auxmc.prior.normal(10, sd=sd)), "theta", exact, random)
 
 
 def gaussian_linear_uniform(random: np.random.Generator) -> Found:
     """The same with a uniform prior, whose ends cut the posterior off."""
     data, sd = random.uniform(-1.0, 1.0, 10), math.sqrt(0.1)
-    model = auxmc.simulator(
-        lambda inputs: inputs["theta"] + inputs["noise"],
-        observed=data,
-        inputs={"theta": auxmc.prior.uniform(10, low=-1.0, high=1.0), "noise": auxmc.prior.normal(10, sd=sd)},
-    )
     low, high = (-1.0 - data) / sd, (1.0 - data) / sd
     exact = stats.truncnorm.rvs(low, high, data, sd, size=(N_EXACT, 10), random_state=random)
-    return _sampled(auxmc.constrained_hmc(model), "theta", exact, random)
+    return _sampled(_linear(data, auxmc.prior.uniform(10, low=-1.0, high=1.0)), "theta", exact, random)
+
+
+def _linear(data: np.ndarray, prior: Any) -> Any:
+    inputs = {"theta": prior, "noise": auxmc.prior.normal(10, sd=math.sqrt(0.1))}
+    return auxmc.constrained_hmc(auxmc.simulator(lambda v: v["theta"] + v["noise"], data, inputs))
 
 
 def latent_mean(random: np.random.Generator) -> Found:
@@ -218,15 +190,8 @@ def regression(random: np.random.Generator) -> Found:
     after = precision * np.eye(2) + x.T @ x
     mean = np.linalg.solve(after, x.T @ y)
     shape_after, rate_after = shape + 15.0, rate + 0.5 * (y @ y - mean @ after @ mean)
-    log_evidence = (
-        -15.0 * math.log(2.0 * math.pi)
-        + math.log(precision)
-        - 0.5 * float(np.linalg.slogdet(after)[1])
-        + shape * math.log(rate)
-        - shape_after * math.log(rate_after)
-        + math.lgamma(shape_after)
-        - math.lgamma(shape)
-    )
+    scale = rate / shape * (np.eye(30) + x @ x.T / precision)
+    log_evidence = float(stats.multivariate_t.logpdf(y, np.zeros(30), scale, df=2.0 * shape))
     variance = rate_after / random.gamma(shape_after, size=N_EXACT)
     slopes = random.normal(size=(N_EXACT, 2)) @ np.linalg.inv(np.linalg.cholesky(after))
     exact = np.column_stack([mean + np.sqrt(variance)[:, None] * slopes, np.log(variance)])

@@ -12,8 +12,6 @@ from benchmarks import gp_probit, library_speed
 from benchmarks.harness import Benchmark, Program, Run, timed
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
 
-__all__ = ["BENCHMARK"]
-
 RATE, WALL = "estimates per second", "wall time"
 # Of a process: when all have come, each goes through its positions.
 _state: dict[str, Any] = {}
