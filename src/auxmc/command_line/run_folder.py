@@ -19,7 +19,7 @@ from auxmc.errors import CommandError, FolderInUse
 __all__ = ["RunFolder", "alone_in"]
 
 _SETTINGS, _LOCK = "settings.json", ".lock"
-_STATE_FILES = ("chain[0-9]*", "state.npz", "record[0-9]*.bin", "rows.bin")
+_STATE = ("chain[0-9]*", "stream", "rows.bin")
 
 
 @contextmanager
@@ -61,8 +61,18 @@ class RunFolder:
         present = [name for name in self.results if (path / name).exists()]
         if found is None and present:
             raise CommandError(f"--output {path}: has {present[0]} but no {_SETTINGS}; choose another folder")
-        if found is not None and self._is_begun() and not restart:
-            self._check_numbers(found)
+        if found is None or restart or not self._is_begun():
+            return
+        differing = [
+            f"{name}: {_short(found.get(name))} there, {_short(self.numbers.get(name))} now"
+            for name in sorted({*found, *self.numbers})
+            if found.get(name) != self.numbers.get(name)
+        ]
+        if differing:
+            raise CommandError(
+                f"--output {path}: holds a run with other settings ({'; '.join(differing)}); choose another "
+                "folder, or delete that run with --restart"
+            )
 
     def begin(self, about: Mapping[str, Any] | None = None) -> None:
         """Deletes the run that is there, where asked to, and writes settings, versions and machine.
@@ -106,14 +116,14 @@ class RunFolder:
         write_atomically(self.path / f"{name}.csv", lambda path: table.to_csv(path, index=False))
 
     def _is_begun(self) -> bool:
-        kept = [*self.state.glob("chain*/block*.npz"), *self.state.glob("state.npz")]
-        return bool(kept) or any((self.path / name).exists() for name in self.results)
+        kept = (*self.state.glob("*/block*.npz"), *map(self.path.joinpath, self.results))
+        return any(path.exists() for path in kept)
 
     def _discard(self) -> None:
         """Deletes what runs leave, the settings last: without those, nothing there is known to be a run's."""
         if self._read_numbers() is None:
             return
-        for path in [path for pattern in _STATE_FILES for path in self.state.glob(pattern)]:
+        for path in [path for pattern in _STATE for path in self.state.glob(pattern)]:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
         for name in (*self.results, _SETTINGS):
             (self.path / name).unlink(missing_ok=True)
@@ -131,20 +141,6 @@ class RunFolder:
             raise CommandError(
                 f"{path}: expected the settings of a run ({type(error).__name__}: {error}); choose another folder"
             ) from error
-
-    def _check_numbers(self, found: dict[str, Any]) -> None:
-        names = sorted({*found, *self.numbers})
-        pairs = {name: (found.get(name), self.numbers.get(name)) for name in names}
-        differing = [
-            f"{name}: {_short(there)} there, {_short(now)} now"
-            for name, (there, now) in pairs.items()
-            if there != now
-        ]
-        if differing:
-            raise CommandError(
-                f"--output {self.path}: holds a run with other settings ({'; '.join(differing)}); choose another "
-                "folder, or delete that run with --restart"
-            )
 
 
 def _short(value: Any) -> str:

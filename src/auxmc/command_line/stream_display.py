@@ -31,14 +31,13 @@ class Display:
     """
 
     def __init__(self, interval_s: float, total_rows: int | None = None, file: TextIO | None = None) -> None:
-        self._console = Console(file=file, highlight=False)
-        self._live: Live | None = None
-        if self._console.is_terminal:
-            self._live = Live(console=self._console, refresh_per_second=4)
+        console = Console(file=file, highlight=False)
+        self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+        if self._live is not None:
             self._live.start()
         else:
-            self._console.width = _WIDTH
-        self._interval_s, self._total_rows = interval_s, total_rows
+            console.width = _WIDTH
+        self._console, self._interval_s, self._total_rows = console, interval_s, total_rows
         self._shown_s, self._shown_rows = -math.inf, 0
 
     def show(self, ranked: Mapping[str, NamedArrays], *, last: bool = False) -> None:
@@ -72,7 +71,6 @@ class Display:
             table.add_column(heading, justify="right", min_width=7)
         for name, arrays in ranked.items():
             now = {field: float(values[-1]) for field, values in arrays.items()}
-            style = "bold" if now["log_bayes_factor"] == 0.0 and len(ranked) > 1 else ""
             cells = (
                 str(n_rows),
                 _with_error(now["log_evidence"], now["log_evidence_error"]),
@@ -81,6 +79,7 @@ class Display:
                 f"{now['probability']:.4g}",
                 f"{arrays['n_annealing_steps'].mean():.1f}",
             )
+            style = "bold" if now["log_bayes_factor"] == 0.0 and len(ranked) > 1 else ""
             table.add_row(Text(name), *cells, style=style)
         return table
 

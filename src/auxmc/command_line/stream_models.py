@@ -72,81 +72,71 @@ def parse_model(text: str, n_columns: int) -> NamedModel:
         CommandError: If there is no such model, or a setting or the file cannot be used.
     """
     try:
-        words = shlex.split(text)
-        if not words:
-            raise ValueError(f"expected one of {', '.join(_MODELS)} or FILE.py[:NAME]")
-        settings = _parse_settings(words[1:])
+        words = shlex.split(text) or [""]
+        settings = {}
+        for word in words[1:]:
+            key, _, value = word.partition("=")
+            if not key or not value:
+                raise ValueError(f"settings: expected KEY=VALUE, got {word!r}")
+            settings[key] = value
         own = re.fullmatch(r"(.+\.py)(?::(\w+))?", words[0])
-        if own:
-            return _load_own(" ".join(words), Path(own[1]), own[2] or "", n_columns, settings)
-        if words[0] not in _MODELS:
+        if own is None and words[0] not in _MODELS:
             raise ValueError(f"expected one of {', '.join(_MODELS)} or FILE.py[:NAME], got {words[0]!r}")
-        return _build(words, n_columns, settings)
+        name = " ".join(words)
+        if own is None:
+            return _build(name, _MODELS[words[0]], n_columns, settings)
+        return _load(name, Path(own[1]), own[2] or "", n_columns, settings)
     except ValueError as error:
         raise CommandError(f"--model {text!r}: {error}") from error
 
 
-def _build(words: list[str], n_columns: int, settings: dict[str, str]) -> NamedModel:
-    name, values = words[0], dict[str, Any]()
-    signature = inspect.signature(_MODELS[name])
+def _build(name: str, make: Callable[..., RowModel], n_columns: int, settings: dict[str, str]) -> NamedModel:
+    kinds = {key: one.annotation for key, one in inspect.signature(make).parameters.items()}
     try:
-        signature.bind(n_columns, **settings)
+        inspect.signature(make).bind(n_columns, **settings)
     except TypeError as error:
-        raise ValueError(f"{error}; {name} takes {', '.join(list(signature.parameters)[1:])}") from None
+        raise ValueError(f"{error}; {name.split()[0]} takes {', '.join(list(kinds)[1:])}") from None
+    values: dict[str, Any] = {}
     for key, text in settings.items():
-        kind = signature.parameters[key].annotation
         try:
-            values[key] = kind(text)
+            values[key] = kinds[key](text)
         except ValueError:
-            raise ValueError(f"{key}: expected {kind.__name__}, got {text!r}") from None
-    if name != "mixture" and n_columns < 2:
+            raise ValueError(f"{key}: expected {kinds[key].__name__}, got {text!r}") from None
+    if make is not _mixture and n_columns < 2:
         raise ValueError("a regression: expected two or more columns, the last one its response, got one")
-    model = NamedModel(" ".join(words), _MODELS[name](n_columns, **values))
-    if name != "logistic":
+    model = NamedModel(name, make(n_columns, **values))
+    if make is not _logistic:
         return model
-    n_classes = values["classes"]
 
     def has_class(rows: FloatArray) -> BooleanArray:
-        labels = rows[:, -1]
-        return (labels == np.floor(labels)) & (labels >= 0) & (labels < n_classes)
+        return np.isin(rows[:, -1], np.arange(values["classes"]))
 
-    requirement = f"one of the classes 0 to {n_classes - 1}"
+    requirement = f"one of the classes 0 to {values['classes'] - 1}"
     return model._replace(valid_rows=has_class, requirement=requirement, column=n_columns - 1)
 
 
-def _load_own(name: str, path: Path, function: str, n_columns: int, settings: dict[str, str]) -> NamedModel:
-    values = {key: _parse_value(text) for key, text in settings.items()}
-    model, valid_rows = load_model(path, n_columns, function, values)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    found = NamedModel(name, model, file_digest=digest)
+def _load(name: str, path: Path, function: str, n_columns: int, settings: dict[str, str]) -> NamedModel:
+    model, valid_rows = load_model(
+        path, n_columns, function, {key: _number_or_text(text) for key, text in settings.items()}
+    )
+    found = NamedModel(name, model, file_digest=hashlib.sha256(path.read_bytes()).hexdigest()[:16])
     if valid_rows is None:
         return found
-    return found._replace(
-        valid_rows=lambda rows: _check_validity(path, valid_rows, rows),
-        requirement=f"what valid_rows of {path} accepts",
-    )
+
+    def checked(rows: FloatArray) -> BooleanArray:
+        try:
+            valid = np.asarray(valid_rows(rows))
+        except (Exception, SystemExit) as error:
+            raise CommandError(f"{path}: valid_rows fails: {type(error).__name__}: {error}") from error
+        if valid.shape != (len(rows),) or valid.dtype != np.bool_:
+            got = f"{valid.dtype} {list(valid.shape)}"
+            raise CommandError(f"{path}: valid_rows: expected booleans [{len(rows)}], one a row, got {got}")
+        return valid
+
+    return found._replace(valid_rows=checked, requirement=f"what valid_rows of {path} accepts")
 
 
-def _check_validity(path: Path, valid_rows: ValidRows, rows: FloatArray) -> BooleanArray:
-    try:
-        valid = np.asarray(valid_rows(rows))
-    except (Exception, SystemExit) as error:
-        raise CommandError(f"{path}: valid_rows fails: {type(error).__name__}: {error}") from error
-    if valid.shape != (len(rows),) or valid.dtype != np.bool_:
-        got = f"{valid.dtype} {list(valid.shape)}"
-        raise CommandError(f"{path}: valid_rows: expected booleans [{len(rows)}], one a row, got {got}")
-    return valid
-
-
-def _parse_settings(words: list[str]) -> dict[str, str]:
-    parts = [word.partition("=") for word in words]
-    for word, (key, _, value) in zip(words, parts, strict=True):
-        if not key or not value:
-            raise ValueError(f"settings: expected KEY=VALUE, got {word!r}")
-    return {key: value for key, _, value in parts}
-
-
-def _parse_value(text: str) -> Any:
+def _number_or_text(text: str) -> int | float | str:
     for kind in (int, float):
         try:
             return kind(text)

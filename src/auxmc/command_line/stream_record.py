@@ -1,4 +1,4 @@
-"""Models compared after each chunk, and the record of a run as tables."""
+"""The record of a run of `auxmc stream` as tables: models compared after each chunk, and particles."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,6 @@ from scipy.special import softmax
 from auxmc.command_line.stream_models import NamedModel
 from auxmc.diagnostics.change_points import change_points, chunk_scores
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
-from auxmc.driver.streams import StreamRun
 from auxmc.numerics.array_types import NamedArrays
 
 __all__ = ["particle_table", "rank_models", "record_table"]
@@ -31,36 +30,35 @@ def rank_models(
         replicates and the bias), `log_evidence_per_row`, `log_bayes_factor` (relative to the best model),
         `log_bayes_factor_error`, and `probability` (posterior, models being equally probable before).
     """
-    evidences = np.stack([record["log_evidence"] for record in records.values()])
-    spreads = [
-        replicated_evidence_error(record["replicate_sd"], n_replicates, record["expected_sd"])
-        for record in records.values()
-    ]
-    n_rows = next(iter(records.values()))["n_rows"]
-    errors = np.hypot(spreads, np.array([short or 0.0 for short in bias])[:, None] * n_rows)
+    names = ("log_evidence", "replicate_sd", "expected_sd", "n_rows")
+    evidences, spreads, expected, n_rows = (
+        np.stack([one[name] for one in records.values()]) for name in names
+    )
+    short = np.array([one or 0.0 for one in bias])[:, None] * n_rows
+    errors = np.hypot(replicated_evidence_error(spreads, n_replicates, expected), short)
     with np.errstate(invalid="ignore"):
         factors, probabilities = evidences - evidences.max(axis=0), softmax(evidences, axis=0)
-    best = np.argmax(evidences, axis=0)
-    of_best = np.take_along_axis(errors, best[None], axis=0)[0]
+    is_best = np.arange(len(evidences))[:, None] == np.argmax(evidences, axis=0)
+    factor_errors = np.where(is_best, 0.0, np.hypot(errors, errors.max(axis=0, where=is_best, initial=0.0)))
+    columns = {
+        "log_evidence_error": errors,
+        "log_evidence_per_row": evidences / n_rows,
+        "log_bayes_factor": factors,
+        "log_bayes_factor_error": factor_errors,
+        "probability": probabilities,
+    }
     return {
-        name: {
-            **record,
-            "log_evidence_error": errors[i],
-            "log_evidence_per_row": evidences[i] / n_rows,
-            "log_bayes_factor": factors[i],
-            "log_bayes_factor_error": np.where(best == i, 0.0, np.hypot(errors[i], of_best)),
-            "probability": probabilities[i],
-        }
+        name: record | {column: values[i] for column, values in columns.items()}
         for i, (name, record) in enumerate(records.items())
     }
 
 
-def record_table(ranked: Mapping[str, NamedArrays], provisional: bool) -> pd.DataFrame:
+def record_table(ranked: Mapping[str, NamedArrays], is_provisional: bool) -> pd.DataFrame:
     """Returns the record of all models, a row for each model and chunk.
 
     Args:
         ranked: what `rank_models` returned.
-        provisional: whether the last chunk was shorter than its size.
+        is_provisional: whether the last chunk was shorter than its size.
 
     Returns:
         Columns `model`, `chunk` (from 1), the arrays of `ranked`, `log_score_per_row` (of the chunk, in nats),
@@ -69,44 +67,35 @@ def record_table(ranked: Mapping[str, NamedArrays], provisional: bool) -> pd.Dat
     tables = []
     for name, columns in ranked.items():
         scores = chunk_scores(columns["log_evidence"], columns["n_rows"])
-        table = pd.DataFrame({"model": name, "chunk": np.arange(1, len(columns["n_rows"]) + 1), **columns})
+        table = pd.DataFrame({"model": name, "chunk": np.arange(1, len(scores.n_rows) + 1), **columns})
+        kinds = {change.chunk: change.kind for change in change_points(*scores)}
         table["log_score_per_row"] = scores.per_row
-        table["change_point"] = ""
-        for change in change_points(*scores):
-            table.loc[change.chunk, "change_point"] = change.kind
-        table["provisional"] = (table.index == table.index[-1]) & provisional
+        table["change_point"] = [kinds.get(chunk, "") for chunk in table.index]
+        table["provisional"] = (table.index == table.index[-1]) & is_provisional
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
-def particle_table(
-    models: Sequence[NamedModel], runs: Mapping[str, StreamRun], n_replicates: int
-) -> pd.DataFrame:
+def particle_table(models: Sequence[NamedModel], states: Sequence, n_replicates: int) -> pd.DataFrame:
     """Returns the particles after all rows, in each model's own terms.
 
     Args:
         models: the models.
-        runs: the run of each.
+        states: of their estimators.
         n_replicates: of each.
 
     Returns:
         Columns `model`, `replicate`, `particle`, `log_weight` (in nats), `parameter`, `element` and `value`.
     """
     tables = []
-    for model in models:
-        state = runs[model.name].state
-        replicate, particle = np.divmod(np.arange(len(state.particles)), len(state.particles) // n_replicates)
+    for model, state in zip(models, states, strict=True):
+        particles = pd.DataFrame({"model": model.name, "log_weight": np.asarray(state.log_weights)})
+        numbers = np.divmod(particles.index, len(particles) // n_replicates)
         for name, values in jax.vmap(model.model.natural)(state.particles).items():
-            array = np.asarray(values, dtype=np.float64).reshape(len(replicate), -1)
-            n_elements = array.shape[1]
-            columns = {
-                "model": model.name,
-                "replicate": np.repeat(replicate, n_elements),
-                "particle": np.repeat(particle, n_elements),
-                "log_weight": np.repeat(np.asarray(state.log_weights), n_elements),
-                "parameter": name,
-                "element": np.tile(np.arange(n_elements), len(replicate)),
-                "value": array.ravel(),
-            }
-            tables.append(pd.DataFrame(columns))
+            array = np.asarray(values, dtype=np.float64).reshape(len(particles), -1)
+            table = particles.loc[np.repeat(particles.index, array.shape[1])]
+            table.insert(1, "replicate", np.repeat(numbers[0], array.shape[1]))
+            table.insert(2, "particle", np.repeat(numbers[1], array.shape[1]))
+            element = np.tile(np.arange(array.shape[1]), len(array))
+            tables.append(table.assign(parameter=name, element=element, value=array.ravel()))
     return pd.concat(tables, ignore_index=True)

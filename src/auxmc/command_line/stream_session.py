@@ -3,8 +3,8 @@
 import argparse
 import signal
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -36,10 +36,6 @@ class StreamFolder(RunFolder):
 
     results = ("record.parquet", "record.csv", "particles.parquet", "particles.csv")
 
-    def checkpoint(self) -> Checkpoint:
-        """Returns where the driver keeps its state."""
-        return Checkpoint(self.state, fingerprint(self.numbers))
-
 
 def run_session(options: argparse.Namespace) -> int:
     """Runs the subcommand; JAX must have been configured.
@@ -58,11 +54,11 @@ def run_session(options: argparse.Namespace) -> int:
             setup = prepare(options)
             if options.output is None:
                 with tempfile.TemporaryDirectory() as temporary:
-                    return _Session(setup, None).run(Path(temporary) / "rows.bin")
+                    return _Session(setup, None).run(Path(temporary))
             with alone_in(options.output):
                 folder = StreamFolder(options.output, setup.numbers, restart=options.restart)
                 folder.begin({"data": str(options.data), "output": str(options.output)})
-                return _Session(setup, folder).run(folder.state / "rows.bin")
+                return _Session(setup, folder).run(folder.state)
     except (CommandError, OSError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
@@ -80,65 +76,82 @@ class _Session:
 
     def __init__(self, setup: StreamSetup, folder: StreamFolder | None) -> None:
         self.setup, self.folder, self.options = setup, folder, setup.options
-        self.display = Display(self.options.every, setup.total_rows)
+        sizes = [n for n in (setup.source.n_rows, self.options.rows) if n is not None]
+        self.display = Display(self.options.every, min(sizes, default=None))
         self.parts: dict[str, list[NamedArrays]] = {model.name: [] for model in setup.models}
         self.detectors = {model.name: DropDetector() for model in setup.models}
         self.signal, self.loss = 0, ""
 
-    def run(self, rows: Path) -> int:
+    def run(self, state: Path) -> int:
         """Runs to the end of the rows, a fault or a signal; returns the exit status.
 
         Args:
-            rows: file for past rows, where they are not in memory.
+            state: folder for past rows that are not in memory, and for the state where there is a folder of results.
         """
-        setup, n_columns = self.setup, len(self.setup.source.columns)
-        store = RowStore(rows, n_columns, setup.dtype) if self.options.past == "store" else None
-        folder, fault = self.folder, None
+        setup, n_columns, fault = self.setup, len(self.setup.source.columns), ""
+        store = None
+        if self.options.past == "store":
+            store = RowStore(state / "rows.bin", n_columns, setup.dtype)
+        checkpoint = None
+        if self.folder is not None:
+            checkpoint = Checkpoint(state / "stream", fingerprint(self.folder.numbers))
         runs: dict[str, StreamRun] = {}
         try:
-            with self._listening():
+            with nullcontext() if store is None else closing(store), self._listening():
                 runs = run_streams(
-                    setup.estimators(None if store is None else fetch_from(store, n_columns)),
+                    setup.estimators(None if store is None else fetch_from(store)),
                     setup.read,
                     n_columns,
                     chunk_sizes=setup.chunk_sizes,
                     capacity=self.options.capacity,
                     dtype=setup.dtype,
-                    checkpoint=folder.checkpoint() if folder else None,
+                    checkpoint=checkpoint,
                     store=store,
                     report=self._report,
                     stop=lambda: bool(self.signal or self.loss),
                 )
         except DataError as error:
-            fault = error
+            fault = str(error)
         finally:
             if any(self.parts.values()):
                 self._show(last=True)
             self.display.close()
-            if store is not None:
-                store.close()
         if any(self.parts.values()):
             self._keep(runs)
-        return self._conclude(fault)
+        where = self.folder and self.folder.path
+        if fault:
+            kept = f"the chunks before it are in {where}" if where else "nothing was kept without --output"
+            raise CommandError(f"{fault}; {kept}", 1)
+        if self.loss:
+            restart = f"; then use --restart, since {where} holds the lost particles" if where else ""
+            raise CommandError(self.loss + restart, 1)
+        if self.signal:
+            say(f"stopped; the same command resumes from {where}" if where else "stopped; nothing was kept")
+            return _SIGNALLED + self.signal
+        if where:
+            say(f"record, settings and state are in {where}")
+        return 0
 
-    def _report(self, found: dict[str, NamedArrays], resumed: bool) -> None:
+    def _report(self, found: dict[str, NamedArrays], is_resumed: bool) -> None:
+        """Takes a part of each record, and says what is new in it."""
         for name, record in found.items():
-            before = self.parts[name][-1:]
-            last = (before[0]["log_evidence"][-1], before[0]["n_rows"][-1]) if before else (0.0, 0)
+            before = [
+                part[field][-1] for part in self.parts[name][-1:] for field in ("log_evidence", "n_rows")
+            ]
             self.parts[name].append(record)
-            scores = chunk_scores(record["log_evidence"], record["n_rows"], *last)
-            for score, n_rows in zip(*scores, strict=True):
+            for score, n_rows in zip(
+                *chunk_scores(record["log_evidence"], record["n_rows"], *before), strict=True
+            ):
                 change = self.detectors[name].see(float(score), int(n_rows))
-                if change is not None and not resumed:
+                if change is not None and not is_resumed:
                     self.display.say(_describe_change(name, change))
-            lost = np.flatnonzero(~np.isfinite(record["log_evidence"]))
+            lost = record["n_rows"][~np.isfinite(record["log_evidence"])]
             if len(lost) and not self.loss:
-                row = int(record["n_rows"][lost[0]])
                 self.loss = (
-                    f"model {name}: all particles were lost before row {row:,}; standardise the columns or lower "
+                    f"model {name}: all particles were lost before row {lost[0]:,}; standardise the columns or lower "
                     "--learning-rate"
                 )
-        if resumed:
+        if is_resumed:
             self.display.say(f"resumed after row {next(iter(found.values()))['n_rows'][-1]}")
         else:
             self._show()
@@ -146,10 +159,10 @@ class _Session:
     def _show(self, *, last: bool = False) -> None:
         self.display.show(self._ranked({name: parts[-1] for name, parts in self.parts.items()}), last=last)
 
-    def _ranked(self, records: dict[str, NamedArrays]) -> dict[str, NamedArrays]:
+    def _ranked(self, records: Mapping[str, NamedArrays]) -> dict[str, NamedArrays]:
         return rank_models(records, self.options.replicates, self.setup.bias)
 
-    def _keep(self, runs: dict[str, StreamRun]) -> None:
+    def _keep(self, runs: Mapping[str, StreamRun]) -> None:
         """Says what is wrong with the record, and writes it."""
         ranked = self._ranked(
             {
@@ -167,10 +180,11 @@ class _Session:
             return
         self.folder.write_table("record", record_table(ranked, any(run.provisional for run in runs.values())))
         if runs:
-            particles = particle_table(self.setup.models, runs, self.options.replicates)
+            states = [runs[model.name].state for model in self.setup.models]
+            particles = particle_table(self.setup.models, states, self.options.replicates)
             self.folder.write_table("particles", particles)
 
-    def _say_what_is_resolved(self, ranked: dict[str, NamedArrays]) -> None:
+    def _say_what_is_resolved(self, ranked: Mapping[str, NamedArrays]) -> None:
         if self.options.replicates == 1:
             say("one replicate has no error: --replicates 4 gives one")
         n_rows = int(next(iter(ranked.values()))["n_rows"][-1])
@@ -180,31 +194,13 @@ class _Session:
                 f"the estimates may fall short by about {shortfall:.0f} nats after {n_rows} rows, which the errors "
                 "count; --estimator running_laplace does not"
             )
-        last = sorted(
-            (-record["log_bayes_factor"][-1], record["log_bayes_factor_error"][-1])
-            for record in ranked.values()
-        )
-        if len(last) > 1 and last[1][0] < 2.0 * last[1][1]:
-            gap, error = last[1]
+        names = ("log_bayes_factor", "log_bayes_factor_error")
+        gaps = sorted((-one[names[0]][-1], one[names[1]][-1]) for one in ranked.values())
+        if len(gaps) > 1 and gaps[1][0] < 2.0 * gaps[1][1]:
+            gap, error = gaps[1]
             say(
                 f"the best two models differ by {gap:.2f} +- {error:.2f} nats: it is not resolved which is better"
             )
-
-    def _conclude(self, fault: DataError | None) -> int:
-        """Returns the exit status; raises the error that ended the run."""
-        folder = self.folder and self.folder.path
-        if fault is not None:
-            kept = f"the chunks before it are in {folder}" if folder else "nothing was kept without --output"
-            raise CommandError(f"{fault}; {kept}", 1)
-        if self.loss:
-            restart = f"; then use --restart, since {folder} holds the lost particles" if folder else ""
-            raise CommandError(self.loss + restart, 1)
-        if self.signal:
-            say(f"stopped; the same command resumes from {folder}" if folder else "stopped; nothing was kept")
-            return _SIGNALLED + self.signal
-        if folder:
-            say(f"record, settings and state are in {folder}")
-        return 0
 
     @contextmanager
     def _listening(self) -> Iterator[None]:

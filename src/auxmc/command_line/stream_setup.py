@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -20,21 +19,18 @@ from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.errors import CommandError, DataError
 from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import bias_per_row, stream_evidence
 from auxmc.kernels.streams.replicates import replicated
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.user_model import check_model, program_digest
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 
-__all__ = ["StreamSetup", "bias_per_row", "open_source", "prepare", "read_checked"]
+__all__ = ["StreamSetup", "open_source", "prepare", "read_checked"]
 
 _BLOCK_ROWS = 32_768
 _SEQUENTIAL_START = 20
-_MAX_PARAMETERS = 1000
-_N_PRIOR_DRAWS = 256
-
-Settings = StreamSettings | RunningLaplaceSettings
+_LEAST = {"chunk_rows": 1, "capacity": 1, "replicates": 1, "seed": 0, "rows": 1, "first_chunks": 0}
 
 
 class StreamSetup(NamedTuple):
@@ -54,7 +50,7 @@ class StreamSetup(NamedTuple):
     options: argparse.Namespace
     source: Table
     models: tuple[NamedModel, ...]
-    settings: Settings
+    settings: StreamSettings | RunningLaplaceSettings
     chunk_sizes: ChunkSizes
     dtype: Any
     first_rows: FloatArray
@@ -62,19 +58,21 @@ class StreamSetup(NamedTuple):
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """Everything that the record depends on, as plain containers.
+        """What the record depends on, as plain containers.
 
         Not the name of the file: rows may be appended in another one, and the first row tells whether it is the same
         stream.
         """
         options = self.options
-        programs = [program_digest(one.model)[:16] if one.file_digest else "" for one in self.models]
         return {
             "auxmc": importlib.metadata.version("auxmc"),
             "seed": options.seed,
             "models": [model.name for model in self.models],
             "model_files": [model.file_digest for model in self.models],
-            "model_programs": programs,  # a file may read numbers from others
+            # A file may read numbers from others.
+            "model_programs": [
+                program_digest(model.model)[:16] if model.file_digest else "" for model in self.models
+            ],
             "estimator": options.estimator,
             "estimator_settings": self.settings._asdict(),
             "replicates": options.replicates,
@@ -87,19 +85,13 @@ class StreamSetup(NamedTuple):
             "precision": str(self.dtype),
         }
 
-    @property
-    def total_rows(self) -> int | None:
-        """Rows to read, where that is known."""
-        return min((n for n in (self.source.n_rows, self.options.rows) if n is not None), default=None)
-
     def read(self, first_row: int) -> Iterator[FloatArray]:
         """Yields blocks of rows [row, column] from one on; warns of the first chunk that loses digits in float32."""
         done, n = first_row, len(self.first_rows)
         is_told = self.dtype != jnp.float32
         for block in read_checked(self.source, self.models, self.dtype, self.options.rows, first_row):
             for begin in range(0, 0 if is_told else len(block) - n + 1, n):
-                coarse = _coarse_columns(self.source, block[begin : begin + n])
-                if coarse:
+                if coarse := _coarse_columns(self.source, block[begin : begin + n]):
                     place = f"rows {done + begin + 1} to {done + begin + n}"
                     warn(f"{coarse}: float32 does not hold five digits in {place}; give --precision float64")
                     is_told = True
@@ -116,17 +108,17 @@ class StreamSetup(NamedTuple):
         Raises:
             CommandError: If a setting is out of range.
         """
-        seed, n_replicates = self.options.seed, self.options.replicates
+        options, settings = self.options, self.settings
 
         def estimator(model: NamedModel) -> Stream:
-            if isinstance(self.settings, RunningLaplaceSettings):
-                one = running_laplace(model.model, self.settings)
-                return replicated(one, n_replicates, self.settings.n_particles)
-            return replicated(stream_evidence(model.model, self.settings, fetch=fetch), n_replicates)
+            if isinstance(settings, RunningLaplaceSettings):
+                one = running_laplace(model.model, settings)
+                return replicated(one, options.replicates, settings.n_particles)
+            return replicated(stream_evidence(model.model, settings, fetch=fetch), options.replicates)
 
         try:
             return {
-                model.name: KeyedStream(estimator(model), stream_key(seed, "stream", model.name))
+                model.name: KeyedStream(estimator(model), stream_key(options.seed, "stream", model.name))
                 for model in self.models
             }
         except ValueError as error:
@@ -139,12 +131,16 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
     Raises:
         CommandError: If an option, the data or a model cannot be used.
     """
-    for name, least in (("chunk_rows", 1), ("capacity", 1), ("replicates", 1), ("seed", 0), ("rows", 1)):
+    for name, least in _LEAST.items():
         if (value := getattr(options, name)) is not None and value < least:
             raise CommandError(
                 f"--{name.replace('_', '-')}: expected an integer of at least {least}, got {value}"
             )
-    settings, sizes = _estimator_settings(options), _chunk_sizes(options)
+    settings = _estimator_settings(options)
+    step = options.first_chunks
+    if step is None:
+        step = _SEQUENTIAL_START if options.estimator == "sequential" else 0
+    sizes = growing_chunks(step, options.chunk_rows) if step else ChunkSizes((), options.chunk_rows)
     try:
         source = open_source(options.data, options.columns, options.response)
         models = tuple(parse_model(text, len(source.columns)) for text in options.model)
@@ -153,8 +149,8 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
             raise CommandError(f"--model {repeated[0]!r}: expected different models, got it twice")
         dtype = jnp.dtype(options.precision or "float32")
         first = _first_rows(source, models, dtype, options.chunk_rows, sizes.of(0))
-        coarse = _coarse_columns(source, first) if dtype == jnp.float32 else ""
-        if coarse and not options.precision:
+        coarse = "" if options.precision else _coarse_columns(source, first)
+        if coarse:
             warn(f"{coarse}: float32 does not hold five digits of the first rows; rows are read in float64")
             dtype = jnp.dtype("float64")
         bias = []
@@ -163,7 +159,11 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
             if model.file_digest:
                 for text in check_model(model.model, jnp.asarray(first), key, model.name):
                     warn(text)
-            bias.append(bias_per_row(settings, model, first, key))
+            bias.append(
+                None
+                if isinstance(settings, RunningLaplaceSettings)
+                else bias_per_row(model.model, settings, first, key)
+            )
     except ValueError as error:
         raise CommandError(str(error)) from error
     setup = StreamSetup(options, source, models, settings, sizes, dtype, first, tuple(bias))
@@ -207,32 +207,30 @@ def read_checked(
         DataError: If a row cannot be used; raised after the rows before it.
     """
     done = first_row
-    for block in read_blocks(source, _BLOCK_ROWS, first_row):
-        block, fault = block if n_rows is None else block[: max(0, n_rows - done)], None
+    for read in read_blocks(source, _BLOCK_ROWS, first_row):
+        block, fault = read if n_rows is None else read[: max(0, n_rows - done)], ""
         too_large = np.argwhere(np.abs(block) > np.finfo(dtype).max)
         if len(too_large):
             row, column = map(int, too_large[0])
-            fault = _fault(source, done + row, column, f"a number within {dtype}", block[row])
-            block = block[:row]
+            block, fault = block[:row], _describe(source, read[row], column, f"a number within {dtype}")
         for model in models:
             valid = model.valid_rows(block)
             if not valid.all():
                 row, expected = int(np.argmin(valid)), f"{model.requirement} (model {model.name})"
-                fault = _fault(source, done + row, model.column, expected, block[row])
-                block = block[:row]
+                block, fault = block[:row], _describe(source, read[row], model.column, expected)
         if len(block):
             yield block
-        if fault is not None:
-            raise fault
         done += len(block)
+        if fault:
+            raise DataError(f"{source.path}: row {done + 1}{fault}")
         if n_rows is not None and done >= n_rows:
             return
 
 
-def _fault(source: Table, row: int, column: int | None, expected: str, values: FloatArray) -> DataError:
-    where = "" if column is None else f", column {source.columns[column]!r}"
-    got = values.tolist() if column is None else f"{values[column]:g}"
-    return DataError(f"{source.path}: row {row + 1}{where}: expected {expected}, got {got}")
+def _describe(source: Table, values: FloatArray, column: int | None, expected: str) -> str:
+    if column is None:
+        return f": expected {expected}, got {values.tolist()}"
+    return f", column {source.columns[column]!r}: expected {expected}, got {values[column]:g}"
 
 
 def _coarse_columns(source: Table, rows: FloatArray) -> str:
@@ -253,7 +251,7 @@ def _first_rows(
     return np.concatenate(found)
 
 
-def _estimator_settings(options: argparse.Namespace) -> Settings:
+def _estimator_settings(options: argparse.Namespace) -> StreamSettings | RunningLaplaceSettings:
     name = options.estimator
     kind = RunningLaplaceSettings if name == "running_laplace" else StreamSettings
     given = {field: value for field in SETTINGS if (value := getattr(options, field)) is not None}
@@ -269,45 +267,3 @@ def _estimator_settings(options: argparse.Namespace) -> Settings:
     if settings.control_variates and options.past == "store":
         raise CommandError("--control-variates: expected --past reservoir, got --past store")
     return settings if "target_size" in given else settings._replace(target_size=0.5 * settings.n_particles)
-
-
-def _chunk_sizes(options: argparse.Namespace) -> ChunkSizes:
-    step = options.first_chunks
-    if step is None:
-        step = _SEQUENTIAL_START if options.estimator == "sequential" else 0
-    if step < 0:
-        raise CommandError(f"--first-chunks: expected an integer of at least 0, got {step}")
-    return growing_chunks(step, options.chunk_rows) if step else ChunkSizes((), options.chunk_rows)
-
-
-def bias_per_row(settings: Settings, model: NamedModel, rows: FloatArray, key: Any) -> float | None:
-    """Nats a row by which the annealed estimate falls short on a long stream.
-
-    The noise of the gradients keeps particles as wide as a posterior of some thousand rows, however many there are:
-    learning rate * trace of the information of a row / (4 * friction * batch size).
-
-    Args:
-        settings: of the estimator.
-        model: the model.
-        rows: first rows of the stream [row, column].
-        key: of draws from the prior; the information is taken at the one with the highest likelihood.
-
-    Returns:
-        None where that is not known: another estimator, resampling, cooling, control variates, many parameters.
-    """
-    if not isinstance(settings, StreamSettings) or settings.estimator != "annealed":
-        return None
-    is_plain = (
-        settings.resampling == "none" and settings.cooling_rows is None and not settings.control_variates
-    )
-    if not is_plain or model.model.dim > _MAX_PARAMETERS:
-        return None
-    of, data = model.model, jnp.asarray(rows)
-    draws = jax.vmap(of.draw_prior)(jax.random.split(key, _N_PRIOR_DRAWS))
-    scores = jax.lax.map(lambda draw: jnp.sum(of.log_likelihood(draw, data)), draws)
-    best = draws[jnp.argmax(jnp.where(jnp.isfinite(scores), scores, -jnp.inf))]
-    weights = jnp.full(len(rows), 1.0 / len(rows), data.dtype)
-    trace = -float(jnp.trace(jax.jacfwd(lambda point: of.weighted_gradient(point, data, weights))(best)))
-    if not np.isfinite(trace):
-        return None
-    return settings.learning_rate * trace / (4.0 * settings.friction * settings.batch_size)

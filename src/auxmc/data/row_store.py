@@ -94,6 +94,13 @@ class RowStore:
         self._file.truncate(n_rows * self._row_bytes)
         self._rows = self._mapped()
 
+    def restore(self, n_rows: int, checksum: int) -> bool:
+        """Forgets all rows but the first, and returns whether these are there and have the checksum."""
+        if n_rows > self.n_rows:
+            return False
+        self.truncate(n_rows)
+        return self.checksum() == checksum
+
     def draw(self, indices: NDArray[Any]) -> NDArray[Any]:
         """Copies rows.
 

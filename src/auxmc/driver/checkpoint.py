@@ -64,7 +64,7 @@ class Checkpoint:
                 saved = self._read(index)
             except DamagedFile as damage:
                 print(
-                    f"{self._path(index)} is damaged ({damage}): this block and those after it are made again",
+                    f"{self.path(index)} is damaged ({damage}): this block and those after it are made again",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -78,7 +78,7 @@ class Checkpoint:
             self.discard()
         else:
             for path in found:
-                if path.name > self._path(resumed.n_blocks - 1).name:
+                if path.name > self.path(resumed.n_blocks - 1).name:
                     path.unlink(missing_ok=True)
         return resumed
 
@@ -100,24 +100,25 @@ class Checkpoint:
         arrays: dict[str, Any] = {f"{_DRAWS}{name}": array for name, array in draws.items()}
         arrays |= {f"{_LEAF}{i}": leaf for i, leaf in enumerate(leaves)}
         arrays[_ABOUT] = np.asarray(json.dumps(about))
-        write_arrays(self._path(index), arrays)
+        write_arrays(self.path(index), arrays)
 
     def parts(self, n_blocks: int) -> Iterator[dict[str, np.ndarray]]:
         """Draws of the first `n_blocks` blocks, one block after the other."""
         for index in range(n_blocks):
-            with np.load(self._path(index)) as file:
+            with np.load(self.path(index)) as file:
                 yield {name.removeprefix(_DRAWS): file[name] for name in file if name.startswith(_DRAWS)}
 
     def discard(self) -> None:
         """Removes everything."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _path(self, index: int) -> Path:
+    def path(self, index: int) -> Path:
+        """Returns the file of a block."""
         return self.folder / f"block{index:06d}.npz"
 
     def _read(self, index: int) -> _Block:
         """What is said about a block, and the state after it; its draws are checked and not kept."""
-        with checked_arrays(self._path(index)) as file:
+        with checked_arrays(self.path(index)) as file:
             about = json.loads(str(file[_ABOUT]))
             leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
             if about.get("index", index) != index:

@@ -1,58 +1,27 @@
 """The compiled program of a stream: a block of chunks absorbed in a loop, with past rows in memory or in a file."""
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from auxmc.driver.row_chunks import PackedChunks
+from auxmc.data.row_store import RowStore
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Fetch, PastRows, Stream, StreamState
 from auxmc.kernels.streams.published_estimators import remember
-from auxmc.numerics.array_types import NamedArrays
+from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "CHUNKS_IN_BLOCK",
-    "Carry",
-    "KeyedStream",
-    "RowFile",
-    "as_numpy",
-    "block_arguments",
-    "compile_block",
-    "fetch_from",
-]
+__all__ = ["CHUNKS_IN_BLOCK", "Block", "Carry", "KeyedStream", "compile_block", "fetch_from", "pack"]
 
 CHUNKS_IN_BLOCK = 64
 """Chunks for which a block has room."""
 
 # Row numbers that go to a callback in one array, 64 KiB of them. Arrays above 100 KiB are copied by a worker thread,
 # and where there is only one it is the one that waits for the callback.
-_PIECE = 16_384
-
-
-class RowFile(Protocol):
-    """A file of all rows absorbed (`data.row_store`)."""
-
-    @property
-    def n_rows(self) -> int:
-        """Rows in it."""
-
-    def append(self, rows: NDArray[Any]) -> None:
-        """Writes rows [row, column] behind the last one."""
-
-    def truncate(self, n_rows: int) -> None:
-        """Forgets all rows but the first; ValueError if there are fewer."""
-
-    def draw(self, indices: NDArray[Any]) -> NDArray[Any]:
-        """Copies rows [..., column] by their numbers [...]."""
-
-    def checksum(self) -> int:
-        """Checksum of all rows."""
-
-    def save(self) -> None:
-        """Waits until all rows are on disk."""
+_CALLBACK_ROWS = 16_384
 
 
 class KeyedStream(NamedTuple):
@@ -69,42 +38,61 @@ class Carry(NamedTuple):
     past: PastRows
 
 
-def fetch_from(rows: RowFile, n_columns: int) -> Fetch:
-    """Makes an estimator draw past rows from a file instead of memory.
+class Block(NamedTuple):
+    """Consecutive chunks in arrays of one shape.
 
-    Args:
-        rows: the file; `run_streams` is to be given the same.
-        n_columns: numbers in a row.
-
-    Returns:
-        For `stream_evidence`. Inside a compiled program it calls back to NumPy.
+    Attributes:
+        rows: [place, row, column]; zeros beyond a chunk's length.
+        n_valid: rows of each chunk [place], int32.
+        n_chunks: places that are taken.
     """
 
-    def draw(*pieces: Array) -> NDArray[Any]:
-        return rows.draw(np.concatenate([np.asarray(piece) for piece in pieces]))
+    rows: NDArray[Any]
+    n_valid: NDArray[np.int32]
+    n_chunks: int
+
+
+def pack(chunks: Sequence[FloatArray], size: int, dtype: DTypeLike) -> Block:
+    """Returns chunks of at most `size` rows as a block, in new arrays: earlier ones may still be in use."""
+    rows = np.zeros((CHUNKS_IN_BLOCK, size, chunks[0].shape[1]), dtype)
+    n_valid = np.zeros(CHUNKS_IN_BLOCK, np.int32)
+    for place, chunk in enumerate(chunks):
+        rows[place, : len(chunk)], n_valid[place] = chunk, len(chunk)
+    return Block(rows, n_valid, len(chunks))
+
+
+def fetch_from(store: RowStore) -> Fetch:
+    """Returns, for `stream_evidence`, how an estimator draws past rows from a file instead of memory.
+
+    Args:
+        store: the file, which `run_streams` is given, too. Compiled programs call back to NumPy to read it.
+    """
+
+    def draw(*parts: Array) -> NDArray[Any]:
+        return store.draw(np.concatenate([np.asarray(part) for part in parts]))
 
     def fetch(past: PastRows, numbers: Array) -> Array:
         flat = jnp.ravel(numbers)
-        pieces = [flat[i : i + _PIECE] for i in range(0, flat.shape[0], _PIECE)]
-        drawn = jax.ShapeDtypeStruct((flat.shape[0], n_columns), past.rows.dtype)
-        found = jax.pure_callback(draw, drawn, *pieces, vmap_method="sequential")
-        return found.reshape((*numbers.shape, n_columns))
+        parts = [flat[i : i + _CALLBACK_ROWS] for i in range(0, flat.shape[0], _CALLBACK_ROWS)]
+        drawn = jax.ShapeDtypeStruct((flat.shape[0], store.n_columns), past.rows.dtype)
+        found = jax.pure_callback(draw, drawn, *parts, vmap_method="sequential")
+        return found.reshape((*numbers.shape, store.n_columns))
 
     return fetch
 
 
-def compile_block(keyed: KeyedStream, carry: Carry, size: int, n_columns: int, stored: bool) -> Any:
+def compile_block(keyed: KeyedStream, carry: Carry, size: int, stored: bool) -> Any:
     """Compiles the program of an estimator.
 
     Args:
         keyed: the estimator.
         carry: state and past rows, for their shapes.
         size: rows of a chunk.
-        n_columns: numbers in a row.
         stored: whether past rows are in a file, so that only their number is carried.
 
     Returns:
-        Maps the carry, which it takes over, and `block_arguments` to the carry after them and their record.
+        Maps the carry, which it takes over, `rows` and `n_valid` of a block, the number of its first chunk and its
+        `n_chunks` to the carry after them and their record [place].
     """
     stream, key = keyed
     chunk_key, row_key = jax.random.fold_in(key, 1), jax.random.fold_in(key, 2)
@@ -132,34 +120,9 @@ def compile_block(keyed: KeyedStream, carry: Carry, size: int, n_columns: int, s
 
         return lax.fori_loop(jnp.zeros((), jnp.int32), n_chunks, absorb, (carry, empty))
 
-    rows = jax.ShapeDtypeStruct((CHUNKS_IN_BLOCK, size, n_columns), carry.past.rows.dtype)
+    past = carry.past.rows
+    rows = jax.ShapeDtypeStruct((CHUNKS_IN_BLOCK, size, past.shape[1]), past.dtype)
     counts = jax.ShapeDtypeStruct((CHUNKS_IN_BLOCK,), jnp.int32)
     count = jax.ShapeDtypeStruct((), jnp.int32)
     # The past rows are changed in place: their memory is handed over.
     return jax.jit(block, donate_argnums=0).lower(carry, rows, counts, count, count).compile()
-
-
-def block_arguments(block: PackedChunks, first: int) -> tuple[Array, Array, Array, Array]:
-    """What the program is given besides the carry.
-
-    Args:
-        block: the chunks.
-        first: number of the first of them.
-    """
-    return (
-        jnp.asarray(block.rows),
-        jnp.asarray(block.n_valid),
-        jnp.asarray(first, jnp.int32),
-        jnp.asarray(block.n_chunks, jnp.int32),
-    )
-
-
-def as_numpy(record: ChunkRecord, n_chunks: int) -> NamedArrays:
-    """The record of a block's chunks; waits until it is there.
-
-    Args:
-        record: fields [place].
-        n_chunks: places that are taken.
-    """
-    # Copies: an array of JAX would be kept whole for the sake of its first chunks.
-    return {name: np.array(values)[:n_chunks].copy() for name, values in record._asdict().items()}

@@ -1,5 +1,6 @@
-"""Drives streaming estimators over rows that need not fit in memory, with a running record that can be continued."""
+"""Streaming estimators over rows that need not fit in memory, with a running record that can be resumed."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,18 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.data.row_store import RowStore
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.row_chunks import ChunkSizes, PackedChunks, packed_chunks
-from auxmc.driver.stream_files import SavedStream, StreamFiles
-from auxmc.driver.stream_program import (
-    CHUNKS_IN_BLOCK,
-    Carry,
-    KeyedStream,
-    RowFile,
-    as_numpy,
-    block_arguments,
-    compile_block,
-)
+from auxmc.driver.row_chunks import ChunkSizes, cut_chunks
+from auxmc.driver.stream_program import CHUNKS_IN_BLOCK, Block, Carry, KeyedStream, compile_block, pack
 from auxmc.kernels.streams.contract import ChunkRecord, PastRows, Stream, StreamState
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
@@ -28,10 +21,10 @@ __all__ = ["StreamRun", "run_stream", "run_streams"]
 
 # A block is as many chunks as take about this long, so that a report comes and a stop is heeded soon.
 _BLOCK_S = 0.5
-# The state is written no more often than this: it holds the past rows.
-_SAVE_EVERY_S = 5.0
+# State, past rows and record are written no more often than this, and for no more than this fraction of the time.
+_SAVE_EVERY_S, _SAVE_FRACTION = 5.0, 0.05
 # Numbers of past rows are int32.
-_MOST_STORED = 2**31 - 1
+_MAX_STORED = 2**31 - 1
 
 ReadRows = Callable[[int], Iterator[FloatArray]]
 Report = Callable[[dict[str, NamedArrays], bool], None]
@@ -44,7 +37,7 @@ class StreamRun(NamedTuple):
         record: an array [chunk] for each field of ChunkRecord, and `seconds`: time up to the end of the chunk's block,
             reading of rows included, compilation and reports not.
         provisional: whether the last chunk was shorter than its size because the rows ended there. It is part of
-            the record and of `state`, but not of what a continued stream continues from.
+            the record and of `state`, but not of what a resumed stream continues from.
         state: after all rows of the record.
         compile_s: seconds of tracing and compiling, of all streams of the run.
         n_resumed: chunks taken over from a checkpoint.
@@ -65,43 +58,25 @@ def run_stream(
     key: Array,
     n_columns: int,
     *,
-    chunk_sizes: ChunkSizes = ChunkSizes(),  # noqa: B008
-    capacity: int = 100_000,
-    dtype: Any = jnp.float32,
-    checkpoint: Checkpoint | None = None,
-    store: RowFile | None = None,
     report: Callable[[NamedArrays], None] | None = None,
+    **options: Any,
 ) -> StreamRun:
-    """Absorbs all rows that there are, chunk by chunk: `run_streams` with one estimator.
+    """Absorbs all rows, chunk by chunk: `run_streams` with one estimator.
 
     Args:
         stream: the estimator.
         read: see `run_streams`.
         key: of the run.
         n_columns: see `run_streams`.
-        chunk_sizes: see `run_streams`.
-        capacity: see `run_streams`.
-        dtype: see `run_streams`.
-        checkpoint: see `run_streams`.
-        store: see `run_streams`.
         report: called with the new part of the record after every block.
+        options: of `run_streams`.
     """
 
-    def report_one(found: dict[str, NamedArrays], resumed: bool) -> None:
-        if report is not None and not resumed:
+    def report_one(found: dict[str, NamedArrays], is_resumed: bool) -> None:
+        if report is not None and not is_resumed:
             report(found[""])
 
-    return run_streams(
-        {"": KeyedStream(stream, key)},
-        read,
-        n_columns,
-        chunk_sizes=chunk_sizes,
-        capacity=capacity,
-        dtype=dtype,
-        checkpoint=checkpoint,
-        store=store,
-        report=report_one,
-    )[""]
+    return run_streams({"": KeyedStream(stream, key)}, read, n_columns, report=report_one, **options)[""]
 
 
 def run_streams(
@@ -113,17 +88,17 @@ def run_streams(
     capacity: int = 100_000,
     dtype: Any = jnp.float32,
     checkpoint: Checkpoint | None = None,
-    store: RowFile | None = None,
+    store: RowStore | None = None,
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> dict[str, StreamRun]:
-    """Absorbs all rows that there are by several estimators, on one reading of the rows.
+    """Absorbs all rows by several estimators, on one reading of the rows.
 
     Memory does not grow with the number of rows, but for the record: about a hundred bytes a chunk and estimator.
-    Rows are read while the estimators are at work on those before. State and record are saved every few seconds and
-    at the end; the same call continues from there, also when rows have been appended meanwhile, and gives the record
-    of an uninterrupted run. If reading fails, what has been absorbed before is kept. The numbers of an estimator do
-    not depend on which others run next to it.
+    Rows are read while the estimators absorb those before. State and record are saved every few seconds and at the
+    end; the same call resumes there, also when rows have been appended meanwhile, and gives the record of an
+    uninterrupted run. If reading fails, what has been absorbed before is kept. The numbers of an estimator do not
+    depend on which others run next to it.
 
     Args:
         streams: estimators by name.
@@ -142,9 +117,8 @@ def run_streams(
         The run of each estimator.
 
     Raises:
-        ValueError: there is no estimator or no row at all, a size is not positive, or the store has fewer rows than
-            the checkpoint.
-        RuntimeError: JAX has 32-bit floats, in which a log evidence of many rows has no nats left.
+        ValueError: If there is no estimator or no row, or a size is not positive.
+        RuntimeError: If JAX has 32-bit floats, in which a log evidence of many rows has no nats left.
     """
     if not jax.config.read("jax_enable_x64"):
         raise RuntimeError(
@@ -157,107 +131,88 @@ def run_streams(
         raise ValueError(f"capacity and chunk sizes must be positive, got {capacity} and {chunk_sizes}")
     if max((*chunk_sizes.first, 1)) > chunk_sizes.later:
         raise ValueError(f"the first chunks must not be larger than the later ones, got {chunk_sizes}")
-    run = _Run(streams, n_columns, 1 if store is not None else capacity, dtype, checkpoint, store, report)
+    run = _Run(streams, n_columns, chunk_sizes, 1 if store is not None else capacity, dtype)
+    run.checkpoint, run.store, run.report = checkpoint, store, report or (lambda found, is_resumed: None)
     run.resume()
-    run.compile(chunk_sizes.later)
-    return run.absorb_all(read, chunk_sizes, stop or (lambda: False))
+    run.compile()
+    return run.absorb_all(read, stop or (lambda: False))
 
 
 class _Run:
     """A run between its blocks: states, records, and the block that is being absorbed."""
 
+    checkpoint: Checkpoint | None
+    store: RowStore | None
+    report: Report
+
     def __init__(
-        self,
-        streams: Mapping[str, KeyedStream],
-        n_columns: int,
-        capacity: int,
-        dtype: Any,
-        checkpoint: Checkpoint | None,
-        store: RowFile | None,
-        report: Report | None,
+        self, streams: Mapping[str, KeyedStream], n_columns: int, sizes: ChunkSizes, capacity: int, dtype: Any
     ) -> None:
-        self.streams, self.n_columns, self.dtype = dict(streams), n_columns, dtype
-        self.files = None if checkpoint is None else StreamFiles(checkpoint)
-        self.store, self.report = store, report
-        self.carries = {}
-        for name, (stream, key) in self.streams.items():
-            state = stream.init(jax.random.fold_in(key, 0), dtype)
-            past = PastRows(jnp.zeros((capacity, n_columns), dtype), jnp.zeros((), jnp.int32))
-            self.carries[name] = Carry(state, past)
+        self.streams, self.n_columns, self.sizes, self.dtype = streams, n_columns, sizes, dtype
+        self.carries = {
+            name: Carry(
+                stream.init(jax.random.fold_in(key, 0), dtype),
+                PastRows(jnp.zeros((capacity, n_columns), dtype), jnp.zeros((), jnp.int32)),
+            )
+            for name, (stream, key) in streams.items()
+        }
         self.programs: dict[str, Any] = {}
-        self.records: dict[str, list[NamedArrays]] = {name: [] for name in self.streams}
-        self.pending: _Pending | None = None
-        self.n_chunks = self.n_rows = self.n_resumed = self.n_saved_parts = 0
-        self.run_s = self.saved_s = self.compile_s = self.begin = 0.0
-        self.wanted = 1
+        self.records: dict[str, list[NamedArrays]] = {name: [] for name in streams}
+        self.pending: tuple[Block, dict[str, ChunkRecord], float] | None = None
+        self.n_chunks = self.n_rows = self.n_resumed = self.n_saved = 0
+        self.begin_s = self.run_s = self.saved_s = self.saving_s = self.compile_s = 0.0
+        self.n_wanted = 1
 
     def resume(self) -> None:
         """Takes over what was saved, and brings the file of rows to the same state."""
-        leaves, structure = jax.tree.flatten(self.carries)
-        saved = None if self.files is None else self.files.load([np.asarray(leaf) for leaf in leaves])
-        if saved is not None and not self._past_is_right(saved):
-            saved = None
-        if saved is not None:
-            self.carries = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in saved.leaves])
-            found = dict(zip(self.streams, saved.records, strict=True))
-            for name, record in found.items():
-                self.records[name].append(record)
-            n_rows = saved.records[0]["n_rows"]
-            self.n_chunks = self.n_resumed = len(n_rows)
-            self.n_rows = int(n_rows[-1])
-            self.run_s = self.saved_s = saved.run_s
-            self.n_saved_parts = 1
-            if self.report is not None:
+        if self.checkpoint is not None and (saved := self.checkpoint.load(self._leaves(0))) is not None:
+            found = _by_stream(next(self.checkpoint.parts(1)), self.streams)
+            n_rows = next(iter(found.values()))["n_rows"]
+            if self.store is None or self.store.restore(int(n_rows[-1]), int(saved.leaves[-1])):
+                states = [jnp.asarray(leaf) for leaf in saved.leaves[:-1]]
+                self.carries = jax.tree.unflatten(jax.tree.structure(self.carries), states)
+                self.records = {name: [record] for name, record in found.items()}
+                self.n_chunks = self.n_resumed = self.n_saved = len(n_rows)
+                self.n_rows, self.run_s, self.saved_s = int(n_rows[-1]), saved.run_s, saved.run_s
                 self.report(found, True)
+            else:
+                self.checkpoint.discard()
+                print(
+                    "the file of past rows is damaged: the stream is absorbed again from its beginning",
+                    file=sys.stderr,
+                    flush=True,
+                )
         if self.store is not None:
             self.store.truncate(self.n_rows)
 
-    def _past_is_right(self, saved: SavedStream) -> bool:
-        """Whether the file of rows holds those that the state was saved with; what is behind them is cut off."""
-        if self.store is None or self.files is None:
-            return True
-        n_rows = int(saved.records[0]["n_rows"][-1])
-        if n_rows <= self.store.n_rows:
-            self.store.truncate(n_rows)
-            if self.store.checksum() == saved.past:
-                return True
-        self.files.discard("the file of past rows is damaged")
-        return False
-
-    def compile(self, size: int) -> None:
+    def compile(self) -> None:
         """Compiles the program of each estimator."""
         start = time.perf_counter()
         for name, keyed in self.streams.items():
             self.programs[name] = compile_block(
-                keyed, self.carries[name], size, self.n_columns, self.store is not None
+                keyed, self.carries[name], self.sizes.later, self.store is not None
             )
         self.compile_s = time.perf_counter() - start
 
-    def absorb_all(self, read: ReadRows, sizes: ChunkSizes, stop: Callable[[], bool]) -> dict[str, StreamRun]:
+    def absorb_all(self, read: ReadRows, stop: Callable[[], bool]) -> dict[str, StreamRun]:
         """Absorbs blocks of chunks until the rows end or the run is to stop."""
-        self.begin = time.perf_counter() - self.run_s
-        stopped = False
-        provisional: dict[str, StreamState] = {}
-        # While a block is being absorbed, the next one is read.
-        blocks = packed_chunks(
-            read(self.n_rows),
-            sizes,
-            self.n_chunks,
-            self.n_columns,
-            self.dtype,
-            CHUNKS_IN_BLOCK,
-            lambda: self.wanted,
+        self.begin_s = time.perf_counter() - self.run_s
+        is_stopped = False
+        last: dict[str, StreamState] = {}
+        lists = cut_chunks(
+            read(self.n_rows), self.sizes, self.n_chunks, self.n_columns, lambda: self.n_wanted
         )
         try:
-            for block in blocks:
+            # While a block is being absorbed, the next one is read.
+            for block in (pack(chunks, self.sizes.later, self.dtype) for chunks in lists):
                 self._finish()
-                stopped = self.n_chunks > 0 and stop()
-                if stopped:
+                is_stopped = self.n_chunks > 0 and stop()
+                if is_stopped:
                     break
-                if block.partial:
-                    provisional = self._absorb_apart(block)
+                if block.n_valid[0] < self.sizes.of(self.n_chunks):
+                    last = self._absorb_short(block)
                     break
-                if self.run_s - self.saved_s > _SAVE_EVERY_S:
+                if self.run_s - self.saved_s > max(_SAVE_EVERY_S, self.saving_s / _SAVE_FRACTION):
                     self._save()
                 self._start(block)
         finally:
@@ -269,85 +224,107 @@ class _Run:
         return {
             name: StreamRun(
                 _joined(parts),
-                bool(provisional),
-                provisional.get(name, self.carries[name].state),
+                bool(last),
+                last.get(name, self.carries[name].state),
                 self.compile_s,
                 self.n_resumed,
-                stopped,
+                is_stopped,
             )
             for name, parts in self.records.items()
         }
 
-    def _start(self, block: PackedChunks) -> None:
+    def _start(self, block: Block) -> None:
         """Begins to absorb a block."""
         if self.store is not None:
-            rows = block.joined()
-            if self.n_rows + len(rows) > _MOST_STORED:
+            rows = np.concatenate([block.rows[i, : block.n_valid[i]] for i in range(block.n_chunks)])
+            if self.n_rows + len(rows) > _MAX_STORED:
                 raise ValueError(
-                    f"a file of rows can serve {_MOST_STORED} rows at most; keep a sample of the past in memory instead"
+                    f"a file of rows can serve {_MAX_STORED} rows at most; keep a sample of the past in memory instead"
                 )
             self.store.append(rows)
-        started = time.perf_counter()
+        start = time.perf_counter()
         found = {}
-        for name, program in self.programs.items():
-            self.carries[name], found[name] = program(
-                self.carries[name], *block_arguments(block, self.n_chunks)
-            )
-        self.pending = _Pending(found, block, started)
+        for name in self.streams:
+            self.carries[name], found[name] = self._call(name, self.carries[name], block)
+        self.pending = block, found, start
 
     def _finish(self) -> None:
         """Waits for the block that is being absorbed, and takes its record."""
         if self.pending is None:
             return
-        found, block, started = self.pending
-        records = {name: as_numpy(record, block.n_chunks) for name, record in found.items()}
+        block, found, start = self.pending
+        records = _as_numpy(found, block.n_chunks)
         now = time.perf_counter()
         self.pending = None
         self.n_chunks += block.n_chunks
         self.n_rows += int(block.n_valid.sum())
         self._take(records, now)
-        allowed = int(block.n_chunks * _BLOCK_S / max(now - started, 1e-9))
-        self.wanted = max(1, min(allowed, 4 * self.wanted, CHUNKS_IN_BLOCK))
+        allowed = int(block.n_chunks * _BLOCK_S / max(now - start, 1e-9))
+        self.n_wanted = max(1, min(allowed, 4 * self.n_wanted, CHUNKS_IN_BLOCK))
 
-    def _absorb_apart(self, block: PackedChunks) -> dict[str, StreamState]:
-        """Absorbs a chunk for the record, but not for what is carried on; the states after it."""
-        records, states = {}, {}
-        for name, program in self.programs.items():
-            # A copy: the program takes its argument over.
-            copied = jax.tree.map(jnp.array, self.carries[name])
-            after, found = program(copied, *block_arguments(block, self.n_chunks))
-            records[name], states[name] = as_numpy(found, block.n_chunks), after.state
+    def _absorb_short(self, block: Block) -> dict[str, StreamState]:
+        """Absorbs a chunk for the record, but not for what is carried on; returns the states after it."""
         self._save()
-        self._take(records, time.perf_counter())
-        self.n_saved_parts = len(next(iter(self.records.values())))
+        found, states = {}, {}
+        for name in self.streams:
+            # A copy: the program takes its argument over.
+            after, found[name] = self._call(name, jax.tree.map(jnp.array, self.carries[name]), block)
+            states[name] = after.state
+        self._take(_as_numpy(found, 1), time.perf_counter())
         return states
 
+    def _call(self, name: str, carry: Carry, block: Block) -> tuple[Carry, ChunkRecord]:
+        first, n_chunks = (jnp.asarray(number, jnp.int32) for number in (self.n_chunks, block.n_chunks))
+        after, found = self.programs[name](
+            carry, jnp.asarray(block.rows), jnp.asarray(block.n_valid), first, n_chunks
+        )
+        return after, found
+
     def _take(self, records: dict[str, NamedArrays], now: float) -> None:
-        self.run_s = now - self.begin
+        self.run_s = now - self.begin_s
         for name, record in records.items():
             record["seconds"] = np.full(len(record["n_rows"]), self.run_s)
             self.records[name].append(record)
-        if self.report is not None:
-            self.report(records, False)
-            self.begin += time.perf_counter() - now
+        self.report(records, False)
+        self.begin_s += time.perf_counter() - now
 
     def _save(self) -> None:
-        parts = {name: found[self.n_saved_parts :] for name, found in self.records.items()}
-        if self.files is None or not any(parts.values()):
+        if self.checkpoint is None or self.n_saved == self.n_chunks:
             return
+        start = time.perf_counter()
+        past = 0
         if self.store is not None:
             self.store.save()
-        leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(self.carries)]
-        past = None if self.store is None else self.store.checksum()
-        self.files.save([_joined(found) for found in parts.values()], leaves, self.run_s, past)
-        self.n_saved_parts = len(next(iter(self.records.values())))
-        self.saved_s = self.run_s
+            past = self.store.checksum()
+        self.records = {name: [_joined(parts)] for name, parts in self.records.items()}
+        record = {
+            f"{number}.{field}": values
+            for number, (one,) in enumerate(self.records.values())
+            for field, values in one.items()
+        }
+        self.checkpoint.save(0, 0, record, self._leaves(past), self.run_s)
+        self.n_saved, self.saved_s, self.saving_s = self.n_chunks, self.run_s, time.perf_counter() - start
+
+    def _leaves(self, past: int) -> list[np.ndarray]:
+        """State of all estimators, and the checksum of the file of past rows."""
+        return [*map(np.asarray, jax.tree.leaves(self.carries)), np.asarray(past, np.uint32)]
 
 
-class _Pending(NamedTuple):
-    records: dict[str, ChunkRecord]
-    block: PackedChunks
-    started: float
+def _by_stream(record: NamedArrays, names: Mapping[str, Any]) -> dict[str, NamedArrays]:
+    found: dict[str, NamedArrays] = {name: {} for name in names}
+    for label, values in record.items():
+        number, _, field = label.partition(".")
+        found[list(names)[int(number)]][field] = values
+    return found
+
+
+def _as_numpy(found: Mapping[str, ChunkRecord], n_chunks: int) -> dict[str, NamedArrays]:
+    """Returns the records of a block's chunks, when they are there."""
+    # Copies: an array of JAX would be kept whole for the sake of its first chunks.
+    return {
+        name: {field: np.array(values)[:n_chunks].copy() for field, values in record._asdict().items()}
+        for name, record in found.items()
+    }
 
 
 def _joined(parts: list[NamedArrays]) -> NamedArrays:

@@ -20,7 +20,7 @@ def _begun(kind, path, seed=1):
     """A run of which a file of its state and one of its results are there."""
     folder = kind(path, {"seed": seed})
     folder.begin()
-    for name in ("state/chain0000/block000000.npz", "state/state.npz", folder.results[0]):
+    for name in ("state/chain0000/block000000.npz", "state/stream/block000000.npz", folder.results[0]):
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_text("")
     return folder
@@ -47,7 +47,7 @@ def test_restart_throws_away_what_is_a_runs_and_nothing_else(tmp_path, kind):
     _begun(kind, tmp_path)
     # Only when the run that takes its place begins.
     again = kind(tmp_path, {"seed": 2}, restart=True)
-    assert "state/state.npz" in _files(tmp_path)
+    assert "state/stream/block000000.npz" in _files(tmp_path)
     again.begin()
     assert _files(tmp_path) == ["settings.json", "state/thesis.txt", "thesis.txt"]
 
@@ -72,7 +72,7 @@ def test_another_run_is_rejected_by_what_differs(tmp_path, kind):
     ):
         kind(tmp_path, {"seed": 2})
     # Results alone say whose they are, too.
-    (tmp_path / "state" / "state.npz").unlink()
+    (tmp_path / "state" / "stream" / "block000000.npz").unlink()
     (tmp_path / "state" / "chain0000" / "block000000.npz").unlink()
     with pytest.raises(CommandError, match="seed: 1 there, 2 now"):
         kind(tmp_path, {"seed": 2})

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +16,7 @@ from auxmc.command_line import main, stream_session
 from auxmc.command_line.stream import SETTINGS
 from auxmc.command_line.stream_display import Display
 from auxmc.command_line.stream_models import parse_model
-from auxmc.command_line.stream_setup import bias_per_row, open_source, read_checked
+from auxmc.command_line.stream_setup import open_source, read_checked
 from auxmc.driver.files import file_lock
 from auxmc.errors import DataError
 from auxmc.kernels.streams.contract import StreamSettings
@@ -288,22 +287,6 @@ def test_what_cannot_be_used_is_rejected_before_anything_runs(tmp_path, words, m
     error = capsys.readouterr().err
     assert REJECTED[words] in error
     assert error.count("\n") == 1
-
-
-def test_the_published_settings_fall_short_by_the_known_amount():
-    rows, noise_scale = DATA[:500], 0.5
-    model = parse_model(f"linear noise_scale={noise_scale}", 3)
-    trace = np.sum(np.column_stack([rows[:, :2], np.ones(500)]) ** 2) / 500 / noise_scale**2
-    found = bias_per_row(StreamSettings(), model, rows, jax.random.key(1))
-    assert found == pytest.approx(0.1 * trace / (4.0 * 0.2 * 500))
-    for other in (
-        StreamSettings(resampling="always"),
-        StreamSettings(control_variates=True),
-        StreamSettings(cooling_rows=9),
-        StreamSettings(estimator="sequential"),
-        RunningLaplaceSettings(),
-    ):
-        assert bias_per_row(other, model, rows, jax.random.key(1)) is None
 
 
 @pytest.mark.slow

@@ -72,6 +72,10 @@ def test_the_checksum_is_that_of_the_rows_however_they_came(tmp_path):
     store.close()
     again = RowStore(tmp_path / "rows", 3)
     assert again.checksum() == whole
+    assert not again.restore(21, whole)
+    assert not again.restore(20, seven)
+    assert again.restore(7, seven)
+    assert again.n_rows == 7
     again.truncate(0)
     assert again.checksum() == empty
     again.append(rows + 1.0)

@@ -8,7 +8,6 @@ import pytest
 from auxmc.data.row_store import RowStore
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.row_chunks import ChunkSizes
-from auxmc.driver.stream_files import StreamFiles
 from auxmc.driver.stream_program import KeyedStream, fetch_from
 from auxmc.driver.streams import run_stream, run_streams
 from auxmc.kernels.streams.contract import ChunkRecord, Stream, StreamSettings, StreamState
@@ -126,13 +125,13 @@ def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path, 
     def from_file(data):
         store = RowStore(tmp_path / "state" / "rows.bin", 6, np.float64)
         done = run_stream(
-            toy(fetch=fetch_from(store, 6)),
+            toy(fetch=fetch_from(store)),
             lambda first: iter([data[first:]]),
             jax.random.key(4),
             6,
             chunk_sizes=SIZES,
             dtype=jnp.float64,
-            checkpoint=Checkpoint(tmp_path / "state", "same"),
+            checkpoint=Checkpoint(tmp_path / "state" / "stream", "same"),
             store=store,
         )
         whole = done.record["n_rows"][: -1 if done.provisional else None]
@@ -171,7 +170,7 @@ def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path):
             store=None if fetch is None else store,
         ).record["log_evidence"]
 
-    np.testing.assert_array_equal(absorbed(fetch_from(store, 6)), absorbed(None))
+    np.testing.assert_array_equal(absorbed(fetch_from(store)), absorbed(None))
 
 
 def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(uninterrupted, tmp_path):
@@ -225,77 +224,44 @@ def test_single_precision_is_rejected():
         run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)
 
 
-# --- record and state on disk -------------------------------------------------------------------------
-
-LEAVES = [np.arange(3.0), np.array(7, np.int32)]
-
-
-def part(begin, n=4):
-    return {"n_rows": np.arange(begin, begin + n), "log_evidence": -0.5 * np.arange(begin, begin + n)}
-
-
-def test_what_was_saved_in_parts_is_read_as_one(tmp_path):
-    files = StreamFiles(Checkpoint(tmp_path / "state", "these"))
-    assert files.load(LEAVES) is None
-    for i in range(5):
-        files.save([part(4 * i), part(100 + 4 * i)], [leaf + i for leaf in LEAVES], float(i))
-        n_files = len(list((tmp_path / "state").iterdir()))
-        assert n_files == 3
-    saved = StreamFiles(Checkpoint(tmp_path / "state", "these")).load(LEAVES)
-    assert saved is not None
-    for record, begin in zip(saved.records, (0, 100), strict=True):
-        for name, values in part(begin, 20).items():
-            np.testing.assert_array_equal(record[name], values)
-    np.testing.assert_array_equal(saved.leaves[0], LEAVES[0] + 4)
-    assert saved.run_s == 4.0
+def test_a_changed_bit_is_named_and_the_stream_begins_again(uninterrupted, tmp_path, capsys):
+    checkpoint = Checkpoint(tmp_path / "stream", "same")
+    run(DATA[:1000], checkpoint)
+    content = checkpoint.path(0).read_bytes()
+    for place in range(0, len(content), len(content) // 15):
+        changed = bytearray(content)
+        changed[place] ^= 16
+        checkpoint.path(0).write_bytes(changed)
+        done = run(DATA[:1000], checkpoint)
+        said = capsys.readouterr().err
+        if done.n_resumed == 0:
+            assert "block000000.npz is damaged (" in said
+            assert said.count("\n") == 1
+        # Else a bit that nothing depends on, such as a date.
+        values = uninterrupted.record["log_evidence"]
+        np.testing.assert_array_equal(done.record["log_evidence"][:100], values[:100])
 
 
-def test_chunks_that_the_state_does_not_know_of_are_cut_off(tmp_path):
-    files = StreamFiles(Checkpoint(tmp_path, "these"))
-    files.save([part(0)], LEAVES, 1.0)
-    # As if the process had been killed between the record and the state.
-    record = tmp_path / "record0.bin"
-    record.write_bytes(record.read_bytes() + b"\x01" * 37)
-    again = StreamFiles(Checkpoint(tmp_path, "these"))
-    saved = again.load(LEAVES)
-    assert saved is not None
-    assert saved.records[0]["n_rows"].tolist() == [0, 1, 2, 3]
-    again.save([part(4)], LEAVES, 2.0)
-    saved = StreamFiles(Checkpoint(tmp_path, "these")).load(LEAVES)
-    assert saved is not None
-    assert saved.records[0]["n_rows"].tolist() == list(range(8))
+def test_a_state_of_another_shape_is_discarded(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "stream", "same")
+    run(DATA[:300], checkpoint)
+    done = run_stream(
+        toy(),
+        lambda first: iter([DATA[first:300]]),
+        jax.random.key(4),
+        6,
+        chunk_sizes=SIZES,
+        capacity=400,
+        dtype=jnp.float64,
+        checkpoint=checkpoint,
+    )
+    assert done.n_resumed == 0
 
 
-def test_a_changed_bit_is_named_and_the_stream_begins_again(tmp_path, capsys):
-    folder = tmp_path / "state"
-    for name in ("state.npz", "record0.bin"):
-        size = 0
-        for place in range(0, 10_000, 97):
-            StreamFiles(Checkpoint(folder, "these")).save([part(0)], LEAVES, 1.0, past=7)
-            content = bytearray((folder / name).read_bytes())
-            size = len(content)
-            if place >= size:
-                break
-            content[place] ^= 16
-            (folder / name).write_bytes(bytes(content))
-            saved = StreamFiles(Checkpoint(folder, "these")).load(LEAVES)
-            said = capsys.readouterr().err
-            if saved is None:
-                assert "state is damaged (" in said
-                assert said.count("\n") == 1
-                assert not list(folder.iterdir())
-            else:  # a bit that nothing depends on, such as a date
-                np.testing.assert_array_equal(saved.leaves[0], LEAVES[0])
-                np.testing.assert_array_equal(saved.records[0]["log_evidence"], part(0)["log_evidence"])
-                assert (saved.run_s, saved.past) == (1.0, 7)
-        assert 0 < size <= place
-
-
-def test_what_does_not_fit_is_discarded(tmp_path):
-    for identity, like in (("others", LEAVES), ("these", LEAVES[:1]), ("these", [np.arange(4.0), LEAVES[1]])):
-        StreamFiles(Checkpoint(tmp_path / "state", "these")).save([part(0)], LEAVES, 1.0)
-        assert StreamFiles(Checkpoint(tmp_path / "state", identity)).load(like) is None
-        assert not list((tmp_path / "state").iterdir())
-    StreamFiles(Checkpoint(tmp_path / "state", "these")).save([part(0)], LEAVES, 1.0)
-    (tmp_path / "state" / "record0.bin").write_bytes(b"")
-    assert StreamFiles(Checkpoint(tmp_path / "state", "these")).load(LEAVES) is None
+def test_one_file_keeps_state_and_record_however_often_it_is_saved(uninterrupted, tmp_path, monkeypatch):
+    monkeypatch.setattr("auxmc.driver.streams._SAVE_EVERY_S", -1.0)
+    monkeypatch.setattr("auxmc.driver.streams._SAVE_FRACTION", float("inf"))
+    checkpoint = Checkpoint(tmp_path / "stream", "same")
+    same_record(run(DATA, checkpoint), uninterrupted)
+    assert [path.name for path in (tmp_path / "stream").iterdir()] == ["block000000.npz"]
+    same_record(run(DATA, checkpoint), uninterrupted)

@@ -145,9 +145,9 @@ def stream_evidence(
     kept = None
     if folder is not None:
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
-        kept = Checkpoint(folder, identity)
-        same_run(kept.folder, kept.folder / "state.npz", identity)
-        _same_rows(kept.folder, source.first)
+        kept = Checkpoint(folder / "stream", identity)
+        same_run(folder, kept.path(0), identity)
+        _same_rows(folder, kept, source.first)
     run = run_streams(
         {"": KeyedStream(estimator, stream(seed, "stream"))},
         source.read,
@@ -259,11 +259,11 @@ def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _same_rows(folder: Path, first: FloatArray) -> None:
+def _same_rows(folder: Path, checkpoint: Checkpoint, first: FloatArray) -> None:
     """Rejects a checkpoint of other rows, going by those of the first chunk, and keeps these next to a new one."""
     path = folder / "first_rows.npz"
     kept = first[:0]
-    if path.is_file() and (folder / "state.npz").is_file():
+    if path.is_file() and checkpoint.path(0).is_file():
         with suppress(DamagedFile), checked_arrays(path) as file:
             kept = file["rows"]
     n = min(len(kept), len(first))

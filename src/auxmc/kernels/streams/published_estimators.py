@@ -34,9 +34,14 @@ from auxmc.kernels.streams.stochastic_gradient_moves import (
 )
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["remember", "stream_evidence"]
+__all__ = ["bias_per_row", "remember", "stream_evidence"]
+
+# The bias of a model with more parameters is not computed, and draws of the prior among which a typical one is found.
+_MAX_PARAMETERS = 1000
+_N_PRIOR_DRAWS = 256
 
 
 def stream_evidence(
@@ -172,6 +177,37 @@ def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRow
     rows = past.rows.at[slots].set(chunk.rows, mode="drop")
     stored = jnp.minimum(n_rows + chunk.n_valid.astype(jnp.int64), capacity)
     return PastRows(rows, stored.astype(jnp.int32))
+
+
+def bias_per_row(model: RowModel, settings: StreamSettings, rows: FloatArray, key: Array) -> float | None:
+    """Returns the nats a row by which the annealed estimate falls short on a long stream.
+
+    The noise of the gradients keeps particles as wide as a posterior of some thousand rows, however many there are:
+    learning rate * trace of the information of a row / (4 * friction * batch size).
+
+    Args:
+        model: the model.
+        settings: of the estimator.
+        rows: first rows of the stream [row, column].
+        key: of draws from the prior; the information is taken at the one with the highest likelihood.
+
+    Returns:
+        None where that is not known: another estimator, resampling, cooling, control variates, many parameters.
+    """
+    is_plain = settings.estimator == "annealed" and settings.resampling == "none"
+    is_plain &= settings.cooling_rows is None and not settings.control_variates
+    if not is_plain or model.dim > _MAX_PARAMETERS:
+        return None
+    data = jnp.asarray(rows)
+    draws = jax.vmap(model.draw_prior)(jax.random.split(key, _N_PRIOR_DRAWS))
+    scores = lax.map(lambda draw: jnp.sum(model.log_likelihood(draw, data)), draws)
+    best = draws[jnp.argmax(jnp.where(jnp.isfinite(scores), scores, -jnp.inf))]
+    weights = jnp.full(len(rows), 1.0 / len(rows), data.dtype)
+    slope = jax.jacfwd(lambda point: model.weighted_gradient(point, data, weights))(best)
+    trace = -float(jnp.trace(slope))
+    if not math.isfinite(trace):
+        return None
+    return settings.learning_rate * trace / (4.0 * settings.friction * settings.batch_size)
 
 
 def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:

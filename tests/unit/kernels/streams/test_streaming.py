@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings
-from auxmc.kernels.streams.published_estimators import remember, stream_evidence
+from auxmc.kernels.streams.published_estimators import bias_per_row, remember, stream_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_moves import no_anchors, renewed_anchors
 from auxmc.models.regression.linear_regression import linear_regression
@@ -202,3 +202,18 @@ def test_resampled_particles_fraction_the_mean_of_the_weights():
         counts = (np.asarray(state.particles)[:, None] == places).all(axis=2).sum(axis=0)
         assert counts.sum() == 8
         assert (np.abs(counts - expected) < 1.0).all()
+
+
+def test_the_published_settings_fall_short_by_the_known_amount():
+    data, noise_scale = DATA[:500], 0.5
+    model, key = linear_regression(5, noise_scale), jax.random.key(1)
+    trace = np.sum(np.column_stack([data[:, :-1], np.ones(500)]) ** 2) / 500 / noise_scale**2
+    found = bias_per_row(model, StreamSettings(), data, key)
+    assert found == pytest.approx(0.1 * trace / (4.0 * 0.2 * 500))
+    for other in (
+        StreamSettings(resampling="always"),
+        StreamSettings(control_variates=True),
+        StreamSettings(cooling_rows=9),
+        StreamSettings(estimator="sequential"),
+    ):
+        assert bias_per_row(model, other, data, key) is None
