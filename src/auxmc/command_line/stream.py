@@ -43,6 +43,20 @@ _EXAMPLES = """examples:
   auxmc stream --data rows.parquet --model 'logistic classes=4' --response y --output run
   auxmc stream --data docs/examples/stream.csv --model docs/examples/student_regression.py"""
 
+_MODEL = (
+    "'linear noise_scale=1', 'logistic classes=K', 'mixture components=K', or FILE.py[:NAME] for your own "
+    "(docs/streaming.md); give it again to compare models on one reading of the rows"
+)
+_FIRST_CHUNKS = (
+    "chunks of N, 2 N, 3 N, ... rows at the beginning (default: 20 for sequential, otherwise equal chunks)"
+)
+_PAST = (
+    "where past rows are drawn from: a uniform sample in memory, or a file of all rows (default: reservoir)"
+)
+_PRECISION = "of rows and particles (default: float32, unless a column of the first chunk loses digits in it)"
+_OUTPUT = "folder for record, settings and state; a run found there is resumed (default: nothing is kept)"
+_EVERY = "least seconds between two printed tables outside of a terminal (default: 2)"
+
 
 def register(subparsers: Any) -> None:
     """Adds the subcommand.
@@ -60,71 +74,34 @@ def register(subparsers: Any) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=_run)
-    data = parser.add_argument_group("data").add_argument
-    data("--data", type=Path, required=True, metavar="FILE", help="text, Parquet or NumPy file")
-    data("--columns", metavar="A,B,...", default="", help="columns to read (default: all)")
-    data("--response", metavar="NAME", default="", help="column of the response (default: the last)")
-    data("--rows", type=int, metavar="N", help="stop after N rows of the file (default: all)")
+    add = parser.add_argument_group("data").add_argument
+    add("--data", type=Path, required=True, metavar="FILE", help="text, Parquet or NumPy file")
+    add("--columns", metavar="A,B,...", default="", help="columns to read (default: all)")
+    add("--response", metavar="NAME", default="", help="column of the response (default: the last)")
+    add("--rows", type=int, metavar="N", help="stop after N rows of the file (default: all)")
 
-    model = parser.add_argument_group("models and estimator").add_argument
-    model(
-        "--model",
-        action="append",
-        required=True,
-        metavar="TEXT",
-        help="'linear noise_scale=1', 'logistic classes=K', 'mixture components=K', or FILE.py[:NAME] for your own "
-        "(docs/streaming.md); give it again to compare models on one reading of the rows",
-    )
+    add = parser.add_argument_group("models and estimator").add_argument
+    add("--model", action="append", required=True, metavar="TEXT", help=_MODEL)
     names = "; ".join(f"{name}: {text}" for name, text in ESTIMATORS.items())
-    model(
-        "--estimator", choices=ESTIMATORS, default="running_laplace", help=f"{names} (default: %(default)s)"
-    )
-    model("--replicates", **_number(4, "independent estimates, whose spread is the error"))
+    add("--estimator", choices=ESTIMATORS, default="running_laplace", help=f"{names} (default: %(default)s)")
+    add("--replicates", **_number(4, "independent estimates, whose spread is the error"))
     for field, (kind, text) in SETTINGS.items():
-        option = "--" + field.removeprefix("n_").replace("_", "-")
-        how: dict[str, Any] = (
-            {"action": "store_true", "default": None} if kind is bool else {"type": kind, "metavar": "X"}
-        )
-        model(option, dest=field, help=text, **how)
+        how = {"action": "store_true", "default": None} if kind is bool else {"type": kind, "metavar": "X"}
+        add(f"--{field.removeprefix('n_').replace('_', '-')}", dest=field, help=text, **how)
 
-    chunk = parser.add_argument_group("chunks and past rows").add_argument
-    chunk("--chunk-rows", **_number(500, "rows of a chunk"))
-    chunk(
-        "--first-chunks",
-        type=int,
-        metavar="N",
-        help="chunks of N, 2 N, 3 N, ... rows at the beginning (default: 20 for sequential, otherwise equal chunks)",
-    )
-    chunk(
-        "--past",
-        choices=("reservoir", "store"),
-        default="reservoir",
-        help="where past rows are drawn from: a uniform sample in memory, or a file of all rows (default: reservoir)",
-    )
-    chunk("--capacity", **_number(100_000, "rows of the reservoir"))
-    chunk(
-        "--precision",
-        choices=("float32", "float64"),
-        help="of rows and particles (default: float32, unless a column of the first chunk loses digits in it)",
-    )
+    add = parser.add_argument_group("chunks and past rows").add_argument
+    add("--chunk-rows", **_number(500, "rows of a chunk"))
+    add("--first-chunks", type=int, metavar="N", help=_FIRST_CHUNKS)
+    add("--past", choices=("reservoir", "store"), default="reservoir", help=_PAST)
+    add("--capacity", **_number(100_000, "rows of the reservoir"))
+    add("--precision", choices=("float32", "float64"), help=_PRECISION)
 
-    run = parser.add_argument_group("run").add_argument
-    run("--seed", **_number(20170717, "root seed"))
-    run(
-        "--output",
-        type=output_folder,
-        metavar="DIR",
-        help="folder for record, settings and state; a run found there is resumed (default: nothing is kept)",
-    )
-    run("--restart", action="store_true", help="delete the run that is in the folder")
-    run("--hardware", choices=("cpu", "gpu", "auto"), default="cpu", help="device (default: cpu)")
-    run(
-        "--every",
-        type=float,
-        default=2.0,
-        metavar="S",
-        help="least seconds between two printed tables outside of a terminal (default: 2)",
-    )
+    add = parser.add_argument_group("run").add_argument
+    add("--seed", **_number(20170717, "root seed"))
+    add("--output", type=output_folder, metavar="DIR", help=_OUTPUT)
+    add("--restart", action="store_true", help="delete the run that is in the folder")
+    add("--hardware", choices=("cpu", "gpu", "auto"), default="cpu", help="device (default: cpu)")
+    add("--every", type=float, default=2.0, metavar="S", help=_EVERY)
 
 
 def _number(default: int, text: str) -> dict[str, Any]:

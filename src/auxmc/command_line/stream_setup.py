@@ -18,10 +18,10 @@ from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.errors import CommandError, DataError
-from auxmc.kernels.streams.contract import Fetch, Stream, StreamSettings
-from auxmc.kernels.streams.published_estimators import bias_per_row, stream_evidence
-from auxmc.kernels.streams.replicates import replicated
-from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
+from auxmc.kernels.streams.contract import Fetch, StreamSettings
+from auxmc.kernels.streams.published_estimators import bias_per_row
+from auxmc.kernels.streams.replicates import replicated_evidence
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 from auxmc.models.user_model import check_model, program_digest
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import coarse_in_float32
@@ -63,24 +63,19 @@ class StreamSetup(NamedTuple):
         Not the name of the file: rows may be appended in another one, and the first row tells whether it is the same
         stream.
         """
-        options = self.options
+        options, models = self.options, self.models
         return {
+            **{name: getattr(options, name) for name in ("seed", "estimator", "replicates", "past")},
             "auxmc": importlib.metadata.version("auxmc"),
-            "seed": options.seed,
-            "models": [model.name for model in self.models],
-            "model_files": [model.file_digest for model in self.models],
+            "models": [one.name for one in models],
+            "model_files": [one.file_digest for one in models],
             # A file may read numbers from others.
-            "model_programs": [
-                program_digest(model.model)[:16] if model.file_digest else "" for model in self.models
-            ],
-            "estimator": options.estimator,
+            "model_programs": [program_digest(one.model)[:16] if one.file_digest else "" for one in models],
             "estimator_settings": self.settings._asdict(),
-            "replicates": options.replicates,
             "columns": list(self.source.columns),
             "first_row": hashlib.sha256(self.first_rows[0].tobytes()).hexdigest()[:16],
             "first_chunks": list(self.chunk_sizes.first[:1]),
             "chunk_rows": self.chunk_sizes.later,
-            "past": options.past,
             "capacity": options.capacity if options.past == "reservoir" else None,
             "precision": str(self.dtype),
         }
@@ -109,16 +104,12 @@ class StreamSetup(NamedTuple):
             CommandError: If a setting is out of range.
         """
         options, settings = self.options, self.settings
-
-        def estimator(model: NamedModel) -> Stream:
-            if isinstance(settings, RunningLaplaceSettings):
-                one = running_laplace(model.model, settings)
-                return replicated(one, options.replicates, settings.n_particles)
-            return replicated(stream_evidence(model.model, settings, fetch=fetch), options.replicates)
-
         try:
             return {
-                model.name: KeyedStream(estimator(model), stream_key(options.seed, "stream", model.name))
+                model.name: KeyedStream(
+                    replicated_evidence(model.model, settings, options.replicates, fetch),
+                    stream_key(options.seed, "stream", model.name),
+                )
                 for model in self.models
             }
         except ValueError as error:

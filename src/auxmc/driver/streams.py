@@ -131,28 +131,32 @@ def run_streams(
         raise ValueError(f"capacity and chunk sizes must be positive, got {capacity} and {chunk_sizes}")
     if max((*chunk_sizes.first, 1)) > chunk_sizes.later:
         raise ValueError(f"the first chunks must not be larger than the later ones, got {chunk_sizes}")
-    run = _Run(streams, n_columns, chunk_sizes, 1 if store is not None else capacity, dtype)
-    run.checkpoint, run.store, run.report = checkpoint, store, report or (lambda found, is_resumed: None)
+    size, n_past = chunk_sizes.later, 1 if store is not None else capacity
+    run = _Run(streams, np.zeros((n_past, n_columns), dtype), checkpoint, store, report)
     run.resume()
-    run.compile()
-    return run.absorb_all(read, stop or (lambda: False))
+    run.compile(size)
+    chunks = cut_chunks(read(run.n_rows), chunk_sizes, run.n_chunks, n_columns, lambda: run.n_wanted)
+    blocks = (pack(found, size, dtype) for found in chunks)
+    return run.absorb_all(blocks, chunk_sizes, stop or (lambda: False))
 
 
 class _Run:
     """A run between its blocks: states, records, and the block that is being absorbed."""
 
-    checkpoint: Checkpoint | None
-    store: RowStore | None
-    report: Report
-
     def __init__(
-        self, streams: Mapping[str, KeyedStream], n_columns: int, sizes: ChunkSizes, capacity: int, dtype: Any
+        self,
+        streams: Mapping[str, KeyedStream],
+        past: np.ndarray,
+        checkpoint: Checkpoint | None,
+        store: RowStore | None,
+        report: Report | None,
     ) -> None:
-        self.streams, self.n_columns, self.sizes, self.dtype = streams, n_columns, sizes, dtype
+        self.streams, self.checkpoint, self.store = streams, checkpoint, store
+        self.report = report or (lambda found, is_resumed: None)
         self.carries = {
             name: Carry(
-                stream.init(jax.random.fold_in(key, 0), dtype),
-                PastRows(jnp.zeros((capacity, n_columns), dtype), jnp.zeros((), jnp.int32)),
+                stream.init(jax.random.fold_in(key, 0), past.dtype),
+                PastRows(jnp.array(past), jnp.zeros((), jnp.int32)),
             )
             for name, (stream, key) in streams.items()
         }
@@ -185,31 +189,28 @@ class _Run:
         if self.store is not None:
             self.store.truncate(self.n_rows)
 
-    def compile(self) -> None:
-        """Compiles the program of each estimator."""
+    def compile(self, size: int) -> None:
+        """Compiles the program of each estimator, for chunks of that size."""
         start = time.perf_counter()
         for name, keyed in self.streams.items():
-            self.programs[name] = compile_block(
-                keyed, self.carries[name], self.sizes.later, self.store is not None
-            )
+            self.programs[name] = compile_block(keyed, self.carries[name], size, self.store is not None)
         self.compile_s = time.perf_counter() - start
 
-    def absorb_all(self, read: ReadRows, stop: Callable[[], bool]) -> dict[str, StreamRun]:
-        """Absorbs blocks of chunks until the rows end or the run is to stop."""
+    def absorb_all(
+        self, blocks: Iterator[Block], sizes: ChunkSizes, stop: Callable[[], bool]
+    ) -> dict[str, StreamRun]:
+        """Absorbs blocks of chunks until they end or the run is to stop."""
         self.begin_s = time.perf_counter() - self.run_s
         is_stopped = False
         last: dict[str, StreamState] = {}
-        lists = cut_chunks(
-            read(self.n_rows), self.sizes, self.n_chunks, self.n_columns, lambda: self.n_wanted
-        )
         try:
             # While a block is being absorbed, the next one is read.
-            for block in (pack(chunks, self.sizes.later, self.dtype) for chunks in lists):
+            for block in blocks:
                 self._finish()
                 is_stopped = self.n_chunks > 0 and stop()
                 if is_stopped:
                     break
-                if block.n_valid[0] < self.sizes.of(self.n_chunks):
+                if block.n_valid[0] < sizes.of(self.n_chunks):
                     last = self._absorb_short(block)
                     break
                 if self.run_s - self.saved_s > max(_SAVE_EVERY_S, self.saving_s / _SAVE_FRACTION):

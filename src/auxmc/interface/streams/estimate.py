@@ -27,8 +27,8 @@ from auxmc.interface.arguments import check_folder, check_instance, check_intege
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.interface.trees import dataset_of
-from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated
-from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
+from auxmc.kernels.streams.replicates import replicate_log_evidences, replicated_evidence
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 from auxmc.models.row_model import RowModel
 from auxmc.models.user_model import program_digest
 from auxmc.numerics.array_types import FloatArray, NamedArrays
@@ -141,7 +141,7 @@ def stream_evidence(
     folder = check_folder("checkpoint", checkpoint)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
-    estimator = replicated(running_laplace(checked, settings), replicates, settings.n_particles)
+    estimator = replicated_evidence(checked, settings, replicates)
     kept = None
     if folder is not None:
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)

@@ -7,9 +7,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
+from auxmc.kernels.streams.contract import Chunk, Fetch, PastRows, Stream, StreamSettings
+from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
+from auxmc.models.row_model import RowModel
 
-__all__ = ["ReplicatedRecord", "replicate_log_evidences", "replicated"]
+__all__ = ["ReplicatedRecord", "replicate_log_evidences", "replicated", "replicated_evidence"]
 
 
 class ReplicatedRecord(NamedTuple):
@@ -113,6 +116,28 @@ def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
         )
 
     return Stream(init, absorb)
+
+
+def replicated_evidence(
+    model: RowModel,
+    settings: StreamSettings | RunningLaplaceSettings,
+    n_replicates: int,
+    fetch: Fetch | None = None,
+) -> Stream:
+    """Returns replicates of the estimator of a model's evidence that the settings belong to.
+
+    Args:
+        model: the model of a row.
+        settings: of `running_laplace` or `stream_evidence`.
+        n_replicates: at least 1.
+        fetch: where `stream_evidence` draws past rows from, if not from memory.
+
+    Raises:
+        ValueError: If a setting is out of range.
+    """
+    if isinstance(settings, RunningLaplaceSettings):
+        return replicated(running_laplace(model, settings), n_replicates, settings.n_particles)
+    return replicated(stream_evidence(model, settings, fetch=fetch), n_replicates)
 
 
 def replicate_log_evidences(state: Any, n_replicates: int) -> Array:
