@@ -109,7 +109,7 @@ def test_killed_stream_resumes_to_an_identical_record(fresh, past):
     fresh.run(*command, "whole")
     for _ in range(3):
         process = start(fresh, [*command, "killed"])
-        state = fresh.folder / "killed" / "state"
+        state = fresh.folder / "killed" / "state" / "stream"
         before = state.stat().st_mtime_ns if state.exists() else 0
         while process.poll() is None and not (state.exists() and state.stat().st_mtime_ns > before):
             time.sleep(0.01)
