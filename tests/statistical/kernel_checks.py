@@ -1,22 +1,19 @@
-"""Targets with exact draws, compiled drivers, and the layers of checks applied to kernels and to mutants.
+"""Replicas of kernels that start from exact draws of their target, and checks of what they do.
 
-Layers: L1 structural facts, L4 distributions of the random numbers inside an update, L5 invariance from exact draws
-after one and after five steps, L6 reversibility, L7 joint distribution of parameter and data.
+Right kernels pass the checks and broken ones fail them: structural facts of slices, distributions of the random numbers
+inside an update, invariance after one and after three steps, reversibility.
 """
 
-from collections.abc import Callable
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import lax
 from jax.scipy.special import ndtr
 from scipy import stats
 
-from auxmc.kernels.base import Kernel
-from auxmc.models.estimator import Estimator
 from tests.statistical.levels import (
     DRAWS,
     assert_at_least,
@@ -29,23 +26,57 @@ from tests.statistical.levels import (
 )
 
 N = 100_000 * DRAWS
-N_STEPS = 5
+N_STEPS = 3
 N_UPDATES = 20_000
-OBSERVED = 1.5
-BuildKernel = Callable[[Callable[[Array], Array]], Kernel]
 
-TARGETS = ("bimodal", "logistic")
-"""Targets on the line by index."""
+
+class Target(NamedTuple):
+    """A distribution of positions.
+
+    Attributes:
+        log_density: maps a position [dim] to the unnormalised log density.
+        draw: maps a key to an exact draw [dim].
+        transform: maps a position to numbers [coordinate], independent and uniform under the target.
+    """
+
+    log_density: Any
+    draw: Any
+    transform: Any
+
+
+class Case(NamedTuple):
+    """A kernel with exact draws of what it leaves invariant.
+
+    Attributes:
+        kernel: the kernel.
+        start: maps a key to a state drawn from the target.
+        transform: maps (state, uniform number of the replica) to numbers [coordinate], independent and uniform under
+            the target.
+        again: maps a state to one whose carried log density is computed again; by default one made at its position.
+        floor: least fraction of replicas whose first coordinate moves.
+        reversible: whether start and next point are exchangeable.
+        n_steps: steps of each replica.
+        batch_size: replicas at a time; a loop ends when the slowest replica of its own batch has ended.
+    """
+
+    kernel: Any
+    start: Any
+    transform: Any
+    again: Any = None
+    floor: float = 0.5
+    reversible: bool = True
+    n_steps: int = N_STEPS
+    batch_size: int | None = None
 
 
 class Runs(NamedTuple):
-    """Probability integral transforms of replicas that start from exact draws.
+    """Transforms of replicas that start from exact draws.
 
     Attributes:
-        start: transforms at the start [draw, coordinate], independent uniforms under the target.
+        start: transforms at the start [draw, coordinate].
         once: after one step.
-        last: after five steps.
-        cache_error: largest difference between carried and recomputed log density after five steps.
+        last: after all steps.
+        cache_error: largest difference between carried and recomputed log density at the end.
         n_collapsed: slice updates that gave up, in all steps.
     """
 
@@ -56,195 +87,69 @@ class Runs(NamedTuple):
     n_collapsed: int
 
 
-# --- one-dimensional targets on the line ---------------------------------------------------------------
-
-
-def log_target(index: Array, position: Array) -> Array:
-    """Log density [1] of a target by its index.
-
-    0: 0.3 N(-1, 0.1^2) + 0.7 N(1.2, 0.4^2); 1: the logistic distribution.
-    """
-    x = position[0]
-
-    def bimodal() -> Array:
-        left = jnp.log(0.3 / 0.1) - 0.5 * ((x + 1.0) / 0.1) ** 2
-        right = jnp.log(0.7 / 0.4) - 0.5 * ((x - 1.2) / 0.4) ** 2
-        return jnp.logaddexp(left, right)
-
-    def logistic() -> Array:
-        return -x - 2.0 * jnp.logaddexp(0.0, -x)
-
-    return lax.switch(index, [bimodal, logistic])
-
-
-def target_cdf(index: Array, x: Array) -> Array:
-    """Distribution function of a target at a scalar."""
-    bimodal = 0.3 * ndtr((x + 1.0) / 0.1) + 0.7 * ndtr((x - 1.2) / 0.4)
-    return jnp.stack([bimodal, jax.nn.sigmoid(x)])[index]
-
-
-def draw_target(index: Array, key: Array) -> Array:
-    """Exact draw of a target [1]."""
-    key_side, key_normal, key_uniform = jax.random.split(key, 3)
-    normal = jax.random.normal(key_normal)
-    side = jax.random.uniform(key_side)
-    bimodal = jnp.where(side < 0.3, -1.0 + 0.1 * normal, 1.2 + 0.4 * normal)
-    return jnp.stack([bimodal, jax.random.logistic(key_uniform)])[index][None]
-
-
-def line_driver(build: Callable[[Array], Kernel]) -> Callable[[int, str], Runs]:
-    """Compiles replicas of a kernel on the line; `build` maps a target index (traced) to the kernel."""
-
-    def replica(index: Array, key: Array) -> Any:
-        kernel = build(index)
-        key_start, key_steps = jax.random.split(key)
-        state = kernel.init(jax.random.key(0), draw_target(index, key_start))
-        return follow(kernel, state, key_steps, lambda state: target_cdf(index, state.position[0])[None])
-
-    return many_replicas(replica)
-
-
-# --- the unit square -----------------------------------------------------------------------------------
-
-
-def log_square(position: Array) -> Array:
-    """Log density on the unit square: in each coordinate the mixture 0.5 Beta(1, 6) + 0.5 Beta(5, 2)."""
-    first = jnp.log(6.0) + 5.0 * jnp.log1p(-position)
-    second = jnp.log(30.0) + 4.0 * jnp.log(position) + jnp.log1p(-position)
-    return jnp.sum(jnp.logaddexp(first, second))
-
-
-def square_driver(kernel: Kernel) -> Callable[[int, str], Runs]:
-    """Compiles replicas of a kernel on the unit square."""
-
-    def transform(state: Any) -> Array:
-        u = state.position
-        return 0.5 * (1.0 - (1.0 - u) ** 6) + 0.5 * (6.0 * u**5 - 5.0 * u**6)
-
-    def replica(index: Array, key: Array) -> Any:
-        key_side, key_first, key_second, key_steps = jax.random.split(key, 4)
-        side = jax.random.uniform(key_side, (2,)) < 0.5
-        # Order statistics: the minimum of 6 uniforms and the fifth of 6.
-        first = jnp.min(jax.random.uniform(key_first, (6, 2)), axis=0)
-        second = jnp.sort(jax.random.uniform(key_second, (6, 2)), axis=0)[4]
-        state = kernel.init(jax.random.key(0), jnp.where(side, first, second))
-        return follow(kernel, state, key_steps, transform)
-
-    return many_replicas(replica)
-
-
-# --- a latent Gaussian with an estimated likelihood ----------------------------------------------------
-
-
-def latent_estimator(n_importance: int, observed: Array | float = OBSERVED) -> Estimator:
-    """x ~ N(0, 1), z | x ~ N(x, 1), y | z ~ N(z, 1), with z drawn from its prior as z = x + u."""
-
-    def log_estimate(cache: Array, auxiliary: Array) -> Array:
-        log_weights = -0.5 * (observed - cache[0] - auxiliary) ** 2
-        return -0.5 * cache[0] ** 2 + jax.nn.logsumexp(log_weights) - jnp.log(1.0 * n_importance)
-
-    return Estimator(
-        prepare=lambda position: position,
-        log_estimate=log_estimate,
-        draw_auxiliary=lambda key: jax.random.normal(key, (n_importance,)),
+def at_position(kernel, target, **options):
+    """Case of a kernel whose state is a position and functions of it."""
+    return Case(
+        kernel,
+        lambda key: kernel.init(jax.random.key(0), target.draw(key)),
+        lambda state, _: target.transform(state.position),
+        **options,
     )
 
 
-def draw_auxiliary_given(key: Array, n_importance: int, x: Array, observed: Array | float) -> Array:
-    """Exact draw of u [importance] given x: one of them, chosen at random, has the posterior of z - x."""
-    key_choice, key_normal = jax.random.split(key)
-    normal = jax.random.normal(key_normal, (n_importance,))
-    chosen = jnp.arange(n_importance) == jax.random.randint(key_choice, (), 0, n_importance)
-    return jnp.where(chosen, 0.5 * (observed - x) + jnp.sqrt(0.5) * normal, normal)
+def with_noise(kernel, change):
+    """A kernel, or an update, whose random numbers are `change(noise, state)`."""
+    return kernel._replace(apply=lambda noise, state: kernel.apply(change(noise, state), state))
 
 
-def latent_driver(build: Callable[[Estimator], Kernel], n_importance: int) -> Callable[[int, str], Runs]:
-    """Compiles replicas on the latent model; transforms of x, then of its first auxiliary variable."""
-    estimator = latent_estimator(n_importance)
-    kernel = build(estimator)
+def keeping(kernel, field):
+    """A kernel, or an update, that moves without storing one field of the new state."""
 
-    def transform(state: Any) -> Array:
-        x, u = state.position[0], state.auxiliary[0]
-        posterior = ndtr((x - OBSERVED / 3.0) / jnp.sqrt(2.0 / 3.0))
-        chosen = ndtr((u - 0.5 * (OBSERVED - x)) / jnp.sqrt(0.5))
-        return jnp.stack([posterior, (chosen + (n_importance - 1) * ndtr(u)) / n_importance])
+    def apply(noise, state):
+        new, info = kernel.apply(noise, state)
+        return new._replace(**{field: getattr(state, field)}), info
 
-    def replica(index: Array, key: Array) -> Any:
-        key_x, key_u, key_steps = jax.random.split(key, 3)
-        x = OBSERVED / 3.0 + jnp.sqrt(2.0 / 3.0) * jax.random.normal(key_x, (1,))
-        u = draw_auxiliary_given(key_u, n_importance, x[0], OBSERVED)
-        state = kernel.init(key_u, x)
-        cache = estimator.prepare(x)
-        state = state._replace(auxiliary=u, log_estimate=estimator.log_estimate(cache, u))
-
-        def fresh(state: Any) -> Any:
-            value = estimator.log_estimate(estimator.prepare(state.position), state.auxiliary)
-            return state._replace(log_estimate=value)
-
-        return follow(kernel, state, key_steps, transform, fresh)
-
-    return many_replicas(replica)
+    return kernel._replace(apply=apply)
 
 
-def follow(
-    kernel: Kernel,
-    state: Any,
-    key: Array,
-    transform: Callable[[Any], Array],
-    fresh: Callable[[Any], Any] | None = None,
-    n_steps: int = N_STEPS,
-) -> Any:
-    """One replica: transforms at the start, after one and after all steps, error of the carried value, collapses.
+def run(case, name):
+    """Runs replicas of a case, with the random numbers of a name."""
+    kernel = case.kernel
+    again = case.again or (lambda state: kernel.init(jax.random.key(0), state.position))
 
-    The value that the last state carries is compared with that of `fresh` of this state: by default a state that the
-    kernel makes at its position.
-    """
-    if fresh is None:
-        fresh = lambda state: kernel.init(jax.random.key(0), state.position)
+    def replica(key):
+        key_start, key_steps, key_fresh = jax.random.split(key, 3)
+        fresh = jax.random.uniform(key_fresh)
 
-    def step(state: Any, key: Array) -> Any:
-        state, info = kernel.step(key, state)
-        n_collapsed = jnp.sum(getattr(info, "n_collapsed", jnp.zeros((), jnp.int32)), dtype=jnp.int32)
-        return state, (transform(state), n_collapsed)
+        def step(state, key):
+            state, info = kernel.step(key, state)
+            n_collapsed = jnp.sum(getattr(info, "n_collapsed", jnp.zeros((), jnp.int32)), dtype=jnp.int32)
+            return state, (case.transform(state, fresh), n_collapsed)
 
-    start = transform(state)
-    state, (path, n_collapsed) = jax.lax.scan(step, state, jax.random.split(key, n_steps))
-    error = jnp.abs(_carried(state) - _carried(fresh(state)))
-    return start, path[0], path[-1], error, jnp.sum(n_collapsed, dtype=jnp.int32)
+        start = case.start(key_start)
+        state, (path, n_collapsed) = lax.scan(step, start, jax.random.split(key_steps, case.n_steps))
+        error = jnp.abs(_carried(state) - _carried(again(state)))
+        return case.transform(start, fresh), path[0], path[-1], error, jnp.sum(n_collapsed, dtype=jnp.int32)
+
+    @jax.jit
+    def many(keys):
+        if case.batch_size is None:
+            return jax.vmap(replica)(keys)
+        return lax.map(replica, keys, batch_size=case.batch_size)
+
+    *transforms, error, collapsed = many(jax.random.split(key_for(name), N))
+    clipped = (np.clip(np.asarray(values), 0.0, 1.0) for values in transforms)
+    return Runs(*clipped, float(error.max()), int(collapsed.sum()))
 
 
-def _carried(state: Any) -> Array:
+def _carried(state):
     names = (name for name in ("log_estimate", "log_density", "potential") if hasattr(state, name))
     name = next(names, None)
     return jnp.zeros(()) if name is None else getattr(state, name)
 
 
-def many_replicas(
-    replica: Callable[[Array, Array], Any], batch_size: int | None = None
-) -> Callable[[int, str], Runs]:
-    """Compiles N replicas; `replica` maps (target index, key) to what `follow` returns.
-
-    In batches a loop ends when the slowest replica of its own batch has ended.
-    """
-
-    @jax.jit
-    def many(index: Array, key: Array) -> Any:
-        keys, one = jax.random.split(key, N), lambda key: replica(index, key)
-        return jax.vmap(one)(keys) if batch_size is None else lax.map(one, keys, batch_size=batch_size)
-
-    def run(index: int, name: str) -> Runs:
-        *transforms, error, collapsed = many(jnp.asarray(index, jnp.int32), key_for(name))
-        clipped = (np.clip(np.asarray(values), 0.0, 1.0) for values in transforms)
-        return Runs(*clipped, float(error.max()), int(collapsed.sum()))
-
-    return run
-
-
-# --- layers --------------------------------------------------------------------------------------------
-
-
-def check_invariance(runs: Runs, floor: float) -> None:
-    """L5: the distribution is unchanged after one and five steps, every coordinate and jointly, and replicas move."""
+def check_invariance(runs, floor):
+    """The distribution is unchanged after one and all steps, every coordinate and jointly, and replicas move."""
     assert runs.n_collapsed == 0
     assert runs.cache_error <= 1e-9
     assert_independent(runs.once, "one step", n_pair=3)
@@ -252,8 +157,8 @@ def check_invariance(runs: Runs, floor: float) -> None:
     assert_at_least(np.abs(runs.last[:, 0] - runs.start[:, 0]) > 0.01, floor, label="movement")
 
 
-def check_reversibility(runs: Runs) -> None:
-    """L6: start and next point are exchangeable; with one of the functions constant this is a paired L5."""
+def check_reversibility(runs):
+    """Start and next point are exchangeable; with one of the functions constant this is a paired invariance."""
     n_own = 7 if runs.start.shape[1] == 1 else 3
     before, after = (
         np.concatenate([np.ones((len(values), 1)), joint_functions(values, n_own, 1)], axis=1)
@@ -265,6 +170,69 @@ def check_reversibility(runs: Runs) -> None:
     assert_standard_mean(values / np.where(scale > 0.0, scale, 1.0), label="reversibility")
 
 
+# --- targets -------------------------------------------------------------------------------------------
+
+
+def _log_bimodal(position):
+    left = jnp.log(0.3 / 0.1) - 0.5 * ((position[0] + 1.0) / 0.1) ** 2
+    right = jnp.log(0.7 / 0.4) - 0.5 * ((position[0] - 1.2) / 0.4) ** 2
+    return jnp.logaddexp(left, right)
+
+
+def _draw_bimodal(key):
+    key_side, key_normal = jax.random.split(key)
+    normal = jax.random.normal(key_normal, (1,))
+    return jnp.where(jax.random.uniform(key_side) < 0.3, -1.0 + 0.1 * normal, 1.2 + 0.4 * normal)
+
+
+def _draw_square(key):
+    key_side, key_first, key_second = jax.random.split(key, 3)
+    side = jax.random.uniform(key_side, (2,)) < 0.5
+    # Order statistics: the minimum of 6 uniforms and the fifth of 6.
+    first = jnp.min(jax.random.uniform(key_first, (6, 2)), axis=0)
+    second = jnp.sort(jax.random.uniform(key_second, (6, 2)), axis=0)[4]
+    return jnp.where(side, first, second)
+
+
+def _log_square(position):
+    first = jnp.log(6.0) + 5.0 * jnp.log1p(-position)
+    second = jnp.log(30.0) + 4.0 * jnp.log(position) + jnp.log1p(-position)
+    return jnp.sum(jnp.logaddexp(first, second))
+
+
+BIMODAL = Target(
+    _log_bimodal, _draw_bimodal, lambda x: 0.3 * ndtr((x + 1.0) / 0.1) + 0.7 * ndtr((x - 1.2) / 0.4)
+)
+"""0.3 N(-1, 0.1^2) + 0.7 N(1.2, 0.4^2) on the line."""
+
+LOGISTIC = Target(
+    lambda x: -x[0] - 2.0 * jnp.logaddexp(0.0, -x[0]),
+    lambda key: jax.random.logistic(key, (1,)),
+    jax.nn.sigmoid,
+)
+
+SQUARE = Target(
+    _log_square,
+    _draw_square,
+    lambda u: 0.5 * (1.0 - (1.0 - u) ** 6) + 0.5 * (6.0 * u**5 - 5.0 * u**6),
+)
+"""On the unit square, in each coordinate the mixture 0.5 Beta(1, 6) + 0.5 Beta(5, 2)."""
+
+
+def gaussian(mean, covariance, log_density=None):
+    """Gaussian target [dim]."""
+    mean, factor = jnp.asarray(mean), jnp.linalg.cholesky(jnp.asarray(covariance))
+    standard = lambda x: jax.scipy.linalg.solve_triangular(factor, x - mean, lower=True)
+    return Target(
+        log_density or (lambda x: -0.5 * jnp.sum(jnp.square(standard(x)))),
+        lambda key: mean + factor @ jax.random.normal(key, mean.shape),
+        lambda x: ndtr(standard(x)),
+    )
+
+
+# --- inside an update ----------------------------------------------------------------------------------
+
+
 class Internals(NamedTuple):
     """What slice updates did on one target, from exact draws [draw]."""
 
@@ -274,37 +242,40 @@ class Internals(NamedTuple):
     info: Any
 
 
-def slice_internals(kernel: Kernel, name: str) -> Internals:
-    """Runs one slice update on the bimodal target from each of many exact draws."""
-    index = jnp.asarray(0, jnp.int32)
+def slice_internals(build, name, target=BIMODAL):
+    """Runs one slice update from each of many exact draws; `build` maps a log density to a kernel."""
+    kernel = build(target.log_density)
 
-    def replica(key: Array) -> Any:
+    def replica(key):
         key_start, key_step = jax.random.split(key)
-        state = kernel.init(jax.random.key(0), draw_target(index, key_start))
+        state = kernel.init(jax.random.key(0), target.draw(key_start))
         new, info = kernel.step(key_step, state)
-        return target_cdf(index, state.position[0]), state.log_density, new.log_density, info
+        return target.transform(state.position)[0], state.log_density, new.log_density, info
 
     results = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), N_UPDATES))
     return Internals(*jax.tree.map(np.asarray, results))
 
 
-def check_structure(internals: Internals) -> None:
-    """L1: the current point is in the bracket, the new point is on the slice, in every update."""
+def check_structure(internals):
+    """In every update the current and the new point are in the bracket, and the new point is on the slice."""
     info = internals.info
     assert np.all((info.lower <= 0.0) & (info.upper >= 0.0)), "current point outside the bracket"
+    assert np.all((info.lower <= info.offset) & (info.offset <= info.upper)), "new point outside the bracket"
     assert np.all(internals.log_density > info.log_height), "new point off the slice"
     assert np.all(np.isfinite(internals.log_density))
+    assert np.all(info.n_evaluations >= 1)
+    assert np.all(info.n_collapsed == 0)
 
 
-def check_height(internals: Internals) -> None:
-    """L4: slice height over density is uniform, and independent of the point."""
+def check_height(internals):
+    """Slice height over density is uniform, and independent of the point."""
     ratio = np.exp(internals.info.log_height - internals.start_log_density)
     assert_uniform(ratio, detects=0.04, label="height")
     products = legendre(ratio, 3)[:, :, None] * legendre(internals.start_transform, 3)[:, None, :]
     assert_standard_mean(products.reshape(len(ratio), -1), detects=0.07, label="height and point")
 
 
-def flat_infos(kernel: Kernel, name: str) -> Any:
+def flat_infos(kernel, name):
     """Infos of updates of a kernel built on a constant density [1], where the bracket is never shrunk."""
     start = kernel.init(jax.random.key(0), jnp.full(1, 0.5))
     keys = jax.random.split(key_for(name), N_UPDATES)
@@ -312,8 +283,8 @@ def flat_infos(kernel: Kernel, name: str) -> Any:
     return jax.tree.map(np.asarray, infos)
 
 
-def check_line_bracket(infos: Any, width: float, max_step_outs: int) -> None:
-    """L4: on a flat density bracket position, split of the step-outs and first offset have their distributions."""
+def check_line_bracket(infos, width, max_step_outs):
+    """On a flat density bracket position, split of the step-outs and first offset have their distributions."""
     total = infos.upper - infos.lower
     np.testing.assert_allclose(total, (1 + max_step_outs) * width, rtol=1e-9)
     place = -infos.lower / width
@@ -322,13 +293,13 @@ def check_line_bracket(infos: Any, width: float, max_step_outs: int) -> None:
     assert_uniform((infos.offset - infos.lower) / total, detects=0.04, label="first offset")
 
 
-def check_ellipse_bracket(infos: Any) -> None:
-    """L4: the bracket of an ellipse is one turn, and its cut is uniform on the circle."""
+def check_ellipse_bracket(infos):
+    """The bracket of an ellipse is one turn, and its cut is uniform on the circle."""
     np.testing.assert_allclose(infos.upper - infos.lower, 2.0 * np.pi, rtol=1e-12)
     assert_uniform(infos.upper / (2.0 * np.pi), detects=0.04, label="cut of the ellipse")
     assert_uniform(infos.offset / (2.0 * np.pi) % 1.0, detects=0.04, label="first angle")
 
 
-def normal_transform(values: np.ndarray) -> np.ndarray:
-    """Standard normal distribution function."""
-    return np.asarray(stats.norm.cdf(values))
+def check_standard_normal(points, label, **options):
+    """Coordinates [draw, coordinate] are independent standard normal numbers."""
+    assert_independent(stats.norm.cdf(points), label, **options)

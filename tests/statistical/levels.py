@@ -12,31 +12,14 @@ AUXMC_STATISTICAL_DRAWS (an integer) multiplies the draws of the checks of kerne
 
 import hashlib
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations
 
 import jax
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.diagnostics.confidence_sequence import confidence_sequence
-
-__all__ = [
-    "ALPHA",
-    "TOTAL_LEVEL",
-    "assert_at_least",
-    "assert_bounded_mean",
-    "assert_independent",
-    "assert_standard_mean",
-    "assert_uniform",
-    "expecting_failure",
-    "joint_functions",
-    "key_for",
-    "legendre",
-    "seed_for",
-]
 
 ALPHA = 1e-7
 """False-alarm level of one assertion."""
@@ -56,38 +39,37 @@ n_assertions = 0
 _charging = True
 
 
-def seed_for(name: str) -> int:
+def seed_for(name):
     """Seed that belongs to a name, the same in every run and on every machine unless a run asks for fresh ones."""
     fresh = os.environ.get("AUXMC_STATISTICAL_SEED", "")
     return int.from_bytes(hashlib.sha256(f"{fresh}{name}".encode()).digest()[:4], "big")
 
 
-def key_for(name: str) -> jax.Array:
+def key_for(name):
     """JAX key that belongs to a name."""
     return jax.random.key(seed_for(name))
 
 
-def dkw_half_width(n: int, alpha: float) -> float:
+def dkw_half_width(n, alpha):
     """Half-width of the Dvoretzky-Kiefer-Wolfowitz-Massart band for n draws: exact for every n."""
     return float(np.sqrt(np.log(2.0 / alpha) / (2.0 * n)))
 
 
-def assert_uniform(values: ArrayLike, alpha: float = ALPHA, detects: float = 0.02, label: str = "") -> None:
+def assert_uniform(values, detects=0.02, label=""):
     """Asserts that independent values are uniform on (0, 1).
 
     Args:
         values: draws [draw].
-        alpha: false-alarm probability.
         detects: difference of distribution functions that is found with probability 0.999.
         label: what is tested, for the report and the message.
     """
     n = len(np.asarray(values))
-    threshold = dkw_half_width(n, alpha)
+    threshold = dkw_half_width(n, ALPHA)
     _assert_power(threshold + dkw_half_width(n, MISS), detects, n)
-    _judge("uniform", label, n, _distance_from_uniform(values), threshold, alpha)
+    _judge("uniform", label, n, _distance_from_uniform(values), threshold)
 
 
-def assert_standard_mean(values: ArrayLike, detects: float = 0.03, label: str = "") -> None:
+def assert_standard_mean(values, detects=0.03, label=""):
     """Asserts that independent bounded values of variance 1 have mean 0, by a z test.
 
     Args:
@@ -98,21 +80,19 @@ def assert_standard_mean(values: ArrayLike, detects: float = 0.03, label: str = 
     statistic, n, n_functions = _largest_z(values)
     threshold = float(stats.norm.isf(ALPHA / (2.0 * n_functions)))
     _assert_power((threshold + float(stats.norm.isf(MISS))) / np.sqrt(n), detects, n)
-    _judge("mean", label, n, statistic, threshold, ALPHA)
+    _judge("mean", label, n, statistic, threshold)
 
 
-def assert_at_least(values: ArrayLike, floor: float, detects: float = 0.02, label: str = "") -> None:
+def assert_at_least(values, floor, detects=0.02, label=""):
     """Asserts that independent values in [0, 1] have a mean of at least `floor` (Hoeffding inequality)."""
     sample = np.asarray(values, float)
     n = len(sample)
     threshold = float(np.sqrt(np.log(1.0 / ALPHA) / (2.0 * n)))
     _assert_power(threshold + float(np.sqrt(np.log(1.0 / MISS) / (2.0 * n))), detects, n)
-    _judge("floor", label, n, floor - float(sample.mean()), threshold, ALPHA)
+    _judge("floor", label, n, floor - float(sample.mean()), threshold)
 
 
-def assert_bounded_mean(
-    values: ArrayLike, low: float, high: float, expected: float, *, detects: float, label: str = ""
-) -> None:
+def assert_bounded_mean(values, low, high, expected, *, detects, label=""):
     """Asserts that independent values with proved bounds have a known mean, by a confidence sequence.
 
     Args:
@@ -132,13 +112,13 @@ def assert_bounded_mean(
     lower, upper = interval.lower.item(), interval.upper.item()
     _assert_power(upper - lower, detects, n)
     half_width = 0.5 * (upper - lower)
-    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width, ALPHA)
+    _judge("bounded mean", label, n, abs(expected - 0.5 * (upper + lower)), half_width)
 
 
 # --- shared --------------------------------------------------------------------------------------------
 
 
-def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
+def legendre(uniforms, n_degrees=4):
     """Legendre polynomials of degree 1, ..., n_degrees, orthonormal under the uniform distribution [draw, degree]."""
     argument = 2.0 * np.asarray(uniforms, float) - 1.0
     columns = [
@@ -147,7 +127,7 @@ def legendre(uniforms: ArrayLike, n_degrees: int = 4) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-def joint_functions(uniforms: ArrayLike, n_own: int = 4, n_pair: int = 2) -> np.ndarray:
+def joint_functions(uniforms, n_own=4, n_pair=2):
     """Legendre functions of each column and products of two columns' first ones [draw, function].
 
     Args:
@@ -164,14 +144,14 @@ def joint_functions(uniforms: ArrayLike, n_own: int = 4, n_pair: int = 2) -> np.
 
 
 def assert_independent(
-    uniforms: ArrayLike,
-    label: str = "",
+    uniforms,
+    label="",
     *,
-    detects: float = 0.02,
-    detects_mean: float = 0.03,
-    n_own: int = 4,
-    n_pair: int = 2,
-) -> None:
+    detects=0.02,
+    detects_mean=0.03,
+    n_own=4,
+    n_pair=2,
+):
     """Asserts that the columns of numbers [draw, coordinate] are uniform on (0, 1) and independent.
 
     Args:
@@ -190,7 +170,7 @@ def assert_independent(
 
 
 @contextmanager
-def expecting_failure() -> Iterator[None]:
+def expecting_failure():
     """Marks assertions on a program known to be wrong, which must fail and cost no false alarm."""
     global _charging
     _charging = False
@@ -200,7 +180,7 @@ def expecting_failure() -> Iterator[None]:
         _charging = True
 
 
-def _distance_from_uniform(values: ArrayLike) -> float:
+def _distance_from_uniform(values):
     ordered = np.sort(np.asarray(values, float))
     if not np.all((ordered >= 0.0) & (ordered <= 1.0)):
         return 1.0
@@ -208,7 +188,7 @@ def _distance_from_uniform(values: ArrayLike) -> float:
     return float(max(np.max(ranks[1:] - ordered), np.max(ordered - ranks[:-1])))
 
 
-def _largest_z(values: ArrayLike) -> tuple[float, int, int]:
+def _largest_z(values):
     table = np.asarray(values, float)
     table = table.reshape(len(table), -1)
     n, n_functions = table.shape
@@ -218,22 +198,17 @@ def _largest_z(values: ArrayLike) -> tuple[float, int, int]:
     return float(np.max(np.where(np.isfinite(statistics), statistics, np.inf))), n, n_functions
 
 
-def _assert_power(found: float, detects: float, n: int) -> None:
+def _assert_power(found, detects, n):
     if found > detects:
         raise ValueError(
             f"{n} draws find a discrepancy of {found:.4g}, not the declared {detects}: draw more"
         )
 
 
-def _judge(
-    rule: str, label: str, n: int | list[int], statistic: float, threshold: float, alpha: float
-) -> None:
+def _judge(rule, label, n, statistic, threshold):
     global n_assertions
-    if _charging:
-        if alpha > ALPHA:
-            raise ValueError(f"alpha: expected at most {ALPHA:g}, the level of one assertion, got {alpha:g}")
-        n_assertions += 1
+    n_assertions += _charging
     assert statistic <= threshold, (
         f"{label}: {rule} statistic {statistic:.5g} exceeds {threshold:.5g} "
-        f"(n = {n}, false-alarm probability {alpha:g})"
+        f"(n = {n}, false-alarm probability {ALPHA:g})"
     )

@@ -12,22 +12,16 @@ from scipy import integrate, special, stats
 
 from auxmc.numerics import random
 from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hull_mass
-from auxmc.sampling.importance import importance_draws, self_normalised_mean
+from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.rejection import Envelope, condition_by_rejection, rejection_proposal, rejection_sample
-from auxmc.sampling.resampling import SCHEMES, sampling_importance_resampling
+from auxmc.sampling.resampling import SCHEMES
 from experiments.foundations.sampling import (
-    avoiding_zero,
-    box_muller,
     draw_by_inversion,
-    generalised_logistic,
-    multivariate_normal,
     normal,
-    uniform_from_bits,
 )
 from experiments.tempering_illustration.model import OVERLAPPING
 from tests.statistical.levels import (
     assert_bounded_mean,
-    assert_independent,
     assert_standard_mean,
     assert_uniform,
     expecting_failure,
@@ -67,26 +61,6 @@ def proposals():
         jax.random.split(key_for("rejection/proposals"), N)
     )
     return jax.tree.map(np.asarray, made)
-
-
-def test_box_muller_draws_are_independent_normal_numbers():
-    bits = jax.random.bits(key_for("box_muller"), (N, 2), jnp.uint64)
-    uniforms = uniform_from_bits(bits)
-    guarded = jnp.stack([avoiding_zero(uniforms[:, 0]), uniforms[:, 1]], axis=1)
-    assert_independent(stats.norm.cdf(np.asarray(box_muller(guarded))), "two numbers")
-
-
-def test_inverted_draws_have_their_distribution():
-    draws = np.asarray(draw_by_inversion(key_for("inversion"), generalised_logistic(0.4), (N,)))
-    assert_uniform(1.0 - (1.0 + np.exp(draws)) ** -0.4, label="skewed distribution")
-
-
-def test_correlated_normal_vectors_have_their_covariance():
-    x = np.asarray(multivariate_normal(key_for("gaussian"), [1.0, -2.0], [[4.0, 1.2], [1.2, 1.0]], N))
-    first = (x[:, 0] - 1.0) / 2.0
-    # What is left of the second coordinate given the first is standard normal and independent of it.
-    second = (x[:, 1] + 2.0 - 0.6 * first) / 0.8
-    assert_independent(stats.norm.cdf(np.column_stack([first, second])), "two coordinates")
 
 
 def test_proposals_decisions_and_heights_have_their_joint_distribution():
@@ -191,28 +165,6 @@ def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean
     assert_standard_mean(np.stack(columns, axis=1), label="mean weight and weighted mean")
 
 
-def test_self_normalised_means_of_few_draws_have_their_known_bias():
-    # Two draws of a fair coin with weights 1 and 3: four equally likely pairs, expectation by enumeration.
-    values, weights = np.array([0.0, 1.0]), np.array([1.0, 3.0])
-    pairs = np.array([(i, j) for i in (0, 1) for j in (0, 1)])
-    estimates = (weights[pairs] * values[pairs]).sum(axis=1) / weights[pairs].sum(axis=1)
-    assert estimates.mean() != pytest.approx(0.75, abs=0.05)
-    chosen = np.random.default_rng(seed_for("bias")).integers(0, 2, (N, 2))
-    found = np.asarray(
-        self_normalised_mean(jnp.asarray(np.log(weights)[chosen]), jnp.asarray(values[chosen]))
-    )
-    assert_standard_mean((found - estimates.mean()) / estimates.std(), label="mean of estimates")
-
-
-def test_a_resampled_point_has_the_self_normalised_mean():
-    x = jnp.asarray([-1.0, 0.5, 2.0, 4.0])
-    logs = jnp.log(jnp.asarray([0.5, 1.5, 1.0, 0.2]))
-    drawn = np.asarray(sampling_importance_resampling(key_for("sir"), x, logs, N).positions)
-    mean = float(self_normalised_mean(logs, x))
-    sd = np.sqrt(float(self_normalised_mean(logs, x**2)) - mean**2)
-    assert_standard_mean((drawn - mean) / sd, label="resampled points")
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_expected_counts_are_proportional_to_the_weights(scheme):
     fractions = np.array([0.07, 0.28, 0.41, 0.24])
@@ -257,12 +209,6 @@ def test_resampling_in_proportion_to_flattened_weights_is_found():
 # --- random numbers of our own making -----------------------------------------------------------------
 
 N_PLACES = 10
-
-
-def test_normal_numbers_follow_the_normal_distribution():
-    uniforms = stats.norm.cdf(np.asarray(random.standard_normal(key_for("normal"), (N,))))
-    assert_uniform(uniforms, label="distribution")
-    assert_standard_mean(legendre(uniforms, 6), label="Legendre")
 
 
 def test_every_place_of_a_small_draw_is_normal_and_unrelated_to_the_others():

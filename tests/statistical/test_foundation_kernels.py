@@ -1,4 +1,4 @@
-"""Kernels of the background chapters: Gibbs, persistent momentum, slices along chosen directions, annealing."""
+"""Kernels on states that can be counted reach the distribution found by enumeration."""
 
 from itertools import product
 
@@ -6,84 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.scipy.special import ndtr
 
-from auxmc.kernels.hamiltonian.langevin import unadjusted_langevin
-from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
-from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, spin_blocks, systematic_scan
+from auxmc.kernels.metropolis.gibbs import gibbs, spin_blocks, systematic_scan
 from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
-from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors, directed_slice
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.models.machines import five_units
-from tests.statistical.kernel_checks import (
-    check_invariance,
-    check_reversibility,
-    draw_target,
-    follow,
-    log_square,
-    log_target,
-    many_replicas,
-    normal_transform,
-    square_driver,
-    target_cdf,
-)
-from tests.statistical.levels import assert_at_least, assert_standard_mean, assert_uniform, key_for
-
-RHO = 0.7
-BIMODAL = jnp.asarray(0, jnp.int32)
-
-
-def test_slices_along_chosen_directions_are_invariant_and_reversible():
-    """Directions of a correlated Gaussian, of which any distribution that does not know the point would do as well."""
-    factor = jnp.array([[0.5, 0.0], [0.3, 0.2]])
-    kernel = directed_slice(log_square, along_gaussian(factor), 0.6, 2, 2)
-    runs = square_driver(kernel)(0, "invariance/directed")
-    check_invariance(runs, floor=0.5)
-    check_reversibility(runs)
-
-
-def test_directions_have_their_distributions():
-    """A coordinate of a uniform direction in three dimensions is uniform (Archimedes); the others are by definition."""
-    factor = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
-    keys = jax.random.split(key_for("directions of slices"), 20_000)
-    distributions = along_axes(3), along_unit_vectors(3), along_gaussian(jnp.asarray(factor))
-    draws = jax.jit(jax.vmap(lambda key: [distribution(key) for distribution in distributions]))(keys)
-    axes, sphere, gaussian = (np.asarray(values) for values in draws)
-    assert_standard_mean((axes[:, :2] - 1.0 / 3.0) / np.sqrt(2.0 / 9.0), detects=0.07, label="axes")
-    oblique = np.array([2.0, -1.0, 2.0]) / 3.0
-    assert_uniform(0.5 * (sphere @ oblique + 1.0), detects=0.04, label="sphere")
-    spread = np.linalg.norm(factor.T @ oblique)
-    assert_uniform(normal_transform(gaussian @ oblique / spread), detects=0.04, label="Gaussian")
-
-
-def _runs(kernel, start, transform, name):
-    def replica(_, key):
-        key_start, key_steps = jax.random.split(key)
-        return follow(kernel, start(key_start), key_steps, transform)
-
-    return many_replicas(replica)(0, name)
-
-
-SCANS = {"systematic": systematic_scan((0, 1)), "permuted": permuted_scan(2)}
-
-
-@pytest.mark.parametrize("name", SCANS)
-def test_gaussian_gibbs_is_invariant_and_reversible_where_its_scan_is(name):
-    covariance = np.array([[1.0, RHO], [RHO, 1.0]])
-    kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), SCANS[name])
-    factor = jnp.asarray(np.linalg.cholesky(covariance))
-
-    def transform(state):
-        x, y = state.position
-        return ndtr(jnp.stack([x, (y - RHO * x) / jnp.sqrt(1.0 - RHO**2)]))
-
-    start = lambda key: kernel.init(jax.random.key(0), factor @ jax.random.normal(key, (2,)))
-    runs = _runs(kernel, start, transform, f"invariance/gibbs/{name}")
-    check_invariance(runs, floor=0.5)
-    if name != "systematic":
-        check_reversibility(runs)
+from tests.statistical.levels import assert_at_least, assert_standard_mean, key_for
 
 
 def test_spins_reach_the_distribution_found_by_enumeration():
@@ -99,38 +29,6 @@ def test_spins_reach_the_distribution_found_by_enumeration():
 
     spins = np.asarray(jax.jit(jax.vmap(replica))(jax.random.split(key_for("five spins"), 20_000)))
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
-
-
-def test_persistent_momentum_keeps_the_joint_distribution_and_trajectories_are_reversible():
-    fraction = 0.7
-    kernel = persistent_hmc(lambda x: log_target(BIMODAL, x), 0.17, 4, fraction, 1)
-
-    def start(key):
-        key_position, key_momentum = jax.random.split(key)
-        return kernel.init(key_momentum, draw_target(BIMODAL, key_position))
-
-    def transform(state):
-        return jnp.stack([target_cdf(BIMODAL, state.position[0]), ndtr(state.momentum[0])])
-
-    check_invariance(_runs(kernel, start, transform, "invariance/persistent"), floor=0.5)
-
-    def trajectory(noise, state):
-        """A step whose refreshment gives the momentum back as it is, and then turns it round."""
-        kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
-        new, info = kernel.apply(noise._replace(normal=kept), state)
-        return new._replace(momentum=-new.momentum), info
-
-    kept = kernel._replace(apply=trajectory)
-    check_reversibility(_runs(kept, start, transform, "reversibility/persistent"))
-
-
-def test_unadjusted_langevin_keeps_its_biased_distribution():
-    size = 0.9
-    sd = 1.0 / np.sqrt(1.0 - size**2 / 4.0)
-    kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
-    start = lambda key: kernel.init(jax.random.key(0), sd * jax.random.normal(key, (1,)))
-    runs = _runs(kernel, start, lambda state: ndtr(state.position / sd), "invariance/unadjusted")
-    check_invariance(runs, floor=0.5)
 
 
 @pytest.mark.slow

@@ -1,191 +1,266 @@
-"""Kernels leave their target invariant and are reversible; the numbers inside an update have their distributions."""
+"""Kernels leave their target invariant from exact draws; broken ones do not; numbers inside an update are right."""
 
-from functools import cache
-from itertools import product
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import linalg, stats
 
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.langevin import metropolis_langevin
-from auxmc.kernels.metropolis.involution import involution_metropolis
-from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
-from auxmc.kernels.pseudo_marginal.updates import (
-    METHODS,
-    elliptical_auxiliary,
-    independence_auxiliary,
-    metropolis_position,
-    pseudo_marginal_method,
-    pseudo_marginal_metropolis,
-    slice_position,
-)
-from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
+from auxmc.kernels.manifold.constrained_hmc import project_momentum
+from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_metropolis
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
+from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, along_unit_vectors
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import draw_line, linear_slice
 from auxmc.kernels.slices.reflective_slice import reflective_slice
+from auxmc.kernels.streams.stochastic_gradient import injected_noise
+from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
+from auxmc.numerics.jacobians import dense_jacobian
 from tests.statistical.kernel_checks import (
-    TARGETS,
+    BIMODAL,
+    LOGISTIC,
+    SQUARE,
+    Case,
+    at_position,
     check_ellipse_bracket,
     check_height,
     check_invariance,
     check_line_bracket,
     check_reversibility,
+    check_standard_normal,
     check_structure,
     flat_infos,
-    latent_driver,
-    latent_estimator,
-    line_driver,
-    log_square,
-    log_target,
+    gaussian,
+    run,
     slice_internals,
-    square_driver,
 )
-from tests.statistical.levels import assert_independent, assert_uniform, key_for
+from tests.statistical.kernels import latent, manifold, metropolis, slices, tempering
+from tests.statistical.levels import (
+    assert_independent,
+    assert_standard_mean,
+    assert_uniform,
+    expecting_failure,
+    key_for,
+    seed_for,
+)
+
+FAMILIES = (metropolis, slices, latent, manifold, tempering)
+CURVATURE = np.array([[2.0, 0.6], [0.6, 0.7]])
+GRADIENT_SD, STEP = 0.8, 0.3
 
 
-def random_walk(index):
-    return random_walk_metropolis(lambda x: log_target(index, x), 1.0, 1)
+def on_line(build, target=BIMODAL):
+    return at_position(build(target.log_density), target)
 
 
-def independence(index):
-    def log_weight(x):
-        scaled = x[0] / 1.5
-        return log_target(index, x) + scaled + 2.0 * jnp.logaddexp(0.0, -scaled)
+def noisy_gradients(friction, gradient_noise):
+    """On a quadratic potential position and velocity are Gaussian, with step size and gradient noise in the covariance.
 
-    return metropolis_independence(log_weight, lambda key: 1.5 * jax.random.logistic(key, (1,)))
+    The covariance is from the discrete Lyapunov equation of the linear recursion.
+    """
+    identity = np.eye(2)
+    velocity = np.hstack([-STEP * CURVATURE, (1.0 - friction) * identity])
+    recursion = np.vstack([np.hstack([identity, 0.0 * identity]) + velocity, velocity])
+    variance = float(injected_noise(friction, STEP, gradient_noise)) ** 2 + (STEP * GRADIENT_SD) ** 2
+    covariance = linalg.solve_discrete_lyapunov(recursion, variance * np.kron(np.ones((2, 2)), identity))
+    joint = gaussian(np.zeros(4), covariance)
+    kernel = stochastic_gradient_chain(
+        lambda x, noise: jnp.asarray(CURVATURE) @ x + GRADIENT_SD * noise,
+        lambda key: jax.random.normal(key, (2,)),
+        STEP,
+        friction,
+        2,
+        gradient_noise,
+    )
 
+    def start(key):
+        point = joint.draw(key)
+        return kernel.init(key, point[:2])._replace(velocity=point[2:])
 
-def elliptical(index):
-    return elliptical_slice(lambda x: log_target(index, x) + 0.5 * x[0] ** 2, dim=1)
-
-
-def linear(index):
-    return linear_slice(lambda x: log_target(index, x), 1.5, 1)
-
-
-def linear_step_out(index):
-    return linear_slice(lambda x: log_target(index, x), 0.8, 1, 3)
-
-
-def directed(index):
-    return directed_slice(lambda x: log_target(index, x), along_axes(1), 0.8, 1, 2)
-
-
-def hmc(index):
-    """A step of 0.12 is coarse for the narrow mode (sd 0.1), where one proposal in five is rejected."""
-    return hamiltonian_monte_carlo(lambda x: log_target(index, x), 0.12, (2, 6), 1)
-
-
-def langevin(index):
-    return metropolis_langevin(lambda x: log_target(index, x), jnp.where(index == 0, 0.15, 1.1), 1)
+    transform = lambda state, _: joint.transform(jnp.concatenate([state.position, state.velocity]))
+    return Case(kernel, start, transform, reversible=False)
 
 
-def partner(x):
-    """An involution of the line with a Jacobian: 3 / u, u being log(1 + exp(x)), taken back by log(exp(u) - 1)."""
-    image = 3.0 / jax.nn.softplus(x)
-    return image + jnp.log(-jnp.expm1(-image))
-
-
-def involution(index):
-    return involution_metropolis(lambda x: log_target(index, x), partner)
-
-
-BUILDS = (random_walk, independence, elliptical, linear, linear_step_out, directed, hmc, langevin, involution)
-LINE_KERNELS = {build.__name__: build for build in BUILDS}
-
-UPDATES = {
-    "independence_auxiliary": independence_auxiliary,
-    "elliptical_auxiliary": elliptical_auxiliary,
-    "metropolis_position": lambda estimator: metropolis_position(estimator, 1.0, 1),
-    "slice_position_step_out": lambda estimator: slice_position(estimator, 0.8, 1, 3),
+ON_LINE = {name: build for family in FAMILIES for name, build in getattr(family, "ON_LINE", {}).items()}
+CASES = {name: partial(on_line, build) for name, build in ON_LINE.items()}
+CASES |= {name: build for family in FAMILIES for name, build in getattr(family, "CASES", {}).items()}
+CASES |= {
+    f"noisy gradients {both}": partial(noisy_gradients, *both) for both in ((1, 0), (0.3, 0), (0.3, 0.32))
 }
+SLOW = {f"{name} on logistic": partial(on_line, build, LOGISTIC) for name, build in ON_LINE.items()}
+SLOW |= {name: build for family in FAMILIES for name, build in family.SLOW.items()}
+
+BROKEN_FAST = manifold.BROKEN_FAST | tempering.BROKEN_FAST
+BROKEN = {build.__name__: partial(on_line, build) for build in metropolis.BROKEN_ON_LINE}
+BROKEN |= {name: partial(on_line, build) for name, build in slices.BROKEN_ON_LINE.items()}
+BROKEN |= slices.BROKEN | latent.BROKEN | manifold.BROKEN | tempering.BROKEN
 
 
-@cache
-def _line_driver(name):
-    return line_driver(LINE_KERNELS[name])
+def fast_and_slow(fast, slow):
+    return [*fast, *(pytest.param(name, marks=pytest.mark.slow) for name in slow)]
 
 
-# The involution does not lead from one mode to the other.
-PAIRS = [
-    pytest.param(name, target, marks=[pytest.mark.slow] * (target == "logistic" and name != "involution"))
-    for name, target in product(LINE_KERNELS, TARGETS)
-    if (name, target) != ("involution", "bimodal")
-]
-
-
-@pytest.mark.parametrize(("name", "target"), PAIRS)
-def test_kernel_on_the_line_is_invariant_and_reversible(name, target):
-    runs = _line_driver(name)(TARGETS.index(target), f"invariance/{name}/{target}")
-    check_invariance(runs, floor=0.2 if name == "involution" else 0.5)
-    check_reversibility(runs)
-
-
-def test_reflective_slice_is_invariant_and_reversible():
-    runs = square_driver(reflective_slice(log_square, 2))(0, "invariance/reflective")
-    check_invariance(runs, floor=0.5)
-    check_reversibility(runs)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_importance", [1, 4])
-@pytest.mark.parametrize("name", METHODS)
-def test_method_leaves_the_joint_distribution_invariant(name, n_importance):
-    driver = latent_driver(lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1), n_importance)
-    runs = driver(0, f"invariance/{name}/{n_importance}")
-    check_invariance(runs, floor=0.5)
-    if name == "pm_mh":
+@pytest.mark.parametrize("name", fast_and_slow(CASES, SLOW))
+def test_kernel_is_invariant_and_reversible(name):
+    case = (CASES | SLOW)[name]()
+    runs = run(case, f"invariance/{name}")
+    check_invariance(runs, case.floor)
+    if case.reversible:
         check_reversibility(runs)
 
 
-@pytest.mark.parametrize("name", UPDATES)
-def test_single_update_is_reversible(name):
-    def build(estimator):
-        update = UPDATES[name](estimator)
-        return Kernel(pseudo_marginal_metropolis(estimator, 1.0, 1).init, update.draw, update.apply)
-
-    runs = latent_driver(build, 4)(0, f"reversibility/{name}")
-    check_reversibility(runs)
+@pytest.mark.parametrize("name", fast_and_slow(BROKEN_FAST, BROKEN))
+def test_broken_kernel_is_not_invariant(name):
+    runs = run((BROKEN_FAST | BROKEN)[name](), f"mutant/{name}")
+    with expecting_failure(), pytest.raises(AssertionError):
+        check_invariance(runs, floor=0.0)
 
 
-@pytest.mark.parametrize("name", ["elliptical", "linear", "linear_step_out"])
+@pytest.mark.slow
+def test_rejection_in_the_bracket_without_shrinking_is_valid():
+    check_invariance(run(on_line(slices.unshrunk_slice, LOGISTIC), "mutant/positive control"), floor=0.5)
+
+
+# --- inside an update ----------------------------------------------------------------------------------
+
+STRUCTURES = {
+    **{name: (slices.ON_LINE[name], BIMODAL) for name in ("elliptical", "linear", "linear step out")},
+    "directed": (slices.ON_LINE["directed"], BIMODAL),
+    "reflective": (lambda log_density: reflective_slice(log_density, 2), SQUARE),
+}
+WIDEST = {
+    "elliptical": 2.0 * np.pi,
+    "linear": 1.5,
+    "linear step out": 4 * 0.8,
+    "directed": 3 * 0.8,
+    "reflective": 1.0,
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
 def test_slice_structure_and_height(name):
-    internals = slice_internals(LINE_KERNELS[name](jnp.asarray(0)), f"internals/{name}")
+    internals = slice_internals(STRUCTURES[name][0], f"internals/{name}", STRUCTURES[name][1])
     check_structure(internals)
     check_height(internals)
+    assert np.all(internals.info.upper - internals.info.lower <= WIDEST[name] + 1e-12)
 
 
-@pytest.mark.parametrize("max_step_outs", [0, 3])
-def test_line_bracket_has_its_distribution(max_step_outs):
-    kernel = linear_slice(lambda _: jnp.zeros(()), 0.7, 1, max_step_outs)
-    check_line_bracket(flat_infos(kernel, f"bracket/{max_step_outs}"), 0.7, max_step_outs)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", slices.STRUCTURE | slices.HEIGHT)
+def test_broken_slice_is_noticed_inside_an_update(name):
+    internals = slice_internals((slices.STRUCTURE | slices.HEIGHT)[name], f"mutant/{name}")
+    with expecting_failure(), pytest.raises(AssertionError):
+        (check_structure if name in slices.STRUCTURE else check_height)(internals)
 
 
-def test_reflective_bracket_has_its_distribution():
-    check_line_bracket(flat_infos(reflective_slice(lambda _: jnp.zeros(()), 1), "bracket/reflective"), 1.0, 0)
+def flat(_):
+    return jnp.zeros(())
 
 
-def test_ellipse_bracket_has_its_distribution():
-    check_ellipse_bracket(flat_infos(elliptical_slice(lambda _: jnp.zeros(()), dim=1), "bracket/ellipse"))
+BRACKETS = {
+    "plain": (lambda: linear_slice(flat, 0.7, 1, 0), partial(check_line_bracket, width=0.7, max_step_outs=0)),
+    "step outs": (
+        lambda: linear_slice(flat, 0.7, 1, 3),
+        partial(check_line_bracket, width=0.7, max_step_outs=3),
+    ),
+    "reflective": (
+        lambda: reflective_slice(flat, 1),
+        partial(check_line_bracket, width=1.0, max_step_outs=0),
+    ),
+    "ellipse": (lambda: elliptical_slice(flat, dim=1), check_ellipse_bracket),
+}
 
 
-def test_directions_are_uniform_on_the_sphere():
-    """Each coordinate of a uniform direction in three dimensions is uniform on [-1, 1] (Archimedes)."""
-    keys = jax.random.split(key_for("directions"), 20_000)
-    directions = np.asarray(jax.vmap(lambda key: draw_line(key, 3).direction)(keys))
-    oblique = directions @ np.array([1.0, 2.0, -2.0]) / 3.0
-    for projection in (*directions.T, oblique):
-        assert_uniform(0.5 * (projection + 1.0), detects=0.04)
+@pytest.mark.parametrize("name", BRACKETS)
+def test_bracket_has_its_distribution(name):
+    build, check = BRACKETS[name]
+    check(flat_infos(build(), f"bracket/{name}"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", slices.BRACKET)
+def test_broken_bracket_is_not_uniform(name):
+    build, check = slices.BRACKET[name]
+    infos = flat_infos(build(flat), f"mutant/{name}")
+    with expecting_failure(), pytest.raises(AssertionError):
+        check(infos)
+
+
+def test_directions_have_their_distributions():
+    """A coordinate of a uniform direction in three dimensions is uniform (Archimedes); the others are by definition."""
+    factor = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
+    distributions = (
+        along_axes(3),
+        along_unit_vectors(3),
+        lambda key: draw_line(key, 3).direction,
+        along_gaussian(jnp.asarray(factor)),
+    )
+    keys = jax.random.split(key_for("directions of slices"), 20_000)
+    draws = jax.jit(jax.vmap(lambda key: [distribution(key) for distribution in distributions]))(keys)
+    axes, *spheres, long = (np.asarray(values) for values in draws)
+    assert_standard_mean((axes[:, :2] - 1.0 / 3.0) / np.sqrt(2.0 / 9.0), detects=0.07, label="axes")
+    oblique = np.array([2.0, -1.0, 2.0]) / 3.0
+    for sphere in spheres:
+        for projection in (*sphere.T, sphere @ oblique):
+            assert_uniform(0.5 * (projection + 1.0), detects=0.04, label="sphere")
+    spread = np.linalg.norm(factor.T @ oblique)
+    check_standard_normal((long @ oblique / spread)[:, None], "Gaussian", detects=0.04, detects_mean=0.07)
 
 
 def test_metropolis_random_numbers_have_their_distributions_and_are_independent():
     keys = jax.random.split(key_for("metropolis noise"), 20_000)
-    kernel = pseudo_marginal_metropolis(latent_estimator(1), 1.0, 1)
+    kernel = pseudo_marginal_metropolis(latent.latent_estimator(1), 1.0, 1)
     noise = jax.vmap(kernel.draw)(keys)
     numbers = np.stack([noise.normal[:, 0], noise.auxiliary[:, 0]], axis=1)
     uniforms = np.column_stack([stats.norm.cdf(numbers), np.exp(noise.log_uniform)])
     assert_independent(uniforms, "metropolis noise", detects=0.04, detects_mean=0.07)
+
+
+def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_independent():
+    kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
+    noise = jax.jit(jax.vmap(kernel.draw))(jax.random.split(key_for("trajectory"), 20_000))
+    fresh = np.random.default_rng(seed_for("trajectory/fresh")).uniform(size=20_000)
+    transforms = [
+        *stats.norm.cdf(np.asarray(noise.normal)).T,
+        np.exp(np.asarray(noise.log_uniform)),
+        (np.asarray(noise.n_steps) - 2 + fresh) / 5.0,
+    ]
+    uniforms = np.stack(transforms, axis=1)
+    assert_independent(uniforms, "momentum, momentum, accept, steps", detects=0.04, detects_mean=0.07)
+
+
+def test_first_velocities_have_the_variance_of_the_step():
+    kernel = stochastic_gradient_chain(lambda x, noise: x, lambda key: jnp.zeros(2), STEP, 0.2, 2)
+    keys = jax.random.split(key_for("first velocity"), 20_000)
+    velocities = np.asarray(jax.jit(jax.vmap(lambda key: kernel.init(key, jnp.zeros(2)).velocity))(keys))
+    check_standard_normal(velocities / np.sqrt(STEP), "first velocity", detects=0.04, detects_mean=0.07)
+
+
+def test_every_block_turns_by_an_angle_of_its_own():
+    kernel = blocked_elliptical_slice(flat, [(2, 5), (0, 2)])
+    noise = jax.jit(jax.vmap(kernel.draw))(jax.random.split(key_for("blocks"), 20_000))
+    numbers = [
+        column
+        for block in noise
+        for column in (
+            *stats.norm.cdf(block.direction).T,
+            block.angle / (2.0 * np.pi),
+            np.exp(block.log_uniform),
+        )
+    ]
+    uniforms = np.stack(numbers, axis=1)
+    assert_independent(uniforms, "directions, angles, heights", detects=0.04, detects_mean=0.08)
+
+
+def test_momenta_are_standard_normal_in_the_tangent_space():
+    """Along two orthonormal tangents the projected momentum is normal; along the gradient there is nothing left."""
+    gradient = np.array([[1.0, -2.0, 0.5]])
+    jacobian = dense_jacobian(jnp.asarray(gradient))
+    normals = jax.random.normal(key_for("tangent"), (20_000, 3))
+    momenta = np.asarray(jax.jit(jax.vmap(lambda normal: project_momentum(jacobian, normal)))(normals))
+    np.testing.assert_allclose(momenta @ gradient[0], 0.0, atol=1e-12)
+    along = momenta @ linalg.null_space(gradient)
+    check_standard_normal(along, "along the tangents", detects=0.04, detects_mean=0.07)

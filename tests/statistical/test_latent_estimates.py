@@ -32,7 +32,6 @@ from tests.statistical.levels import (
 
 N = 60_000
 BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
-SMALL = glv.gaussian_latent_model([[0.3, -1.0], [1.2, 0.4], [-0.5, 0.8]], sd_latent=0.7, sd_observation=1.5)
 
 
 def rng_for(name):
@@ -101,28 +100,6 @@ def test_lumping_holds_for_the_smallest_data(shape, build):
     assert_uniform(uniforms_of(model, position, 1, values), label=build)
 
 
-@pytest.mark.parametrize("build", BUILDS)
-@pytest.mark.parametrize("n_importance", [1, 3])
-def test_estimate_is_unbiased(n_importance, build):
-    """No estimate exceeds the value at latent variables that are the observations."""
-    position = np.array([0.4, -0.2])
-    log_prior = float(stats.norm.logpdf(position).sum())
-    total_sd = math.hypot(SMALL.sd_latent, SMALL.sd_observation)
-    exact = log_prior + float(stats.norm.logpdf(SMALL.observations, position, total_sd).sum())
-    n_numbers = SMALL.observations.size
-    largest = log_prior - 0.5 * n_numbers * math.log(2.0 * math.pi * SMALL.sd_observation**2)
-    values = log_estimates(BUILDS[build](SMALL, n_importance), position, f"mean/{n_importance}/{build}")
-    assert_bounded_mean(
-        np.exp(values - exact), 0.0, math.exp(largest - exact), 1.0, detects=0.03, label=build
-    )
-
-
-def test_full_auxiliaries_are_standard_normal():
-    auxiliary = np.asarray(glv.estimator(SMALL, 10_000).draw_auxiliary(key_for("latent/auxiliary")))
-    assert auxiliary.shape == (10_000, 3, 2)
-    assert_uniform(stats.norm.cdf(auxiliary).ravel(), label="auxiliaries")
-
-
 def test_plain_data_have_the_stated_variance():
     """Residuals of 100 numbers of variance 5."""
     seeds = rng_for("latent/data").integers(0, 2**63, 20_000)
@@ -134,16 +111,6 @@ def test_plain_data_have_the_stated_variance():
 
 
 # --- acceptance rates --------------------------------------------------------------------------------------
-
-
-def test_metropolis_acceptance_is_what_simulation_finds():
-    rng = rng_for("latent/metropolis")
-    scale, precision, dim = 0.7, 2.5, 3
-    start = rng.standard_normal((N, dim)) / math.sqrt(precision)
-    end = start + scale * rng.standard_normal((N, dim))
-    rates = np.minimum(1.0, np.exp(0.5 * precision * ((start**2).sum(axis=1) - (end**2).sum(axis=1))))
-    expected = float(exact.metropolis_acceptance(scale, precision, dim))
-    assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="rate")
 
 
 def independence_rates(model, positions, rng):

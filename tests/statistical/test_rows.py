@@ -6,12 +6,12 @@ means are judged with a proved bound.
 
 import itertools
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
@@ -30,10 +30,10 @@ from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
+from tests.statistical.kernel_checks import check_standard_normal
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
-    assert_independent,
     assert_standard_mean,
     expecting_failure,
     key_for,
@@ -43,7 +43,6 @@ from tests.statistical.levels import (
 from tests.unit.kernels.linear_moves import exact_linear_moves
 
 LINEAR = linear_regression(1)
-TWENTY_ROWS = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
 # Responses near a line: the lines that fit single chunks best are not much better than one for all of them.
 TWELVE_ROWS = np.random.default_rng(5).normal(size=(12, 2)) * np.array([0.6, 0.3]) + np.array([0.0, 0.8])
 POWERS = (0.02, 0.1, 0.3, 1.0)
@@ -164,21 +163,6 @@ def test_mixture_evidence_is_the_sum_over_assignments(coordinates):
 # --- all rows ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["exact", "hamiltonian"])
-def test_with_a_fixed_schedule_the_estimate_is_unbiased(kernel):
-    settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
-    annealed = full_data_evidence(LINEAR, settings, exact_linear_moves(1.0) if kernel == "exact" else None)
-    one = jax.jit(
-        lambda keys: jax.lax.map(lambda key: annealed(key, jnp.asarray(TWENTY_ROWS)), keys, batch_size=500)
-    )
-    found = one(jax.random.split(key_for(f"rows/annealed/{kernel}"), 20_000))
-    assert (np.asarray(found.n_annealing_steps) == len(POWERS)).all()
-    exact = linear_log_evidence(TWENTY_ROWS)
-    ratios = np.exp(np.asarray(found.log_evidence) - exact)
-    bound = math.exp(log_largest_likelihood(TWENTY_ROWS) - exact)
-    assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.15, label=kernel)
-
-
 @pytest.mark.slow
 def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments():
     """Likelihoods of mixtures have no bound; weights are cut at 8, beyond which 400 000 of them had none.
@@ -197,47 +181,31 @@ def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments():
     assert_bounded_mean(np.minimum(weights, 8.0), 0.0, 8.0, 1.0, detects=0.1, label="mixture")
 
 
-# --- growing data --------------------------------------------------------------------------------------
+# --- every prefix --------------------------------------------------------------------------------------
 
 
-def assert_unbiased_at_every_prefix(log_estimates, boundaries):
-    """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
-    log_bound, begin = 0.0, 0
-    for place, end in enumerate(boundaries):
-        log_bound += log_largest_likelihood(TWELVE_ROWS[begin:end])
-        exact = linear_log_evidence(TWELVE_ROWS[:end])
-        ratios = np.exp(log_estimates[:, place] - exact)
-        assert_bounded_mean(ratios, 0.0, math.exp(log_bound - exact), 1.0, detects=0.06, label=f"{end} rows")
-        begin = end
+def annealed(kernel):
+    settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
+    run = full_data_evidence(LINEAR, settings, exact_linear_moves(1.0) if kernel == "exact" else None)
+    return (12,), lambda key, data: run(key, data).log_evidence[None]
 
 
-@pytest.mark.parametrize("resampling", ["effective_size", "always"])
-def test_with_exact_moves_the_estimate_is_unbiased_at_every_prefix(resampling):
+def growing(resampling):
     settings = GrowingDataSettings(
         n_particles=6, first_chunk=3, growth=9.0, largest_chunk=4, resampling=resampling
     )
-    tempered = growing_data_evidence(LINEAR, settings, exact_linear_moves(1.0))
-    keys = jax.random.split(key_for(f"rows/tempered/{resampling}"), 20_000)
-    found = jax.jit(
-        lambda keys: jax.lax.map(
-            lambda key: tempered(key, jnp.asarray(TWELVE_ROWS)).record.log_evidence, keys, batch_size=500
-        )
-    )(keys)
-    boundaries = chunk_boundaries(12, settings)
-    assert boundaries == (3, 7, 11, 12)
-    assert_unbiased_at_every_prefix(np.asarray(found), boundaries)
+    run = growing_data_evidence(LINEAR, settings, exact_linear_moves(1.0))
+    return chunk_boundaries(12, settings), lambda key, data: run(key, data).record.log_evidence
 
 
-@pytest.mark.parametrize("resampling", ["none", "always"])
-def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(resampling):
+def streamed(resampling):
     settings = StreamSettings(n_particles=10, target_size=1.0, resampling=resampling)
     stream = stream_evidence(LINEAR, settings, exact_linear_moves(1.0))
-    everything = jnp.asarray(TWELVE_ROWS)
 
-    def run(key):
+    def run(key, data):
         def one(state, number):
-            chunk = jax.lax.dynamic_slice_in_dim(everything, number * 3, 3)
-            past = PastRows(everything, (number * 3).astype(jnp.int32))
+            chunk = jax.lax.dynamic_slice_in_dim(data, number * 3, 3)
+            past = PastRows(data, (number * 3).astype(jnp.int32))
             whole = Chunk(chunk, jnp.full((), 3, jnp.int32))
             state, record = stream.absorb(jax.random.fold_in(key, number), state, whole, past)
             return state, record.log_evidence
@@ -245,9 +213,30 @@ def test_with_exact_moves_and_a_fixed_schedule_the_estimate_is_unbiased_at_every
         start = stream.init(jax.random.fold_in(key, 99), jnp.float64)
         return jax.lax.scan(one, start, jnp.arange(4))[1]
 
-    keys = jax.random.split(key_for(f"rows/stream/{resampling}"), 20_000)
-    found = np.asarray(jax.jit(jax.vmap(run))(keys))
-    assert_unbiased_at_every_prefix(found, (3, 6, 9, 12))
+    return (3, 6, 9, 12), run
+
+
+ESTIMATES = {
+    **{f"all rows, {kernel} moves": partial(annealed, kernel) for kernel in ("exact", "hamiltonian")},
+    **{f"growing, {resampling}": partial(growing, resampling) for resampling in ("effective_size", "always")},
+    **{f"stream, {resampling}": partial(streamed, resampling) for resampling in ("none", "always")},
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATES)
+def test_with_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(name):
+    """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
+    boundaries, run = ESTIMATES[name]()
+    data = jnp.asarray(TWELVE_ROWS)
+    keys = jax.random.split(key_for(f"rows/{name}"), 20_000)
+    found = jax.jit(lambda keys: jax.lax.map(lambda key: run(key, data), keys, batch_size=500))(keys)
+    log_bound, begin = 0.0, 0
+    for log_estimates, end in zip(np.asarray(found).T, boundaries, strict=True):
+        log_bound += log_largest_likelihood(TWELVE_ROWS[begin:end])
+        exact = linear_log_evidence(TWELVE_ROWS[:end])
+        ratios, bound = np.exp(log_estimates - exact), math.exp(log_bound - exact)
+        assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.06, label=f"{end} rows")
+        begin = end
 
 
 def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights():
@@ -275,9 +264,8 @@ MODEL = linear_regression(5)
 DATA = rows("linear", 300)
 
 
-def check_standard_normal(points, label):
-    """Coordinates [draw, coordinate] are independent standard normal numbers."""
-    assert_independent(stats.norm.cdf(points), label, detects=0.04, detects_mean=0.07, n_pair=1)
+def check_normal(points, label):
+    check_standard_normal(points, label, detects=0.04, detects_mean=0.07, n_pair=1)
 
 
 def standardised(points, mean, covariance):
@@ -295,7 +283,7 @@ def test_moves_by_curvature_leave_the_tempered_posterior_invariant():
     target = Target(chunk, jnp.float64(0.4), past, jnp.int64(30))
     moved = np.asarray(move(key_for("rows/curvature"), draws, target))
     assert_at_least(np.any(moved != np.asarray(draws), axis=1), 0.9, detects=0.05, label="movement")
-    check_standard_normal(standardised(moved, mean, covariance), "moved")
+    check_normal(standardised(moved, mean, covariance), "moved")
 
 
 # --- stochastic gradients ------------------------------------------------------------------------------
@@ -345,10 +333,10 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
 
     # At the anchor the choice of rows makes no difference: what is left is the injected noise alone.
     at_anchor = (drifts(controlled, points, "anchor") - expected(points)) / math.sqrt(2.0 * eta)
-    check_standard_normal(at_anchor, "at the anchor")
+    check_normal(at_anchor, "at the anchor")
     without = (drifts(plain, points, "plain") - expected(points)) / math.sqrt(2.0 * eta)
     with expecting_failure(), pytest.raises(AssertionError, match="without anchors"):
-        check_standard_normal(without, "without anchors")
+        check_normal(without, "without anchors")
     nearby = points + 0.01
     at, there = (row_gradients(np.asarray(p), DATA[:N_PAST]) for p in (points, nearby))
     for target, gradients, label in (

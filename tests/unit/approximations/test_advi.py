@@ -26,12 +26,11 @@ def log_gaussian(x):
     return LOG_Z - 0.5 * jnp.sum(((x - MEAN) / SD) ** 2) - log_sd
 
 
-@pytest.mark.parametrize(("rate", "n_draws"), [(0.05, 4), (0.1, 10)])
-def test_a_fit_that_can_be_exact_is_nearly_so(rate, n_draws):
+def test_a_fit_that_can_be_exact_is_nearly_so():
     """Gradients keep their noise at the optimum, so the fit wanders by a fraction of a standard deviation."""
     # optax itself mixes types.
     with jax.numpy_dtype_promotion("standard"):
-        fit = fit_mean_field(log_gaussian, START, decaying_adam(rate, 2000), jax.random.key(0), 2000, n_draws)
+        fit = fit_mean_field(log_gaussian, START, decaying_adam(0.05, 2000), jax.random.key(0), 2000, 4)
     np.testing.assert_allclose((fit.approximation.mean - MEAN) / SD, 0.0, atol=0.15)
     np.testing.assert_allclose(jnp.exp(fit.approximation.log_sd), SD, rtol=0.15)
     assert int(fit.n_not_finite) == 0

@@ -27,14 +27,6 @@ def test_probabilities_of_a_normal_sum_to_one():
     assert probabilities[0] == pytest.approx(stats.norm.cdf(-3.0))
 
 
-def test_distance_of_exact_draws_is_the_sampling_noise():
-    exact = bin_probabilities(stats.norm.cdf, EDGES)
-    n_draws = 10000
-    samples = np.random.default_rng(1).normal(size=n_draws)
-    expected = 0.5 * np.sum(np.sqrt(2.0 * exact * (1.0 - exact) / (np.pi * n_draws)))
-    assert total_variation(sample_frequencies(samples, EDGES), exact) == pytest.approx(expected, rel=0.4)
-
-
 def test_distance_of_two_normals_is_the_closed_form():
     edges = np.linspace(-10.0, 10.0, 2001)
     first = bin_probabilities(stats.norm(0.0).cdf, edges)

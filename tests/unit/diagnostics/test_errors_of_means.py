@@ -1,10 +1,7 @@
 """Errors of means: autocorrelations against closed forms, coverage of few chains and of chains that hold one state."""
 
-import math
-
 import numpy as np
 import pytest
-from scipy import signal
 
 from auxmc.diagnostics.coda import effective_sample_size
 from auxmc.diagnostics.errors_of_means import (
@@ -15,12 +12,6 @@ from auxmc.diagnostics.errors_of_means import (
     score_between_chains,
     variance_of_mean,
 )
-
-
-def autoregression(rho, shape, seed):
-    noise = np.random.default_rng(seed).normal(size=shape)
-    noise[:, 1:] *= math.sqrt(1.0 - rho**2)
-    return signal.lfilter([1.0], [1.0, -rho], noise, axis=-1)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 17])
@@ -39,14 +30,14 @@ def test_autocorrelations_are_the_sums_of_their_definition():
     np.testing.assert_allclose(autocorrelations(x), expected, atol=1e-13)
 
 
-@pytest.mark.parametrize(("rho", "tolerance"), [(-0.5, 0.05), (0.0, 0.05), (0.9, 0.05), (0.99, 0.10)])
-def test_the_median_time_of_autoregressions_is_right(rho, tolerance):
-    times = autocorrelation_time(autoregression(rho, (60, 20_000 if rho < 0.95 else 50_000), 6))
-    assert np.median(times) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=tolerance)
+@pytest.mark.parametrize("rho", [-0.5, 0.0, 0.9])
+def test_the_median_time_of_autoregressions_is_right(autoregression, rho):
+    times = autocorrelation_time(autoregression(6, rho, (60, 20_000)))
+    assert np.median(times) == pytest.approx((1.0 + rho) / (1.0 - rho), rel=0.05)
 
 
-def test_a_linear_map_changes_no_time_and_chains_do_not_mix():
-    x = autoregression(0.7, (3, 500), 7)
+def test_a_linear_map_changes_no_time_and_chains_do_not_mix(autoregression):
+    x = autoregression(7, 0.7, (3, 500))
     times = autocorrelation_time(x)
     np.testing.assert_allclose(autocorrelation_time(1e6 - 1e3 * x), times, rtol=1e-6)
     np.testing.assert_allclose([float(autocorrelation_time(row)) for row in x], times, rtol=1e-12)

@@ -61,11 +61,6 @@ def test_annealed_evidence_and_its_error():
     assert annealed_evidence([-np.inf, 0.0]).value == pytest.approx(-np.log(2.0))
 
 
-def test_two_annealed_runs_have_an_error():
-    # Weights of 1 and 3 over their mean: 1/2 and 3/2, whose mean has the standard error 1/2.
-    assert annealed_evidence(np.log([1.0, 3.0])).standard_error == pytest.approx(0.5)
-
-
 def test_bounds_of_constant_weights_meet_and_others_are_in_order():
     truth = 2.0 + np.arange(3.0)
     exact = bidirectional_bounds(np.tile(truth[:, None], 5), -np.tile(truth[:, None], 7))

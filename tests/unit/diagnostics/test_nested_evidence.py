@@ -44,16 +44,6 @@ def test_live_points_fraction_the_mass_that_is_left():
     assert logsumexp(found.log_weights) == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_flat_likelihood_is_summed_to_the_whole_mass():
-    for shrinkage in ("exponential", "mean", "unbiased"):
-        ratio = math.exp(log_masses(1, N_LIVE, shrinkage)[1])
-        for estimator, whole in (("upper", 1.0), ("lower", ratio), ("trapezoid", 0.5 * (1.0 + ratio))):
-            found = nested_evidence(
-                np.zeros(7), N_LIVE, np.zeros(N_LIVE), estimator=estimator, shrinkage=shrinkage
-            )
-            assert found.value == pytest.approx(math.log(whole), abs=1e-13)
-
-
 def test_runs_side_by_side_are_those_one_by_one():
     rng = np.random.default_rng(2)
     dead, live = np.sort(rng.normal(size=(3, 9)), axis=1), 4.0 + rng.random((3, N_LIVE))

@@ -30,12 +30,6 @@ def test_expectation_of_the_reciprocal_is_that_of_the_evidence():
     assert weights @ np.exp(harmonic_mean(values)) > EVIDENCE
 
 
-def test_the_harmonic_mean_never_exceeds_the_largest_likelihood():
-    values = np.random.default_rng(1).normal(scale=300.0, size=(500, 7))
-    assert (harmonic_mean(values) <= values.max(axis=1) + 1e-12).all()
-    assert (prior_average(values) <= values.max(axis=1) + 1e-12).all()
-
-
 def test_replicates_keep_their_shape_and_large_numbers_their_digits():
     values = -1e6 + np.log(np.arange(1.0, 25.0)).reshape(2, 3, 4)
     found = prior_average(values)

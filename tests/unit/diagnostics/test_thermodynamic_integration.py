@@ -26,20 +26,6 @@ def test_its_sums_are_the_expectations_of_perfect_annealing(model):
     assert found.lower < model.log_evidence < found.upper
 
 
-def test_it_converges_to_the_evidence_at_second_and_fourth_order():
-    model = FOUR_OBSERVATIONS
-    errors = []
-    for n in (20, 40):
-        b = linear_schedule(n)
-        means, variances = model.log_likelihood_moments(b)
-        plain = thermodynamic_integration(b, means).value
-        corrected = thermodynamic_integration(b, means, variances=variances).value
-        errors.append(np.abs([plain - model.log_evidence, corrected - model.log_evidence]))
-    orders = np.log2(errors[0] / errors[1])
-    assert orders[0] == pytest.approx(2.0, abs=0.05)
-    assert orders[1] == pytest.approx(4.0, abs=0.3)
-
-
 def test_errors_of_the_means_add_up_with_the_weights_of_the_rule():
     b = np.array([0.0, 0.2, 1.0])
     found = thermodynamic_integration(b, np.zeros(3), standard_errors=[1.0, 2.0, 3.0])

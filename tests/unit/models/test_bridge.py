@@ -56,14 +56,6 @@ def test_automatic_gradients_agree_with_finite_differences():
             assert float(gradients[k][i]) == pytest.approx(float(above[k] - below[k]) / (2 * h), abs=1e-8)
 
 
-def test_single_precision_stays_single():
-    base = gaussian_base(MEAN.astype(jnp.float32), FACTOR.astype(jnp.float32))
-    joined = bridge(target, base, 1.0)
-    x = jnp.zeros(2, jnp.float32)
-    for leaf in jax.tree.leaves(joined.log_densities_and_gradients(x)):
-        assert leaf.dtype == jnp.float32
-
-
 @pytest.mark.parametrize("scale", [jnp.ones(3), jnp.ones((2, 3)), jnp.ones(())])
 def test_shapes_that_do_not_agree_are_rejected(scale):
     with pytest.raises(ValueError, match=r"mean must be \[dim\] and scale"):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from auxmc.models.input_maps import INPUT_MAPS
-from experiments.foundations.models.densities import DENSITIES, density_page, density_table
+from experiments.foundations.models.densities import DENSITIES, density_page
 
 ON_THE_LINE = [name for name, density in DENSITIES.items() if density.real_map]
 SCALAR = [name for name in ON_THE_LINE if not name.startswith("multivariate")]
@@ -92,14 +91,6 @@ def test_distributions_of_integers(name, states, probabilities):
         density.to_real(1.0)
 
 
-@pytest.mark.parametrize("name", sorted(DENSITIES))
-def test_draws_have_the_right_shape_and_lie_in_the_support(name):
-    density = DENSITIES[name].example()
-    draws = density.draw(np.random.default_rng(0), 7)
-    assert draws.shape == ((7, 2) if name in VECTOR else (7,))
-    assert np.all(np.isfinite(density.log_density(draws)))
-
-
 @pytest.mark.parametrize(
     ("name", "values", "message"),
     [
@@ -127,9 +118,3 @@ def test_the_page_is_the_registry():
     assert page.read_text() == density_page(), (
         "print it again: python -m experiments.foundations.models.densities"
     )
-
-
-def test_the_table_has_a_row_for_each_density_and_every_map():
-    rows = density_table()
-    assert [row.name for row in rows] == list(DENSITIES)
-    assert {row.name for row in rows if row.unit_variance_input != "-"} == set(INPUT_MAPS)

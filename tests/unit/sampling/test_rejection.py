@@ -55,17 +55,6 @@ def test_a_draw_is_the_first_accepted_of_its_proposals():
     np.testing.assert_array_equal(drawn.largest_log_ratio, largest)
 
 
-def test_more_proposals_allowed_do_not_change_a_draw():
-    key = jax.random.key(3)
-    few, many = (rejection_sample(key, ENVELOPE, 50, limit) for limit in (200, 10_000))
-    np.testing.assert_array_equal(few.position, many.position)
-
-
-def test_a_target_that_is_its_proposal_is_accepted_at_once():
-    same = Envelope(lambda x: jnp.zeros_like(x), jax.random.uniform, lambda x: jnp.zeros_like(x), 0.0)
-    assert np.all(np.asarray(rejection_sample(jax.random.key(0), same, 100).n_proposals) == 1)
-
-
 def test_adding_a_constant_to_target_and_bound_changes_nothing():
     key = jax.random.key(4)
     # A power of two, which rounds no log differently by more than its last digits.

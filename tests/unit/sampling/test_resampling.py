@@ -48,15 +48,10 @@ def test_counts_sum_to_the_number_of_draws_and_stay_near_their_expectation(schem
     assert np.all(excess < above)
 
 
-def test_independent_draws_do_not_stay_near_their_expectation():
-    assert np.abs(counts("multinomial", LOG_WEIGHTS) - N * FRACTIONS).max() > 4
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("n", [1, 100])
-def test_the_number_of_draws_need_not_be_that_of_the_particles(scheme, n):
-    drawn = SCHEMES[scheme](KEYS[0], jnp.zeros(6), n)
-    assert drawn.shape == (n,)
+def test_the_number_of_draws_need_not_be_that_of_the_particles(scheme):
+    drawn = SCHEMES[scheme](KEYS[0], jnp.zeros(6), 100)
+    assert drawn.shape == (100,)
     assert 0 <= int(drawn.min()) <= int(drawn.max()) < 6
 
 

@@ -13,10 +13,6 @@ def log_quartic(x):
     return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
 
 
-def log_normal(x):
-    return -0.5 * jnp.sum(x**2)
-
-
 def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
     langevin = metropolis_langevin(log_quartic, 0.8, 2)
     hamiltonian = hamiltonian_monte_carlo(log_quartic, 0.8, (1, 1), 2)
@@ -32,19 +28,6 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
         assert bool(info.accepted) == bool(other_info.accepted)
         assert int(info.n_gradients) == 1
         assert float(new.log_density) == pytest.approx(float(log_quartic(new.position)), rel=1e-13)
-
-
-@pytest.mark.parametrize("size", [0.2, 0.5, 1.0])
-def test_without_an_accept_step_a_normal_distribution_is_too_wide(size):
-    """A step maps variance v to a^2 v + b^2; the fixed point is 1 / (1 - size^2 / 4)."""
-    kernel = unadjusted_langevin(log_normal, size, 1)
-
-    def move(x, normal):
-        noise = LangevinNoise(jnp.array([normal]), jnp.zeros(()))
-        return float(kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([x])))[0].position[0])
-
-    slope, spread = move(1.0, 0.0), move(0.0, 1.0)
-    assert spread**2 / (1.0 - slope**2) == pytest.approx(1.0 / (1.0 - size**2 / 4.0), rel=1e-12)
 
 
 def test_without_an_accept_step_every_proposal_is_taken():

@@ -48,22 +48,6 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum():
     np.testing.assert_allclose(accepted.gradient, jax.grad(log_quartic)(accepted.position), rtol=1e-12)
 
 
-def test_the_way_back_from_the_reversed_end_is_the_way_forth():
-    """Momentum kept as it is, by numbers that undo the refreshment: two moves and a reversal between lead back."""
-    fraction = 0.6
-    kernel = persistent_hmc(log_quartic, 0.3, 7, fraction, 2)
-
-    def move(state):
-        normal = state.momentum * (1.0 - fraction) / np.sqrt(1.0 - fraction**2)
-        return kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)[0]
-
-    state = _state(kernel, jnp.array([0.9, 0.4]))
-    end = move(state)
-    back = move(end._replace(momentum=-end.momentum))
-    np.testing.assert_allclose(back.position, state.position, atol=1e-12)
-    np.testing.assert_allclose(-back.momentum, state.momentum, atol=1e-12)
-
-
 def test_an_end_without_a_finite_energy_is_a_counted_rejection():
     kernel = persistent_hmc(lambda x: -jnp.sum(x**4), 30.0, 50, 0.5, 1)
     state = kernel.init(jax.random.key(0), jnp.array([2.0]))

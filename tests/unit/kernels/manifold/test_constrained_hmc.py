@@ -65,8 +65,7 @@ def steps(model, phase, dt, n, n_inner=1):
     return end
 
 
-@pytest.mark.parametrize("n_inner", [1, pytest.param(2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", sorted(STARTS))
+@pytest.mark.parametrize(("name", "n_inner"), [("hyperbola", 1), ("noisy", 2), ("sphere", 2), ("torus", 1)])
 def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name, n_inner):
     model, position = STARTS[name]
     go = jax.jit(lambda p: steps(model, p, 0.05, 20, n_inner))
@@ -83,7 +82,7 @@ def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name, n_inner):
         assert float(jnp.max(jnp.abs(end.state.position - position))) > 0.05
 
 
-@pytest.mark.parametrize("name", ["sphere", "torus", "noisy"])
+@pytest.mark.parametrize("name", ["torus", "noisy"])
 def test_energy_error_is_of_second_order_in_the_step(name):
     model, position = STARTS[name]
     begin = phase_at(model, position, 7)
@@ -104,7 +103,7 @@ def test_energy_error_is_of_second_order_in_the_step(name):
     assert 1.8 < slope < 2.2
 
 
-@pytest.mark.parametrize("name", ["sphere", "torus", "noisy"])
+@pytest.mark.parametrize("name", ["sphere", "noisy"])
 def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name):
     """B^T Omega B is the same before and after, for tangent vectors B of {c(u) = 0, J p = 0}: volume is preserved."""
     model, position = STARTS[name]
@@ -148,7 +147,7 @@ def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name):
     np.testing.assert_allclose(after.T @ omega @ after, before.T @ omega @ before, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_inner", [1, 2, 5])
+@pytest.mark.parametrize("n_inner", [1, 5])
 def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_steps(n_inner):
     """A great circle: a sub-step of size h turns by the angle whose sine is h times the speed."""
     model = condition_generator(
@@ -210,6 +209,7 @@ def test_a_step_that_overshoots_is_halved_until_the_residual_falls():
     np.testing.assert_allclose(halved.position, [0.0, 0.0], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack_solves():
     """The published program falls back on Powell's hybrid method, here with the Jacobian the right way round."""
     first, last = (np.random.default_rng(5).normal(size=shape) for shape in ((5, 5), (3, 5)))
@@ -263,34 +263,17 @@ def test_failures_are_counted_and_leave_the_state_as_it_was():
     jax.tree.map(np.testing.assert_array_equal, new, state)
 
 
-def test_irreversible_sub_steps_are_noticed():
-    newton = ProjectionSettings("newton")
-    _, infos = _run(TORUS, jnp.array([1.0, 0.0, 0.4]), 0.8, projection=newton)
-    errors = jax.tree.map(np.sum, infos.errors)
-    assert errors.n_irreversible > 0
-    failed = sum(
-        np.asarray(getattr(infos.errors, name))
-        for name in (
-            "n_not_converged",
-            "n_not_converged_reverse",
-            "n_irreversible",
-            "n_not_finite",
-            "n_singular",
-        )
-    )
-    assert not (np.asarray(infos.accepted) & (failed > 0)).any()
-
-
-def test_without_the_check_half_the_projections_are_made_and_nothing_is_noticed():
-    start = jnp.array([1.0, 0.0, 0.4])
-    newton = ProjectionSettings("newton")
-    _, checked = _run(TORUS, start, 0.8, projection=newton)
-    _, unchecked = _run(TORUS, start, 0.8, projection=newton, reversibility_check="none")
-    assert int(np.sum(unchecked.errors.n_irreversible)) == 0
-    done = np.asarray(unchecked.accepted)
-    assert (np.asarray(unchecked.errors.n_projections)[done] == np.asarray(unchecked.n_steps)[done]).all()
-    done = np.asarray(checked.accepted)
-    assert (np.asarray(checked.errors.n_projections)[done] == 2 * np.asarray(checked.n_steps)[done]).all()
+def test_irreversible_sub_steps_are_noticed_unless_the_check_is_left_out():
+    """Without it half the projections are made."""
+    start, newton = jnp.array([1.0, 0.0, 0.4]), ProjectionSettings("newton")
+    for options, n_a_step in (({}, 2), ({"reversibility_check": "none"}, 1)):
+        _, infos = _run(TORUS, start, 0.8, projection=newton, **options)
+        errors, accepted = infos.errors, np.asarray(infos.accepted)
+        assert (int(np.sum(errors.n_irreversible)) > 0) == (n_a_step == 2)
+        assert (errors.n_projections[accepted] == n_a_step * infos.n_steps[accepted]).all()
+        # The counts of failures come first.
+        failed = sum(np.asarray(count) for count in errors[:5])
+        assert not (accepted & (failed > 0)).any()
 
 
 def test_a_singular_gram_matrix_is_a_counted_rejection():

@@ -5,9 +5,7 @@ from itertools import product
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
-from auxmc.diagnostics.finite_chains import stationary_distribution, transition_matrix, uniform_cells
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import spin_blocks
 
@@ -18,15 +16,6 @@ KEYS = jax.random.split(jax.random.key(3), 400)
 def jump(uniform, state):
     """Next state of a chain of three states by the inverse of its distribution function."""
     return jnp.sum(uniform >= jnp.asarray(CUMULATIVE)[state, :2], dtype=jnp.int32)
-
-
-def test_the_update_map_has_the_matrix_of_the_chain():
-    points, volumes = uniform_cells([CUMULATIVE[:, :2].ravel()])
-    states = jnp.arange(3, dtype=jnp.int32)
-    ends = jax.vmap(jax.vmap(jump, (None, 0)), (0, None))(jnp.asarray(points[:, 0]), states)
-    matrix = transition_matrix(np.asarray(ends), volumes)
-    np.testing.assert_allclose(np.cumsum(matrix, axis=1), CUMULATIVE, atol=1e-15)
-    assert stationary_distribution(matrix).sum() == pytest.approx(1.0)
 
 
 def test_a_longer_horizon_changes_no_draw():

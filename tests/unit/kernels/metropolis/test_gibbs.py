@@ -82,17 +82,6 @@ def test_the_numbers_of_other_units_do_not_matter():
     np.testing.assert_array_equal(first[1:], spins[1:])
 
 
-def test_ordered_states_stay_ordered_where_spins_attract():
-    attracting = lambda s: 2.0 * (jnp.abs(jnp.asarray(WEIGHTS)) @ s + jnp.asarray(BIASES))
-    update = spin_blocks(attracting, 3)
-    for number in range(20):
-        uniform = jax.random.uniform(jax.random.key(number), (3,))
-        low, high = -jnp.ones(3), jnp.ones(3)
-        for block in range(3):
-            low, high = (update.redraw(uniform, jnp.int32(block), s) for s in (low, high))
-            assert bool(jnp.all(low <= high))
-
-
 @pytest.mark.parametrize("blocks", [None, [(0,), (1, 2)], [(2, 0), (1,)]])
 def test_gaussian_conditionals_are_those_of_the_precision(blocks):
     mean = np.array([1.0, -2.0, 0.5])
@@ -109,15 +98,6 @@ def test_gaussian_conditionals_are_those_of_the_precision(blocks):
         np.testing.assert_allclose(np.asarray(centre)[inside], expected, atol=1e-12)
         np.testing.assert_array_equal(np.asarray(centre)[rest], np.asarray(position)[rest])
         np.testing.assert_allclose(np.asarray(slope @ slope.T)[np.ix_(inside, inside)], spread, atol=1e-12)
-
-
-def test_one_block_of_everything_draws_independently():
-    update = gaussian_blocks(np.zeros(3), COVARIANCE, [(0, 1, 2)])
-    normal = jax.random.normal(jax.random.key(0), (3,))
-    first = update.redraw(normal, jnp.int32(0), jnp.zeros(3))
-    second = update.redraw(normal, jnp.int32(0), jnp.full(3, 9.0))
-    np.testing.assert_allclose(first, second, atol=1e-12)
-    np.testing.assert_allclose(first, np.linalg.cholesky(COVARIANCE) @ normal, atol=1e-12)
 
 
 def test_scans_name_the_blocks_they_say():

@@ -10,10 +10,6 @@ DIM = 5
 BLOCKS = [(2, 5), (0, 2)]
 
 
-def log_likelihood(position):
-    return -0.5 * jnp.sum(jnp.square(position - jnp.arange(1.0, DIM + 1.0))) - position[0] * position[3]
-
-
 def _runs(log_density, n, max_passes=1000):
     kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)
     start = kernel.init(jax.random.key(0), jnp.full(DIM, 0.5))
@@ -21,14 +17,6 @@ def _runs(log_density, n, max_passes=1000):
         jax.random.split(jax.random.key(1), n)
     )
     return start, states, infos
-
-
-def test_state_carries_the_log_likelihood_at_its_position():
-    _, states, infos = _runs(log_likelihood, 50)
-    np.testing.assert_allclose(states.log_density, jax.vmap(log_likelihood)(states.position), rtol=1e-13)
-    assert infos.n_evaluations.shape == infos.n_collapsed.shape == (50, 2)
-    assert int(infos.n_evaluations.min()) >= 1
-    assert not np.any(infos.n_collapsed)
 
 
 def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before():

@@ -42,20 +42,3 @@ def test_with_the_same_numbers_it_does_what_the_plain_kernel_does():
     first, second = (jax.tree.leaves(jax.jit(kernel.apply)(noise, state)) for kernel in (plain, directed))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-def test_an_update_moves_along_its_direction_and_stays_on_the_slice():
-    kernel = directed_slice(log_normal, along_gaussian(CHOLESKY), 0.7, 3, 3)
-    start = kernel.init(jax.random.key(0), jnp.array([0.2, -1.0, 0.5]))
-
-    def one(key):
-        noise = kernel.draw(key)
-        new, info = kernel.apply(noise, start)
-        return noise.direction, new.position - start.position, new.log_density, info
-
-    direction, moved, log_density, info = jax.jit(jax.vmap(one))(KEYS)
-    np.testing.assert_allclose(moved, info.offset[:, None] * direction, atol=1e-13)
-    assert np.all(np.asarray(log_density) > np.asarray(info.log_height))
-    assert np.all((np.asarray(info.lower) <= 0.0) & (np.asarray(info.upper) >= 0.0))
-    assert np.all(np.asarray(info.upper - info.lower) <= 4 * 0.7 + 1e-12)
-    assert np.all(np.asarray(info.n_collapsed) == 0)

@@ -11,7 +11,7 @@ from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, standardised
 
 MODEL = linear_regression(5)
-DATA = rows("linear", 600)
+DATA = rows("linear", 300)
 
 
 def exact(data, boundaries):
@@ -30,7 +30,7 @@ def default_run():
 
 def test_the_evidence_of_every_prefix_is_met(default_run):
     record = default_run.record
-    boundaries = chunk_boundaries(600, GrowingDataSettings())
+    boundaries = chunk_boundaries(300, GrowingDataSettings())
     np.testing.assert_array_equal(record.n_rows, boundaries)
     errors = np.asarray(record.log_evidence) - exact(DATA, boundaries)
     # Over seeds the last error has a standard deviation of 0.5.
@@ -74,7 +74,7 @@ def test_particles_may_rest_while_their_weights_are_even(default_run):
     assert moved.sum() < len(moved)
     assert int(record.n_gradient_rows.sum()) < int(default_run.record.n_gradient_rows.sum())
     assert (np.asarray(record.n_gradient_rows)[~moved] == 0).all()
-    assert abs(float(record.log_evidence[-1]) - exact(DATA, (600,))[0]) < 3.0
+    assert abs(float(record.log_evidence[-1]) - exact(DATA, (300,))[0]) < 3.0
 
 
 def test_inputs_on_scales_far_from_one_keep_the_evidence():

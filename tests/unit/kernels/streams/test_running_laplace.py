@@ -17,7 +17,7 @@ from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
 
 LINEAR = linear_regression(5)
-DATA = rows("linear", 6000)
+DATA = rows("linear", 3000)
 SETTINGS = RunningLaplaceSettings(n_particles=100, first_fit=200)
 
 
@@ -28,7 +28,7 @@ def after(model, settings, data, seed=0):
         jax.random.key(seed),
         model.n_columns,
         chunk_sizes=ChunkSizes((50, 50, 100), 200),
-        capacity=2000,
+        capacity=1000,
     )
 
 

@@ -26,7 +26,7 @@ def _delta(x):
     return np.asarray(base - (target - LOG_ZETA))
 
 
-@pytest.mark.parametrize("n_intervals", [3, 33, 34, 35, 66, 100])
+@pytest.mark.parametrize("n_intervals", [3, 34, 100])
 def test_every_length_makes_one_transition_a_temperature(n_intervals):
     """Where trajectories do not move, all points are the start and the weight telescopes."""
     kernel = annealed_importance_sampling(BRIDGE, sigmoidal_schedule(n_intervals), 0.0, 3)
@@ -45,9 +45,9 @@ def test_failed_trajectories_are_counted():
 
 
 @pytest.mark.parametrize(
-    "ladder", [(0.0, 1.0), (0.0, 0.4, 1.0), (0.0, 0.05, 0.3, 0.6, 1.0), (1.0, 0.7, 0.2, 0.0)]
+    ("ladder", "refreshment"),
+    [((0.0, 1.0), 1.0), ((0.0, 0.4, 1.0), 0.5), ((0.0, 0.05, 0.6, 1.0), 1.0), ((1.0, 0.7, 0.2, 0.0), 0.5)],
 )
-@pytest.mark.parametrize("refreshment", [1.0, 0.5])
 def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(ladder, refreshment):
     """A plain loop over the published algorithm, with the random numbers of the run."""
     kernel = annealed_importance_sampling(

@@ -87,18 +87,6 @@ def test_the_random_walk_is_reversible(n_options):
     assert np.all(matrix[np.abs(np.subtract.outer(range(n_options), range(n_options))) > 1] == 0.0)
 
 
-def test_a_random_walk_crosses_a_flat_ladder_in_a_number_of_updates_that_grows_as_its_square():
-    """Mean first passage from one end to the other by linear algebra; independent draws need K + 1 on average."""
-    sizes, passages = [10, 20, 40, 80], []
-    for size in sizes:
-        matrix = _walk_matrix(np.zeros(size + 1), 40)
-        inner = np.eye(size) - matrix[:size, :size]
-        passages.append(float(np.linalg.solve(inner, np.ones(size))[0]))
-    exponent = np.polyfit(np.log(sizes), np.log(passages), 1)[0]
-    assert exponent == pytest.approx(2.0, abs=0.2)
-    assert passages[-1] > 40 * (sizes[-1] + 1)
-
-
 @pytest.mark.parametrize("index_update", ["independent", "random_walk"])
 def test_states_carry_weights_of_both_ends(index_update):
     ladder = sigmoidal_schedule(20)
@@ -119,21 +107,3 @@ def test_states_carry_weights_of_both_ends(index_update):
         assert int(info.n_gradients) == 3
         indices.add(int(state.index))
     assert len(indices) > 3
-
-
-def test_integrating_the_index_out_beats_counting_and_needs_no_visit():
-    """Variance of p(K | x) and of the indicator of K, from the exact marginal on a grid."""
-    x = np.linspace(-12.0, 12.0, 4001)[:, None]
-    wide = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zeros(1), jnp.ones(1)))
-    target, base = map(np.asarray, jax.vmap(wide.log_densities)(jnp.asarray(x)))
-    logits = -np.outer(base - target, sigmoidal_schedule(20))
-    joint = np.exp(base[:, None] + logits)
-    joint /= joint.sum()
-    given = joint[:, -1] / joint.sum(axis=1)
-    mean = joint[:, -1].sum()
-    integrated = np.sum(joint.sum(axis=1) * (given - mean) ** 2)
-    assert integrated < 0.5 * mean * (1.0 - mean)
-    kernel = simulated_tempering(wide, sigmoidal_schedule(20), 0.1, 1)
-    state = kernel.init(jax.random.key(0), jnp.zeros(1), 10)
-    assert np.isfinite(float(state.log_target_weight))
-    assert np.isfinite(float(state.log_base_weight))

@@ -1,0 +1,250 @@
+"""Pseudo-marginal kernels on a latent Gaussian and on ABC posteriors, right and made wrong."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.pseudo_marginal.updates import (
+    METHODS,
+    Update,
+    auxiliary_pseudo_marginal,
+    elliptical_auxiliary,
+    independence_auxiliary,
+    metropolis_position,
+    pseudo_marginal_method,
+    pseudo_marginal_metropolis,
+    slice_position,
+)
+from auxmc.models.abc_estimator import abc_estimator
+from auxmc.models.abc_kernels import log_abc_kernel
+from auxmc.models.estimator import Estimator
+from tests.statistical.kernel_checks import Case, keeping, with_noise
+
+OBSERVED = 1.5
+
+
+def latent_estimator(n_importance, observed=OBSERVED):
+    """x ~ N(0, 1), z | x ~ N(x, 1), y | z ~ N(z, 1), with z drawn from its prior as z = x + u."""
+
+    def log_estimate(cache, auxiliary):
+        log_weights = -0.5 * (observed - cache[0] - auxiliary) ** 2
+        return -0.5 * cache[0] ** 2 + jax.nn.logsumexp(log_weights) - jnp.log(1.0 * n_importance)
+
+    return Estimator(
+        prepare=lambda position: position,
+        log_estimate=log_estimate,
+        draw_auxiliary=lambda key: jax.random.normal(key, (n_importance,)),
+    )
+
+
+def draw_auxiliary_given(key, n_importance, x, observed):
+    """Exact draw of u [importance] given x: one of them, chosen at random, has the posterior of z - x."""
+    key_choice, key_normal = jax.random.split(key)
+    normal = jax.random.normal(key_normal, (n_importance,))
+    chosen = jnp.arange(n_importance) == jax.random.randint(key_choice, (), 0, n_importance)
+    return jnp.where(chosen, 0.5 * (observed - x) + jnp.sqrt(0.5) * normal, normal)
+
+
+def with_auxiliary(estimator, state, auxiliary):
+    """A state with given auxiliary variables and the estimate that belongs to them."""
+    value = estimator.log_estimate(estimator.prepare(state.position), auxiliary)
+    return state._replace(auxiliary=auxiliary, log_estimate=value)
+
+
+def latent(build, n_importance, **options):
+    """Case of a kernel of the latent model; transforms of x, then of its first auxiliary variable."""
+    estimator = latent_estimator(n_importance)
+    kernel = build(estimator)
+
+    def start(key):
+        key_x, key_u = jax.random.split(key)
+        x = OBSERVED / 3.0 + jnp.sqrt(2.0 / 3.0) * jax.random.normal(key_x, (1,))
+        u = draw_auxiliary_given(key_u, n_importance, x[0], OBSERVED)
+        return with_auxiliary(estimator, kernel.init(key_u, x), u)
+
+    def transform(state, _):
+        x, u = state.position[0], state.auxiliary[0]
+        posterior = ndtr((x - OBSERVED / 3.0) / jnp.sqrt(2.0 / 3.0))
+        chosen = ndtr((u - 0.5 * (OBSERVED - x)) / jnp.sqrt(0.5))
+        return jnp.stack([posterior, (chosen + (n_importance - 1) * ndtr(u)) / n_importance])
+
+    again = lambda state: with_auxiliary(estimator, state, state.auxiliary)
+    return Case(kernel, start, transform, again, **options)
+
+
+def _update(build):
+    def of(estimator):
+        update = build(estimator)
+        return Kernel(pseudo_marginal_metropolis(estimator, 1.0, 1).init, update.draw, update.apply)
+
+    # Updates of u do not move x.
+    return latent(of, 4, floor=0.0)
+
+
+def _method(name, n_importance):
+    build = lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1)
+    return latent(build, n_importance, reversible=name == "pm_mh")
+
+
+def _gaussian_abc():
+    """Inputs u1, u2 with u1 + u2 observed near 1 by a Gaussian kernel: along (1, 1) and across it normal."""
+    observed, tolerance, root = 1.0, 0.5, np.sqrt(2.0)
+    precision = 1.0 + 2.0 / tolerance**2
+    centre = observed * root / (tolerance**2 * precision)
+    log_kernel = lambda u1, u2: log_abc_kernel("gaussian")(u1 + u2 - observed, tolerance)
+    estimator = abc_estimator(log_kernel, lambda u: -0.5 * jnp.sum(jnp.square(u)), 1)
+    kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.0, 1)
+
+    def start(key):
+        total, difference = jax.random.normal(key, (2,))
+        total = centre + total / jnp.sqrt(precision)
+        state = kernel.init(key, (total + difference)[None] / root)
+        return with_auxiliary(estimator, state, (total - difference)[None] / root)
+
+    def transform(state, _):
+        u1, u2 = state.position[0], state.auxiliary[0]
+        return ndtr(jnp.stack([((u1 + u2) / root - centre) * jnp.sqrt(precision), (u1 - u2) / root]))
+
+    again = lambda state: with_auxiliary(estimator, state, state.auxiliary)
+    return Case(kernel, start, transform, again, reversible=False)
+
+
+CASES = {
+    "independence auxiliary": lambda: _update(independence_auxiliary),
+    "elliptical auxiliary": lambda: _update(elliptical_auxiliary),
+    "metropolis position": lambda: _update(lambda estimator: metropolis_position(estimator, 1.0, 1)),
+    "slice position step out": lambda: _update(lambda estimator: slice_position(estimator, 0.8, 1, 3)),
+    "gaussian abc": _gaussian_abc,
+    "pm_mh, 1": lambda: _method("pm_mh", 1),
+}
+SLOW = {
+    f"{name}, {n}": partial(_method, name, n) for name in METHODS for n in (1, 4) if (name, n) != ("pm_mh", 1)
+}
+
+
+# --- made wrong ----------------------------------------------------------------------------------------
+
+
+def refreshed_estimate(estimator):
+    """Makes the estimate at the current point again, with fresh u, before each step."""
+    kernel = pseudo_marginal_metropolis(estimator, 1.5, 1)
+
+    def draw(key):
+        return kernel.draw(jax.random.fold_in(key, 0)), estimator.draw_auxiliary(jax.random.fold_in(key, 1))
+
+    def apply(noise, state):
+        fresh = state._replace(auxiliary=noise[1], log_estimate=estimator.log_estimate(state.cache, noise[1]))
+        return kernel.apply(noise[0], fresh)
+
+    return kernel._replace(draw=draw, apply=apply)
+
+
+def auxiliary_not_stored(estimator):
+    """Accepts the new estimate but keeps the old u."""
+    return keeping(pseudo_marginal_metropolis(estimator, 1.5, 1), "auxiliary")
+
+
+def estimate_not_stored(estimator):
+    """Keeps the old estimate with the new x and u."""
+    return keeping(pseudo_marginal_metropolis(estimator, 1.5, 1), "log_estimate")
+
+
+def largest_of_two_estimates(estimator):
+    """Draws u twice and uses the better one, a biased estimate."""
+    kernel = pseudo_marginal_metropolis(estimator, 1.5, 1)
+
+    def draw(key):
+        return kernel.draw(key), estimator.draw_auxiliary(jax.random.fold_in(key, 9))
+
+    def apply(noise, state):
+        first, second = noise[0].auxiliary, noise[1]
+        cache = estimator.prepare(state.position + 1.5 * noise[0].normal)
+        better = estimator.log_estimate(cache, first) > estimator.log_estimate(cache, second)
+        return kernel.apply(noise[0]._replace(auxiliary=jnp.where(better, first, second)), state)
+
+    return kernel._replace(draw=draw, apply=apply)
+
+
+def _cycle(
+    change_auxiliary=None,
+    change_position=None,
+    auxiliary=independence_auxiliary,
+    position=lambda estimator: metropolis_position(estimator, 1.5, 1),
+):
+    """An APM kernel with one of its updates changed."""
+
+    def build(estimator):
+        first, second = auxiliary(estimator), position(estimator)
+        if change_auxiliary is not None:
+            first = change_auxiliary(estimator, first)
+        if change_position is not None:
+            second = change_position(estimator, second)
+        return auxiliary_pseudo_marginal(estimator, first, second)
+
+    return build
+
+
+def always_accepts(_, update):
+    """Update of u without its accept test."""
+    return with_noise(update, lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
+
+
+def density_of_u_in_the_ratio(_, update):
+    """Independence update of u that multiplies the ratio by rho(u*) / rho(u), as if proposals were flat."""
+    excess = lambda n, state: 0.5 * jnp.sum(state.auxiliary**2) - 0.5 * jnp.sum(n.auxiliary**2)
+    return with_noise(update, lambda n, state: n._replace(log_uniform=n.log_uniform - excess(n, state)))
+
+
+def narrow_proposal_of_u(_, update):
+    """Proposes u from N(0, 0.8^2) without correcting for it."""
+    return with_noise(update, lambda n, _: n._replace(auxiliary=0.8 * n.auxiliary))
+
+
+def narrow_ellipse(_, update):
+    """Elliptical update of u whose second point has standard deviation 0.8."""
+    return with_noise(update, lambda n, _: n._replace(direction=0.8 * n.direction))
+
+
+def fresh_u_for_the_proposal(estimator, update):
+    """Update of x that compares an estimate with fresh u to the kept one, and keeps the old u."""
+
+    def draw(key):
+        return update.draw(key), estimator.draw_auxiliary(jax.random.fold_in(key, 9))
+
+    def apply(noise, state):
+        new, info = update.apply(noise[0], state._replace(auxiliary=noise[1]))
+        return new._replace(auxiliary=state.auxiliary), info
+
+    return Update(draw, apply)
+
+
+def cache_left_behind(_, update):
+    """Update of x that moves without replacing the cache, so that u is then updated at the old x."""
+    return keeping(update, "cache")
+
+
+def one_sided_slice(_, update):
+    """Slice update of x with the bracket on one side of the current point."""
+    return with_noise(update, lambda n, _: n._replace(bracket_uniform=jnp.zeros(()), direction=jnp.ones(1)))
+
+
+BROKEN_BUILDS = {
+    "refreshed_estimate": refreshed_estimate,
+    "auxiliary_not_stored": auxiliary_not_stored,
+    "estimate_not_stored": estimate_not_stored,
+    "largest_of_two_estimates": largest_of_two_estimates,
+    "u_always_accepted": _cycle(always_accepts),
+    "density_of_u_in_the_ratio": _cycle(density_of_u_in_the_ratio),
+    "narrow_proposal_of_u": _cycle(narrow_proposal_of_u),
+    "narrow_ellipse": _cycle(narrow_ellipse, auxiliary=elliptical_auxiliary),
+    "fresh_u_for_the_proposal": _cycle(None, fresh_u_for_the_proposal),
+    "cache_left_behind": _cycle(None, cache_left_behind),
+    "one_sided_slice_of_x": _cycle(
+        None, one_sided_slice, position=lambda estimator: slice_position(estimator, 1.5, 1)
+    ),
+}
+BROKEN = {name: partial(latent, build, 1) for name, build in BROKEN_BUILDS.items()}

@@ -1,0 +1,184 @@
+"""Metropolis, Hamiltonian, Langevin and Gibbs kernels, right and made wrong."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
+
+from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
+from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
+from auxmc.kernels.metropolis.involution import involution_metropolis
+from auxmc.kernels.metropolis.metropolis import (
+    MetropolisInfo,
+    metropolis_independence,
+    random_walk_metropolis,
+)
+from tests.statistical.kernel_checks import (
+    BIMODAL,
+    LOGISTIC,
+    Case,
+    at_position,
+    gaussian,
+    keeping,
+    with_noise,
+)
+
+
+def random_walk(log_density):
+    return random_walk_metropolis(log_density, 1.0, 1)
+
+
+def _logistic_proposal(key):
+    return 1.5 * jax.random.logistic(key, (1,))
+
+
+def independence(log_density):
+    def log_weight(x):
+        scaled = x[0] / 1.5
+        return log_density(x) + scaled + 2.0 * jnp.logaddexp(0.0, -scaled)
+
+    return metropolis_independence(log_weight, _logistic_proposal)
+
+
+def hmc(log_density):
+    """A step of 0.12 is coarse for the narrow mode (sd 0.1), where one proposal in five is rejected."""
+    return hamiltonian_monte_carlo(log_density, 0.12, (2, 6), 1)
+
+
+def _langevin(target, step_size):
+    return at_position(metropolis_langevin(target.log_density, step_size, 1), target)
+
+
+def _partner(x):
+    """An involution of the line with a Jacobian: 3 / u, u being log(1 + exp(x)), taken back by log(exp(u) - 1)."""
+    image = 3.0 / jax.nn.softplus(x)
+    return image + jnp.log(-jnp.expm1(-image))
+
+
+def _involution():
+    """It does not lead from one mode to the other."""
+    return at_position(involution_metropolis(LOGISTIC.log_density, _partner), LOGISTIC, floor=0.2)
+
+
+def _gibbs(scan, reversible):
+    covariance = np.array([[1.0, 0.7], [0.7, 1.0]])
+    kernel = gibbs(gaussian_blocks(np.zeros(2), covariance), scan)
+    return at_position(kernel, gaussian(np.zeros(2), covariance), reversible=reversible)
+
+
+def _persistent(turned=False):
+    """Position and momentum; `turned` momenta are kept by a refreshment without effect, and reversed at the end."""
+    fraction = 0.7
+    kernel = persistent_hmc(BIMODAL.log_density, 0.17, 4, fraction, 1)
+
+    def start(key):
+        key_position, key_momentum = jax.random.split(key)
+        return kernel.init(key_momentum, BIMODAL.draw(key_position))
+
+    def trajectory(noise, state):
+        kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
+        new, info = kernel.apply(noise._replace(normal=kept), state)
+        return new._replace(momentum=-new.momentum), info
+
+    return Case(
+        kernel._replace(apply=trajectory) if turned else kernel,
+        start,
+        lambda state, _: jnp.append(BIMODAL.transform(state.position), ndtr(state.momentum)),
+        reversible=turned,
+        floor=0.1 if turned else 0.5,
+    )
+
+
+def _unadjusted():
+    """Its biased distribution is wider than the normal one by 1 / (1 - size^2 / 4)."""
+    size = 0.9
+    biased = gaussian(np.zeros(1), [[1.0 / (1.0 - size**2 / 4.0)]])
+    kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
+    return at_position(kernel, biased, reversible=False)
+
+
+ON_LINE = {"random walk": random_walk, "independence": independence, "hmc": hmc}
+CASES = {
+    "langevin": lambda: _langevin(BIMODAL, 0.15),
+    "involution": _involution,
+    "gibbs": lambda: _gibbs(systematic_scan((0, 1)), False),
+    "gibbs permuted": lambda: _gibbs(permuted_scan(2), True),
+    "persistent": _persistent,
+    "persistent turned": lambda: _persistent(turned=True),
+    "unadjusted langevin": _unadjusted,
+}
+SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
+
+
+# --- made wrong ----------------------------------------------------------------------------------------
+
+
+def drifted_proposal(log_density):
+    """Proposal with a drift towards the origin and no Hastings ratio."""
+    return with_noise(
+        random_walk(log_density), lambda n, state: n._replace(normal=n.normal - 0.2 * state.position)
+    )
+
+
+def scaled_log_ratio(log_density):
+    """Log ratio divided by 1.1."""
+    return with_noise(random_walk(log_density), lambda n, _: n._replace(log_uniform=1.1 * n.log_uniform))
+
+
+def until_accepted(log_density):
+    """Proposes up to five times until one is accepted."""
+    kernel = random_walk(log_density)
+
+    def apply(noise, state):
+        def attempt(carry, tried):
+            state, info = kernel.apply(tried, carry[0])
+            return jax.tree.map(
+                lambda new, old: jnp.where(carry[1].accepted, old, new), (state, info), carry
+            ), None
+
+        rejected = MetropolisInfo(jnp.zeros((), bool), jnp.zeros(()), jnp.ones((), jnp.int32))
+        return jax.lax.scan(attempt, (state, rejected), noise)[0]
+
+    return kernel._replace(draw=lambda key: jax.vmap(kernel.draw)(jax.random.split(key, 5)), apply=apply)
+
+
+def stale_log_density(log_density):
+    """Moves without storing the log density of the new point."""
+    return keeping(random_walk(log_density), "log_density")
+
+
+def state_dependent_scale(log_density):
+    """Step size that depends on where the chain is, with no correction."""
+    scale = lambda state: jnp.where(state.position < 0.0, 0.3, 1.2)
+    return with_noise(random_walk(log_density), lambda n, state: n._replace(normal=n.normal * scale(state)))
+
+
+def independence_without_weight(log_density):
+    """Independence proposals whose density is left out of the ratio."""
+    return metropolis_independence(log_density, _logistic_proposal)
+
+
+def hmc_without_accept_test(log_density):
+    """Hamiltonian Monte Carlo that takes every end of a trajectory."""
+    return with_noise(hmc(log_density), lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
+
+
+def hmc_without_first_kick(log_density):
+    """Trajectories that start from a gradient of zero, and so cannot be reversed."""
+    kernel = hmc(log_density)
+    without = lambda state: state._replace(gradient=jnp.zeros_like(state.gradient))
+    return kernel._replace(apply=lambda noise, state: kernel.apply(noise, without(state)))
+
+
+BROKEN_ON_LINE = (
+    drifted_proposal,
+    scaled_log_ratio,
+    until_accepted,
+    stale_log_density,
+    state_dependent_scale,
+    independence_without_weight,
+    hmc_without_accept_test,
+    hmc_without_first_kick,
+)

@@ -1,0 +1,278 @@
+"""Slice samplers, right and made wrong, and one that is unusual but right."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr, ndtri
+
+from auxmc.kernels.base import Kernel
+from auxmc.kernels.slices.blocked_elliptical_slice import BlockedSliceInfo, blocked_elliptical_slice
+from auxmc.kernels.slices.core import Candidate, SliceInfo, SliceState, shrink_bracket
+from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, directed_slice
+from auxmc.kernels.slices.elliptical_slice import draw_ellipse, elliptical_slice, shrink_ellipse
+from auxmc.kernels.slices.linear_slice import linear_slice, shrink_line
+from auxmc.kernels.slices.reflective_slice import reflective_slice
+from auxmc.models.abc_kernels import log_abc_kernel
+from tests.statistical.kernel_checks import (
+    SQUARE,
+    Target,
+    at_position,
+    check_ellipse_bracket,
+    check_line_bracket,
+    gaussian,
+    with_noise,
+)
+
+OBSERVED, TOLERANCE = 1.0, 0.5
+ROOT = np.sqrt(2.0)
+
+
+def _over_normal(build):
+    return lambda log_density: build(lambda x: log_density(x) + 0.5 * x[0] ** 2)
+
+
+def _directed_on_the_square():
+    """Directions of a correlated Gaussian, of which any distribution that does not know the point would do as well."""
+    directions = along_gaussian(jnp.array([[0.5, 0.0], [0.3, 0.2]]))
+    return at_position(directed_slice(SQUARE.log_density, directions, 0.6, 2, 2), SQUARE)
+
+
+def _blocks(blocks):
+    """A Gaussian posterior in five dimensions whose likelihood couples two of the blocks."""
+    coupling = np.zeros((5, 5))
+    coupling[0, 3] = coupling[3, 0] = 1.0
+    centres = jnp.arange(1.0, 6.0)
+    covariance = np.linalg.inv(2.0 * np.eye(5) + coupling)
+    log_likelihood = lambda x: -0.5 * jnp.sum(jnp.square(x - centres)) - x[0] * x[3]
+    return at_position(
+        blocked_elliptical_slice(log_likelihood, blocks),
+        gaussian(covariance @ np.asarray(centres), covariance),
+        reversible=False,
+        n_steps=2,
+    )
+
+
+def _log_ball(u):
+    return log_abc_kernel("ball")(u[:1] + u[1:] - OBSERVED, TOLERANCE)
+
+
+def _ball():
+    """Normal inputs whose sum is near 1: along (1, 1) a truncated normal distribution, across it a normal one."""
+    low, high = (float(ndtr((OBSERVED + side * TOLERANCE) / ROOT)) for side in (-1, 1))
+
+    def draw(key):
+        key_sum, key_difference = jax.random.split(key)
+        total = ndtri(jax.random.uniform(key_sum, minval=low, maxval=high))
+        difference = jax.random.normal(key_difference)
+        return jnp.stack([total + difference, total - difference]) / ROOT
+
+    def transform(u):
+        total, difference = (u[0] + u[1]) / ROOT, (u[0] - u[1]) / ROOT
+        return jnp.stack([(ndtr(total) - low) / (high - low), ndtr(difference)])
+
+    return Target(_log_ball, draw, transform)
+
+
+BALL = _ball()
+
+ON_LINE = {
+    "elliptical": _over_normal(partial(elliptical_slice, dim=1)),
+    "linear": lambda log_density: linear_slice(log_density, 1.5, 1),
+    "linear step out": lambda log_density: linear_slice(log_density, 0.8, 1, 3),
+    "directed": lambda log_density: directed_slice(log_density, along_axes(1), 0.8, 1, 2),
+}
+CASES = {
+    "reflective": lambda: at_position(reflective_slice(SQUARE.log_density, 2), SQUARE),
+    "directed on the square": _directed_on_the_square,
+    "two elliptical blocks": lambda: _blocks([(2, 5), (0, 2)]),
+    "elliptical blocks in a ball": lambda: at_position(
+        blocked_elliptical_slice(BALL.log_density, [(1, 2), (0, 1)]), BALL, reversible=False
+    ),
+}
+SLOW = {"one elliptical block": lambda: _blocks([(0, 5)])}
+
+
+# --- made wrong ----------------------------------------------------------------------------------------
+
+
+def _line_with(max_step_outs, **changes):
+    arrays = {name: jnp.asarray(value) for name, value in changes.items()}
+    return lambda log_density: with_noise(
+        linear_slice(log_density, 0.8, 1, max_step_outs), lambda n, _: n._replace(**arrays)
+    )
+
+
+def fixed_direction_one_sided(log_density):
+    """Direction fixed and the whole bracket on its far side."""
+    changes = {"direction": jnp.ones(1), "bracket_uniform": jnp.zeros(())}
+    return with_noise(linear_slice(log_density, 0.8, 1), lambda n, _: n._replace(**changes))
+
+
+def _own_slice(
+    log_density,
+    width,
+    shrink,
+    n_passes,
+):
+    """Slice sampler on the line with its own loop and shrinking rule."""
+    kernel = linear_slice(log_density, width, 1)
+
+    def apply(noise, state):
+        height = state.log_density + noise.log_uniform
+        lower = -width * noise.bracket_uniform
+
+        def body(loop):
+            n, lower, upper, offset, _ = loop
+            uniform = jax.random.uniform(jax.random.fold_in(noise.key, n))
+            offset = lower + (upper - lower) * uniform
+            found = log_density(state.position + offset) > height
+            new_lower, new_upper = shrink(offset, lower, upper)
+            keep = lambda new, old: jnp.where(found, old, new)
+            return n + 1, keep(new_lower, lower), keep(new_upper, upper), offset, found
+
+        start = (jnp.zeros((), jnp.int32), lower, lower + width, jnp.zeros(()), jnp.zeros((), bool))
+        n, lower, upper, offset, _ = jax.lax.while_loop(
+            lambda loop: ~loop[4] & (loop[0] < n_passes), body, start
+        )
+        position = state.position + offset
+        info = SliceInfo(n, jnp.zeros((), jnp.int32), offset, lower, upper, height)
+        return SliceState(position, log_density(position)), info
+
+    return kernel._replace(apply=apply)
+
+
+def midpoint_shrinking(log_density):
+    """Shrinks towards the middle of the bracket rather than the current point."""
+
+    def shrink(offset, lower, upper):
+        middle = 0.5 * (lower + upper)
+        return jnp.where(offset < middle, offset, lower), jnp.where(offset < middle, upper, offset)
+
+    return _own_slice(log_density, 1.5, shrink, 200)
+
+
+def gives_up_off_the_slice(log_density):
+    """Takes the third proposal whether or not it is on the slice."""
+
+    def shrink(offset, lower, upper):
+        return jnp.where(offset < 0.0, offset, lower), jnp.where(offset < 0.0, upper, offset)
+
+    return _own_slice(log_density, 1.5, shrink, 3)
+
+
+def unshrunk_slice(log_density):
+    """Plain rejection in the bracket, never shrunk: slower, but valid. The positive control."""
+    return _own_slice(log_density, 0.7, lambda offset, lower, upper: (lower, upper), 5000)
+
+
+def _ellipse_with(offset, lower, upper):
+    """Elliptical slice of target over standard normal with its own first angle and bracket."""
+
+    def build(log_density):
+        kernel = elliptical_slice(log_density, dim=1)
+
+        def apply(noise, state):
+            def evaluate(angle):
+                point = state.position * jnp.cos(angle) + noise.direction * jnp.sin(angle)
+                return Candidate(point, log_density(point))
+
+            current = Candidate(state.position, state.log_density)
+            height = state.log_density + noise.log_uniform
+            ends = jnp.full_like(noise.angle, lower), jnp.full_like(noise.angle, upper)
+            shrunk = shrink_bracket(noise.key, evaluate, current, height, offset(noise.angle), *ends)
+            return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+        return kernel._replace(apply=apply)
+
+    return build
+
+
+fixed_bracket_ellipse = _ellipse_with(lambda angle: angle, 0.0, 2.0 * jnp.pi)
+fixed_cut_ellipse = _ellipse_with(lambda angle: angle - jnp.pi, -jnp.pi, jnp.pi)
+
+
+def prior_counted_twice(log_density):
+    """Elliptical slice with the whole target as likelihood."""
+    return elliptical_slice(log_density, dim=1)
+
+
+def wide_ellipse(log_density):
+    """Elliptical slice with an auxiliary draw whose standard deviation is 1.1."""
+    kernel = elliptical_slice(log_density, dim=1)
+    return with_noise(kernel, lambda n, _: n._replace(direction=1.1 * n.direction))
+
+
+def clipping_instead_of_reflecting():
+    """Proposals beyond a face of the square are moved onto it."""
+    kernel = reflective_slice(SQUARE.log_density, 2)
+
+    def evaluate(point):
+        clipped = jnp.clip(point, 1e-12, 1.0 - 1e-12)
+        return Candidate(clipped, SQUARE.log_density(clipped))
+
+    def apply(noise, state):
+        shrunk = shrink_line(noise, 1.0, Candidate(state.position, state.log_density), evaluate)
+        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+    return kernel._replace(apply=apply)
+
+
+def one_sided_reflection():
+    """The bracket lies ahead of the current point only, in a direction that is always positive."""
+    changes = lambda n: {"direction": jnp.abs(n.direction), "bracket_uniform": jnp.zeros(())}
+    return with_noise(reflective_slice(SQUARE.log_density, 2), lambda n, _: n._replace(**changes(n)))
+
+
+def blocks_that_do_not_see_each_others_new_value():
+    """Both blocks are updated from the same old point."""
+
+    def draw(key):
+        return tuple(
+            draw_ellipse(jax.random.fold_in(key, i), lambda k: jax.random.normal(k, (1,))) for i in range(2)
+        )
+
+    def apply(noise, state):
+        new = [
+            shrink_ellipse(
+                noise[i],
+                Candidate(state.position[i : i + 1], state.log_density),
+                lambda block, i=i: Candidate(block, _log_ball(state.position.at[i].set(block[0]))),
+                max_passes=30,
+            )
+            for i in range(2)
+        ]
+        position = jnp.concatenate([part.candidate.point for part in new])
+        counts = jnp.zeros(2, jnp.int32)
+        return SliceState(position, jnp.zeros(())), BlockedSliceInfo(counts, counts)
+
+    return Kernel(lambda _, position: SliceState(position, jnp.zeros(())), draw, apply)
+
+
+BROKEN_ON_LINE = {
+    "centred_bracket": _line_with(0, bracket_uniform=0.5),
+    "one_sided_bracket": fixed_direction_one_sided,
+    "fixed_height": _line_with(0, log_uniform=-0.7),
+    "fixed_bracket_ellipse": _over_normal(fixed_bracket_ellipse),
+    "prior_counted_twice": prior_counted_twice,
+    "wide_ellipse": _over_normal(wide_ellipse),
+}
+BROKEN = {
+    "clipping_instead_of_reflecting": lambda: at_position(clipping_instead_of_reflecting(), SQUARE),
+    "one_sided_reflection": lambda: at_position(one_sided_reflection(), SQUARE),
+    "blocks_that_do_not_see_each_others_new_value": lambda: at_position(
+        blocks_that_do_not_see_each_others_new_value(), BALL
+    ),
+}
+STRUCTURE = {"midpoint_shrinking": midpoint_shrinking, "gives_up_off_the_slice": gives_up_off_the_slice}
+HEIGHT = {"fixed_height_inside": _line_with(0, log_uniform=-0.7)}
+_single = partial(check_line_bracket, width=0.8, max_step_outs=0)
+_stepped = partial(check_line_bracket, width=0.8, max_step_outs=3)
+BRACKET = {
+    "centred_bracket_inside": (_line_with(0, bracket_uniform=0.5), _single),
+    "first_offset_at_the_middle": (_line_with(0, offset_uniform=0.5), _single),
+    "step_outs_all_below": (_line_with(3, n_lower=jnp.int32(3)), _stepped),
+    "step_outs_split_equally": (_line_with(3, n_lower=jnp.int32(1)), _stepped),
+    "fixed_cut_ellipse": (fixed_cut_ellipse, check_ellipse_bracket),
+}

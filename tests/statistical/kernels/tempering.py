@@ -1,0 +1,212 @@
+"""Tempering kernels, right and made wrong, on joint distributions of position and temperature."""
+
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import logit, ndtr
+
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
+from auxmc.models.bridge import bridge, gaussian_base
+from auxmc.numerics.schedules import sigmoidal_schedule
+from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight
+from tests.statistical.kernel_checks import Case
+from tests.statistical.kernels.manifold import cdf_on
+
+LADDER = sigmoidal_schedule(5)
+GRID = np.linspace(-14.0, 14.0, 40_001)
+
+
+def _log_two_modes(x):
+    """0.6 N(-2, 0.6^2) + 0.4 N(2.5, 1), normalised."""
+    left = -0.5 * jnp.square((x[0] + 2.0) / 0.6)
+    return jnp.logaddexp(left, jnp.log(0.4) - 0.5 * jnp.square(x[0] - 2.5)) - 0.5 * jnp.log(2.0 * jnp.pi)
+
+
+BRIDGE = bridge(_log_two_modes, gaussian_base(jnp.array([-0.2]), jnp.array([2.4])), 0.4)
+
+
+def _scaled_ends(x):
+    """Log densities of the target over zeta and of the base."""
+    target, base = BRIDGE.log_densities(x)
+    return target - BRIDGE.log_zeta, base
+
+
+@cache
+def _marginal(continuous):
+    """Distribution function of the position on the grid, by whether the temperature is continuous."""
+    target, base = map(np.asarray, jax.jit(jax.vmap(_scaled_ends))(jnp.asarray(GRID)[:, None]))
+    if continuous:
+        values = base - np.asarray(log_base_weight(jnp.asarray(base - target)))
+    else:
+        values = base + np.logaddexp.reduce(-np.outer(base - target, LADDER), axis=1)
+    return np.asarray(cdf_on(GRID, np.exp(values - values.max())))
+
+
+def _continuous_cdf(delta, b, _):
+    size = jnp.maximum(jnp.abs(delta), 1e-12)
+    nearer = jnp.expm1(-size * jnp.where(delta > 0.0, b, 1.0 - b)) / jnp.expm1(-size)
+    return jnp.where(delta > 0.0, nearer, 1.0 - nearer)
+
+
+def _index_cdf(delta, index, fresh):
+    probabilities = jax.nn.softmax(-delta * jnp.asarray(LADDER))
+    return jnp.cumsum(probabilities)[index] - (1.0 - fresh) * probabilities[index]
+
+
+def _joint(kernel, draw_control, temperature, continuous, reversible=False):
+    """Case of a kernel on position and temperature.
+
+    Args:
+        kernel: the kernel.
+        draw_control: maps (position, uniform number) to what a state starts with besides its position.
+        temperature: maps a state to its inverse temperature or index.
+        continuous: whether the temperature is continuous.
+        reversible: as in `Case`.
+    """
+    grid, marginal = jnp.asarray(GRID), jnp.asarray(_marginal(continuous))
+    cdf = _continuous_cdf if continuous else _index_cdf
+
+    def start(key):
+        key_x, key_control, key_init = jax.random.split(key, 3)
+        x = jnp.interp(jax.random.uniform(key_x), marginal, grid)[None]
+        return kernel.init(key_init, x, draw_control(x, jax.random.uniform(key_control)))
+
+    def transform(state, fresh):
+        target, base = _scaled_ends(state.position)
+        given = cdf(base - target, temperature(state), fresh)
+        return jnp.stack([jnp.interp(state.position[0], grid, marginal), given])
+
+    return Case(kernel, start, transform, lambda state: state, floor=0.4, reversible=reversible)
+
+
+def _draw_index(x, uniform):
+    target, base = _scaled_ends(x)
+    cumulative = jnp.cumsum(jax.nn.softmax(-jnp.asarray(LADDER) * (base - target)))
+    return jnp.minimum(jnp.sum(cumulative <= uniform), len(LADDER) - 1).astype(jnp.int32)
+
+
+def _draw_b(x, uniform):
+    target, base = _scaled_ends(x)
+    return jnp.clip(draw_inverse_temperature(uniform, base - target), 1e-15, 1.0 - 1e-15)
+
+
+def _gibbs(**options):
+    kernel = gibbs_continuous_tempering(BRIDGE, 0.5, 3, **options)
+    return _joint(kernel, _draw_b, lambda state: state.inverse_temperature, True)
+
+
+def _extended(mass, reversible, **options):
+    """With all momenta renewed the extended dynamics are reversible in position and temperature together."""
+    kernel = continuously_tempered_hmc(BRIDGE, 0.4, 3, mass, **options)
+    control = lambda x, uniform: logit(_draw_b(x, uniform))
+    return _joint(kernel, control, lambda state: state.inverse_temperature, True, reversible)
+
+
+def _ladder(index_update):
+    kernel = simulated_tempering(BRIDGE, LADDER, 0.5, 3, index_update=index_update)
+    return _joint(kernel, _draw_index, lambda state: state.index, False)
+
+
+def _nuts(step_size, log_zeta_used=0.7):
+    """Unnormalised N(2, 0.6^2) and a standard normal base on the line; another log zeta in use is wrong."""
+    mean, sd, log_zeta = 2.0, 0.6, 0.7
+    joined = bridge(
+        lambda x: -0.5 * ((x[0] - mean) / sd) ** 2, gaussian_base(jnp.zeros(1), jnp.ones(1)), log_zeta_used
+    )
+    kernel = tempered_nuts(joined, step_size, jnp.array([1.0, 2.0]), max_doublings=4)
+
+    def conditional(b):
+        precision = b / sd**2 + 1.0 - b
+        return b * mean / sd**2 / precision, precision**-0.5
+
+    # Density of the inverse temperature: the normaliser of the path.
+    grid = np.linspace(0.0, 1.0, 20_001)
+    precision = grid / sd**2 + 1.0 - grid
+    constant = -grid * (0.5 * mean**2 / sd**2 + log_zeta) - (1.0 - grid) * 0.5 * np.log(2.0 * np.pi)
+    log_density = constant + 0.5 * (grid * mean / sd**2) ** 2 / precision - 0.5 * np.log(precision)
+    marginal = cdf_on(grid, np.exp(log_density))
+
+    def start(key):
+        key_b, key_x, key_init = jax.random.split(key, 3)
+        b = jnp.interp(jax.random.uniform(key_b), marginal, jnp.asarray(grid))
+        centre, spread = conditional(b)
+        return kernel.init(key_init, (centre + spread * jax.random.normal(key_x, ()))[None], logit(b))
+
+    def transform(state, _):
+        centre, spread = conditional(state.inverse_temperature)
+        place = jnp.interp(state.inverse_temperature, jnp.asarray(grid), marginal)
+        return jnp.stack([place, ndtr((state.position[0] - centre) / spread)])
+
+    return Case(kernel, start, transform, lambda state: state, reversible=False, n_steps=1, batch_size=1000)
+
+
+PARTIAL = {"refreshment": 0.5, "integrator": "kick_drift_kick"}
+CASES = {
+    "gibbs tempering": _gibbs,
+    "extended tempering": partial(_extended, 1.0, True),
+    "independent index": partial(_ladder, "independent"),
+    "tempered no-U-turn": partial(_nuts, 0.4),
+    "tempered no-U-turn, long steps": partial(_nuts, 1.2),
+}
+SLOW = {
+    "gibbs tempering partial": partial(_gibbs, **PARTIAL),
+    "extended tempering partial": partial(_extended, 4.0, False, **PARTIAL),
+    "random-walk index": partial(_ladder, "random_walk"),
+}
+
+
+# --- made wrong: the new state, changed by (noise, old state, new state) ----------------------------------
+
+
+def tempering_without_jacobian(noise, state, new):
+    """Extended dynamics whose density lacks the derivative of the logistic map: u has no proper distribution."""
+    volume = lambda state: jax.nn.softplus(state.control) + jax.nn.softplus(-state.control)
+    kept = noise.log_uniform < jnp.minimum(volume(state) - volume(new), 0.0)
+    return jax.tree.map(lambda a, b: jnp.where(kept, a, b), new, state)
+
+
+def swapped_temperature(noise, state, new):
+    """Temperature drawn for the negative of the difference."""
+    return new._replace(inverse_temperature=1.0 - new.inverse_temperature)
+
+
+def stale_difference(noise, state, new):
+    """Temperature drawn for the position before the move."""
+    return new._replace(inverse_temperature=draw_inverse_temperature(noise.uniform, state.delta))
+
+
+def ends_without_proposal_ratio(noise, state, new):
+    """Random walk on the ladder whose ends are left as often as any other rung."""
+    last = len(LADDER) - 1
+    logits = -jnp.asarray(LADDER) * new.delta
+    side = jnp.where(noise.uniforms[0] < 0.5, -1, 1)
+    side = jnp.where(state.index == 0, 1, jnp.where(state.index == last, -1, side))
+    proposed = (state.index + side).astype(jnp.int32)
+    accepted = jnp.log(noise.uniforms[1]) < logits[proposed] - logits[state.index]
+    return new._replace(index=jnp.where(accepted, proposed, state.index))
+
+
+def _changed(build, change):
+    case = build()
+
+    def apply(noise, state):
+        new, info = case.kernel.apply(noise, state)
+        return change(noise, state, new), info
+
+    return case._replace(kernel=case.kernel._replace(apply=apply))
+
+
+BROKEN_FAST = {"tempering_with_another_log_zeta": partial(_nuts, 0.4, 1.2)}
+BROKEN = {
+    change.__name__: partial(_changed, (CASES | SLOW)[name], change)
+    for name, change in (
+        ("extended tempering", tempering_without_jacobian),
+        ("gibbs tempering", swapped_temperature),
+        ("gibbs tempering", stale_difference),
+        ("random-walk index", ends_without_proposal_ratio),
+    )
+}
