@@ -41,10 +41,10 @@ def test_kernels_in_single_precision_keep_type_and_distribution(name):
         kernel = SINGLE[name]()
 
         def replica(key):
-            state = kernel.init(jax.random.key(0), jax.random.normal(jax.random.fold_in(key, 0), (1,)))
-            for i in range(N_STEPS):
-                state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
-            return state.position[0]
+            key_start, key_steps = jax.random.split(key)
+            start = kernel.init(jax.random.key(0), jax.random.normal(key_start, (1,)))
+            step = lambda state, key: (kernel.step(key, state)[0], None)
+            return jax.lax.scan(step, start, jax.random.split(key_steps, N_STEPS))[0].position[0]
 
         keys = jax.random.split(jax.random.key(seed_for(f"single/{name}")), N)
         found = jax.jit(jax.vmap(replica))(keys)
@@ -60,13 +60,12 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions():
         x = jnp.full(1, 0.3)
         u = draw_auxiliary_given(key, 4, x[0], OBSERVED)
         value = latent_estimator(4).log_estimate(x, u)
-        state = kernel.init(key, x)._replace(auxiliary=u, log_estimate=value)
-        for i in range(N_STEPS):
-            noise = kernel.draw(jax.random.fold_in(key, i))
-            if single:
-                state, noise = (_as_single(tree) for tree in (state, noise))
-            state, _ = kernel.apply(noise, state)
-        return state.position[0]
+        start = kernel.init(key, x)._replace(auxiliary=u, log_estimate=value)
+        noise = jax.vmap(kernel.draw)(jax.random.split(key, N_STEPS))
+        if single:
+            start, noise = _as_single(start), _as_single(noise)
+        step = lambda state, noise: (kernel.apply(noise, state)[0], None)
+        return jax.lax.scan(step, start, noise)[0].position[0]
 
     keys = jax.random.split(key_for("single/estimates"), 2000)
     double, single = (np.asarray(jax.jit(jax.vmap(lambda k, s=s: chain(k, s)))(keys)) for s in (False, True))

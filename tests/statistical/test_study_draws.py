@@ -117,14 +117,14 @@ def test_inputs_of_the_parameters_have_the_distribution_of_their_prior():
 
 
 def test_errors_from_few_replicates_cover_what_a_normal_distribution_would():
-    samples = rng_for("errors/replicates").standard_normal((20_000, 3))
+    samples = rng_for("errors/replicates").standard_normal((12_000, 3))
     covered = [abs(m.value) < 2.0 * m.error for m in map(mean, samples)]
     expected = float(stats.norm.cdf(2.0) - stats.norm.cdf(-2.0))
     assert_bounded_mean(covered, 0.0, 1.0, expected, detects=0.03, label="widened")
     plain = samples.std(axis=1, ddof=1) / np.sqrt(3.0)
     missed = np.abs(samples.mean(axis=1)) >= 2.0 * plain
     # Student's distribution with two degrees of freedom: 0.18.
-    assert_at_least(missed, 0.15, detects=0.04, label="not widened")
+    assert_at_least(missed, 0.15, detects=0.05, label="not widened")
 
 
 @pytest.mark.slow

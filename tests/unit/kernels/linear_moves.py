@@ -2,17 +2,12 @@
 
 import jax
 import jax.numpy as jnp
-from jax import Array
-
-from auxmc.kernels.streams.contract import Mover, Target
-
-__all__ = ["exact_linear_moves"]
 
 
-def exact_linear_moves(noise_scale: float) -> Mover:
+def exact_linear_moves(noise_scale):
     """Independent draws from prior, past rows and a power of the chunk's likelihood; past rows are used whole."""
 
-    def move(key: Array, particles: Array, target: Target) -> Array:
+    def move(key, particles, target):
         past, chunk = target.past.rows, target.chunk.rows
         seen = (jnp.arange(past.shape[0], dtype=jnp.int64) < target.n_past).astype(jnp.float64)
         counts = jnp.where(

@@ -1,10 +1,7 @@
 """Small targets and estimators for the tests of kernels."""
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 from auxmc.models.estimator import Estimator
 
@@ -12,26 +9,26 @@ DIM = 2
 N_IMPORTANCE = 3
 
 
-def log_normal(position: Array) -> Array:
+def log_normal(position):
     """Standard normal log density, up to a constant."""
     return -0.5 * jnp.sum(position**2)
 
 
-def log_bimodal(position: Array) -> Array:
+def log_bimodal(position):
     """Two well separated modes with different widths in each coordinate."""
     left = jnp.log(0.3) - 0.5 * ((position + 1.0) / 0.1) ** 2 - jnp.log(0.1)
     right = jnp.log(0.7) - 0.5 * ((position - 1.2) / 0.4) ** 2 - jnp.log(0.4)
     return jnp.sum(jnp.logaddexp(left, right))
 
 
-def latent_estimator(n_importance: int = N_IMPORTANCE, dim: int = DIM) -> Estimator:
+def latent_estimator(n_importance=N_IMPORTANCE, dim=DIM):
     """x ~ N(0, I), z | x ~ N(x, I), an observation of ones with unit noise; z drawn from its prior.
 
     Preparing a point costs 2 cubic operations if its first coordinate is positive and 1 otherwise, and
     fails where it exceeds 1, so that the counts tell points apart.
     """
 
-    def log_estimate(cache: Array, auxiliary: Array) -> Array:
+    def log_estimate(cache, auxiliary):
         residual = 1.0 - cache[None] - auxiliary
         log_weights = -0.5 * jnp.sum(residual**2, axis=1)
         return log_normal(cache) + jax.nn.logsumexp(log_weights) - jnp.log(1.0 * n_importance)
@@ -45,7 +42,7 @@ def latent_estimator(n_importance: int = N_IMPORTANCE, dim: int = DIM) -> Estima
     )
 
 
-def exact_estimator(log_density: Callable[[Array], Array], dim: int = DIM) -> Estimator:
+def exact_estimator(log_density, dim=DIM):
     """Estimator without noise: its value is the density, whatever the auxiliary variables."""
     return Estimator(
         prepare=log_density,

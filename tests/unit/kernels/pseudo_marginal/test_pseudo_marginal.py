@@ -17,7 +17,6 @@ from auxmc.kernels.pseudo_marginal.updates import (
     pseudo_marginal_metropolis,
     slice_position,
 )
-from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from tests.unit.kernels.toys import DIM, exact_estimator, latent_estimator, log_bimodal
 
@@ -55,20 +54,6 @@ def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
     np.testing.assert_array_equal(infos.n_estimates_position, expected_infos.n_evaluations)
     if hasattr(expected_infos, "accepted"):
         np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
-
-
-def test_the_elliptical_update_is_the_elliptical_slice_kernel_on_u():
-    """With x fixed, u has a standard normal prior and the log estimate as its log likelihood."""
-    estimator = latent_estimator()
-    x = jnp.array([0.5, -0.5])
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), x)
-    kernel = elliptical_slice(lambda u: estimator.log_estimate(x, u.reshape(start.auxiliary.shape)), dim=6)
-    states, infos = _chain(elliptical_auxiliary(estimator), start)
-    expected, expected_infos = _chain(kernel, kernel.init(jax.random.key(0), start.auxiliary.ravel()))
-    np.testing.assert_allclose(
-        states.auxiliary.reshape(len(KEYS), -1), expected.position, rtol=1e-10, atol=1e-12
-    )
-    np.testing.assert_array_equal(infos.n_estimates_auxiliary, expected_infos.n_evaluations)
 
 
 @pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])
