@@ -157,7 +157,7 @@ def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass():
     assert float(end[-1]) == pytest.approx(float(p[DIM]) * s, abs=1e-10)
 
 
-@pytest.mark.parametrize(("integrator", "refreshment"), zip(INTEGRATORS, (1.0, 0.6), strict=True))
+@pytest.mark.parametrize(("integrator", "refreshment"), [(INTEGRATORS[0], 1.0), (INTEGRATORS[1], 0.6)])
 @pytest.mark.parametrize(
     "build", [gibbs_continuous_tempering, partial(continuously_tempered_hmc, control_mass=2.0)]
 )
