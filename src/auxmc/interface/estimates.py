@@ -29,6 +29,11 @@ from auxmc.numerics.values import by_value
 
 __all__ = ["Estimated", "auxiliary_pseudo_marginal", "estimated", "pseudo_marginal"]
 
+# Acceptance rate of a random walk before its covariance is known.
+_ACCEPTANCE = 0.25
+# Times the square root of the dimension: step, in standard deviations, of the random walk that moves fastest (Sherlock,
+# Thiery, Roberts and Rosenthal 2015, for noisy estimates; Roberts, Gelman and Gilks 1997, 2.38, for exact ones).
+_FASTEST = 2.56
 _UPDATES_OF_U = {"slice": "ss", "independence": "mi"}
 _UPDATES_OF_X = {"metropolis": "mh", "slice": "ss"}
 
@@ -163,7 +168,7 @@ def auxiliary_pseudo_marginal(
     Args:
         model: the model.
         u: update of the auxiliary variables: "slice" (elliptical, for standard normal ones) or "independence".
-        x: update of the parameters: "metropolis" (a random walk, whose scale the warm-up adapts) or "slice".
+        x: update of the parameters: "metropolis" (a random walk, whose covariance the warm-up adapts) or "slice".
         scale: of the random walk at the start of the warm-up, or width of the slice's bracket, in their units.
 
     Raises:
@@ -199,8 +204,11 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
     check_instance("model", model, Estimated, "auxmc.estimated")
     scale = check_positive("scale", scale)
 
-    def build(step: Array) -> Kernel:
-        return pseudo_marginal_method(name, model.estimator, step, model.layout.dim)
+    is_walk = not name.endswith("_ss")
+
+    def build(step: Array, covariance: Array | None = None) -> Kernel:
+        width = step if covariance is None else step * jnp.linalg.cholesky(covariance)
+        return pseudo_marginal_method(name, model.estimator, width, model.layout.dim)
 
     def check(start: np.ndarray) -> None:
         _check_start(
@@ -216,7 +224,9 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
         scale=scale,
         check=check,
         kind="estimate",
-        adaptation="" if name.endswith("_ss") else "batches",
+        adaptation="dense windows" if is_walk else "",
+        target=_ACCEPTANCE,
+        final_scale=_FASTEST / math.sqrt(model.layout.dim) if is_walk else None,
         draw_start=lambda key: model.start,
         warnings=model.warnings,
     )

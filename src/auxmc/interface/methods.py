@@ -13,13 +13,9 @@ from auxmc.interface.layout import Layout
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.hamiltonian.window_adaptation import window_adaptation
-from auxmc.kernels.metropolis.adaptation import batch_adaptation
 from auxmc.numerics.values import by_value
 
 __all__ = ["Method", "evaluated", "flat_info", "follows_its_key", "innermost"]
-
-# Steps of a batch after which the scale of a random walk changes.
-_BATCH = 100
 
 
 @by_value
@@ -36,8 +32,9 @@ class Method(NamedTuple):
         check: rejects a start [dim] that a chain cannot begin at, by a ValueError.
         kind: of the model: "density", "simulator" or "estimate"; empty where draws need no advice.
         adaptation: "diagonal windows" or "dense windows" for step size and mass matrix, "dual averaging" for the step
-            size, both to `target`; "batches" for random walks, or "" for none.
+            size, all to `target`; "" for none.
         target: mean acceptance probability that dual averaging reaches for.
+        final_scale: in standard deviations, once windows know these; None adapts it.
         draw_start: maps a key to a start [dim]; None where a user must give one.
         of_state: maps the kernel's state to further scalars that are kept, by name.
         log_density: maps the kernel's vector to nats, the `lp` of a state; None where it is not known.
@@ -58,6 +55,7 @@ class Method(NamedTuple):
     kind: str = ""
     adaptation: str = ""
     target: float = math.nan
+    final_scale: float | None = None
     draw_start: Callable[[Array], np.ndarray] | None = None
     of_state: Callable[[Any], dict[str, Array]] = lambda state: {}
     log_density: Callable[[Array], Array] | None = None
@@ -76,12 +74,16 @@ class Method(NamedTuple):
         if self.adaptation.endswith("windows"):
             dense = self.adaptation == "dense windows"
             return window_adaptation(
-                self.build, self.scale, n_warm_up, self.layout.dim, target=self.target, dense=dense
+                self.build,
+                self.scale,
+                n_warm_up,
+                self.layout.dim,
+                target=self.target,
+                dense=dense,
+                final_step_size=self.final_scale,
             )
         if self.adaptation == "dual averaging":
             return dual_averaging(self.build, self.scale, n_warm_up, self.target)
-        if self.adaptation == "batches":
-            return batch_adaptation(self.build, self.scale, _BATCH, n_warm_up // _BATCH)
         return self.build(jnp.asarray(self.scale))
 
 

@@ -225,6 +225,23 @@ def test_masses_follow_the_scales_of_a_density(make, mass):
         make(model, mass="full")
 
 
+@pytest.mark.parametrize("make", [auxmc.pseudo_marginal, auxmc.auxiliary_pseudo_marginal])
+def test_a_random_walk_follows_scales_and_correlations(make):
+    """Standard deviations of 0.1 and 10, correlation 0.9: effective draws as on a round density, right moments."""
+    sds, rho = np.array([0.1, 10.0]), 0.9
+
+    def log_estimate(x, u):
+        z = x / sds
+        return -0.5 * (z @ z - 2 * rho * z[0] * z[1]) / (1 - rho**2) + 1e-3 * u
+
+    model = auxmc.estimated(lambda x: 0.0 * x[0], log_estimate, (), np.zeros(2), checks="off")
+    tree = auxmc.sample(make(model), draws=2000, warm_up=2000, chains=4, progress=False)
+    draws = tree["posterior"]["x"].to_numpy()
+    assert min(bulk_ess(draws[..., i]) for i in range(2)) > 300
+    assert np.allclose(draws.std(axis=(0, 1)), sds, rtol=0.25)
+    assert np.corrcoef(draws.reshape(-1, 2).T)[0, 1] == pytest.approx(rho, abs=0.07)
+
+
 def test_chain_that_never_moves_is_named():
     """A step far too large: nothing is accepted, and that is said (trap 3)."""
     method = auxmc.hmc(models.normal_density(), step_size=1e4)

@@ -40,17 +40,20 @@ def window_adaptation(
     *,
     target: float = 0.8,
     dense: bool = False,
+    final_step_size: float | None = None,
 ) -> Kernel:
     """Adapts step size and mass matrix as Stan does, then freezes them.
 
     Args:
         build: maps (step size, inverse mass: diagonal [dim] or matrix [dim, dim]) to a Kernel whose info has
-            `acceptance_probability`; the random numbers that it draws must not depend on these.
+            `acceptance_probability` or `accepted_position`; the random numbers that it draws must not depend on these.
+            The inverse mass nears the covariance of the target.
         initial_step_size: of the first step, positive.
         n_warm_up: steps that adapt; 0 keeps the initial step size and unit masses.
         dim: length of the position.
         target: mean acceptance probability to reach, between 0 and 1.
         dense: adapt the whole covariance instead of variances.
+        final_step_size: taken as soon as a window has ended, where theory knows it; None adapts it.
 
     Returns:
         Kernel on WindowState with AdaptationInfo.
@@ -65,6 +68,7 @@ def window_adaptation(
 
         # For each step whether it counts for the mass matrix, and whether a window ends with it.
         schedule = np.asarray(build_schedule(n_warm_up), int) if n_warm_up else np.zeros((1, 2), int)
+    first_end = np.argmax(schedule[:, 1]) if schedule[:, 1].any() else n_warm_up
     init_mass, update_mass, end_window = mass_matrix_adaptation(not dense)
     init_step, update_step, averaged = dual_averaging_adaptation(target)
     unit = jnp.eye(dim) if dense else jnp.ones(dim)
@@ -97,6 +101,8 @@ def window_adaptation(
         )
         is_last = state.n_steps + 1 == n_warm_up
         step_size = jnp.where(is_last, averaged(step), jnp.exp(step.log_step_size))
+        if final_step_size is not None:
+            step_size = jnp.where(state.n_steps >= first_end, final_step_size, step_size)
         return state._replace(
             step_size=step_size, inverse_mass=mass.inverse_mass_matrix, averages=(step, mass)
         )
@@ -104,7 +110,9 @@ def window_adaptation(
     def apply(noise: Any, state: WindowState) -> tuple[WindowState, AdaptationInfo]:
         inner, info = build(state.step_size, state.inverse_mass).apply(noise, state.inner)
         moved = state._replace(inner=inner)
-        new = lax.cond(state.n_steps < n_warm_up, adapted, lambda s, _: s, moved, info.acceptance_probability)
+        has_rate = hasattr(info, "acceptance_probability")
+        rate = info.acceptance_probability if has_rate else info.accepted_position.astype(float)
+        new = lax.cond(state.n_steps < n_warm_up, adapted, lambda s, _: s, moved, rate)
         return new._replace(n_steps=state.n_steps + 1), AdaptationInfo(info, state.step_size)
 
     return Kernel(init, draw, apply)

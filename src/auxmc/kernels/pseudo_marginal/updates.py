@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, select
-from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
+from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept, random_walk_step
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
@@ -106,7 +106,8 @@ def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: 
 
     Args:
         estimator: density estimator.
-        scale: standard deviation of the proposal, a scalar or one per coordinate [dim]; may be traced.
+        scale: standard deviation of the proposal, a scalar or one per coordinate [dim], or the lower Cholesky factor of
+            its covariance [dim, dim]; may be traced.
         dim: number of target variables.
 
     Returns:
@@ -128,7 +129,7 @@ def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: 
     def apply(
         noise: _JointProposal, state: PseudoMarginalState
     ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        position = state.position + scale * noise.normal
+        position = state.position + random_walk_step(scale, noise.normal)
         cache = estimator.prepare(position)
         log_estimate = estimator.log_estimate(cache, noise.auxiliary)
         accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
@@ -238,7 +239,8 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) ->
 
     Args:
         estimator: density estimator.
-        scale: standard deviation of the proposal, a scalar or one per coordinate [dim]; may be traced.
+        scale: standard deviation of the proposal, a scalar or one per coordinate [dim], or the lower Cholesky factor of
+            its covariance [dim, dim]; may be traced.
         dim: number of target variables.
 
     Raises:
@@ -252,7 +254,7 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) ->
         return draw_random_walk(key, dim)
 
     def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        position = state.position + scale * noise.normal
+        position = state.position + random_walk_step(scale, noise.normal)
         cache = estimator.prepare(position)
         log_estimate = estimator.log_estimate(cache, state.auxiliary)
         accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
