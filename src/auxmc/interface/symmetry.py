@@ -61,19 +61,20 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
             "method: expected hmc, constrained_hmc or constrained_nuts without jumps. Give several images in one list"
         )
     log_target = method.log_target
+    what = "maps the variables to their mirror image"
     if not callable(images) and not isinstance(images, Sequence):
         raise TypeError(
-            "images must be a function that maps the variables to their mirror image, or a list of such functions, got "
-            f"{type(images).__name__}"
+            f"images must be a function that {what}, or a list of such functions, got {type(images).__name__}"
         )
-    functions = (images,) if callable(images) else tuple(images)
+    functions = {"images": images} if callable(images) else {f"images[{i}]": f for i, f in enumerate(images)}
     if not functions:
-        raise ValueError("images is empty: give a function that maps the variables to their mirror image")
-    for number, own in enumerate(functions):
-        what = "images" if callable(images) else f"images[{number}]"
-        check_callable(what, own, "maps the variables to their mirror image")
-        _check(method, own, what)
-    maps = [lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions]
+        raise ValueError(f"images is empty: give a function that {what}")
+    for name, own in functions.items():
+        check_callable(name, own, what)
+        _check(method, own, name)
+    maps = [
+        lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions.values()
+    ]
 
     def build(*scales: Array) -> Kernel:
         kernel = method.build(*scales)
@@ -88,17 +89,13 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
             image = kernel.init(jax.random.key(0), jax.lax.switch(noise.image, maps, state.position))
             change = log_target(image) - log_target(state)
             jumped = jnp.isfinite(change) & (noise.log_uniform < change)
-            return select(jumped, image, state), _with_jump(info, jumped)
+            make_info: Any = namedtuple
+            with_jump = make_info("SymmetryInfo", [*info._fields, "jumped"])
+            return select(jumped, image, state), with_jump(*info, jumped)
 
         return Kernel(kernel.init, draw, apply)
 
     return method._replace(name=f"{method.name} with symmetry", build=build, log_target=None)
-
-
-def _with_jump(info: Any, jumped: Array) -> Any:
-    """The kernel's info, and whether the chain jumped."""
-    make_info: Any = namedtuple
-    return make_info("SymmetryInfo", [*info._fields, "jumped"])(*info, jumped)
 
 
 def _check(method: Method, mirrored: Callable[[Any], Any], what: str) -> None:

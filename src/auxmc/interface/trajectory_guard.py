@@ -41,12 +41,7 @@ def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, st
 
 
 def guarded(log_density: Callable[[Array], Array], step_size: Array) -> Callable[[Array], Array]:
-    """A log density whose gradient is NaN where `halt_where_steep` ends a trajectory.
-
-    Args:
-        log_density: maps a vector [dim] to nats.
-        step_size: of the leapfrog steps; may be traced.
-    """
+    """A log density whose gradient is NaN where a leapfrog step of this size, which may be traced, ends there."""
 
     def evaluate(point: Array) -> tuple[Array, Array]:
         value, gradient = jax.value_and_grad(log_density)(point)

@@ -64,13 +64,16 @@ def _claims(tmp_path, *lines):
     return read_claims(tmp_path / "c.csv", SETTINGS, ["thesis", "paper"])
 
 
-def test_a_claim_is_a_conclusion_unless_its_table_says_otherwise(tmp_path):
-    assert _claims(tmp_path)["nature"].tolist() == ["conclusion"]
-    assert _claims(tmp_path, {"nature": "printed"})["nature"].tolist() == ["printed"]
-
-
-def test_our_own_check_needs_no_document(tmp_path):
-    assert _claims(tmp_path, {"origin": "own", "document": ""})["document"].tolist() == [""]
+@pytest.mark.parametrize(
+    ("line", "column", "value"),
+    [
+        ({}, "nature", "conclusion"),
+        ({"nature": "printed"}, "nature", "printed"),
+        ({"origin": "own", "document": ""}, "document", ""),
+    ],
+)
+def test_a_claim_is_a_conclusion_by_default_and_our_own_needs_no_document(tmp_path, line, column, value):
+    assert _claims(tmp_path, line)[column].tolist() == [value]
 
 
 @pytest.mark.parametrize(
@@ -128,11 +131,6 @@ def _tables(**settings):
     return Tables({"point": points, "settings": pd.DataFrame(cases | settings)})
 
 
-def test_judge_measures_each_setting(tmp_path):
-    table = judge(_claims(tmp_path), {"X-1": {"N=1": lambda _: Measurement(1.0, 0.1)}}, _tables())
-    assert table["verdict"].tolist() == ["reproduced"]
-
-
 def test_a_run_that_is_too_short_measures_nothing(tmp_path):
     measures = {"X-1": {"N=1": lambda tables: Measurement(tables.value("mean", case="main_1"), 0.1)}}
     tables = _tables(n_draws=[600, 10], n_chains=[4, 4])
@@ -140,8 +138,8 @@ def test_a_run_that_is_too_short_measures_nothing(tmp_path):
     assert judged[["verdict", "note"]].to_numpy().tolist() == [
         ["not measured", "needs n_draws >= 10000, this run had 600"]
     ]
-    judged = judge(_claims(tmp_path, {"needs": "main*:n_draws>=600"}), measures, tables)
-    assert judged["verdict"].tolist() == ["reproduced"]
+    for needs in ({}, {"needs": "main*:n_draws>=600"}):
+        assert judge(_claims(tmp_path, needs), measures, tables)["verdict"].tolist() == ["reproduced"]
 
 
 def test_needs_can_name_the_case_and_a_word():
@@ -257,8 +255,6 @@ def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution():
     assert counts_of(one.assign(exact=True)).expected_wrong == 0.0
 
 
-# --- claims that cannot fail --------------------------------------------------------------------------
-
 VALUES = [10.0, 10.1, 9.9, 10.0, 5.0, 5.1, 4.9, 5.0]
 TABLES = Tables(
     {
@@ -295,15 +291,7 @@ def _missing(tables):
         (_favourable, 8.0, "reproduced", False),
         (_mean, -1e300, "reproduced", False),
     ],
-    ids=[
-        "mean",
-        "failing",
-        "ratio",
-        "settings alone",
-        "clipped",
-        "unfavourable dropped",
-        "band of everything",
-    ],
+    ids=["mean", "failing", "ratio", "settings", "clipped", "unfavourable dropped", "band of everything"],
 )
 def test_a_claim_that_no_change_turns_cannot_fail(measure, low, verdict, can_fail):
     (found,) = _responses(measure, low)

@@ -10,6 +10,7 @@ import pytest
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
+from auxmc_pipeline.judging.band_history import read_band_history, unexplained_bands
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study
 from auxmc_pipeline.publishing.readme import with_results
@@ -131,7 +132,25 @@ def test_claims_measured_again_in_published_tables_are_those_that_were_published
         np.testing.assert_allclose(values.astype(float), expected, rtol=1e-9, err_msg=column)
 
 
-# --- the table of figures and algorithms --------------------------------------------------------------
+@pytest.mark.parametrize("preset", published_presets())
+@pytest.mark.parametrize("name", studies())
+def test_bands_of_kept_results_have_changed_with_a_reason_alone(name, preset):
+    study = load_study(name)
+    kept = pd.read_csv(PUBLISHED / preset / name / "claims.csv")
+    assert unexplained_bands(kept, claims_of(study), read_band_history(study)) == []
+
+
+def test_a_band_that_moved_without_an_entry_is_named():
+    kept = pd.DataFrame(
+        {"claim_id": ["A", "B"], "setting": ["x", "y"], "low": [1.0, None], "high": [None, 2.0]}
+    )
+    moved = kept.assign(high=[3.0, 2.0])
+    entry = {"claim_id": "A", "setting": "x", "new_low": 1.0, "new_high": 3.0}
+    other = entry | {"new_high": 4.0}
+    assert unexplained_bands(kept, kept, pd.DataFrame([other])) == []
+    assert unexplained_bands(kept, moved, pd.DataFrame([other])) == ["A, x"]
+    assert unexplained_bands(kept, moved, pd.DataFrame([entry])) == []
+
 
 ROWS = [line for line in (ROOT / "docs" / "coverage.md").read_text().splitlines() if line.startswith("| ")]
 
@@ -152,9 +171,7 @@ def test_every_numbered_figure_of_a_study_is_in_the_table_with_its_function():
                 assert f"`{drawn_by(study, figure)}`" in row, row
 
 
-# --- files that runs read and no digest covers --------------------------------------------------------
-
-# As `sha256sum` prints them.
+# Files that runs read and no digest covers, as `sha256sum` prints them.
 SUMS = """\
 7cc968991a28b3806f6a26927e343d1a7a2e3d109b9c95c85f0673e088b8a158  experiments/generalised_lambda/published_values.csv
 4586bd72aa24f847d4f6fba2d13d00b86308b7c777a9e321d3cd132eeb0e6b5e  experiments/lotka_volterra/published_data.csv

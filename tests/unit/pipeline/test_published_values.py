@@ -59,11 +59,6 @@ def test_further_values_are_numbers_of_documents_that_no_claim_has(study):
         assert math.isnan(found.low) or found.low <= found.value <= found.high
 
 
-def test_there_are_figures_with_published_values():
-    assert len(FIGURES) > 5
-    assert EXTRAS
-
-
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: "-".join(path.relative_to(STUDIES).parts))
 def test_figures_name_values_that_there_are(path):
     numbers = published_numbers(path.relative_to(STUDIES).parts[0])
@@ -78,6 +73,8 @@ def test_figures_name_values_that_there_are(path):
 
 
 def test_curves_of_the_thesis_are_found_by_figure_and_name():
+    assert len(FIGURES) > 5
+    assert EXTRAS
     curve = published_series("gp_probit", "3.11a", "apm_ss_ss")
     assert curve.x.tolist() == list(range(1, 11))
     assert ((curve.low < curve.y) & (curve.y < curve.high)).all()

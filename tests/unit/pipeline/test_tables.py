@@ -1,7 +1,5 @@
 """Tables of results: quantities by name and setting, replicates of sweeps, footers of figures."""
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +10,7 @@ from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tidy import replicate_columns, sweep_table
 
+NAN = float("nan")
 TABLES = Tables(
     {
         "chain": pd.DataFrame(
@@ -66,9 +65,6 @@ def test_several_values_where_one_is_asked_for_are_rejected():
         TABLES.setting("n_draws")
 
 
-# --- tables of sweeps ---------------------------------------------------------------------------------
-
-
 def rows(quantity, value, case="a", **columns):
     return {"case": case, "numbers": "n", **columns, "quantity": quantity, "unit": "", "value": value}
 
@@ -78,25 +74,19 @@ def points(table, quantity):
     return dict(zip(found["coordinate"], found["value"], strict=True))
 
 
-def test_values_are_averaged_over_replicates_with_the_error_of_few():
-    table = pd.DataFrame(
-        [rows("ess", value, step=0.1, chain=i) for i, value in enumerate([10.0, 12.0, 17.0])]
-    )
+@pytest.mark.parametrize(
+    ("values", "mean", "error"),
+    [
+        ([10.0, 12.0, 17.0], 13.0, standard_error([10.0, 12.0, 17.0])),
+        ([10.0, 12.0, NAN, NAN], NAN, NAN),
+        ([1.0], 1.0, NAN),
+    ],
+)
+def test_values_are_averaged_over_replicates_unless_one_is_unknown(values, mean, error):
+    table = pd.DataFrame([rows("ess", x, step=0.1, chain=i) for i, x in enumerate(values)])
     found = sweep_table(table, ["step"]).iloc[0]
-    assert (found["value"], found["n_replicates"], found["coordinate"]) == (13.0, 3, "")
-    assert found["standard_error"] == standard_error([10.0, 12.0, 17.0])
-
-
-def test_an_unknown_replicate_makes_the_mean_unknown():
-    values = [10.0, 12.0, math.nan, math.nan]
-    found = sweep_table(pd.DataFrame([rows("ess", x, chain=i) for i, x in enumerate(values)]), []).iloc[0]
-    assert math.isnan(found["value"])
-    assert math.isnan(found["standard_error"])
-    assert found["n_replicates"] == 4
-
-
-def test_an_error_from_one_replicate_is_unknown():
-    assert math.isnan(sweep_table(pd.DataFrame([rows("ess", 1.0, chain=0)]), [])["standard_error"].item())
+    assert (found["n_replicates"], found["coordinate"]) == (len(values), "")
+    np.testing.assert_array_equal(found[["value", "standard_error"]].astype(float), [mean, error])
 
 
 def test_what_varies_inside_a_case_stays_apart_under_its_name():
@@ -125,20 +115,11 @@ def test_runs_that_have_names_are_no_replicates():
     assert list(points(sweep_table(named, []), "n_failures")) == ["forward", "reverse"]
 
 
-# --- footers of figures -------------------------------------------------------------------------------
-
-EMPTY = Tables({})
-
-
 def test_the_preset_and_the_details_are_written_and_empty_details_left_out():
     written = []
-    for tables in (TABLES, EMPTY):
+    for tables in (TABLES, Tables({})):
         figure = Figure()
         footer(figure, tables, chain_lengths(tables, case="nuts"), "")
         written.append(figure.texts[-1].get_text())
     assert written == ["preset quick; 4 chains of 100 iterations", "preset unknown"]
-
-
-def test_lengths_are_those_of_the_rows_that_are_wanted():
-    assert chain_lengths(TABLES, case="ais") == "8 chains of 10 iterations"
-    assert chain_lengths(TABLES, case="hmc") == ""
+    assert [chain_lengths(TABLES, case=case) for case in ("ais", "hmc")] == ["8 chains of 10 iterations", ""]

@@ -1,7 +1,7 @@
 """Examines a log density before anything is drawn: its start, digits, support, tails and flat directions."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -163,9 +163,7 @@ def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -
     held = single_precision_arrays(function, *arguments)
     if not held:
         return []
-    worst = min(
-        held, key=lambda array: (np.ptp(array) == 0.0, np.ptp(array) / np.spacing(np.abs(array).max()))
-    )
+    worst = min(held, key=lambda a: (np.ptp(a) == 0.0, np.ptp(a) / np.spacing(np.abs(a).max())))
     advice = Advice(
         f"{what} has an array of {worst.dtype} of shape {worst.shape}, from {worst.min():.9g} to {worst.max():.9g}, "
         "which lost digits",
@@ -180,14 +178,9 @@ def advise_undefined(
     what: str, undefined: np.ndarray, where: str = "points around the start", state: str = "NaN"
 ) -> list[Advice]:
     """Advice where a function is undefined at more than a tenth of the points, going by flags [point]."""
-    if not undefined.mean() > _MOST_UNDEFINED:
-        return []
-    return [
-        Advice(
-            f"{what} is {state} at {int(undefined.sum())} of {undefined.size} {where}, where draws never go",
-            "Declare bounds, or look for logarithms of negative numbers and for overflow",
-        )
-    ]
+    problem = f"{what} is {state} at {int(undefined.sum())} of {undefined.size} {where}, where draws never go"
+    fix = "Declare bounds, or look for logarithms of negative numbers and for overflow"
+    return [Advice(problem, fix)] if undefined.mean() > _MOST_UNDEFINED else []
 
 
 def advise_tails(
@@ -256,8 +249,9 @@ def advise_tails(
             f"{what} grows without end along {_listed(list(endless))}: its integral is infinite. Give each variable a "
             "prior, on the unconstrained scale"
         )
-    flat = list(names[~(_falls(values)[up] & _falls(values)[down])])
-    return list(_improper(what, _listed(flat), "bounds= and periodic= of auxmc.density")) if flat else []
+    falls = _falls(values)
+    flat = list(names[~(falls[up] & falls[down])])
+    return [_improper(what, _listed(flat), "bounds= and periodic= of auxmc.density")] if flat else []
 
 
 def _far_points(start: np.ndarray) -> tuple[FloatArray, np.ndarray]:
@@ -277,20 +271,16 @@ def _falls(values: FloatArray) -> BooleanArray:
     far, last = values[1:], values[-1]
     with np.errstate(invalid="ignore"):
         rises = np.diff(far, axis=0) > 1e-3 + 1e-6 * np.abs(far[1:])
-        top = np.argmax(far, axis=0)
-        after = np.arange(1, len(far))[:, None] > top
+        after = np.arange(1, len(far))[:, None] > np.argmax(far, axis=0)
         steady = ~np.any(rises & after, axis=0) & (after.sum(axis=0) >= _STEADY)
         steady &= last < np.max(values, axis=0) - _LEAST_FALL
-        return (
-            ~np.all(np.isfinite(values), axis=0) | steady | (last < np.min(values[:-1], axis=0) - _LARGE_FALL)
-        )
+        by_far = last < np.min(values[:-1], axis=0) - _LARGE_FALL
+    return ~np.all(np.isfinite(values), axis=0) | steady | by_far
 
 
-def _improper(what: str, along: str, remedy: str) -> Iterator[Advice]:
-    yield Advice(
-        f"{what} {NOT_FALLING} {along}: its integral may be infinite",
-        f"Give each variable a prior, or use {remedy}",
-    )
+def _improper(what: str, along: str, remedy: str) -> Advice:
+    problem = f"{what} {NOT_FALLING} {along}: its integral may be infinite"
+    return Advice(problem, f"Give each variable a prior, or use {remedy}")
 
 
 def reject_steps(
@@ -326,28 +316,24 @@ def reject_steps(
 
 def _ridge(
     what: str, log_density: LogDensity, start: np.ndarray, gradients: FloatArray, layout: Layout
-) -> Iterator[Advice]:
-    """Advice about a line to which all gradients [point, dim] are orthogonal, and along which the density is flat.
-
-    An example is a sum of two variables without priors.
-    """
+) -> list[Advice]:
+    """Advice about a line to which all gradients [point, dim] are orthogonal, and along which the density is flat."""
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
     rows = gradients[norms[:, 0] > 0.0] / norms[norms[:, 0] > 0.0]
     scales = np.abs(rows).max(axis=0, initial=0.0)
     if start.size < 2 or len(rows) < start.size + _SPARE_POINTS or np.any(scales == 0.0):
-        return
+        return []
     _, singular, ways = np.linalg.svd(rows / scales)
     if singular[-1] > _ROUNDING * singular[0]:
-        return
+        return []
     line = ways[-1] / scales
     line /= np.abs(line).max()
     far = start + np.append(0.0, _FAR[[0, 2, 4]])[:, None] * line
     values = np.asarray(jit_short(jax.vmap(log_density))(jnp.asarray(far)))
-    if np.all(np.isfinite(values)) and np.all(values[1:] >= values[0] - _LEAST_FALL):
-        names = [
-            name for name, part in zip(layout.coordinates(), line, strict=True) if abs(part) > _LEAST_PART
-        ]
-        yield from _improper(what, f"a line where {_listed(names)} change together", "one variable less")
+    if not (np.all(np.isfinite(values)) and np.all(values[1:] >= values[0] - _LEAST_FALL)):
+        return []
+    names = [layout.coordinates()[k] for k in np.flatnonzero(np.abs(line) > _LEAST_PART)]
+    return [_improper(what, f"a line where {_listed(names)} change together", "one variable less")]
 
 
 def _listed(names: list[str]) -> str:

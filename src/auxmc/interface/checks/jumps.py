@@ -37,12 +37,8 @@ def advise_jumps(log_density: Callable[[Array], Array], draws: FloatArray, layou
     height, vector = jump
     place = named(layout.tree(jnp.asarray(vector)))
     at = ", ".join(f"{name} = {np.array2string(np.asarray(v), precision=3)}" for name, v in place.items())
-    return [
-        Advice(
-            f"log_density jumps by {height:.3g} nats near {at}, which its derivative does not show",
-            "Replace the jump by a smooth function, or check that all chains cross it",
-        )
-    ]
+    problem = f"log_density jumps by {height:.3g} nats near {at}, which its derivative does not show"
+    return [Advice(problem, "Replace the jump by a smooth function, or check that all chains cross it")]
 
 
 def largest_jump(

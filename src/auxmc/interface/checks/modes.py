@@ -63,15 +63,8 @@ def advise_missed(
         np.concatenate([np.ravel(values[name]) for name in names]) for lp, values in points if lp >= least
     ]
     n_apart = int(np.sum(lie_apart(draws, np.stack(rows)))) if rows else 0
-    if n_apart < fewest:
-        return []
-    return [
-        Advice(
-            f"the chains miss a mode: {n_apart} of {len(points)} other points are as probable as the draws, but no "
-            "draw is near",
-            fix,
-        )
-    ]
+    problem = f"the chains miss a mode: {n_apart} of {len(points)} other points are as probable as the draws, but no "
+    return [Advice(problem + "draw is near", fix)] if n_apart >= fewest else []
 
 
 def _fresh_points(method: Method, seed: int) -> list[Ending]:
@@ -131,13 +124,10 @@ def lie_apart(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
         Flags [point].
     """
     thinned = draws[:: max(1, len(draws) // _MOST_DRAWS)]
-    low, high = thinned.min(axis=0), thinned.max(axis=0)
-    beyond = np.any(
-        (points < low - _MARGIN * (high - low)) | (points > high + _MARGIN * (high - low)), axis=1
-    )
-    sds = thinned.std(axis=0)
-    scaled = thinned / np.where(sds > 0.0, sds, 1.0)
-    first, second = cKDTree(scaled[::2]), scaled[1::2]
+    low, high, sds = thinned.min(axis=0), thinned.max(axis=0), thinned.std(axis=0)
+    margin, scales = _MARGIN * (high - low), np.where(sds > 0.0, sds, 1.0)
+    beyond = np.any((points < low - margin) | (points > high + margin), axis=1)
+    first, second = cKDTree(thinned[::2] / scales), thinned[1::2] / scales
     usual = float(np.max(first.query(second)[0]))
-    far = first.query(points / np.where(sds > 0.0, sds, 1.0))[0] > _DISTANCE * usual
+    far = first.query(points / scales)[0] > _DISTANCE * usual
     return np.asarray(beyond | (far & (usual > 0.0)))

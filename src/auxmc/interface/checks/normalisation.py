@@ -58,16 +58,13 @@ def advise_constant(model: RowModel, key: Array) -> list[Advice]:
     of_gaussian = log_ratios(centre + standard @ root.T, standard)
     of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)
     log_constant, error, common = _bridge(np.where(np.isnan(of_gaussian), -np.inf, of_gaussian), of_prior)
+    problem = (
+        f"log_prior seems not to be normalised: its log integral is {log_constant:.2f} +- {error:.2f} nats, and the "
+        "evidence is off by as much"
+    )
     known = common >= _LEAST_COMMON and error <= _MAX_ERROR
-    if not (known and abs(log_constant) > max(_SMALL, _SCORE * error)):
-        return []
-    return [
-        Advice(
-            f"log_prior seems not to be normalised: its log integral is {log_constant:.2f} +- {error:.2f} nats, and "
-            "the evidence is off by as much",
-            "Add the missing constant to log_prior",
-        )
-    ]
+    is_off = known and abs(log_constant) > max(_SMALL, _SCORE * error)
+    return [Advice(problem, "Add the missing constant to log_prior")] if is_off else []
 
 
 def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float, float]:

@@ -10,12 +10,7 @@ from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.arguments import check_callable
-from auxmc.interface.checks.densities import (
-    advise_precision,
-    advise_tails,
-    advise_undefined,
-    reject_steps,
-)
+from auxmc.interface.checks.densities import advise_precision, advise_tails, advise_undefined, reject_steps
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import evaluated
 from auxmc.interface.prior import Prior

@@ -63,16 +63,16 @@ def advise_evidence(
             'Declare the edges of the support: auxmc.density(..., bounds={"x": (low, high)})',
         )
     yield from _missed(model, draws, base, found)
-    if (base.n_found == 1).any() and len(base.n_found) > 1:
+    n_modes, n_once = len(base.n_found), int(np.sum(base.n_found == 1))
+    if n_once and n_modes > 1:
         yield Advice(
-            f"of {len(base.n_found)} modes, {int(np.sum(base.n_found == 1))} were found by one exploring run of "
-            f"{int(base.n_found.sum())}: others may be missing from the evidence",
+            f"of {n_modes} modes, {n_once} were found by one exploring run of {int(base.n_found.sum())}: others may be "
+            "missing from the evidence",
             "Compare with other seeds, or give a narrower prior",
         )
     if not found.standard_error <= _LARGE_ERROR:
-        yield Advice(
-            f"the standard error is {found.standard_error:.2f} nats", "Run more draws, or more chains"
-        )
+        problem = f"the standard error is {found.standard_error:.2f} nats"
+        yield Advice(problem, "Run more draws, or more chains")
 
 
 def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Advice]:
@@ -101,21 +101,16 @@ def _few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
         return
     logs = log_weights.ravel()
     n_effective = float(np.exp(2.0 * logsumexp(logs) - logsumexp(2.0 * logs)))
+    index = float(pareto_index(logs[np.isfinite(logs)])) if n_effective >= _FEWEST_RUNS else 0.0
+    doubt = "the evidence is in doubt"
     if n_effective < _FEWEST_RUNS:
-        yield Advice(
-            f"{n_effective:.1f} of {logs.size} runs count, in effect: the evidence is in doubt, and the error is not "
-            "known",
-            _MORE_RUNS,
-            "no error",
+        problem = (
+            f"{n_effective:.1f} of {logs.size} runs count, in effect: {doubt}, and the error is not known"
         )
-        return
-    index = float(pareto_index(logs[np.isfinite(logs)]))
-    if index > _LARGEST_PARETO_INDEX:
-        yield Advice(
-            f"the largest weights have a Pareto index of {index:.2f}, above {_LARGEST_PARETO_INDEX}: the evidence is "
-            "in doubt",
-            _MORE_RUNS,
-        )
+        yield Advice(problem, _MORE_RUNS, "no error")
+    elif index > _LARGEST_PARETO_INDEX:
+        largest = f"the largest weights have a Pareto index of {index:.2f}, above {_LARGEST_PARETO_INDEX}"
+        yield Advice(f"{largest}: {doubt}", _MORE_RUNS)
 
 
 def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:
