@@ -16,18 +16,8 @@ from auxmc_pipeline.digests import lasting_arrays
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from tests.copies import copied, python_path
 
-PARTS = (
-    "conf",
-    "docs",
-    "experiments",
-    "profiles",
-    "published",
-    "src",
-    "workflow",
-    "Snakefile",
-    "pyproject.toml",
-    "requirements.lock",
-)
+PARTS = ["conf", "docs", "experiments", "profiles", "published", "src", "workflow", "Snakefile"]
+PARTS += ["pyproject.toml", "requirements.lock"]
 
 SMOKE = ("--config", "preset=smoke")
 
@@ -72,12 +62,9 @@ class Project:
         copied(folder, PARTS)
         compiled.mkdir(exist_ok=True)
         (folder / ".cache").symlink_to(compiled)
-        self.environment = {
-            **{
-                k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SNAKEMAKE", "JAX", "XLA"))
-            },
-            "PYTHONPATH": python_path(folder),
-        }
+        ours = ("PYTEST", "SNAKEMAKE", "JAX", "XLA")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        self.environment = kept | {"PYTHONPATH": python_path(folder)}
 
     def run(self, *command, check=True):
         done = subprocess.run(

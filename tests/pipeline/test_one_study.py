@@ -95,16 +95,14 @@ def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon):
         }
 
 
-def test_figure_code_draws_figures_only(radon):
-    with radon.changed("experiments/radon/figures.py") as append:
-        append("\nEXTRA = 1\n")
-        assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon"}
-
-
-def test_a_published_value_is_judged_and_drawn_again(radon):
-    with radon.changed("experiments/radon/claims.csv") as append:
-        append("\n")
-        assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon", "judge_claims"}
+@pytest.mark.parametrize(
+    ("file", "text", "jobs"),
+    [("figures.py", "\nEXTRA = 1\n", {"draw_radon"}), ("claims.csv", "\n", {"draw_radon", "judge_claims"})],
+)
+def test_code_of_figures_and_published_values_sample_nothing(radon, file, text, jobs):
+    with radon.changed(f"experiments/radon/{file}") as append:
+        append(text)
+        assert _runs(planned(radon, "radon", *SMOKE)) == jobs
 
 
 def test_a_seed_changes_its_study(radon):
@@ -152,6 +150,7 @@ def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon):
     )
 
 
+RUN = ("-m", "auxmc_pipeline.steps.run", "preset=smoke")
 SWEEP = ("sweep", "--config", "study=gp_probit")
 WRONG = [
     (
@@ -185,15 +184,7 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon):
     data = radon.folder / "my own.csv"
     rows = [f"{0.1 * i % 1.3:.3f},{(i * 7) % 11},{'yes' if i % 3 else 'no'}" for i in range(24)]
     data.write_text("first,second,label\n" + "\n".join(rows) + "\n")
-    words = [
-        "-m",
-        "auxmc_pipeline.steps.run",
-        "study=gp_probit",
-        "preset=smoke",
-        "data=my own.csv",
-        "n_draws=20",
-        "n_chains=2",
-    ]
+    words = [*RUN, "study=gp_probit", "data=my own.csv", "n_draws=20", "n_chains=2"]
     radon.python(*words, "out=own/result.nc")
     tree = xr.open_datatree(radon.folder / "own/result.nc", engine="h5netcdf")
     assert any("second" in str(c) for c in tree["posterior"]["coordinate"].values)
@@ -208,13 +199,6 @@ def test_own_data_runs_and_wrong_data_leaves_nothing(radon):
 @pytest.mark.slow
 def test_a_matrix_of_observations_runs(radon):
     Path(radon.folder / "matrix.csv").write_text("a,b\n1.0,2.0\n0.5,1.5\n0.1,0.9\n", encoding="utf-8")
-    radon.python(
-        "-m",
-        "auxmc_pipeline.steps.run",
-        "study=gaussian_latent",
-        "preset=smoke",
-        "data=matrix.csv",
-        "out=own/matrix.nc",
-    )
+    radon.python(*RUN, "study=gaussian_latent", "data=matrix.csv", "out=own/matrix.nc")
     tree = xr.open_datatree(radon.folder / "own/matrix.nc", engine="h5netcdf")
     assert tree["statistics"].sizes["coordinate"] == 2

@@ -60,18 +60,11 @@ PartitionName=urgent Nodes=one,two PriorityTier=10 MaxTime=INFINITE DefMemPerCPU
 
 
 NODES = ("one", "two")
-OPTIONS = (
-    "--workflow-profile",
-    "profiles/slurm",
-    "--slurm-status-command",
-    "squeue",
-    "--slurm-init-seconds-before-status-checks",
-    "2",
-    "--seconds-between-status-checks",
-    "2",
-    "--config",
-    "preset=smoke",
-)
+OPTIONS = [
+    *("--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"),
+    *("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"),
+    *("--config", "preset=smoke"),
+]
 
 
 @pytest.fixture
@@ -92,14 +85,8 @@ def cluster(tmp_path):
     LINKS.mkdir(exist_ok=True)
     (LINKS / "slurm.conf").symlink_to(folder / "slurm.conf")
     try:
-        files = {
-            "socket": "socket",
-            "key-file": "key",
-            "pid-file": "pid",
-            "log-file": "log",
-            "seed-file": "seed",
-        }
-        options = [f"--{option}={munge / name}" for option, name in files.items()]
+        files = [f"--{name}-file={munge / name}" for name in ("key", "pid", "log", "seed")]
+        options = [f"--socket={munge / 'socket'}", *files]
         subprocess.run(["munged", *options, "--force"], check=True)
         subprocess.run(["slurmctld"], check=True)
         for node in NODES:

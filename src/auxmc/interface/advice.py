@@ -94,22 +94,13 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
 
 
 def too_few(n_draws: int) -> Advice:
-    """Advice about chains that are too short for any diagnostic.
-
-    Args:
-        n_draws: of each chain.
-    """
+    """Advice about chains of so many draws each, too few for any diagnostic."""
     draws = "1 draw" if n_draws == 1 else f"{n_draws} draws"
     return Advice(f"each chain has {draws}, too few for any diagnostic", "Run at least a thousand")
 
 
 def frozen(posterior: xr.Dataset, fix: str) -> Iterator[Advice]:
-    """Advice about chains that never moved.
-
-    Args:
-        posterior: draws, variables [chain, draw, ...].
-        fix: what to do about it.
-    """
+    """Advice about chains of a posterior, variables [chain, draw, ...], that never moved."""
     moved = np.zeros(posterior.sizes["chain"], dtype=bool)
     for array in posterior.data_vars.values():
         values = array.to_numpy().reshape(array.shape[0], array.shape[1], -1)
@@ -165,7 +156,7 @@ def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
     else:
         return found
     few, many = _OUTSIDE_FRACTIONS
-    if not (outside.mean() > many or (found and outside.mean() > few)):
+    if outside.mean() <= (few if found else many):
         return found
     bound = Advice(
         f"{int(outside.sum())} of {outside.size} trajectories ended where the log density is not finite: a hard bound "

@@ -62,21 +62,22 @@ def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped():
         auxmc.replicate(fails, 3, executor=threads)
 
 
-def test_wrong_executors_and_numbers_are_rejected():
+@pytest.mark.parametrize(
+    ("n", "settings", "message"),
+    [
+        (0, {}, "n must be an integer, at least 1, got 0"),
+        (1, {"cores": -1}, "cores must be an integer, at least 1: .*, got -1"),
+        (1, {"cores": 0}, "cores must be an integer, at least 1: .*, got 0"),
+        (1, {"executor": "threads"}, "got 'threads': for threads give a ThreadPoolExecutor"),
+        (1, {"executor": ThreadPoolExecutor}, r"or an executor of concurrent\.futures, got <class"),
+    ],
+)
+def test_wrong_executors_and_numbers_are_rejected(n, settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        auxmc.replicate(lambda seed: seed, n, **settings)
     method = auxmc.hmc(models.normal_density())
-    with pytest.raises(
-        ValueError, match=r'executor must be "processes" or an executor .* for threads leave it out'
-    ):
+    with pytest.raises(ValueError, match=r'executor must be "processes" or an executor .* for threads leave'):
         auxmc.sample(method, draws=4, warm_up=0, chains=1, executor="threads", progress=False)
-    with pytest.raises(ValueError, match="n must be an integer, at least 1, got 0"):
-        auxmc.replicate(lambda seed: seed, 0)
-    for cores in (-1, 0):
-        with pytest.raises(ValueError, match=f"cores must be an integer, at least 1: .*, got {cores}"):
-            auxmc.replicate(lambda seed: seed, 1, cores=cores)
-    with pytest.raises(ValueError, match="got 'threads': for threads give a ThreadPoolExecutor"):
-        auxmc.replicate(lambda seed: seed, 1, executor="threads")
-    with pytest.raises(TypeError, match=r"or an executor of concurrent\.futures, got <class"):
-        auxmc.replicate(lambda seed: seed, 1, executor=ThreadPoolExecutor)  # type: ignore[arg-type]
 
 
 def test_chain_on_an_executor_is_that_of_a_thread():

@@ -34,12 +34,7 @@ DATA = jnp.array([0.1, 0.2])
         (lambda i: i["x"][:2], DATA, [auxmc.prior.normal(3)], "inputs must be a dictionary of priors"),
         (lambda i: i["x"][:2].astype(int), DATA, NORMAL, "expected real outputs in float64.* got int64"),
         (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, "array of numbers, got complex128"),
-        (
-            lambda i: i["x"][:2].astype(jnp.float32),
-            DATA,
-            NORMAL,
-            "expected real outputs in float64.* got float32",
-        ),
+        (lambda i: jnp.float32(i["x"][:2]), DATA, NORMAL, "real outputs in float64.* got float32"),
         (
             lambda i: OrderedDict(y=i["x"][0], a=i["x"][1]),
             {"y": 0.1, "a": 0.2},

@@ -111,21 +111,13 @@ def test_images_that_leave_the_manifold_are_not_jumped_to():
         (lambda v: v | {"b": v["b"][:1]}, "images must return the variables a, b"),
         ([lambda v: v, lambda v: v["c"]], r"images\[1\] asks for 'c', which is not there"),
         ([], "images is empty"),
+        (3, "images must be a function that maps .*, or a list of such functions, got int"),
+        ([lambda v: v, 3], r"images\[1\] must be a function that maps .*, got int"),
     ],
 )
 def test_images_that_are_none_are_rejected(images, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         auxmc.with_symmetry(auxmc.hmc(models.normal_density()), images)
-
-
-def test_images_that_are_no_functions_are_rejected():
-    method = auxmc.hmc(models.normal_density())
-    with pytest.raises(
-        TypeError, match=r"images must be a function that maps .*, or a list of such functions, got int"
-    ):
-        auxmc.with_symmetry(method, 3)
-    with pytest.raises(TypeError, match=r"images\[1\] must be a function that maps .*, got int"):
-        auxmc.with_symmetry(method, [lambda v: v, 3])
 
 
 def test_methods_without_jumps_are_rejected():

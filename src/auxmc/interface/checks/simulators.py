@@ -36,9 +36,7 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
         ValueError: If its outputs have other names, shapes or another order than the data.
     """
     outputs = evaluated("generate", generate, shapes)
-    wanted, found = (
-        {name: tuple(leaf.shape) for name, leaf in named(tree).items()} for tree in (data, outputs)
-    )
+    wanted, found = ({n: tuple(leaf.shape) for n, leaf in named(t).items()} for t in (data, outputs))
     if wanted != found:
         raise ValueError(f"generate: expected the shapes of the observed data, {wanted}, got {found}")
     if list(wanted) != list(found):
@@ -47,7 +45,7 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
             f"generate: expected the order of the observed data, {', '.join(wanted)}, got {', '.join(found)}. Give "
             "both in the same kind of container"
         )
-    others = sorted({str(leaf.dtype) for leaf in jax.tree.leaves(outputs) if leaf.dtype != jnp.float64})
+    others = sorted({str(leaf.dtype) for leaf in jax.tree.leaves(outputs)} - {"float64"})
     if others:
         raise TypeError(
             f"generate: expected real outputs in float64, as its inputs are, got {', '.join(others)}"
@@ -93,19 +91,18 @@ def check_prior(what: str, prior: Any) -> list[Advice]:
     if prior.name != "custom":
         return []
     standard, key = jax.ShapeDtypeStruct(prior.shape, jnp.float64), jax.random.key(0)
-    for name, expected, shapes in (
-        (f"log_density of {what}", (), evaluated(f"log_density of {what}", prior.log_density, standard)),
-        (f"draw of {what}", prior.shape, evaluated(f"draw of {what}", prior.draw, key)),
+    density = f"log_density of {what}"
+    for name, expected, function, argument in (
+        (density, (), prior.log_density, standard),
+        (f"draw of {what}", prior.shape, prior.draw, key),
     ):
-        if (found := getattr(shapes, "shape", None)) != expected:
+        if (found := getattr(evaluated(name, function, argument), "shape", None)) != expected:
             raise ValueError(f"{name}: expected the shape {expected}, got {found}")
     start = np.asarray(prior.draw(key)).ravel()
     if not np.isfinite(prior.log_density(jnp.asarray(start).reshape(prior.shape))):
-        raise ValueError(f"log_density of {what}: expected a finite value at a draw of the input")
+        raise ValueError(f"{density}: expected a finite value at a draw of the input")
     layout = layout_of({"input": standard})
-    return advise_tails(
-        f"log_density of {what}", lambda v: prior.log_density(v.reshape(prior.shape)), start, layout
-    )
+    return advise_tails(density, lambda v: prior.log_density(v.reshape(prior.shape)), start, layout)
 
 
 def check_generator(
@@ -136,9 +133,8 @@ def check_generator(
     advice += advise_undefined("what generate returns", ~usable, "draws of the priors", "not finite")
     spreads = np.ptp(values[usable], axis=0)
     # Each output counts as much as it varies; random weights, so that steps of several do not cancel.
-    weights = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size) / np.where(
-        spreads > 0.0, spreads, np.inf
-    )
+    weights = np.random.default_rng(0).uniform(0.5, 1.0, spreads.size)
+    weights /= np.where(spreads > 0.0, spreads, np.inf)
 
     def weighted(vector: Array) -> Array:
         return outputs(vector) @ weights

@@ -85,14 +85,18 @@ def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Ad
     yield from _crossings(stats["inverse_temperature"].to_numpy())
     yield from _weights_of_chains(target)
     yield from _halves(target, weight)
-    for value, error in base.estimates():
-        if abs(value - found.value) > _SCORE * max(math.hypot(found.standard_error, error), _SMALL):
-            yield Advice(
-                f"the chains give {found.value:.2f} nats, annealed runs {value:.2f} +- {error:.2f}: the evidence is in "
-                "doubt",
-                'Take method="annealed_importance", or run more draws and chains',
-            )
-            break
+    if far := [pair for pair in base.estimates() if abs(pair[0] - found.value) > _allowed(found, pair[1])]:
+        value, error = far[0]
+        yield Advice(
+            f"the chains give {found.value:.2f} nats, annealed runs {value:.2f} +- {error:.2f}: the evidence is in "
+            "doubt",
+            'Take method="annealed_importance", or run more draws and chains',
+        )
+
+
+def _allowed(found: Evidence, error: float) -> float:
+    """By how many nats another estimate may differ."""
+    return _SCORE * max(math.hypot(found.standard_error, error), _SMALL)
 
 
 def _few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
@@ -156,14 +160,14 @@ def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
 
 
 def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> Iterator[Advice]:
-    explored = [(run.value, run.error) for run in base.explored if math.isfinite(run.value)]
-    for value, error in [*explored, *base.estimates()]:
-        if value - found.value > _SCORE * max(math.hypot(found.standard_error, error), _SMALL):
-            yield Advice(
-                f"other annealed runs found more than the estimate: {value:.2f} nats. The evidence is too low",
-                base.remedy,
-            )
-            break
+    others = [(run.value, run.error) for run in base.explored if math.isfinite(run.value)] + [
+        *base.estimates()
+    ]
+    if more := [value for value, error in others if value - found.value > _allowed(found, error)]:
+        problem = (
+            f"other annealed runs found more than the estimate: {more[0]:.2f} nats. The evidence is too low"
+        )
+        yield Advice(problem, base.remedy)
     scouts = np.concatenate([run.ends for run in base.explored])
     scouts = scouts[np.all(np.isfinite(scouts), axis=1)]
     if len(draws) < MIN_DRAWS or not len(scouts):
@@ -172,7 +176,5 @@ def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> I
     near = scouts[log_densities(model.log_density, scouts) >= least]
     n_apart = int(np.sum(lie_apart(draws, near))) if len(near) else 0
     if n_apart >= _FEWEST_APART:
-        yield Advice(
-            f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near",
-            base.remedy,
-        )
+        problem = f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near"
+        yield Advice(problem, base.remedy)
