@@ -123,7 +123,8 @@ class ChainJob:
                 if same is None:
                     program.compile()
                 else:
-                    program = dataclasses.replace(same, compile_s=program.compile_s)
+                    # A block is the same program however many of them a chain has.
+                    program = dataclasses.replace(same, n_draws=program.n_draws, compile_s=program.compile_s)
                     program.initial_states, program.run_block = same.initial_states, same.run_block
                 _kept[program.digest] = self._program = program
                 for oldest in list(_kept)[:-_N_KEPT]:

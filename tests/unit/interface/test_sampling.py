@@ -73,6 +73,9 @@ def test_a_second_seed_shares_the_program_and_changed_data_do_not(compiled):
     data -= 50.0
     assert _same(again, auxmc.sample(method, seed=2, checks="off", **SHORT))
     assert len(compiled) == 2
+    # Blocks of three iterations serve 50 iterations and 51.
+    longer = auxmc.sample(method, seed=2, checks="off", **(SHORT | {"draws": 31}))
+    assert (longer["posterior"].sizes["draw"], len(compiled)) == (31, 2)
 
 
 def test_tempered_chains_of_a_second_seed_share_the_program(compiled):
