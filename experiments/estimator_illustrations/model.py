@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import integrate, optimize, stats
+from scipy import integrate, stats
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
@@ -31,45 +31,6 @@ class AnnealedMoments(NamedTuple):
     reverse_variance: float
 
 
-def annealed_moments(ladder: ArrayLike, means: ArrayLike, variances: ArrayLike) -> AnnealedMoments:
-    """Moments of the log weights of annealed importance sampling whose transitions draw from their targets.
-
-    The log weight of a forward run is the sum of (b_{k+1} - b_k) g(x_k), x_k being an independent draw at b_k and g the
-    log ratio of target and base; that of a reverse run has the opposite sign and x_{k+1} in the place of x_k.
-
-    Args:
-        ladder: inverse temperatures from 0 to 1, strictly increasing [K + 1].
-        means: E[g(x)] at each of them [K + 1], in nats.
-        variances: Var[g(x)] at each of them [K + 1].
-
-    Raises:
-        ValueError: the ladder does not rise from 0 to 1, or lengths differ.
-
-    Must hold: forward_mean <= log normaliser <= -reverse_mean; the gap is the sum of (b_{k+1} - b_k) times the rise of
-    the means; both are the left and right sum of thermodynamic integration.
-
-    Source: PhD thesis, section 5.2 and Algorithm 13; MSc thesis, section 3.3.
-
-    >>> annealed_moments([0.0, 0.5, 1.0], [-3.0, -1.0, 0.0], [4.0, 2.0, 1.0])
-    AnnealedMoments(forward_mean=-2.0, forward_variance=1.5, reverse_mean=0.5, reverse_variance=0.75)
-    """
-    b, expected, spread = (np.asarray(values, np.float64) for values in (ladder, means, variances))
-    if b.ndim != 1 or b.size < 2 or expected.shape != b.shape or spread.shape != b.shape:
-        raise ValueError(
-            "ladder, means and variances must be vectors of one length, at least 2, got shapes "
-            f"{list(b.shape)}, {list(expected.shape)} and {list(spread.shape)}"
-        )
-    steps = np.diff(b)
-    if b[0] != 0.0 or b[-1] != 1.0 or not np.all(steps > 0.0):
-        raise ValueError(f"ladder must rise strictly from 0 to 1, got {b[0]:g} to {b[-1]:g}")
-    return AnnealedMoments(
-        float(steps @ expected[:-1]),
-        float(np.square(steps) @ spread[:-1]),
-        float(-steps @ expected[1:]),
-        float(np.square(steps) @ spread[1:]),
-    )
-
-
 def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) -> FloatArray:
     """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles.
 
@@ -85,8 +46,6 @@ def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) 
 
     Raises:
         ValueError: target_share is not between 0 and 1, or the ladder would need more than 10 000 steps.
-
-    Must hold: every step but the last keeps the target to rounding, the last at least as much.
 
     Source: MSc thesis, Algorithm 6, its minimum read as a root.
     """
@@ -127,9 +86,6 @@ class GaussianMean(NamedTuple):
         sum_of_squares: of their differences from that mean.
         prior_variance: of mu, positive.
 
-    Must hold: log evidence = log likelihood + log prior - log posterior density at every mu; the evidence is the
-    product of the predictive densities of the rows in any order.
-
     Source: MSc thesis, section 3.1 and Figure 3.1.
 
     >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
@@ -157,11 +113,6 @@ class GaussianMean(NamedTuple):
         mean, variance = (float(part) for part in self.posterior())
         ratio = variance / self.prior_variance
         return 0.5 * (ratio + mean**2 / self.prior_variance - 1.0 - math.log(ratio))
-
-    @property
-    def relative_variance(self) -> float:
-        """Variance of the likelihood of a prior draw over the squared evidence."""
-        return math.expm1(float(self.log_normaliser(2.0)) - 2.0 * self.log_evidence)
 
     def log_likelihood(self, mu: ArrayLike) -> FloatArray:
         """Log likelihood of all observations at each mean."""
@@ -199,10 +150,22 @@ class GaussianMean(NamedTuple):
     def annealed_moments(self, ladder: ArrayLike) -> AnnealedMoments:
         """Moments of the log weights of annealed importance sampling whose transitions draw from their targets.
 
+        The log weight of a forward run is the sum of (b_{k+1} - b_k) times the log likelihood at an independent draw at
+        b_k; that of a reverse run has the opposite sign and a draw at b_{k+1}.
+
         Args:
-            ladder: inverse temperatures from 0 to 1 [K + 1].
+            ladder: inverse temperatures from 0 to 1, strictly increasing [K + 1].
+
+        Source: PhD thesis, section 5.2 and Algorithm 13; MSc thesis, section 3.3.
         """
-        return annealed_moments(ladder, *self.log_likelihood_moments(ladder))
+        b = np.asarray(ladder, np.float64)
+        steps, (expected, spread) = np.diff(b), self.log_likelihood_moments(b)
+        return AnnealedMoments(
+            float(steps @ expected[:-1]),
+            float(np.square(steps) @ spread[:-1]),
+            float(-steps @ expected[1:]),
+            float(np.square(steps) @ spread[1:]),
+        )
 
     def annealed_log_weights(
         self, rng: np.random.Generator, ladder: ArrayLike, n_runs: int, *, reverse: bool = False
@@ -295,11 +258,6 @@ class LogEvidenceDistribution(NamedTuple):
         value, _ = integrate.quad(integrand, -9.0, 9.0, epsabs=1e-11, epsrel=1e-10, limit=200)
         return float(value)
 
-    def quantile(self, probability: float) -> float:
-        """Log evidence that is not exceeded with this probability."""
-        low, high = self.mean - 12.0 * self.sd, self.mean + 12.0 * self.sd
-        return float(optimize.brentq(lambda value: self.cdf(value) - probability, low, high, xtol=1e-9))
-
     def probability_of_range_above(self, log_ratio: float) -> float:
         """Probability that the largest likelihood is at least exp(log_ratio) times the evidence."""
         n = self.n_rows
@@ -326,8 +284,6 @@ def log_evidence_distribution(n_rows: int, true_mean: float) -> LogEvidenceDistr
 
     Raises:
         ValueError: there are fewer than two rows.
-
-    Must hold: mean, standard deviation and distribution function are those of simulated data sets.
 
     Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this distribution.
 

@@ -1,8 +1,8 @@
-"""Direct sampling: uniform floats, transforms, inverse distribution functions, Gaussian vectors, product quadrature."""
+"""Direct sampling: uniform floats, transforms, inverse distribution functions; roots of covariances, quadrature."""
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,6 @@ from jax.typing import DTypeLike
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.random import standard_normal
 
 # Bits of an integer and of the significand of the float that it becomes.
 _PRECISIONS = {jnp.dtype(jnp.float32): (32, 24), jnp.dtype(jnp.float64): (64, 53)}
@@ -31,8 +30,6 @@ def uniform_from_bits(bits: Array, dtype: DTypeLike = jnp.float64) -> Array:
 
     Raises:
         ValueError: dtype is neither float32 nor float64, or bits are not of its width.
-
-    Must hold: at least 0 and below 1 for every pattern of bits; rises with the integer.
 
     Source: PhD thesis, section 2.1.2.
 
@@ -57,8 +54,6 @@ def avoiding_zero(uniforms: Array) -> Array:
 
     Returns:
         Floats of the same shape and type; the distribution is the same but for the end that can occur.
-
-    Must hold: above 0 and at most 1 for every float that `uniform_from_bits` makes; no rounding.
     """
     return jnp.asarray(1.0, uniforms.dtype) - uniforms
 
@@ -78,8 +73,6 @@ def transformed_log_density(
     Returns:
         Function of x [dim]: log density of g^-1(x) plus the log of the size of the determinant of the Jacobian of
         g^-1 there, found by automatic differentiation.
-
-    Must hold: the density integrates to 1; that of the inverse map gives back log_density.
 
     Source: PhD thesis, section 1.1.4.
 
@@ -107,8 +100,6 @@ def box_muller(uniforms: Array) -> Array:
     Returns:
         Normal numbers [..., 2], of the type of uniforms.
 
-    Must hold: the determinant of the Jacobian is 2 pi / u1 in size; finite for every u1 above 0.
-
     Source: Box and Muller 1958; PhD thesis, Eqs. 2.6 and 2.7. The chapter draft prints u1 in place of the angle.
 
     >>> [round(float(x), 6) for x in box_muller(jnp.array([0.0455, 0.0455]))]
@@ -129,8 +120,6 @@ def inverse_box_muller(normals: Array) -> Array:
 
     Returns:
         Uniform numbers [..., 2].
-
-    Must hold: undoes `box_muller`, in all four quadrants.
 
     Source: PhD thesis, section 2.1.3, corrected: arctan(x1 / x2) as printed there has the sides exchanged and cannot
     tell opposite quadrants apart (FN-DS-02).
@@ -155,9 +144,6 @@ class Distribution(NamedTuple):
         log_density: in nats; minus infinity outside the support.
         distribution_function: F, probability of values up to x.
         quantile: inverse of F for arguments in (0, 1).
-
-    Must hold: F(F^-1(u)) is u to 1e-12 for u between 1e-12 and 1 - 1e-12, and the slope of F is the density. Tested in
-    tests/unit/sampling/test_inverse_cdf.py for each distribution of this module.
     """
 
     log_density: Callable[[Array], Array]
@@ -178,8 +164,6 @@ def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, 
     Returns:
         Array of the given shape, float64.
 
-    Must hold: finite; the distribution of the draws is that of `distribution`.
-
     Source: PhD thesis, section 2.1.3.
 
     >>> draw_by_inversion(jax.random.key(0), exponential(2.0), (3,)).shape
@@ -191,7 +175,6 @@ def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, 
 
 def normal(mean: float, sd: float) -> Distribution:
     """Normal distribution; the sd is a standard deviation, positive."""
-    _require_positive("sd", sd)
 
     def log_density(x: Array) -> Array:
         return -0.5 * jnp.square((x - mean) / sd) - math.log(sd) - _LOG_ROOT_TWO_PI
@@ -201,26 +184,10 @@ def normal(mean: float, sd: float) -> Distribution:
 
 def exponential(rate: float) -> Distribution:
     """Exponential distribution on the positive numbers, with mean 1 / rate."""
-    _require_positive("rate", rate)
     return Distribution(
         lambda x: jnp.where(x >= 0.0, math.log(rate) - rate * x, -jnp.inf),
         lambda x: -jnp.expm1(-rate * jnp.maximum(x, 0.0)),
         lambda u: -jnp.log1p(-u) / rate,
-    )
-
-
-def logistic(mean: float, scale: float) -> Distribution:
-    """Logistic distribution, with standard deviation pi scale / sqrt 3."""
-    _require_positive("scale", scale)
-
-    def log_density(x: Array) -> Array:
-        z = (x - mean) / scale
-        return jax.nn.log_sigmoid(z) + jax.nn.log_sigmoid(-z) - math.log(scale)
-
-    return Distribution(
-        log_density,
-        lambda x: jax.nn.sigmoid((x - mean) / scale),
-        lambda u: mean + scale * (jnp.log(u) - jnp.log1p(-u)),
     )
 
 
@@ -234,7 +201,6 @@ def generalised_logistic(exponent: float) -> Distribution:
     >>> round(float(generalised_logistic(0.4).quantile(jnp.asarray(0.5))), 6)
     1.53834
     """
-    _require_positive("exponent", exponent)
 
     def log_density(x: Array) -> Array:
         return math.log(exponent) - exponent * x - (1.0 + exponent) * jax.nn.softplus(-x)
@@ -247,80 +213,16 @@ def generalised_logistic(exponent: float) -> Distribution:
     return Distribution(log_density, lambda x: -jnp.expm1(-exponent * jax.nn.softplus(x)), quantile)
 
 
-def _require_positive(name: str, value: float) -> None:
-    if not (value > 0.0 and math.isfinite(value)):
-        raise ValueError(f"{name} must be positive and finite, got {value}")
+def symmetric_root(covariance: FloatArray) -> FloatArray:
+    """The symmetric A with A A^T = C for a covariance C, both [dim, dim]; C must be symmetric and positive definite.
 
+    Source: lecture slides on Monte Carlo methods.
 
-# Largest difference of mirrored entries, relative to the largest entry, that counts as rounding.
-_ASYMMETRY = 1e-10
-
-
-def covariance_root(covariance: ArrayLike, kind: Literal["cholesky", "symmetric"] = "cholesky") -> FloatArray:
-    """A matrix A with A A^T = C; which of them makes no difference to the distribution of A r.
-
-    Args:
-        covariance: C, symmetric and positive definite [dim, dim].
-        kind: the lower triangular root of Cholesky, or the symmetric one of the eigenvectors.
-
-    Returns:
-        A [dim, dim], float64.
-
-    Raises:
-        ValueError: C is not a square matrix, not symmetric, or not positive definite; or kind is unknown.
-
-    Must hold: A A^T is C to rounding.
-
-    Source: lecture slides on Monte Carlo methods, which use the symmetric root.
-
-    >>> covariance_root([[4.0, 0.0], [0.0, 9.0]]).tolist()
+    >>> symmetric_root(np.diag([4.0, 9.0])).tolist()
     [[2.0, 0.0], [0.0, 3.0]]
     """
-    matrix = np.asarray(covariance, np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-        raise ValueError(f"covariance must be a square matrix, got shape {matrix.shape}")
-    if not np.all(np.isfinite(matrix)):
-        raise ValueError("covariance must be finite")
-    asymmetry = float(np.max(np.abs(matrix - matrix.T)))
-    if asymmetry > _ASYMMETRY * float(np.max(np.abs(matrix))):
-        raise ValueError(f"covariance must be symmetric, its mirrored entries differ by {asymmetry:.3g}")
-    values, vectors = np.linalg.eigh(matrix)
-    # An eigenvalue that rounding alone can make positive is none.
-    if not values[0] > len(values) * np.finfo(np.float64).eps * values[-1]:
-        raise ValueError(f"covariance must be positive definite, its least eigenvalue is {values[0]:.3g}")
-    if kind == "cholesky":
-        return np.asarray(np.linalg.cholesky(matrix), np.float64)
-    if kind == "symmetric":
-        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
-    raise ValueError(f"kind must be cholesky or symmetric, got {kind!r}")
-
-
-def multivariate_normal(key: Array, mean: ArrayLike, covariance: ArrayLike, n: int) -> Array:
-    """Draws n normal vectors mu + A r.
-
-    Args:
-        key: typed key, scalar.
-        mean: mu [dim].
-        covariance: [dim, dim].
-        n: number of draws.
-
-    Returns:
-        Draws [n, dim], float64.
-
-    Raises:
-        ValueError: the mean has another length than the covariance; or as in `covariance_root`.
-
-    Must hold: mean and covariance of the draws are those given.
-
-    >>> import jax
-    >>> multivariate_normal(jax.random.key(0), [0.0, 1.0], [[1.0, 0.8], [0.8, 1.0]], 5).shape
-    (5, 2)
-    """
-    root = covariance_root(covariance)
-    centre = np.asarray(mean, np.float64)
-    if centre.shape != (len(root),):
-        raise ValueError(f"mean must be [{len(root)}] to go with the covariance, got shape {centre.shape}")
-    return jnp.asarray(centre)[None, :] + standard_normal(key, (n, len(root))) @ jnp.asarray(root).T
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
 
 
 # Grid points evaluated at once, which bounds the memory.
@@ -335,8 +237,6 @@ def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
 
     Returns:
         Points and weights [2 m + 1].
-
-    Must hold: exact for polynomials up to degree 3 and not for degree 4.
 
     >>> simpson_rule(1)[1].round(6).tolist()
     [0.166667, 0.666667, 0.166667]
@@ -354,8 +254,6 @@ def product_simpson(function: Callable[[FloatArray], ArrayLike], n_panels: int, 
         function: maps points [point, dim] to values [point].
         n_panels: of the rule in each dimension; the grid has (2 n_panels + 1)^dim points.
         dim: number of dimensions.
-
-    Must hold: the product of one-dimensional rules for a product of functions.
 
     Source: PhD thesis, section 2.1.1.
 

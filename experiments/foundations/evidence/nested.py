@@ -34,8 +34,6 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
         n_live: live points M, at least 1.
         factor: assumed ratio of successive masses, in (0, 1).
 
-    Must hold: 1 for factor = 1 - 1/M and any M; above 1 for exp(-1/M) and M/(M+1), falling to 1 as M grows.
-
     Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
     """
     return _integral_of_mass(model, n_live * (1.0 - factor))
@@ -50,8 +48,6 @@ def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
     Args:
         model: as in `expected_nested_ratio`.
         n_live: live points M, at least 2.
-
-    Must hold: above 1; nearly M/(M-1) where the likelihood is narrow.
 
     Source: ours, of MSc thesis, section 3.2, which calls the sum with the expected masses unbiased for this bound.
     """
@@ -115,10 +111,6 @@ def ideal_nested_sampling(
 
     Returns:
         Dead and live points with the true masses.
-
-    Must hold: ratios of successive masses are independent with distribution Beta(n_live, 1); live points are
-        independent of
-    each other under the prior inside the last mass, and nearer to the centre than every dead point.
 
     Source: MSc thesis, Algorithm 5 with the constrained draw made exactly; Skilling 2006.
 

@@ -99,8 +99,6 @@ def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> Kalma
     Returns:
         Predictive densities and moments of the states.
 
-    Must hold: the likelihood and the last moments are those of the joint Gaussian of all states and observations.
-
     Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
 
     >>> round(kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS).log_likelihood, 9)

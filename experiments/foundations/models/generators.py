@@ -43,7 +43,6 @@ def simulate_sde(
         States [step, dim], without the start.
 
     Source: PhD thesis, Figure 1.5a.
-    Must hold: strong orders 1/2 and 1; both are the same if s is constant.
     """
     h = jnp.asarray(time_step)
 
@@ -107,7 +106,6 @@ def fibre_integral(
         ValueError: an integrand that has not vanished at the ends of a piece.
 
     Source: PhD thesis, Propositions 4.1 and 4.2.
-    Must hold: closed forms on the hyperbola.
     """
     total = 0.0
     for branch in branches:

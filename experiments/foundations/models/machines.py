@@ -45,10 +45,7 @@ def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> Fl
 
 
 def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.random.Generator) -> FloatArray:
-    """Draws the hidden layer given the visible one, zeros and ones [..., hidden].
-
-    Must hold: with `sample_visible` it leaves the distribution of the machine unchanged.
-    """
+    """Draws the hidden layer given the visible one, zeros and ones [..., hidden]."""
     probabilities = hidden_probabilities(machine, visible)
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
 
@@ -76,10 +73,7 @@ def log_weights_visible(machine: RestrictedBoltzmann, visible: ArrayLike) -> Flo
 
 
 def log_normaliser(machine: RestrictedBoltzmann) -> float:
-    """Log Z, in nats, by a sum over the states of the visible layer.
-
-    Must hold: the sum over all joint states.
-    """
+    """Log Z, in nats, by a sum over the states of the visible layer."""
     states = layer_states(len(machine.visible_biases))
     return float(logsumexp(log_weights_visible(machine, states)))
 
@@ -102,7 +96,6 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
         Derivatives in the shape of the parameters.
 
     Source: lecture slides, learning in Boltzmann machines.
-    Must hold: the derivative of `log_likelihood`.
     """
     states = layer_states(len(machine.visible_biases))
     distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
@@ -110,10 +103,7 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
 
 
 def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
-    """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`.
-
-    Must hold: rows sum to 1; their products leave the distributions of both layers unchanged.
-    """
+    """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`."""
     visible = layer_states(len(machine.visible_biases))
     hidden = layer_states(len(machine.hidden_biases))
 
@@ -150,7 +140,6 @@ def contrastive_divergence(
         Derivatives in the shape of the parameters; biased for every k.
 
     Source: lecture slides, contrastive divergence; Hinton 2002.
-    Must hold: its mean is `expected_contrastive_divergence`.
     """
     start = v = np.asarray(data, float)
     for _ in range(n_sweeps):
@@ -161,10 +150,7 @@ def contrastive_divergence(
 def expected_contrastive_divergence(
     machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int
 ) -> RestrictedBoltzmann:
-    """Expectation of `contrastive_divergence`, by powers of the transition matrix of the visible layer.
-
-    Must hold: it tends to `likelihood_gradient` as n_sweeps grows, at the rate of the second largest eigenvalue.
-    """
+    """Expectation of `contrastive_divergence`, by powers of the transition matrix of the visible layer."""
     v = np.asarray(data, float)
     states = layer_states(len(machine.visible_biases))
     start = np.all(v[:, None] == states[None], axis=-1).mean(axis=0)
@@ -199,8 +185,6 @@ def five_units() -> BoltzmannParameters:
 
     W_ij = cos(3 i j) and b_i = 0.2 sin(i), units counted from 1.
 
-    Must hold: log normaliser 5.895045722265, and two states that no single flip makes more probable.
-
     >>> five_units().weights.shape
     (5, 5)
     """
@@ -211,19 +195,13 @@ def five_units() -> BoltzmannParameters:
 
 
 def three_units() -> BoltzmannParameters:
-    """The first three units of `five_units`, small enough for exact transition matrices [8, 8].
-
-    Must hold: its eight probabilities.
-    """
+    """The first three units of `five_units`, small enough for exact transition matrices [8, 8]."""
     weights, biases = five_units()
     return BoltzmannParameters(weights[:3, :3], biases[:3])
 
 
 def three_by_two() -> RestrictedBoltzmann:
-    """Restricted machine of three visible and two hidden units 0 and 1.
-
-    Must hold: log normaliser 4.221014123980.
-    """
+    """Restricted machine of three visible and two hidden units 0 and 1."""
     weights = np.array([[1.0, -0.5], [0.5, 1.0], [-1.5, 0.75]])
     return RestrictedBoltzmann(weights, np.array([0.2, -0.1, 0.0]), np.array([0.1, -0.3]))
 
@@ -245,7 +223,6 @@ def condition_on_units(
         spins: their values, -1 or +1 [given].
 
     Source: PhD thesis, section 1.3.3.
-    Must hold: its distribution is the conditional distribution.
     """
     s = np.asarray(spins, float)
     n = parameters.n_units

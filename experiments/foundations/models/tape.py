@@ -233,8 +233,6 @@ def reverse_sweep(
         operations: to pull derivatives through; others than `OPERATIONS` show what a wrong partial derivative does.
 
     Source: PhD thesis, Algorithm 16, lines 3 to 5.
-    Must hold: the derivatives of JAX; at most 4 operations for each one of `evaluate`, so that value and gradient cost
-    at most 5 times the value.
     """
     bars: list[float | None] = [None] * len(values)
     for output, seed in zip(graph.outputs, seeds, strict=True):
@@ -254,10 +252,7 @@ def reverse_sweep(
 def forward_sweep(
     graph: Graph, values: Sequence[float], direction: ArrayLike, arithmetic: Arithmetic
 ) -> list[float]:
-    """Derivatives of all variables [variable] along a direction of the inputs [input].
-
-    Must hold: the derivatives of JAX.
-    """
+    """Derivatives of all variables [variable] along a direction of the inputs [input]."""
     slopes = [*(float(d) for d in np.asarray(direction, float)), *(0.0 for _ in graph.constants)]
     for node, value in zip(graph.nodes, values[len(slopes) :], strict=True):
         arguments = [values[i] for i in node.arguments]
@@ -274,10 +269,7 @@ def jacobian_by_rows(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) ->
 
 
 def jacobian_by_columns(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> FloatArray:
-    """Jacobian [output, input] from a forward sweep for each input.
-
-    Must hold: `jacobian_by_rows` to rounding.
-    """
+    """Jacobian [output, input] from a forward sweep for each input."""
     values = evaluate(graph, inputs, arithmetic)
     columns = [forward_sweep(graph, values, along, arithmetic) for along in np.eye(graph.n_inputs)]
     return np.array([[column[i] for i in graph.outputs] for column in columns]).T

@@ -26,12 +26,12 @@ from experiments.foundations.measurements import (
 )
 from experiments.foundations.sampling import (
     box_muller,
-    covariance_root,
     draw_by_inversion,
     exponential,
     generalised_logistic,
     inverse_box_muller,
     normal,
+    symmetric_root,
     uniform_from_bits,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -174,9 +174,6 @@ def congruential_states(
     Returns:
         States [draw, ...], int64.
 
-    Must hold: a state depends on the one before it alone; the sequence is purely periodic where a and m have no
-    common factor.
-
     Source: PhD thesis, section 2.1.2; Lehmer 1951.
 
     >>> congruential_states(37, 61, 128, 37, 4).tolist()
@@ -200,8 +197,6 @@ def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
     Returns:
         0 or 1 [bit, draw], int64.
 
-    Must hold: the sum of bits times powers of two is the state.
-
     >>> bit_rows([6, 1], 3).tolist()
     [[0, 1], [1, 0], [1, 0]]
     """
@@ -211,8 +206,6 @@ def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
 
 def smallest_period(sequence: ArrayLike) -> int:
     """The smallest k for which x_(i + k) = x_i throughout the sequence [draw]; its length if it never repeats.
-
-    Must hold: the sequence is its first k entries repeated.
 
     >>> smallest_period([0, 1, 1, 0, 1, 1, 0])
     3
@@ -351,7 +344,7 @@ def covariance_roots(work: Work) -> Lines:
     """Square of the symmetric root of a covariance."""
     half = normal_points(5, 5)
     covariance = half @ half.T + np.eye(5)
-    symmetric = covariance_root(covariance, "symmetric")
+    symmetric = symmetric_root(covariance)
     return {"symmetric root": largest_size(symmetric @ symmetric.T - covariance)}
 
 

@@ -12,7 +12,6 @@ from experiments.estimator_illustrations.model import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
     GaussianMean,
-    annealed_moments,
     from_observations,
     limit_ladder,
     log_evidence_distribution,
@@ -39,7 +38,6 @@ def test_canonical_facts():
     assert large.posterior() == pytest.approx((200.0 / 101.0, 1.0 / 101.0), rel=1e-14)
     assert small.log_evidence == pytest.approx(-6.08047309, abs=1e-8)
     assert math.exp(small.log_largest_likelihood - small.log_evidence) == pytest.approx(2.4712373, abs=1e-7)
-    assert small.relative_variance == pytest.approx(0.82159868, abs=1e-8)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -110,8 +108,6 @@ def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
         room = -2.0 * value - n * math.log(2.0 * math.pi) - math.log(n + 1.0) - squares
         tail = np.where(room > 0.0, stats.ncx2.sf((n + 1.0) * np.maximum(room, 1e-300), 1, n * mean**2), 1.0)
         assert distribution.cdf(value) == pytest.approx(np.trapezoid(density * tail, squares), abs=1e-6)
-    for probability in (0.025, 0.5, 0.9):
-        assert distribution.cdf(distribution.quantile(probability)) == pytest.approx(probability, abs=1e-8)
 
 
 def test_moments_of_the_log_evidence_are_those_of_its_distribution():
@@ -170,8 +166,8 @@ def test_moments_on_the_canonical_example(n, mean, variance, gap, tolerance):
 
 
 def test_one_interval_is_a_draw_of_the_base():
-    found = annealed_moments([0.0, 1.0], [-2.0, 5.0], [9.0, 1.0])
-    assert found == (-2.0, 9.0, -5.0, 1.0)
+    means, variances = MODEL.log_likelihood_moments([0.0, 1.0])
+    assert MODEL.annealed_moments([0.0, 1.0]) == (means[0], variances[0], -means[1], variances[1])
 
 
 @pytest.mark.parametrize(
@@ -197,12 +193,6 @@ def test_an_easy_path_is_taken_at_once():
 
 
 def test_what_is_no_ladder_is_rejected():
-    with pytest.raises(ValueError, match=r"ladder must rise strictly from 0 to 1, got 0 to 0\.5"):
-        annealed_moments([0.0, 0.5], [0.0, 0.0], [0.0, 0.0])
-    with pytest.raises(
-        ValueError, match=r"vectors of one length, at least 2, got shapes \[2\], \[1\] and \[2\]"
-    ):
-        annealed_moments([0.0, 1.0], [0.0], [0.0, 0.0])
     with pytest.raises(ValueError, match=r"target_share must be above 0 and below 1, got 1\.0"):
         limit_ladder(lambda b: b, 1.0)
     with pytest.raises(ValueError, match="needs more than 10000 steps"):
