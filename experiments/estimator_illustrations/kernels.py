@@ -1,6 +1,7 @@
 """Leapfrog trajectories, what holds exactly for kernels, and chains of equal numbers of evaluations: figure 2.1."""
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -233,18 +234,13 @@ def _log_density(settings: Settings) -> Any:
 
 def _random_walks(settings: Settings, context: RunContext) -> Chains:
     kernel = random_walk_metropolis(_log_density(settings), settings.random_walk_scale, 2)
-    return run_chains(
+    return _chains(
+        settings,
         context,
-        ("random_walk",),
-        Sampler(
-            lambda parameters: kernel,
-            lambda key, parameters: kernel.init(key, jnp.array(_START)),
-            lambda state, info: {"x": state.position, "accepted": info.accepted},
-        ),
-        n_draws=settings.n_draws,
-        n_chains=settings.n_chains,
-        sweep={"target": [0.0]},
-        block_size=settings.block_size,
+        "random_walk",
+        kernel,
+        lambda state, info: {"x": state.position, "accepted": info.accepted},
+        settings.n_draws,
     )
 
 
@@ -257,21 +253,30 @@ def _trajectories(settings: Settings, context: RunContext) -> Chains:
         # With the momentum the trajectory between two states can be drawn.
         return new, (info, noise.normal)
 
+    def record(state: HMCState, info: Any) -> dict[str, Array]:
+        names = ("accepted", "acceptance_probability", "n_not_finite")
+        kept = {name: getattr(info[0], name) for name in names}
+        return {"x": state.position, **kept, "momentum": info[1]}
+
+    n_draws = settings.n_draws // settings.n_leapfrog
+    return _chains(settings, context, "hmc", Kernel(kernel.init, kernel.draw, apply), record, n_draws)
+
+
+def _chains(
+    settings: Settings,
+    context: RunContext,
+    name: str,
+    kernel: Kernel,
+    record: Callable[[Any, Any], dict[str, Array]],
+    n_draws: int,
+) -> Chains:
     return run_chains(
         context,
-        ("hmc",),
+        (name,),
         Sampler(
-            lambda parameters: Kernel(kernel.init, kernel.draw, apply),
-            lambda key, parameters: kernel.init(key, jnp.array(_START)),
-            lambda state, info: {
-                "x": state.position,
-                "accepted": info[0].accepted,
-                "acceptance_probability": info[0].acceptance_probability,
-                "n_not_finite": info[0].n_not_finite,
-                "momentum": info[1],
-            },
+            lambda parameters: kernel, lambda key, parameters: kernel.init(key, jnp.array(_START)), record
         ),
-        n_draws=settings.n_draws // settings.n_leapfrog,
+        n_draws=n_draws,
         n_chains=settings.n_chains,
         sweep={"target": [0.0]},
         block_size=settings.block_size,

@@ -10,6 +10,7 @@ from auxmc_pipeline.measuring import Measurement, estimate, exact, mean, proport
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.claims_evidence import (
     ALL_ROWS,
+    COSTS,
     LATE_ROWS,
     Measure,
     costs_by_size,
@@ -68,11 +69,11 @@ def better_early(tables: Tables) -> Measurement:
     return largest_of(ratios).noted("; ".join(ratios))
 
 
-def dearer_than_sequential(tables: Tables, model: str, total: str) -> Measurement:
+def dearer_than_sequential(tables: Tables, model: str, cost: str) -> Measurement:
     """SE-59."""
     own, rival = published(tables, model), published(tables, model, "sequential")
     note = f"{float(np.mean(own.totals('steps_per_chunk'))):.2f} annealing steps a chunk"
-    return ratio(own.totals(total), rival.totals(total), note)
+    return ratio(own.totals(f"{cost}_total"), rival.totals(f"{cost}_total"), note)
 
 
 def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
@@ -143,7 +144,7 @@ def right_signs(tables: Tables, method: str) -> Measurement:
 
 def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]:
     """Log Bayes factors in favour of an additional input [repeat], and the exact one."""
-    exact = float(StreamRuns(tables, "pair", {"input": name}).totals("exact_factor")[0])
+    exact = exact_factor(tables, name).value
     return StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor"), exact
 
 
@@ -208,28 +209,18 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "linear, error over sequential error": better_early,
     },
     "SE-59": {
-        **{
-            f"{model}, time": partial(dearer_than_sequential, model=model, total="seconds_total")
-            for model in MODEL_CASES
-        },
-        **{
-            f"{model}, operations": partial(dearer_than_sequential, model=model, total="operations_total")
-            for model in MODEL_CASES
-        },
+        f"{model}, {name}": partial(dearer_than_sequential, model=model, cost=cost)
+        for name, cost in COSTS.items()
+        for model in MODEL_CASES
     },
     "SE-60": {
         "nested sampling, time": partial(cost_of_all_sizes, rival="nested", cost="seconds"),
         "AIS, time": partial(cost_of_all_sizes, rival="ais", cost="seconds"),
     },
     "SE-61": {
-        **{
-            f"{model}, time": partial(growth_of_cost, model=model, method="annealed", cost="seconds")
-            for model in MODEL_CASES
-        },
-        **{
-            f"{model}, operations": partial(growth_of_cost, model=model, method="annealed", cost="operations")
-            for model in MODEL_CASES
-        },
+        f"{model}, {name}": partial(growth_of_cost, model=model, method="annealed", cost=cost)
+        for name, cost in COSTS.items()
+        for model in MODEL_CASES
     },
 }
 
@@ -249,22 +240,23 @@ NUMBERS: dict[str, Measure] = {
     "loss left by corrected": partial(
         lowered_loss, runs_of=partial(published, case="linear", method="corrected")
     ),
-    "right signs of Bayes factors, annealed": partial(right_signs, method="annealed"),
-    "right signs of Bayes factors, corrected": partial(right_signs, method="corrected"),
-    "annealed, linear, nats at 1e6 rows": partial(error, model="linear", method="annealed", n_rows=ALL_ROWS),
-    "sequential, linear, nats at 1e6 rows": partial(
-        error, model="linear", method="sequential", n_rows=ALL_ROWS
-    ),
-    "corrected, linear, nats at 1e6 rows": partial(
-        error, model="linear", method="corrected", n_rows=ALL_ROWS
-    ),
-    "exact factor, irrelevant input, nats": partial(exact_factor, name="irrelevant"),
-    "exact factor, weak input, nats": partial(exact_factor, name="weak"),
-    "running Gaussian, linear, nats at 1e6 rows": partial(_gaussian, model="linear"),
-    "running Gaussian, softmax, nats at 1e6 rows": partial(_gaussian, model="softmax"),
-    "running Gaussian, mixture, nats at 1e6 rows": partial(_gaussian, model="mixture"),
-    "running Gaussian, linear, time over annealed": partial(time_over_annealed, model="linear"),
-    "running Gaussian, softmax, time over annealed": partial(time_over_annealed, model="softmax"),
+    **{
+        f"right signs of Bayes factors, {method}": partial(right_signs, method=method)
+        for method in ("annealed", "corrected")
+    },
+    **{
+        f"{method}, linear, nats at 1e6 rows": partial(error, model="linear", method=method, n_rows=ALL_ROWS)
+        for method in ("annealed", "sequential", "corrected")
+    },
+    **{f"exact factor, {name} input, nats": partial(exact_factor, name=name) for name in _INPUTS},
+    **{
+        f"running Gaussian, {model}, nats at 1e6 rows": partial(_gaussian, model=model)
+        for model in MODEL_CASES
+    },
+    **{
+        f"running Gaussian, {model}, time over annealed": partial(time_over_annealed, model=model)
+        for model in ("linear", "softmax")
+    },
     "nested, mixture, nats at 1e4 rows": partial(nested_error, model="mixture", size=10_000),
     "nested, mixture, stated error at 1e4 rows": partial(stated_error, model="mixture", size=10_000),
     "annealed, mixture, nats at 1e5 rows": partial(error, model="mixture", method="annealed", n_rows=100_000),

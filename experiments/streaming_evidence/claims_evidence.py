@@ -27,6 +27,9 @@ from experiments.streaming_evidence.stream_runs import (
 
 Measure = Callable[[Tables], Measurement]
 
+COSTS = {"time": "seconds", "operations": "operations"}
+"""Quantities of costs by the names that settings of claims have for them."""
+
 ALL_ROWS = 1_000_000
 """Rows for which the document states costs and discrepancies."""
 
@@ -122,7 +125,7 @@ def growth_of_cost(tables: Tables, model: str, method: str, cost: str) -> Measur
 def speed_up_measures(model: str, method: str, rival: str = "nested") -> dict[str, Measure]:
     """Both settings of a claim about speed, in time and in operations."""
     both = partial(speed_up, model=model, method=method, rival=rival)
-    return {"time": partial(both, cost="seconds"), "operations": partial(both, cost="operations")}
+    return {name: partial(both, cost=cost) for name, cost in COSTS.items()}
 
 
 # A run with these variations is followed by nested sampling chunk by chunk.
@@ -230,17 +233,16 @@ def better_starts(tables: Tables, stream: str) -> Measurement:
     return (growing - at_once).noted(f"shares near the best mode: {fractions}")
 
 
-def updated_cost(tables: Tables, cost: str, total: str) -> Measurement:
+def updated_cost(tables: Tables, cost: str) -> Measurement:
     """SE-42."""
     runs = StreamRuns(tables, "floor", {"variation": _UPDATED})
-    own, full = runs.totals(total), full_cost(tables, "linear", "nested", _UPDATED_ROWS, cost)
+    own, full = runs.totals(f"{cost}_total"), full_cost(tables, "linear", "nested", _UPDATED_ROWS, cost)
     off = values_at(errors_of(runs), _UPDATED_ROWS)
     return ratio(own, full, f"error of the updated estimate {off.mean():.1f} nats")
 
 
 _final_error = partial(final_error, method="sequential")
 _discrepancy = partial(discrepancy, method="sequential")
-_updated_operations = partial(updated_cost, cost="operations", total="operations_total")
 
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -251,8 +253,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "nested sampling, runs below": partial(runs_below, rival="nested"),
     },
     "SE-25": {
-        "time": partial(annealed_over_nested, cost="seconds"),
-        "operations": partial(annealed_over_nested, cost="operations"),
+        **{name: partial(annealed_over_nested, cost=cost) for name, cost in COSTS.items()},
         "operations, most rows of AIS": annealed_over_nested_at_most_rows,
     },
     "SE-30": {
@@ -272,25 +273,22 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "relative": partial(_final_error, model="linear", relative=True),
     },
     "SE-35": speed_up_measures("linear", "sequential"),
-    "SE-36": {
-        "from nested sampling, per row": partial(_discrepancy, model="softmax"),
-        "from nested sampling, relative": partial(_discrepancy, model="softmax", relative=True),
+    **{
+        claim: {
+            "from nested sampling, per row": partial(_discrepancy, model=model),
+            "from nested sampling, relative": partial(_discrepancy, model=model, relative=True),
+        }
+        for claim, model in (("SE-36", "softmax"), ("SE-38", "mixture"))
     },
     "SE-37": speed_up_measures("softmax", "sequential"),
-    "SE-38": {
-        "from nested sampling, per row": partial(_discrepancy, model="mixture"),
-        "from nested sampling, relative": partial(_discrepancy, model="mixture", relative=True),
-    },
     "SE-39": speed_up_measures("mixture", "sequential"),
     "SE-40": {
-        "intermediate": partial(better_starts, stream="mixture_intermediate"),
-        "separated": partial(better_starts, stream="mixture_separated"),
+        name: partial(better_starts, stream=f"mixture_{name}") for name in ("intermediate", "separated")
     },
     "SE-41": {model: partial(_discrepancy, model=model, relative=True) for model in MODEL_CASES},
     "SE-42": {
-        "time": partial(updated_cost, cost="seconds", total="seconds_total"),
-        "operations": _updated_operations,
-        "no gain in operations": _updated_operations,
+        **{name: partial(updated_cost, cost=cost) for name, cost in COSTS.items()},
+        "no gain in operations": partial(updated_cost, cost="operations"),
     },
 }
 
