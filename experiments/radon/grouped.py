@@ -1,7 +1,6 @@
 """Rows that belong to groups: an outcome and regressors, some of which belong to the group as a whole."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,21 +10,12 @@ from auxmc.data.cells import list_values, read_floats, read_texts
 from auxmc.data.tables import fail, nearest_name, open_rows, read_cells
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 
-__all__ = ["RADON_COLUMNS", "RADON_FILE", "GroupedColumns", "GroupedData", "read_grouped"]
-
 RADON_FILE = Path(__file__).with_name("radon.csv")
 """Radon in homes in Minnesota, which ships with the package; radon.md says where it comes from."""
 
 
 class GroupedColumns(NamedTuple):
-    """Which columns of a table mean what.
-
-    Attributes:
-        outcome: column of the outcome.
-        group: column that says to which group a row belongs; any text.
-        row_regressors: columns that may differ within a group.
-        group_regressors: columns with one value for all rows of a group.
-    """
+    """Columns of a table: of the outcome, of the group, and regressors that may differ within a group or may not."""
 
     outcome: str
     group: str
@@ -92,7 +82,7 @@ def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows
     return GroupedData(numbers[:, 0], group, tuple(map(str, names)), numbers[:, 1:], regressors)
 
 
-def _check_roles(path: str | os.PathLike[str], names: Sequence[str], columns: GroupedColumns) -> None:
+def _check_roles(path: str | os.PathLike[str], names: tuple[str, ...], columns: GroupedColumns) -> None:
     if not (columns.row_regressors or columns.group_regressors):
         fail(path, "no regressor is named; name one or more columns in row_regressors or group_regressors")
     seen: dict[str, str] = {}

@@ -1,5 +1,6 @@
 """From recorded chains to the numbers and curves of a case: evidence, moments, running estimates."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from auxmc.diagnostics.log_evidence import (
     log_evidence_error,
     running_log_evidence,
 )
-from auxmc.diagnostics.weighted import WeightedMoments, in_batches, weighted_estimates
+from auxmc.diagnostics.weighted import in_batches, weighted_estimates
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from auxmc_pipeline.chain_statistics import arviz_groups, with_units
 from experiments.radon.base import Base
+from experiments.radon.grouped import GroupedData
 from experiments.radon.model import Problem
 from experiments.radon.settings import Settings, published_file
 
@@ -49,20 +51,23 @@ _UNITS = {
 def measure_case(chains: Chains, posterior: Problem, base: Base, settings: Settings) -> dict[str, xr.Dataset]:
     """Groups of the result file of a case, from its chains or annealed runs."""
     draws, seconds = chains.draws, chains.run_s / chains.n_lanes
+    coords = {"effect": list(posterior.model.effect_names)}
+    curves, groups = _fit_curves(base), {}
     if settings.method == "ais":
-        statistics, curves, groups = annealed_statistics(draws, seconds), {}, {}
+        statistics = annealed_statistics(draws, seconds)
     else:
-        n_warm_up = settings.n_warm_up if settings.method == "nuts" else 0
-        statistics = chain_statistics(draws, seconds, n_warm_up)
-        curves = chain_curves(draws, seconds)
-        groups = _draws(draws, posterior)
-    statistics |= problem_statistics(posterior, base, settings)
-    coords = {"effect": list(posterior.effect_names)}
+        statistics = chain_statistics(draws, seconds, settings.n_warm_up if settings.method == "nuts" else 0)
+        curves = chain_curves(draws, seconds) | curves
+        kept: dict[str, Any] = {name: (("chain", "draw"), draws[name]) for name in _KEPT}
+        kept |= {"effects": (("chain", "draw", "effect"), draws["effects"])}
+        numbered = {"chain": np.arange(len(draws["delta"]))}
+        groups = arviz_groups(xr.Dataset(kept, numbered | coords), ["effects"])
+    statistics |= problem_statistics(posterior, settings) | base.statistics()
     data = posterior.data
     return {
         **groups,
         "statistics": with_units(statistics, _UNITS).assign_coords(coords),
-        "curves": with_units(curves | fit_curves(base), _UNITS),
+        "curves": with_units(curves, _UNITS),
         "observed_data": xr.Dataset({"outcome": ("row", data.outcome), "group": ("row", data.group)}),
     }
 
@@ -77,6 +82,7 @@ def chain_statistics(draws: NamedArrays, seconds: float, n_warm_up: int) -> dict
     """
     target, base = draws["log_target_weight"], draws["log_base_weight"]
     last = min(n_warm_up, target.shape[1] - 1)
+    scores = base_moment_scores(base, draws["standard"])
     by_chain = {
         "log_evidence_by_chain": [log_evidence(t, b) for t, b in zip(target, base, strict=True)],
         "acceptance": draws["acceptance"][:, last:].mean(axis=1),
@@ -87,14 +93,13 @@ def chain_statistics(draws: NamedArrays, seconds: float, n_warm_up: int) -> dict
         "mean_inverse_temperature": draws["inverse_temperature"].mean(axis=1),
         "chain": np.arange(len(target)),
     }
-    scores = base_moment_scores(base, draws["standard"])
     return {
         "log_evidence": log_evidence(target, base),
         "log_evidence_error": log_evidence_error(target, base),
-        **_along("chain", by_chain),
-        **_moments(weighted_estimates(target, draws["effects"])),
-        **_along("base_moment", {"base_moment_score": scores, "base_moment": np.arange(scores.size)}),
         "seconds_per_chain": seconds,
+        **_along("chain", by_chain),
+        **_along("base_moment", {"base_moment_score": scores, "base_moment": np.arange(scores.size)}),
+        **_moments(target, draws["effects"]),
     }
 
 
@@ -106,8 +111,8 @@ def annealed_statistics(draws: NamedArrays, seconds: float) -> dict[str, Any]:
     """
     weights = draws["log_weight"].reshape(-1)
     estimate = annealed_evidence(weights)
-    moments = weighted_estimates(weights[:, None], draws["effects"].reshape(weights.size, 1, -1))
-    unknown = np.full_like(moments.mean, np.nan)
+    moments = _moments(weights[:, None], draws["effects"].reshape(weights.size, 1, -1))
+    unknown = ("effect", np.full(draws["effects"].shape[-1], np.nan))
     fractions = np.exp(weights - logsumexp(weights))
     return {
         "log_evidence": estimate.value,
@@ -118,41 +123,27 @@ def annealed_statistics(draws: NamedArrays, seconds: float) -> dict[str, Any]:
         "mean_acceptance": draws["acceptance"].mean(),
         "n_not_finite": draws["n_not_finite"].sum(dtype=int),
         "n_gradients_per_run": draws["n_gradients"].mean(),
-        **_moments(moments._replace(mean_error=unknown, sd_error=unknown)),
         "seconds_per_run": seconds / draws["log_weight"].shape[1],
+        **moments,
+        "posterior_mean_error": unknown,
+        "posterior_sd_error": unknown,
     }
 
 
-def problem_statistics(posterior: Problem, base: Base, settings: Settings) -> dict[str, Any]:
-    """Sizes of the data, exact values where they are known, and the variational base."""
+def problem_statistics(posterior: Problem, settings: Settings) -> dict[str, Any]:
+    """Sizes of the data, and exact values where they are known."""
+    data, known = posterior.data, posterior.known
     found: dict[str, Any] = {
-        "n_rows": len(posterior.data.outcome),
-        "n_groups": len(posterior.data.group_names),
-        "n_parameters": posterior.dim,
-        "log_zeta": base.log_zeta,
-        "log_zeta_error": base.log_zeta_error,
-        "lower_bound": base.lower_bound,
-        "lower_bound_error": base.lower_bound_error,
-        "fit_seconds": base.run_s,
-        "fit_not_finite": base.n_not_finite,
+        "n_rows": len(data.outcome),
+        "n_groups": len(data.group_names),
+        "n_parameters": posterior.model.dim,
     }
-    if posterior.known is not None:
-        found["exact_log_evidence"] = posterior.known.log_evidence
-        found["exact_log_evidence_error"] = posterior.known.error
-        found |= _along("effect", {"exact_mean": posterior.known.mean, "exact_sd": posterior.known.sd})
-    published = published_file()
-    if not settings.data and published is not None:
-        found["data_difference"] = _difference(posterior, np.load(published))
+    if known is not None:
+        found |= {"exact_log_evidence": known.log_evidence, "exact_log_evidence_error": known.error}
+        found |= _along("effect", {"exact_mean": known.mean, "exact_sd": known.sd})
+    if not settings.data and (published := published_file()) is not None:
+        found["data_difference"] = _difference(data, np.load(published))
     return found
-
-
-def fit_curves(base: Base) -> dict[str, Any]:
-    """Objective of the variational fit, averaged over blocks of 100 steps."""
-    n_blocks = base.objective.size // _FIT_BLOCK
-    blocks = base.objective[: n_blocks * _FIT_BLOCK].reshape(n_blocks, _FIT_BLOCK)
-    ends = _FIT_BLOCK * np.arange(1, n_blocks + 1)
-    times = base.run_s * ends / base.objective.size
-    return _along("fit_step", {"objective": blocks.mean(axis=1), "fit_time": times, "fit_step": ends})
 
 
 def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
@@ -169,24 +160,24 @@ def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
     each = each[:, points - 1]
     inverse_temperatures = np.linspace(0.0, 1.0, _N_TEMPERATURES)
     conditional = [base - b * draws["delta"] for b in inverse_temperatures]
-    unknown = np.full(points.size, np.nan)
-    several = n_chains > 1
+
+    def errors(pairs: Iterable[tuple[FloatArray, FloatArray]]) -> list[float]:
+        return [log_evidence_error(*pair) if n_chains > 1 else np.nan for pair in pairs]
+
     by_iteration = {
         "running_mean": each.mean(axis=0),
-        "running_mean_error": each.std(axis=0, ddof=1) / np.sqrt(n_chains) if several else unknown,
+        "running_mean_error": each.std(axis=0, ddof=1) / np.sqrt(n_chains)
+        if n_chains > 1
+        else np.nan * points,
         "running_pooled": running_log_evidence(target, base)[points - 1],
-        "running_pooled_error": [log_evidence_error(target[:, :n], base[:, :n]) for n in points]
-        if several
-        else unknown,
+        "running_pooled_error": errors((target[:, :n], base[:, :n]) for n in points),
         "gradients_so_far": draws["n_gradients"].cumsum(axis=1).mean(axis=0)[points - 1],
         "time_so_far": seconds * points / n_draws,
         "iteration": points,
     }
     by_temperature = {
         "log_temperature_density": [log_evidence(weights, base) for weights in conditional],
-        "log_temperature_density_error": [
-            log_evidence_error(weights, base) if several else np.nan for weights in conditional
-        ],
+        "log_temperature_density_error": errors((weights, base) for weights in conditional),
         "inverse_temperature": inverse_temperatures,
     }
     return {
@@ -210,9 +201,8 @@ def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> Fl
     """
     n_batches = min(_BATCHES, standard.shape[1])
     weights, states = in_batches(log_base_weights, n_batches), in_batches(standard, n_batches)
-    dim = standard.shape[2]
     estimates = weighted_estimates(weights, np.concatenate([states, states**2], axis=2))
-    return estimates.scores(np.concatenate([np.zeros(dim), np.ones(dim)]))
+    return estimates.scores(np.repeat([0.0, 1.0], standard.shape[2]))
 
 
 def running_points(n_draws: int) -> IntegerArray:
@@ -223,26 +213,19 @@ def running_points(n_draws: int) -> IntegerArray:
     return np.unique(np.concatenate([dense, even, claims]).round().astype(np.int64))
 
 
-def _draws(draws: NamedArrays, posterior: Problem) -> dict[str, xr.Dataset]:
-    """The draws themselves in groups named as ArviZ does."""
-    dims = ("chain", "draw")
-    variables = {name: (dims, draws[name]) for name in _KEPT} | {
-        "effects": ((*dims, "effect"), draws["effects"])
-    }
-    coords = {"chain": np.arange(len(draws["delta"])), "effect": list(posterior.effect_names)}
-    return arviz_groups(xr.Dataset(variables, coords=coords), ["effects"])
-
-
-def _moments(moments: WeightedMoments) -> dict[str, Any]:
+def _fit_curves(base: Base) -> dict[str, Any]:
+    """Objective of the variational fit, averaged over blocks of 100 steps."""
+    n_steps = base.objective.size
+    ends = np.arange(_FIT_BLOCK, n_steps + 1, _FIT_BLOCK)
+    objective = base.objective[: ends.size * _FIT_BLOCK].reshape(-1, _FIT_BLOCK).mean(axis=1)
     return _along(
-        "effect",
-        {
-            "posterior_mean": moments.mean,
-            "posterior_mean_error": moments.mean_error,
-            "posterior_sd": moments.sd,
-            "posterior_sd_error": moments.sd_error,
-        },
+        "fit_step", {"objective": objective, "fit_time": base.run_s * ends / n_steps, "fit_step": ends}
     )
+
+
+def _moments(log_weights: FloatArray, effects: FloatArray) -> dict[str, Any]:
+    found = weighted_estimates(log_weights, effects)._asdict()
+    return _along("effect", {f"posterior_{name}": values for name, values in found.items()})
 
 
 def _along(dim: str, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -250,11 +233,12 @@ def _along(dim: str, arrays: dict[str, Any]) -> dict[str, Any]:
     return {name: (dim, array) for name, array in arrays.items()}
 
 
-def _difference(posterior: Problem, published: Any) -> float:
+def _difference(data: GroupedData, published: Any) -> float:
     """Largest difference of our data from the published file's, in any column; infinite where the shapes differ."""
-    data = posterior.data
-    columns = (data.outcome, data.regressors[:, 0], data.regressors[:, 1], data.group)
-    ours = dict(zip(("y", "x", "u", "county"), columns, strict=True))
-    if any(published[name].shape != values.shape for name, values in ours.items()):
+    columns = (data.outcome, *data.regressors.T, data.group)
+    pairs = [
+        (published[name], values) for name, values in zip(("y", "x", "u", "county"), columns, strict=True)
+    ]
+    if any(theirs.shape != ours.shape for theirs, ours in pairs):
         return np.inf
-    return float(max(np.max(np.abs(published[name] - values)) for name, values in ours.items()))
+    return float(max(np.max(np.abs(theirs - ours)) for theirs, ours in pairs))

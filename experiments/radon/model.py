@@ -1,8 +1,6 @@
 """Regression with an intercept for each group: hierarchical prior, sufficient statistics, two parametrisations."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, Protocol, cast
 
 import jax
 import jax.numpy as jnp
@@ -23,25 +21,121 @@ SCALE_NAMES = ("log sigma_a", "mu_a", "log sigma_b", "mu_b", "log epsilon")
 _N_SCALES = len(SCALE_NAMES)
 
 
-class Problem(NamedTuple):
-    """The data and the posterior of a case, and what is known exactly of it.
+class GroupedRegression(NamedTuple):
+    """Hierarchical regression y_i ~ N(a_c(i) + sum_k b_k x_ik, epsilon^2).
+
+    a_j ~ N(mu_a, sigma_a^2), b_k ~ N(mu_b, sigma_b^2), mu_a, mu_b ~ N(0, 1), and sigma_a, sigma_b and epsilon have
+    half-Cauchy priors. Regressors are used as they are: units in which they and the outcome vary by about one suit the
+    priors. The residual sum of squares splits exactly into that of the group means and that within groups: a
+    likelihood costs one pass over the groups and loses no digits to cancellation.
 
     Attributes:
-        data: rows and groups.
-        dim: length of the unconstrained vector.
-        log_density: log joint density of data and unconstrained vector [dim], in nats.
-        start: unconstrained vector [dim] where variational fits start.
-        effects: maps an unconstrained vector [dim] to the quantities of interest [effect].
-        effect_names: their names [effect].
-        known: log evidence and posterior moments of the effects; None where they are not known.
+        n_rows: number of rows, float64 scalar.
+        counts: rows in each group [group].
+        mean_outcome: mean outcome of each group [group].
+        mean_regressors: mean regressors of each group [group, regressor].
+        scatter: sums over rows of products of deviations from the group means, of (outcome, regressors)
+            [1 + regressor, 1 + regressor].
+        prior_scale: scale of the half-Cauchy priors, in units of the outcome.
+        parametrisation: whether coefficients and group intercepts are given as standard normal numbers
+            ("non_centred": b = mu_b + sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred"). The same
+            evidence belongs to both.
+        regressor_names: names of the regressors [regressor].
+
+    Source: PhD thesis, section 5.6.3; Gelman and Hill 2007, chapter 12.
     """
 
+    n_rows: FloatArray
+    counts: FloatArray
+    mean_outcome: FloatArray
+    mean_regressors: FloatArray
+    scatter: FloatArray
+    prior_scale: float
+    parametrisation: Parametrisation
+    regressor_names: tuple[str, ...]
+
+    @property
+    def dim(self) -> int:
+        """Length of the unconstrained vector."""
+        return _N_SCALES + len(self.regressor_names) + len(self.counts)
+
+    @property
+    def effect_names(self) -> tuple[str, ...]:
+        """Names of the entries of `effects` [effect]."""
+        return (*SCALE_NAMES, *(f"b[{name}]" for name in self.regressor_names))
+
+    @property
+    def start(self) -> Array:
+        """Medians of the scales, means of all else [dim]: where variational fits start."""
+        log_scale = jnp.log(jnp.asarray(self.prior_scale, float))
+        return jnp.zeros(self.dim).at[jnp.array([0, 2, 4])].set(log_scale)
+
+    def effects(self, position: Array) -> Array:
+        """Quantities that mean the same in both parametrisations: the scales and the coefficients [effect]."""
+        return jnp.concatenate([position[:_N_SCALES], self._coefficients_and_intercepts(position)[0]])
+
+    def log_density(self, position: Array) -> Array:
+        """Log joint density of data and unconstrained parameters, in nats.
+
+        Args:
+            position: unconstrained vector [dim]: log sigma_a, mu_a, log sigma_b, mu_b, log epsilon, then those of the
+                coefficients [regressor] and of the groups [group].
+        """
+        log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:_N_SCALES]
+        b, a = self._coefficients_and_intercepts(position)
+        if self.parametrisation == "centred":
+            spread_b = _normal_energy((b - mean_b) * jnp.exp(-log_sigma_b)) + b.size * log_sigma_b
+            spread_a = _normal_energy((a - mean_a) * jnp.exp(-log_sigma_a)) + a.size * log_sigma_a
+            local = spread_b + spread_a
+        else:
+            local = _normal_energy(position[_N_SCALES:])
+        scales = sum(
+            _half_cauchy_energy(log, self.prior_scale) for log in (log_sigma_a, log_sigma_b, log_noise)
+        )
+        residual = self.mean_outcome - a - self.mean_regressors @ b
+        direction = jnp.concatenate([jnp.ones(1), -b])
+        squares = direction @ self.scatter @ direction + jnp.sum(self.counts * residual**2)
+        misfit = 0.5 * squares * jnp.exp(-2.0 * log_noise) + self.n_rows * (
+            log_noise + 0.5 * jnp.log(2 * jnp.pi)
+        )
+        return -(misfit + local + scales + _normal_energy(jnp.stack([mean_a, mean_b])))
+
+    def _coefficients_and_intercepts(self, position: Array) -> tuple[Array, Array]:
+        end = _N_SCALES + len(self.regressor_names)
+        b, a = position[_N_SCALES:end], position[end:]
+        if self.parametrisation == "non_centred":
+            b = position[3] + jnp.exp(position[2]) * b
+            a = position[1] + jnp.exp(position[0]) * a
+        return b, a
+
+
+class Model(Protocol):
+    """What a run asks of a model: a log density of `dim` real numbers, and effects of it that have names."""
+
+    @property
+    def dim(self) -> int:
+        """Length of the unconstrained vector."""
+
+    @property
+    def start(self) -> Array:
+        """Where variational fits start [dim]."""
+
+    @property
+    def effect_names(self) -> tuple[str, ...]:
+        """Names [effect]."""
+
+    def effects(self, position: Array) -> Array:
+        """Quantities of interest [effect] at a position [dim]."""
+
+    def log_density(self, position: Array) -> Array:
+        """Log joint density of data and position [dim], in nats."""
+
+
+class Problem(NamedTuple):
+    """The data of a case, a model of them, and, where they are known, evidence and posterior moments of its effects."""
+
     data: GroupedData
-    dim: int
-    log_density: Callable[[Array], Array]
-    start: Array
-    effects: Callable[[Array], Array]
-    effect_names: tuple[str, ...]
+    model: Model
     known: Evidence | None
 
 
@@ -53,88 +147,15 @@ def problem(settings: Settings) -> Problem:
         ValueError: If the quadrature does not settle.
     """
     data = read_grouped(settings.data or RADON_FILE, columns(settings))
-    model = grouped_regression(data, settings.prior_scale)
     parametrisation = cast(Parametrisation, settings.parametrisation)
-    return Problem(
-        data=data,
-        dim=model.dim,
-        log_density=partial(log_density, model, parametrisation),
-        start=prior_start(model),
-        effects=partial(effects, model, parametrisation),
-        effect_names=effect_names(model),
-        known=exact_evidence(model),
-    )
+    model = grouped_regression(data, settings.prior_scale, parametrisation)
+    return Problem(data, model, exact_evidence(model))
 
 
-class GroupStatistics(NamedTuple):
-    """All that the likelihood needs of the data: group means and the scatter within groups.
-
-    The residual sum of squares splits exactly into that of the means and that within groups, both sums of squares: a
-    likelihood costs one pass over the groups and loses no digits to cancellation.
-
-    Attributes:
-        n_rows: number of rows, float64 scalar.
-        counts: rows in each group [group].
-        mean_outcome: mean outcome of each group [group].
-        mean_regressors: mean regressors of each group [group, regressor].
-        scatter: sums over rows of products of deviations from the group means, of (outcome, regressors)
-            [1 + regressor, 1 + regressor].
-    """
-
-    n_rows: FloatArray
-    counts: FloatArray
-    mean_outcome: FloatArray
-    mean_regressors: FloatArray
-    scatter: FloatArray
-
-
-class GroupedRegression(NamedTuple):
-    """Hierarchical regression y_i ~ N(a_c(i) + sum_k b_k x_ik, epsilon^2).
-
-    a_j ~ N(mu_a, sigma_a^2), b_k ~ N(mu_b, sigma_b^2), mu_a, mu_b ~ N(0, 1), and sigma_a, sigma_b and epsilon have
-    half-Cauchy priors. Regressors are used as they are: units in which they and the outcome vary by about one suit the
-    priors.
-
-    Attributes:
-        statistics: what the likelihood needs of the data.
-        prior_scale: scale of the half-Cauchy priors, in units of the outcome.
-        group_names: names of the groups [group].
-        regressor_names: names of the regressors [regressor].
-
-    Source: PhD thesis, section 5.6.3; Gelman and Hill 2007, chapter 12.
-    """
-
-    statistics: GroupStatistics
-    prior_scale: float
-    group_names: tuple[str, ...]
-    regressor_names: tuple[str, ...]
-
-    @property
-    def n_regressors(self) -> int:
-        """Number of regressors."""
-        return len(self.regressor_names)
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.group_names)
-
-    @property
-    def dim(self) -> int:
-        """Length of the unconstrained vector."""
-        return _N_SCALES + self.n_regressors + self.n_groups
-
-
-def grouped_regression(data: GroupedData, prior_scale: float = 2.5) -> GroupedRegression:
-    """Makes the model of a data set.
-
-    Args:
-        data: outcome, groups and regressors.
-        prior_scale: scale of the half-Cauchy priors of sigma_a, sigma_b and epsilon.
-
-    Raises:
-        ValueError: the scale is not positive.
-    """
+def grouped_regression(
+    data: GroupedData, prior_scale: float = 2.5, parametrisation: Parametrisation = "non_centred"
+) -> GroupedRegression:
+    """Makes the model of a data set; raises ValueError if the scale is not positive."""
     if not prior_scale > 0.0:
         raise ValueError(f"prior_scale must be positive, got {prior_scale}")
     n_groups = len(data.group_names)
@@ -144,73 +165,16 @@ def grouped_regression(data: GroupedData, prior_scale: float = 2.5) -> GroupedRe
     np.add.at(sums, data.group, rows)
     means = sums / counts[:, None]
     within = rows - means[data.group]
-    statistics = GroupStatistics(
+    return GroupedRegression(
         n_rows=np.asarray(float(len(rows))),
         counts=counts,
         mean_outcome=means[:, 0],
         mean_regressors=means[:, 1:],
         scatter=within.T @ within,
+        prior_scale=prior_scale,
+        parametrisation=parametrisation,
+        regressor_names=data.regressor_names,
     )
-    return GroupedRegression(statistics, prior_scale, data.group_names, data.regressor_names)
-
-
-def effect_names(model: GroupedRegression) -> tuple[str, ...]:
-    """Names of the entries of `effects` [effect]."""
-    return (*SCALE_NAMES, *(f"b[{name}]" for name in model.regressor_names))
-
-
-def prior_start(model: GroupedRegression) -> Array:
-    """Medians of the scales, means of all else [dim]: where variational fits start."""
-    log_scale = jnp.log(jnp.asarray(model.prior_scale, float))
-    return jnp.zeros(model.dim).at[jnp.array([0, 2, 4])].set(log_scale)
-
-
-def log_density(model: GroupedRegression, parametrisation: Parametrisation, position: Array) -> Array:
-    """Log joint density of data and unconstrained parameters, in nats.
-
-    Args:
-        model: the model.
-        parametrisation: whether coefficients and group intercepts are given as standard normal numbers
-            ("non_centred": b = mu_b + sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred").
-        position: unconstrained vector [dim]: log sigma_a, mu_a, log sigma_b, mu_b, log epsilon, then those of the
-            coefficients [regressor] and of the groups [group].
-
-    Returns:
-        Scalar; the same evidence belongs to both parametrisations.
-    """
-    log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:_N_SCALES]
-    b, a = _coefficients_and_intercepts(model, parametrisation, position)
-    own = position[_N_SCALES:]
-    if parametrisation == "centred":
-        spread_b = _normal_energy((b - mean_b) * jnp.exp(-log_sigma_b)) + b.size * log_sigma_b
-        spread_a = _normal_energy((a - mean_a) * jnp.exp(-log_sigma_a)) + a.size * log_sigma_a
-        local = spread_b + spread_a
-    else:
-        local = _normal_energy(own)
-    scales = sum(_half_cauchy_energy(log, model.prior_scale) for log in (log_sigma_a, log_sigma_b, log_noise))
-    data = model.statistics
-    residual = data.mean_outcome - a - data.mean_regressors @ b
-    direction = jnp.concatenate([jnp.ones(1), -b])
-    squares = direction @ data.scatter @ direction + jnp.sum(data.counts * residual**2)
-    misfit = 0.5 * squares * jnp.exp(-2.0 * log_noise) + data.n_rows * (log_noise + 0.5 * jnp.log(2 * jnp.pi))
-    return -(misfit + local + scales + _normal_energy(jnp.stack([mean_a, mean_b])))
-
-
-def effects(model: GroupedRegression, parametrisation: Parametrisation, position: Array) -> Array:
-    """Quantities that mean the same in both parametrisations: the scales and the coefficients [effect]."""
-    b, _ = _coefficients_and_intercepts(model, parametrisation, position)
-    return jnp.concatenate([position[:_N_SCALES], b])
-
-
-def _coefficients_and_intercepts(
-    model: GroupedRegression, parametrisation: Parametrisation, position: Array
-) -> tuple[Array, Array]:
-    end = _N_SCALES + model.n_regressors
-    b, a = position[_N_SCALES:end], position[end:]
-    if parametrisation == "non_centred":
-        b = position[3] + jnp.exp(position[2]) * b
-        a = position[1] + jnp.exp(position[0]) * a
-    return b, a
 
 
 def _normal_energy(values: Array) -> Array:

@@ -4,7 +4,7 @@
 """Maps the settings of a case to posterior, base, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,6 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.continuous_tempering import (
@@ -25,17 +24,10 @@ from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.radon.base import Base, fit_base
 from experiments.radon.measure import measure_case
-from experiments.radon.model import Problem, problem
+from experiments.radon.model import Model, problem
 from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
-
-
-class Program(NamedTuple):
-    """What the chains do, and whether side by side: trajectories of unequal length are faster one after the other."""
-
-    sampler: Sampler
-    vectorise: bool
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -54,23 +46,23 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """
     posterior = problem(settings)
     names = ("own" if settings.data else "radon", settings.parametrisation, settings.optimiser)
-    base = fit_base(posterior, settings, context, (context.study, *names))
-    program = PROGRAMS[settings.method](posterior, base, settings)
+    base = fit_base(posterior.model, settings, context, names)
     chains = run_chains(
         context,
         # The last name keeps the random numbers of the published results.
         (*names, settings.method, "base=0"),
-        program.sampler,
+        SAMPLERS[settings.method](posterior.model, base, settings),
         n_draws=settings.n_draws,
         n_chains=settings.n_chains,
         block_size=settings.block_size,
-        vectorise=program.vectorise,
+        # Trajectories of unequal length are faster one after the other.
+        vectorise=settings.method != "nuts",
     )
     return measure_case(chains, posterior, base, settings)
 
 
-def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Program:
-    joined, fit = base.bridge(posterior), base.approximation
+def _no_u_turn(model: Model, base: Base, settings: Settings) -> Sampler:
+    joined, fit = base.bridge(model), base.approximation
     inverse_mass = jnp.append(jnp.exp(2.0 * fit.log_sd), settings.control_inverse_mass)
     kernel = dual_averaging(
         lambda step_size: tempered_nuts(joined, step_size, inverse_mass, settings.max_doublings),
@@ -84,73 +76,61 @@ def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Program:
         return kernel.init(key, fit.draw(standard), control=control)
 
     def record(state: Any, info: Any) -> Record:
-        return {
-            **_common(posterior, base, state.inner, info.inner, state.inner.position),
+        common = _common(model, base, state.inner, info.inner, state.inner.position)
+        failures = {
             "n_failures": info.inner.diverged.astype(jnp.int8),
             "n_not_finite": jnp.zeros((), jnp.int8),
-            "step_size": info.scale,
         }
+        return {**common, **failures, "step_size": info.scale}
 
-    return Program(Sampler(lambda parameters: kernel, initial, record), vectorise=False)
-
-
-def _gibbs(posterior: Problem, base: Base, settings: Settings) -> Program:
-    kernel = gibbs_continuous_tempering(
-        base.standardised_bridge(posterior), settings.step_size, settings.n_steps
-    )
-    # The momentum of the start is not used: every update draws another.
-    return _hmc(posterior, base, settings, kernel, lambda key, start, _: kernel.init(key, start, 0.0))
+    return Sampler(lambda parameters: kernel, initial, record)
 
 
-def _controlled(posterior: Problem, base: Base, settings: Settings) -> Program:
-    inverse_mass = 1.0 / settings.control_inverse_mass
-    kernel = continuously_tempered_hmc(
-        base.standardised_bridge(posterior), settings.step_size, settings.n_steps, inverse_mass
-    )
-    return _hmc(posterior, base, settings, kernel, kernel.init)
-
-
-def _hmc(
-    posterior: Problem, base: Base, settings: Settings, kernel: Kernel, init: Callable[..., Any]
-) -> Program:
-    def initial(key: Array, parameters: Any) -> Any:
-        return init(key, *_start(key, posterior.dim))
+def _hmc(model: Model, base: Base, settings: Settings) -> Sampler:
+    joined = base.standardised_bridge(model)
+    if settings.method == "gibbs_ct":
+        gibbs = gibbs_continuous_tempering(joined, settings.step_size, settings.n_steps)
+        # The momentum of the start is not used: every update draws another.
+        kernel, init = gibbs, lambda key, start, control: gibbs.init(key, start, 0.0)
+    else:
+        inverse_mass = 1.0 / settings.control_inverse_mass
+        kernel = continuously_tempered_hmc(joined, settings.step_size, settings.n_steps, inverse_mass)
+        init = kernel.init
 
     def record(state: Any, info: Any) -> Record:
         return {
-            **_common(posterior, base, state, info, base.approximation.draw(state.position)),
+            **_common(model, base, state, info, base.approximation.draw(state.position)),
             "n_failures": jnp.zeros((), jnp.int8),
             "n_not_finite": info.n_not_finite.astype(jnp.int8),
             "step_size": jnp.asarray(settings.step_size, float),
         }
 
-    return Program(Sampler(lambda parameters: kernel, initial, record), vectorise=True)
+    return Sampler(
+        lambda parameters: kernel, lambda key, parameters: init(key, *_start(key, model.dim)), record
+    )
 
 
-def _annealed(posterior: Problem, base: Base, settings: Settings) -> Program:
+def _annealed(model: Model, base: Base, settings: Settings) -> Sampler:
     """A draw of a chain is an independent run."""
     ladder = sigmoidal_schedule(settings.n_temperatures)
-    kernel = annealed_importance_sampling(
-        base.bridge(posterior), ladder, settings.step_size, settings.n_steps
-    )
+    kernel = annealed_importance_sampling(base.bridge(model), ladder, settings.step_size, settings.n_steps)
 
     def record(state: Any, info: Any) -> Record:
         return {
             "log_weight": state.log_weight,
-            "effects": posterior.effects(state.position),
+            "effects": model.effects(state.position),
             "acceptance": info.acceptance_probability,
             "n_gradients": info.n_gradients,
             "n_not_finite": info.n_not_finite,
         }
 
-    sampler = Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(key), record)
-    return Program(sampler, vectorise=True)
+    return Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(key), record)
 
 
-PROGRAMS: dict[str, Callable[[Problem, Base, Settings], Program]] = {
+SAMPLERS: dict[str, Callable[[Model, Base, Settings], Sampler]] = {
     "nuts": _no_u_turn,
-    "gibbs_ct": _gibbs,
-    "ct_hmc": _controlled,
+    "gibbs_ct": _hmc,
+    "ct_hmc": _hmc,
     "ais": _annealed,
 }
 
@@ -161,14 +141,14 @@ def _start(key: Array, dim: int) -> tuple[Array, Array]:
     return standard, jax.random.logistic(jax.random.fold_in(key, 1))
 
 
-def _common(posterior: Problem, base: Base, state: Any, info: Any, position: Array) -> Record:
+def _common(model: Model, base: Base, state: Any, info: Any, position: Array) -> Record:
     fit = base.approximation
     return {
         "delta": state.delta,
         "log_target_weight": state.log_target_weight,
         "log_base_weight": state.log_base_weight,
         "inverse_temperature": state.inverse_temperature,
-        "effects": posterior.effects(position),
+        "effects": model.effects(position),
         "standard": (position - fit.mean) * jnp.exp(-fit.log_sd),
         "acceptance": info.acceptance_probability,
         "n_gradients": info.n_gradients,
