@@ -3,14 +3,14 @@
 import fnmatch
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["Need", "number", "parse_needs"]
+__all__ = ["Need", "cases_needed", "number", "parse_needs"]
 
-_NEED = re.compile(r"(?:(?P<case>[\w.*-]+):)?(?P<name>\w+)(?P<relation>>=|<=|=)(?P<value>\S*)")
+_NEED = re.compile(r"(?:(?P<case>[\w.*-]+):)?(?:(?P<name>\w+)(?P<relation>>=|<=|=)(?P<value>\S*))?")
 
 
 class Need(NamedTuple):
@@ -18,7 +18,7 @@ class Need(NamedTuple):
 
     Attributes:
         case: pattern of the names of the cases that must have had it, with `*` for anything.
-        name: setting.
+        name: setting; empty where the case is needed and no setting of it.
         relation: ">=", "<=" or "=".
         value: a number, or for "=" a text.
     """
@@ -37,6 +37,8 @@ class Need(NamedTuple):
         Raises:
             LookupError: none of the cases has the setting, so that nothing can be checked.
         """
+        if not self.name:
+            return ""
         values = self._values(settings)
         if not values:
             raise LookupError(f"no case {self.case} with the setting {self.name}")
@@ -60,10 +62,10 @@ class Need(NamedTuple):
 
 
 def parse_needs(text: str, settings: Collection[str]) -> tuple[Need, ...]:
-    """Reads conditions apart by spaces, each `[CASE:]SETTING>=NUMBER`, `<=NUMBER` or `=VALUE`, which may be empty.
+    """Reads conditions apart by spaces, each `[CASE:]SETTING>=NUMBER`, `<=NUMBER` or `=VALUE`, or `CASE:` alone.
 
     Args:
-        text: for example "n_draws>=10000 n_chains>=4" or "main*:n_draws>=10000".
+        text: for example "n_draws>=10000 n_chains>=4" or "main*:n_draws>=10000 side:". A value may be empty.
         settings: names of the settings that there are.
 
     Raises:
@@ -77,8 +79,11 @@ def parse_needs(text: str, settings: Collection[str]) -> tuple[Need, ...]:
         match = _NEED.fullmatch(word)
         if match is None:
             raise ValueError(
-                f"needs: cannot read {word!r}; allowed is [CASE:]SETTING>=NUMBER, <=NUMBER or =VALUE"
+                f"needs: cannot read {word!r}; allowed is [CASE:]SETTING>=NUMBER, <=NUMBER, =VALUE, or CASE:"
             )
+        if not match["name"]:
+            needs.append(Need(match["case"], "", "", ""))
+            continue
         if match["name"] not in settings:
             raise ValueError(
                 f"needs: {match['name']!r} is no setting. Allowed: {', '.join(sorted(settings))}"
@@ -87,6 +92,21 @@ def parse_needs(text: str, settings: Collection[str]) -> tuple[Need, ...]:
             raise ValueError(f"needs: {word!r} compares with {match['value']!r}, which is no number")
         needs.append(Need(match["case"] or "*", match["name"], match["relation"], match["value"]))
     return tuple(needs)
+
+
+def cases_needed(texts: Iterable[str], cases: Collection[str]) -> list[str]:
+    """Returns the cases in which lines of a claim are measured: those that their needs name.
+
+    Args:
+        texts: needs of the lines, as `parse_needs` reads them; a line that names no case needs all.
+        cases: names of all cases.
+
+    >>> cases_needed(["main*:n_draws>=500", "side:"], ["main_1", "main_2", "side", "other"])
+    ['main_1', 'main_2', 'side']
+    """
+    named = [[word.partition(":")[0] for word in text.split() if ":" in word] or ["*"] for text in texts]
+    patterns = {pattern for of_line in named for pattern in of_line}
+    return [case for case in cases if any(fnmatch.fnmatch(case, pattern) for pattern in patterns)]
 
 
 def number(value: object) -> float:

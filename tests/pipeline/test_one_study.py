@@ -125,6 +125,23 @@ def test_tables_from_other_settings_are_rejected_when_results_are_gone(fresh, ra
     assert not (fresh.folder / "g").exists()
 
 
+def test_a_claim_by_itself_runs_what_it_needs_and_is_printed(radon):
+    path = radon.folder / "results/smoke/radon/nuts.nc"
+    aside = path.rename(path.with_suffix(".aside"))
+    try:
+        jobs = planned(radon, "claim", *SMOKE, "id=CT-D04")
+    finally:
+        aside.rename(path)
+    assert _runs(jobs) == {"run_case", "claim"}
+    assert jobs["run_case"] == 1
+    said = radon.snakemake("claim", *SMOKE, "id=CT-D04").stdout
+    row = pd.read_csv(radon.folder / "results/smoke/radon/claims.csv").set_index("claim_id").loc["CT-D04"]
+    assert row["statement"] in said
+    assert f"CT-D04: {row['verdict']}" in said
+    (line,) = [line for line in said.splitlines() if line.startswith(f"  {row['setting']}")]
+    assert f"{row['measured']:.4g}" in line
+
+
 @pytest.mark.slow
 def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon):
     (radon.folder / "own rows (é).csv").write_text("y\n0.5\n1.5\n-0.25\n", encoding="utf-8")
@@ -162,6 +179,8 @@ WRONG = [
     ((*SWEEP, "name=a"), "target sweep needs --config over=..."),
     ((*SWEEP, "name=..", "over=n_importance=1"), "name: expected letters,"),
     ((*SWEEP, "name=a", "over=data=none.csv"), "none.csv"),
+    (("claim", "--config", "id=PM-G122"), "unknown claim: 'PM-G122'. Did you mean 'PM-G"),
+    (("claim", *SMOKE), "target claim needs --config id=..."),
 ]
 
 

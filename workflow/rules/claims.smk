@@ -7,6 +7,22 @@ rule claims:
     localrule: True
 
 
+# One claim by itself, in the cases that it needs alone:  snakemake claim --config id=PM-G12 preset=quick
+
+
+rule claim:
+    input:
+        lambda w: files_of_claim(),
+    localrule: True
+    conda:
+        "../envs/auxmc.yaml"
+    params:
+        pipeline=pipeline,
+        id=lambda w: typed("id"),
+    shell:
+        "{params.pipeline}.steps.claim {params.id:q} {input:q}"
+
+
 rule judge_claims:
     input:
         tables=lambda w: tables_of(w.study, w.preset),

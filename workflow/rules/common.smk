@@ -44,7 +44,7 @@ def checked(function):
 
 
 SWEEP = ("study", "name", "over")
-KNOWN_CONFIG = ("preset", "variant", *SWEEP)
+KNOWN_CONFIG = ("preset", "variant", "id", *SWEEP)
 for _key in config:
     if _key not in KNOWN_CONFIG:
         raise WorkflowError(
@@ -197,6 +197,20 @@ def claims_of_tables(wildcards):
     return [file for study in there for file in claims_files(study, PRESET)]
 
 
+@checked
+def files_of_claim():
+    """Results of the cases that the claim named by `id` needs."""
+    from auxmc_pipeline.judging.study_tables import cases_of_claim  # pandas: only where a claim is asked for
+
+    if not typed("id"):
+        raise WorkflowError("target claim needs --config id=..., for example snakemake claim --config id=PM-G12")
+    needed = cases_of_claim(typed("id"), PRESET, STUDIES)
+    files = [f"results/{PRESET}/{study}/{case}.nc" for study, cases in needed.items() for case in cases]
+    if not files:
+        raise WorkflowError(f"claim {typed('id')}: preset {PRESET} runs no case of it")
+    return files
+
+
 def report_file(preset):
     return f"results/{preset}/report.html"
 
@@ -227,5 +241,7 @@ def sweep_folder():
 # Wrong words are rejected before Snakemake plans anything; jobs on a cluster need not check again.
 if workflow.is_main_process and STUDIES:
     checked(check_preset)(PRESET)
+    if "id" in config:
+        files_of_claim()
     if any(key in config for key in SWEEP):
         checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, typed("name"))

@@ -22,11 +22,12 @@ def register(subparsers: Any) -> None:
         subparsers,
         "list",
         _list,
-        "show the studies, or the cases of one with what they took",
+        "show the studies, the cases of one, or the claims, with what they took",
         "auxmc list                        studies, number of cases, CPU time at each preset",
         "auxmc list radon --preset paper   cases of a study, which are done, what they took",
+        "auxmc list claims                 claims, number of cases that each needs, their CPU time",
     )
-    listing.add_argument("study", nargs="?", help="a study, to see its cases")
+    listing.add_argument("study", nargs="?", help="a study, to see its cases, or the word claims")
     listing.add_argument(
         "--preset", default="quick", help="whose cases: smoke, quick or paper (default: quick)"
     )
@@ -121,6 +122,8 @@ def _add(
 # What the subcommands need takes a second to import, which `--help` should not cost.
 def _list(options: Options) -> str:
     studies = _study_module("studies")
+    if options.study == "claims":
+        return str(studies.list_claims(options.preset))
     return str(studies.list_cases(options.study, options.preset) if options.study else studies.list_studies())
 
 

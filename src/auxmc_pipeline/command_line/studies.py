@@ -1,6 +1,7 @@
 """Studies and cases of a clone of the project, with their cost, and the settings of a study."""
 
 import dataclasses
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from auxmc_pipeline import catalogue
 from auxmc_pipeline.cases import study_cases
 from auxmc_pipeline.command_line.show import value_text
 from auxmc_pipeline.jobs import recorded_jobs
+from auxmc_pipeline.judging.study_tables import cases_of_claims, claims_of
 from auxmc_pipeline.settings import PRESETS, interval
 
 _COST = {"cpu_s": "s", "peak_memory_mib": "MiB"}
+_STATEMENT = 90
 # What a preset is made of, not what a user sets.
 _NOT_LISTED = ("preset", "presets", "cases", "variants", "resources", "batch")
 
@@ -59,6 +62,35 @@ def list_cases(study: str, preset: str) -> str:
         f"{found.title} ({study}), preset {preset}\n\n{columns(rows, right=[2, 3])}\n\n"
         "Of a missing result these are on record: CPU time of all jobs of the case, memory of the largest.\n"
         f"Make one with `snakemake results/{preset}/{study}/CASE.nc --config preset={preset}`."
+    )
+
+
+def list_claims(preset: str) -> str:
+    """A line for each claim: its study, the cases that it needs, their recorded CPU time, its first statement.
+
+    Args:
+        preset: whose cases.
+
+    Raises:
+        SettingsError: If there is no such preset, or a setting is wrong.
+    """
+    rows: list[tuple[str, ...]] = [("claim", "study", "cases", "CPU time", "statement")]
+    for name in catalogue.studies():
+        study = catalogue.load_study(name)
+        cpu_s = recorded_jobs(name, catalogue.check_preset(preset)).groupby("case")["cpu_s"].sum()
+        statements = claims_of(study).groupby("claim_id", sort=False)["statement"].first()
+        for claim_id, cases in cases_of_claims(study, preset).items():
+            is_known = set(cases) <= set(cpu_s.index)
+            cost = duration(float(cpu_s[cases].sum())) if is_known else "not recorded"
+            said = textwrap.shorten(statements[claim_id], _STATEMENT, placeholder=" ...")
+            rows.append((claim_id, name, str(len(cases)), cost, said))
+    return "\n".join(
+        [
+            columns(rows, right=[2, 3]),
+            "",
+            f"CPU times are those of preset {preset}, recorded in published/ or conf/costs.csv.",
+            f"Run what one needs with `snakemake claim --config id=CLAIM preset={preset}`.",
+        ]
     )
 
 

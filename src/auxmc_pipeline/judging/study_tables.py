@@ -8,11 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from auxmc.driver.results import checked_csv
-from auxmc_pipeline.catalogue import STUDIES, Study, stale_cases
+from auxmc_pipeline.catalogue import STUDIES, Study, load_study, stale_cases
 from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.needs import cases_needed
+from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about
 
 
@@ -63,6 +64,39 @@ def claims_of(study: Study) -> pd.DataFrame:
     """
     keys = [document.key for document in read_documents()]
     return read_claims(STUDIES / study.folder / "claims.csv", setting_names(study), keys)
+
+
+def cases_of_claims(study: Study, preset: str) -> dict[str, list[str]]:
+    """The cases of a study that each of its claims needs, by claim id.
+
+    Args:
+        study: the study.
+        preset: whose cases.
+    """
+    names = [case.name for case in study.cases(preset)]
+    by_claim = claims_of(study).groupby("claim_id", sort=False)["needs"]
+    return {str(claim_id): cases_needed(needs, names) for claim_id, needs in by_claim}
+
+
+def cases_of_claim(claim_id: str, preset: str, names: Sequence[str]) -> dict[str, list[str]]:
+    """The cases that one claim needs, by study.
+
+    Args:
+        claim_id: its id.
+        preset: whose cases.
+        names: of the studies that are searched.
+
+    Raises:
+        SettingsError: If none of them judges such a claim.
+    """
+    known: dict[str, list[str]] = {}
+    for name in names:
+        for known_id in dict.fromkeys(claims_of(load_study(name))["claim_id"]):
+            known.setdefault(str(known_id), []).append(name)
+    if claim_id not in known:
+        close = nearest(claim_id, list(known))
+        raise SettingsError(f"unknown claim: {claim_id!r}.{close} `auxmc list claims` lists all")
+    return {name: cases_of_claims(load_study(name), preset)[claim_id] for name in known[claim_id]}
 
 
 def judge_study(

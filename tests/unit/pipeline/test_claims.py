@@ -10,7 +10,7 @@ from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict
 from auxmc_pipeline.judging.perturbations import responses
 from auxmc_pipeline.judging.verdicts import judge, verdict
 from auxmc_pipeline.measuring import mean
-from auxmc_pipeline.needs import parse_needs
+from auxmc_pipeline.needs import cases_needed, parse_needs
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 
 NAN = float("nan")
@@ -140,6 +140,16 @@ def test_a_run_that_is_too_short_measures_nothing(tmp_path):
     ]
     for needs in ({}, {"needs": "main*:n_draws>=600"}):
         assert judge(_claims(tmp_path, needs), measures, tables)["verdict"].tolist() == ["reproduced"]
+
+
+def test_a_need_of_a_case_alone_asks_nothing_of_its_settings():
+    (need,) = parse_needs("side*:", [])
+    assert (need.case, need.name) == ("side*", "")
+    assert need.unmet(pd.DataFrame({"case": ["main"]})) == ""
+
+
+def test_a_line_that_names_no_case_needs_all():
+    assert cases_needed(["main:", "n_draws>=5"], ["main", "side"]) == ["main", "side"]
 
 
 def test_needs_can_name_the_case_and_a_word():

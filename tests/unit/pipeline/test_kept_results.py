@@ -12,14 +12,14 @@ from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
 from auxmc_pipeline.judging.band_history import read_band_history, unexplained_bands
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study
+from auxmc_pipeline.judging.study_tables import cases_of_claims, claims_of, judge_study
 from auxmc_pipeline.publishing.readme import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import drawn_by
 from auxmc_pipeline.report.figures import parse_figure_name
 from auxmc_pipeline.report.findings_text import LookUp
 from auxmc_pipeline.report.page import read_readmes
-from auxmc_pipeline.tables import load_tables
+from auxmc_pipeline.tables import Tables, load_tables
 
 JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
 
@@ -185,3 +185,26 @@ dc27a04139923ed425e6246f48ecb4d26b761e350e54c6b2fbf7a85bf8ffa3ef  experiments/ra
 def test_a_file_that_runs_read_is_that_of_kept_results(line):
     wanted, name = line.split("  ")
     assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == wanted
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n != "radon")) for n in studies()]
+)
+def test_a_claim_is_the_same_where_the_cases_that_it_needs_have_run_alone(name):
+    study = load_study(name)
+    tables, claims, measures = (
+        load_tables(PUBLISHED / "paper" / name / "tables"),
+        claims_of(study),
+        study.measures(),
+    )
+    judged = judge_study(study, tables)
+    for claim_id, cases in cases_of_claims(study, "paper").items():
+        alone = Tables(
+            {key: rows[rows["case"].isin(cases)] if "case" in rows else rows for key, rows in tables.items()}
+        )
+        found = judge_study(
+            study, alone, claims[claims["claim_id"] == claim_id], {claim_id: measures[claim_id]}
+        )
+        expected = judged[judged["claim_id"] == claim_id].reset_index(drop=True)
+        columns = ["setting", "measured", "monte_carlo_error", "verdict"]
+        pd.testing.assert_frame_equal(found[columns], expected[columns], check_exact=True)

@@ -101,6 +101,16 @@ def test_list_names_studies_with_cases_and_cost(monkeypatch, run):
     assert study.title in lines["radon"]
 
 
+def test_list_names_claims_with_the_cost_of_what_each_needs(monkeypatch, run):
+    monkeypatch.setattr(catalogue, "studies", lambda: ["radon"])
+    lines = {
+        line.split()[0]: line for line in run("list", "claims", "--preset", "smoke").splitlines() if line
+    }
+    cpu_s = recorded_jobs("radon", "smoke").set_index("case")["cpu_s"]
+    assert f"  1  {duration(cpu_s['nuts']):>8}  " in lines["CT-D06"]
+    assert "not recorded" not in lines["CT-D06"]
+
+
 def test_list_of_a_study_says_what_cases_took(monkeypatch, run, tmp_path):
     monkeypatch.setattr(catalogue, "ROOT", tmp_path)
     done = result(tmp_path / "results" / "smoke" / "radon" / "nuts.nc")

@@ -1,0 +1,82 @@
+"""Judges one claim from result files: `python -m auxmc_pipeline.steps.claim --help`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from auxmc.command_line.columns import columns
+from auxmc_pipeline.catalogue import Study, load_study
+from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.judging.counts import verdict_of_claim
+from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study
+from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
+from auxmc_pipeline.report.numbers import band, number
+from auxmc_pipeline.tables import Tables, tabulate
+
+
+@errors_in_one_line(ValueError)
+def main(arguments: list[str] | None = None) -> int:
+    """Command line; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m auxmc_pipeline.steps.claim",
+        description="Measure one claim in the cases that it needs, and print it next to the published values.",
+    )
+    parser.add_argument("claim_id", metavar="ID")
+    parser.add_argument("files", nargs="+", type=Path, help="results/PRESET/STUDY/CASE.nc of these cases")
+    options = parser.parse_args(arguments)
+    by_study: dict[str, list[Path]] = {}
+    for path in options.files:
+        by_study.setdefault(path.parent.name, []).append(path)
+    judged = pd.concat(
+        [judge_claim(load_study(name), options.claim_id, files) for name, files in by_study.items()]
+    )
+    print(describe_claim(judged))
+    return 0
+
+
+def judge_claim(study: Study, claim_id: str, files: Sequence[Path]) -> pd.DataFrame:
+    """The lines of a claim with measured values and verdicts, as `judge_study` returns them.
+
+    Args:
+        study: that judges the claim.
+        claim_id: its id.
+        files: results of the cases that it needs.
+    """
+    claims = claims_of(study)
+    measures = {claim_id: study.measures()[claim_id]}
+    return judge_study(study, Tables(tabulate(files)), claims[claims["claim_id"] == claim_id], measures)
+
+
+def describe_claim(judged: pd.DataFrame) -> str:
+    """Statements of a claim; published value, band, value, error and verdict of each line; the verdict of the claim."""
+    names = {document.key: document.name for document in read_documents()}
+    parts = []
+    for (statement, document, place), lines in judged.groupby(
+        ["statement", "document", "place"], sort=False, dropna=False
+    ):
+        rows = [("", "published", "agrees", "ours", "error", "verdict")]
+        rows += [
+            (
+                f"  {line['setting']}",
+                line["published"] or "-",
+                band(line["low"], line["high"]),
+                number(line["measured"]),
+                "exact" if line["exact"] else number(line["monte_carlo_error"]),
+                line["verdict"],
+            )
+            for line in lines.to_dict("records")
+        ]
+        source = f"{names[str(document)]}, {place}" if document else "a check of ours"
+        notes = [f"  {note}" for note in dict.fromkeys(lines["note"]) if note]
+        parts.append("\n".join([f"{statement} ({source})", columns(rows), *notes]))
+    counted = judged[judged["verdict"] != DOES_NOT_APPLY]
+    verdict = verdict_of_claim(counted) if len(counted) else DOES_NOT_APPLY
+    return "\n\n".join([*parts, f"{judged['claim_id'].iloc[0]}: {verdict}"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
