@@ -46,6 +46,7 @@ rule judge_claims:
         code=lambda w: load_study(w.study).code("claims"),
         judge=lambda w: code_of("auxmc_pipeline.steps.judge"),
         numbers=lambda w: numbers_of_cases(w.study, w.preset),
+        lines=lambda w: check_lines_of(w.study),
         published=lambda w: content_of(f"experiments/{load_study(w.study).folder}/claims.csv"),
     shell:
         "{params.pipeline}.steps.judge {wildcards.study} {wildcards.preset}"

@@ -71,6 +71,7 @@ if typed("variant"):
     STUDIES = [f"{study}-{typed('variant')}" for study in STUDIES if typed("variant") in _variants[study]]
     if not STUDIES:
         raise WorkflowError(f"unknown variant {typed('variant')!r}. Allowed: {', '.join(_known) or 'none'}")
+OF_VARIANT = f"-{typed('variant')}" * bool(typed("variant"))
 PRESET = typed("preset") if "preset" in config else "quick"
 NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
@@ -187,6 +188,16 @@ def claims_files(study, preset):
     return [f"results/{preset}/{study}/{file}.csv" for file in ("claims", "numbers")]
 
 
+@functools.lru_cache(maxsize=None)
+@checked
+def check_lines_of(study):
+    """Stops before any sampler runs where lines of claims and functions that measure them do not agree."""
+    from auxmc_pipeline.judging.study_tables import check_lines  # imports pandas: for jobs that judge alone
+
+    check_lines([study, *(other for other in STUDIES if other != study)])
+    return ""
+
+
 def claims_of_tables(wildcards):
     """Claims of the studies whose tables are there: no sampler runs."""
     there = [study for study in STUDIES if Path(tables_of(study, PRESET)).exists()]
@@ -212,7 +223,8 @@ def files_of_claim():
 
 
 def report_file(preset):
-    return f"results/{preset}/report.html"
+    """The report of all studies, or that of the studies that have the variant."""
+    return f"results/{preset}/report{OF_VARIANT}.html"
 
 
 def study_targets(study, preset):

@@ -41,9 +41,9 @@ for _study in STUDIES:
             code=lambda w, study=_study: load_study(study).code("figures"),
             captions=load_study(_study).figures,
             # What a figure draws of its document: values, and what the document is called.
-            published=lambda w, study=_study: content_of(
-                f"experiments/{study}/claims.csv",
-                f"experiments/{study}/published_figures.csv",
+            published=lambda w, folder=load_study(_study).folder: content_of(
+                f"experiments/{folder}/claims.csv",
+                f"experiments/{folder}/published_figures.csv",
                 "workflow/report/front.toml",
             ),
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),

@@ -6,11 +6,11 @@ REPORT_TEXTS = [
     *sorted(Path(f"{ROOT}/workflow/report").glob("*.html.j2")),
     Path(f"{ROOT}/workflow/report/front.toml"),
     Path(f"{ROOT}/docs/findings.md"),
-    *(Path(f"{ROOT}/experiments/{study}/README.md") for study in STUDIES),
+    *(Path(f"{ROOT}/experiments/{load_study(study).folder}/README.md") for study in STUDIES),
 ]
 
 PAPER_TABLES = [
-    f"results/{{preset}}/tables/{name}.{suffix}"
+    f"results/{{preset}}/tables{OF_VARIANT}/{name}.{suffix}"
     for name in (*STUDIES, "verdicts")
     for suffix in ("csv", "tex")
 ]
@@ -40,11 +40,12 @@ rule write_tables:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
+        studies=STUDIES,
         code=lambda w: code_of("auxmc_pipeline.steps.export_tables"),
         documents=lambda w: content_of("workflow/report/front.toml"),
     shell:
         "{params.pipeline}.steps.export_tables {wildcards.preset}"
-        " --out results/{wildcards.preset}/tables > {log:q} 2>&1 || (cat {log:q} >&2; false)"
+        " --studies {params.studies} --out results/{wildcards.preset}/tables{OF_VARIANT} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 
 
 rule write_report:
@@ -62,8 +63,9 @@ rule write_report:
         "../envs/auxmc.yaml"
     params:
         pipeline=pipeline,
+        studies=STUDIES,
         code=lambda w: code_of("auxmc_pipeline.report.__main__"),
         texts=lambda w: content_of(*REPORT_TEXTS),
     shell:
         "{params.pipeline}.report {wildcards.preset}"
-        " --out {output:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
+        " --studies {params.studies} --out {output:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

@@ -25,7 +25,7 @@ def read_band_history(study: Study) -> pd.DataFrame:
     Raises:
         ValueError: If a column is unknown or missing, or a change has no reason.
     """
-    path = STUDIES / study.name / "band_history.csv"
+    path = STUDIES / study.folder / "band_history.csv"
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
     text = ["claim_id", "setting", "date", "commit", "change", "old_verdict", "new_verdict", "reason"]

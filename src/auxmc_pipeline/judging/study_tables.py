@@ -11,7 +11,7 @@ from auxmc.driver.results import checked_csv
 from auxmc_pipeline.catalogue import STUDIES, Study, load_study, stale_cases
 from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
-from auxmc_pipeline.judging.verdicts import judge
+from auxmc_pipeline.judging.verdicts import judge, unmatched
 from auxmc_pipeline.needs import cases_needed
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about
@@ -97,6 +97,28 @@ def cases_of_claim(claim_id: str, preset: str, names: Sequence[str]) -> dict[str
         close = nearest(claim_id, list(known))
         raise SettingsError(f"unknown claim: {claim_id!r}.{close} `auxmc list claims` lists all")
     return {name: cases_of_claims(load_study(name), preset)[claim_id] for name in known[claim_id]}
+
+
+def check_lines(names: Sequence[str]) -> None:
+    """Compares the lines of claims of studies with the functions that measure them, both ways.
+
+    Args:
+        names: the studies. The others are looked at where the first has something that disagrees.
+
+    Raises:
+        SettingsError: with all that disagree, or the first line of a `claims.csv` that cannot be read.
+    """
+    wrong: list[str] = []
+    for name in names:
+        study = load_study(name)
+        try:
+            found = unmatched(claims_of(study), study.measures())
+        except ValueError as error:
+            found = [str(error)]
+        wrong += [f"{study.folder}/claims.csv: {text}" for text in found]
+        if not wrong:
+            return
+    raise SettingsError("\n".join(wrong))
 
 
 def judge_study(

@@ -9,7 +9,7 @@ import pandas as pd
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.tables import MissingData, Tables, unmet_needs
 
-__all__ = ["DOES_NOT_APPLY", "VERDICTS", "judge", "verdict"]
+__all__ = ["DOES_NOT_APPLY", "VERDICTS", "judge", "unmatched", "verdict"]
 
 VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
 
@@ -69,10 +69,8 @@ def judge(
     Raises:
         ValueError: a line of a claim has no function, or a claim's function no line.
     """
-    lines = set(zip(claims["claim_id"], claims["setting"], strict=True))
-    measured = {(claim, setting) for claim, settings_of in measures.items() for setting in settings_of}
-    if odd := [f"{claim}, {setting}" for claim, setting in sorted(lines ^ measured)]:
-        raise ValueError(f"claims without a function, or functions without a claim: {'; '.join(odd)}")
+    if odd := unmatched(claims, measures):
+        raise ValueError("; ".join(odd))
     rows = []
     for line in claims.to_dict("records"):
         claim_id, setting = line["claim_id"], line["setting"]
@@ -91,6 +89,20 @@ def judge(
             }
         )
     return pd.DataFrame(rows)
+
+
+def unmatched(claims: pd.DataFrame, measures: Measures) -> list[str]:
+    """Lines of claims that no function measures, and functions that have no line; empty where all go together.
+
+    Args:
+        claims: table of `auxmc_pipeline.claims.read_claims`.
+        measures: functions by claim id and setting.
+    """
+    lines = set(zip(claims["claim_id"], claims["setting"], strict=True))
+    measured = {(claim, setting) for claim, settings_of in measures.items() for setting in settings_of}
+    odd = [f"{claim}, {setting}: no function measures this line" for claim, setting in lines - measured]
+    odd += [f"{claim}, {setting}: no line for this function" for claim, setting in measured - lines]
+    return sorted(odd)
 
 
 def _measured(

@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("preset", help="preset of the results, or `published`")
     parser.add_argument("--out", type=Path, required=True, help="page to write (.html)")
+    parser.add_argument("--studies", nargs="+", default=[], help="which ones, by default all")
     options = parser.parse_args(arguments)
     size = 0
     if options.preset == "published":
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
         text, size = render(page, ""), _copy_figures(results, options.out)
     else:
         check_preset(options.preset)
-        page = read_page(results_of_run(options.preset), f"preset {options.preset}")
+        page = read_page(results_of_run(options.preset, options.studies), f"preset {options.preset}")
         text = render(page, Path(os.path.relpath(Path.cwd(), options.out.parent.resolve())).as_posix())
     for claim in page["unexplained"]:
         print(f"warning: {claim}: no finding in the README of the study explains it", file=sys.stderr)

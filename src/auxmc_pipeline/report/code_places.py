@@ -24,13 +24,15 @@ def measured_by(study: Study, claim: str) -> str:
     if hasattr(measure, "computed_by"):
         return _place(measure.computed_by)
     part = next(p for p in study.claims if claim in getattr(study.module(p), "MEASURE", {}))
-    return f"experiments/{study.name}/{part.replace('.', '/')}.py::{claim}"
+    return f"experiments/{study.folder}/{part.replace('.', '/')}.py::{claim}"
 
 
 def algorithms(study: Study) -> list[str]:
     """Functions of kernels, models, draws and approximations that the modules of a study's run import, sorted."""
-    files = imported_files(f"experiments.{study.name}.run", CODE_ROOTS)
-    own = [path.relative_to(STUDIES / study.name) for path in files if STUDIES / study.name in path.parents]
+    files = imported_files(f"experiments.{study.folder}.run", CODE_ROOTS)
+    own = [
+        path.relative_to(STUDIES / study.folder) for path in files if STUDIES / study.folder in path.parents
+    ]
     modules = [study.module(".".join(path.with_suffix("").parts)) for path in own]
     found = {
         inspect.unwrap(value) for module in modules for value in vars(module).values() if callable(value)

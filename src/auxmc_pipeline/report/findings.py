@@ -70,8 +70,15 @@ def read_readme(study: Study, look_up: LookUp, run: str, links: Mapping[str, str
     Raises:
         ValueError: If it names a number that does not exist.
     """
-    path = ROOT / "experiments" / study.name / "README.md"
-    return split_readme(fill(path.read_text(encoding="utf-8"), look_up, path, run), study.name, links)
+    path = ROOT / "experiments" / study.folder / "README.md"
+    text = path.read_text(encoding="utf-8")
+    if study.name != study.folder:
+        # Answer, notes and findings are about the study as it was published.
+        text = "\n\n".join(block for block in text.split("\n\n") if block.startswith("Question: "))
+        text += (
+            "\n\nAnswer: this is a variant; published claims and findings about another model are left out."
+        )
+    return split_readme(fill(text, look_up, path, run), study.name, links)
 
 
 def split_readme(text: str, study: str, links: Mapping[str, str]) -> Readme:

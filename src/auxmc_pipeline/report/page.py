@@ -16,7 +16,7 @@ from auxmc_pipeline.judging.counts import counts_by_document, counts_of
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
-from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, page_figures
@@ -61,14 +61,18 @@ class StudyResults(NamedTuple):
     jobs: pd.DataFrame
 
 
-def results_of_run(preset: str) -> dict[str, StudyResults]:
+def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyResults]:
     """Results of a preset in the working directory, by study.
+
+    Args:
+        preset: the preset.
+        names: the studies; all by default.
 
     Raises:
         FileNotFoundError: If a table, a figure or a file of claims is missing.
     """
     found = {}
-    for study in map(load_study, studies()):
+    for study in map(load_study, names or studies()):
         folder = Path("results") / preset / study.name
         drawings = Path("paper_figures") / preset / study.name
         cases = [folder / f"{case.name}.nc" for case in study.cases(preset)]
@@ -81,7 +85,7 @@ def results_of_run(preset: str) -> dict[str, StudyResults]:
         found[study.name] = StudyResults(
             preset=preset,
             folder=folder,
-            judged=read_verdicts(folder / "claims.csv"),
+            judged=read_verdicts(folder / "claims.csv").query(f"verdict != {DOES_NOT_APPLY!r}"),
             numbers=read_numbers(folder / "numbers.csv"),
             summary=long_rows(load_tables(folder / "tables")),
             figures={name: _drawing(drawings / name) for name in study.figures},
@@ -203,9 +207,11 @@ def _highlights(look_up: LookUp, pages: Sequence[dict[str, Any]], run: str) -> l
 
 def _study_page(study: Study, results: StudyResults, readme: Readme) -> dict[str, Any]:
     published = results.judged["origin"] == "published"
+    variant = f" variant={study.file.variant}" if study.file.variant else ""
     return {
         "study": study,
         "name": study.name,
+        "command": f"snakemake {study.folder} --config preset={results.preset}{variant}",
         "preset": results.preset,
         "folder": results.folder.as_posix(),
         "title": study.title,

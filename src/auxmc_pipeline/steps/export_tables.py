@@ -46,10 +46,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("preset")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--studies", nargs="+", default=studies(), help="which ones, by default all")
     options = parser.parse_args(arguments)
     check_preset(options.preset)
     judged = {
-        name: read_verdicts(Path("results") / options.preset / name / "claims.csv") for name in studies()
+        name: read_verdicts(Path("results") / options.preset / name / "claims.csv")
+        for name in options.studies
     }
     for name, table in judged.items():
         caption = (

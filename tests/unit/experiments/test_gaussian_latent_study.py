@@ -11,7 +11,7 @@ from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
-from experiments.gaussian_latent import checks, claims, exact, measure
+from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
 from experiments.gaussian_latent.model import GaussianLatentModel, problem
 from experiments.gaussian_latent.problem import Distribution, Known
 from experiments.gaussian_latent.run import long_chain_draws, run
@@ -127,7 +127,7 @@ def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
     about = {"settings": {"step_size": 0.425, "method": "apm_mi_mh", "n_importance": 1}, "numbers": "x"}
     write_result(path, sweep, about)
     tables = Tables(tabulate([path]))
-    found = claims.sweep_of(tables, "ess_per_evaluation", ("apm_mi_mh", 1))
+    found = sweeps.sweep_of(tables, "ess_per_evaluation", ("apm_mi_mh", 1))
     assert found.points.tolist() == [0.3, 0.9]
     np.testing.assert_array_equal(
         found.values, sweep["statistics"]["ess_per_evaluation"].squeeze(("method", "n_importance"))
@@ -267,7 +267,7 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
         }.items()
     ]
     made = Tables({"chain": pd.concat(rows)})
-    least, most = (claims.extreme_ratio(made, "q", claims.PM, claims.MI, sign=sign) for sign in (-1.0, 1.0))
+    least, most = (sweeps.extreme_ratio(made, "q", claims.PM, claims.MI, sign=sign) for sign in (-1.0, 1.0))
     assert least.value == pytest.approx(2.0, abs=0.1)
     assert 0.01 < least.error < 0.1
     assert most.value == pytest.approx(3.0, abs=0.4)
@@ -276,18 +276,18 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
 
 def test_a_best_step_is_never_known_better_than_its_grid():
     points = np.array([0.1, 0.2, 0.3, 0.4])
-    sweep = claims.Sweep(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
-    found = claims.with_rounding(Measurement(0.2, np.nan), claims.rounding_error(sweep), sweep)
+    sweep = sweeps.Sweep(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
+    found = sweeps.with_rounding(Measurement(0.2, np.nan), sweeps.rounding_error(sweep), sweep)
     assert found.error == pytest.approx(0.1 / np.sqrt(12.0))
-    single = claims.Sweep(points, sweep.values[:, :1])
-    assert np.isnan(claims.with_rounding(found._replace(error=np.nan), 0.1, single).error)
+    single = sweeps.Sweep(points, sweep.values[:, :1])
+    assert np.isnan(sweeps.with_rounding(found._replace(error=np.nan), 0.1, single).error)
 
 
 def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends():
     curve = np.zeros(12)
     curve[[0, 6]] = 3.0, 5.0
     np.testing.assert_allclose(
-        claims.smoothed(curve), [1.0, 0.75, 0.6, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+        sweeps.smoothed(curve), [1.0, 0.75, 0.6, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
     )
 
 

@@ -9,7 +9,13 @@ import pytest
 from auxmc.plots.style import use_style
 from auxmc_pipeline.cases import StudyFile, study_cases
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers, setting_names
+from auxmc_pipeline.judging.study_tables import (
+    check_lines,
+    claims_of,
+    judge_study,
+    measure_numbers,
+    setting_names,
+)
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.needs import parse_needs
 from auxmc_pipeline.settings import PRESETS, SettingsError
@@ -111,12 +117,14 @@ def test_runs_that_are_too_short_judge_nothing_about_long_ones(study):
     tables = dict(published_tables(study))
     needs = " ".join(claims_of(load_study(study))["needs"])
     needed = parse_needs(needs, setting_names(load_study(study)))
-    short = {need.name: 0.5 for need in needed if need.relation != "<="}
+    short = {need.name: 0.5 for need in needed if need.relation not in ("", "<=")}
     tables["settings"] = tables["settings"].assign(**short)
     judged = judge_study(load_study(study), Tables(tables))
-    assert (judged.loc[judged["needs"] != "", "verdict"] == "not measured").all()
+    # What names cases alone holds for runs of every length.
+    is_limited = judged["needs"].str.contains("=")
+    assert (judged.loc[is_limited, "verdict"] == "not measured").all()
     # Some measures look for values at the last of the rows that a setting states.
-    others = judged[(judged["needs"] == "") & judged["measured"].notna()]
+    others = judged[~is_limited & judged["measured"].notna()]
     assert (others["verdict"] != "not measured").all()
 
 
@@ -132,6 +140,21 @@ def test_a_variant_lays_its_settings_over_all_cases(tmp_path):
     assert {case.settings.sd_observation for case in cases} == {2.0}
     with pytest.raises(SettingsError, match=r"unknown variant.*'lod'.*Did you mean 'loud'"):
         study_cases(place._replace(variant="lod"), "smoke")
+
+
+def test_lines_without_functions_and_functions_without_lines_are_named_for_all_studies(monkeypatch):
+    radon, latent = load_study("radon"), load_study("gaussian_latent")
+    lines = [f"{claim}, {setting}" for claim, setting in claims_of(radon)[["claim_id", "setting"]].to_numpy()]
+    check_lines(["radon", "gaussian_latent"])
+    monkeypatch.setattr(radon.module("claims"), "MEASURE", {})
+    measures = latent.measures() | {"PM-X": {"a": None}}
+    monkeypatch.setattr(latent.module("claims"), "MEASURE", measures)
+    with pytest.raises(SettingsError) as found:
+        check_lines(["radon", "gaussian_latent"])
+    expected = [f"radon/claims.csv: {line}: no function measures this line" for line in sorted(lines)]
+    expected += ["gaussian_latent/claims.csv: PM-X, a: no line for this function"]
+    assert str(found.value).splitlines() == expected
+    check_lines(["boltzmann", "radon"])
 
 
 @pytest.mark.parametrize("study", KEPT)

@@ -2,16 +2,22 @@
 
 import math
 import re
+import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from auxmc.driver.results import write_csv
 from auxmc.errors import DamagedFile
+from auxmc_pipeline import catalogue
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.jobs import job_table
+from auxmc_pipeline.jobs import PUBLISHED, job_table
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
+from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
+from auxmc_pipeline.report.__main__ import main as report_command
 from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained, what_decides
 from auxmc_pipeline.report.code_places import drawn_by, measured_by
 from auxmc_pipeline.report.figures import is_named, page_figures
@@ -51,6 +57,36 @@ Errors +- 2 of 2^30, not in `2^30`.
 LINKS = {"XY-01": "#alpha-XY-01", "XY-02": "#alpha-XY-02", "fig_one": "#alpha-fig_one"}
 NAN = math.nan
 LINE = {"low": NAN, "high": 1.1, "measured": 1.0, "monte_carlo_error": 0.1, "note": "", "band_from": "ours"}
+
+
+def test_the_report_of_a_variant_leaves_out_what_is_about_another_model(tmp_path, monkeypatch):
+    shutil.copytree(catalogue.CONF, tmp_path / "conf")
+    with (tmp_path / "conf" / "study" / "gaussian_latent.yaml").open("a") as file:
+        file.write("\nvariants:\n  loud: {sd_observation: 3.0}\n")
+    monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
+    monkeypatch.chdir(tmp_path)
+    study, kept = load_study("gaussian_latent-loud"), PUBLISHED / "paper" / "gaussian_latent"
+    folder, drawings = (Path(base) / "smoke" / study.name for base in ("results", "paper_figures"))
+    shutil.copytree(kept / "tables", folder / "tables")
+    drawings.mkdir(parents=True)
+    for figure in study.figures:
+        (drawings / f"{figure}.svg").write_text(f"<svg><title>drawing of {figure}</title></svg>")
+    judged = {
+        "verdict": DOES_NOT_APPLY,
+        "measured": NAN,
+        "monte_carlo_error": NAN,
+        "exact": False,
+        "note": "",
+    }
+    write_csv(folder / "claims.csv", claims_of(study).assign(**judged))
+    write_csv(folder / "numbers.csv", pd.read_csv(kept / "numbers.csv"))
+    command = report_command(["smoke", "--studies", study.name, "--out", "results/smoke/report-loud.html"])
+    page = (tmp_path / "results" / "smoke" / "report-loud.html").read_text()
+    assert command == 0
+    assert all(f"drawing of {figure}" in page for figure in study.figures)
+    assert "snakemake gaussian_latent --config preset=smoke variant=loud" in page.replace("<wbr>", "")
+    assert "Findings of this study (0)" in page
+    assert "PM-G01" not in page
 
 
 def test_a_readme_is_split_into_question_answer_findings_and_notes():
