@@ -253,7 +253,7 @@ def sweep_folder():
 # Wrong words are rejected before Snakemake plans anything; jobs on a cluster need not check again.
 if workflow.is_main_process and STUDIES:
     checked(check_preset)(PRESET)
-    if "id" in config:
+    if "id" in config or "claim" in sys.argv:
         files_of_claim()
     if any(key in config for key in SWEEP):
         checked(cases_of)(Path(sweep_folder()).parts[2], PRESET, typed("name"))
