@@ -71,7 +71,8 @@ class _MultivariateLogNormal:
     def cdf(self, x: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.maximum(x, 0.0))
-        return np.asarray(self._logs.cdf(logs), float)
+        # SciPy 1.14 gives NaN at minus infinity.
+        return np.where(np.all(x > 0.0, axis=-1), self._logs.cdf(logs), 0.0)
 
     def rvs(self, size: int, random_state: np.random.Generator) -> FloatArray:
         return np.asarray(np.exp(self._logs.rvs(size=size, random_state=random_state)), float)

@@ -190,8 +190,11 @@ def test_what_cannot_be_used_is_named_in_a_line(conjugate, tmp_path):
         ((model, "--data", marks), "column 'dose': '1,5' is not a number; write it as 1234.5"),
         ((model, "--data", bad), "row 2 (line 3), column 'y': 'oops' is not a number"),
         ((EXAMPLES / "two_modes.py", "--data", data), "no function has an argument called `data`"),
-        ((*run, "--method", "pseudo_marginal"), "--method: expected one of hmc for a density, got pseudo_m"),
-        ((*run, "--set", "steps=3"), "NAME one of n_steps, step_size"),
+        (
+            (*run, "--method", "pseudo_marginal"),
+            "--method: expected one of nuts, hmc for a density, got pseudo_m",
+        ),
+        ((*run, "--set", "steps=3"), "NAME one of mass, step_size"),
         ((*run, "--set", "step_size=-1"), "step_size must be a positive number, got -1"),
         ((*run, "--draws", "0"), "draws must be an integer, at least 1, got 0"),
     ):
