@@ -74,16 +74,15 @@ def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -
             draws = measure.recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
             groups |= arviz_groups(draws.expand_dims(about), ["x"], most=MOST_KEPT)
         parts.append(groups)
-    merged = {
-        name: xr.combine_by_coords(
-            [part[name] for part in parts],
-            join="outer",
-            compat="no_conflicts",
-            data_vars="all",
-            combine_attrs="override",
+    merged = {}
+    for name in parts[0]:
+        # Traces of unequal length are filled up first: else all curves would be joined along their iterations too.
+        of_programs = xr.align(
+            *(part[name] for part in parts), join="outer", exclude=["method", "n_importance"]
         )
-        for name in parts[0]
-    }
+        merged[name] = xr.combine_by_coords(
+            of_programs, join="outer", compat="no_conflicts", data_vars="all", combine_attrs="override"
+        )
     return merged  # type: ignore[return-value]
 
 

@@ -139,7 +139,9 @@ def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
 def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypatch, unknown):
     known = exact.known
     monkeypatch.setattr(exact, "known", lambda model: known(model)._replace(**{unknown: None}))
-    result = run_small(tmp_path, "design=long n_chains=2 n_draws=60 step_size=0.9 ++batch.n_importance=[1,2]")
+    result = run_small(
+        tmp_path, "design=long n_chains=2 n_evaluations=240 step_size=0.9 ++batch.n_importance=[1,2]"
+    )
     missing = {
         "position": {"total_variation", "exact_mean", "exact_sd"},
         "acceptance_position": {"exact_acceptance_position"},
@@ -147,6 +149,9 @@ def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypat
     assert not missing & set(result["statistics"])
     assert ("exact_density_position" in result["curves"]) == (unknown != "position")
     assert np.isfinite(result["curves"]["histogram_position"]).all()
+    # Chains of unequal length share no axis of iterations with their histograms.
+    assert result["statistics"]["n_iterations"].values.ravel().tolist() == [120, 60]
+    assert "iteration" not in result["curves"]["histogram_position"].dims
 
 
 @pytest.mark.parametrize(
