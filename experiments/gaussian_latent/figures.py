@@ -325,7 +325,7 @@ def _trace_and_histogram(
     axes[0].set_xlabel(f"iteration after the first {first:,}".replace(",", " ") if first else "iteration")
     edges = bin_edges(histogram[bins])
     histogram_panel(axes[1], edges, histogram[f"histogram_{name}"] * (edges[1] - edges[0]), n_total=1.0)
-    if f"exact_density_{name}" in tables.get(bins, ()):
+    if bins in tables and f"exact_density_{name}" in tables[bins]:
         exact = tables.rows(bins, f"exact_density_{name}", **where)
         axes[1].plot(exact[bins], exact[f"exact_density_{name}"], color=QUANTITY_COLOURS["exact_density"])
     if (there := PublishedMarks("gaussian_latent", tables).curve(*histogram_there)) is not None:

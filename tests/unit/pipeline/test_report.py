@@ -27,6 +27,7 @@ from auxmc_pipeline.report.markdown import prose, to_html
 from auxmc_pipeline.report.page import failures
 from auxmc_pipeline.report.provenance import machines, rule_costs, settings_table
 from auxmc_pipeline.steps.export_tables import claims_table, latex, verdicts_table
+from tests.unit.variants import set_variant
 
 README = """\
 # A study
@@ -61,8 +62,7 @@ LINE = {"low": NAN, "high": 1.1, "measured": 1.0, "monte_carlo_error": 0.1, "not
 
 def test_the_report_of_a_variant_leaves_out_what_is_about_another_model(tmp_path, monkeypatch):
     shutil.copytree(catalogue.CONF, tmp_path / "conf")
-    with (tmp_path / "conf" / "study" / "gaussian_latent.yaml").open("a") as file:
-        file.write("\nvariants:\n  loud: {sd_observation: 3.0}\n")
+    set_variant(tmp_path / "conf", "gaussian_latent", "loud", "{sd_observation: 3.0}")
     monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
     monkeypatch.chdir(tmp_path)
     study, kept = load_study("gaussian_latent-loud"), PUBLISHED / "paper" / "gaussian_latent"
