@@ -13,6 +13,8 @@ rule claims:
 rule claim:
     input:
         lambda w: files_of_claim(),
+    log:
+        f"logs/{PRESET}/claim.log",
     localrule: True
     conda:
         "../envs/auxmc.yaml"
@@ -20,7 +22,7 @@ rule claim:
         pipeline=pipeline,
         id=lambda w: typed("id"),
     shell:
-        "{params.pipeline}.steps.claim {params.id:q} {input:q}"
+        "{params.pipeline}.steps.claim {params.id:q} {input:q} 2>&1 | tee {log:q}"
 
 
 rule judge_claims:

@@ -41,11 +41,12 @@ rule write_tables:
     params:
         pipeline=pipeline,
         studies=STUDIES,
+        folder=lambda w, output: Path(output[0]).parent,
         code=lambda w: code_of("auxmc_pipeline.steps.export_tables"),
         documents=lambda w: content_of("workflow/report/front.toml"),
     shell:
         "{params.pipeline}.steps.export_tables {wildcards.preset}"
-        " --studies {params.studies} --out results/{wildcards.preset}/tables{OF_VARIANT} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
+        " --studies {params.studies} --out {params.folder:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
 
 
 rule write_report:
