@@ -26,7 +26,7 @@ COLUMNS = [
 RATIO = "ratio"
 
 Run = Callable[[int], Mapping[str, float]]
-"""Measures once: maps the number of the random numbers, which no two calls share, to values by quantity."""
+"""Runs a program once: maps a seed, which no two calls share, to values by quantity."""
 
 
 class Program(NamedTuple):

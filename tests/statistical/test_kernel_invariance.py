@@ -96,7 +96,7 @@ SLOW |= {name: build for family in FAMILIES for name, build in family.SLOW.items
 BROKEN_FAST = manifold.BROKEN_FAST | tempering.BROKEN_FAST
 BROKEN = {build.__name__: partial(on_line, build) for build in metropolis.BROKEN_ON_LINE}
 BROKEN |= {name: partial(on_line, build) for name, build in slices.BROKEN_ON_LINE.items()}
-BROKEN |= slices.BROKEN | latent.BROKEN | manifold.BROKEN | tempering.BROKEN
+BROKEN |= metropolis.BROKEN | slices.BROKEN | latent.BROKEN | manifold.BROKEN | tempering.BROKEN
 
 
 def fast_and_slow(fast, slow):

@@ -100,7 +100,7 @@ def too_few(n_draws: int) -> Advice:
 
 
 def frozen(posterior: xr.Dataset, fix: str) -> Iterator[Advice]:
-    """Advice about chains of a posterior, variables [chain, draw, ...], that never moved."""
+    """Advice, with what to do about it, on chains of a posterior, variables [chain, draw, ...], that never moved."""
     moved = np.zeros(posterior.sizes["chain"], dtype=bool)
     for array in posterior.data_vars.values():
         values = array.to_numpy().reshape(array.shape[0], array.shape[1], -1)

@@ -279,6 +279,10 @@ def nuts(
         target_acceptance: mean acceptance probability that the warm-up reaches for.
         max_depth: doublings of a trajectory at most.
 
+    Raises:
+        TypeError: If the model is not a density.
+        ValueError: If a number is out of range, or there is no such mass.
+
     Source: Hoffman and Gelman 2014; by BlackJAX.
     """
     max_depth = check_integer("max_depth", max_depth, 1)
@@ -306,6 +310,10 @@ def hmc(
         mass: as for `nuts`.
         step_size: at the start of the warm-up, which adapts it.
         target_acceptance: mean acceptance probability that the warm-up reaches for.
+
+    Raises:
+        TypeError: If the model is not a density.
+        ValueError: If a number is out of range, or there is no such mass.
 
     Source: PhD thesis, Algorithm 6.
     """

@@ -34,7 +34,7 @@ class Method(NamedTuple):
         adaptation: "diagonal windows" or "dense windows" for step size and mass matrix, "dual averaging" for the step
             size, all to `target`; "" for none.
         target: mean acceptance probability that dual averaging reaches for.
-        final_scale: in standard deviations, once windows know these; None adapts it.
+        final_scale: step size in standard deviations of the target, once windows have estimated these; None adapts it.
         draw_start: maps a key to a start [dim]; None where a user must give one.
         of_state: maps the kernel's state to further scalars that are kept, by name.
         log_density: maps the kernel's vector to nats, the `lp` of a state; None where it is not known.

@@ -58,7 +58,8 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
         )
     if method.log_target is None:
         raise TypeError(
-            "method: expected hmc, constrained_hmc or constrained_nuts without jumps. Give several images in one list"
+            "method: expected nuts, hmc, constrained_hmc or constrained_nuts without jumps. Give several images in one "
+            "list"
         )
     log_target = method.log_target
     what = "maps the variables to their mirror image"

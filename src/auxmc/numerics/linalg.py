@@ -11,12 +11,18 @@ from jax import Array, lax
 
 __all__ = [
     "add_to_diagonal",
+    "scaled",
     "solve_rows",
     "squared_distances",
     "sum_log_diagonal",
     "upper_cholesky",
     "upper_gram",
 ]
+
+
+def scaled(scale: Array | float, vector: Array) -> Array:
+    """A vector [dim] multiplied by a number, by a diagonal [dim], or by a matrix [dim, dim]."""
+    return scale @ vector if jnp.ndim(scale) == 2 else scale * vector
 
 
 def upper_cholesky(matrix: Array) -> Array:

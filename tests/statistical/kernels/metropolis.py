@@ -7,6 +7,7 @@ from jax.scipy.special import ndtr
 
 from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
 from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.nuts import no_u_turn
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
@@ -91,6 +92,18 @@ def _persistent(turned=False):
     )
 
 
+def _with_masses(change=lambda noise, _: noise):
+    """The masses are far from those of the target, and steps so coarse that some trajectories are rejected."""
+    target = gaussian(np.zeros(2), [[1.0, 0.7], [0.7, 1.0]])
+    kernel = hamiltonian_monte_carlo(target.log_density, 0.5, (2, 4), 2, jnp.asarray(INVERSE_MASS))
+    return at_position(with_noise(kernel, change), target)
+
+
+def _no_u_turn(change=lambda kernel: kernel):
+    kernel = no_u_turn(BIMODAL.log_density, 0.12, jnp.full(1, 0.8), 3)
+    return at_position(change(kernel), BIMODAL, reversible=False)
+
+
 def _unadjusted():
     """Its biased distribution is wider than the normal one by 1 / (1 - size^2 / 4)."""
     size = 0.9
@@ -99,6 +112,7 @@ def _unadjusted():
     return at_position(kernel, biased, reversible=False)
 
 
+INVERSE_MASS = np.array([[2.0, 0.5], [0.5, 0.4]])
 ON_LINE = {"random walk": random_walk, "independence": independence, "hmc": hmc}
 CASES = {
     "langevin": lambda: _langevin(BIMODAL, 0.15),
@@ -108,6 +122,8 @@ CASES = {
     "persistent": _persistent,
     "persistent turned": lambda: _persistent(turned=True),
     "unadjusted langevin": _unadjusted,
+    "hmc with masses": _with_masses,
+    "no-U-turn": _no_u_turn,
 }
 SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
 
@@ -172,6 +188,25 @@ def hmc_without_first_kick(log_density):
     return kernel._replace(apply=lambda noise, state: kernel.apply(noise, without(state)))
 
 
+def _unwhitened(noise, _):
+    """Momenta with the covariance of the masses, where the trajectory takes standard normal ones."""
+    return noise._replace(normal=jnp.linalg.cholesky(jnp.linalg.inv(INVERSE_MASS)) @ noise.normal)
+
+
+def _drifting(kernel):
+    """Moves uphill after the update, without an accept test."""
+
+    def apply(noise, state):
+        new, info = kernel.apply(noise, state)
+        return kernel.init(None, new.position + 0.06 * new.gradient), info
+
+    return kernel._replace(apply=apply)
+
+
+BROKEN = {
+    "masses without whitening": lambda: _with_masses(_unwhitened),
+    "no-U-turn with a drift": lambda: _no_u_turn(_drifting),
+}
 BROKEN_ON_LINE = (
     drifted_proposal,
     scaled_log_ratio,

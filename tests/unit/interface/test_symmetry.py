@@ -124,7 +124,7 @@ def test_methods_without_jumps_are_rejected():
     once = auxmc.with_symmetry(auxmc.hmc(models.normal_density()), lambda v: v)
     for method in (auxmc.pseudo_marginal(models.estimated_normal()), once):
         with pytest.raises(
-            TypeError, match=r"expected hmc, .* without jumps. Give several images in one list"
+            TypeError, match=r"expected nuts, hmc, .* without jumps. Give several images in one list"
         ):
             auxmc.with_symmetry(method, lambda v: v)
     with pytest.raises(TypeError, match="expected a method on a model"):

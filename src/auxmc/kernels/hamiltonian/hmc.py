@@ -1,6 +1,7 @@
 """Hamiltonian Monte Carlo with the leapfrog integrator, a mass matrix and fresh momenta."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, select
+from auxmc.numerics.linalg import scaled
 from auxmc.numerics.random import standard_normal
 
 __all__ = [
@@ -176,8 +178,7 @@ def leapfrog(
     Args:
         evaluate: maps position [dim] to log density and gradient [dim].
         state: where the trajectory begins.
-        momentum: at its beginning [dim]; with masses, multiplied by the transpose of `root`, so that it is standard
-            normal.
+        momentum: at its beginning [dim], standard normal: `root` transposed times the momentum where there are masses.
         step_size: negative to go backward.
         n_steps: number of steps (int32).
         root: square roots [dim] or lower Cholesky factor [dim, dim] of the inverse mass; None for unit masses.
@@ -187,15 +188,10 @@ def leapfrog(
         finite.
     """
 
-    def force(gradient: Array) -> Array:
-        if root is None:
-            return gradient
-        return root * gradient if root.ndim == 1 else root.T @ gradient
-
-    def drift(velocity: Array) -> Array:
-        if root is None:
-            return velocity
-        return root * velocity if root.ndim == 1 else root @ velocity
+    if root is None:
+        force = drift = lambda vector: vector
+    else:
+        force, drift = partial(scaled, root.T), partial(scaled, root)
 
     def going(loop: tuple[Array, HMCState, Array, Array]) -> Array:
         return (loop[0] < n_steps) & loop[3]

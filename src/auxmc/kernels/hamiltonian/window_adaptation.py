@@ -53,10 +53,10 @@ def window_adaptation(
         dim: length of the position.
         target: mean acceptance probability to reach, between 0 and 1.
         dense: adapt the whole covariance instead of variances.
-        final_step_size: taken as soon as a window has ended, where theory knows it; None adapts it.
+        final_step_size: in standard deviations of the target, from the end of the first window on; None adapts it.
 
     Returns:
-        Kernel on WindowState with AdaptationInfo.
+        Kernel on WindowState with AdaptationInfo; `init(key, position)`.
 
     Source: Stan Reference Manual, "HMC algorithm parameters"; Hoffman and Gelman 2014, section 3.2. By BlackJAX.
     """

@@ -18,7 +18,6 @@ __all__ = [
     "metropolis_accept",
     "metropolis_independence",
     "random_walk_metropolis",
-    "random_walk_step",
 ]
 
 
@@ -76,11 +75,6 @@ def draw_random_walk(key: Array, dim: int) -> RandomWalkNoise:
         normal=jax.random.normal(jax.random.fold_in(key, 0), (dim,)),
         log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
     )
-
-
-def random_walk_step(scale: Array | float, normal: Array) -> Array:
-    """Change of the position [dim], for a number, one per coordinate [dim], or a Cholesky factor [dim, dim]."""
-    return scale @ normal if jnp.ndim(scale) == 2 else scale * normal
 
 
 def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array | float, dim: int) -> Kernel:

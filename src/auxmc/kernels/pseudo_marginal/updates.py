@@ -12,11 +12,12 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, select
-from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept, random_walk_step
+from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
 from auxmc.models.estimator import Estimator
+from auxmc.numerics.linalg import scaled
 
 __all__ = [
     "MAX_INITIAL_DRAWS",
@@ -129,7 +130,7 @@ def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: 
     def apply(
         noise: _JointProposal, state: PseudoMarginalState
     ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        position = state.position + random_walk_step(scale, noise.normal)
+        position = state.position + scaled(scale, noise.normal)
         cache = estimator.prepare(position)
         log_estimate = estimator.log_estimate(cache, noise.auxiliary)
         accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
@@ -254,7 +255,7 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) ->
         return draw_random_walk(key, dim)
 
     def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        position = state.position + random_walk_step(scale, noise.normal)
+        position = state.position + scaled(scale, noise.normal)
         cache = estimator.prepare(position)
         log_estimate = estimator.log_estimate(cache, state.auxiliary)
         accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
