@@ -9,6 +9,7 @@ from typing import Any
 from auxmc_pipeline.catalogue import ROOT, studies
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.findings_text import LookUp, fill
+from experiments.foundations.models.densities import density_page
 
 project = "auxmc"
 extensions = [
@@ -67,13 +68,15 @@ def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
             lines[place] = bullet + "`".join(parts)
 
 
-def _write_studies(app: Any) -> None:
-    """Writes a page for each study: its README."""
-    folder = Path(app.srcdir) / "studies"
-    folder.mkdir(exist_ok=True)
-    for name in studies():
-        text = (ROOT / "experiments" / name / "README.md").read_text(encoding="utf-8")
-        page = folder / f"{name}.md"
+def _write_pages(app: Any) -> None:
+    """Writes the table of densities, and a page for each study: its README."""
+    pages = {
+        f"studies/{name}": (ROOT / "experiments" / name / "README.md").read_text("utf-8")
+        for name in studies()
+    }
+    for name, text in {**pages, "densities": density_page()}.items():
+        page = Path(app.srcdir) / f"{name}.md"
+        page.parent.mkdir(exist_ok=True)
         if not page.is_file() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
 
@@ -96,7 +99,7 @@ def _fill(app: Any, docname: str, content: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Connects the hooks above."""
-    app.connect("builder-inited", _write_studies)
+    app.connect("builder-inited", _write_pages)
     app.connect("source-read", _fill)
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-docstring", _escape, priority=400)  # before napoleon adds markup of its own

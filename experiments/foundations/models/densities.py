@@ -197,14 +197,14 @@ DENSITIES: Mapping[str, Density] = {
 _PAGE = """# Standard densities
 
 Densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1: the entries of
-`experiments.foundations.models.densities.DENSITIES`, printed by that module. Logs are natural.
+`experiments.foundations.models.densities.DENSITIES`. Logs are natural.
 The last column maps an input u of unit variance to a draw.
 
 """
 
 
 def density_page() -> str:
-    """The page `docs/densities.md`."""
+    """Markdown table of all densities, a page of the documentation."""
     header = ["density", "table", "written", "parameters", "formula", "support", "to the whole line"]
     rows = [[*header, "from an input"], ["---"] * (len(header) + 1)]
     for name, d in DENSITIES.items():
@@ -214,7 +214,3 @@ def density_page() -> str:
         rows.append([name, d.table, d.shorthand, parameters, d.formula, d.support, d.to_real, source])
     lines = ["| " + " | ".join(entry.replace("|", "\\|") for entry in row) + " |\n" for row in rows]
     return _PAGE + "".join(lines)
-
-
-if __name__ == "__main__":
-    print(density_page(), end="")
