@@ -11,7 +11,7 @@ from auxmc.driver.files import write_atomically
 from auxmc.driver.results import checked_csv, read_attributes, read_table, write_cells
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.checksums import SUMS, sums_of
-from auxmc_pipeline.jobs import Identities, differences, job_table, jobs_of_result
+from auxmc_pipeline.jobs import PUBLISHED, Identities, differences, job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.judging.published import MEASURED
 from auxmc_pipeline.judging.study_tables import read_verdicts
 from auxmc_pipeline.publishing.cases import pack_case
@@ -26,7 +26,7 @@ _LIMIT_MB = 60.0
 
 
 def gather(
-    study: Study, preset: str, now: Identities, root: Path = Path()
+    study: Study, preset: str, now: Identities, root: Path = Path(), published: Path = PUBLISHED
 ) -> tuple[dict[str, bytes], pd.DataFrame]:
     """Content of each file by its path in the study's folder, and its jobs.
 
@@ -35,6 +35,7 @@ def gather(
         preset: preset of its results.
         now: what its cases depend on, of `auxmc_pipeline.jobs.identities`.
         root: folder that holds `results/` and `paper_figures/`.
+        published: folder of published results. A case that it holds keeps its record, by whatever code it was made.
 
     Raises:
         SettingsError: If a file is missing, out of date, or of other settings, code or data; names all of them.
@@ -45,7 +46,8 @@ def gather(
     drawings = [figures / f"{name}.svg" for name in study.figures if is_whole]
     tables = sorted((results / "tables").glob("*.parquet")) or [results / "tables" / "point.parquet"]
     measured = [results / "claims.csv", results / "numbers.csv"]
-    if problems := list(_problems(now, [cases, tables, [*measured, *drawings]])):
+    kept = read_jobs(published / preset / study.name / "pieces.csv")
+    if problems := list(_problems(now, [cases, tables, [*measured, *drawings]], kept)):
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     contents = {
@@ -100,7 +102,7 @@ def write_study(place: Path, contents: Mapping[str, bytes], limit_mb: float = _L
     return len(changed)
 
 
-def _problems(now: Identities, stages: list[list[Path]]) -> Iterator[str]:
+def _problems(now: Identities, stages: list[list[Path]], kept: pd.DataFrame) -> Iterator[str]:
     """Files that are missing, not of the present, or older than the files of the stage that they are made from."""
     newest = 0.0
     for paths in stages:
@@ -108,7 +110,9 @@ def _problems(now: Identities, stages: list[list[Path]]) -> Iterator[str]:
             if not path.is_file():
                 yield f"{path.name} is missing"
             elif path.suffix == ".nc" and (differs := differences(read_attributes(path), path.stem, now)):
-                yield f"{path.name} is made with other {differs}"
+                jobs = job_table(jobs_of_result(path))
+                if differs != "code" or len(jobs.merge(kept)) < len(jobs):
+                    yield f"{path.name} is made with other {differs}"
             elif path.stat().st_mtime < newest:
                 yield f"{path.name} is older than the files it is made from"
         newest = max([newest, *(path.stat().st_mtime for path in paths if path.is_file())])

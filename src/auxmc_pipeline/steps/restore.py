@@ -23,22 +23,28 @@ def main(arguments: list[str] | None = None) -> int:
         "settings, code or data are left out, and results that are there stay.",
     )
     parser.add_argument("preset")
+    parser.add_argument(
+        "--older",
+        action="store_true",
+        help="also cases that older code made with the present settings and data",
+    )
     options = parser.parse_args(arguments)
     check_preset(options.preset)
-    restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"))
+    restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"), options.older)
     for line in left_out:
         print(f"left out: {line}")
     print(f"{len(restored)} cases restored to results/{options.preset}, {len(left_out)} left out")
     return touch(options.preset, restored) if restored else 0
 
 
-def restore(preset: str, published: Path, results: Path) -> tuple[list[Path], list[str]]:
+def restore(preset: str, published: Path, results: Path, older: bool = False) -> tuple[list[Path], list[str]]:
     """Writes the result files of published cases.
 
     Args:
         preset: the preset.
         published: its folder in `published/`.
         results: folder of the results of all presets.
+        older: whether cases that differ in their code alone are written.
 
     Returns:
         Files written, and lines that say which cases were left out and why.
@@ -51,7 +57,7 @@ def restore(preset: str, published: Path, results: Path) -> tuple[list[Path], li
         for job in jobs.to_dict("records"):
             case = str(job["case"])
             path = results / preset / name / f"{case}.nc"
-            if differs := differences(job, case, now):
+            if (differs := differences(job, case, now)) and not (older and differs == "code"):
                 left_out.append(f"{name} {case}: made with other {differs}")
             elif path.is_file() and not differences(read_attributes(path), case, now):
                 left_out.append(f"{name} {case}: there already")

@@ -72,7 +72,7 @@ def study():
 def publish(root, study, now=NOW, preset="paper"):
     """Number of files written, and the published files; their checksums are listed."""
     place = root / "published" / preset / "gp_probit"
-    n_written = write_study(place, gather(study, preset, now, root)[0])
+    n_written = write_study(place, gather(study, preset, now, root, root / "published")[0])
     files = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     listed = {line.split("  ")[1] for line in (place / SUMS).read_text().splitlines()}
     assert listed == files - {SUMS}
@@ -106,7 +106,7 @@ def test_what_is_missing_or_old_is_named_and_nothing_is_published(root, study):
     os.utime(results / "tables" / "chain.parquet", (1.0, 1.0))
     now = {**NOW, "nuts": {**NOW["nuts"], "code": "c2"}, "hmc": NOW["nuts"]}
     with pytest.raises(SettingsError) as caught:
-        gather(study, "paper", now, root)
+        gather(study, "paper", now, root, root / "published")
     assert str(caught.value) == (
         "gp_probit: nuts.nc is made with other code; hmc.nc is missing; chain.parquet is older than the files it is "
         "made from; fig_3_11a.svg is missing"
@@ -116,7 +116,7 @@ def test_what_is_missing_or_old_is_named_and_nothing_is_published(root, study):
 def test_more_than_the_limit_is_rejected(root, study):
     place = root / "published" / "paper" / "gp_probit"
     with pytest.raises(SettingsError, match=r"expected at most 0.001 MB of all studies, got 0.\d"):
-        write_study(place, gather(study, "paper", NOW, root)[0], limit_mb=0.001)
+        write_study(place, gather(study, "paper", NOW, root, root / "published")[0], limit_mb=0.001)
     assert not place.exists()
 
 
@@ -165,6 +165,29 @@ def test_present_cases_are_restored_and_others_named(root, study, monkeypatch):
     assert (restored, left_out) == ([path], ["gp_probit nuts: made with other settings"])
     assert not differences(read_attributes(path), "ais", now)
     assert restoring.restore("paper", published, results)[1][0] == "gp_probit ais: there already"
+
+
+def test_cases_of_older_code_keep_their_record_beside_new_ones(root, study, monkeypatch):
+    publish(root, study)
+    path = root / "results" / "paper" / "gp_probit" / "nuts.nc"
+    now = {case: {**own, "code": "c2"} for case, own in NOW.items()}
+    write_case(path, shift=1.0, git_commit="e" * 40, code="c2")
+    monkeypatch.setattr(restoring, "identities", lambda study, preset: now)
+    options = ("paper", root / "published" / "paper", root / "results")
+    assert restoring.restore(*options)[0] == []
+    assert restoring.restore(*options, older=True)[0] == [path.with_name("ais.nc")]
+    write_tables(path.parent / "tables", tabulate([path.with_name("ais.nc"), path]))
+    for made in (*path.parent.glob("*.csv"), *root.glob("paper_figures/**/*.svg")):
+        os.utime(made)
+    publish(root, study, now)
+    jobs = read_jobs(root / "published" / "paper" / "gp_probit" / "pieces.csv")
+    assert jobs[["case", "commit", "code"]].values.tolist() == [
+        ["ais", "d" * 12, "c1"],
+        ["nuts", "e" * 12, "c2"],
+    ]
+    write_case(path.with_name("ais.nc"), shift=2.0)
+    with pytest.raises(SettingsError, match=r"ais\.nc is made with other code"):
+        gather(study, "paper", now, root, root / "published")
 
 
 def test_differences_name_what_changed():
