@@ -11,7 +11,7 @@ import xarray as xr
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
-from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.measuring import Measurement
 from experiments.foundations.chains import dynamics, markov, slices
 from experiments.foundations.evidence import gaussian, nested, sequential
 from experiments.foundations.models import differentiation, generators, machines, variational

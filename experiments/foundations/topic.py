@@ -9,7 +9,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from auxmc.driver.seeds import generator, stream
-from auxmc_pipeline.claims import Measurement, exact
+from auxmc_pipeline.measuring import Measurement, exact
 
 Shared = TypeVar("Shared")
 

@@ -19,8 +19,7 @@ from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, Persistent
 from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.measuring import largest, mean
+from auxmc_pipeline.measuring import Measurement, largest, mean
 from experiments.foundations.chains.inputs import (
     SHAPE,
     correlated,

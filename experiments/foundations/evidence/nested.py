@@ -12,8 +12,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.measuring import estimate, mean
+from auxmc_pipeline.measuring import Measurement, estimate, mean
 from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS, GaussianMean
 from experiments.foundations.measurements import distance_in_errors, power
 from experiments.foundations.topic import Arrays, Lines, Topic, Work

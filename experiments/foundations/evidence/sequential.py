@@ -22,8 +22,7 @@ from auxmc.kernels.streams.particle_filter import (
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
-from auxmc_pipeline.claims import Measurement
-from auxmc_pipeline.measuring import estimate, largest, mean, quantile
+from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, quantile
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
 from experiments.foundations.measurements import distance_in_errors, distance_of_mean
 from experiments.foundations.topic import Arrays, Lines, Topic, Work

@@ -14,7 +14,7 @@ from scipy import integrate, stats
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc.sampling.rejection import Envelope, Proposal, rejection_proposal
-from auxmc_pipeline.claims import Measurement
+from auxmc_pipeline.measuring import Measurement
 from experiments.foundations.chains.inputs import SHAPE
 from experiments.foundations.measurements import (
     distance_from_distribution,
