@@ -36,13 +36,13 @@ class StudyFile(NamedTuple):
     """Where the settings of a study are.
 
     Attributes:
-        conf: folder of the Hydra files.
-        name: of the study, a file in `conf/study/`.
+        studies: folder of all studies.
+        name: of the study, a folder with a file `config.yaml`.
         schema: its settings dataclass.
         variant: name of the variant whose settings are laid over all cases; empty for none.
     """
 
-    conf: Path
+    studies: Path
     name: str
     schema: type[CaseSettings]
     variant: str = ""
@@ -50,7 +50,7 @@ class StudyFile(NamedTuple):
     @property
     def place(self) -> str:
         """The file, as errors name it."""
-        return f"{self.conf.name}/study/{self.name}.yaml"
+        return f"{self.studies.name}/{self.name}/config.yaml"
 
 
 class Case(NamedTuple):
@@ -177,11 +177,12 @@ def _composed_by_hydra(file: StudyFile) -> DictConfig:
     ConfigStore.instance().store(group="schema", name=file.name, node=file.schema, package="_global_")
     GlobalHydra.instance().clear()
     # Hydra itself says of a slip neither the key nor, in a line, where it is.
-    text = (file.conf / "study" / f"{file.name}.yaml").read_text(encoding="utf-8")
+    folder = file.studies / file.name
+    text = (folder / "config.yaml").read_text(encoding="utf-8")
     if not text.startswith("# @package _global_\n"):
         raise HydraException(f"line 1: expected '# @package _global_', got {text.partition(chr(10))[0]!r}")
-    with initialize_config_dir(str(file.conf.resolve()), version_base="1.3"):
-        config = compose("config", overrides=[f"study={file.name}"])
+    with initialize_config_dir(str(folder.resolve()), version_base="1.3"):
+        config = compose("config")
     if OmegaConf.get_type(config) is not file.schema:
         raise HydraException(f"expected `- /schema/{file.name}` and `- _self_` under `defaults:`")
     if odd := next((name for name in config.presets if name not in PRESETS), None):

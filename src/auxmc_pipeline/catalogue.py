@@ -27,7 +27,7 @@ def checkout(package: Path) -> Path:
     """
     here = Path.cwd()
     places = (package, here, *here.parents)
-    root = next((place for place in places if (place / "conf" / "config.yaml").is_file()), None)
+    root = next((place for place in places if (place / "experiments" / "studies.py").is_file()), None)
     if root is None:
         raise SettingsError(
             f"{here} is not inside a clone of the project, which holds the studies: go to the folder of the Snakefile"
@@ -38,7 +38,6 @@ def checkout(package: Path) -> Path:
 
 
 ROOT = checkout(Path(__file__).resolve().parents[2])
-CONF = ROOT / "conf"
 STUDIES = ROOT / "experiments"
 CODE_ROOTS = (ROOT / "src", ROOT)
 # They name, carry, keep and time numbers and make none: a run that their change repeated would give the same arrays.
@@ -68,7 +67,7 @@ class Study:
     """What a study declares in `experiments/<name>/study.py`.
 
     Attributes:
-        name: folder in `experiments/` and file in `conf/study/`; with `-VARIANT`, the study with other settings.
+        name: folder in `experiments/`; with `-VARIANT`, the study with other settings.
         title: a few words for headings.
         document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
         schema: its settings dataclass.
@@ -109,7 +108,7 @@ class Study:
     @property
     def file(self) -> StudyFile:
         """Where its settings are."""
-        return StudyFile(CONF, self.folder, self.schema, self.name.partition("-")[2])
+        return StudyFile(STUDIES, self.folder, self.schema, self.name.partition("-")[2])
 
     def module(self, part: str) -> ModuleType:
         """A module of the study, for example `run`."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from auxmc.driver.files import write_atomically
 from auxmc.driver.results import attributes_of, read_result
-from auxmc_pipeline.catalogue import CONF, ROOT, Study, identity_of
+from auxmc_pipeline.catalogue import ROOT, STUDIES, Study, identity_of
 from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.digests import DIGEST, array_digest
 from auxmc_pipeline.settings import SettingsError
@@ -32,7 +32,7 @@ __all__ = [
 
 PUBLISHED = ROOT / "published"
 
-COSTS = CONF / "costs.csv"
+COSTS = STUDIES / "costs.csv"
 """Jobs of presets whose results are not published."""
 
 # The packages whose versions decide the last bits.
@@ -142,7 +142,7 @@ def differences(about: Mapping[Any, Any], case: str, now: Identities) -> str:
 
 
 def recorded_jobs(study: str, preset: str, published: Path = PUBLISHED, costs: Path = COSTS) -> pd.DataFrame:
-    """Jobs of a study on record: of its published results, or else of `conf/costs.csv`.
+    """Jobs of a study on record: of its published results, or else of `experiments/costs.csv`.
 
     Returns:
         Rows with columns case, piece, cpu_s (seconds), peak_memory_mib and others.
@@ -155,7 +155,7 @@ def recorded_jobs(study: str, preset: str, published: Path = PUBLISHED, costs: P
 
 
 def record_costs(preset: str, jobs: pd.DataFrame, costs: Path = COSTS) -> None:
-    """Writes the costs of the jobs of a preset to `conf/costs.csv`, in place of those of the same studies."""
+    """Writes the costs of the jobs of a preset to `experiments/costs.csv`, in place of those of the same studies."""
     before = _read_costs(costs) if costs.is_file() else pd.DataFrame({"preset": [], "study": []})
     others = before[(before["preset"] != preset) | ~before["study"].isin(jobs["study"])]
     rows = pd.concat([others, jobs.assign(preset=preset)])[["preset", *_COST_COLUMNS]]

@@ -16,7 +16,7 @@ from auxmc_pipeline.digests import lasting_arrays
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from tests.copies import copied, python_path
 
-PARTS = ["conf", "docs", "experiments", "profiles", "published", "src", "workflow", "Snakefile"]
+PARTS = ["docs", "experiments", "profiles", "published", "src", "workflow", "Snakefile"]
 PARTS += ["pyproject.toml", "requirements.lock"]
 
 SMOKE = ("--config", "preset=smoke")

@@ -106,7 +106,7 @@ def test_code_of_figures_and_published_values_sample_nothing(radon, file, text, 
 
 
 def test_a_seed_changes_its_study(radon):
-    with radon.changed("conf/study/radon.yaml") as append:
+    with radon.changed("experiments/radon/config.yaml") as append:
         append("\nseed: 5\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
 
@@ -115,7 +115,7 @@ def test_tables_from_other_settings_are_rejected_when_results_are_gone(fresh, ra
     target = fresh.folder / "results/smoke/radon"
     target.mkdir(parents=True)
     shutil.copytree(radon.folder / "results/smoke/radon/tables", target / "tables")
-    conf = fresh.folder / "conf/study/radon.yaml"
+    conf = fresh.folder / "experiments/radon/config.yaml"
     words = ("-m", "auxmc_pipeline.steps.draw", "radon", "smoke", "fig_5_6", "--tables")
     fresh.python(*words, "results/smoke/radon/tables", "--out", "f")
     conf.write_text(conf.read_text() + "\nseed: 5\n")

@@ -113,11 +113,11 @@ def test_the_smoke_preset_runs_on_slurm(cluster, fresh):
 def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster, fresh):
     """Arrays are those of one job, though one piece's job is preempted and another's node goes down."""
     case = "results/smoke/gp_probit/main__method-apm_ss_mh.nc"
-    fresh.edit("conf/study/gp_probit.yaml", "    n_draws: 24\n", "    n_draws: 1200\n")
+    fresh.edit("experiments/gp_probit/config.yaml", "    n_draws: 24\n", "    n_draws: 1200\n")
     fresh.snakemake("--cores", "1", "--config", "preset=smoke", "--", case)
     whole = (fresh.folder / case).rename(fresh.folder / "whole.nc")
     fresh.edit(
-        "conf/study/gp_probit.yaml",
+        "experiments/gp_probit/config.yaml",
         "    cases: {estimator:",
         "    cases: {main: {resources: {pieces: 2}}, estimator:",
     )

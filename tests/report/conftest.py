@@ -47,7 +47,7 @@ RESULT = {
 def report(tmp_path_factory):
     """Path of a report in a folder with everything that it links to."""
     root = tmp_path_factory.mktemp("project")
-    for part in ("conf", "docs", "experiments", "src", "requirements.lock"):
+    for part in ("docs", "experiments", "src", "requirements.lock"):
         (root / part).symlink_to(ROOT / part)
     results = root / "results" / "quick" / STUDY
     results.mkdir(parents=True)

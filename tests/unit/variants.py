@@ -2,9 +2,12 @@
 
 import re
 
+from auxmc_pipeline.catalogue import ROOT
 
-def set_variant(conf, study, name, settings):
-    """Makes a variant, of settings in YAML, the only one of a study whose settings are in the folder `conf`."""
-    file = conf / "study" / f"{study}.yaml"
-    others = re.sub(r"(?ms)^variants:.*?(?=^\S|\Z)", "", file.read_text())
-    file.write_text(f"{others}\nvariants:\n  {name}: {settings}\n")
+
+def set_variant(studies, study, name, settings):
+    """Writes settings of a study into a folder of studies, with one variant, of settings in YAML."""
+    text = (ROOT / "experiments" / study / "config.yaml").read_text()
+    others = re.sub(r"(?ms)^variants:.*?(?=^\S|\Z)", "", text)
+    (studies / study).mkdir(parents=True)
+    (studies / study / "config.yaml").write_text(f"{others}\nvariants:\n  {name}: {settings}\n")

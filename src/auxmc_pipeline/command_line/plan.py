@@ -46,7 +46,7 @@ def format_plan(preset: str, n_cores: int, jobs: dict[str, pd.DataFrame], unknow
         "",
         f"Longest job: {longest['study']} {longest['case']} {longest['piece']}".rstrip(),
         f"Preset {preset} on {n_cores} cores: at least {duration(run_time(every['cpu_s'], n_cores))}.",
-        "Costs are recorded in published/*/*/pieces.csv and conf/costs.csv.",
+        "Costs are recorded in published/*/*/pieces.csv and experiments/costs.csv.",
     ]
     return "\n".join(lines + [f"Not recorded: {', '.join(unknown)}."] * bool(unknown))
 

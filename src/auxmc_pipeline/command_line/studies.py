@@ -32,8 +32,8 @@ def list_studies() -> str:
     for study in map(catalogue.load_study, catalogue.studies()):
         rows.append((study.name, *(_cost_of(study, preset) for preset in PRESETS), study.title))
     return (
-        f"{columns(rows)}\n\nCPU times are sums over cases, recorded in published/ or conf/costs.csv. `auxmc plan` "
-        "estimates the run time on a number of cores.\n"
+        f"{columns(rows)}\n\nCPU times are sums over cases, recorded in published/ or experiments/costs.csv. "
+        "`auxmc plan` estimates the run time on a number of cores.\n"
         "Run a study with `snakemake STUDY --config preset=PRESET`; see its cases with `auxmc list STUDY`."
     )
 
@@ -88,7 +88,7 @@ def list_claims(preset: str) -> str:
         [
             columns(rows, right=[2, 3]),
             "",
-            f"CPU times are those of preset {preset}, recorded in published/ or conf/costs.csv.",
+            f"CPU times are those of preset {preset}, recorded in published/ or experiments/costs.csv.",
             f"Run what one needs with `snakemake claim --config id=CLAIM preset={preset}`.",
         ]
     )
@@ -112,7 +112,7 @@ def list_settings(study: str) -> str:
             values = values if len(set(values)) > 1 else values[:1]
             lines += [f"  {field.name} = {' / '.join(values)}", f"      {_explained(field.metadata)}"]
     return "\n".join(
-        [*lines, f"Cases set some of them otherwise: `auxmc list {study}`, conf/study/{study}.yaml."]
+        [*lines, f"Cases set some of them otherwise: `auxmc list {study}`, experiments/{study}/config.yaml."]
     )
 
 

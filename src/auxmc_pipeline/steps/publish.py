@@ -28,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("preset")
     parser.add_argument("--so-far", action="store_true", help="publish the studies that are finished")
     parser.add_argument(
-        "--costs-only", action="store_true", help="record the costs of jobs in conf/costs.csv alone"
+        "--costs-only", action="store_true", help="record the costs of jobs in experiments/costs.csv alone"
     )
     options = parser.parse_args(arguments)
     preset = check_preset(options.preset)

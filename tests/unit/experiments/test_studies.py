@@ -1,7 +1,5 @@
 """What every study promises, with published results of preset `paper` and recorded ones of preset `smoke`."""
 
-import shutil
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,10 +131,9 @@ def test_runs_that_are_too_short_judge_nothing_about_long_ones(study):
 
 
 def test_a_variant_lays_its_settings_over_all_cases(tmp_path):
-    conf, study = tmp_path / "conf", load_study("gaussian_latent")
-    shutil.copytree(ROOT / "conf", conf)
-    set_variant(conf, study.name, "loud", "{sd_observation: 3.0}")
-    place = StudyFile(conf, study.name, study.schema)
+    study = load_study("gaussian_latent")
+    set_variant(tmp_path, study.name, "loud", "{sd_observation: 3.0}")
+    place = StudyFile(tmp_path, study.name, study.schema)
     cases, loud = (study_cases(place._replace(variant=name), "smoke") for name in ("", "loud"))
     assert [case.name for case in loud] == [case.name for case in cases]
     assert {case.settings.sd_observation for case in loud} == {3.0}

@@ -20,11 +20,9 @@ TEMPLATE = catalogue.ROOT / "docs" / "examples" / "study"
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     shutil.copytree(TEMPLATE, tmp_path / "two_modes")
-    shutil.copytree(catalogue.CONF, tmp_path / "conf")
-    shutil.move(tmp_path / "two_modes" / "two_modes.yaml", tmp_path / "conf" / "study")
     monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(tmp_path)])
-    monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
-    monkeypatch.setattr(study_tables, "STUDIES", tmp_path)
+    for module in (catalogue, study_tables):
+        monkeypatch.setattr(module, "STUDIES", tmp_path)
     found = importlib.import_module("experiments.two_modes.study").STUDY
     return found
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -37,17 +36,10 @@ class Toy(CaseSettings):
 
 
 @pytest.fixture
-def conf(tmp_path):
-    (tmp_path / "conf" / "study").mkdir(parents=True)
-    root = Path(__file__).parents[3] / "conf" / "config.yaml"
-    (tmp_path / "conf" / "config.yaml").write_text(root.read_text())
-    (tmp_path / "conf" / "study" / "toy.yaml").write_text(TOY_YAML)
-    return tmp_path / "conf"
-
-
-@pytest.fixture
-def toy(conf):
-    return StudyFile(conf, "toy", Toy)
+def toy(tmp_path):
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "config.yaml").write_text(TOY_YAML)
+    return StudyFile(tmp_path, "toy", Toy)
 
 
 def test_presets_give_sizes_and_an_override_wins(toy):
@@ -112,11 +104,11 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(toy
         ("# @package _global_\n", "", "line 1: expected '# @package _global_', got 'defaults:'"),
     ],
 )
-def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(conf, toy, old, new, message):
-    (conf / "study" / "toy.yaml").write_text(TOY_YAML.replace(old, new, 1))
+def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(toy, old, new, message):
+    (toy.studies / "toy" / "config.yaml").write_text(TOY_YAML.replace(old, new, 1))
     with pytest.raises(SettingsError, match=re.escape(message)) as rejected:
         study_cases(toy, "smoke")
-    assert "conf/study/toy.yaml" in str(rejected.value)
+    assert f"{toy.studies.name}/toy/config.yaml" in str(rejected.value)
     assert "\n" not in str(rejected.value)
 
 
@@ -155,10 +147,10 @@ def test_overrides_are_split_where_a_key_begins():
     assert split_overrides(text) == split_overrides(words) == words
 
 
-def test_overrides_do_what_they_do_in_hydra(conf, toy):
+def test_overrides_do_what_they_do_in_hydra(toy):
     overrides = ["n_draws=${n_chains}0", "++batch.step=[0.1,0.2]", "+resources.gpu=1", "kind='fancy'"]
-    with initialize_config_dir(str(conf.resolve()), version_base="1.3"):
-        composed = compose("config", ["study=toy", *overrides])
+    with initialize_config_dir(str(toy.studies / "toy"), version_base="1.3"):
+        composed = compose("config", overrides)
     expected = dataclasses.replace(OmegaConf.to_object(composed), n_draws=40, presets={}, cases={})
     assert compose_settings(toy, overrides) == expected
 

@@ -61,9 +61,8 @@ LINE = {"low": NAN, "high": 1.1, "measured": 1.0, "monte_carlo_error": 0.1, "not
 
 
 def test_the_report_of_a_variant_leaves_out_what_is_about_another_model(tmp_path, monkeypatch):
-    shutil.copytree(catalogue.CONF, tmp_path / "conf")
-    set_variant(tmp_path / "conf", "gaussian_latent", "loud", "{sd_observation: 3.0}")
-    monkeypatch.setattr(catalogue, "CONF", tmp_path / "conf")
+    set_variant(tmp_path / "experiments", "gaussian_latent", "loud", "{sd_observation: 3.0}")
+    monkeypatch.setattr(catalogue, "STUDIES", tmp_path / "experiments")
     monkeypatch.chdir(tmp_path)
     study, kept = load_study("gaussian_latent-loud"), PUBLISHED / "paper" / "gaussian_latent"
     folder, drawings = (Path(base) / "smoke" / study.name for base in ("results", "paper_figures"))

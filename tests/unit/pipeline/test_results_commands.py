@@ -170,8 +170,8 @@ def test_the_innermost_clone_counts(monkeypatch, tmp_path):
         catalogue.checkout(tmp_path)
     inner = tmp_path / "outer" / "inner"
     for root in (inner, inner.parent):
-        (root / "conf").mkdir(parents=True, exist_ok=True)
-        (root / "conf" / "config.yaml").touch()
+        (root / "experiments").mkdir(parents=True, exist_ok=True)
+        (root / "experiments" / "studies.py").touch()
     (inner / "docs").mkdir()
     monkeypatch.chdir(inner / "docs")
     assert catalogue.checkout(tmp_path / "site-packages") == inner
