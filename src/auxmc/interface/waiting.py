@@ -13,19 +13,19 @@ __all__ = ["evaluated_in_time"]
 _PATIENCE_S = 10.0
 
 
-def evaluated_in_time(what: str, program: Callable[..., Any], *arguments: Any) -> Any:
+def evaluated_in_time(what: str, program: Callable[[], Any]) -> Any:
     """What a compiled program returns; after ten seconds, and when interrupted, a line says what is evaluated.
 
     Args:
         what: name of the evaluation, for messages.
-        program: of JAX, traced already; Python is not interrupted while it runs, so it has a thread of its own.
-        arguments: of the program.
+        program: of JAX, traced already; Python is not interrupted while it runs, so it has a thread of its own, which
+            does not see what context managers of JAX set.
     """
     found: list[Any] = []
 
     def run() -> None:
         try:
-            found.append((jax.block_until_ready(program(*arguments)), None))
+            found.append((jax.block_until_ready(program()), None))
         except BaseException as error:
             found.append((None, error))
 

@@ -310,6 +310,11 @@ def test_jumps_where_draws_never_go_are_not_warned_of():
     assert largest_jump(log_density, begins, ends, least=0.01, depth=22.0) is None
 
 
+def test_a_start_is_checked_under_the_settings_of_the_caller():
+    with jax.numpy_dtype_promotion("standard"):
+        auxmc.density(lambda v: -jnp.sum(v["x"] ** 2 * jnp.int8(2)), {"x": np.zeros(2)})
+
+
 def test_no_check_is_made_where_none_is_wanted():
     """The wrong sign, a step function, and chains that are far too short."""
     options = {"draws": 5, "warm_up": 0, "chains": 2, "progress": False}

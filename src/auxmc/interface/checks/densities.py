@@ -69,11 +69,11 @@ def start_check(log_density: LogDensity, what: str = "log_density") -> Callable[
     def check(start: np.ndarray) -> None:
         evaluate, point = _with_gradient(log_density), jnp.asarray(start)
         try:
-            # Traced here: Python code of the user's function must run in this thread.
-            evaluate.trace(point)
+            # Traced here: Python code of the user's function must run in this thread, with its settings of JAX.
+            program = evaluate.lower(point)
         except ValueError as error:
             raise without_reverse_mode(what, error) from None
-        value, gradient = evaluated_in_time(f"{what} at its start", evaluate, point)
+        value, gradient = evaluated_in_time(f"{what} at its start", lambda: program.compile()(point))
         if not math.isfinite(float(value)):
             advice = "Give a start inside the support, and look for nan in the data"
             advice = "Return log densities, in nats" if float(value) == math.inf else advice
