@@ -200,14 +200,19 @@ def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
 
 
 def hybrid_distance(tables: Tables, model: str) -> Measurement:
-    """SE-33: largest distance of the hybrid estimate from nested sampling, relative to the log evidence."""
+    """SE-33: largest distance of the hybrid estimate from nested sampling over that of AIS."""
     hybrid = published(tables, model, "sequential").curve("log_evidence_hybrid")
     distances = {}
     for size in _SIZES_OF_HYBRID:
-        nested = mean(full_data(tables, model, "nested_log_evidence", size))
-        off = mean(values_at(hybrid, size)) - nested
-        distances[f"at {size} rows"] = magnitude(off, abs(nested.value))
+        nested, annealed = (
+            full_data(tables, model, RIVALS[name].log_evidence, size) for name in ("nested", "ais")
+        )
+        distances[f"at {size} rows"] = estimate(_relative_distance, values_at(hybrid, size), nested, annealed)
     return largest_of(distances)
+
+
+def _relative_distance(own: FloatArray, nested: FloatArray, annealed: FloatArray) -> float:
+    return float(abs(own.mean() - nested.mean()) / abs(annealed.mean() - nested.mean()))
 
 
 def hybrid_error(tables: Tables, estimate: str) -> FloatArray:
