@@ -1,57 +1,74 @@
-"""Published cases: result files without draws, from which the tables of their study can be made again."""
+"""Published cases: result files without draws, made from the published tables of their study."""
 
-import gzip
-import tempfile
-import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import xarray as xr
 
-from auxmc.driver.files import write_atomically
-from auxmc.driver.results import read_result, with_checksum
-from auxmc.errors import DamagedFile
-from auxmc_pipeline.checksums import check_kept
+from auxmc.driver.results import write_result
 from auxmc_pipeline.digests import DIGEST
+from auxmc_pipeline.tables import Tables
 
-__all__ = ["pack_case", "unpack_case"]
+__all__ = ["restore_case"]
 
-_GROUPS = ("statistics", "curves")
+_PLAIN = ("created", "cpu_s", "peak_memory_mib", "processor", "processor_kind", "n_cores", "piece")
 
 
-def pack_case(path: Path, digest: str) -> bytes:
-    """A result file without its draws as compressed NetCDF: the same bytes for the same result.
+def restore_case(tables: Tables, jobs: pd.DataFrame, path: Path) -> None:
+    """Writes the result file of a case: `tables.tabulate` makes the rows of it that are published.
 
     Args:
-        path: the result file.
-        digest: of all its arrays, stored as an attribute because the draws are left out.
+        tables: published tables of the study.
+        jobs: rows of `pieces.csv` of this case.
+        path: file to write, named as the case.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        small = Path(folder) / path.name
-        tree = read_result(path)
-        try:
-            kept = xr.DataTree.from_dict(
-                {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
-            )
-            kept.attrs = {**tree.attrs, DIGEST: digest}
-            for node in kept.subtree:
-                for variable in node.variables.values():
-                    # Compressed one by one they take four times the space: most are a few numbers.
-                    variable.encoding = {}
-            kept.to_netcdf(small, engine="h5netcdf")
-        finally:
-            tree.close()
-        return gzip.compress(small.read_bytes(), mtime=0)
+    settings = tables["settings"].query("case == @path.stem").iloc[0].drop(["case", "numbers"])
+    *pieces, last = jobs.to_dict("records")
+    swept: dict[str, Any] = {str(name): [] for name in settings.index[settings.isna()]}
+    attributes = {
+        "case": path.stem,
+        "settings": dict(settings.dropna()) | swept | {"batch": swept},
+        **{name: str(last[name]) for name in ("study", "numbers", "code", "data")},
+        **_attributes(last),
+        "cpu_s": float(jobs["cpu_s"].sum()),
+        "pieces": [_attributes(piece) for piece in pieces],
+        DIGEST: str(last["sha256"]),
+    }
+    write_result(path, _groups(tables, path.stem), attributes)
 
 
-def unpack_case(kept: Path, path: Path) -> None:
-    """Writes a published case as a result file.
+def _attributes(job: Mapping[Any, Any]) -> dict[str, Any]:
+    """What a result says of a job, from its row."""
+    commit, _, changes = str(job["commit"]).partition(" ")
+    versions = dict(text.split(" ", 1) for text in str(job["versions"]).split(", "))
+    about = {name: job[name] for name in _PLAIN}
+    about |= {"git_commit": commit, "git_dirty": str(bool(changes))}
+    return about | {"python": versions.pop("python"), "packages": versions}
 
-    Raises:
-        DamagedFile: If the published file is not what was written.
-    """
-    content = check_kept(kept).read_bytes()
-    try:
-        content = gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DamagedFile(f"{kept} is damaged ({error}): restore it with `git checkout -- {kept}`") from error
-    write_atomically(path, lambda temporary: temporary.write_bytes(with_checksum(content)))
+
+def _groups(tables: Tables, case: str) -> dict[str, xr.Dataset]:
+    arrays: dict[str, list[xr.DataArray]] = {}
+    points: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for name, columns in tables["quantity"].groupby("table", sort=False):
+        rows = tables[str(name)].query("case == @case").drop(columns="case").dropna(axis=1, how="all")
+        # Swept settings first, as they are recorded; columns that other cases lack come last in a table.
+        dims = [str(dim) for dim in rows if dim not in set(columns["quantity"])]
+        dims.sort(key=lambda dim: dim not in tables["settings"])
+        for dim in dims:
+            points.setdefault(dim, []).append(rows[dim].unique())
+        for quantity, _, group, unit in columns.to_numpy():
+            if quantity in rows:
+                by_point = rows.groupby(dims, sort=False) if dims else rows
+                values = (
+                    by_point[quantity].first().to_xarray() if dims else xr.DataArray(rows[quantity].iloc[0])
+                )
+                arrays.setdefault(group, []).append(values.rename(quantity).assign_attrs(units=unit))
+    # Points in the order of the tables: pandas sorts them.
+    order = {dim: pd.unique(np.concatenate(found)) for dim, found in points.items()}
+    return {
+        group: xr.Dataset({a.name: a.reindex({dim: order[str(dim)] for dim in a.dims}) for a in found})
+        for group, found in arrays.items()
+    }

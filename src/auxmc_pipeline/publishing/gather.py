@@ -14,15 +14,13 @@ from auxmc_pipeline.checksums import SUMS, sums_of
 from auxmc_pipeline.jobs import PUBLISHED, Identities, differences, job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.judging.published import MEASURED
 from auxmc_pipeline.judging.study_tables import read_verdicts
-from auxmc_pipeline.publishing.cases import pack_case
 from auxmc_pipeline.settings import SettingsError
 
-__all__ = ["CASES", "gather", "write_study"]
+__all__ = ["gather", "write_study"]
 
-CASES = "cases"
-# Presets published with cases, curves and figures. The others run in minutes: their tables are enough.
+# Presets published with curves and figures. The others run in minutes.
 _WHOLE = ("paper",)
-_LIMIT_MB = 60.0
+_LIMIT_MB = 30.0
 
 
 def gather(
@@ -50,7 +48,7 @@ def gather(
     if problems := list(_problems(now, [cases, tables, [*measured, *drawings]], kept)):
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
-    contents = {
+    return {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         "pieces.csv": jobs.to_csv(index=False).encode(),
@@ -59,12 +57,7 @@ def gather(
             for name, table in _kept({path.stem: read_table(path) for path in tables}, is_whole).items()
         },
         **{f"figures/{path.name}": path.read_bytes() for path in drawings},
-    }
-    if is_whole:
-        # Of a case in pieces, that of the last job.
-        digests = dict(zip(jobs["case"], jobs["sha256"], strict=True))
-        contents |= {f"{CASES}/{path.name}.gz": pack_case(path, digests[path.stem]) for path in cases}
-    return contents, jobs
+    }, jobs
 
 
 def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:

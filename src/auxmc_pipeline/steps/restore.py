@@ -10,8 +10,8 @@ from auxmc.driver.results import read_attributes
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
 from auxmc_pipeline.command_errors import errors_in_one_line
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs
-from auxmc_pipeline.publishing.cases import unpack_case
-from auxmc_pipeline.publishing.gather import CASES
+from auxmc_pipeline.publishing.cases import restore_case
+from auxmc_pipeline.tables import Tables, load_tables
 
 
 @errors_in_one_line()
@@ -51,10 +51,10 @@ def restore(preset: str, published: Path, results: Path, older: bool = False) ->
     """
     restored, left_out = [], []
     for name in studies():
-        jobs = by_case(read_jobs(published / name / "pieces.csv"))
-        jobs = jobs[[(published / name / CASES / f"{case}.nc.gz").is_file() for case in jobs["case"]]]
+        jobs = read_jobs(published / name / "pieces.csv")
         now = identities(load_study(name), preset) if len(jobs) else {}
-        for job in jobs.to_dict("records"):
+        tables = load_tables(published / name / "tables") if len(jobs) else Tables({})
+        for job in by_case(jobs).to_dict("records"):
             case = str(job["case"])
             path = results / preset / name / f"{case}.nc"
             if (differs := differences(job, case, now)) and not (older and differs == "code"):
@@ -62,7 +62,7 @@ def restore(preset: str, published: Path, results: Path, older: bool = False) ->
             elif path.is_file() and not differences(read_attributes(path), case, now):
                 left_out.append(f"{name} {case}: there already")
             else:
-                unpack_case(published / name / CASES / f"{case}.nc.gz", path)
+                restore_case(tables, jobs[jobs["case"] == case], path)
                 restored.append(path)
     return restored, left_out
 

@@ -1,6 +1,5 @@
 """Result files, tables and kept results: complete or absent, rejected where damaged, and how to make them again."""
 
-import gzip
 import json
 import re
 import subprocess
@@ -25,7 +24,6 @@ from auxmc.driver.results import (
 from auxmc.driver.seeds import generator, stream
 from auxmc.errors import DamagedFile, FolderInUse
 from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
-from auxmc_pipeline.publishing.cases import pack_case, unpack_case
 from auxmc_pipeline.tables import load_tables, write_tables
 from auxmc_pipeline.tidy import tidy_table
 
@@ -212,21 +210,14 @@ def test_a_changed_csv_is_noticed(tmp_path):
 
 
 def test_what_was_kept_is_compared_with_its_sums(tmp_path, result):
-    small = tmp_path / "cases" / "nuts.nc.gz"
-    small.parent.mkdir()
-    small.write_bytes(pack_case(result, "digest"))
-    (tmp_path / SUMS).write_text(sums_of(tmp_path, ["cases/nuts.nc.gz"]))
-    unpack_case(check_kept(small), tmp_path / "again.nc")
-    tree = read_result(tmp_path / "again.nc")
-    assert float(tree["statistics"]["mean"]) == 1.5
-    tree.close()
-    small.write_bytes(gzip.compress(b"other"))
-    with pytest.raises(DamagedFile, match=r"nuts.nc.gz is damaged: .*`git checkout"):
-        unpack_case(small, tmp_path / "again.nc")
-    (tmp_path / SUMS).unlink()
-    small.write_bytes(b"no archive")
-    with pytest.raises(DamagedFile, match=r"nuts.nc.gz is damaged"):
-        unpack_case(small, tmp_path / "again.nc")
+    kept = tmp_path / "tables" / "chain.parquet"
+    kept.parent.mkdir()
+    kept.write_bytes(result.read_bytes())
+    (tmp_path / SUMS).write_text(sums_of(tmp_path, ["tables/chain.parquet"]))
+    assert check_kept(kept) == kept
+    kept.write_bytes(b"other")
+    with pytest.raises(DamagedFile, match=r"chain.parquet is damaged: .*`git checkout"):
+        check_kept(kept)
 
 
 def test_an_archive_is_right_or_rejected(tmp_path):

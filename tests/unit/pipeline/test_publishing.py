@@ -8,15 +8,16 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.results import read_attributes, read_result, write_result
-from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
-from auxmc_pipeline.jobs import by_case, differences, job_table, jobs_of_result, read_jobs
-from auxmc_pipeline.publishing.cases import pack_case, unpack_case
+from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, job_table, jobs_of_result, read_jobs
+from auxmc_pipeline.judging.study_tables import judge_study
+from auxmc_pipeline.publishing.cases import restore_case
 from auxmc_pipeline.publishing.gather import gather, write_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import restore as restoring
-from auxmc_pipeline.tables import tabulate, write_tables
+from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
 
 NOW = {case: {"numbers": f"n-{case}", "code": "c1", "data": ""} for case in ("ais", "nuts")}
 TABLES = {f"tables/{name}.parquet" for name in ("chain", "draw", "point", "settings", "quantity")}
@@ -85,7 +86,7 @@ def test_a_finished_study_is_published_whole_and_only_once(root, study):
     (place / "cases" / "gone.nc.gz").touch()
     n_written, files = publish(root, study)
     figures = {f"figures/{name}.svg" for name in study.figures}
-    assert files == TABLES | figures | {"cases/ais.nc.gz", "cases/nuts.nc.gz"}
+    assert files == TABLES | figures
     assert n_written == len(files)
     tables = [pd.read_parquet(folder / "tables" / "chain.parquet") for folder in (place, results)]
     pd.testing.assert_frame_equal(*tables)
@@ -142,17 +143,28 @@ def test_digests_ignore_times_and_nothing_else(tmp_path):
 
 
 def test_a_published_case_makes_the_same_tables(tmp_path):
-    first, again = tmp_path / "a" / "ais.nc", tmp_path / "b" / "ais.nc"
-    write_case(first)
-    digest = jobs_of_result(first)[-1]["sha256"]
-    assert pack_case(first, digest) == pack_case(first, digest)
-    (tmp_path / "ais.nc.gz").write_bytes(pack_case(first, digest))
-    unpack_case(tmp_path / "ais.nc.gz", again)
-    made = tabulate([first])
-    assert {name: table.equals(made[name]) for name, table in tabulate([again]).items()} == dict.fromkeys(
-        made, True
-    )
-    assert jobs_of_result(again) == jobs_of_result(first)
+    paths = [tmp_path / name / f"{case}.nc" for name in ("first", "again") for case in NOW]
+    for path in paths[:2]:
+        write_case(path, pieces=[{**JOB, "piece": "1 of 2", "cpu_s": 4.0}])
+    made = tabulate(paths[:2])
+    for first, again in zip(paths[:2], paths[2:], strict=True):
+        restore_case(Tables(made), job_table(jobs_of_result(first)), again)
+        assert jobs_of_result(again) == jobs_of_result(first)
+    for name, table in tabulate(paths[2:]).items():
+        pd.testing.assert_frame_equal(table, made[name], check_like=name == "settings")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", studies())
+def test_claims_in_restored_cases_are_those_of_published_tables(name, tmp_path):
+    place = PUBLISHED / "paper" / name
+    tables, jobs = load_tables(place / "tables"), read_jobs(place / "pieces.csv")
+    paths = [tmp_path / f"{case}.nc" for case in tables["settings"]["case"]]
+    for path in paths:
+        restore_case(tables, jobs[jobs["case"] == path.stem], path)
+    columns = ["claim_id", "setting", "measured", "monte_carlo_error"]
+    judged = [judge_study(load_study(name), found)[columns] for found in (Tables(tabulate(paths)), tables)]
+    pd.testing.assert_frame_equal(*judged, rtol=1e-9)
 
 
 def test_present_cases_are_restored_and_others_named(root, study, monkeypatch):
