@@ -117,11 +117,13 @@ def autocorrelation_time(series: ArrayLike) -> FloatArray:
     return np.where(np.isnan(rho[..., 0]), np.nan, time)
 
 
-def few_replicates(n_replicates: float) -> float:
+def few_replicates(n_replicates: float, n_looks: int = 1) -> float:
     """Factor that widens an error from few replicates, so that two of it hold what two of a normal distribution hold.
 
     Args:
         n_replicates: chains or repetitions from which a spread is taken, or an effective number, at least 2.
+        n_looks: times at which the error is looked at before it is used: twice the error holds at all of them together
+            (Bonferroni), whichever of them is the last.
 
     Returns:
         A two-sigma quantile of Student's t over 2; 7.0 for two replicates, 1.4 for five, near 1 for many.
@@ -129,7 +131,8 @@ def few_replicates(n_replicates: float) -> float:
     >>> [round(few_replicates(n), 2) for n in (2, 5, 100)]
     [6.98, 1.43, 1.01]
     """
-    return float(stats.t.ppf(stats.norm.cdf(2.0), n_replicates - 1)) / 2.0
+    level = 1.0 - (1.0 - stats.norm.cdf(2.0)) / n_looks
+    return float(stats.t.ppf(level, n_replicates - 1)) / 2.0
 
 
 def replicated_evidence_error(

@@ -12,13 +12,14 @@ from scipy.integrate import quad
 from scipy.special import betaln, gammaln, ive
 
 import auxmc
-from auxmc.diagnostics.log_evidence import Evidence
+from auxmc.diagnostics.errors_of_means import few_replicates
+from auxmc.diagnostics.log_evidence import Evidence, annealed_evidence
 from auxmc.interface.densities import density
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed
 from auxmc.interface.tempered.annealing import Path as TemperaturePath
 from auxmc.interface.tempered.bases import Base, find_base
-from auxmc.interface.tempered.evidence import CHAINS, METHODS, _deciding_runs, method_of
+from auxmc.interface.tempered.evidence import CHAINS, METHODS, _deciding_runs, _looks, method_of
 from auxmc.interface.tempered.mixture import fit_mixture, gaussian_mixture, regions
 
 pytestmark = pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
@@ -359,6 +360,45 @@ def test_checkpoint_is_resumed_and_belongs_to_one_run(tmp_path, monkeypatch):
         run(2.0)
 
 
+def test_runs_end_at_the_tolerance_and_go_on_bit_for_bit(tmp_path):
+    """The exact evidence of a mode with heavy tails; a run whose maximum was too small goes on from its checkpoint."""
+    model = auxmc.density(lambda p: -3.0 * jnp.sum(jnp.log1p(p["x"] ** 2 / 5.0)), {"x": np.ones(3)})
+    exact = 3.0 * (0.5 * math.log(5.0 * math.pi) + math.lgamma(2.5) - math.lgamma(3.0))
+
+    def run(**options):
+        return auxmc.evidence(model, n_steps=2, draws=100, progress=False, **options)
+
+    whole = run(tolerance=0.01)
+    n_batches = whole.chains["sample_stats"].sizes["chain"]
+    assert n_batches in (16, 32, 64)
+    assert whole.standard_error <= 0.01
+    assert not any("tolerance" in text for text in whole.warnings)
+    assert _is_right(whole, exact)
+    assert whole.posterior["posterior"]["x"].shape == (4, 25, 3)
+    with pytest.warns(auxmc.SamplingWarning, match=r"after 1024 runs, above 0.01. Give max_draws=[12]e\+03"):
+        run(tolerance=0.01, max_draws=1024, checkpoint=tmp_path)
+    again = run(tolerance=0.01, checkpoint=tmp_path)
+    assert again.log_evidence == whole.log_evidence
+    assert again.posterior.equals(whole.posterior)
+    assert len(list(tmp_path.glob("runs*.npz"))) == n_batches
+
+
+def test_intervals_hold_at_the_look_at_which_runs_end():
+    """Log-normal weights with mean 1: 95 % intervals of runs that end at a tolerance, in 400 repeats."""
+    random, looks, n_within = np.random.default_rng(5), _looks(0, 0.05, 65536), 0
+    assert looks == [8, 16, 32, 64, 128, 256, 512]
+    for _ in range(400):
+        logs = random.normal(size=N_RUNS * looks[-1]) * 1.2 - 0.72
+        for n in looks:
+            value, error = annealed_evidence(logs[: n * N_RUNS])
+            error *= few_replicates(1.0 + _deciding_runs(logs[: n * N_RUNS]), len(looks))
+            if error <= 0.05:
+                break
+        n_within += abs(value) < 1.96 * error
+    # Without the factor for looks 375.
+    assert n_within >= 388
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -370,6 +410,9 @@ def test_checkpoint_is_resumed_and_belongs_to_one_run(tmp_path, monkeypatch):
         ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, "mean must have the variables x"),
         ({"n_steps": 0}, "n_steps must be a positive"),
         ({"draws": 0}, r"draws must be .*, at least 1, got 0"),
+        ({"tolerance": 0.0}, "tolerance must be a positive number"),
+        ({"tolerance": 0.1, "method": "simulated_tempering"}, "expected method=.annealed_importance"),
+        ({"max_draws": 0}, r"max_draws must be .*, at least 1, got 0"),
         ({"warm_up": -1}, r"warm_up must be .*, at least 0, got -1"),
     ],
     ids=str,

@@ -16,7 +16,7 @@ from auxmc.interface.tempered.bases import Base
 from auxmc.interface.tempered.mixture import log_densities
 from auxmc.sampling.importance import pareto_index
 
-__all__ = ["advise_chains", "advise_evidence"]
+__all__ = ["advise_chains", "advise_evidence", "few_runs", "not_reached"]
 
 _MAX_R_HAT = 1.05
 _LARGE_ERROR = 0.5
@@ -56,7 +56,7 @@ def advise_evidence(
         chains: whether the weights are those of tempered chains.
     """
     if not chains:
-        yield from _few_runs(log_weights)
+        yield from few_runs(log_weights)
     if support < _SMALLEST_SUPPORT:
         yield Advice(
             f"{100 * support:.2g} % of the base lies where the density is positive, and the evidence is in doubt",
@@ -73,6 +73,17 @@ def advise_evidence(
     if not found.standard_error <= _LARGE_ERROR:
         problem = f"the standard error is {found.standard_error:.2f} nats"
         yield Advice(problem, "Run more draws, or more chains")
+
+
+def not_reached(found: Evidence, n_runs: int, tolerance: float) -> Advice:
+    """Advice about an error that is above the tolerance after all runs."""
+    if not tolerance < found.standard_error < math.inf:
+        return Advice(f"tolerance: the error is not known after {n_runs} runs", _MORE_RUNS)
+    wanted = n_runs * max(1.0, found.standard_error / tolerance) ** 2
+    return Advice(
+        f"tolerance: the standard error is {found.standard_error:.2g} nats after {n_runs} runs, above {tolerance:g}",
+        f"Give max_draws={wanted:.0e} or more, or more n_steps",
+    )
 
 
 def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Advice]:
@@ -99,7 +110,7 @@ def _allowed(found: Evidence, error: float) -> float:
     return _SCORE * max(math.hypot(found.standard_error, error), _SMALL)
 
 
-def _few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
+def few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
     """Independent runs whose largest weights dominate."""
     if log_weights.size == 0 or not np.isfinite(log_weights).any():
         return

@@ -208,11 +208,14 @@ class _Search:
 
     def pair(self, base: Mixture) -> list[Annealed]:
         """Runs that find their path, and runs along the same path, all from inside of the support."""
-        starts, fraction, _ = starts_inside(self.model, base, self.random, 2 * N_RUNS)
+        starts, n_inside, n_tried = starts_inside(self.model, base, self.random, 2 * N_RUNS)
         first = self.run(base, starts[:N_RUNS])
         second = self.run(base, starts[N_RUNS:], path=first.path)
         with np.errstate(divide="ignore"):
-            return [run._replace(log_weights=run.log_weights + np.log(fraction)) for run in (first, second)]
+            return [
+                run._replace(log_weights=run.log_weights + np.log(n_inside / n_tried))
+                for run in (first, second)
+            ]
 
     def explore(self, first: Mixture, factors: Sequence[float], *, from_prior: bool) -> list[Annealed]:
         if not from_prior:
@@ -296,12 +299,12 @@ def _moments(mixture: Mixture) -> Mixture:
 
 def starts_inside(
     model: Density, mixture: Mixture, random: np.random.Generator, n: int
-) -> tuple[np.ndarray, float, float]:
+) -> tuple[np.ndarray, int, int]:
     """Draws of a base inside the target's support, and how much of the base lies there.
 
     Returns:
-        Draws in the base's coordinates [n, dim]; the fraction of the base inside the support, from independent draws,
-        and its standard error. Where too few draws are inside, others fill the array: their weight is zero.
+        Draws in the base's coordinates [n, dim]; the number of independent draws inside the support, and that of all.
+        Where too few draws are inside, others fill the array: their weight is zero.
     """
     parts, n_inside, n_tried, last = [], 0, 0, np.zeros((0, 0))
     while n_inside < n and n_tried < _MOST_TRIES:
@@ -309,9 +312,7 @@ def starts_inside(
         inside = np.isfinite(log_densities(model.log_density, np.asarray(mixture.position(last))))
         parts.append(last[inside])
         n_inside, n_tried = n_inside + int(inside.sum()), n_tried + len(last)
-    fraction = n_inside / n_tried
-    starts = np.concatenate([*parts, last])[:n]
-    return starts, fraction, math.sqrt(fraction * (1.0 - fraction) / n_tried)
+    return np.concatenate([*parts, last])[:n], n_inside, n_tried
 
 
 def _given(model: Density, base: Gaussian) -> Mixture:

@@ -23,15 +23,15 @@ from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.errors import DamagedFile
-from auxmc.interface.advice import issue
-from auxmc.interface.arguments import check_integer
+from auxmc.interface.advice import Advice, issue
+from auxmc.interface.arguments import check_integer, check_positive
 from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
 from auxmc.interface.running import one_linear_algebra_thread, same_run
 from auxmc.interface.sampling import RunOptions, run_method
-from auxmc.interface.tempered.advice import advise_chains, advise_evidence
+from auxmc.interface.tempered.advice import advise_chains, advise_evidence, few_runs, not_reached
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
 from auxmc.interface.tempered.mixture import Mixture
@@ -62,6 +62,8 @@ _FRACTIONS_OF_STEP = (1.0, 0.3, 0.1)
 _CHAINS_OF_POSTERIOR = 4
 # At the target, after which copies of a state differ.
 _UPDATES = 20
+# Batches of annealed runs before the first look at their error.
+_FIRST_LOOK = 8
 
 
 @by_value
@@ -106,6 +108,8 @@ def evidence(
     checkpoint: str | pathlib.Path | None = None,
     progress: bool = True,
     checks: str = "basic",
+    tolerance: float | None = None,
+    max_draws: int = 65536,
 ) -> TemperedEvidence:
     """Log evidence of a density with its standard error, and draws from all modes found.
 
@@ -135,6 +139,10 @@ def evidence(
         progress: as for `auxmc.sample`.
         checks: "basic" examines the density and the result; "full" also looks for jumps between draws; "off" does
             neither, and states an error where too few runs count to know it.
+        tolerance: standard error, in nats, at which annealed runs end; `draws` then counts draws of the posterior
+            alone. The error is looked at after 1024 runs and whenever their number has doubled, and is wide enough for
+            two of it to hold at all of these looks together (Bonferroni).
+        max_draws: annealed runs at most with a tolerance; a warning says where it is not reached.
 
     Raises:
         TypeError: If the log density cannot be traced, or `checkpoint` or `executor` has a wrong type.
@@ -151,16 +159,27 @@ def evidence(
     check_integer("chains", chains, 2, "their spread is the error")
     options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
     check_settings(n_steps, 1.0, "drift_kick_drift")
+    if tolerance is not None:
+        check_positive("tolerance", tolerance)
+        if method in CHAINS:
+            raise ValueError('tolerance: expected method="annealed_importance", whose runs are independent')
+    check_integer("max_draws", max_draws, 1)
     model = _model(log_density, start, checks)
     improper = [text for text in model.warnings if NOT_FALLING in text]
     if improper and model.draw_prior is None:
         raise ValueError(improper[0])
     with one_linear_algebra_thread():
-        return _estimated(model, base, method, n_steps, options)
+        return _estimated(model, base, method, n_steps, options, tolerance, max_draws)
 
 
 def _estimated(
-    model: Density, base: str | Gaussian, method: str, n_steps: int, options: RunOptions
+    model: Density,
+    base: str | Gaussian,
+    method: str,
+    n_steps: int,
+    options: RunOptions,
+    tolerance: float | None,
+    max_draws: int,
 ) -> TemperedEvidence:
     """The estimate, from arguments that were checked."""
     draws, seed = options.draws, options.seed
@@ -175,39 +194,48 @@ def _estimated(
         say=reporter.say if reporter else lambda text: None,
     )
     random = np.random.default_rng(_integers(stream(seed, "evidence", "runs")))
-    n_batches = -(-draws // N_RUNS)
-    starts, fraction, fraction_error = starts_inside(model, found.mixture, random, n_batches * N_RUNS)
+    looks = _looks(draws, tolerance, max_draws)
+    advice: list[Advice] = []
     if one:
+        _, *inside = starts_inside(model, found.mixture, random, looks[0] * N_RUNS)
         method_run = method_of(method, model, found, n_steps)
         tree, _ = run_method(method_run, None, options)
         stats = tree["sample_stats"]
         target, base_weight = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
         value = log_evidence(target, base_weight)
         error = log_evidence_error(target, base_weight) * few_replicates(options.chains)
+        result, fraction = _with_support(Evidence(value, error), *inside)
         ends = tree["sample_stats"]["position"].to_numpy().reshape(target.size, -1)
         tree["sample_stats"] = xr.DataTree(stats.to_dataset().drop_vars(["position"]))
     else:
         job = _Batches(model.log_density, found.mixture, found.runs.path, n_steps)
-        keys = [stream(seed, "evidence", "run", str(i)) for i in range(n_batches)]
-        batches = job.run(np.split(starts, n_batches), keys, options, reporter)
-        target = np.stack([batch.log_weights for batch in batches])
+        batches: list[Annealed] = []
+        inside = [0, 0]
+        for n in looks:
+            new = range(len(batches), n)
+            starts, *counts = starts_inside(model, found.mixture, random, len(new) * N_RUNS)
+            inside = [a + b for a, b in zip(inside, counts, strict=True)]
+            batches += job.run(np.split(starts, len(new)), new, options, reporter)
+            target = np.stack([batch.log_weights for batch in batches])
+            with np.errstate(divide="ignore"):
+                value, error = annealed_evidence(target)
+            # One more, as the mean comes from all runs.
+            error *= few_replicates(1.0 + _deciding_runs(target), len(looks))
+            result, fraction = _with_support(Evidence(value, error), *inside)
+            if tolerance is None or (result.standard_error <= tolerance and not [*few_runs(target)]):
+                break
+        else:
+            advice = [not_reached(result, n * N_RUNS, tolerance or 0.0)]
         ends = np.concatenate([batch.ends for batch in batches])
         tree = _tree_of_runs(model, batches)
         tree.attrs |= library_attributes() | {"method": method, "draws": draws, "seed": seed}
-        with np.errstate(divide="ignore"):
-            value, error = annealed_evidence(target)
-        # One more, as the mean comes from all runs.
-        error *= few_replicates(1.0 + _deciding_runs(target))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value += float(np.log(fraction))
-        error = math.hypot(error, fraction_error / fraction if fraction else math.inf)
     vectors = _target_draws(
         model, found, ends, target.ravel(), n_steps, stream(seed, "evidence", "resampling"), draws
     )
     posterior = _posterior(model, vectors)
-    result = Evidence(value, error)
-    advice = [] if options.checks == "off" else [*found.advice]
+    value, error = result
     if options.checks != "off":
+        advice += found.advice
         advice += advise_chains(tree, found, result) if one else []
         advice += advise_evidence(model, target, vectors, found, result, fraction, chains=one)
     if options.checks == "full":
@@ -218,6 +246,23 @@ def _estimated(
     tree.attrs["warnings"] = list(texts)
     posterior.attrs |= tree.attrs | {"log_evidence": value, "log_evidence_standard_error": error}
     return TemperedEvidence(value, error, posterior, tree, found, texts)
+
+
+def _looks(draws: int, tolerance: float | None, max_draws: int) -> list[int]:
+    """Batches of annealed runs at each look at their error [look]."""
+    most = -(-(draws if tolerance is None else max_draws) // N_RUNS)
+    before = [] if tolerance is None else [_FIRST_LOOK << k for k in range(most.bit_length())]
+    return [*(n for n in before if n < most), most]
+
+
+def _with_support(inside: Evidence, n_inside: int, n_tried: int) -> tuple[Evidence, float]:
+    """The evidence, from that given the base's draws inside the support, and the fraction of these."""
+    fraction = n_inside / n_tried
+    fraction_error = math.sqrt(fraction * (1.0 - fraction) / n_tried)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = inside.value + float(np.log(fraction))
+    error = math.hypot(inside.standard_error, fraction_error / fraction if fraction else math.inf)
+    return Evidence(value, error), fraction
 
 
 def _deciding_runs(log_weights: np.ndarray) -> float:
@@ -260,13 +305,14 @@ class _Batches:
     def run(
         self,
         starts: Sequence[np.ndarray],
-        keys: Sequence[Array],
+        numbers: Sequence[int],
         options: RunOptions,
         reporter: Progress | None,
     ) -> list[Annealed]:
-        """Results of all batches, by the cores or the executor of a run; those in its checkpoint are read."""
+        """Results of batches with these numbers, by the cores or the executor; those in the checkpoint are read."""
         folder = options.folder
-        files = [folder / f"runs{i:04d}.npz" if folder else None for i in range(len(starts))]
+        keys = [stream(options.seed, "evidence", "run", str(i)) for i in numbers]
+        files = [folder / f"runs{i:04d}.npz" if folder else None for i in numbers]
         calls = [
             (self._batch, (start, _integers(key), file))
             for start, key, file in zip(starts, keys, files, strict=True)
