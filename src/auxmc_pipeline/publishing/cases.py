@@ -27,10 +27,11 @@ def restore_case(tables: Tables, jobs: pd.DataFrame, path: Path) -> None:
     """
     settings = tables["settings"].query("case == @path.stem").iloc[0].drop(["case", "numbers"])
     *pieces, last = jobs.to_dict("records")
-    swept: dict[str, Any] = {str(name): [] for name in settings.index[settings.isna()]}
+    plain: dict[Any, Any] = settings.dropna().to_dict()
+    swept: dict[Any, Any] = {str(name): [] for name in settings.index[settings.isna()]}
     attributes = {
         "case": path.stem,
-        "settings": dict(settings.dropna()) | swept | {"batch": swept},
+        "settings": plain | swept | {"batch": swept},
         **{name: str(last[name]) for name in ("study", "numbers", "code", "data")},
         **_attributes(last),
         "cpu_s": float(jobs["cpu_s"].sum()),
