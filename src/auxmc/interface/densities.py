@@ -345,7 +345,7 @@ def _hamiltonian(
     is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
 
     def build(*scales: Array) -> Kernel:
-        log_density = guarded(model.log_density, scales[0]) if is_open else model.log_density
+        log_density = guarded(model.log_density, *scales) if is_open else model.log_density
         return kernel(log_density, *scales)
 
     return Method(

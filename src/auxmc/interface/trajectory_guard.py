@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.numerics.linalg import scaled
 from auxmc.numerics.programs import has_open_cost, jit_short
 
 __all__ = ["first_step_size", "guarded", "halt_where_steep"]
@@ -40,23 +41,26 @@ def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, st
         return float(min(step_size, 0.1 / np.sqrt(max(turns)), 0.2 / np.linalg.norm(at_start)))
 
 
-def guarded(log_density: Callable[[Array], Array], step_size: Array) -> Callable[[Array], Array]:
-    """A log density whose gradient is NaN where a leapfrog step of this size, which may be traced, ends there."""
+def guarded(
+    log_density: Callable[[Array], Array], step_size: Array, inverse_mass: Array | float = 1.0
+) -> Callable[[Array], Array]:
+    """A log density whose gradient is NaN where leapfrog steps end: see `halt_where_steep`."""
 
     def evaluate(point: Array) -> tuple[Array, Array]:
         value, gradient = jax.value_and_grad(log_density)(point)
-        return value, halt_where_steep(gradient, step_size)
+        return value, halt_where_steep(gradient, step_size, inverse_mass)
 
     halting = jax.custom_vjp(log_density)
     halting.defvjp(evaluate, lambda gradient, cotangent: (cotangent * gradient,))
     return halting
 
 
-def halt_where_steep(gradient: Array, step_size: Array) -> Array:
+def halt_where_steep(gradient: Array, step_size: Array, inverse_mass: Array | float = 1.0) -> Array:
     """The gradient [dim], or NaN where a step changes the momentum by more than near any draw.
 
-    NaN ends a trajectory before it reaches where a function of open cost may never return. Trajectories back end at the
+    Step size and inverse mass (diagonal [dim] or matrix [dim, dim]) may be traced. NaN ends a trajectory before it reaches where a function of open cost may never return. Trajectories back end at the
     same points: draws keep their distribution.
     """
     limit = _LARGEST_KICK * math.sqrt(gradient.size)
-    return jnp.where(step_size * jnp.linalg.norm(gradient) > limit, jnp.nan, gradient)
+    kick = step_size * jnp.sqrt(gradient @ scaled(inverse_mass, gradient))
+    return jnp.where(kick > limit, jnp.nan, gradient)

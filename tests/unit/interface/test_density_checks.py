@@ -268,6 +268,19 @@ def test_densities_whose_cost_depends_on_the_variables_are_not_looked_at_far_out
     )
 
 
+def test_trajectories_are_ended_by_kicks_in_standard_deviations_of_the_momentum():
+    """Three standard deviations from the mode of a narrow density: within reach where the masses fit it."""
+    method = auxmc.hmc(auxmc.density(_of_open_cost, {"log_rate": -0.2}))
+
+    @jax.jit
+    def n_ended(inverse_mass):
+        kernel, key = method.build(jnp.asarray(0.3), inverse_mass), jax.random.key(0)
+        return kernel.step(key, kernel.init(key, jnp.array([-0.2])))[1].n_not_finite
+
+    variance = np.full(1, 2e-3)
+    assert [int(n_ended(mass)) for mass in (variance, variance[None], np.ones(1))] == [0, 0, 1]
+
+
 @pytest.mark.slow
 def test_evidence_of_densities_whose_cost_depends_on_the_variables():
     """Exploring runs stay near the start, and their trajectories end where the density gets steep."""
