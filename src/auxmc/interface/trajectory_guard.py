@@ -58,8 +58,13 @@ def guarded(
 def halt_where_steep(gradient: Array, step_size: Array, inverse_mass: Array | float = 1.0) -> Array:
     """The gradient [dim], or NaN where a step changes the momentum by more than near any draw.
 
-    Step size and inverse mass (diagonal [dim] or matrix [dim, dim]) may be traced. NaN ends a trajectory before it reaches where a function of open cost may never return. Trajectories back end at the
+    NaN ends a trajectory before it reaches where a function of open cost may never return. Trajectories back end at the
     same points: draws keep their distribution.
+
+    Args:
+        gradient: of the log density.
+        step_size: of the leapfrog integrator; may be traced.
+        inverse_mass: diagonal [dim] or matrix [dim, dim]; may be traced.
     """
     limit = _LARGEST_KICK * math.sqrt(gradient.size)
     kick = step_size * jnp.sqrt(gradient @ scaled(inverse_mass, gradient))

@@ -361,7 +361,7 @@ def test_checkpoint_is_resumed_and_belongs_to_one_run(tmp_path, monkeypatch):
 
 
 def test_runs_end_at_the_tolerance_and_go_on_bit_for_bit(tmp_path):
-    """The exact evidence of a mode with heavy tails; a run whose maximum was too small continues from its checkpoint."""
+    """The exact evidence of a mode with heavy tails; a run with too small a maximum continues from its checkpoint."""
     model = auxmc.density(lambda p: -3.0 * jnp.sum(jnp.log1p(p["x"] ** 2 / 5.0)), {"x": np.ones(3)})
     exact = 3.0 * (0.5 * math.log(5.0 * math.pi) + math.lgamma(2.5) - math.lgamma(3.0))
 
