@@ -27,11 +27,15 @@ __all__ = [
     "long_rows",
     "perturbed",
     "recorded",
+    "replicate_columns",
     "tabulate",
     "unmet_about",
     "unmet_needs",
     "write_tables",
 ]
+
+REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "lane")
+"""Dimensions along which values are independent."""
 
 _GROUPS = ("statistics", "curves")
 _ABOUT = ("settings", "quantity")
@@ -256,15 +260,23 @@ def load_tables(folder: Path) -> Tables:
     return Tables(tables)
 
 
-def long_rows(tables: Tables) -> pd.DataFrame:
-    """All statistics, a row for each number: `case`, `quantity`, `unit`, `value`, and the columns that say which."""
-    parts = []
-    for row in tables["quantity"].query("group == 'statistics'").to_dict("records"):
+def long_rows(tables: Tables, group: str = "statistics") -> pd.DataFrame:
+    """All numbers of a group, a row for each: `case`, `quantity`, `unit`, `value`, and the columns that say which."""
+    parts = [pd.DataFrame(columns=["case", "quantity", "unit", "value"])]
+    for row in tables["quantity"].query("group == @group").to_dict("records"):
         table, quantity = tables[row["table"]], row["quantity"]
         keys = [name for name in table if name not in set(tables["quantity"]["quantity"]) - {quantity}]
         part = table[keys].dropna(subset=[quantity]).rename(columns={quantity: "value"})
         parts.append(part.assign(quantity=quantity, unit=row["unit"]))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts[1:] or parts, ignore_index=True)
+
+
+def replicate_columns(rows: pd.DataFrame) -> list[str]:
+    """Columns of rows along which values are independent replicates: those of REPLICATES that are numbered.
+
+    Under a name of theirs, text says what differs: the runs "forward" and "reverse" are no replicates.
+    """
+    return [name for name in REPLICATES if name in rows and pd.api.types.is_numeric_dtype(rows[name])]
 
 
 def perturbed(tables: Tables, change: Callable[[np.ndarray], np.ndarray], only: str = "") -> Tables:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from auxmc.command_line.errors import say
 from auxmc.command_line.interrupts import abort_on_second_interrupt
-from auxmc.errors import CommandError
+from auxmc.errors import AuxmcError, CommandError
 
 __all__ = ["main"]
 
@@ -47,9 +47,9 @@ def _run(options: argparse.Namespace) -> int:
     try:
         with abort_on_second_interrupt():
             return int(options.run(options))
-    except CommandError as error:
+    except AuxmcError as error:
         say(f"error: {error}")
-        return error.code
+        return error.code if isinstance(error, CommandError) else 2
     except ModuleNotFoundError as error:
         # The dependencies of the core are installed; a user's model names itself what it lacks.
         if not options.run.__module__.startswith("auxmc_pipeline."):

@@ -14,7 +14,7 @@ import auxmc
 from auxmc.driver.files import file_lock, write_atomically
 from auxmc.driver.provenance import describe_environment
 from auxmc.driver.results import write_table
-from auxmc.errors import CommandError, FolderInUse
+from auxmc.errors import CommandError
 
 __all__ = ["RunFolder", "alone_in"]
 
@@ -27,15 +27,13 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Locks the folder that `--output` names.
 
     Raises:
-        CommandError: If another run holds it, or it is not a folder; nothing in it has been changed.
+        CommandError: If it is not a folder.
+        FolderInUse: If another run holds it; nothing in it has been changed.
     """
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--output {folder}: expected a folder, got a file")
-    try:
-        with file_lock(folder / _LOCK):
-            yield
-    except FolderInUse as error:
-        raise CommandError(f"--output {error}; wait for it, or choose another folder") from error
+    with file_lock(folder / _LOCK):
+        yield
 
 
 class RunFolder:

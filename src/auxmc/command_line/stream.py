@@ -112,12 +112,8 @@ def _run(options: argparse.Namespace) -> int:
     # Imported late: the help needs none of these libraries, and JAX must be configured before it is imported.
     from auxmc.command_line.kept_programs import keep_programs
     from auxmc.driver.runtime import configure
-    from auxmc.errors import CommandError, HardwareError
 
-    try:
-        configure(options.hardware)
-    except HardwareError as error:
-        raise CommandError(str(error)) from error
+    configure(options.hardware)
     keep_programs()
     from auxmc.command_line.stream_session import run_session
 

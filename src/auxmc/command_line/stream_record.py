@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from auxmc.command_line.stream_models import NamedModel
+from auxmc.command_line.stream_setup import NamedModel
 from auxmc.diagnostics.change_points import change_points, chunk_scores
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.numerics.array_types import NamedArrays

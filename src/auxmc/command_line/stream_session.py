@@ -1,18 +1,26 @@
 """A run of `auxmc stream`: shown while it runs, stopped and resumed, and kept."""
 
 import argparse
+import math
 import signal
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
+from typing import TextIO
 
 import numpy as np
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
+from auxmc.command_line.columns import value_with_error
 from auxmc.command_line.errors import say
 from auxmc.command_line.run_folder import RunFolder, alone_in
-from auxmc.command_line.stream_display import Display
 from auxmc.command_line.stream_record import particle_table, rank_models, record_table
 from auxmc.command_line.stream_setup import StreamSetup, prepare
 from auxmc.data.row_store import RowStore
@@ -20,15 +28,18 @@ from auxmc.diagnostics.change_points import ChangePoint, DropDetector, chunk_sco
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.stream_program import fetch_from
-from auxmc.driver.streams import StreamRun, run_streams
-from auxmc.errors import CommandError, DataError
+from auxmc.driver.streams import StreamRun, join_records, run_streams
+from auxmc.errors import AuxmcError, CommandError, DataError
 from auxmc.models.user_model import importing_from
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["StreamFolder", "run_session"]
+__all__ = ["Display", "StreamFolder", "run_session"]
 
 # Exit status of a program that a signal ended, less the signal's number.
 _SIGNALLED = 128
+_HEADINGS = ("rows", "log evidence", "a row", "log Bayes factor", "probability", "steps")
+# Outside of a terminal lines are not folded.
+_WIDTH = 160
 
 
 class StreamFolder(RunFolder):
@@ -59,16 +70,78 @@ def run_session(options: argparse.Namespace) -> int:
                 folder = StreamFolder(options.output, setup.numbers, restart=options.restart)
                 folder.begin({"data": str(options.data), "output": str(options.output)})
                 return _Session(setup, folder).run(folder.state)
-    except (CommandError, OSError, MemoryError):
+    except (AuxmcError, OSError, MemoryError):
         raise
     except (Exception, SystemExit) as error:
         # Functions of the user's files are called all along, and may fail in any way, `exit()` included.
         if not own:
             raise
-        words = " ".join(str(error).split())
-        raise CommandError(
-            f"--model {', '.join(own)}: fails: {type(error).__name__}: {words[:300]}", 1
-        ) from error
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        raise CommandError(f"--model {', '.join(own)}: fails: {words[:300]}", 1) from error
+
+
+class Display:
+    """The running evidence as a table: redrawn in place in a terminal, printed again elsewhere.
+
+    Args:
+        interval_s: least time between two tables outside of a terminal.
+        total_rows: rows of the stream, where known.
+        file: standard output by default.
+    """
+
+    def __init__(self, interval_s: float, total_rows: int | None = None, file: TextIO | None = None) -> None:
+        self._console = console = Console(file=file, highlight=False)
+        self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+        if self._live is not None:
+            self._live.start()
+        else:
+            console.width = _WIDTH
+        self._interval_s, self._total_rows = interval_s, total_rows
+        self._shown_s, self._shown_rows = -math.inf, 0
+
+    def show(self, ranked: Mapping[str, NamedArrays], *, last: bool = False) -> None:
+        """Shows the last chunk of what `rank_models` returned; the last time, however little time has passed."""
+        now, n_rows = time.monotonic(), int(next(iter(ranked.values()))["n_rows"][-1])
+        if self._live is not None:
+            self._live.update(self._table(ranked, n_rows), refresh=last)
+        elif (last or now - self._shown_s >= self._interval_s) and n_rows != self._shown_rows:
+            self._shown_s, self._shown_rows = now, n_rows
+            self._console.print(self._table(ranked, n_rows))
+
+    def say(self, text: str) -> None:
+        """Prints a line that stays."""
+        self._console.print(text, markup=False)
+
+    def close(self) -> None:
+        """Leaves the screen as it is."""
+        if self._live is not None:
+            self._live.stop()
+
+    def _table(self, ranked: Mapping[str, NamedArrays], n_rows: int) -> Table:
+        done = f"{n_rows / self._total_rows:.0%} of {self._total_rows:,} rows" if self._total_rows else None
+        table = Table(box=SIMPLE, caption=done, caption_justify="left")
+        table.add_column("model", overflow="fold")
+        for heading in _HEADINGS:
+            table.add_column(heading, justify="right", min_width=7)
+        for name, arrays in ranked.items():
+            now = {field: float(values[-1]) for field, values in arrays.items()}
+            cells = (
+                str(n_rows),
+                _with_error(now["log_evidence"], now["log_evidence_error"]),
+                f"{now['log_evidence_per_row']:.5f}",
+                _with_error(now["log_bayes_factor"], now["log_bayes_factor_error"]),
+                f"{now['probability']:.4g}",
+                f"{arrays['n_annealing_steps'].mean():.1f}",
+            )
+            style = "bold" if now["log_bayes_factor"] == 0.0 and len(ranked) > 1 else ""
+            table.add_row(Text(name), *cells, style=style)
+        return table
+
+
+def _with_error(value: float, error: float) -> str:
+    if math.isfinite(error) and error > 0.0:
+        return value_with_error(value, error)
+    return f"{value:.2f} +- {'?' if math.isnan(error) else f'{error:.2f}'}"
 
 
 class _Session:
@@ -135,13 +208,10 @@ class _Session:
     def _report(self, found: dict[str, NamedArrays], is_resumed: bool) -> None:
         """Takes a part of each record, and says what is new in it."""
         for name, record in found.items():
-            before = [
-                part[field][-1] for part in self.parts[name][-1:] for field in ("log_evidence", "n_rows")
-            ]
+            fields = ("log_evidence", "n_rows")
+            before = [part[field][-1] for part in self.parts[name][-1:] for field in fields]
             self.parts[name].append(record)
-            for score, n_rows in zip(
-                *chunk_scores(record["log_evidence"], record["n_rows"], *before), strict=True
-            ):
+            for score, n_rows in zip(*chunk_scores(*(record[f] for f in fields), *before), strict=True):
                 change = self.detectors[name].see(float(score), int(n_rows))
                 if change is not None and not is_resumed:
                     self.display.say(_describe_change(name, change))
@@ -164,12 +234,7 @@ class _Session:
 
     def _keep(self, runs: Mapping[str, StreamRun]) -> None:
         """Says what is wrong with the record, and writes it."""
-        ranked = self._ranked(
-            {
-                name: {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
-                for name, parts in self.parts.items()
-            }
-        )
+        ranked = self._ranked({name: join_records(parts) for name, parts in self.parts.items()})
         for name, record in ranked.items():
             if lost := record["n_not_finite"].max():
                 say(f"model {name}: {lost} lost particles")

@@ -3,7 +3,10 @@
 import argparse
 import hashlib
 import importlib.metadata
-from collections.abc import Iterator, Sequence
+import inspect
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +15,6 @@ import numpy as np
 
 from auxmc.command_line.errors import warn
 from auxmc.command_line.stream import ANNEALED_ONLY, SETTINGS
-from auxmc.command_line.stream_models import NamedModel, parse_model
 from auxmc.data.tables import Table, nearest_name, open_rows, read_blocks
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.seeds import stream as stream_key
@@ -22,15 +24,140 @@ from auxmc.kernels.streams.contract import Fetch, StreamSettings
 from auxmc.kernels.streams.published_estimators import bias_per_row
 from auxmc.kernels.streams.replicates import replicated_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
-from auxmc.models.user_model import check_model, program_digest
-from auxmc.numerics.array_types import FloatArray
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
+from auxmc.models.mixtures.single_gaussian import single_gaussian
+from auxmc.models.regression.linear_regression import linear_regression
+from auxmc.models.regression.softmax_regression import softmax_regression
+from auxmc.models.row_model import RowModel
+from auxmc.models.user_model import ValidRows, check_model, load_model, program_digest
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 
-__all__ = ["StreamSetup", "open_source", "prepare", "read_checked"]
+__all__ = ["NamedModel", "StreamSetup", "open_source", "parse_model", "prepare", "read_checked"]
 
 _BLOCK_ROWS = 32_768
 _SEQUENTIAL_START = 20
 _LEAST = {"chunk_rows": 1, "capacity": 1, "replicates": 1, "seed": 0, "rows": 1, "first_chunks": 0}
+
+
+class NamedModel(NamedTuple):
+    """A model from the command line.
+
+    Attributes:
+        name: words as they were given, with single spaces.
+        model: the model.
+        valid_rows: maps rows [row, column] to whether the model has a probability for each [row].
+        requirement: what `valid_rows` asks of a row, for messages.
+        column: column that decides it; None where no single column does.
+        file_digest: of the user's file; empty for a built-in model.
+    """
+
+    name: str
+    model: RowModel
+    valid_rows: ValidRows = lambda rows: np.ones(len(rows), dtype=bool)
+    requirement: str = ""
+    column: int | None = None
+    file_digest: str = ""
+
+
+def _linear(n_columns: int, *, noise_scale: float = 1.0) -> RowModel:
+    return linear_regression(n_columns - 1, noise_scale)
+
+
+def _logistic(n_columns: int, *, classes: int) -> RowModel:
+    return softmax_regression(n_columns - 1, classes)
+
+
+def _mixture(
+    n_columns: int, *, components: int, weights: str = "log_gamma", means: str = "centred"
+) -> RowModel:
+    if components == 1:
+        return single_gaussian(n_columns)
+    return gaussian_mixture(components, n_columns, weight_coordinates=weights, mean_coordinates=means)
+
+
+_MODELS: dict[str, Callable[..., RowModel]] = {"linear": _linear, "logistic": _logistic, "mixture": _mixture}
+
+
+def parse_model(text: str, n_columns: int) -> NamedModel:
+    """Returns the model that a text names.
+
+    Args:
+        text: name of a model, or FILE.py or FILE.py:NAME, followed by KEY=VALUE for each setting.
+        n_columns: numbers in a row; the last one is the response of a regression.
+
+    Raises:
+        CommandError: If there is no such model, or a setting or the file cannot be used.
+    """
+    try:
+        words = shlex.split(text) or [""]
+        settings = {}
+        for word in words[1:]:
+            key, _, value = word.partition("=")
+            if not key or not value:
+                raise ValueError(f"settings: expected KEY=VALUE, got {word!r}")
+            settings[key] = value
+        if own := re.fullmatch(r"(.+\.py)(?::(\w+))?", words[0]):
+            return _load(" ".join(words), Path(own[1]), own[2] or "", n_columns, settings)
+        if words[0] not in _MODELS:
+            raise ValueError(f"expected one of {', '.join(_MODELS)} or FILE.py[:NAME], got {words[0]!r}")
+        return _build(" ".join(words), _MODELS[words[0]], n_columns, settings)
+    except ValueError as error:
+        raise CommandError(f"--model {text!r}: {error}") from error
+
+
+def _build(name: str, make: Callable[..., RowModel], n_columns: int, settings: dict[str, str]) -> NamedModel:
+    kinds = {key: one.annotation for key, one in inspect.signature(make).parameters.items()}
+    try:
+        inspect.signature(make).bind(n_columns, **settings)
+    except TypeError as error:
+        raise ValueError(f"{error}; {name.split()[0]} takes {', '.join(list(kinds)[1:])}") from None
+    values: dict[str, Any] = {}
+    for key, text in settings.items():
+        try:
+            values[key] = kinds[key](text)
+        except ValueError:
+            raise ValueError(f"{key}: expected {kinds[key].__name__}, got {text!r}") from None
+    if make is not _mixture and n_columns < 2:
+        raise ValueError("a regression: expected two or more columns, the last one its response, got one")
+    model = NamedModel(name, make(n_columns, **values))
+    if make is not _logistic:
+        return model
+
+    def has_class(rows: FloatArray) -> BooleanArray:
+        return np.isin(rows[:, -1], np.arange(values["classes"]))
+
+    requirement = f"one of the classes 0 to {values['classes'] - 1}"
+    return model._replace(valid_rows=has_class, requirement=requirement, column=n_columns - 1)
+
+
+def _load(name: str, path: Path, function: str, n_columns: int, settings: dict[str, str]) -> NamedModel:
+    values = {key: _number_or_text(text) for key, text in settings.items()}
+    model, valid_rows = load_model(path, n_columns, function, values)
+    found = NamedModel(name, model, file_digest=hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+    if valid_rows is None:
+        return found
+
+    def checked(rows: FloatArray) -> BooleanArray:
+        try:
+            valid = np.asarray(valid_rows(rows))
+        except (Exception, SystemExit) as error:
+            raise CommandError(f"{path}: valid_rows fails: {type(error).__name__}: {error}") from error
+        if valid.shape != (len(rows),) or valid.dtype != np.bool_:
+            got = f"{valid.dtype} {list(valid.shape)}"
+            raise CommandError(f"{path}: valid_rows: expected booleans [{len(rows)}], one a row, got {got}")
+        return valid
+
+    return found._replace(valid_rows=checked, requirement=f"what valid_rows of {path} accepts")
+
+
+def _number_or_text(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 class StreamSetup(NamedTuple):
@@ -101,19 +228,16 @@ class StreamSetup(NamedTuple):
             fetch: where past rows are drawn from, if not from memory.
 
         Raises:
-            CommandError: If a setting is out of range.
+            ValueError: If a setting is out of range.
         """
-        options, settings = self.options, self.settings
-        try:
-            return {
-                model.name: KeyedStream(
-                    replicated_evidence(model.model, settings, options.replicates, fetch),
-                    stream_key(options.seed, "stream", model.name),
-                )
-                for model in self.models
-            }
-        except ValueError as error:
-            raise CommandError(f"settings of the estimator: {error}") from error
+        seed, n_replicates = self.options.seed, self.options.replicates
+        return {
+            one.name: KeyedStream(
+                replicated_evidence(one.model, self.settings, n_replicates, fetch),
+                stream_key(seed, "stream", one.name),
+            )
+            for one in self.models
+        }
 
 
 def prepare(options: argparse.Namespace) -> StreamSetup:
@@ -140,25 +264,21 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
             raise CommandError(f"--model {repeated[0]!r}: expected different models, got it twice")
         dtype = jnp.dtype(options.precision or "float32")
         first = _first_rows(source, models, dtype, options.chunk_rows, sizes.of(0))
-        coarse = "" if options.precision else _coarse_columns(source, first)
-        if coarse:
+        if not options.precision and (coarse := _coarse_columns(source, first)):
             warn(f"{coarse}: float32 does not hold five digits of the first rows; rows are read in float64")
             dtype = jnp.dtype("float64")
-        bias = []
+        bias: list[float | None] = []
         for model in models:
             key = stream_key(options.seed, "stream", model.name, "checks")
             if model.file_digest:
                 for text in check_model(model.model, jnp.asarray(first), key, model.name):
                     warn(text)
-            bias.append(
-                None
-                if isinstance(settings, RunningLaplaceSettings)
-                else bias_per_row(model.model, settings, first, key)
-            )
+            is_biased = isinstance(settings, StreamSettings)
+            bias.append(bias_per_row(model.model, settings, first, key) if is_biased else None)
+        setup = StreamSetup(options, source, models, settings, sizes, dtype, first, tuple(bias))
+        setup.estimators()  # checks the settings
     except ValueError as error:
         raise CommandError(str(error)) from error
-    setup = StreamSetup(options, source, models, settings, sizes, dtype, first, tuple(bias))
-    setup.estimators()  # checks the settings
     return setup
 
 

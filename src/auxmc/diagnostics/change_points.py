@@ -9,35 +9,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["ChangePoint", "ChangeSettings", "ChunkScores", "DropDetector", "change_points", "chunk_scores"]
+__all__ = ["ChangePoint", "ChunkScores", "DropDetector", "change_points", "chunk_scores"]
 
 # Median absolute deviation of a normal distribution in units of its standard deviation.
 _DEVIATION = 0.6745
-
-
-class ChangeSettings(NamedTuple):
-    """When a chunk is a surprise.
-
-    Attributes:
-        window: chunks before it that say how scores scatter, and what is expected in the long run.
-        recent: the last of them, which say what is expected of the next chunk. Few, for a model that learns.
-        fewest: chunks that must be there before any is judged, at least 2.
-        jump: drop of one chunk's score that is flagged, in standard deviations of its prediction.
-        drift: lasting drop that is tolerated, in standard deviations of a chunk, besides the error of the median.
-        total: sum of drops beyond `drift` that is flagged.
-        row_spread: standard deviation of a row's score before anything is known of it, in nats. That of a normal
-            distribution of d columns is sqrt(d / 2).
-        weight: chunks that `row_spread` counts for next to those of the window.
-    """
-
-    window: int = 20
-    recent: int = 6
-    fewest: int = 2
-    jump: float = 5.0
-    drift: float = 0.75
-    total: float = 12.0
-    row_spread: float = 1.0
-    weight: float = 4.0
+# Chunks that say how scores scatter, the last of them, which say what is expected next (few, for a model that learns),
+# and those that must be there before any is judged.
+_WINDOW, _RECENT, _FEWEST = 20, 6, 2
+# Drop of one score that is flagged, in standard deviations of its prediction.
+_JUMP = 5.0
+# Lasting drop that is tolerated, in standard deviations of a chunk, and sum of drops beyond it that is flagged.
+_DRIFT, _TOTAL = 0.75, 12.0
+# Standard deviation of a row's score before anything is known of it, in nats, and chunks that it counts for. That of a
+# normal distribution of d columns is sqrt(d / 2).
+_ROW_SPREAD, _WEIGHT = 1.0, 4.0
 
 
 class ChunkScores(NamedTuple):
@@ -91,11 +76,7 @@ def chunk_scores(
     return ChunkScores(gains / counts, counts)
 
 
-def change_points(
-    log_scores_per_row: ArrayLike,
-    n_rows: ArrayLike,
-    settings: ChangeSettings = ChangeSettings(),  # noqa: B008
-) -> list[ChangePoint]:
+def change_points(log_scores_per_row: ArrayLike, n_rows: ArrayLike) -> list[ChangePoint]:
     """Finds chunks that are predicted worse than those before lead to expect.
 
     A score is compared with the median of the scores before it. Their standard deviation is taken from the median of
@@ -108,10 +89,9 @@ def change_points(
     Args:
         log_scores_per_row: see `ChunkScores` [chunk].
         n_rows: rows of each chunk, not of all up to it [chunk].
-        settings: see `ChangeSettings`.
 
     Raises:
-        ValueError: a setting is out of range, or the lengths differ.
+        ValueError: If the lengths differ.
 
     Source: Page 1954 (cumulative sums); the rule itself is this project's.
 
@@ -123,37 +103,18 @@ def change_points(
         raise ValueError(
             f"a score and a number of rows for each chunk: got {scores.shape} and {counts.shape}"
         )
-    detector = DropDetector(settings)
+    detector = DropDetector()
     found = (detector.see(float(score), int(count)) for score, count in zip(scores, counts, strict=True))
     return [change for change in found if change is not None]
 
 
 class DropDetector:
-    """The rule of `change_points` for chunks as they come; its memory is the window.
+    """The rule of `change_points` for chunks as they come; its memory is the window."""
 
-    Args:
-        settings: see `ChangeSettings`.
-
-    Raises:
-        ValueError: a setting is out of range.
-    """
-
-    def __init__(self, settings: ChangeSettings = ChangeSettings()) -> None:  # noqa: B008
-        for name in ("fewest", "recent"):
-            lowest = 2 if name == "fewest" else 1
-            if not lowest <= getattr(settings, name) <= settings.window:
-                raise ValueError(
-                    f"{name} must be from {lowest} to window={settings.window}, got {getattr(settings, name)}"
-                )
-        for name in ("jump", "drift", "total", "row_spread", "weight"):
-            if not getattr(settings, name) > 0.0:
-                raise ValueError(f"{name} must be positive, got {getattr(settings, name)}")
-        self.settings = settings
-        self._window: deque[tuple[float, int]] = deque(maxlen=settings.window)
-        self._sum = 0.0
-        self._reference = self._allowance = 0.0
-        self._chunk = 0
-        self._row = 0
+    def __init__(self) -> None:
+        self._window: deque[tuple[float, int]] = deque(maxlen=_WINDOW)
+        self._sum = self._reference = self._allowance = 0.0
+        self._chunk = self._row = 0
 
     def see(self, score: float, n_rows: int) -> ChangePoint | None:
         """Judges the next chunk.
@@ -165,7 +126,7 @@ class DropDetector:
         Returns:
             The change, or None where the chunk is no surprise.
         """
-        change = self._judge(score, n_rows) if len(self._window) >= self.settings.fewest else None
+        change = self._judge(score, n_rows) if len(self._window) >= _FEWEST else None
         if change is None:
             self._window.append((score, n_rows))
         else:
@@ -177,20 +138,19 @@ class DropDetector:
         return change
 
     def _judge(self, score: float, n_rows: int) -> ChangePoint | None:
-        settings = self.settings
         scores = [before for before, _ in self._window]
-        recent = scores[-settings.recent :]
+        recent = scores[-_RECENT:]
         expected = statistics.median(recent)
         per_chunk = self._spread() / math.sqrt(n_rows)
         # The median of few is itself uncertain, here and in the allowance of the sum.
         jump = (expected - score) / (per_chunk * math.sqrt(1.0 + math.pi / (2.0 * len(recent))))
         if self._sum == 0.0:
             self._reference = statistics.median(scores)
-            self._allowance = settings.drift + math.sqrt(math.pi / (2.0 * len(scores)))
+            self._allowance = _DRIFT + math.sqrt(math.pi / (2.0 * len(scores)))
         self._sum = max(0.0, self._sum + (self._reference - score) / per_chunk - self._allowance)
-        if jump > settings.jump:
+        if jump > _JUMP:
             kind, size = "jump", jump
-        elif self._sum > settings.total:
+        elif self._sum > _TOTAL:
             kind, size, expected = "drift", self._sum, self._reference
         else:
             return None
@@ -198,12 +158,10 @@ class DropDetector:
 
     def _spread(self) -> float:
         """Standard deviation of a row's score, in nats: that of the window with the one assumed before it."""
-        settings = self.settings
-        chunks = list(self._window)
         differences = [
             abs(score - before) / math.sqrt(1.0 / rows + 1.0 / rows_before)
-            for (before, rows_before), (score, rows) in itertools.pairwise(chunks)
+            for (before, rows_before), (score, rows) in itertools.pairwise(self._window)
         ]
         n = len(differences)
         seen = statistics.median(differences) / _DEVIATION
-        return math.sqrt((settings.weight * settings.row_spread**2 + n * seen**2) / (settings.weight + n))
+        return math.sqrt((_WEIGHT * _ROW_SPREAD**2 + n * seen**2) / (_WEIGHT + n))

@@ -1,12 +1,13 @@
 """Files that are complete or absent, archives of arrays that are intact or rejected, and locks."""
 
+import fcntl
 import os
 import platform
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -82,14 +83,31 @@ def checked_arrays(path: Path) -> Iterator[Any]:
 def file_lock(path: Path) -> Iterator[None]:
     """Holds a lock file, which the operating system releases when the process ends, however it ends.
 
-    On systems and file systems without `flock` nothing is locked. The file is removed in the end.
+    On file systems without `flock` nothing is locked. The file is removed in the end.
 
     Raises:
         FolderInUse: If another process holds it.
         OSError: If the file cannot be created.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path) as file:
+    while True:
+        file = path.open("a+", encoding="utf-8", errors="replace")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read() or "an unknown process"
+            file.close()
+            raise FolderInUse(
+                f"{path}: another run ({holder}) is at work here; wait for it, or write elsewhere"
+            ) from None
+        except OSError:
+            break
+        # Not the file of a holder that has just removed it.
+        if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            break
+        file.close()
+    with file:
         file.truncate(0)
         file.write(f"process {os.getpid()} on {platform.node()}")
         file.flush()
@@ -97,23 +115,3 @@ def file_lock(path: Path) -> Iterator[None]:
             yield
         finally:
             path.unlink(missing_ok=True)
-
-
-def _locked(path: Path) -> TextIO:
-    while True:
-        file = path.open("a+", encoding="utf-8", errors="replace")
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read() or "an unknown process"
-            file.close()
-            raise FolderInUse(f"{path}: another run ({holder}) is at work here") from None
-        except (ImportError, OSError):
-            return file
-        # Not the file of a holder that has just removed it.
-        if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
-            return file
-        file.close()

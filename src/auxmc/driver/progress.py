@@ -11,27 +11,22 @@ __all__ = ["Progress", "timed_blocks"]
 _BLOCK_S = 0.5
 
 
-def timed_blocks(
-    done: int, total: int, most: int, progress: "Progress | None" = None
-) -> Iterator[tuple[int, int]]:
+def timed_blocks(done: int, total: int, most: int) -> Iterator[tuple[int, int]]:
     """First number and size of blocks of work, each of which takes about half a second.
 
-    A block is the caller's loop over one pair; Ctrl-C is heeded, and progress told, after each.
+    A block is the caller's loop over one pair; Ctrl-C is heeded after each.
 
     Args:
         done: units of the work that are done already.
         total: units of the whole work.
         most: largest size of a block.
-        progress: is told of every finished block; it has been started.
     """
-    size, begin_s = 1, time.perf_counter()
+    size = 1
     while done < total:
         n, clock = min(size, total - done), time.perf_counter()
         yield done, n
-        done, now = done + n, time.perf_counter()
-        size = max(1, min(int(n * _BLOCK_S / max(now - clock, 1e-9)), 4 * n, most))
-        if progress is not None:
-            progress.advance(done, now - begin_s)
+        done, seconds = done + n, time.perf_counter() - clock
+        size = max(1, min(int(n * _BLOCK_S / max(seconds, 1e-9)), 4 * n, most))
 
 
 class Progress:
@@ -59,7 +54,7 @@ class Progress:
         self._last = -float("inf")
         compiled = f", compiled in {compile_s:.1f} s" if compile_s else ""
         resumed = f", resumed at {done}" if done else ""
-        self._print(f"{total} {what}{compiled}{resumed}")
+        self.say(f"{total} {what}{compiled}{resumed}")
 
     def advance(self, done: int, run_s: float) -> None:
         """Reports `done` finished iterations after `run_s` seconds of running."""
@@ -70,11 +65,8 @@ class Progress:
         fraction = (done - self._resumed) / max(1, self._total - self._resumed)
         left_s = (now - self._begin) * (1 - fraction) / max(fraction, 1e-9)
         left = f", about {left_s:.0f} s left" if done < self._total else f", done in {run_s:.1f} s"
-        self._print(f"{done} of {self._total} {self._what} ({100 * done / self._total:.0f} %){left}")
+        self.say(f"{done} of {self._total} {self._what} ({100 * done / self._total:.0f} %){left}")
 
     def say(self, text: str) -> None:
-        """Prints one line about something that is not an iteration."""
-        self._print(text)
-
-    def _print(self, text: str) -> None:
+        """Prints one line."""
         print(f"{self.label}: {text}", file=self.file or sys.stderr, flush=True)

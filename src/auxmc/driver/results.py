@@ -150,14 +150,9 @@ def attributes_of(tree: xr.DataTree | xr.Dataset) -> dict[str, Any]:
     }
 
 
-def write_table(path: Path, table: pd.DataFrame, *, csv: bool = False) -> None:
-    """Writes a tidy table as parquet, and next to it as CSV for people where it is small."""
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Writes a table as Parquet, for `read_table`."""
     write_atomically(path, lambda temporary: write_cells(temporary, table))
-    if csv:
-        write_atomically(
-            path.with_suffix(".csv"),
-            lambda temporary: table.to_csv(temporary, index=False, float_format="%.6g"),
-        )
 
 
 def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +17,7 @@ from auxmc.driver.stream_program import CHUNKS_IN_BLOCK, Block, Carry, KeyedStre
 from auxmc.kernels.streams.contract import ChunkRecord, PastRows, Stream, StreamState
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
-__all__ = ["StreamRun", "run_stream", "run_streams"]
+__all__ = ["StreamRun", "join_records", "run_stream", "run_streams"]
 
 # A block is as many chunks as take about this long, so that a report comes and a stop is heeded soon.
 _BLOCK_S = 0.5
@@ -41,7 +41,6 @@ class StreamRun(NamedTuple):
         state: after all rows of the record.
         compile_s: seconds of tracing and compiling, of all streams of the run.
         n_resumed: chunks taken over from a checkpoint.
-        stopped: whether the run was told to stop before the rows ended.
     """
 
     record: NamedArrays
@@ -49,18 +48,9 @@ class StreamRun(NamedTuple):
     state: StreamState
     compile_s: float
     n_resumed: int
-    stopped: bool = False
 
 
-def run_stream(
-    stream: Stream,
-    read: ReadRows,
-    key: Array,
-    n_columns: int,
-    *,
-    report: Callable[[NamedArrays], None] | None = None,
-    **options: Any,
-) -> StreamRun:
+def run_stream(stream: Stream, read: ReadRows, key: Array, n_columns: int, **options: Any) -> StreamRun:
     """Absorbs all rows, chunk by chunk: `run_streams` with one estimator.
 
     Args:
@@ -68,15 +58,9 @@ def run_stream(
         read: see `run_streams`.
         key: of the run.
         n_columns: see `run_streams`.
-        report: called with the new part of the record after every block.
         options: of `run_streams`.
     """
-
-    def report_one(found: dict[str, NamedArrays], is_resumed: bool) -> None:
-        if report is not None and not is_resumed:
-            report(found[""])
-
-    return run_streams({"": KeyedStream(stream, key)}, read, n_columns, report=report_one, **options)[""]
+    return run_streams({"": KeyedStream(stream, key)}, read, n_columns, **options)[""]
 
 
 def run_streams(
@@ -201,14 +185,12 @@ class _Run:
     ) -> dict[str, StreamRun]:
         """Absorbs blocks of chunks until they end or the run is to stop."""
         self.begin_s = time.perf_counter() - self.run_s
-        is_stopped = False
         last: dict[str, StreamState] = {}
         try:
             # While a block is being absorbed, the next one is read.
             for block in blocks:
                 self._finish()
-                is_stopped = self.n_chunks > 0 and stop()
-                if is_stopped:
+                if self.n_chunks > 0 and stop():
                     break
                 if block.n_valid[0] < sizes.of(self.n_chunks):
                     last = self._absorb_short(block)
@@ -224,12 +206,11 @@ class _Run:
             raise ValueError("there are no rows")
         return {
             name: StreamRun(
-                _joined(parts),
+                join_records(parts),
                 bool(last),
                 last.get(name, self.carries[name].state),
                 self.compile_s,
                 self.n_resumed,
-                is_stopped,
             )
             for name, parts in self.records.items()
         }
@@ -297,7 +278,7 @@ class _Run:
         if self.store is not None:
             self.store.save()
             past = self.store.checksum()
-        self.records = {name: [_joined(parts)] for name, parts in self.records.items()}
+        self.records = {name: [join_records(parts)] for name, parts in self.records.items()}
         record = {
             f"{number}.{field}": values
             for number, (one,) in enumerate(self.records.values())
@@ -328,5 +309,6 @@ def _as_numpy(found: Mapping[str, ChunkRecord], n_chunks: int) -> dict[str, Name
     }
 
 
-def _joined(parts: list[NamedArrays]) -> NamedArrays:
+def join_records(parts: Sequence[NamedArrays]) -> NamedArrays:
+    """Returns parts of a record, one after the other, as one."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

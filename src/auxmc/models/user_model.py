@@ -37,7 +37,7 @@ ValidRows = Callable[[FloatArray], BooleanArray]
 _DEFAULT_NAME = "model"
 _REQUIRED = ("log_likelihood", "log_prior", "draw_prior")
 _OPTIONAL = ("weighted_gradient", "natural")
-_N_CHECKED_DRAWS = 32
+_N_CHECKED_DRAWS, _N_PRIOR_DRAWS = 32, 5000
 # Standard errors; a missing Jacobian or scale makes dozens.
 _MAX_DISAGREEMENT = 6.0
 # Distance between the quartiles of a normal distribution, in standard deviations.
@@ -153,7 +153,7 @@ def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[s
     return warnings
 
 
-def prior_disagreement(model: RowModel, key: Array, n_draws: int = 5000) -> float:
+def prior_disagreement(model: RowModel, key: Array) -> float:
     """How far draws from the prior are from having its density, in standard errors.
 
     For draws of a density exp(f), whatever its constant, the mean of h f' + h' is zero for any bounded smooth h that
@@ -162,7 +162,6 @@ def prior_disagreement(model: RowModel, key: Array, n_draws: int = 5000) -> floa
     Args:
         model: its log_prior and draw_prior are compared.
         key: of the draws.
-        n_draws: draws from the prior.
 
     Returns:
         The largest mean in its standard errors; 0 where derivatives are not finite. Several hundred parameters make 4
@@ -173,7 +172,7 @@ def prior_disagreement(model: RowModel, key: Array, n_draws: int = 5000) -> floa
 
     @jax.jit
     def drawn(key: Array) -> tuple[Array, Array]:
-        draws = jax.vmap(model.draw_prior)(jax.random.split(key, n_draws))
+        draws = jax.vmap(model.draw_prior)(jax.random.split(key, _N_PRIOR_DRAWS))
         return draws, jax.vmap(jax.grad(model.log_prior))(draws)
 
     draws, slopes = (np.asarray(values, np.float64) for values in drawn(key))
@@ -183,7 +182,7 @@ def prior_disagreement(model: RowModel, key: Array, n_draws: int = 5000) -> floa
     bounded = np.tanh((draws - centre) / scale)
     terms = np.concatenate([slopes, slopes * bounded + (1.0 - bounded**2) / scale], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        scores = np.abs(terms.mean(axis=0)) / (terms.std(axis=0) / math.sqrt(n_draws))
+        scores = np.abs(terms.mean(axis=0)) / (terms.std(axis=0) / math.sqrt(_N_PRIOR_DRAWS))
     return float(np.max(scores[np.isfinite(scores)], initial=0.0))
 
 

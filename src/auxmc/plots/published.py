@@ -145,15 +145,15 @@ def published_mark(
 
 
 def published_moments(
-    axis: Axes, mean: PublishedValue, sd: PublishedValue, *, colour: str = PUBLISHED_COLOUR, note: str = ""
+    axis: Axes, mean: PublishedValue, sd: PublishedValue, *, note: str = ""
 ) -> PublishedLine:
     """Draws a published mean on a panel of densities, with a bar of one published standard deviation to both sides.
 
     The ends of the bar lie on the normal density of that mean and standard deviation.
     """
     height = math.exp(-0.5) / (math.sqrt(2.0 * math.pi) * sd.value)
-    _bar(axis, (mean.value - sd.value, mean.value + sd.value), (height, height), colour)
-    line = published_mark(axis, mean, height, colour=colour, note=note)
+    _bar(axis, (mean.value - sd.value, mean.value + sd.value), (height, height), PUBLISHED_COLOUR)
+    line = published_mark(axis, mean, height, note=note)
     # Bars of narrow densities are not much longer than a cross.
     assert line is not None
     line.set_markersize(_SMALL_MARK)
@@ -167,7 +167,6 @@ def published_level(
     colour: str = PUBLISHED_COLOUR,
     unit: float = 1.0,
     vertical: bool = False,
-    extent: tuple[float, float] = (0.0, 1.0),
     note: str = "",
 ) -> PublishedLine | None:
     """Draws a thin dashed line at a published height, or at a published place across; nothing where it is None.
@@ -178,7 +177,6 @@ def published_level(
         colour: as in `published_mark`.
         unit: unit of the axis: a published value is divided by it.
         vertical: at a place across in place of a height.
-        extent: ends of the line, as parts of the other axis.
         note: for the legend, as in `published_label`.
 
     Returns:
@@ -186,9 +184,9 @@ def published_level(
     """
     if level is None:
         return None
-    at = [level.value / unit] * 2
+    at, whole = [level.value / unit] * 2, [0.0, 1.0]
     transform = axis.get_xaxis_transform() if vertical else axis.get_yaxis_transform()
-    x, y = (at, extent) if vertical else (extent, at)
+    x, y = (at, whole) if vertical else (whole, at)
     label = _named_once(axis, level.document, note)
     line = PublishedLine(x, y, "level", colour, label=label, transform=transform)
     line.across, line.up = (level, None) if vertical else (None, level)

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from auxmc.errors import AuxmcError, CommandError
-
 Options = argparse.Namespace
 
 
@@ -107,12 +105,7 @@ def _add(
     )
 
     def run(options: Options) -> int:
-        try:
-            print(describe(options))
-        except CommandError:
-            raise
-        except AuxmcError as error:
-            raise CommandError(str(error)) from error
+        print(describe(options))
         return 0
 
     parser.set_defaults(run=run)

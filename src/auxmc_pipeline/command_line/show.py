@@ -48,6 +48,7 @@ def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
 
     Raises:
         CommandError: If there is no such file, it is no result and no table, or it cannot be read.
+        DamagedFile: If it is not what was written.
     """
     if path.is_dir():
         files = [path / name for name in ("result.nc", "record.parquet", "record.csv")]
@@ -70,8 +71,8 @@ def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
             raise CommandError(f"{path}: expected a result file (.nc) or a table (.csv, .parquet)")
         choices = {name: about[name] for name in _CHOICES if name in about}
         about["settings"] = dict(about.get("settings") or choices)
-    except (CommandError, DamagedFile) as error:
-        raise CommandError(str(error)) from error
+    except (CommandError, DamagedFile):
+        raise
     except Exception as error:
         # What a library says of bytes that are not its format may be of any kind.
         words = " ".join(str(error).split())

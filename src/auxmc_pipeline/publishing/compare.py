@@ -11,8 +11,7 @@ from scipy import stats
 
 from auxmc_pipeline.digests import measures_time
 from auxmc_pipeline.jobs import jobs_of_result
-from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate
-from auxmc_pipeline.tidy import replicate_columns
+from auxmc_pipeline.tables import Tables, load_tables, long_rows, replicate_columns, tabulate
 
 __all__ = ["Comparison", "allowed_distance", "compare_case", "compare_values"]
 

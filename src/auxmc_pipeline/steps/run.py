@@ -74,10 +74,7 @@ def _main(arguments: list[str] | None) -> int:
                 run_piece(study, settings, Path(out), *_piece(options.piece))
             else:
                 run_case(study, settings, Path(out), options.merge)
-    except FolderInUse as error:
-        print(f"error: {error} on {out}: wait for it, or write to another file", file=sys.stderr)
-        return 2
-    except (SettingsError, HardwareError) as error:
+    except (SettingsError, HardwareError, FolderInUse) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:

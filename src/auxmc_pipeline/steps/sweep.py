@@ -2,8 +2,12 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 from auxmc.driver.files import write_atomically
@@ -13,7 +17,10 @@ from auxmc.plots.style import save_figure, use_style
 from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line
-from auxmc_pipeline.tidy import sweep_table, tidy_tables
+from auxmc_pipeline.measuring import standard_error
+from auxmc_pipeline.tables import Tables, long_rows, replicate_columns, tabulate
+
+_ABOUT_VALUES = {"case", "numbers", "quantity", "unit", "value"}
 
 
 @errors_in_one_line()
@@ -32,10 +39,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--figure", type=Path, required=True, help="PNG to write; the PDF stands next to it")
     options = parser.parse_args(arguments)
-    study = load_study(options.study)
-    summary, curves = tidy_tables(options.files, ["statistics", "curves"])
+    study, tables = load_study(options.study), Tables(tabulate(options.files))
+    summary = rows_with_settings(tables, "statistics")
     means = sweep_table(summary, options.axes)
-    write_table(options.curves, curves)
+    write_table(options.curves, rows_with_settings(tables, "curves"))
     write_table(options.summary, summary)
     write_atomically(
         options.summary.with_suffix(".csv"), lambda path: means.to_csv(path, index=False, float_format="%.6g")
@@ -50,6 +57,62 @@ def main(arguments: list[str] | None = None) -> int:
             )
         save_figure(figure, options.figure.with_suffix(""))
     return 0
+
+
+def rows_with_settings(tables: Tables, group: str) -> pd.DataFrame:
+    """Rows of a group with the settings of their cases; of a swept one, the value of the row.
+
+    Where a case sweeps a setting and a quantity does not depend on it, it is missing.
+    """
+    rows = long_rows(tables, group)
+    settings = tables["settings"].set_index("case").loc[rows["case"]].reset_index(drop=True)
+    own = {name: rows[name].fillna(settings[name]) if name in settings else rows[name] for name in rows}
+    return settings.assign(**own)
+
+
+def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+    """Averages a summary over replicates at every point of a sweep; what else varies inside a case stays apart.
+
+    Args:
+        summary: rows of statistics with the settings of their cases.
+        axes: names of the swept settings; may be empty.
+
+    Returns:
+        Columns: the axes, `quantity`, `coordinate` (which one of several values of a case, as "z1" or "noise = 0.5";
+        empty where there is one), `value` (mean over replicates, NaN where one of them is), `standard_error` (of that
+        mean, by `measuring.standard_error`; NaN for a single replicate), `n_replicates`, `unit`.
+    """
+    keys = [*axes, "quantity", "coordinate"]
+    coordinates = _coordinates(summary, {*axes, *replicate_columns(summary), *_ABOUT_VALUES})
+    # As categories they keep their order, in which 10 follows 2.
+    table = summary.assign(coordinate=pd.Categorical(coordinates, list(dict.fromkeys(coordinates))))
+    groups = table.groupby(keys, sort=True, dropna=False, observed=True)
+    means = groups["value"].agg(
+        # Of pandas' own means, those of the known replicates would pass for those of all.
+        value=lambda values: values.mean(skipna=False),
+        standard_error=standard_error,
+        n_replicates="size",
+    )
+    out = means.reset_index().merge(groups["unit"].first().reset_index(), on=keys)
+    return out.assign(coordinate=out["coordinate"].astype(str))
+
+
+def _coordinates(table: pd.DataFrame, without: set[str]) -> list[str]:
+    """Which one of the values that a case has of a quantity each row is, apart from replicates and swept settings."""
+    within = table.groupby(["case", "quantity"], sort=False)
+    words: list[list[str]] = [[] for _ in range(len(table))]
+    for name in (name for name in map(str, table.columns) if name not in without):
+        # Settings are the same in all rows of a case; a dimension may have one value in a case and more in another.
+        varies = (within[name].transform("nunique") > 1).groupby(table["quantity"]).transform("any")
+        shown = (varies | (name == "coordinate")) & table[name].notna()
+        for place in np.flatnonzero(shown):
+            words[place].append(_coordinate(name, table[name].iloc[place]))
+    return [", ".join(of_row) for of_row in words]
+
+
+def _coordinate(name: str, value: Any) -> str:
+    """A name by itself, a number with the name of its dimension."""
+    return value if isinstance(value, str) else f"{name} = {value:g}"
 
 
 if __name__ == "__main__":

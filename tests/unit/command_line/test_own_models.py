@@ -19,7 +19,7 @@ from auxmc.command_line import main
 from auxmc.command_line.own_models import session
 from auxmc.command_line.own_models.commands import EVIDENCE_METHODS, METHODS, register
 from auxmc.command_line.own_models.model_file import read_model
-from auxmc.errors import CommandError
+from auxmc.errors import AuxmcError, CommandError
 from auxmc.interface.tempered import evidence
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
@@ -44,7 +44,7 @@ def command(*words):
 
 
 def rejected(*words):
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(AuxmcError) as caught:
         command(*words)
     text = str(caught.value)
     assert "\n" not in text

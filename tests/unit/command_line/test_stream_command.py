@@ -14,9 +14,8 @@ from scipy.stats import multivariate_normal
 
 from auxmc.command_line import main, stream_session
 from auxmc.command_line.stream import SETTINGS
-from auxmc.command_line.stream_display import Display
-from auxmc.command_line.stream_models import parse_model
-from auxmc.command_line.stream_setup import open_source, read_checked
+from auxmc.command_line.stream_session import Display
+from auxmc.command_line.stream_setup import open_source, parse_model, read_checked
 from auxmc.driver.files import file_lock
 from auxmc.errors import DataError
 from auxmc.kernels.streams.contract import StreamSettings

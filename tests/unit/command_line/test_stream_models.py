@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.command_line.stream_models import parse_model
+from auxmc.command_line.stream_setup import parse_model
 from auxmc.errors import CommandError
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"

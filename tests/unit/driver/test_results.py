@@ -24,8 +24,8 @@ from auxmc.driver.results import (
 from auxmc.driver.seeds import generator, stream
 from auxmc.errors import DamagedFile, FolderInUse
 from auxmc_pipeline.checksums import SUMS, check_kept, sums_of
-from auxmc_pipeline.tables import load_tables, write_tables
-from auxmc_pipeline.tidy import tidy_table
+from auxmc_pipeline.steps.sweep import rows_with_settings
+from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
 
 
 def _write(path):
@@ -93,15 +93,14 @@ def test_missing_files_name_the_command_that_makes_them(tmp_path):
         read_table(tmp_path / "x.parquet")
 
 
-def test_tidy_table_has_one_value_a_row_and_sweeps_replace_settings(tmp_path):
+def test_rows_have_one_value_each_and_sweeps_replace_settings(tmp_path):
     _write(tmp_path / "a.nc")
-    table = tidy_table([tmp_path / "a.nc"], "statistics")
+    table = rows_with_settings(Tables(tabulate([tmp_path / "a.nc"])), "statistics")
     assert len(table) == 4 + 8 + 1
     ess = table[table["quantity"] == "ess"]
     assert set(ess["step"]) == {0.1, 0.2}
     assert set(ess["unit"]) == {"draws"}
     assert table[table["quantity"] == "total"]["step"].item() == 9.0
-    assert list(table)[-3:] == ["quantity", "unit", "value"]
     write_table(tmp_path / "t.parquet", table)
     assert read_table(tmp_path / "t.parquet").equals(table)
 

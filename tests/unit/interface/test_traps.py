@@ -10,7 +10,7 @@ import pytest
 from scipy.special import gammaln
 
 import auxmc
-from auxmc.command_line.stream_models import parse_model
+from auxmc.command_line.stream_setup import parse_model
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.mixtures.single_gaussian import single_gaussian

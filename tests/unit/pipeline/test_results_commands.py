@@ -11,7 +11,7 @@ import xarray as xr
 
 from auxmc.command_line.columns import duration
 from auxmc.driver.results import write_result, write_table
-from auxmc.errors import CommandError
+from auxmc.errors import AuxmcError, CommandError
 from auxmc_pipeline import catalogue, command_line
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.command_line.compare import posterior_means, statistic_means
@@ -85,7 +85,8 @@ def own(folder, shift=0.0):
     about = {"numbers": {"command": "sample", "seed": 3}, "written": "2026", "environment": {"packages": {}}}
     (folder / "settings.json").write_text(json.dumps(about), encoding="utf-8")
     record = {"model": ["a", "a"], "log_evidence": [0.0, shift], "log_evidence_error": [1.0, 0.1]}
-    write_table(folder / "record.parquet", pd.DataFrame(record), csv=True)
+    write_table(folder / "record.parquet", pd.DataFrame(record))
+    pd.DataFrame(record).to_csv(folder / "record.csv", index=False)
     return folder
 
 
@@ -159,7 +160,7 @@ def test_settings_say_their_values_what_they_do_and_what_is_allowed(run):
     ],
 )
 def test_wrong_names_are_rejected_with_advice(run, words, message):
-    with pytest.raises(CommandError, match=message):
+    with pytest.raises(AuxmcError, match=message):
         run(*words)
 
 
@@ -206,7 +207,7 @@ def test_show_says_what_a_file_holds_and_how_to_make_it(tmp_path, run):
 def test_what_is_no_result_is_rejected(tmp_path, run, name, content, message):
     (tmp_path / name).write_bytes(content)
     xr.Dataset({"a": 1.0}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
-    with pytest.raises(CommandError, match=message):
+    with pytest.raises(AuxmcError, match=message):
         run("show", tmp_path / name)
     with pytest.raises(CommandError, match="attribute 'study' is missing"):
         run("compare", tmp_path / "other.nc", tmp_path / "other.nc")

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.measuring import standard_error
-from auxmc_pipeline.tables import MissingData, Tables
-from auxmc_pipeline.tidy import replicate_columns, sweep_table
+from auxmc_pipeline.steps.sweep import sweep_table
+from auxmc_pipeline.tables import MissingData, Tables, replicate_columns
 
 NAN = float("nan")
 TABLES = Tables(

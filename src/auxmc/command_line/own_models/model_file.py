@@ -15,7 +15,7 @@ import numpy as np
 
 from auxmc.command_line.errors import error_line
 from auxmc.data.tables import read_arrays
-from auxmc.errors import CommandError, DataError, ModelError
+from auxmc.errors import CommandError, DataError
 from auxmc.models.user_model import run_file
 
 __all__ = ["OwnModel", "read_model", "read_settings"]
@@ -54,11 +54,9 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
 
     Raises:
         CommandError: If a file cannot be used, a function is missing, or data are missing or not used.
+        ModelError: If the Python file fails.
     """
-    try:
-        module = run_file(path)
-    except ModelError as error:
-        raise CommandError(str(error)) from error
+    module = run_file(path)
     kind = _kind(path, module)
     given = _Data(path, module, data)
     parts = {}

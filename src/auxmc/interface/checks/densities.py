@@ -63,7 +63,7 @@ _SPARE_POINTS = 3
 LogDensity = Callable[[Array], Array]
 
 
-def start_check(log_density: LogDensity, what: str = "log_density") -> Callable[[np.ndarray], None]:
+def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
     """A function that rejects a start [dim] where a log density or its gradient is not finite (ValueError)."""
 
     def check(start: np.ndarray) -> None:
@@ -72,16 +72,18 @@ def start_check(log_density: LogDensity, what: str = "log_density") -> Callable[
             # Traced here: Python code of the user's function must run in this thread, with its settings of JAX.
             program = evaluate.lower(point)
         except ValueError as error:
-            raise without_reverse_mode(what, error) from None
-        value, gradient = evaluated_in_time(f"{what} at its start", lambda: program.compile()(point))
+            raise without_reverse_mode("log_density", error) from None
+        value, gradient = evaluated_in_time("log_density at its start", lambda: program.compile()(point))
         if not math.isfinite(float(value)):
             advice = "Give a start inside the support, and look for nan in the data"
             advice = "Return log densities, in nats" if float(value) == math.inf else advice
-            raise ValueError(f"{what}: expected a finite value at the start, got {float(value)}. {advice}")
+            raise ValueError(
+                f"log_density: expected a finite value at the start, got {float(value)}. {advice}"
+            )
         if not bool(jnp.all(jnp.isfinite(gradient))):
             n_bad = int(jnp.sum(~jnp.isfinite(gradient)))
             raise ValueError(
-                f"{what}: {n_bad} of {gradient.size} derivatives at the start are not finite. Look for square "
+                f"log_density: {n_bad} of {gradient.size} derivatives at the start are not finite. Look for square "
                 "roots and logarithms of zero, also inside jnp.where"
             )
 
