@@ -1,14 +1,22 @@
-"""Errors that the user can fix, as one line instead of a traceback."""
+"""Command lines of steps: their parsers, and errors that the user can fix, as one line instead of a traceback."""
 
+import argparse
 import functools
 import sys
 from collections.abc import Callable
 
 from auxmc_pipeline.settings import SettingsError
 
-__all__ = ["errors_in_one_line"]
+__all__ = ["errors_in_one_line", "step_parser"]
 
 _Main = Callable[[list[str] | None], int]
+
+
+def step_parser(doc: str | None) -> argparse.ArgumentParser:
+    """Returns the parser of the module that a docstring describes, "WHAT IT DOES: `COMMAND --help`. FURTHER TEXT"."""
+    what, _, command = (doc or "").partition(": `")
+    program, _, further = command.partition(" --help`.")
+    return argparse.ArgumentParser(prog=program, description=f"{what}.{further}")
 
 
 def errors_in_one_line(*further: type[Exception], status: int = 1) -> Callable[[_Main], Callable[..., int]]:

@@ -208,10 +208,10 @@ class _Session:
     def _report(self, found: dict[str, NamedArrays], is_resumed: bool) -> None:
         """Takes a part of each record, and says what is new in it."""
         for name, record in found.items():
-            fields = ("log_evidence", "n_rows")
-            before = [part[field][-1] for part in self.parts[name][-1:] for field in fields]
+            last = [(part["log_evidence"][-1], part["n_rows"][-1]) for part in self.parts[name][-1:]]
             self.parts[name].append(record)
-            for score, n_rows in zip(*chunk_scores(*(record[f] for f in fields), *before), strict=True):
+            scores = chunk_scores(record["log_evidence"], record["n_rows"], *(last or [(0.0, 0)])[0])
+            for score, n_rows in zip(*scores, strict=True):
                 change = self.detectors[name].see(float(score), int(n_rows))
                 if change is not None and not is_resumed:
                     self.display.say(_describe_change(name, change))

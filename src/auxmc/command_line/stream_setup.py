@@ -273,8 +273,11 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
             if model.file_digest:
                 for text in check_model(model.model, jnp.asarray(first), key, model.name):
                     warn(text)
-            is_biased = isinstance(settings, StreamSettings)
-            bias.append(bias_per_row(model.model, settings, first, key) if is_biased else None)
+            bias.append(
+                bias_per_row(model.model, settings, first, key)
+                if isinstance(settings, StreamSettings)
+                else None
+            )
         setup = StreamSetup(options, source, models, settings, sizes, dtype, first, tuple(bias))
         setup.estimators()  # checks the settings
     except ValueError as error:

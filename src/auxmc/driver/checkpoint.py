@@ -25,13 +25,6 @@ class Resumed(NamedTuple):
     run_s: float
 
 
-class _Block(NamedTuple):
-    identity: str
-    size: int
-    leaves: list[np.ndarray]
-    run_s: float
-
-
 class Checkpoint:
     """Folder with a file for every finished block: its draws, and the state after it.
 
@@ -61,7 +54,7 @@ class Checkpoint:
         resumed = None
         for index in range(len(found)):
             try:
-                saved = self._read(index)
+                about, leaves = self._read(index)
             except DamagedFile as damage:
                 print(
                     f"{self.path(index)} is damaged ({damage}): this block and those after it are made again",
@@ -69,11 +62,11 @@ class Checkpoint:
                     flush=True,
                 )
                 break
-            fits = saved.identity == self.identity and block in (None, saved.size)
-            if not fits or not _alike(saved.leaves, like):
+            fits = about["identity"] == self.identity and block in (None, about["block"])
+            if not fits or [(a.shape, a.dtype) for a in leaves] != [(a.shape, a.dtype) for a in like]:
                 resumed = None
                 break
-            resumed = Resumed(index + 1, saved.leaves, saved.run_s)
+            resumed = Resumed(index + 1, leaves, about["run_s"])
         if resumed is None:
             self.discard()
         else:
@@ -116,17 +109,11 @@ class Checkpoint:
         """Returns the file of a block."""
         return self.folder / f"block{index:06d}.npz"
 
-    def _read(self, index: int) -> _Block:
+    def _read(self, index: int) -> tuple[dict[str, Any], list[np.ndarray]]:
         """What is said about a block, and the state after it; its draws are checked and not kept."""
         with checked_arrays(self.path(index)) as file:
             about = json.loads(str(file[_ABOUT]))
             leaves = [file[f"{_LEAF}{i}"] for i in range(about["n_leaves"])]
             if about.get("index", index) != index:
                 raise DamagedFile(f"it is block {about['index']}")
-            return _Block(about["identity"], about["block"], leaves, about["run_s"])
-
-
-def _alike(leaves: list[np.ndarray], like: list[np.ndarray]) -> bool:
-    return len(leaves) == len(like) and all(
-        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(leaves, like, strict=True)
-    )
+            return about, leaves

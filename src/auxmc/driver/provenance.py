@@ -16,7 +16,6 @@ __all__ = [
     "available_memory",
     "describe_environment",
     "fingerprint",
-    "git_commit",
     "package_versions",
     "peak_memory_mib",
     "processor_kind",
@@ -36,17 +35,19 @@ def describe_environment(root: Path) -> dict[str, Any]:
     """
     import jax
 
+    device = jax.devices()[0]
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "git_commit": git_commit(root),
+        "git_commit": _git(root, "rev-parse", "HEAD") or "not a git checkout",
         "git_dirty": str(bool(_git(root, "status", "--porcelain", "--untracked-files=no"))),
         **package_versions(),
         "platform": platform.platform(),
         "processor": _processor(),
         "processor_kind": processor_kind(),
         "n_cores": _n_cores(),
-        "memory_gib": round(_memory_gib(), 1),
-        "device": _device(jax.devices()[0]),
+        "memory_gib": round(_memory() / 2**30, 1),
+        # A processor has no kind of its own next to "cpu"; `processor` names it.
+        "device": device.platform + f": {device.device_kind}" * (device.device_kind != device.platform),
         "threads": {
             name: os.environ.get(name, "unset")
             for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -56,11 +57,6 @@ def describe_environment(root: Path) -> dict[str, Any]:
             for name in ("jax_enable_x64", "jax_default_prng_impl", "jax_threefry_partitionable")
         },
     }
-
-
-def git_commit(root: Path) -> str:
-    """Commit that a folder is at."""
-    return _git(root, "rev-parse", "HEAD") or "not a git checkout"
 
 
 def package_versions() -> dict[str, Any]:
@@ -88,7 +84,7 @@ def peak_memory_mib() -> float:
 
 def available_memory() -> int:
     """Memory that is free on this machine, or that its control group may have, in bytes."""
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    found = [_memory()]
     machine = Path("/proc/meminfo")
     if machine.is_file():
         lines = dict(line.split(":", 1) for line in machine.read_text(encoding="utf-8").splitlines())
@@ -128,14 +124,8 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _memory_gib() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-
-
-def _device(device: Any) -> str:
-    # A processor has no kind of its own next to "cpu"; `processor` names it.
-    kind = str(device.device_kind)
-    return kind if kind == device.platform else f"{device.platform}: {kind}"
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _git(root: Path, *words: str) -> str:

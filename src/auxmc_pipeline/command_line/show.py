@@ -19,12 +19,21 @@ _NOT_SHOWN = ("settings", "packages", "pieces")
 _EMPTY = ("", "None", "{}", "[]", "False")
 
 
-def describe(path: Path) -> str:
+def describe(path: Path, preset: str | None = None) -> str:
     """Text about a file that a study or a command wrote, or about its folder: origin, settings, groups.
+
+    Args:
+        path: the file or the folder, or the word published.
+        preset: of what is published; None for all.
 
     Raises:
         CommandError: If there is no such file, or it cannot be read.
     """
+    if str(path) == "published":
+        # Not above: it needs a clone with studies.
+        from auxmc_pipeline.command_line.show_published import describe_published
+
+        return describe_published(preset)
     path = path / _SETTINGS if path.is_dir() else path
     if path.name == _SETTINGS and path.is_file():
         about = _run_of(path)

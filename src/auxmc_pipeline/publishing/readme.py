@@ -9,10 +9,9 @@ from auxmc_pipeline.judging.counts import counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.verdicts import VERDICTS
-from auxmc_pipeline.publishing.marks import between_marks
 from auxmc_pipeline.settings import PRESETS
 
-__all__ = ["run_time", "with_results"]
+__all__ = ["between_marks", "run_time", "with_results"]
 
 _CORES = (2, 64)
 
@@ -26,6 +25,32 @@ def with_results(text: str, published: Published) -> str:
     for name, table in (("counts", _counts_table(published)), ("costs", _costs_table())):
         text = between_marks(text, name, table)
     return text
+
+
+def between_marks(text: str, name: str, content: str, page: str = "the page") -> str:
+    """A text with other content between the two marks of a name, each a line of its own.
+
+    Args:
+        text: of the page.
+        name: of the marks.
+        content: what goes between them, whole lines.
+        page: what the page is called in an error.
+
+    Raises:
+        ValueError: the page lacks the marks.
+
+    >>> print(between_marks("before\\n<!-- costs: begin -->\\nold\\n<!-- costs: end -->\\n", "costs", "new\\n"), end="")
+    before
+    <!-- costs: begin -->
+    new
+    <!-- costs: end -->
+    """
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    before, found, rest = text.partition(begin)
+    _, also_found, after = rest.partition(end)
+    if not (found and also_found):
+        raise ValueError(f"{page} lacks the marks {begin.strip()} and {end}: where should the text go?")
+    return f"{before}{begin}{content}{end}{after}"
 
 
 def run_time(cpu_s: "pd.Series[float]", n_cores: int) -> float:

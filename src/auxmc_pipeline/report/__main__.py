@@ -1,6 +1,9 @@
-"""Writes the report, one self-contained page: `python -m auxmc_pipeline.report --help`."""
+"""Writes the report, one self-contained page: `python -m auxmc_pipeline.report --help`.
 
-import argparse
+It has the findings, figures, claims and provenance of a preset, or of the published results, whose figures go to a
+folder next to the page.
+"""
+
 import os
 import sys
 from collections.abc import Mapping
@@ -11,7 +14,7 @@ import jinja2
 
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.report.markdown import breakable, prose
 from auxmc_pipeline.report.numbers import number, seconds
@@ -25,11 +28,7 @@ _LARGEST_MB = 14.0
 @errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.report",
-        description="Write one HTML page with the findings, figures, claims and provenance of a preset, or of the "
-        "published results, whose figures go to a folder next to the page.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset", help="preset of the results, or `published`")
     parser.add_argument("--out", type=Path, required=True, help="page to write (.html)")
     parser.add_argument("--studies", nargs="+", default=[], help="which ones, by default all")

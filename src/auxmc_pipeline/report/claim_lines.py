@@ -54,9 +54,8 @@ def claim_groups(
     changes = _changes(study, judged)
     for row in judged.to_dict("records"):
         line = claim_line({str(name): value for name, value in row.items()}, study, preset, findings, cpu_s)
-        line["changes"] = changes.pop((line["claim_id"], line["setting"]), []) + changes.pop(
-            line["claim_id"], []
-        )
+        keys = (line["claim_id"], line["setting"]), line["claim_id"]
+        line["changes"] = [said for key in keys for said in changes.pop(key, [])]
         groups.setdefault((line["claim_id"], line["statement"]), []).append(line)
     out: list[Line] = []
     for (claim_id, statement), lines in groups.items():
@@ -64,14 +63,8 @@ def claim_groups(
         anchor = f"{study.name}-{claim_id}" + (f"-{earlier + 1}" if earlier else "")
         places = [line["place"] for line in lines if line["document_name"] == study.document]
         shown = [figure for figure in figures if is_named(figure.name, places)]
-        group = {
-            "claim_id": claim_id,
-            "anchor": anchor,
-            "statement": statement,
-            "lines": lines,
-            "figures": shown,
-        }
-        out.append(group)
+        group = {"claim_id": claim_id, "anchor": anchor, "statement": statement}
+        out.append({**group, "lines": lines, "figures": shown})
     return out
 
 

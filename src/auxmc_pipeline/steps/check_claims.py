@@ -1,11 +1,14 @@
-"""Finds claims whose check cannot fail: `python -m auxmc_pipeline.steps.check_claims --help`."""
+"""Finds claims whose check cannot fail: `python -m auxmc_pipeline.steps.check_claims --help`.
 
-import argparse
+Tables of studies are changed until the verdict of each claim turns; one that nothing turns fails, unless it is
+inconclusive.
+"""
+
 import sys
 from pathlib import Path
 
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.perturbations import responses
 from auxmc_pipeline.judging.study_tables import claims_of, read_tables
 
@@ -13,11 +16,7 @@ from auxmc_pipeline.judging.study_tables import claims_of, read_tables
 @errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns 1 if a claim keeps its verdict whatever its tables hold."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.check_claims",
-        description="Change the tables of studies until the verdict of each claim turns. A verdict that nothing turns "
-        "fails, unless it is inconclusive.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset")
     parser.add_argument("studies", nargs="*", metavar="STUDY", help="studies to check; all by default")
     options = parser.parse_args(arguments)

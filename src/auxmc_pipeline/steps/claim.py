@@ -1,6 +1,8 @@
-"""Judges one claim from result files: `python -m auxmc_pipeline.steps.claim --help`."""
+"""Judges one claim from result files: `python -m auxmc_pipeline.steps.claim --help`.
 
-import argparse
+The claim is measured in the cases that it needs, and printed next to the published values.
+"""
+
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +11,7 @@ import pandas as pd
 
 from auxmc.command_line.columns import columns
 from auxmc_pipeline.catalogue import Study, load_study
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.counts import verdict_of_claim
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study
@@ -21,10 +23,7 @@ from auxmc_pipeline.tables import Tables, tabulate
 @errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.claim",
-        description="Measure one claim in the cases that it needs, and print it next to the published values.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("claim_id", metavar="ID")
     parser.add_argument("files", nargs="+", type=Path, help="results/PRESET/STUDY/CASE.nc of these cases")
     options = parser.parse_args(arguments)

@@ -1,6 +1,8 @@
-"""Draws a study's figures from its tables: `python -m auxmc_pipeline.steps.draw --help`."""
+"""Draws a study's figures from its tables: `python -m auxmc_pipeline.steps.draw --help`.
 
-import argparse
+Each is written as PDF, PNG and SVG; no sampler runs.
+"""
+
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,7 @@ from matplotlib.figure import Figure
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import PAGE_WIDTH_IN, save_figure, use_style
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.study_tables import read_tables
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables
@@ -20,10 +22,7 @@ from auxmc_pipeline.tables import MissingData, Tables
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.draw",
-        description="Draw figures of a study from its tables, each as PDF, PNG and SVG; no sampler runs.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("figures", nargs="*", help="which ones, by default all")

@@ -1,6 +1,8 @@
-"""Writes tables that a paper can take, as CSV and LaTeX: `python -m auxmc_pipeline.steps.export_tables --help`."""
+"""Writes tables that a paper can take, as CSV and LaTeX: `python -m auxmc_pipeline.steps.export_tables --help`.
 
-import argparse
+They hold the claims of every study, and the verdicts of every document.
+"""
+
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +11,7 @@ import pandas as pd
 
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.counts import counts_by_document
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.study_tables import read_verdicts
@@ -40,10 +42,7 @@ _LATEX = {
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.export_tables",
-        description="Write the claims of every study, and the verdicts of every document, as CSV and LaTeX tables.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument("--studies", nargs="+", default=studies(), help="which ones, by default all")

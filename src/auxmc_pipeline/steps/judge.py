@@ -1,22 +1,18 @@
 """Measures a study's claims from its tables: `python -m auxmc_pipeline.steps.judge --help`."""
 
-import argparse
 import sys
 from pathlib import Path
 
 from auxmc.driver.results import write_csv
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.study_tables import judge_study, measure_numbers, read_tables
 
 
 @errors_in_one_line(ValueError)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.judge",
-        description="Put a study's published claims next to measured values.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")

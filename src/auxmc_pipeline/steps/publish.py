@@ -1,13 +1,15 @@
-"""Publishes the results of a preset in the repository: `python -m auxmc_pipeline.steps.publish --help`."""
+"""Publishes the results of a preset in the repository: `python -m auxmc_pipeline.steps.publish --help`.
 
-import argparse
+Results go to published/, counts and costs to the README. Every result must be of the present settings, code and data.
+"""
+
 import sys
 
 import pandas as pd
 
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.jobs import PUBLISHED, identities, record_costs
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.publishing.gather import gather, write_study
@@ -20,11 +22,7 @@ README = ROOT / "README.md"
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.publish",
-        description="Copy the results of a preset to published/, and counts and costs to the README. Every result must "
-        "be of the present settings, code and data.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset")
     parser.add_argument("--so-far", action="store_true", help="publish the studies that are finished")
     parser.add_argument(

@@ -1,12 +1,15 @@
-"""Runs the whole workflow and says where everything is: `python -m auxmc_pipeline.steps.reproduce --help`."""
+"""Runs the whole workflow and says where everything is: `python -m auxmc_pipeline.steps.reproduce --help`.
 
-import argparse
+A run that was interrupted or killed continues where it stopped.
+"""
+
 import fcntl
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from auxmc_pipeline.command_errors import step_parser
 from auxmc_pipeline.settings import PRESETS
 
 LOCK = Path(".checkpoints/running.lock")
@@ -15,10 +18,7 @@ SNAKEMAKE_LOCKS = Path(".snakemake/locks")
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status of Snakemake."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.reproduce",
-        description="Run all studies at a preset. A run that was interrupted or killed continues where it stopped.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset", nargs="?", default="quick", choices=PRESETS)
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
     options = parser.parse_args(arguments)
@@ -45,11 +45,32 @@ def main(arguments: list[str] | None = None) -> int:
             print("interrupted: the same command continues where it stopped", file=sys.stderr)
             return 130
     if status == 0:
-        # Not before: what reads tables takes a second to import.
-        from auxmc_pipeline.steps.where import where_all_is
-
         print(where_all_is(options.preset))
     return status
+
+
+def where_all_is(preset: str) -> str:
+    """Folders of figures and tables, counts of verdicts by study, address of the page.
+
+    Args:
+        preset: preset of the results in the working directory.
+    """
+    # Imported late: what reads tables takes a second to import.
+    from auxmc_pipeline.catalogue import studies
+    from auxmc_pipeline.judging.counts import counts_of
+    from auxmc_pipeline.judging.study_tables import read_verdicts
+
+    results = Path("results") / preset
+    lines = [
+        f"figures  {Path('paper_figures') / preset}",
+        f"tables   {results}/<study>/tables, {results}/tables/*.csv and *.tex",
+        f"claims   {results}/<study>/claims.csv",
+    ]
+    for name in studies():
+        if (path := results / name / "claims.csv").is_file():
+            counts = counts_of(read_verdicts(path).query("origin == 'published'")).verdicts
+            lines.append(f"claims   {name}: " + ", ".join(f"{n} {word}" for word, n in counts.items()))
+    return "\n".join([*lines, f"report   {(results / 'report.html').resolve().as_uri()}"])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Restores published cases to results/, to resume a preset: `python -m auxmc_pipeline.steps.restore --help`."""
+"""Restores published cases to results/, to resume a preset: `python -m auxmc_pipeline.steps.restore --help`.
 
-import argparse
+Snakemake then runs only the others. Cases of other settings, code or data are left out; results that are there stay.
+"""
+
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -8,7 +10,7 @@ from pathlib import Path
 
 from auxmc.driver.results import read_attributes
 from auxmc_pipeline.catalogue import check_preset, load_study, studies
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs
 from auxmc_pipeline.publishing.cases import restore_case
 from auxmc_pipeline.tables import Tables, load_tables
@@ -17,11 +19,7 @@ from auxmc_pipeline.tables import Tables, load_tables
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.restore",
-        description="Copy published cases to results/, so that Snakemake runs only the others. Cases of other "
-        "settings, code or data are left out, and results that are there stay.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset")
     parser.add_argument(
         "--older",

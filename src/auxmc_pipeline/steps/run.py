@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from auxmc.driver.chains import RunContext
     from auxmc.driver.units import Units
 
+_KEPT = "finished blocks are kept, and the same command continues from there"
 # Of a piece's provenance, what is the case's as well.
 _OF_CASE = ("study", "settings", "numbers", "code", "data", "seed")
 # What a case and its pieces spend, summed where it was cut.
@@ -78,20 +80,13 @@ def _main(arguments: list[str] | None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(
-            f"error: {error}: nothing half-written is left; finished blocks are kept, and the same command continues "
-            "from there once this is fixed",
-            file=sys.stderr,
-        )
+        print(f"error: {error}: nothing half-written is left; {_KEPT} once this is fixed", file=sys.stderr)
         return 1
     except MemoryError:
-        print(
-            "error: there is not enough memory; finished blocks are kept, and the same command continues from there",
-            file=sys.stderr,
-        )
+        print(f"error: there is not enough memory; {_KEPT}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted: finished blocks are kept, the same command continues from there", file=sys.stderr)
+        print(f"interrupted: {_KEPT}", file=sys.stderr)
         return 130
     return 0
 
@@ -129,8 +124,7 @@ def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[P
         provenance["peak_memory_mib"] = max(provenance["peak_memory_mib"], *peaks)
     own = [{key: value for key, value in piece.items() if key not in _OF_CASE} for piece in about_pieces]
     write_result(out, groups, {**provenance, "case": out.stem, "pieces": own})
-    _discard(context)
-    print(_written(context, out, provenance))
+    _finish(context, out, provenance)
 
 
 def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count: int) -> None:
@@ -143,21 +137,16 @@ def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count
         index: of the piece, from 0.
         count: pieces that the work is cut into.
     """
-    clock = time.perf_counter()
+    clock, piece = time.perf_counter(), f"{index + 1} of {count}"
     _configure(settings)
     from auxmc.driver.units import Share, Units, write_piece
 
-    label = f"{out.parent.name}, piece {index + 1} of {count}"
+    label = f"{out.parent.name}, piece {piece}"
     context = _context(study, settings, out, label, Units(Share(index, count)))
     _, provenance = _run(study, settings, context)
-    provenance = {
-        "piece": f"{index + 1} of {count}",
-        **provenance,
-        "wall_s": time.perf_counter() - clock,
-    }
+    provenance = {"piece": piece, **provenance, "wall_s": time.perf_counter() - clock}
     write_piece(out, context.units, context.identity, provenance)
-    _discard(context)
-    print(_written(context, out, provenance))
+    _finish(context, out, provenance)
 
 
 def _configure(settings: CaseSettings) -> None:
@@ -206,15 +195,11 @@ def _run(
     }
 
 
-def _discard(context: "RunContext") -> None:
-    from auxmc.driver.checkpoint import Checkpoint
-
-    Checkpoint(context.checkpoints, "").discard()
-
-
-def _written(context: "RunContext", out: Path, provenance: Mapping[str, Any]) -> str:
+def _finish(context: "RunContext", out: Path, provenance: Mapping[str, Any]) -> None:
+    """Deletes the checkpoints, and says what was written."""
+    shutil.rmtree(context.checkpoints, ignore_errors=True)
     seconds, memory = provenance["wall_s"], provenance["peak_memory_mib"]
-    return f"{context.label}: wrote {out} ({seconds:.1f} s, {memory:.0f} MiB)"
+    print(f"{context.label}: wrote {out} ({seconds:.1f} s, {memory:.0f} MiB)")
 
 
 def _piece(text: str) -> tuple[int, int]:

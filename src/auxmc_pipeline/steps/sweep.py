@@ -1,6 +1,5 @@
 """Makes the table and the plot of a user's sweep: `python -m auxmc_pipeline.steps.sweep --help`."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +13,10 @@ from auxmc.driver.files import write_atomically
 from auxmc.driver.results import write_table
 from auxmc.plots.panels import missing_figure
 from auxmc.plots.style import save_figure, use_style
-from auxmc.plots.sweeps import sweep_figure
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.measuring import standard_error
+from auxmc_pipeline.sweep_figure import sweep_figure
 from auxmc_pipeline.tables import Tables, long_rows, replicate_columns, tabulate
 
 _ABOUT_VALUES = {"case", "numbers", "quantity", "unit", "value"}
@@ -26,10 +25,7 @@ _ABOUT_VALUES = {"case", "numbers", "quantity", "unit", "value"}
 @errors_in_one_line()
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.sweep",
-        description="Make the tidy table and the plot of a sweep.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("study")
     parser.add_argument("--axes", nargs="*", default=[], help="swept settings")
     parser.add_argument("--files", nargs="+", type=Path, required=True, help="result files (.nc)")
@@ -66,7 +62,7 @@ def rows_with_settings(tables: Tables, group: str) -> pd.DataFrame:
     """
     rows = long_rows(tables, group)
     settings = tables["settings"].set_index("case").loc[rows["case"]].reset_index(drop=True)
-    own = {name: rows[name].fillna(settings[name]) if name in settings else rows[name] for name in rows}
+    own = {str(n): rows[n].fillna(settings[n]) if n in settings else rows[n] for n in rows}
     return settings.assign(**own)
 
 

@@ -1,6 +1,9 @@
-"""Runs published cases again and compares them: `python -m auxmc_pipeline.steps.verify --help`."""
+"""Runs published cases again and compares them: `python -m auxmc_pipeline.steps.verify --help`.
 
-import argparse
+They run in a temporary folder. Arrays agree to the last bit where processor and versions are those of the record,
+within errors elsewhere.
+"""
+
 import os
 import secrets
 import subprocess
@@ -14,7 +17,7 @@ import numpy as np
 
 from auxmc.driver.provenance import package_versions, processor_kind
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
-from auxmc_pipeline.command_errors import errors_in_one_line
+from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs, version_text
 from auxmc_pipeline.publishing.compare import Comparison, allowed_distance, compare_case
 from auxmc_pipeline.settings import PRESETS, SettingsError, nearest
@@ -46,11 +49,7 @@ class PublishedCase(NamedTuple):
 @errors_in_one_line(status=2)
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns 0 if all cases agree, 1 if one does not, 2 if none could be run or compared."""
-    parser = argparse.ArgumentParser(
-        prog="python -m auxmc_pipeline.steps.verify",
-        description="Run published cases again in a temporary folder and compare their arrays: to the last bit where "
-        "processor and versions are those of the record, within errors elsewhere.",
-    )
+    parser = step_parser(__doc__)
     parser.add_argument("preset", nargs="?", help="default: the largest of which jobs are recorded")
     parser.add_argument(
         "--cases", nargs="+", metavar="STUDY[/CASE]", help="cases to run (default: a random draw)"
@@ -62,17 +61,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
     parser.add_argument("--list", action="store_true", help="print the cases that would be run, and stop")
     options = parser.parse_args(arguments)
-    preset = _preset(options.preset)
+    preset = check_preset(options.preset) if options.preset else _largest()
     cases, other = published_cases(preset)
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     chosen = named(cases, options.cases) if options.cases else drawn(cases, 60.0 * options.minutes, seed)
     for line in other:
         print(f"cannot be run again: {line}")
     if not chosen:
-        print(
-            f"nothing to verify: published/{preset} records no case of the present settings", file=sys.stderr
-        )
-        return 2
+        raise SettingsError(f"nothing to verify: published/{preset} records no case of the present settings")
     minutes = sum(case.cost_s for case in chosen) / 60.0
     print(
         f"preset {preset}, seed {seed}: {len(chosen)} of {len(cases)} cases, {minutes:.1f} minutes on record"
@@ -189,9 +185,8 @@ def judge_case(case: PublishedCase, found: Comparison, allowed: float) -> tuple[
     return kind, f"{len(scores)} values {why}, at most {allowed:.1f} standard errors allowed; farthest {text}"
 
 
-def _preset(wanted: str | None) -> str:
-    if wanted is not None:
-        return check_preset(wanted)
+def _largest() -> str:
+    """The largest preset of which jobs are recorded."""
     there = [preset for preset in reversed(PRESETS) if any((PUBLISHED / preset).glob("*/pieces.csv"))]
     if not there:
         raise SettingsError("published/ records no jobs: `python -m auxmc_pipeline.steps.publish` adds them")

@@ -124,7 +124,7 @@ def test_damage_of_any_kind_is_noticed_or_harmless(tmp_path):
     checkpoint = _saved(tmp_path / "c")
     files = {path.name: path.read_bytes() for path in checkpoint.folder.iterdir()}
     whole = list(checkpoint.parts(3))
-    states = [checkpoint._read(i).leaves for i in range(3)]
+    states = [checkpoint._read(i)[1] for i in range(3)]
     n_noticed = 0
     for trial in range(400):
         checkpoint.folder.mkdir(exist_ok=True)

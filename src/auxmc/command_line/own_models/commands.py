@@ -1,6 +1,7 @@
 """Options of `auxmc sample` and `auxmc evidence`. Nothing heavy is imported here."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,38 +60,37 @@ def register(subparsers: Any) -> None:
     Args:
         subparsers: what `ArgumentParser.add_subparsers` returned.
     """
-    sample = _command(
+    add = _command(
         subparsers,
         "sample",
         "draws from your model",
         f"Draws from the posterior of a model in a Python file.\n{_SAMPLED}{_DATA}",
         "examples:\n  auxmc sample docs/examples/decay.py --data docs/examples/decay.csv --draws 500",
+        draws=1000,
+        warm_up=1000,
+        chains=4,
     )
-    sample.add_argument(
-        "--method",
-        choices=[name for names in METHODS.values() for name in names],
-        help="; ".join(f"{kind}: {', '.join(names)}" for kind, names in METHODS.items())
-        + " (default: the first of the model's kind)",
-    )
-    _run_options(sample, draws=1000, warm_up=1000, chains=4)
-    evidence = _command(
+    names = [name for names in METHODS.values() for name in names]
+    kinds = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in METHODS.items())
+    add("--method", choices=names, help=f"{kinds} (default: the first of the model's kind)")
+    add = _command(
         subparsers,
         "evidence",
         "log evidence of your model, and draws across its modes",
         "Estimates the log of the integral of a density in a Python file, with an error, and draws from all its modes."
         f"\n{_INTEGRATED}{_DATA}",
         "examples:\n  auxmc evidence docs/examples/two_modes.py --draws 500",
+        draws=2000,
+        warm_up=500,
+        chains=16,
     )
-    evidence.add_argument(
-        "--method",
-        choices=EVIDENCE_METHODS,
-        default=EVIDENCE_METHODS[0],
-        help=f"(default: {EVIDENCE_METHODS[0]})",
-    )
-    _run_options(evidence, draws=2000, warm_up=500, chains=16)
+    add("--method", choices=EVIDENCE_METHODS, default=EVIDENCE_METHODS[0], help="(default: %(default)s)")
 
 
-def _command(subparsers: Any, name: str, short: str, text: str, examples: str) -> argparse.ArgumentParser:
+def _command(
+    subparsers: Any, name: str, short: str, text: str, examples: str, **counts: int
+) -> Callable[..., argparse.Action]:
+    """Adds a subcommand with the options of both; returns what adds others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         name,
         help=short,
@@ -100,50 +100,25 @@ def _command(subparsers: Any, name: str, short: str, text: str, examples: str) -
         allow_abbrev=False,
     )
     parser.set_defaults(run=_run, command=name)
-    parser.add_argument("model", type=Path, metavar="MODEL.py", help="the model")
-    parser.add_argument(
-        "--data", type=Path, metavar="FILE", help="data for functions with an argument `data`"
-    )
-    return parser
-
-
-def _run_options(parser: argparse.ArgumentParser, *, draws: int, warm_up: int, chains: int) -> None:
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        dest="settings",
-        help="a setting of the method, such as step_size=0.05; may be given again",
-    )
-    parser.add_argument(
-        "--draws", type=int, default=draws, metavar="N", help=f"of each chain (default: {draws})"
-    )
-    parser.add_argument(
-        "--warm-up",
-        type=int,
-        default=warm_up,
-        metavar="N",
-        help=f"iterations before them, in which steps are adapted (default: {warm_up})",
-    )
-    parser.add_argument("--chains", type=int, default=chains, metavar="N", help=f"(default: {chains})")
-    parser.add_argument("--cores", type=int, metavar="N", help="chains at a time (default: all cores)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="root seed (default: 0)")
-    parser.add_argument(
-        "--output",
-        type=output_folder,
-        metavar="FOLDER",
-        help="for result.nc, summary.csv, plots and checkpoints; an interrupted run is resumed (default: the names of "
-        "model and command, such as decay-sample)",
-    )
-    parser.add_argument("--restart", action="store_true", help="delete the run that is in the folder")
-    parser.add_argument(
-        "--checks",
-        choices=("basic", "full", "off"),
-        default="basic",
-        help="of the model and the draws (default: basic)",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    add, number = parser.add_argument, {"type": int, "metavar": "N"}
+    add("model", type=Path, metavar="MODEL.py", help="the model")
+    add("--data", type=Path, metavar="FILE", help="data for functions with an argument `data`")
+    setting = "a setting of the method, such as step_size=0.05; may be given again"
+    add("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=setting)
+    add("--draws", default=counts["draws"], help="of each chain (default: %(default)s)", **number)
+    before = "iterations before them, in which steps are adapted (default: %(default)s)"
+    add("--warm-up", default=counts["warm_up"], help=before, **number)
+    add("--chains", default=counts["chains"], help="(default: %(default)s)", **number)
+    add("--cores", help="chains at a time (default: all cores)", **number)
+    add("--seed", default=0, help="root seed (default: %(default)s)", **number)
+    kept = "for result.nc, summary.csv, plots and checkpoints; an interrupted run is resumed"
+    folder = "(default: the names of model and command, such as decay-sample)"
+    add("--output", type=output_folder, metavar="FOLDER", help=f"{kept} {folder}")
+    add("--restart", action="store_true", help="delete the run that is in the folder")
+    levels = ("basic", "full", "off")
+    add("--checks", choices=levels, default="basic", help="of the model and the draws (default: %(default)s)")
+    add("--quiet", action="store_true", help="no progress")
+    return add
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -88,11 +88,11 @@ def growing_data(
     expected = math.sqrt(float(jnp.sum(n_steps * variances)) / replicates)
     spread = float(np.std(values, ddof=1))
     error = float(replicated_evidence_error(spread, replicates, expected))
-    advice = [*said, *_impossible(values), *_advice(spread, replicates, settings)]
+    advice = [*said, *_advice(values, spread, settings)]
     return GrowingDataEvidence(value, error, values, issue(advice))
 
 
-def _impossible(values: FloatArray) -> Iterator[Advice]:
+def _advice(values: FloatArray, spread: float, settings: GrowingDataSettings) -> Iterator[Advice]:
     n_bad = int(np.sum(~np.isfinite(values)))
     if n_bad:
         yield Advice(
@@ -101,12 +101,9 @@ def _impossible(values: FloatArray) -> Iterator[Advice]:
             "The model excludes some rows, or log_likelihood overflows there: look at them, and give a likelihood with "
             "heavier tails or a wider prior",
         )
-
-
-def _advice(spread: float, replicates: int, settings: GrowingDataSettings) -> Iterator[Advice]:
     if not spread <= _MAX_SD:
         yield Advice(
-            f"runs differ by {spread:.1f} nats (one standard deviation of {replicates}): the error is rough",
+            f"runs differ by {spread:.1f} nats (one standard deviation of {values.size}): the error is rough",
             f"Give more than {settings.n_particles} particles, or smaller chunks, or use auxmc.stream_evidence",
         )
     if not settings.own_pilot:

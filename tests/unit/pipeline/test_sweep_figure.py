@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from auxmc.plots.style import METHOD_COLOURS, use_style
-from auxmc.plots.sweeps import sweep_figure
+from auxmc_pipeline.sweep_figure import sweep_figure
 
 
 @pytest.fixture(autouse=True)
