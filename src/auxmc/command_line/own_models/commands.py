@@ -100,7 +100,8 @@ def _command(
         allow_abbrev=False,
     )
     parser.set_defaults(run=_run, command=name)
-    add, number = parser.add_argument, {"type": int, "metavar": "N"}
+    add = parser.add_argument
+    number: dict[str, Any] = {"type": int, "metavar": "N"}
     add("model", type=Path, metavar="MODEL.py", help="the model")
     add("--data", type=Path, metavar="FILE", help="data for functions with an argument `data`")
     setting = "a setting of the method, such as step_size=0.05; may be given again"
