@@ -17,16 +17,12 @@ from auxmc.numerics.array_types import FloatArray
 if TYPE_CHECKING:
     from experiments.radon.model import GroupedRegression
 
-_SCALES = ("log_sigma_a", "log_sigma_b", "log_noise")
 _START_POINTS = (33, 41, 33)
 _MOST_POINTS = 2_000_000
 _CHUNK = 20_000
 # The tail left out of the heaviest prior, which falls as exp(-|t|) in t = log sigma, is below 1e-8 of the whole.
 _DEPTH = 20.0
 _FURTHEST = 60.0
-
-Grid = list[FloatArray]
-"""Equally spaced points of log sigma_a, log sigma_b and log epsilon, in log units of the outcome."""
 
 
 class Evidence(NamedTuple):
@@ -46,15 +42,10 @@ class Evidence(NamedTuple):
 
 
 def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evidence:
-    """Halves the step along each axis of the grid until the log evidence settles.
-
-    Args:
-        model: the model with its data.
-        tolerance: change of the log evidence when the step along an axis is halved, in nats, at which that axis is
-            fine enough.
+    """Halves the step along each axis of the grid until that changes the log evidence by less than `tolerance` nats.
 
     Raises:
-        ValueError: the evidence has not settled on the finest grid that is tried.
+        ValueError: If the evidence has not settled on the finest grid.
     """
     grid = quadrature_grid(model, _START_POINTS)
     found = evidence_on_grid(model, grid)
@@ -65,9 +56,8 @@ def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evide
         finer = [*grid[:axis], np.linspace(points[0], points[-1], 2 * points.size - 1), *grid[axis + 1 :]]
         if np.prod([part.size for part in finer]) > _MOST_POINTS:
             raise ValueError(
-                f"the log evidence still changes by {changes.max():.2g} nats along {_SCALES[axis]} on a grid of "
-                f"{np.prod([part.size for part in grid])} points: the posterior of the scales is too narrow for its "
-                "box; take a larger tolerance"
+                f"the log evidence still changes by {changes.max():.2g} nats: the posterior of the scales is too "
+                "narrow for its box; take a larger tolerance"
             )
         refined = evidence_on_grid(model, finer)
         changes[axis] = abs(refined.log_evidence - found.log_evidence)
@@ -77,23 +67,17 @@ def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evide
     return found._replace(error=float(changes.sum()))
 
 
-def quadrature_grid(model: "GroupedRegression", n_points: Sequence[int]) -> Grid:
-    """Box around all of the posterior of the scales that matters.
+def quadrature_grid(model: "GroupedRegression", n_points: Sequence[int]) -> list[FloatArray]:
+    """Points of log sigma_a, log sigma_b and log epsilon in a box around all of their posterior that matters.
 
     Each axis reaches from the mode to where the integrand, maximised over the other two, has fallen by exp(-20).
-
-    Args:
-        model: the model with its data.
-        n_points: points along each axis.
     """
     mode = _mode(model)
-    return [
-        np.linspace(_reach(model, mode, axis, -1.0), _reach(model, mode, axis, 1.0), n)
-        for axis, n in enumerate(n_points)
-    ]
+    ends = [[_reach(model, mode, axis, sign) for sign in (-1.0, 1.0)] for axis in range(3)]
+    return [np.linspace(low, high, n) for (low, high), n in zip(ends, n_points, strict=True)]
 
 
-def evidence_on_grid(model: "GroupedRegression", grid: Grid) -> Evidence:
+def evidence_on_grid(model: "GroupedRegression", grid: list[FloatArray]) -> Evidence:
     """Trapezoidal rule on one grid."""
     logs = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, 3)
     parts = [_conditional(model, logs[start : start + _CHUNK]) for start in range(0, len(logs), _CHUNK)]
@@ -151,7 +135,8 @@ def _conditional(
     explained = np.einsum("pi,pi->p", reduced, solution)
     energy = model.n_rows * np.log(2.0 * np.pi) + log_det + log_det_whole + square - explained
     log_density = -0.5 * energy
-    log_density -= sum(_half_cauchy_energy(log, model.prior_scale) for log in log_scales.T)
+    ratio = log_scales - np.log(model.prior_scale)
+    log_density -= (np.logaddexp(0.0, 2.0 * ratio) - ratio - np.log(2.0 / np.pi)).sum(axis=1)
     # Effects: log sigma_a, mu_a, log sigma_b, mu_b, log epsilon, b.
     zero, b_rows = np.zeros_like(log_a), factor[:, 1:]
     means = [log_a, solution[:, 0], log_b, solution[:, -1], log_noise]
@@ -167,11 +152,10 @@ def _mode(model: "GroupedRegression") -> FloatArray:
     between = np.log(max(float(np.std(model.mean_outcome)), 1e-300))
     start = np.array([between, np.log(model.prior_scale), noise])
     # The slope of the prior ends where the likelihood takes over: any descent finds the one maximum near it.
-    found = minimize(
-        lambda logs: -float(log_marginal(model, logs[None])[0]), start, method="Nelder-Mead", tol=1e-6
+    descent = minimize(
+        lambda logs: -log_marginal(model, logs[None])[0], start, method="Nelder-Mead", tol=1e-6
     )
-    mode: FloatArray = found.x
-    return mode
+    return np.asarray(descent.x)
 
 
 def _reach(model: "GroupedRegression", mode: FloatArray, axis: int, sign: float) -> float:
@@ -187,9 +171,3 @@ def _reach(model: "GroupedRegression", mode: FloatArray, axis: int, sign: float)
             break
         distance *= 2.0**0.5
     return float(mode[axis] + sign * distance)
-
-
-def _half_cauchy_energy(log_value: FloatArray, scale: float) -> FloatArray:
-    ratio = log_value - np.log(scale)
-    energy: FloatArray = np.logaddexp(0.0, 2.0 * ratio) - ratio - np.log(2.0 / np.pi)
-    return energy

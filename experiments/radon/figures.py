@@ -1,5 +1,6 @@
 """Figures of the study, drawn from its tables."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.factor_graphs import factor_graph
 from auxmc.plots.panels import band_curve, missing_panel
 from auxmc.plots.published import entries_published_last, published_level, published_mark
@@ -30,23 +30,10 @@ _CHAINS = {
     "hmc__method-gibbs_ct": (METHOD_LABELS["gibbs_ct"], METHOD_COLOURS["gibbs_ct"], "--"),
     "hmc__method-ct_hmc": (METHOD_LABELS["ct_hmc"], METHOD_COLOURS["ct_hmc"], ":"),
 }
-_SYMBOLS = {
-    "log sigma_a": r"$\log\sigma_a$",
-    "mu_a": r"$\mu_a$",
-    "log sigma_b": r"$\log\sigma_b$",
-    "mu_b": r"$\mu_b$",
-    "log epsilon": r"$\log\epsilon$",
-}
 # Axes in nats above the exact value: that of the published figure, and that of all methods.
 _PUBLISHED_RANGE, _METHODS_RANGE = (-19.0, 11.0), (-8.0, 3.0)
 # Iterations at which values were read off the published curve.
 _PUBLISHED_ITERATIONS = (100, 250, 500, 1000, 2500)
-
-
-def model_graph(tables: Tables) -> Figure:
-    """Figure 5.5: the factor graph of the model; uses no data."""
-    del tables
-    return factor_graph(Path(__file__).with_name("model_graph.toml"))
 
 
 def evidence_over_time(tables: Tables) -> Figure:
@@ -54,12 +41,11 @@ def evidence_over_time(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
     axis = figure.subplots()
     published = PublishedMarks("radon", tables)
-    fit = tables.rows("fit_step", case="nuts")
-    point = tables.rows("point", case="nuts").iloc[0]
-    seconds, zeta = point["fit_seconds"], point["log_zeta"]
+    seconds, zeta = (tables.value(name, case="nuts") for name in ("fit_seconds", "log_zeta"))
     times = tables.rows("iteration", "time_so_far", case="nuts")
     running = tables.rows("chain_iteration", case="nuts").merge(times[["iteration", "time_so_far"]])
     running = running.assign(time=seconds + running["time_so_far"])
+    fit = tables.rows("fit_step", case="nuts")
     sns.lineplot(fit, x="fit_time", y="objective", color=_BLUE, label="variational objective", ax=axis)
     sns.lineplot(
         running,
@@ -93,11 +79,8 @@ def evidence_over_time(tables: Tables) -> Figure:
         ylabel="log evidence (nats)",
     )
     _legend_above(figure, axis)
-    said = (
-        "published: AIS (black), end of the fit and estimates after as many iterations, without their seconds"
-    )
-    _footer(figure, tables, said)
-    return figure
+    said = "AIS (black), end of the fit and estimates after as many iterations, without their seconds"
+    return _with_footer(figure, tables, f"published: {said}")
 
 
 def methods(tables: Tables) -> Figure:
@@ -109,7 +92,7 @@ def methods(tables: Tables) -> Figure:
             rows = tables.rows("iteration", "running_pooled", case=case)
             total = rows["gradients_so_far"] * float(tables.setting("n_chains", case=case))
             pooled, error = rows["running_pooled"], rows["running_pooled_error"]
-            band_curve(left, total, pooled, _half_width(error), colour=colour, label=label, linestyle=line)
+            band_curve(left, total, pooled, _N_ERRORS * error, colour=colour, label=label, linestyle=line)
             right.plot(total, error, color=colour, linestyle=line)
     exact = _exact_line(left, tables)
     runs = tables.rows("point", case="ais").iloc[0]
@@ -126,56 +109,42 @@ def methods(tables: Tables) -> Figure:
         axis.set(xscale="log", xlabel="gradients of all chains or runs")
         axis.xaxis.set_minor_formatter(NullFormatter())
     _legend_above(figure, left)
-    _footer(figure, tables)
-    return figure
+    return _with_footer(figure, tables)
 
 
 def temperature_and_moments(tables: Tables) -> Figure:
     """Distribution of the inverse temperature, and posterior moments compared with the exact ones."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    _temperature_panel(left, tables)
-    _moments_panel(right, tables)
-    _footer(figure, tables)
-    return figure
-
-
-def _temperature_panel(axis: Axes, tables: Tables) -> None:
     rows = tables.rows("inverse_temperature", case="nuts")
-    half = _half_width(rows["log_temperature_density_error"])
+    half = _N_ERRORS * rows["log_temperature_density_error"]
     points, density = rows["inverse_temperature"], rows["log_temperature_density"]
-    band_curve(axis, points, density, half, colour=_NUTS, label="NUTS")
+    band_curve(left, points, density, half, colour=_NUTS, label="NUTS")
     with suppress(MissingData):
         bound = [0.0, tables.value("exact_log_evidence") - tables.value("log_zeta", case="nuts")]
-        axis.plot([0.0, 1.0], bound, color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
-    axis.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="log density relative to the base (nats)")
-    axis.legend(loc="upper left")
+        left.plot([0.0, 1.0], bound, color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
+    left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="log density relative to the base (nats)")
+    left.legend(loc="upper left")
+    _moments_panel(right, tables.rows("effect", case="nuts"))
+    return _with_footer(figure, tables)
 
 
-def _moments_panel(axis: Axes, tables: Tables) -> None:
+def _moments_panel(axis: Axes, moments: pd.DataFrame) -> None:
     """Moments minus the exact ones, in exact standard deviations."""
-    moments = tables.rows("effect", case="nuts")
     if "exact_sd" not in moments:
         missing_panel(axis, "no exact moments are known")
         return
-    rows = np.arange(len(moments))[::-1]
-    sd = moments["exact_sd"]
+    rows, sd = np.arange(len(moments))[::-1], moments["exact_sd"]
     for offset, moment, colour, marker, label in (
         (0.12, "mean", _BLUE, "o", "mean"),
         (-0.12, "sd", _RED, "s", "standard deviation"),
     ):
-        axis.errorbar(
-            (moments[f"posterior_{moment}"] - moments[f"exact_{moment}"]) / sd,
-            rows + offset,
-            # Where an error is not known there is no bar.
-            xerr=_N_ERRORS * moments[f"posterior_{moment}_error"] / sd,
-            color=colour,
-            marker=marker,
-            linestyle="none",
-            label=label,
-        )
+        difference = (moments[f"posterior_{moment}"] - moments[f"exact_{moment}"]) / sd
+        # Where an error is not known there is no bar.
+        half = _N_ERRORS * moments[f"posterior_{moment}_error"] / sd
+        axis.errorbar(difference, rows + offset, xerr=half, fmt=marker, color=colour, label=label)
     axis.axvline(0.0, color=_REFERENCE, linewidth=0.8)
-    axis.set_yticks(rows, [_pretty(name) for name in moments["effect"]])
+    axis.set_yticks(rows, map(_pretty, moments["effect"]))
     axis.set_xlabel("difference to quadrature (posterior sds)")
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
@@ -190,13 +159,11 @@ def _exact_line(axis: Axes, tables: Tables) -> float:
     return exact
 
 
-def _half_width(error: "pd.Series[float]") -> FloatArray | None:
-    """Half height of a band; None where errors are not known."""
-    return np.asarray(_N_ERRORS * error, np.float64) if np.isfinite(error).all() else None
-
-
 def _pretty(name: str) -> str:
-    return _SYMBOLS.get(name, name.removeprefix("b[").removesuffix("]").replace("_", " "))
+    """`b[first_floor]` as words, `log sigma_a` as a formula."""
+    if name.startswith("b["):
+        return name[2:-1].replace("_", " ")
+    return "$" + re.sub("(log|sigma|mu|epsilon) ?", r"\\\1", name) + "$"
 
 
 def _legend_above(figure: Figure, axis: Axes) -> None:
@@ -206,13 +173,14 @@ def _legend_above(figure: Figure, axis: Axes) -> None:
     figure.legend(handles, labels, loc="outside upper center", ncols=4)
 
 
-def _footer(figure: Figure, tables: Tables, *details: str) -> None:
+def _with_footer(figure: Figure, tables: Tables, *details: str) -> Figure:
     chains = chain_lengths(tables, case="nuts")
     footer(figure, tables, chains and f"{chains}, all of them used", *details)
+    return figure
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {
-    "fig_5_5": model_graph,
+    "fig_5_5": lambda tables: factor_graph(Path(__file__).with_name("model_graph.toml")),
     "fig_5_6": evidence_over_time,
     "fig_methods": methods,
     "fig_temperature": temperature_and_moments,

@@ -7,12 +7,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.log_evidence import (
-    annealed_evidence,
-    log_evidence,
-    log_evidence_error,
-    running_log_evidence,
-)
+from auxmc.diagnostics import log_evidence as evidence
 from auxmc.diagnostics.weighted import in_batches, weighted_estimates
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
@@ -35,8 +30,7 @@ _UNITS = {
     for unit, names in {
         "nats": "log_evidence log_evidence_error log_evidence_by_chain sd_log_weight exact_log_evidence "
         "exact_log_evidence_error log_zeta log_zeta_error lower_bound lower_bound_error objective running_by_chain "
-        "running_mean running_mean_error running_pooled running_pooled_error log_temperature_density "
-        "log_temperature_density_error",
+        "running_pooled running_pooled_error log_temperature_density log_temperature_density_error",
         "gradients": "n_gradients_per_chain n_gradients_per_run gradients_so_far",
         "s": "seconds_per_chain seconds_per_run fit_seconds fit_time time_so_far",
         "iterations": "n_failures n_not_finite",
@@ -51,7 +45,7 @@ _UNITS = {
 def measure_case(chains: Chains, posterior: Problem, base: Base, settings: Settings) -> dict[str, xr.Dataset]:
     """Groups of the result file of a case, from its chains or annealed runs."""
     draws, seconds = chains.draws, chains.run_s / chains.n_lanes
-    coords = {"effect": list(posterior.model.effect_names)}
+    coords = {"effect": list(posterior.effect_names)}
     curves, groups = _fit_curves(base), {}
     if settings.method == "ais":
         statistics = annealed_statistics(draws, seconds)
@@ -59,10 +53,10 @@ def measure_case(chains: Chains, posterior: Problem, base: Base, settings: Setti
         statistics = chain_statistics(draws, seconds, settings.n_warm_up if settings.method == "nuts" else 0)
         curves = chain_curves(draws, seconds) | curves
         kept: dict[str, Any] = {name: (("chain", "draw"), draws[name]) for name in _KEPT}
-        kept |= {"effects": (("chain", "draw", "effect"), draws["effects"])}
+        kept["effects"] = (("chain", "draw", "effect"), draws["effects"])
         numbered = {"chain": np.arange(len(draws["delta"]))}
         groups = arviz_groups(xr.Dataset(kept, numbered | coords), ["effects"])
-    statistics |= problem_statistics(posterior, settings) | base.statistics()
+    statistics |= problem_statistics(posterior, settings) | base.statistics
     data = posterior.data
     return {
         **groups,
@@ -73,18 +67,12 @@ def measure_case(chains: Chains, posterior: Problem, base: Base, settings: Setti
 
 
 def chain_statistics(draws: NamedArrays, seconds: float, n_warm_up: int) -> dict[str, Any]:
-    """Summary of tempered chains.
-
-    Args:
-        draws: recorded quantities [chain, draw, ...].
-        seconds: run time of one chain.
-        n_warm_up: first iterations left out of the mean acceptance, in which the step size changes.
-    """
+    """Summary of chains [chain, draw, ...] of `seconds` each; `acceptance` is that after the warm-up."""
     target, base = draws["log_target_weight"], draws["log_base_weight"]
     last = min(n_warm_up, target.shape[1] - 1)
     scores = base_moment_scores(base, draws["standard"])
     by_chain = {
-        "log_evidence_by_chain": [log_evidence(t, b) for t, b in zip(target, base, strict=True)],
+        "log_evidence_by_chain": list(map(evidence.log_evidence, target, base)),
         "acceptance": draws["acceptance"][:, last:].mean(axis=1),
         "step_size": draws["step_size"][:, -1],
         "n_failures": draws["n_failures"].sum(axis=1, dtype=int),
@@ -94,8 +82,8 @@ def chain_statistics(draws: NamedArrays, seconds: float, n_warm_up: int) -> dict
         "chain": np.arange(len(target)),
     }
     return {
-        "log_evidence": log_evidence(target, base),
-        "log_evidence_error": log_evidence_error(target, base),
+        "log_evidence": evidence.log_evidence(target, base),
+        "log_evidence_error": evidence.log_evidence_error(target, base),
         "seconds_per_chain": seconds,
         **_along("chain", by_chain),
         **_along("base_moment", {"base_moment_score": scores, "base_moment": np.arange(scores.size)}),
@@ -110,21 +98,19 @@ def annealed_statistics(draws: NamedArrays, seconds: float) -> dict[str, Any]:
     spread of the others does not show it. The mean of log sigma_b was 4.5 of these errors below the quadrature.
     """
     weights = draws["log_weight"].reshape(-1)
-    estimate = annealed_evidence(weights)
-    moments = _moments(weights[:, None], draws["effects"].reshape(weights.size, 1, -1))
+    estimate = evidence.annealed_evidence(weights)
     unknown = ("effect", np.full(draws["effects"].shape[-1], np.nan))
-    fractions = np.exp(weights - logsumexp(weights))
     return {
         "log_evidence": estimate.value,
         "log_evidence_error": estimate.standard_error,
         "n_runs": weights.size,
-        "ess_is": 1.0 / np.sum(fractions**2),
+        "ess_is": 1.0 / np.sum(np.exp(weights - logsumexp(weights)) ** 2),
         "sd_log_weight": weights.std(ddof=1),
         "mean_acceptance": draws["acceptance"].mean(),
         "n_not_finite": draws["n_not_finite"].sum(dtype=int),
         "n_gradients_per_run": draws["n_gradients"].mean(),
         "seconds_per_run": seconds / draws["log_weight"].shape[1],
-        **moments,
+        **_moments(weights[:, None], draws["effects"].reshape(weights.size, 1, -1)),
         "posterior_mean_error": unknown,
         "posterior_sd_error": unknown,
     }
@@ -136,7 +122,7 @@ def problem_statistics(posterior: Problem, settings: Settings) -> dict[str, Any]
     found: dict[str, Any] = {
         "n_rows": len(data.outcome),
         "n_groups": len(data.group_names),
-        "n_parameters": posterior.model.dim,
+        "n_parameters": posterior.dim,
     }
     if known is not None:
         found |= {"exact_log_evidence": known.log_evidence, "exact_log_evidence_error": known.error}
@@ -147,36 +133,27 @@ def problem_statistics(posterior: Problem, settings: Settings) -> dict[str, Any]
 
 
 def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
-    """Running estimates at chosen iterations, and the distribution of the inverse temperature.
-
-    Args:
-        draws: recorded quantities [chain, draw, ...].
-        seconds: run time of one chain.
-    """
+    """Running estimates at chosen iterations, and the distribution of the inverse temperature, of such chains."""
     target, base = draws["log_target_weight"], draws["log_base_weight"]
     n_chains, n_draws = target.shape
     points = running_points(n_draws)
-    each = np.stack([running_log_evidence(t[None], b[None]) for t, b in zip(target, base, strict=True)])
-    each = each[:, points - 1]
+    pairs = zip(target[:, None], base[:, None], strict=True)
+    each = [evidence.running_log_evidence(*pair)[points - 1] for pair in pairs]
     inverse_temperatures = np.linspace(0.0, 1.0, _N_TEMPERATURES)
     conditional = [base - b * draws["delta"] for b in inverse_temperatures]
 
     def errors(pairs: Iterable[tuple[FloatArray, FloatArray]]) -> list[float]:
-        return [log_evidence_error(*pair) if n_chains > 1 else np.nan for pair in pairs]
+        return [evidence.log_evidence_error(*pair) if n_chains > 1 else np.nan for pair in pairs]
 
     by_iteration = {
-        "running_mean": each.mean(axis=0),
-        "running_mean_error": each.std(axis=0, ddof=1) / np.sqrt(n_chains)
-        if n_chains > 1
-        else np.nan * points,
-        "running_pooled": running_log_evidence(target, base)[points - 1],
+        "running_pooled": evidence.running_log_evidence(target, base)[points - 1],
         "running_pooled_error": errors((target[:, :n], base[:, :n]) for n in points),
         "gradients_so_far": draws["n_gradients"].cumsum(axis=1).mean(axis=0)[points - 1],
         "time_so_far": seconds * points / n_draws,
         "iteration": points,
     }
     by_temperature = {
-        "log_temperature_density": [log_evidence(weights, base) for weights in conditional],
+        "log_temperature_density": [evidence.log_evidence(weights, base) for weights in conditional],
         "log_temperature_density_error": errors((weights, base) for weights in conditional),
         "inverse_temperature": inverse_temperatures,
     }
@@ -189,15 +166,10 @@ def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
 
 
 def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> FloatArray:
-    """Base means and second moments estimated from weighted states, minus their known values, in standard errors.
+    """Estimated first and second moments of the base minus 0 and 1, in standard errors [2 dim].
 
-    Args:
-        log_base_weights: of each state [chain, draw].
-        standard: states in standard deviations of the base from its mean [chain, draw, dim].
-
-    Returns:
-        Scores of the means, which are 0, then of the second moments, which are 1 [2 dim]. Errors are by the delta
-        method over batches of a tenth of a chain.
+    `standard` are states in standard deviations of the base from its mean [chain, draw, dim], `log_base_weights` their
+    weights [chain, draw]. Errors are by the delta method over batches of a tenth of a chain.
     """
     n_batches = min(_BATCHES, standard.shape[1])
     weights, states = in_batches(log_base_weights, n_batches), in_batches(standard, n_batches)
@@ -207,19 +179,18 @@ def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> Fl
 
 def running_points(n_draws: int) -> IntegerArray:
     """Numbers of iterations after which running estimates are kept, dense at first, and those of the claims."""
-    dense = np.geomspace(1, n_draws, _N_POINTS // 2)
-    even = np.linspace(1, n_draws, _N_POINTS // 2)
+    spaced = [space(1, n_draws, _N_POINTS // 2) for space in (np.geomspace, np.linspace)]
     claims = [n for n in CLAIM_ITERATIONS if n <= n_draws]
-    return np.unique(np.concatenate([dense, even, claims]).round().astype(np.int64))
+    return np.unique(np.concatenate([*spaced, claims]).round().astype(np.int64))
 
 
 def _fit_curves(base: Base) -> dict[str, Any]:
     """Objective of the variational fit, averaged over blocks of 100 steps."""
-    n_steps = base.objective.size
+    n_steps, seconds = base.objective.size, base.statistics["fit_seconds"]
     ends = np.arange(_FIT_BLOCK, n_steps + 1, _FIT_BLOCK)
     objective = base.objective[: ends.size * _FIT_BLOCK].reshape(-1, _FIT_BLOCK).mean(axis=1)
     return _along(
-        "fit_step", {"objective": objective, "fit_time": base.run_s * ends / n_steps, "fit_step": ends}
+        "fit_step", {"objective": objective, "fit_time": seconds * ends / n_steps, "fit_step": ends}
     )
 
 
@@ -235,10 +206,10 @@ def _along(dim: str, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def _difference(data: GroupedData, published: Any) -> float:
     """Largest difference of our data from the published file's, in any column; infinite where the shapes differ."""
-    columns = (data.outcome, *data.regressors.T, data.group)
     pairs = [
-        (published[name], values) for name, values in zip(("y", "x", "u", "county"), columns, strict=True)
+        (published[name], ours) for name, ours in zip("yxu", (data.outcome, *data.regressors.T), strict=False)
     ]
+    pairs.append((published["county"], data.group))
     if any(theirs.shape != ours.shape for theirs, ours in pairs):
         return np.inf
     return float(max(np.max(np.abs(theirs - ours)) for theirs, ours in pairs))

@@ -1,6 +1,7 @@
 """Regression with an intercept for each group: hierarchical prior, sufficient statistics, two parametrisations."""
 
-from typing import Literal, NamedTuple, Protocol, cast
+from collections.abc import Callable
+from typing import Literal, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -32,15 +33,14 @@ class GroupedRegression(NamedTuple):
     Attributes:
         n_rows: number of rows, float64 scalar.
         counts: rows in each group [group].
-        mean_outcome: mean outcome of each group [group].
-        mean_regressors: mean regressors of each group [group, regressor].
+        mean_outcome: of each group [group].
+        mean_regressors: of each group [group, regressor].
         scatter: sums over rows of products of deviations from the group means, of (outcome, regressors)
             [1 + regressor, 1 + regressor].
         prior_scale: scale of the half-Cauchy priors, in units of the outcome.
-        parametrisation: whether coefficients and group intercepts are given as standard normal numbers
-            ("non_centred": b = mu_b + sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred"). The same
-            evidence belongs to both.
-        regressor_names: names of the regressors [regressor].
+        parametrisation: whether coefficients and intercepts are given as standard normal numbers
+            ("non_centred": b = mu_b + sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred").
+        regressor_names: of the columns [regressor].
 
     Source: PhD thesis, section 5.6.3; Gelman and Hill 2007, chapter 12.
     """
@@ -89,15 +89,13 @@ class GroupedRegression(NamedTuple):
             local = spread_b + spread_a
         else:
             local = _normal_energy(position[_N_SCALES:])
-        scales = sum(
-            _half_cauchy_energy(log, self.prior_scale) for log in (log_sigma_a, log_sigma_b, log_noise)
-        )
+        logs = (log_sigma_a, log_sigma_b, log_noise)
+        scales = sum(_half_cauchy_energy(log, self.prior_scale) for log in logs)
         residual = self.mean_outcome - a - self.mean_regressors @ b
         direction = jnp.concatenate([jnp.ones(1), -b])
         squares = direction @ self.scatter @ direction + jnp.sum(self.counts * residual**2)
-        misfit = 0.5 * squares * jnp.exp(-2.0 * log_noise) + self.n_rows * (
-            log_noise + 0.5 * jnp.log(2 * jnp.pi)
-        )
+        log_norm = log_noise + 0.5 * jnp.log(2 * jnp.pi)
+        misfit = 0.5 * squares * jnp.exp(-2.0 * log_noise) + self.n_rows * log_norm
         return -(misfit + local + scales + _normal_energy(jnp.stack([mean_a, mean_b])))
 
     def _coefficients_and_intercepts(self, position: Array) -> tuple[Array, Array]:
@@ -109,34 +107,29 @@ class GroupedRegression(NamedTuple):
         return b, a
 
 
-class Model(Protocol):
-    """What a run asks of a model: a log density of `dim` real numbers, and effects of it that have names."""
+class Problem(NamedTuple):
+    """What a run asks of a model.
+
+    Attributes:
+        data: rows and their groups.
+        log_density: log joint density of data and position [dim], in nats.
+        effects: quantities of interest [effect] at a position [dim].
+        effect_names: names [effect].
+        start: where variational fits start [dim].
+        known: evidence and posterior moments of the effects, where they are known.
+    """
+
+    data: GroupedData
+    log_density: Callable[[Array], Array]
+    effects: Callable[[Array], Array]
+    effect_names: tuple[str, ...]
+    start: Array
+    known: Evidence | None
 
     @property
     def dim(self) -> int:
         """Length of the unconstrained vector."""
-
-    @property
-    def start(self) -> Array:
-        """Where variational fits start [dim]."""
-
-    @property
-    def effect_names(self) -> tuple[str, ...]:
-        """Names [effect]."""
-
-    def effects(self, position: Array) -> Array:
-        """Quantities of interest [effect] at a position [dim]."""
-
-    def log_density(self, position: Array) -> Array:
-        """Log joint density of data and position [dim], in nats."""
-
-
-class Problem(NamedTuple):
-    """The data of a case, a model of them, and, where they are known, evidence and posterior moments of its effects."""
-
-    data: GroupedData
-    model: Model
-    known: Evidence | None
+        return self.start.size
 
 
 def problem(settings: Settings) -> Problem:
@@ -149,19 +142,17 @@ def problem(settings: Settings) -> Problem:
     data = read_grouped(settings.data or RADON_FILE, columns(settings))
     parametrisation = cast(Parametrisation, settings.parametrisation)
     model = grouped_regression(data, settings.prior_scale, parametrisation)
-    return Problem(data, model, exact_evidence(model))
+    known = exact_evidence(model)
+    return Problem(data, model.log_density, model.effects, model.effect_names, model.start, known)
 
 
 def grouped_regression(
     data: GroupedData, prior_scale: float = 2.5, parametrisation: Parametrisation = "non_centred"
 ) -> GroupedRegression:
-    """Makes the model of a data set; raises ValueError if the scale is not positive."""
-    if not prior_scale > 0.0:
-        raise ValueError(f"prior_scale must be positive, got {prior_scale}")
-    n_groups = len(data.group_names)
+    """Makes the model of a data set."""
     rows = np.column_stack([data.outcome, data.regressors])
-    counts = np.bincount(data.group, minlength=n_groups).astype(float)
-    sums = np.zeros((n_groups, rows.shape[1]))
+    counts = np.bincount(data.group).astype(float)
+    sums = np.zeros((counts.size, rows.shape[1]))
     np.add.at(sums, data.group, rows)
     means = sums / counts[:, None]
     within = rows - means[data.group]

@@ -3,7 +3,6 @@
 # One case: python -m auxmc_pipeline.steps.run study=radon method=gibbs_ct out=x.nc
 """Maps the settings of a case to posterior, base, kernel and recorded quantities, and runs the chains."""
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,31 +13,21 @@ from jax import Array
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
+from auxmc.kernels.tempering import continuous_tempering as tempering
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.tempering.continuous_tempering import (
-    continuously_tempered_hmc,
-    gibbs_continuous_tempering,
-)
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.radon.base import Base, fit_base
 from experiments.radon.measure import measure_case
-from experiments.radon.model import Model, problem
+from experiments.radon.model import Problem, problem
 from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics`, `curves`, `observed_data`, and for chains `posterior` and `sample_stats`.
+    """Groups `statistics`, `curves`, `observed_data`, and for chains `posterior` and `sample_stats` of a case.
 
     Raises:
         SettingsError: If the variational fit is not finite.
@@ -46,12 +35,13 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """
     posterior = problem(settings)
     names = ("own" if settings.data else "radon", settings.parametrisation, settings.optimiser)
-    base = fit_base(posterior.model, settings, context, names)
+    base = fit_base(posterior, settings, context, names)
+    sampler = {"nuts": _no_u_turn, "ais": _annealed}.get(settings.method, _hmc)
     chains = run_chains(
         context,
         # The last name keeps the random numbers of the published results.
         (*names, settings.method, "base=0"),
-        SAMPLERS[settings.method](posterior.model, base, settings),
+        sampler(posterior, base, settings),
         n_draws=settings.n_draws,
         n_chains=settings.n_chains,
         block_size=settings.block_size,
@@ -61,8 +51,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     return measure_case(chains, posterior, base, settings)
 
 
-def _no_u_turn(model: Model, base: Base, settings: Settings) -> Sampler:
-    joined, fit = base.bridge(model), base.approximation
+def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
+    joined, fit = base.bridge(posterior), base.approximation
     inverse_mass = jnp.append(jnp.exp(2.0 * fit.log_sd), settings.control_inverse_mass)
     kernel = dual_averaging(
         lambda step_size: tempered_nuts(joined, step_size, inverse_mass, settings.max_doublings),
@@ -76,7 +66,7 @@ def _no_u_turn(model: Model, base: Base, settings: Settings) -> Sampler:
         return kernel.init(key, fit.draw(standard), control=control)
 
     def record(state: Any, info: Any) -> Record:
-        common = _common(model, base, state.inner, info.inner, state.inner.position)
+        common = _common(posterior, base, state.inner, info.inner, state.inner.position)
         failures = {
             "n_failures": info.inner.diverged.astype(jnp.int8),
             "n_not_finite": jnp.zeros((), jnp.int8),
@@ -86,39 +76,40 @@ def _no_u_turn(model: Model, base: Base, settings: Settings) -> Sampler:
     return Sampler(lambda parameters: kernel, initial, record)
 
 
-def _hmc(model: Model, base: Base, settings: Settings) -> Sampler:
-    joined = base.standardised_bridge(model)
+def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
+    joined, step_size, n_steps = base.standardised_bridge(posterior), settings.step_size, settings.n_steps
     if settings.method == "gibbs_ct":
-        gibbs = gibbs_continuous_tempering(joined, settings.step_size, settings.n_steps)
+        gibbs = tempering.gibbs_continuous_tempering(joined, step_size, n_steps)
         # The momentum of the start is not used: every update draws another.
         kernel, init = gibbs, lambda key, start, control: gibbs.init(key, start, 0.0)
     else:
         inverse_mass = 1.0 / settings.control_inverse_mass
-        kernel = continuously_tempered_hmc(joined, settings.step_size, settings.n_steps, inverse_mass)
+        kernel = tempering.continuously_tempered_hmc(joined, step_size, n_steps, inverse_mass)
         init = kernel.init
 
     def record(state: Any, info: Any) -> Record:
         return {
-            **_common(model, base, state, info, base.approximation.draw(state.position)),
+            **_common(posterior, base, state, info, base.approximation.draw(state.position)),
             "n_failures": jnp.zeros((), jnp.int8),
             "n_not_finite": info.n_not_finite.astype(jnp.int8),
-            "step_size": jnp.asarray(settings.step_size, float),
+            "step_size": jnp.asarray(step_size, float),
         }
 
     return Sampler(
-        lambda parameters: kernel, lambda key, parameters: init(key, *_start(key, model.dim)), record
+        lambda parameters: kernel, lambda key, parameters: init(key, *_start(key, posterior.dim)), record
     )
 
 
-def _annealed(model: Model, base: Base, settings: Settings) -> Sampler:
+def _annealed(posterior: Problem, base: Base, settings: Settings) -> Sampler:
     """A draw of a chain is an independent run."""
     ladder = sigmoidal_schedule(settings.n_temperatures)
-    kernel = annealed_importance_sampling(base.bridge(model), ladder, settings.step_size, settings.n_steps)
+    joined = base.bridge(posterior)
+    kernel = annealed_importance_sampling(joined, ladder, settings.step_size, settings.n_steps)
 
     def record(state: Any, info: Any) -> Record:
         return {
             "log_weight": state.log_weight,
-            "effects": model.effects(state.position),
+            "effects": posterior.effects(state.position),
             "acceptance": info.acceptance_probability,
             "n_gradients": info.n_gradients,
             "n_not_finite": info.n_not_finite,
@@ -127,28 +118,20 @@ def _annealed(model: Model, base: Base, settings: Settings) -> Sampler:
     return Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(key), record)
 
 
-SAMPLERS: dict[str, Callable[[Model, Base, Settings], Sampler]] = {
-    "nuts": _no_u_turn,
-    "gibbs_ct": _hmc,
-    "ct_hmc": _hmc,
-    "ais": _annealed,
-}
-
-
 def _start(key: Array, dim: int) -> tuple[Array, Array]:
     """A draw of the base in its standard deviations [dim], and a control with inverse temperature uniform."""
     standard = standard_normal(jax.random.fold_in(key, 0), (dim,))
     return standard, jax.random.logistic(jax.random.fold_in(key, 1))
 
 
-def _common(model: Model, base: Base, state: Any, info: Any, position: Array) -> Record:
+def _common(posterior: Problem, base: Base, state: Any, info: Any, position: Array) -> Record:
     fit = base.approximation
     return {
         "delta": state.delta,
         "log_target_weight": state.log_target_weight,
         "log_base_weight": state.log_base_weight,
         "inverse_temperature": state.inverse_temperature,
-        "effects": model.effects(position),
+        "effects": posterior.effects(position),
         "standard": (position - fit.mean) * jnp.exp(-fit.log_sd),
         "acceptance": info.acceptance_probability,
         "n_gradients": info.n_gradients,

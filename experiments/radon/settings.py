@@ -18,44 +18,28 @@ class Settings(CaseSettings):
 
     method: str = setting(
         "nuts",
-        "what estimates the evidence: the no-U-turn sampler or HMC with the temperature as a coordinate, HMC with "
-        "temperatures drawn by Gibbs updates, or annealed importance sampling",
+        "sampler: NUTS or HMC with the temperature as a coordinate, HMC with Gibbs updates of it, or annealed runs",
         METHODS,
     )
     parametrisation: str = setting(
-        "non_centred",
-        "whether group intercepts and coefficients are sampled as standard normal numbers or themselves",
-        ("non_centred", "centred"),
+        "non_centred", "of intercepts and coefficients: standardised or not", ("non_centred", "centred")
     )
     optimiser: str = setting(
-        "published",
-        "of the variational fit: windowed Adagrad as published, or Adam with a decaying rate",
-        ("published", "adam"),
+        "published", "of the fit: windowed Adagrad, or Adam with a decaying rate", ("published", "adam")
     )
     fit_rate: float = setting(1e-3, "rate of the optimiser", (1e-8, 10.0))
     n_fit_steps: int = setting(30_000, "steps of the variational fit", (200, 10_000_000))
     n_fit_draws: int = setting(1, "draws in a step of the variational fit", (1, 10_000))
     n_bound_draws: int = setting(10_000, "draws that evaluate the final lower bound", (100, 100_000_000))
     n_warm_up: int = setting(
-        100,
-        "first iterations in which the step size adapts (nuts); they enter the estimates all the same",
-        (0, 100_000_000),
+        100, "iterations that adapt the step size (nuts); all enter the estimates", (0, 100_000_000)
     )
-    target_acceptance: float = setting(
-        0.8, "mean acceptance that the step size adapts to (nuts)", (0.01, 0.99)
-    )
-    initial_step: float = setting(
-        0.25, "first step size times the fourth root of the number of unknowns (nuts)", (1e-6, 100.0)
-    )
+    target_acceptance: float = setting(0.8, "mean acceptance rate of the adapted steps (nuts)", (0.01, 0.99))
+    initial_step: float = setting(0.25, "first step size times dim ** 0.25 (nuts)", (1e-6, 100.0))
     max_doublings: int = setting(10, "largest number of doublings of a trajectory (nuts)", (1, 20))
-    control_inverse_mass: float = setting(
-        25.0, "inverse mass of the temperature control (nuts, ct_hmc)", (1e-6, 1e6)
-    )
+    control_inverse_mass: float = setting(25.0, "of the temperature control (nuts, ct_hmc)", (1e-6, 1e6))
     step_size: float = setting(
-        0.2,
-        "step size of the integrator: in standard deviations of the base (gibbs_ct, ct_hmc), or in the units of the "
-        "parameters (ais)",
-        (1e-6, 100.0),
+        0.2, "in units of the base's sds (gibbs_ct, ct_hmc) or of the parameters (ais)", (1e-6, 100.0)
     )
     n_steps: int = setting(20, "leapfrog steps of an update (gibbs_ct, ct_hmc, ais)", (1, 10_000))
     n_temperatures: int = setting(10_000, "intervals of the ladder of temperatures (ais)", (1, 10_000_000))
@@ -64,12 +48,7 @@ class Settings(CaseSettings):
     group: str = setting("", "column that names the group of a row (with data)")
     row_regressors: list[str] = setting([], "columns that may differ within a group (with data)")
     group_regressors: list[str] = setting([], "columns with one value in each group (with data)")
-    prior_scale: float = setting(
-        2.5,
-        "scale of the half-Cauchy priors of the standard deviations",
-        (1e-6, 1e6),
-        unit="that of the outcome",
-    )
+    prior_scale: float = setting(2.5, "of the half-Cauchy priors, in units of the outcome", (1e-6, 1e6))
 
 
 def columns(settings: Settings) -> GroupedColumns:
@@ -89,13 +68,8 @@ def check(settings: Settings) -> None:
         DataError: the data file cannot be used.
     """
     if settings.method == "nuts" and settings.n_warm_up > settings.n_draws:
-        raise SettingsError(
-            f"n_warm_up must be at most n_draws={settings.n_draws}, so that the step size stops changing, "
-            f"got {settings.n_warm_up}"
-        )
-    named = [
-        name for name in ("outcome", "group", "row_regressors", "group_regressors") if getattr(settings, name)
-    ]
+        raise SettingsError(f"n_warm_up must be at most n_draws={settings.n_draws}, got {settings.n_warm_up}")
+    named = [name for name in GroupedColumns._fields if getattr(settings, name)]
     if named and not settings.data:
         raise SettingsError(f"{named[0]} names columns of your own data file: give data=FILE.csv too")
     if settings.data:

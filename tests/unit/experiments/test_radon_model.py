@@ -90,12 +90,6 @@ def test_the_start_is_at_the_medians_of_the_scales():
     assert np.count_nonzero(start) == 3
 
 
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
-def test_a_prior_scale_must_be_positive(scale):
-    with pytest.raises(ValueError, match="prior_scale must be positive"):
-        grouped_regression(data(), scale)
-
-
 def test_an_extreme_noise_gives_zero_density_not_a_number():
     position = model().start.at[4].set(-800.0)
     assert float(model().log_density(position)) == -np.inf
