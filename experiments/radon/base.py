@@ -7,7 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.approximations import advi
+from auxmc.approximations.advi import (
+    N_LAST,
+    MeanField,
+    decaying_adam,
+    evidence_lower_bound,
+    fit_mean_field,
+    log_normaliser_guess,
+    windowed_adagrad,
+)
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.driver.stopwatch import stopwatch
@@ -28,7 +36,7 @@ class Base(NamedTuple):
         statistics: what is recorded of the fit, by name.
     """
 
-    approximation: advi.MeanField
+    approximation: MeanField
     log_zeta: float
     objective: FloatArray
     statistics: dict[str, float]
@@ -58,25 +66,25 @@ def fit_base(posterior: Problem, settings: Settings, context: RunContext, names:
     """
     rate, n_steps = settings.fit_rate, settings.n_fit_steps
     is_published = settings.optimiser == "published"
-    optimiser = advi.windowed_adagrad(rate) if is_published else advi.decaying_adam(rate, n_steps)
-    density, start = posterior.log_density, advi.MeanField(posterior.start, jnp.zeros(posterior.dim))
+    optimiser = windowed_adagrad(rate) if is_published else decaying_adam(rate, n_steps)
+    density, start = posterior.log_density, MeanField(posterior.start, jnp.zeros(posterior.dim))
 
-    def run(key: Array) -> tuple[advi.MeanField, Array, Array, Array]:
-        fit = advi.fit_mean_field(density, start, optimiser, key, n_steps, settings.n_fit_draws)
-        return fit.approximation, fit.objective, fit.n_not_finite, advi.log_normaliser_guess(fit.objective)
+    def run(key: Array) -> tuple[MeanField, Array, Array, Array]:
+        fit = fit_mean_field(density, start, optimiser, key, n_steps, settings.n_fit_draws)
+        return fit.approximation, fit.objective, fit.n_not_finite, log_normaliser_guess(fit.objective)
 
     with stopwatch() as times:
         key = stream(context.seed, context.study, *names, "fit")
         approximation, objective, n_not_finite, log_zeta = jax.block_until_ready(jax.jit(run)(key))
-    bound, error = jax.jit(
-        lambda fit, key: advi.evidence_lower_bound(density, fit, key, settings.n_bound_draws)
-    )(approximation, stream(context.seed, context.study, *names, "bound"))
+    bound, error = jax.jit(lambda fit, key: evidence_lower_bound(density, fit, key, settings.n_bound_draws))(
+        approximation, stream(context.seed, context.study, *names, "bound")
+    )
     if not np.isfinite(float(log_zeta)) or not np.isfinite(float(bound)):
         raise SettingsError(
             f"the variational fit ends at an objective of {float(log_zeta):g} and a bound of {float(bound):g} nats "
             f"({int(n_not_finite)} of {n_steps} steps were not finite): take a smaller fit_rate"
         )
-    last = np.asarray(objective)[-advi.N_LAST :]
+    last = np.asarray(objective)[-N_LAST:]
     statistics = {
         "log_zeta": float(log_zeta),
         "log_zeta_error": float(np.std(last, ddof=1) / np.sqrt(last.size)),

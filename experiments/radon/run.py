@@ -13,8 +13,11 @@ from jax import Array
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
-from auxmc.kernels.tempering import continuous_tempering as tempering
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
+from auxmc.kernels.tempering.continuous_tempering import (
+    continuously_tempered_hmc,
+    gibbs_continuous_tempering,
+)
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
@@ -79,12 +82,12 @@ def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
 def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
     joined, step_size, n_steps = base.standardised_bridge(posterior), settings.step_size, settings.n_steps
     if settings.method == "gibbs_ct":
-        gibbs = tempering.gibbs_continuous_tempering(joined, step_size, n_steps)
+        gibbs = gibbs_continuous_tempering(joined, step_size, n_steps)
         # The momentum of the start is not used: every update draws another.
         kernel, init = gibbs, lambda key, start, control: gibbs.init(key, start, 0.0)
     else:
         inverse_mass = 1.0 / settings.control_inverse_mass
-        kernel = tempering.continuously_tempered_hmc(joined, step_size, n_steps, inverse_mass)
+        kernel = continuously_tempered_hmc(joined, step_size, n_steps, inverse_mass)
         init = kernel.init
 
     def record(state: Any, info: Any) -> Record:
