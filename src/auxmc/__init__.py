@@ -26,6 +26,7 @@ _NAMES = {
     "hmc": "densities",
     "nuts": "densities",
     "evidence": "tempered.evidence",
+    "evidence_of": "tempered.draws",
     "gaussian": "tempered.bases",
     "replicate": "executors",
     "sample": "sampling",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from auxmc.diagnostics.convergence import mcse_mean
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Moments",
     "annealed_evidence",
     "bidirectional_bounds",
+    "bridge_evidence",
     "log_evidence",
     "log_evidence_error",
     "running_log_evidence",
@@ -27,6 +29,7 @@ __all__ = [
 
 
 _MIN_BATCHES = 4
+_BRIDGE_ITERATIONS = 1000
 
 
 class Evidence(NamedTuple):
@@ -182,6 +185,54 @@ def annealed_evidence(log_weights: ArrayLike) -> Evidence:
     logs = _log_weights(log_weights, "log_weights").ravel()
     value = float(logsumexp(logs) - math.log(logs.size))
     return Evidence(value, _error_of_mean(_relative(logs)) if math.isfinite(value) else math.nan)
+
+
+def bridge_evidence(target_log_ratios: ArrayLike, base_log_ratios: ArrayLike) -> Evidence:
+    """Log normaliser by bridge sampling between draws of a target and independent draws of a normalised base.
+
+    The bridge is the optimal one for as many draws of the target as count in effect.
+
+    Args:
+        target_log_ratios: log of the target's unnormalised density over the base's at draws of the target
+            [chain, draw], at least 4 draws.
+        base_log_ratios: the same at draws of the base [draw]; minus infinity outside of the target's support.
+
+    Returns:
+        Estimate; its error knows the autocorrelation of the chains.
+
+    Raises:
+        ValueError: If a ratio is NaN or plus infinity, or no base draw is inside the target's support.
+
+    Source: Meng and Wong 1996; Fruehwirth-Schnatter 2004, "Estimating marginal likelihoods for mixture and Markov
+    switching models using bridge sampling techniques", section 3.
+    """
+    target = _log_weights(target_log_ratios, "target_log_ratios")
+    base = _log_weights(base_log_ratios, "base_log_ratios").ravel()
+    _require_chains(target)
+    if not np.isfinite(base).any():
+        raise ValueError("base_log_ratios: no draw of the base is inside the target's support")
+    value, n_target, relative = float(np.median(target)), float(target.size), 0.0
+    for _ in range(2):
+        own = n_target / (n_target + base.size)
+        for _ in range(_BRIDGE_ITERATIONS):
+            mixed = [np.logaddexp(math.log(own) + x, math.log1p(-own) + value) for x in (target, base)]
+            before, value = (
+                value,
+                float(
+                    logsumexp(base - mixed[1])
+                    - math.log(base.size)
+                    + math.log(target.size)
+                    - logsumexp(-mixed[0])
+                ),
+            )
+            if abs(value - before) < 1e-10:
+                break
+        terms = np.exp(value - mixed[0])
+        error = float(mcse_mean(terms))
+        relative = error / float(np.mean(terms))
+        # As many independent draws would have this error.
+        n_target = min(float(np.var(terms)) / error**2, target.size) if error > 0.0 else float(target.size)
+    return Evidence(value, math.hypot(relative, _error_of_mean(_relative(base - mixed[1]))))
 
 
 def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike) -> Bounds:

@@ -15,7 +15,16 @@ from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.errors import SamplingWarning
 from auxmc.interface.methods import Method
 
-__all__ = ["DIVERGED_NATS", "MIN_DRAWS", "Advice", "advise", "frozen", "issue", "too_few"]
+__all__ = [
+    "DIVERGED_NATS",
+    "MIN_DRAWS",
+    "Advice",
+    "advise",
+    "advise_convergence",
+    "frozen",
+    "issue",
+    "too_few",
+]
 
 DIVERGED_NATS = 1000.0
 """Energy that a trajectory gains at most before it counts as diverged."""
@@ -89,7 +98,7 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
     else:
         found += _sticking(method, stats, n_draws)
         if not any(advice.cause == "frozen" for advice in found):
-            found += _convergence(method, posterior, cores)
+            found += advise_convergence(method.kind, posterior, cores)
     return _with_bound(found, stats)
 
 
@@ -191,8 +200,14 @@ def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, xr.DataArray]]:
                     yield str(name), xr.DataArray(own, dims=("chain", "draw"))
 
 
-def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> Iterator[Advice]:
-    """Advice about R-hat and the effective sample size, judged by what the worst of so many numbers may be."""
+def advise_convergence(kind: str, posterior: xr.Dataset, cores: int | None = None) -> Iterator[Advice]:
+    """Advice about R-hat and the effective sample size, judged by what the worst of so many numbers may be.
+
+    Args:
+        kind: of the model, as `Method.kind`.
+        posterior: variables [chain, draw, ...].
+        cores: as for `advise`.
+    """
     n_chains, moving = posterior.sizes["chain"], list(_moving(posterior))
     names, draws = [name for name, _ in moving], [own for _, own in moving]
     # Sorting takes most of the time, outside of Python's lock. ArviZ silences warnings by a filter of the whole process
@@ -205,7 +220,7 @@ def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> It
     above = [(i, limit) for i, limit in zip(largest, limits, strict=True) if r_hat[i] > limit]
     if above:
         worst, limit = above[0]
-        tempered = ", or use auxmc.evidence, which tempers between modes" if method.kind == "density" else ""
+        tempered = ", or use auxmc.evidence, which tempers between modes" if kind == "density" else ""
         yield Advice(
             f"R-hat is {r_hat[worst]:.3f} for {names[worst]}, above {max(limit, _MAX_R_HAT):.3f}: the chains disagree",
             f"Run longer{tempered}",
@@ -219,5 +234,5 @@ def _convergence(method: Method, posterior: xr.Dataset, cores: int | None) -> It
         scales = "give variables with scales of about 1 that depend less on each other"
         yield Advice(
             f"the effective sample size is {ess[worst]:.0f} for {names[worst]}, below {_MIN_ESS:.0f} a chain",
-            f"Run longer, or {_BETTER_ESTIMATE if method.kind == 'estimate' else scales}",
+            f"Run longer, or {_BETTER_ESTIMATE if kind == 'estimate' else scales}",
         )

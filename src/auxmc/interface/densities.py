@@ -54,6 +54,8 @@ class Density(NamedTuple):
         warnings: what is to be said about the log density.
         log_prior: maps the vector [dim] to the log density of the prior, in nats; None where it is not known.
         draw_prior: maps a key to a draw [dim] of the prior.
+        unconstrained: maps the variables that are kept, by name, to the vector [dim]; None where they are those of the
+            layout.
     """
 
     log_density: Callable[[Array], Array]
@@ -64,6 +66,7 @@ class Density(NamedTuple):
     warnings: tuple[str, ...] = ()
     log_prior: Callable[[Array], Array] | None = None
     draw_prior: Callable[[Array], Array] | None = None
+    unconstrained: Callable[[Mapping[str, Array]], Array] | None = None
 
     def __repr__(self) -> str:
         """Its variables."""

@@ -154,3 +154,22 @@ def test_arviz_takes_the_log_likelihoods_of_numpyro() -> None:
     estimate = arviz_stats.loo(tree)
     assert estimate.n_data_points == len(Y)
     assert estimate.elpd == pytest.approx(float(tree["log_likelihood/y"].sum("row").mean()), abs=6.0)
+
+
+def test_evidence_of_draws_on_their_own_scale():
+    """A normal mean and a positive rate without data: the exact evidence from draws on the scales of the model."""
+    data = np.array([0.3, 1.2, -0.4])
+
+    def model():
+        mean = numpyro.sample("mean", dist.Normal(0.0, 1.0))
+        numpyro.deterministic("double", 2.0 * numpyro.sample("rate", dist.Exponential(2.0)))
+        numpyro.sample("y", dist.Normal(mean, 1.0), obs=data)
+
+    random, n = np.random.default_rng(1), len(data)
+    mean = data.sum() / (n + 1) + random.normal(size=(4, 500)) / np.sqrt(n + 1)
+    rate = random.exponential(0.5, size=(4, 500))
+    found = auxmc.evidence_of(
+        {"mean": mean, "rate": rate, "double": 2.0 * rate}, auxmc.from_numpyro(model), checks="off"
+    )
+    exact = -0.5 * (n * np.log(2.0 * np.pi) + np.log(n + 1) + data @ data - data.sum() ** 2 / (n + 1))
+    assert abs(found.log_evidence - exact) < 4.0 * found.standard_error < 0.08

@@ -41,7 +41,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     programming in NumPyro", arXiv:1912.11554.
     """
     try:
-        from numpyro.infer.util import initialize_model
+        from numpyro.infer.util import initialize_model, unconstrain_fn
     except ImportError as error:
         raise ImportError(
             "auxmc.from_numpyro needs NumPyro, which is not installed: pip install numpyro"
@@ -67,8 +67,17 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     start = {name: np.asarray(value, np.float64) for name, value in info.param_info.z.items()}
     made = density(log_density, start)
     centre = np.zeros(made.layout.dim)
-    made = made._replace(constrained=values, spread=spread_around(centre, _WIDTH, made.log_density))
-    log_prior, draw_prior = _prior(model, args, kwargs, made.layout)
+
+    def unconstrained(values: Mapping[str, Array]) -> Array:
+        own = {name: values[name] for name in made.layout.names}
+        return made.layout.vector(unconstrain_fn(model, args, kwargs, own))
+
+    made = made._replace(
+        constrained=values,
+        unconstrained=unconstrained,
+        spread=spread_around(centre, _WIDTH, made.log_density),
+    )
+    log_prior, draw_prior = _prior(model, args, kwargs, made.layout, unconstrained)
     try:
         jax.eval_shape(draw_prior, jax.random.key(0))
     except (NotImplementedError, ValueError):
@@ -78,12 +87,16 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
 
 
 def _prior(
-    model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], layout: Layout
+    model: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    layout: Layout,
+    unconstrained: Callable[[Mapping[str, Array]], Array],
 ) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
     """Log density [dim] of the model's prior on unconstrained variables, and its draws [dim]."""
     from numpyro import handlers
     from numpyro.distributions.transforms import biject_to
-    from numpyro.infer.util import constrain_fn, unconstrain_fn
+    from numpyro.infer.util import constrain_fn
 
     def log_prior(vector: Array) -> Array:
         free = layout.tree(vector)
@@ -103,9 +116,7 @@ def _prior(
     def draw_prior(key: Array) -> Array:
         with handlers.block():
             trace = handlers.trace(handlers.seed(model, key)).get_trace(*args, **kwargs)
-        return layout.vector(
-            unconstrain_fn(model, args, kwargs, {name: trace[name]["value"] for name in layout.names})
-        )
+        return unconstrained({name: trace[name]["value"] for name in layout.names})
 
     return log_prior, draw_prior
 

@@ -1,7 +1,7 @@
 """Warnings about an evidence that is not reliable as it is, each with what to do."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray as xr
@@ -12,11 +12,12 @@ from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_
 from auxmc.interface.advice import MIN_DRAWS, Advice, frozen, too_few
 from auxmc.interface.checks.modes import lie_apart
 from auxmc.interface.densities import Density
+from auxmc.interface.tempered.annealing import Annealed
 from auxmc.interface.tempered.bases import Base
 from auxmc.interface.tempered.mixture import log_densities
 from auxmc.sampling.importance import pareto_index
 
-__all__ = ["advise_chains", "advise_evidence", "few_runs", "not_reached"]
+__all__ = ["advise_chains", "advise_evidence", "few_runs", "large_error", "missed_modes", "not_reached"]
 
 _MAX_R_HAT = 1.05
 _LARGE_ERROR = 0.5
@@ -62,7 +63,7 @@ def advise_evidence(
             f"{100 * support:.2g} % of the base lies where the density is positive, and the evidence is in doubt",
             'Declare the edges of the support: auxmc.density(..., bounds={"x": (low, high)})',
         )
-    yield from _missed(model, draws, base, found)
+    yield from missed_modes(model, draws, base.explored, base.estimates(), found, base.remedy)
     n_modes, n_once = len(base.n_found), int(np.sum(base.n_found == 1))
     if n_once and n_modes > 1:
         yield Advice(
@@ -70,6 +71,11 @@ def advise_evidence(
             "missing from the evidence",
             "Compare with other seeds, or give a narrower prior",
         )
+    yield from large_error(found)
+
+
+def large_error(found: Evidence) -> Iterator[Advice]:
+    """Advice about a large standard error."""
     if not found.standard_error <= _LARGE_ERROR:
         problem = f"the standard error is {found.standard_error:.2f} nats"
         yield Advice(problem, "Run more draws, or more chains")
@@ -170,16 +176,22 @@ def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
         )
 
 
-def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> Iterator[Advice]:
-    others = [(run.value, run.error) for run in base.explored if math.isfinite(run.value)] + [
-        *base.estimates()
-    ]
+def missed_modes(
+    model: Density,
+    draws: np.ndarray,
+    explored: Sequence[Annealed],
+    estimates: Sequence[tuple[float, float]],
+    found: Evidence,
+    remedy: str,
+) -> Iterator[Advice]:
+    """Advice where exploring runs, or others with these estimates and errors, found more than an evidence and draws."""
+    others = [(run.value, run.error) for run in explored if math.isfinite(run.value)] + [*estimates]
     if more := [value for value, error in others if value - found.value > _allowed(found, error)]:
         problem = (
             f"other annealed runs found more than the estimate: {more[0]:.2f} nats. The evidence is too low"
         )
-        yield Advice(problem, base.remedy)
-    scouts = np.concatenate([run.ends for run in base.explored])
+        yield Advice(problem, remedy)
+    scouts = np.concatenate([run.ends for run in explored])
     scouts = scouts[np.all(np.isfinite(scouts), axis=1)]
     if len(draws) < MIN_DRAWS or not len(scouts):
         return
@@ -188,4 +200,4 @@ def _missed(model: Density, draws: np.ndarray, base: Base, found: Evidence) -> I
     n_apart = int(np.sum(lie_apart(draws, near))) if len(near) else 0
     if n_apart >= _FEWEST_APART:
         problem = f"{n_apart} annealed runs ended where the density is as large as at the draws, but no draw is near"
-        yield Advice(problem, base.remedy)
+        yield Advice(problem, remedy)

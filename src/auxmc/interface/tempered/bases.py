@@ -21,7 +21,16 @@ from auxmc.interface.trajectory_guard import first_step_size
 from auxmc.numerics.programs import has_open_cost, jit_short
 from auxmc.numerics.values import by_value
 
-__all__ = ["BASES", "Base", "Gaussian", "find_base", "gaussian", "starts_inside"]
+__all__ = [
+    "BASES",
+    "Base",
+    "Gaussian",
+    "find_base",
+    "gaussian",
+    "mixture_of_draws",
+    "search_around",
+    "starts_inside",
+]
 
 BASES = ("automatic", "advi", "laplace")
 """Bases that are found; `gaussian` makes one that is given."""
@@ -192,6 +201,30 @@ def find_base(
     return Base(
         runs.base, runs, tuple(pilots), tuple(explored), n_found, model.draw_prior is not None, advice
     )
+
+
+def mixture_of_draws(model: Density, draws: np.ndarray) -> Mixture:
+    """Mixture fitted to draws of the target [draw, dim]."""
+    mean = draws.mean(axis=0)
+    covariance = np.cov(draws.T, bias=True).reshape(len(mean), -1)
+    try:
+        like = gaussian_mixture(mean, np.linalg.cholesky(covariance))
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "draws: the covariance is singular: give variables that vary and do not follow from each other"
+        ) from None
+    labels, _ = regions(draws, model.log_density, like)
+    return fit_mixture(draws, np.zeros(len(draws)), labels, like)
+
+
+def search_around(
+    model: Density, mixture: Mixture, key: Array, n_steps: int
+) -> tuple[list[Annealed], Annealed]:
+    """Annealed runs from the prior or from wide Gaussians around a mixture, and runs from the mixture itself."""
+    search, from_prior = _Search(model, key, n_steps), model.draw_prior is not None
+    first = search.coordinates_of_prior() if from_prior else _moments(mixture)
+    factors = _NARROW if has_open_cost(model.log_density, jnp.asarray(model.start)) else _FACTORS
+    return search.explore(first, factors, from_prior=from_prior), _joined(search.pair(mixture))
 
 
 class _Search:
