@@ -12,7 +12,7 @@ from jax import Array
 
 from auxmc.diagnostics.log_evidence import bridge_evidence
 from auxmc.driver.seeds import stream
-from auxmc.interface.advice import MIN_DRAWS, advise_convergence, issue
+from auxmc.interface.advice import MIN_DRAWS, Advice, advise_convergence, issue
 from auxmc.interface.arguments import check_level, check_seed, use_float64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.tempered.advice import large_error, missed_modes
@@ -101,7 +101,7 @@ def evidence_of(
             "draws: the density is zero or not finite at a draw: they are draws of something else"
         )
     found = bridge_evidence(ratios, _log_ratios(model, mixture, of_base))
-    advice = []
+    advice: list[Advice] = []
     if checks != "off":
         advice += advise_convergence("density", data)
         explored, runs = search_around(model, mixture, stream(seed, "evidence_of", "runs"), _STEPS)
