@@ -270,9 +270,8 @@ def largest_rise(tables: Tables) -> Measurement:
 
 
 def noise_ratio(tables: Tables, size: int) -> Measurement:
-    """PM-G15: relative spread over chains of the acceptance rate, PM MH over APM MI+MH."""
-    above, below = (relative_noise(tables, (method, size)) for method in ("pm_mh", "apm_mi_mh"))
-    return (above / below).noted(f"medians {above.value:.3g} and {below.value:.3g}")
+    """PM-G15: relative spread over chains of the acceptance rate, PM MH over APM MI+MH, mean over step sizes."""
+    return relative_noise(tables, ("pm_mh", size), ("apm_mi_mh", size))
 
 
 def growth(tables: Tables) -> Measurement:
@@ -425,6 +424,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "largest": partial(extreme_ratio, sign=1.0, **_PER_EVALUATION, **_OVER_SS),
         "per second": partial(median_ratio, quantity="ess_per_second", **_OVER_SS),
         "evaluations per iteration": evaluations_ratio,
+        "figures 3.5 and 3.7": partial(median_ratio, **_PER_EVALUATION, **_OVER_SS),
     },
     "PM-G20": {
         "ESS per iteration": auxiliary_efficiency,
@@ -442,7 +442,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "samples": auxiliary_sd,
     },
     "PM-G22": by_unit(peak_ratio, first=MI, second=MI_SLICE),
-    "PM-G23": {"bracket 2 to 10": partial(flatness, low=2.0, high=10.0)},
+    "PM-G23": dict.fromkeys(("bracket 2 to 10", "figure 3.9"), partial(flatness, low=2.0, high=10.0)),
     "PM-G24": by_unit(median_ratio, above=SS_SLICE, below=MI_SLICE, low=_LEAST_BRACKET),
     "PM-G25": by_unit(peak_ratio, first=SS_SLICE, second=SS),
     "PM-G26": {"u over x": calls_ratio},

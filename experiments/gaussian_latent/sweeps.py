@@ -139,20 +139,20 @@ def with_rounding(found: Measurement, rounding: float, *sweeps: Sweep) -> Measur
     return found._replace(error=math.hypot(0.0 if math.isnan(found.error) else found.error, rounding))
 
 
-def relative_noise(tables: Tables, program: Program) -> Measurement:
-    """Median over step sizes of the spread of acceptance rates over chains, relative to their mean."""
-    values = sweep_of(tables, "acceptance_position", program).values
-    if values.shape[1] < 3 or not values.any():
+def relative_noise(tables: Tables, above: Program, below: Program) -> Measurement:
+    """Ratio of spreads of acceptance rates over chains, relative to their means: geometric mean over step sizes."""
+    sweeps = common([sweep_of(tables, "acceptance_position", one) for one in (above, below)])
+    if any(sweep.values.shape[1] < 3 or not sweep.values.any() for sweep in sweeps):
         raise MissingData("a spread over chains needs three chains that move: not run at this preset")
 
-    def median_spread(chains: FloatArray) -> float:
-        rates = chains.mean(axis=0)
-        spread = np.divide(
-            chains.std(axis=0, ddof=1), rates, out=np.full_like(rates, np.nan), where=rates > 0.0
-        )
-        return float(np.nanmedian(spread))
+    def log_spread(chains: FloatArray) -> FloatArray:
+        rates, spreads = chains.mean(axis=0), chains.std(axis=0, ddof=1)
+        return np.log(spreads / rates, out=np.full_like(rates, np.nan), where=spreads > 0.0)
 
-    return estimate(median_spread, values.T, method="jackknife")
+    def ratio(first: FloatArray, second: FloatArray) -> float:
+        return math.exp(np.nanmean(log_spread(first) - log_spread(second)))
+
+    return estimate(ratio, *(sweep.values.T for sweep in sweeps), method="jackknife")
 
 
 def step_at_target(points: FloatArray, rates: FloatArray) -> float:

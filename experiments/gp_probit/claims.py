@@ -11,6 +11,7 @@ from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion
+from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, main_case
 
@@ -91,6 +92,19 @@ def efficiencies(tables: Tables, *cases: str) -> list[FloatArray]:
 def average(tables: Tables, case: str) -> Measurement:
     """PM-P06, the average over coordinates."""
     return mean(efficiencies(tables, case)[0].mean(axis=1))
+
+
+def average_over_drawn(tables: Tables) -> Measurement:
+    """PM-P02: averages of the three auxiliary methods over those of figure 3.11a, geometric mean."""
+    logs = []
+    for case, method in ((MI, "apm_mi_mh"), (SS, "apm_ss_mh"), (SLICE, "apm_ss_ss")):
+        bars = published_series("gp_probit", "3.11a", method)
+        # Bars of one method come from the same chains: their errors are taken to go together.
+        drawn = Measurement(float(bars.y.mean()), float((bars.high - bars.low).mean()) / 2.0)
+        found = average(tables, case) / drawn
+        logs.append((math.log(found.value), found.error / found.value))
+    value = math.exp(sum(log for log, _ in logs) / len(logs))
+    return Measurement(value, value * math.hypot(*(error for _, error in logs)) / len(logs))
 
 
 def ratio_of_averages(tables: Tables, above: str, below: str) -> Measurement:
@@ -365,7 +379,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "rows used": of_data("rows_used", "all complete rows; drop_first_complete_row=true gives 682"),
         "features": of_data("features"),
     },
-    "PM-P02": {"posterior draws": newton_steps},
+    "PM-P02": {"posterior draws": newton_steps, "figure 3.11a": average_over_drawn},
     "PM-P03": {
         f"step size {step_size}": partial(acceptance_at_step, step_size=step_size)
         for step_size in (0.001, 0.01, 0.1)

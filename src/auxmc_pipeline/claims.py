@@ -26,9 +26,10 @@ __all__ = [
 KINDS = ("I", "W", "Q")
 """Independent of the implementation; about wall-clock time; qualitative or about a random event."""
 
-NATURES = ("conclusion", "printed", "reading")
+NATURES = ("conclusion", "printed", "reading", "words", "figure")
 """What a claim is: something that its document concludes or reports; a formula, number or drawing as it stands there,
-which a misprint can spoil; or one of several readings of an unclear statement, followed by a colon and the reading."""
+which a misprint can spoil; one of several readings of an unclear statement, followed by a colon and the reading; or
+words that a figure or table of the same document contradicts, with what it shows as another line, "figure"."""
 
 ORIGINS = ("published", "own")
 """Whether the compared value or statement stands in a document, or is an exact value or a regression check of ours."""
@@ -106,6 +107,11 @@ def read_claims(path: Path, settings: Collection[str], documents: Collection[str
         before = lines.setdefault((row["claim_id"], row["setting"]), line)
         if before != line:
             raise ValueError(f"{place}: stands in line {before} already")
+    for claim_id, natures in table.groupby("claim_id")["nature"]:
+        if "words" in set(natures) and "figure" not in set(natures):
+            raise ValueError(
+                f"{path}: {claim_id} has words that a figure contradicts, but no line of the figure"
+            )
     for bound in ("low", "high"):
         table[bound] = pd.to_numeric(table[bound])
     return table

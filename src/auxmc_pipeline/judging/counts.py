@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.special import ndtr
 
 from auxmc_pipeline.claims import documents_of
-from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
+from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, FIGURE_ONLY, VERDICTS
 
 __all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
 
@@ -40,12 +40,21 @@ class Counts(NamedTuple):
 def verdict_of_claim(lines: pd.DataFrame) -> str:
     """Returns the verdict of a claim: the worst of its lines, where of several readings the best counts.
 
-    Times count only where there is nothing else.
+    Times count only where there is nothing else. Where words fail that a figure of the document contradicts, and all
+    other lines are reproduced, it is `FIGURE_ONLY`.
 
     Args:
         lines: of one claim, with columns `verdict` and `nature`.
     """
-    return _worst(_counted(lines))
+    return _verdict(_counted(lines))
+
+
+def _verdict(counted: pd.DataFrame) -> str:
+    is_words = counted["nature"] == "words"
+    words_fail = (counted["verdict"][is_words] == "not reproduced").any()
+    if words_fail and _worst(counted[~is_words]) == "reproduced":
+        return FIGURE_ONLY
+    return _worst(counted)
 
 
 def _counted(lines: pd.DataFrame) -> pd.DataFrame:
@@ -57,7 +66,7 @@ def _counted(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def _worst(lines: pd.DataFrame) -> str:
-    return next(word for word in _WORST_FIRST if (lines["verdict"] == word).any())
+    return next((word for word in _WORST_FIRST if (lines["verdict"] == word).any()), "")
 
 
 def counts_of(judged: pd.DataFrame) -> Counts:
@@ -65,7 +74,8 @@ def counts_of(judged: pd.DataFrame) -> Counts:
 
     The expected number of wrong verdicts takes each decided line's error as normal: the line is wrong with the
     probability that the true value lies on the other side of an edge of its band. A reproduced claim is wrong if one of
-    its lines is, taken as independent; one that is not reproduced is as sure as its surest failing line.
+    its lines is, taken as independent; one that is not reproduced is as sure as its surest failing line; of
+    `FIGURE_ONLY` both hold.
 
     Args:
         judged: lines of `auxmc_pipeline.judging.verdicts.judge`, of one study or of several; an id that several
@@ -76,15 +86,16 @@ def counts_of(judged: pd.DataFrame) -> Counts:
     judged = judged[judged["verdict"] != DOES_NOT_APPLY]
     for _, lines in judged.groupby("claim_id", sort=False):
         counted = _counted(lines)
-        found = _worst(counted)
+        found = _verdict(counted)
         verdicts[found] += 1
-        deciding = counted[counted["verdict"] == found]
-        chances = [_chance_of_error(line) for line in deciding.to_dict("records")]
+        fails = counted["verdict"] == "not reproduced"
+        surest = min(map(_chance_of_error, counted[fails].to_dict("records")), default=0.0)
         if found == "not reproduced":
-            n_misprints += bool((deciding["nature"] == "printed").all())
-            expected += min(chances)
-        elif found == "reproduced":
-            expected += 1.0 - math.prod(1.0 - chance for chance in chances)
+            n_misprints += bool((counted["nature"][fails] == "printed").all())
+            expected += surest
+        elif found in ("reproduced", FIGURE_ONLY):
+            holding = counted[counted["verdict"] == "reproduced"].to_dict("records")
+            expected += 1.0 - (1.0 - surest) * math.prod(1.0 - _chance_of_error(line) for line in holding)
     return Counts(verdicts, n_misprints, len(judged), expected)
 
 

@@ -9,9 +9,12 @@ import pandas as pd
 from auxmc_pipeline.claims import Measurement, Measures
 from auxmc_pipeline.tables import MissingData, Tables, unmet_needs
 
-__all__ = ["DOES_NOT_APPLY", "VERDICTS", "judge", "unmatched", "verdict"]
+__all__ = ["DOES_NOT_APPLY", "FIGURE_ONLY", "VERDICTS", "judge", "unmatched", "verdict"]
 
-VERDICTS = ("reproduced", "not reproduced", "inconclusive", "not measured", "timing")
+FIGURE_ONLY = "figure only"
+"""Of a claim as a whole: text and figure of the document disagree, and the figure is reproduced."""
+
+VERDICTS = ("reproduced", FIGURE_ONLY, "not reproduced", "inconclusive", "not measured", "timing")
 
 DOES_NOT_APPLY = "does not apply"
 """In place of a verdict on a published claim, where the run is of another model than the claim; never counted."""

@@ -8,7 +8,7 @@ import pytest
 from auxmc_pipeline.claims import Measurement, exact, read_claims
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict_of_claim
 from auxmc_pipeline.judging.perturbations import responses
-from auxmc_pipeline.judging.verdicts import judge, verdict
+from auxmc_pipeline.judging.verdicts import FIGURE_ONLY, judge, verdict
 from auxmc_pipeline.measuring import mean
 from auxmc_pipeline.needs import cases_needed, parse_needs
 from auxmc_pipeline.tables import MissingData, Tables, recorded
@@ -92,11 +92,11 @@ def test_a_claim_is_a_conclusion_by_default_and_our_own_needs_no_document(tmp_pa
         ({"needs": "n_draws>=many"}, r"line 2 .*compares with 'many', which is no number"),
         (
             {"nature": "misprint"},
-            r"line 2 .*nature must be one of conclusion, printed, reading, got 'misprint'",
+            r"line 2 .*nature must be one of conclusion, printed, reading, words, figure, got 'misprint'",
         ),
         (
             {"nature": "reading"},
-            r"line 2 .*nature must be one of conclusion, printed, reading, got 'reading'",
+            r"line 2 .*nature must be one of conclusion, printed, reading, words, figure, got 'reading'",
         ),
         ({"kind": "Z"}, r"line 2 .*kind must be one of I, W, Q, got 'Z'"),
         ({"document": "book"}, r"line 2 .*document must be one of thesis, paper, got 'book'"),
@@ -214,7 +214,7 @@ def test_the_worst_line_counts_and_an_id_counts_once_in_each_document():
     )
     found = counts_by_document(judged)
     assert found["thesis"].verdicts == {
-        "reproduced": 0, "not reproduced": 0, "inconclusive": 1, "not measured": 0, "timing": 1
+        "reproduced": 0, "figure only": 0, "not reproduced": 0, "inconclusive": 1, "not measured": 0, "timing": 1
     }  # fmt: skip
     assert (found["thesis"].n_claims, found["thesis"].n_lines) == (2, 3)
     assert (found["paper"].n_claims, found["paper"].verdicts["reproduced"]) == (1, 1)
@@ -240,6 +240,26 @@ def test_of_several_readings_the_best_counts_and_of_all_else_the_worst():
     # Lines of one reading stand or fall together.
     assert found("reading: a", "reading: b", "reading: a", "conclusion") == "inconclusive"
     assert found("reading: a", "reading: a", "reading: b", "conclusion") == "reproduced"
+
+
+def test_words_that_their_own_figure_contradicts_have_a_verdict_of_their_own():
+    judged = _judged(
+        ("A", "t", "published", "not reproduced", -2.0),
+        ("A", "t", "published", "inconclusive", 1.0),
+        ("A", "t", "published", "reproduced", 2.0),
+    )
+    found = judged.assign(nature=["words", "words", "figure"])
+    assert verdict_of_claim(found) == FIGURE_ONLY
+    assert counts_of(found).verdicts[FIGURE_ONLY] == 1
+    tail = 0.02275013194817921  # of a standard normal distribution beyond 2
+    assert counts_of(found).expected_wrong == pytest.approx(1.0 - (1.0 - tail) ** 2)
+    # The figure must be reproduced, and the words must fail.
+    assert verdict_of_claim(found.assign(verdict=["not reproduced"] * 3)) == "not reproduced"
+    assert (
+        verdict_of_claim(found.assign(verdict=["inconclusive", "inconclusive", "reproduced"]))
+        == "inconclusive"
+    )
+    assert verdict_of_claim(judged.assign(nature=["words", "conclusion", "figure"])) == "not reproduced"
 
 
 def test_a_claim_that_fails_only_as_printed_is_a_misprint():
