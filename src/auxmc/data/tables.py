@@ -308,6 +308,11 @@ def _open_text(path: Path) -> Table:
     if not first:
         fail(path, "the file is empty; it needs rows of numbers")
     second = next(rows, (0, []))[1]
+    parts = re.split("[ |]+", (second or first)[0]) if len(first) == 1 else []
+    if len(parts) > 1 and all(map(is_number, parts)):
+        fail(
+            path, f"line {line}: expected tabs, semicolons or commas between cells, got {show_cell(first[0])}"
+        )
     has_names = _is_names(path, line, first, second)
     names = tuple(first) if has_names else _number_names(len(first))
 
@@ -368,7 +373,9 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     except UnicodeEncodeError as error:  # a byte that is not UTF-8 became half a character
         fail(path, f"line {line}: {_NOT_TEXT}", error)
     except csv.Error as error:
-        fail(path, f"line {line}: {error}; check the quotation marks from this line on", error)
+        fail(
+            path, f"line {line}: {error}; check quotation marks and separators (tab, semicolon, comma)", error
+        )
     except (OSError, EOFError, zlib.error) as error:
         fail(path, f"damaged or cut short after line {max(0, line - 1)} ({_one_line(error)})", error)
 

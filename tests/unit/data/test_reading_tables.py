@@ -257,7 +257,13 @@ ROWS = {
         r"row 1 \(line 2\), column 'y': '1,000' is not a number; write it as 1234.5",
     ),
     "quoted decimal comma": ('t,y\n1,"1,5"\n', "'1,5' is not a number; write it as 1234.5"),
-    "blanks": ("t y\n1 2\n", r"row 1 \(line 2\), column 't y': '1 2' is not a number"),
+    "blanks": ("t y\n1 2\n", r"line 1: expected tabs, semicolons or commas between cells, got 't y'"),
+    "numbers between blanks": ("1e0 2e0\n3e0 4e0\n", "line 1: expected tabs, .* got '1e0 2e0'"),
+    "bars": ("t|y\n1|2\n", r"line 1: expected tabs, .* got 't\|y'"),
+    "quoted names between blanks": (
+        '"t" "y"\n"1" 1 2\n',
+        r"line 1: ',' expected after '\"'; check quotation marks and separators \(tab",
+    ),
     "underscore": ("x,y\n2020_01,2\n", r"row 1 \(line 2\), column 'x': '2020_01' is not a number"),
     "other digits": ("x,y\n\u0661,2\n", "column 'x': '\u0661' is not a number"),
     "row labels": (",y\n0,2\n", r"column 1 has no name; .*\(index=False\)"),
@@ -275,7 +281,7 @@ ROWS = {
         r"row 2 \(line 4\), column 'a\\nb': 'x' is not a number",
     ),
     "no rows": ("# only\nx,y\n", r"the file has no rows below its names \(x, y\)"),
-    "quotation mark": ('x,y\n1,2\n3,"4\n', "line 3: unexpected end of data; check the quotation marks"),
+    "quotation mark": ('x,y\n1,2\n3,"4\n', "line 3: unexpected end of data; check quotation marks"),
 }
 
 
