@@ -129,25 +129,38 @@ def trace_sampler(
     block_size: int = 1000,
     vectorise: bool = True,
     timed: bool = False,
+    thin: int = 1,
 ) -> Program:
     """Traces a sampler for lanes like the ones given; arguments and errors as for `sample`.
 
-    A timed program ends its blocks where they take more than about half a second.
+    A timed program ends its blocks where they take more than about half a second. With `thin`, a draw is the last of so
+    many iterations, and `n_draws` and `block_size` count draws.
     """
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
     n_lanes = lane_keys.shape[0]
-    chunk, n_chunks = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise)
+    shape = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise, thin)
+    chunk, n_chunks = shape
     block = chunk * n_chunks
 
     def lane_block(key: Array, parameters: Any, state: Any, start: Array, count: Array) -> tuple[Any, Any]:
         kernel = sampler.build(parameters)
 
+        def draw(i: Array) -> Any:
+            return kernel.draw(jax.random.fold_in(key, i))
+
+        def draw_thinned(i: Array) -> Any:
+            first = (i - jnp.uint32(1)) * jnp.uint32(thin) + jnp.uint32(1)
+            return jax.vmap(draw)(first + jnp.arange(thin, dtype=jnp.uint32))
+
         def noise_of(first: Array) -> Any:
             iterations = first + jnp.arange(chunk, dtype=jnp.uint32)
-            return jax.vmap(lambda i: kernel.draw(jax.random.fold_in(key, i)))(iterations)
+            return jax.vmap(draw if thin == 1 else draw_thinned)(iterations)
 
         def iterate(state: Any, noise: Any) -> tuple[Any, dict[str, Array]]:
+            if thin > 1:
+                skipped, noise = jax.tree.map(lambda a: a[:-1], noise), jax.tree.map(lambda a: a[-1], noise)
+                state = jax.lax.scan(lambda s, one: (kernel.apply(one, s)[0], None), state, skipped)[0]
             state, info = kernel.apply(noise, state)
             return state, sampler.record(state, info)
 
@@ -157,7 +170,7 @@ def trace_sampler(
             state, record = jax.lax.scan(lambda s, i: jax.lax.scan(iterate, s, noise_of(i)), state, firsts)
             return state, jax.tree.map(lambda a: a.reshape(block, *a.shape[2:]), record)
 
-        shapes = jax.eval_shape(lambda s: iterate(s, kernel.draw(key))[1], state)
+        shapes = jax.eval_shape(lambda s: sampler.record(*kernel.apply(kernel.draw(key), s)), state)
         empty = jax.tree.map(lambda one: jnp.zeros((block, *one.shape), one.dtype), shapes)
 
         def run_chunk(number: Array, loop: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -263,8 +276,9 @@ def run_program(
                 jax.device_put(leaf, new.sharding) for leaf, new in zip(saved.leaves, leaves, strict=True)
             ]
             for part in checkpoint.parts(saved.n_blocks):
+                room = max(0, n_room - at.n_done)
                 for name, array in part.items():
-                    draws[name][:, at.n_done : at.n_done + array.shape[1]] = array
+                    draws[name][:, at.n_done : at.n_done + array.shape[1]] = array[:, :room]
                 at = at._replace(n_done=at.n_done + array.shape[1])
             at, n_files = At(jax.tree.unflatten(structure, placed), at.n_done, saved.run_s), saved.n_blocks
     n_resumed = min(at.n_done, n_draws)
@@ -343,6 +357,7 @@ def _block_shape(
     n_draws: int,
     block_size: int,
     vectorise: bool,
+    thin: int,
 ) -> tuple[int, int]:
     """Iterations whose random numbers are drawn together, and the number of such chunks in a block."""
     n_blocks = max(1, round(n_draws / block_size))
@@ -350,7 +365,7 @@ def _block_shape(
     one_lane = jax.tree.map(lambda a: a[0], (lane_keys, lane_parameters))
     noise = jax.eval_shape(lambda key, p: sampler.build(p).draw(key), *one_lane)
     n_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(noise))
-    n_bytes *= lane_keys.shape[0] if vectorise else 1
+    n_bytes *= thin * (lane_keys.shape[0] if vectorise else 1)
     chunk = max(1, min(_MAX_CHUNK, block, _NOISE_BYTES // max(n_bytes, 1)))
     n_chunks = math.ceil(block / chunk)
     return math.ceil(block / n_chunks), n_chunks

@@ -127,8 +127,8 @@ def on_executor(
     ]
 
     def done(chain: int, samples: Samples) -> None:
-        reporter.begun(chain, job.n_iterations, samples.n_resumed, samples.compile_s)
-        reporter.advanced(chain, job.n_iterations, samples.run_s)
+        reporter.begun(chain, job.n_kept, samples.n_resumed, samples.compile_s)
+        reporter.advanced(chain, job.n_kept, samples.run_s)
 
     try:
         with _workers(executor, len(calls), cores) as workers:

@@ -42,10 +42,10 @@ __all__ = [
 IMAGE = os.urandom(8)
 """Processes that have the same are one, or forks of one."""
 
-# Blocks of a chain at least: progress is told, and a chain may be stopped, after each.
-_N_BLOCKS = 20
-# Iterations at most of a chain that looks for a further mode.
-_SHORT_CHAIN = 2000
+# Draws of a block at most, however many a chain has: a longer chain is the same program, and continues a shorter one.
+_BLOCK = 256
+# Of the length of a chain, the part that one has which looks for a further mode.
+_PART_OF_CHAIN = 20
 
 
 _N_KEPT = 4
@@ -58,18 +58,23 @@ class ChainJob:
 
     Args:
         method: kernel and model.
-        n_iterations: of the chain, warm-up included.
-        n_warm_up: how many of them adapt.
+        n_kept: iterations that are kept, warm-up included.
+        n_warm_up: iterations that adapt.
+        thin: every so many iterations one is kept.
+        keep: names of the variables that are kept; None for all.
     """
 
-    def __init__(self, method: Method, n_iterations: int, n_warm_up: int) -> None:
-        self.method, self.n_iterations, self.n_warm_up = method, n_iterations, n_warm_up
+    def __init__(
+        self, method: Method, n_kept: int, n_warm_up: int, thin: int = 1, keep: Sequence[str] | None = None
+    ) -> None:
+        self.method, self.n_kept, self.n_warm_up = method, n_kept, n_warm_up
+        self.thin, self.keep = thin, keep
         self._program: Program | None = None
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """A compiled program stays where it is; another process compiles its own."""
-        return {"arguments": (self.method, self.n_iterations, self.n_warm_up)}
+        return {"arguments": (self.method, self.n_kept, self.n_warm_up, self.thin, self.keep)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Without a program."""
@@ -84,7 +89,8 @@ class ChainJob:
             state, info = kernel.apply(noise, state)
             own = innermost(state)
             stats = flat_info(info) | method.of_state(own)
-            kept = {f"posterior.{name}": value for name, value in method.values(own.position).items()}
+            values = method.values(own.position)
+            kept = {f"posterior.{name}": values[name] for name in self.keep or values}
             return state, kept | {f"sample_stats.{name}": value for name, value in stats.items()}
 
         return Kernel(kernel.init, kernel.draw, apply)
@@ -102,15 +108,17 @@ class ChainJob:
                     lambda key, lane: self._kernel(lane[1]).init(key, lane[0]),
                     lambda state, info: info,
                 )
-                self._program = trace_sampler(
+                program = trace_sampler(
                     sampler,
                     self._lane(start),
                     key[None],
-                    n_draws=self.n_iterations,
-                    block_size=max(1, -(-self.n_iterations // _N_BLOCKS)),
+                    n_draws=_BLOCK,
+                    block_size=_BLOCK,
                     vectorise=False,
                     timed=True,
+                    thin=self.thin,
                 )
+                self._program = dataclasses.replace(program, n_draws=self.n_kept)
             return self._program
 
     def compiled(self, start: np.ndarray, key: Array) -> Program:
@@ -148,7 +156,7 @@ class ChainJob:
         # Those of the chains, and those of the tree that is made of them.
         if 2 * n_bytes > there:
             raise ValueError(
-                f"draws: {n_chains} chains of {self.n_iterations} iterations are {n_bytes / 2**30:.3g} GiB, needed "
+                f"draws: {n_chains} chains of {self.n_kept} iterations are {n_bytes / 2**30:.3g} GiB, needed "
                 f"twice, and {there / 2**30:.3g} GiB of memory are free: take fewer draws or chains"
             )
         hosts = host_calls(program.run) if folder is not None else []
@@ -191,7 +199,8 @@ class ChainJob:
         program = self.compiled(start, key)
         point = self._lane(start)
         at = At(program.initial_states(key[None], point), 0, 0.0)
-        for _, record in run_blocks(program, point, key[None], at, min(program.block, _SHORT_CHAIN)):
+        n = min(program.block, -(-self.n_kept // _PART_OF_CHAIN))
+        for _, record in run_blocks(program, point, key[None], at, n):
             last = {name: np.array(values[0, -1]) for name, values in record.items()}
         values = {name.removeprefix("posterior."): value for name, value in last.items()}
         return float(last["sample_stats.lp"]), values

@@ -55,6 +55,8 @@ class RunOptions:
     checkpoint: str | Path | None
     progress: bool
     checks: str
+    thin: int = 1
+    keep: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Checks the options before anything is computed."""
@@ -65,6 +67,9 @@ class RunOptions:
         check_seed(self.seed)
         check_cores(self.cores)
         check_level(self.checks)
+        check_integer("thin", self.thin, 1)
+        if self.warm_up % self.thin:
+            raise ValueError(f"warm_up: expected a multiple of thin={self.thin}, got {self.warm_up}")
         if self.executor is not None:
             check_executor(self.executor, "leave it out")
         check_folder("checkpoint", self.checkpoint)
@@ -88,6 +93,8 @@ def sample(
     checkpoint: str | Path | None = None,
     progress: bool = True,
     checks: str = "basic",
+    thin: int = 1,
+    keep: Sequence[str] | None = None,
 ) -> xr.DataTree:
     """Draws from a model.
 
@@ -99,19 +106,21 @@ def sample(
         start: initial variables: one position for all chains, or every array with a leading axis of chains. By default
             points on the manifold that differ much, or the start of the model for all chains. Chains that begin at one
             point can all miss the same mode.
-        draws: kept iterations of each chain.
+        draws: kept draws of each chain, after the warm-up.
         warm_up: iterations before them, which adapt the step size; returned in the `warmup_*` groups. A second call
-            with the same method, data and numbers of iterations compiles nothing.
+            with the same method, data and warm-up compiles nothing.
         chains: number of chains.
         seed: of all random numbers.
         cores: chains that run at the same time; all cores by default.
         executor: where chains run instead of threads: "processes", or any executor of `concurrent.futures`, such as
             `dask.distributed.Client.get_executor()`; its workers need auxmc. Each compiles the program again.
-        checkpoint: folder for finished blocks. The same call with the same folder resumes there, bit for bit; any other
-            call is rejected, and nothing in the folder is lost.
+        checkpoint: folder for finished blocks. The same call with the same folder resumes there, bit for bit, and one
+            with more draws continues the chains; any other call is rejected, and nothing in the folder is lost.
         progress: print progress to standard error, at most every five seconds.
         checks: "basic" examines starts and draws (finite gradient, R-hat, ESS, divergences, missed modes); "full" also
             looks for jumps of a density between draws; "off" does nothing of this.
+        thin: every so many iterations one is kept as a draw. `warm_up` counts iterations, and is a multiple of it.
+        keep: names of the variables that are kept; all by default. The checks look at no others.
 
     Returns:
         ArviZ tree with groups `posterior`, `sample_stats`, `warmup_posterior`, `warmup_sample_stats`; attributes hold
@@ -126,7 +135,9 @@ def sample(
         SamplingWarning: If the draws are not reliable as they are, or the checkpoint cannot see all that they depend
             on.
     """
-    options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
+    options = RunOptions(
+        draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks, thin, keep
+    )
     if isinstance(method, Density):
         method = nuts(method)
     tree, job = run_method(method, start, options)
@@ -140,7 +151,7 @@ def _advice(method: Method, tree: xr.DataTree, job: ChainJob, options: RunOption
     # Short chains are run where nothing else is wrong, and the program is compiled here.
     short_chain = job.short_chain if options.executor is None and not found else None
     found += advise_missed(method, tree, short_chain, options.seed)
-    if options.checks == "full" and method.is_plain and method.log_density is not None:
+    if options.checks == "full" and options.keep is None and method.is_plain and method.log_density:
         draws = flat_draws(tree["posterior"].to_dataset(), method.layout.names)
         found += advise_jumps(method.log_density, draws, method.layout)
     return found
@@ -161,7 +172,8 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
                 method.check(point)
             except ValueError as error:
                 raise ValueError(f"chain {chain}: {error}") from error
-    job = ChainJob(method, options.draws + options.warm_up, options.warm_up)
+    n_warm_up = options.warm_up // options.thin
+    job = ChainJob(method, options.draws + n_warm_up, options.warm_up, options.thin, _kept(method, options))
     reporter = Reporter(method.name, options.chains, shown=options.progress)
     issue(job.check(starts[0], keys[0], options.chains, options.folder))
     clock = time.perf_counter()
@@ -173,12 +185,13 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
 
         samples = on_executor(options.executor, job, starts, keys, options.cores, options.folder, reporter)
     wall_s = time.perf_counter() - clock
-    tree = tree_of(samples, options.warm_up)
+    tree = tree_of(samples, n_warm_up)
     tree.attrs |= {
         **library_attributes(),
         "method": method.name,
         "draws": options.draws,
         "warm_up": options.warm_up,
+        "thin": options.thin,
         "chains": options.chains,
         "seed": options.seed,
         "wall_s": wall_s,
@@ -187,6 +200,17 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
         "n_resumed": sum(s.n_resumed for s in samples),
     }
     return tree, job
+
+
+def _kept(method: Method, options: RunOptions) -> tuple[str, ...] | None:
+    """Names of the variables to keep; None for all."""
+    if options.keep is None:
+        return None
+    names = (options.keep,) if isinstance(options.keep, str) else tuple(options.keep)
+    there = jax.eval_shape(method.values, jax.ShapeDtypeStruct((method.layout.dim,), np.float64))
+    if not names or not set(names) <= set(there):
+        raise ValueError(f"keep: expected some of the variables {', '.join(there)}, got {', '.join(names)}")
+    return names
 
 
 def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> np.ndarray:

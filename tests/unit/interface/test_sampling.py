@@ -130,7 +130,7 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
     def killed(self, chain, done, run_s):
         nonlocal calls
         calls += 1
-        if calls == 25:
+        if calls == 6:
             raise KeyboardInterrupt
         advanced(self, chain, done, run_s)
 
@@ -143,7 +143,7 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
     longer = SHORT | {"draws": 10 * SHORT["draws"]}
     for model, settings in (
         (method, SHORT | {"seed": 5}),
-        (method, longer),
+        (method, SHORT | {"thin": 2}),
         (method._replace(scale=0.2), SHORT),
     ):
         with pytest.raises(
@@ -152,6 +152,31 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
             auxmc.sample(model, cores=1, checkpoint=tmp_path, **settings)
         assert f"checkpoint {tmp_path} holds" in str(caught.value)
     assert _same(whole, auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT))
+    # A finished run continues with more draws, and has the first of them where fewer are wanted.
+    again = auxmc.sample(method, cores=1, checkpoint=tmp_path, **longer)
+    assert again.attrs["n_resumed"] > 0
+    assert _same(auxmc.sample(method, cores=1, **longer), again)
+    assert _same(whole, auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT))
+
+
+def test_thinned_draws_are_those_of_all_iterations():
+    """Every third iteration, in the warm-up too; variables that are kept by name."""
+    method = auxmc.hmc(models.normal_density())
+    whole = auxmc.sample(method, draws=60, warm_up=30, chains=2, progress=False)
+    thin = auxmc.sample(method, draws=20, warm_up=30, chains=2, thin=3, keep=["a"], progress=False)
+    for group in ("posterior", "warmup_posterior"):
+        assert set(thin[group].data_vars) == {"a"}
+        every = whole[group]["a"].to_numpy()[:, 2::3]
+        np.testing.assert_allclose(thin[group]["a"], every, rtol=1e-6)
+    every = whole["sample_stats"]["lp"].to_numpy()[:, 2::3]
+    np.testing.assert_allclose(thin["sample_stats"]["lp"], every, rtol=1e-6)
+    for settings, message in (
+        ({"keep": ["c"]}, "keep: expected some of the variables a, b, got c"),
+        ({"thin": 7}, "warm_up: expected a multiple of thin=7, got 30"),
+        ({"thin": 0}, "thin must be an integer"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            auxmc.sample(method, draws=20, warm_up=30, progress=False, **settings)
 
 
 def test_starts_for_each_chain():
