@@ -82,9 +82,10 @@ class Cells(NamedTuple):
 
 
 def list_values(values: Sequence[object]) -> str:
-    """Returns the first ten values for a message."""
+    """Returns the first ten values for a message of one line; quoted where they have characters like line ends."""
     more = f" and {len(values) - _MAX_LISTED} more" if len(values) > _MAX_LISTED else ""
-    return ", ".join(map(str, values[:_MAX_LISTED])) + more
+    texts = map(str, values[:_MAX_LISTED])
+    return ", ".join(text if text.isprintable() else repr(text) for text in texts) + more
 
 
 def show_cell(cell: object) -> str:

@@ -101,7 +101,7 @@ def nearest_name(name: str, candidates: Sequence[str]) -> str:
     """Returns the end of a message that asks whether a similar name was meant; empty without one."""
     folded = {candidate.casefold(): candidate for candidate in candidates}
     close = difflib.get_close_matches(name.casefold(), list(folded), n=1)
-    return f"; did you mean '{folded[close[0]]}'?" if close else ""
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def open_rows(path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Table:
@@ -185,7 +185,7 @@ def read_arrays(path: str | os.PathLike[str]) -> Any:
         return dict(zip(cells.names, read_numbers(cells), strict=True))
     found = load_arrays(file)
     if isinstance(found, dict):
-        return {name: _read_array(file, name, array) for name, array in found.items()}
+        return {name: _read_array(file, list_values([name]), array) for name, array in found.items()}
     return _read_array(file, "array", found)
 
 

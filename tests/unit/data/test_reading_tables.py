@@ -281,6 +281,10 @@ ROWS = {
         r"row 2 \(line 4\), column 'a\\nb': 'x' is not a number",
     ),
     "no rows": ("# only\nx,y\n", r"the file has no rows below its names \(x, y\)"),
+    "no rows below a name of two lines": (
+        '"x\n(m)",y\n',
+        r"has no rows below its names \('x\\n\(m\)', y\); add",
+    ),
     "quotation mark": ('x,y\n1,2\n3,"4\n', "line 3: unexpected end of data; check quotation marks"),
 }
 
