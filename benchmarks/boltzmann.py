@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.diagnostics.log_evidence import weighted_moments
+from auxmc.diagnostics.tempered_evidence import weighted_moments
 from auxmc_pipeline.catalogue import load_study
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.boltzmann.measure import annealed_statistics, base_errors, chain_statistics

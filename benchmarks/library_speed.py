@@ -21,7 +21,7 @@ from auxmc.interface.methods import Method
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 
@@ -42,7 +42,7 @@ def normal() -> Problem:
     model = auxmc.density(lambda v: -0.5 * jnp.sum(v["x"] ** 2), {"x": np.zeros(10)})
     return Problem(
         lambda step: auxmc.hmc(model, n_steps=_STEPS, mass="unit", step_size=step),
-        lambda step: hamiltonian_monte_carlo(model.log_density, step, _STEPS, 10),
+        lambda step: hmc(model.log_density, step, _STEPS, 10),
         40_000,
     )
 

@@ -27,12 +27,12 @@ import numpy as np
 from jax import Array
 
 from auxmc.approximations.laplace_evidence import laplace_evidence, prior_starts
-from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.diagnostics.dead_points import nested_evidence
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.kernels.streams.contract import Stream, StreamSettings
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
@@ -312,7 +312,7 @@ KINDS: dict[str, dict[str, Callable[[Problem, int], Estimate]]] = {
     },
     "streams": {
         "auxmc, running Laplace": partial(_streamed, running_laplace),
-        "auxmc, annealed": partial(_streamed, lambda model: stream_evidence(model, StreamSettings())),
+        "auxmc, annealed": partial(_streamed, lambda model: particle_evidence(model, StreamSettings())),
         "auxmc, Laplace importance sampling": at_the_mode,
     },
 }

@@ -17,7 +17,7 @@ from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.provenance import peak_memory_mib
 from auxmc.driver.runtime import configure
 from auxmc.kernels.streams.contract import StreamSettings
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from benchmarks.harness import Benchmark, Program, own_process
 from benchmarks.streaming_speed import absorb
@@ -43,7 +43,7 @@ BENCHMARK = Benchmark(
 if __name__ == "__main__":
     configure("cpu")
     n_rows, key = int(sys.argv[1]), jax.random.key(int(sys.argv[2]))
-    stream = stream_evidence(linear_regression(5), StreamSettings())
+    stream = particle_evidence(linear_regression(5), StreamSettings())
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Checkpoint(Path(folder) / "state", "benchmark")
         _, seconds = absorb(stream, lambda _: blocks("linear", n_rows), key, 6, checkpoint=checkpoint)

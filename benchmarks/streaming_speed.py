@@ -18,7 +18,7 @@ from jax import Array
 from auxmc.driver.row_chunks import ChunkSizes, growing_chunks
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, Target
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.kernels.streams.stochastic_gradient_moves import stochastic_gradient_moves
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
@@ -106,11 +106,11 @@ def _streams(name: str, quick: bool) -> Sequence[Program]:
 
         return run
 
-    sequential = stream_evidence(model, SETTINGS._replace(estimator="sequential"))
+    sequential = particle_evidence(model, SETTINGS._replace(estimator="sequential"))
     programs = {
         "auxmc, running Laplace": partial(prepare, running_laplace(model), growing),
         "auxmc, sequential": partial(prepare, sequential, growing),
-        "auxmc, annealed": partial(prepare, stream_evidence(model, SETTINGS), ChunkSizes()),
+        "auxmc, annealed": partial(prepare, particle_evidence(model, SETTINGS), ChunkSizes()),
     }
     # Their errors differ by hundreds of nats.
     return [Program(program, make, compared=False) for program, make in programs.items()]

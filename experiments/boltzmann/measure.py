@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.log_evidence import (
+from auxmc.diagnostics.tempered_evidence import (
     annealed_evidence,
     log_evidence,
     log_evidence_error,

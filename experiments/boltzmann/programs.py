@@ -9,7 +9,7 @@ from jax import Array, lax
 
 from auxmc.driver.blocks import Sampler
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.tempering.annealed_importance import (
     AnnealedInfo,
     AnnealedState,
@@ -160,7 +160,7 @@ def _chain_kernel(
     options: dict[str, Any] = {"refreshment": numbers.refreshment, "integrator": settings.integrator}
     if method == "hmc":
         log_density = relaxation_log_density(problem.relaxation)
-        direct = hamiltonian_monte_carlo(log_density, step_size, n_steps, bridge.dim)
+        direct = hmc(log_density, step_size, n_steps, bridge.dim)
         return direct, direct.init, lambda _: ((jnp.zeros(()),), jnp.ones(()))
     if method == "st":
         ladder = jnp.asarray(sigmoidal_schedule(n_temperatures))

@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.special import logsumexp
 
 from auxmc.approximations.mean_field import boltzmann_mean_field, distinct_fits
-from auxmc.diagnostics.log_evidence import weighted_moments
+from auxmc.diagnostics.tempered_evidence import weighted_moments
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator

@@ -19,7 +19,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, StreamSettings, StreamState, Target
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray
@@ -196,13 +196,13 @@ def _stage(data: FloatArray, begin: int, end: int, low: float, high: float, pref
 
 def _starts(keys: Array) -> StreamState:
     """Prior draws of all runs, the same function for all estimators."""
-    kernel = stream_evidence(powered_regression(), StreamSettings(n_particles=_N_PARTICLES))
+    kernel = particle_evidence(powered_regression(), StreamSettings(n_particles=_N_PARTICLES))
     return jax.vmap(lambda key: kernel.init(key, jnp.float64))(keys)
 
 
 def _program(settings: StreamSettings) -> Any:
     def absorb(keys: Array, states: StreamState, chunk: Chunk, distribution: ConjugateDistribution) -> Any:
-        kernel = stream_evidence(powered_regression(), settings, conjugate_mover(distribution))
+        kernel = particle_evidence(powered_regression(), settings, conjugate_mover(distribution))
         # The targets know the past: no row of it is drawn.
         past = PastRows(jnp.zeros((1, _N_COLUMNS)), jnp.zeros((), jnp.int32))
         return jax.vmap(kernel.absorb, (0, 0, None, None))(keys, states, chunk, past)

@@ -16,7 +16,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hmc, leapfrog
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.annealing import log_effective_size
@@ -246,7 +246,7 @@ def _random_walks(settings: Settings, context: RunContext) -> Chains:
 
 def _trajectories(settings: Settings, context: RunContext) -> Chains:
     """Chains of as many leapfrog steps as the random walks have steps."""
-    kernel = hamiltonian_monte_carlo(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
+    kernel = hmc(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, Any]:
         new, info = kernel.apply(noise, state)

@@ -12,7 +12,7 @@ import xarray as xr
 from jax import Array
 from scipy import stats
 
-from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.diagnostics.dead_points import nested_evidence
 from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator, stream

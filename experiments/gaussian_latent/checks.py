@@ -11,7 +11,7 @@ import xarray as xr
 from jax import Array
 from scipy import optimize, stats
 
-from auxmc.driver.blocks import Sampler, sample
+from auxmc.driver.blocks import Sampler, run_sampler
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
@@ -211,5 +211,5 @@ def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> f
 
     sampler = Sampler(lambda _: Kernel(kernel.init, kernel.draw, apply), initial, record)
     keys = jax.random.split(stream(context.seed, context.study, "identity"), 1)
-    samples = sample(sampler, jnp.zeros(1), keys, n_draws=_IDENTITY_STEPS, block_size=_IDENTITY_STEPS)
+    samples = run_sampler(sampler, jnp.zeros(1), keys, n_draws=_IDENTITY_STEPS, block_size=_IDENTITY_STEPS)
     return float(samples.draws["difference"].max())

@@ -17,7 +17,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import HMCInfo, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, hmc
 from auxmc.kernels.hamiltonian.phased import PhasedState, phased
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
@@ -212,9 +212,7 @@ def _kernel(model: GeneralisedLambdaModel, settings: Settings, swept: Parameters
             return constrained_hmc(
                 conditioned_model(model), step_size, n_steps, dim, n_inner_steps=settings.n_inner_steps
             )
-        return hamiltonian_monte_carlo(
-            lambda inputs: abc_log_density(model, inputs, swept["tolerance"]), step_size, n_steps, dim
-        )
+        return hmc(lambda inputs: abc_log_density(model, inputs, swept["tolerance"]), step_size, n_steps, dim)
 
     return phased(
         build,

@@ -10,7 +10,7 @@ from jax import Array
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import noisy_input
@@ -170,7 +170,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
     density = hierarchical_log_density if is_hierarchical else log_density
 
     def build(observed: Array, step_size: Array) -> Kernel:
-        return hamiltonian_monte_carlo(
+        return hmc(
             lambda position: density(model, position, observed, noise_scale),
             step_size,
             numbers.n_steps,

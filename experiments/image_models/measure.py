@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from auxmc.diagnostics.log_evidence import (
+from auxmc.diagnostics.tempered_evidence import (
     annealed_evidence,
     bidirectional_bounds,
     log_evidence,

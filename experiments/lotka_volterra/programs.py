@@ -11,7 +11,7 @@ from jax import Array
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
@@ -208,7 +208,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
             return log_kernel(residuals(model, inputs), tolerance) + log_prior(inputs)
 
         steps = step_range(settings, "hmc_gaussian")
-        return hamiltonian_monte_carlo(log_density, step_size, steps, model.n_inputs)
+        return hmc(log_density, step_size, steps, model.n_inputs)
 
     def record(state: Any, info: Any) -> Record:
         common = _common(model, state.position, info.accepted, info.n_gradients, info.n_not_finite > 0)

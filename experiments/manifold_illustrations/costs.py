@@ -16,7 +16,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator, noisy_input
 from auxmc.numerics.array_types import FloatArray
@@ -303,7 +303,7 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
         def log_density(inputs: Array) -> Array:
             return log_prior(inputs) - 0.5 * jnp.sum(jnp.square(generate(inputs) / scale))
 
-        return hamiltonian_monte_carlo(log_density, _HMC_STEP_OVER_SCALE * scale, _HMC_STEPS, 2)
+        return hmc(log_density, _HMC_STEP_OVER_SCALE * scale, _HMC_STEPS, 2)
 
     def constrained_start(key: Array, parameters: dict[str, Array]) -> Any:
         start = noisy_input(generate, START, observed, parameters["noise_scale"])

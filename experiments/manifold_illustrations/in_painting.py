@@ -12,7 +12,7 @@ from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
-from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
 from auxmc.numerics.array_types import FloatArray
@@ -87,7 +87,7 @@ def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
     constrained = constrained_hmc(
         model, _CONSTRAINED_STEP, _CONSTRAINED_STEPS, n_latent + n_observed, n_inner_steps=_N_INNER
     )
-    unconstrained = hamiltonian_monte_carlo(log_density, _HMC_STEP, _HMC_STEPS, n_latent)
+    unconstrained = hmc(log_density, _HMC_STEP, _HMC_STEPS, n_latent)
 
     def inked(latent: Array) -> Array:
         """Mean ink of each third of the rows that are not observed, and of all."""

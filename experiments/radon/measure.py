@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import logsumexp
 
-from auxmc.diagnostics import log_evidence as evidence
+from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.diagnostics.weighted import in_batches, weighted_estimates
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays

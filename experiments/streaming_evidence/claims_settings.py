@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from auxmc.diagnostics.change_points import change_points, chunk_scores
+from auxmc.diagnostics.stream_changes import change_points, chunk_scores
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import (
     Measurement,

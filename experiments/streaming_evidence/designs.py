@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.diagnostics.dead_points import nested_evidence
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.driver.units import each

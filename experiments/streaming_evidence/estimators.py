@@ -7,7 +7,7 @@ from jax import Array
 
 from auxmc.kernels.streams.contract import PastRows, Stream, StreamSettings
 from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.row_model import RowModel
 from auxmc_pipeline.settings import SettingsError
@@ -51,7 +51,7 @@ def build_stream(model: RowModel, settings: Settings) -> Stream:
         )
         return nested_updating(model, numbers)
     try:
-        return stream_evidence(
+        return particle_evidence(
             model, stream_settings(settings), fetch=_fetch_shared if method.fraction_rows else None
         )
     except ValueError as error:

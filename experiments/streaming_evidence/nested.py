@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.diagnostics.nested_evidence import NestedEvidence, nested_evidence
+from auxmc.diagnostics.dead_points import NestedEvidence, nested_evidence
 from auxmc.driver.chains import RunContext
 from auxmc.driver.stopwatch import stopwatch
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling

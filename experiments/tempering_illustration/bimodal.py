@@ -12,7 +12,7 @@ from auxmc.diagnostics.weighted import weighted_estimates
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, hmc
 from auxmc.kernels.tempering.continuous_tempering import (
     ControlledNoise,
     ControlledState,
@@ -67,7 +67,7 @@ def coding_difference(step_size: float, n_steps: int) -> float:
         mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * reference
         return mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
 
-    second = hamiltonian_monte_carlo(log_density, step_size, n_steps, 2)
+    second = hmc(log_density, step_size, n_steps, 2)
 
     def both(key: Array) -> Array:
         start = (
@@ -120,7 +120,7 @@ def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
 
 
 def _plain_chains(settings: Settings, context: RunContext) -> Chains:
-    kernel = hamiltonian_monte_carlo(TWO_MODES.log_density_at, settings.step_size, settings.n_steps, 1)
+    kernel = hmc(TWO_MODES.log_density_at, settings.step_size, settings.n_steps, 1)
     return run_chains(
         context,
         ("hmc",),

@@ -11,7 +11,7 @@ from jax import Array
 from scipy import stats
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.log_evidence import bidirectional_bounds
+from auxmc.diagnostics.tempered_evidence import bidirectional_bounds
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.seeds import stream

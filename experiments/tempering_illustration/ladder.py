@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream

@@ -1,45 +1,42 @@
 """Auxiliary-variable Markov chain Monte Carlo and evidence estimation.
 
 The names here are what a user types; each is imported when it is first asked for, so that `import auxmc` takes no time
-and changes no setting of JAX.
+and changes no setting of JAX. Methods take a model and go to `auxmc.sample`; a kernel of the same name, in
+`auxmc.kernels`, is the algorithm on functions and positions.
 """
 
-import importlib
 from typing import Any
 
 from auxmc import errors
 from auxmc.errors import SamplingWarning
+from auxmc.numerics.lazy import lazy_names
 
-_NAMES = {
-    "constrained_hmc": "simulators",
-    "constrained_nuts": "simulators",
-    "simulator": "simulators",
-    "start_on_manifold": "simulators",
-    "auxiliary_pseudo_marginal": "estimates",
-    "estimated": "estimates",
-    "pseudo_marginal": "estimates",
-    "from_blackjax": "others.blackjax",
-    "from_numpyro": "others.numpyro",
-    "from_pymc": "others.pymc",
-    "to_blackjax": "others.blackjax",
-    "density": "densities",
-    "hmc": "densities",
-    "nuts": "densities",
-    "evidence": "tempered.evidence",
-    "evidence_of": "tempered.draws",
-    "gaussian": "tempered.bases",
-    "replicate": "executors",
-    "sample": "sampling",
-    "with_symmetry": "symmetry",
-    "growing_data": "streams.growing",
-    "laplace_evidence": "streams.laplace",
-    "row_model": "streams.rows",
-    "stream_evidence": "streams.estimate",
-    "use_float64": "arguments",
-}
-_MODULES = ("prior",)
-
-__all__ = ["SamplingWarning", "__version__", "errors", *_MODULES, *_NAMES]  # noqa: F822
+_names, _find, _ = lazy_names(
+    __name__,
+    {
+        "auxmc.diagnostics": "",
+        "auxmc.interface.arguments": "use_float64",
+        "auxmc.interface.densities": "density hmc nuts",
+        "auxmc.interface.estimates": "auxiliary_pseudo_marginal estimated pseudo_marginal",
+        "auxmc.interface.executors": "replicate",
+        "auxmc.interface.others.blackjax": "from_blackjax to_blackjax",
+        "auxmc.interface.others.numpyro": "from_numpyro",
+        "auxmc.interface.others.pymc": "from_pymc",
+        "auxmc.interface.prior": "",
+        "auxmc.interface.sampling": "sample",
+        "auxmc.interface.simulators": "constrained_hmc constrained_nuts simulator start_on_manifold",
+        "auxmc.interface.streams.estimate": "stream_evidence",
+        "auxmc.interface.streams.growing": "growing_data",
+        "auxmc.interface.streams.laplace": "laplace_evidence",
+        "auxmc.interface.streams.rows": "row_model",
+        "auxmc.interface.symmetry": "with_symmetry",
+        "auxmc.interface.tempered.bases": "gaussian",
+        "auxmc.interface.tempered.draws": "evidence_of",
+        "auxmc.interface.tempered.evidence": "evidence",
+        "auxmc.kernels": "",
+    },
+)
+__all__ = ["SamplingWarning", "__version__", "errors", *_names]  # noqa: F822
 
 
 def __getattr__(name: str) -> Any:
@@ -54,11 +51,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("auxmc")
-    if name in _MODULES:
-        return importlib.import_module(f"auxmc.interface.{name}")
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"auxmc.interface.{_NAMES[name]}"), name)
-    raise AttributeError(f"module 'auxmc' has no attribute {name!r}")
+    return _find(name)
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from scipy import stats
 
-from auxmc.diagnostics.confidence_sequence import confidence_sequence
+from auxmc.diagnostics.sequential_intervals import confidence_sequence
 
 ALPHA = 1e-7
 """False-alarm level of one assertion."""

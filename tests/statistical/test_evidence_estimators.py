@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp, ndtr, ndtri
 
-from auxmc.diagnostics.nested_evidence import log_terms, nested_evidence
+from auxmc.diagnostics.dead_points import log_terms, nested_evidence
 from auxmc.diagnostics.simple_evidence import log_reciprocal, prior_average
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.particle_filter import bootstrap_particle_filter, sequential_importance_resampling

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, systematic_scan
@@ -153,7 +153,7 @@ def abc_split(key):
     return functions(*truth), infer(kernel, jax.random.normal(keys[2], (1,)), keys[3], of_state, 120, 20)
 
 
-HMC = lambda posterior, _: hamiltonian_monte_carlo(posterior, 0.5, (2, 4), 1)
+HMC = lambda posterior, _: hmc(posterior, 0.5, (2, 4), 1)
 INFERENCES = {
     "random walk": partial(one_datum, build=lambda posterior, _: random_walk_metropolis(posterior, 1.5, 1)),
     "linear slice": partial(one_datum, build=lambda posterior, _: linear_slice(posterior, 2.0, 1, 2)),

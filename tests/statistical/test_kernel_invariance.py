@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import linalg, stats
 
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import project_momentum
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_metropolis
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
@@ -220,7 +220,7 @@ def test_metropolis_random_numbers_have_their_distributions_and_are_independent(
 
 
 def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_independent():
-    kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
+    kernel = hmc(lambda x: -0.5 * jnp.sum(x**2), 0.1, (2, 6), 2)
     noise = jax.jit(jax.vmap(kernel.draw))(jax.random.split(key_for("trajectory"), 20_000))
     fresh = np.random.default_rng(seed_for("trajectory/fresh")).uniform(size=20_000)
     transforms = [

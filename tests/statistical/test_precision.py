@@ -8,7 +8,7 @@ import pytest
 from auxmc.approximations.advi import MeanField
 from auxmc.diagnostics.convergence import bulk_ess, mcse_mean, rank_r_hat, summarise_chains
 from auxmc.diagnostics.weighted import weighted_estimates
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
@@ -75,7 +75,7 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions():
 
 def test_trajectories_reject_single_precision():
     with jax.enable_x64(False):
-        plain = hamiltonian_monte_carlo(log_normal, 0.1, (2, 6), 2)
+        plain = hmc(log_normal, 0.1, (2, 6), 2)
         model = condition_generator(lambda u: jnp.sum(jnp.square(u))[None], log_normal, jnp.ones(1))
         for kernel in (plain, constrained_hmc(model, 0.1, (1, 3), 2)):
             with pytest.raises(RuntimeError, match="jax_enable_x64"):

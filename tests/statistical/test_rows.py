@@ -18,7 +18,7 @@ from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Targ
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, full_data_evidence
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, chunk_boundaries, growing_data_evidence
-from auxmc.kernels.streams.published_estimators import remember, stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence, remember
 from auxmc.kernels.streams.stochastic_gradient_moves import (
     no_anchors,
     renewed_anchors,
@@ -200,7 +200,7 @@ def growing(resampling):
 
 def streamed(resampling):
     settings = StreamSettings(n_particles=10, target_size=1.0, resampling=resampling)
-    stream = stream_evidence(LINEAR, settings, exact_linear_moves(1.0))
+    stream = particle_evidence(LINEAR, settings, exact_linear_moves(1.0))
 
     def run(key, data):
         def one(state, number):

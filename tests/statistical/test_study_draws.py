@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
-from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
 from auxmc_pipeline.measuring import mean
 from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover

@@ -8,7 +8,7 @@ from experiments.two_modes.settings import Settings
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.chain_statistics import arviz_groups, chain_moments, histogram, labelled_draws, with_units
 
@@ -19,7 +19,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Groups `statistics`, `curves`, `posterior` and `sample_stats` of a case."""
     target = problem(settings)
     if settings.kernel == "hmc":
-        kernel = hamiltonian_monte_carlo(target.log_density, settings.step_size, settings.n_steps, 2)
+        kernel = hmc(target.log_density, settings.step_size, settings.n_steps, 2)
     else:
         kernel = random_walk_metropolis(target.log_density, settings.step_size, 2)
     sampler = Sampler(

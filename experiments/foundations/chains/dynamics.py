@@ -13,8 +13,8 @@ import xarray as xr
 from jax import Array
 from scipy import linalg, special
 
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hamiltonian_monte_carlo, leapfrog
-from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hmc, leapfrog
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, mala, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
 from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
@@ -158,7 +158,7 @@ def cost_against_dimension(work: Work) -> Arrays:
         return 1.0 - 0.5 * jnp.sum(mask * jnp.square(moved - start)) / jnp.sum(mask)
 
     def hamiltonian(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
-        kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(mask * x**2), 0.7 / root, (1, 1), longest)
+        kernel = hmc(lambda x: -0.5 * jnp.sum(mask * x**2), 0.7 / root, (1, 1), longest)
         noise = HMCNoise(normal, (2.0 * root).astype(jnp.int32), uniform)
         new, info = kernel.apply(noise, kernel.init(jax.random.key(0), start))
         return correlation_of(new.position, start, mask), info.acceptance_probability
@@ -305,8 +305,8 @@ def one_leapfrog_step(work: Work) -> Lines:
     def log_density(x: Array) -> Array:
         return -jnp.sum(0.25 * x**4) - 0.3 * x[0] * x[1]
 
-    hamiltonian = hamiltonian_monte_carlo(log_density, size, (1, 1), 2)
-    langevin = metropolis_langevin(log_density, size, 2)
+    hamiltonian = hmc(log_density, size, (1, 1), 2)
+    langevin = mala(log_density, size, 2)
     starts, normals = jnp.split(jnp.asarray(normal_points(n, 4)), 2, axis=1)
     always, one = jnp.array(-jnp.inf), jnp.ones((), jnp.int32)
 
@@ -333,7 +333,7 @@ def vanishing_rejections(work: Work) -> Lines:
     circle, so that the integral over r is 1 - 1 / (1 + 2 error) and one over the angle is left.
     """
     angles = 2.0 * math.pi * (np.arange(_N_ANGLES) + 0.5) / _N_ANGLES
-    kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), 0.1, 1)
+    kernel = mala(lambda x: -0.5 * jnp.sum(x**2), 0.1, 1)
 
     def energy_error(position: Array, normal: Array) -> Array:
         noise = LangevinNoise(normal[None], jnp.zeros(()))

@@ -10,8 +10,8 @@ import xarray as xr
 from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.finite_chains import transition_matrix, uniform_cells
+from auxmc.diagnostics.path_integrals import thermodynamic_integration
 from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
-from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
 from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.array_types import FloatArray

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy import integrate
 from scipy.special import logsumexp, ndtr, ndtri
 
-from auxmc.diagnostics.nested_evidence import SHRINKAGE, log_masses, log_terms
+from auxmc.diagnostics.dead_points import SHRINKAGE, log_masses, log_terms
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, mean
 from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS, GaussianMean

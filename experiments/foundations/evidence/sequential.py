@@ -13,7 +13,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.confidence_sequence import confidence_sequence
+from auxmc.diagnostics.sequential_intervals import confidence_sequence
 from auxmc.kernels.streams.particle_filter import (
     SequentialRun,
     bootstrap_particle_filter,

@@ -8,8 +8,8 @@ import pandas as pd
 from scipy.special import softmax
 
 from auxmc.command_line.stream_setup import NamedModel
-from auxmc.diagnostics.change_points import change_points, chunk_scores
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
+from auxmc.diagnostics.stream_changes import change_points, chunk_scores
 from auxmc.numerics.array_types import NamedArrays
 
 __all__ = ["particle_table", "rank_models", "record_table"]

@@ -24,7 +24,7 @@ from auxmc.command_line.run_folder import RunFolder, alone_in
 from auxmc.command_line.stream_record import particle_table, rank_models, record_table
 from auxmc.command_line.stream_setup import StreamSetup, prepare
 from auxmc.data.row_store import RowStore
-from auxmc.diagnostics.change_points import ChangePoint, DropDetector, chunk_scores
+from auxmc.diagnostics.stream_changes import ChangePoint, DropDetector, chunk_scores
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.provenance import fingerprint
 from auxmc.driver.stream_program import fetch_from

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.log_evidence import Evidence
+from auxmc.diagnostics.tempered_evidence import Evidence
 from auxmc.numerics.array_types import FloatArray
 
 __all__ = ["simulated_log_evidences", "simulated_nested_evidence"]

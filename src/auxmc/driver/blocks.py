@@ -24,7 +24,7 @@ __all__ = [
     "Samples",
     "run_blocks",
     "run_program",
-    "sample",
+    "run_sampler",
     "trace_sampler",
 ]
 
@@ -131,7 +131,7 @@ def trace_sampler(
     timed: bool = False,
     thin: int = 1,
 ) -> Program:
-    """Traces a sampler for lanes like the ones given; arguments and errors as for `sample`.
+    """Traces a sampler for lanes like the ones given; arguments and errors as for `run_sampler`.
 
     A timed program ends its blocks where they take more than about half a second. With `thin`, a draw is the last of so
     many iterations, and `n_draws` and `block_size` count draws.
@@ -223,8 +223,8 @@ def run_blocks(
 
     Args:
         program: of `trace_sampler`, compiled.
-        lane_parameters: as for `sample`.
-        lane_keys: as for `sample`.
+        lane_parameters: as for `run_sampler`.
+        lane_keys: as for `run_sampler`.
         at: where to begin.
         n_draws: iterations of a lane after the last block.
     """
@@ -253,8 +253,8 @@ def run_program(
         program: of `trace_sampler`, compiled.
         lane_parameters: pytree of arrays [lane], as many as it was compiled for.
         lane_keys: typed keys [lane].
-        checkpoint: as for `sample`.
-        progress: as for `sample`.
+        checkpoint: as for `run_sampler`.
+        progress: as for `run_sampler`.
     """
     n_draws, block = program.n_draws, program.block
     # Whole blocks, of which the last may go beyond the end: its state belongs to all of its draws.
@@ -310,7 +310,7 @@ def run_program(
     return Samples(draws, compile_s, at.run_s, n_resumed)
 
 
-def sample(
+def run_sampler(
     sampler: Sampler,
     lane_parameters: Any,
     lane_keys: Array,

@@ -97,7 +97,7 @@ def run_chains(
         sweep: values of each swept number.
         starts: pytree of arrays [chain, ...], of which every chain finds its own under the name `start`; None for none.
         chain_label: names chain c in random streams by `LABEL=c` in place of c, as if its number were swept.
-        vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.sample`.
+        vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.run_sampler`.
         lanes_per_unit: chains, over all sweep points, that one program runs; several jobs may share a case's units.
             None for all in one. A number that changes may change the last bits of the draws.
 

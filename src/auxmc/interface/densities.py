@@ -28,8 +28,8 @@ from auxmc.interface.trajectory_guard import first_step_size, guarded
 from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, ordered, sampled
 from auxmc.interface.transforms import periodic as _periodic
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.nuts import no_u_turn
+from auxmc.kernels.hamiltonian.hmc import hmc as hmc_kernel
+from auxmc.kernels.hamiltonian.nuts import nuts as nuts_kernel
 from auxmc.numerics.programs import has_open_cost
 from auxmc.numerics.values import by_value
 
@@ -292,7 +292,7 @@ def nuts(
 
     def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
         step, inverse_mass = (*scales, jnp.ones(model.layout.dim))[:2]
-        return no_u_turn(log_density, step, inverse_mass, max_depth)
+        return nuts_kernel(log_density, step, inverse_mass, max_depth)
 
     return _hamiltonian("nuts", model, build, mass, step_size, target_acceptance)
 
@@ -323,7 +323,7 @@ def hmc(
     n_steps = check_steps(n_steps)
 
     def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
-        return hamiltonian_monte_carlo(log_density, scales[0], n_steps, model.layout.dim, *scales[1:])
+        return hmc_kernel(log_density, scales[0], n_steps, model.layout.dim, *scales[1:])
 
     return _hamiltonian("hmc", model, build, mass, step_size, target_acceptance)
 

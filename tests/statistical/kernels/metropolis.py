@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
 
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
-from auxmc.kernels.hamiltonian.nuts import no_u_turn
+from auxmc.kernels.hamiltonian.hmc import hmc
+from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
+from auxmc.kernels.hamiltonian.nuts import nuts
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
@@ -43,13 +43,13 @@ def independence(log_density):
     return metropolis_independence(log_weight, _logistic_proposal)
 
 
-def hmc(log_density):
+def coarse_hmc(log_density):
     """A step of 0.12 is coarse for the narrow mode (sd 0.1), where one proposal in five is rejected."""
-    return hamiltonian_monte_carlo(log_density, 0.12, (2, 6), 1)
+    return hmc(log_density, 0.12, (2, 6), 1)
 
 
 def _langevin(target, step_size):
-    return at_position(metropolis_langevin(target.log_density, step_size, 1), target)
+    return at_position(mala(target.log_density, step_size, 1), target)
 
 
 def _partner(x):
@@ -95,12 +95,12 @@ def _persistent(turned=False):
 def _with_masses(change=lambda noise, _: noise):
     """The masses are far from those of the target, and steps so coarse that some trajectories are rejected."""
     target = gaussian(np.zeros(2), [[1.0, 0.7], [0.7, 1.0]])
-    kernel = hamiltonian_monte_carlo(target.log_density, 0.5, (2, 4), 2, jnp.asarray(INVERSE_MASS))
+    kernel = hmc(target.log_density, 0.5, (2, 4), 2, jnp.asarray(INVERSE_MASS))
     return at_position(with_noise(kernel, change), target)
 
 
 def _no_u_turn(change=lambda kernel: kernel):
-    kernel = no_u_turn(BIMODAL.log_density, 0.12, jnp.full(1, 0.8), 3)
+    kernel = nuts(BIMODAL.log_density, 0.12, jnp.full(1, 0.8), 3)
     return at_position(change(kernel), BIMODAL, reversible=False)
 
 
@@ -113,7 +113,7 @@ def _unadjusted():
 
 
 INVERSE_MASS = np.array([[2.0, 0.5], [0.5, 0.4]])
-ON_LINE = {"random walk": random_walk, "independence": independence, "hmc": hmc}
+ON_LINE = {"random walk": random_walk, "independence": independence, "hmc": coarse_hmc}
 CASES = {
     "langevin": lambda: _langevin(BIMODAL, 0.15),
     "involution": _involution,
@@ -178,12 +178,12 @@ def independence_without_weight(log_density):
 
 def hmc_without_accept_test(log_density):
     """Hamiltonian Monte Carlo that takes every end of a trajectory."""
-    return with_noise(hmc(log_density), lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
+    return with_noise(coarse_hmc(log_density), lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
 
 
 def hmc_without_first_kick(log_density):
     """Trajectories that start from a gradient of zero, and so cannot be reversed."""
-    kernel = hmc(log_density)
+    kernel = coarse_hmc(log_density)
     without = lambda state: state._replace(gradient=jnp.zeros_like(state.gradient))
     return kernel._replace(apply=lambda noise, state: kernel.apply(noise, without(state)))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
 
-from auxmc.diagnostics.change_points import DropDetector, change_points, chunk_scores
+from auxmc.diagnostics.stream_changes import DropDetector, change_points, chunk_scores
 from experiments.streaming_evidence.model import rows
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.confidence_sequence import confidence_sequence
+from auxmc.diagnostics.sequential_intervals import confidence_sequence
 
 
 def binary_paths(n):

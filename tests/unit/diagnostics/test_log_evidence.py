@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.log_evidence import (
+from auxmc.diagnostics.tempered_evidence import (
     annealed_evidence,
     bidirectional_bounds,
     log_evidence,

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from auxmc.diagnostics.dead_points import nested_evidence
 from auxmc.diagnostics.nested_errors import simulated_nested_evidence
-from auxmc.diagnostics.nested_evidence import nested_evidence
 
 
 def test_simulated_shrinkage_covers_where_the_information_is_small():

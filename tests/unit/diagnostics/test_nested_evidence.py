@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.nested_evidence import log_masses, log_terms, nested_evidence
+from auxmc.diagnostics.dead_points import log_masses, log_terms, nested_evidence
 
 LEVELS = np.sort(np.random.default_rng(1).normal(scale=3.0, size=12))
 N_LIVE = 4

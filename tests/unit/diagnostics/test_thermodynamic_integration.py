@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.thermodynamic_integration import thermodynamic_integration
+from auxmc.diagnostics.path_integrals import thermodynamic_integration
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.log_evidence import weighted_moments
+from auxmc.diagnostics.tempered_evidence import weighted_moments
 from auxmc.diagnostics.weighted import WeightedSums, in_batches, pooled, running, weighted_estimates
 
 RNG = np.random.default_rng(1)

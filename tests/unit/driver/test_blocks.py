@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.driver.blocks import Sampler, sample
+from auxmc.driver.blocks import Sampler, run_sampler
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
@@ -29,7 +29,7 @@ SAMPLER = Sampler(
 def _run(n_draws=50, n_lanes=3, **options):
     keys = jax.random.split(jax.random.key(7), 5)[:n_lanes]
     scales = {"scale": jnp.linspace(0.5, 1.5, 5)[:n_lanes]}
-    return sample(SAMPLER, scales, keys, n_draws=n_draws, **options)
+    return run_sampler(SAMPLER, scales, keys, n_draws=n_draws, **options)
 
 
 class Interrupted(Exception):

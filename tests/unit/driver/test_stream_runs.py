@@ -11,7 +11,7 @@ from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.stream_program import KeyedStream, fetch_from
 from auxmc.driver.streams import run_stream, run_streams
 from auxmc.kernels.streams.contract import ChunkRecord, Stream, StreamSettings, StreamState
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
 
@@ -162,7 +162,7 @@ def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path):
 
     def absorbed(fetch):
         return run_stream(
-            stream_evidence(linear_regression(5), settings, fetch=fetch),
+            particle_evidence(linear_regression(5), settings, fetch=fetch),
             lambda first: iter([DATA[:300]]),
             jax.random.key(4),
             6,

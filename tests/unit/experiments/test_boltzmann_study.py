@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.log_evidence import log_evidence, weighted_moments
+from auxmc.diagnostics.tempered_evidence import log_evidence, weighted_moments
 from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study

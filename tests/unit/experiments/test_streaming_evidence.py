@@ -17,7 +17,7 @@ from auxmc.driver.streams import run_stream
 from auxmc.driver.units import Share, Units
 from auxmc.errors import UnitsMissing
 from auxmc.kernels.streams.contract import StreamSettings
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
@@ -139,7 +139,7 @@ def test_additional_inputs_are_worth_what_they_should_be():
 @pytest.mark.slow
 def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path):
     rows = simulated_rows("linear", 230)
-    estimator = stream_evidence(linear_regression(5), _SMALL)
+    estimator = particle_evidence(linear_regression(5), _SMALL)
     key = jax.random.key(7)
     once = run_stream(
         estimator, lambda skip: iter([rows[skip:]]), key, 6, chunk_sizes=ChunkSizes((), 50), capacity=230

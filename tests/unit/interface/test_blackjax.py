@@ -11,7 +11,7 @@ import optax
 import pytest
 
 import auxmc
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 
 
 def log_density(v):
@@ -35,7 +35,7 @@ def test_nuts_of_blackjax_draws_from_the_density():
 
 
 def test_our_kernel_runs_as_one_of_blackjax():
-    kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.5, 5, 2)
+    kernel = hmc(lambda x: -0.5 * jnp.sum(x**2), 0.5, 5, 2)
     algorithm = auxmc.to_blackjax(kernel)
     state, _ = algorithm.step(jax.random.key(1), algorithm.init(jnp.ones(2)))
     own, _ = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), jnp.ones(2)))

@@ -13,7 +13,7 @@ from scipy.special import betaln, gammaln, ive
 
 import auxmc
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.diagnostics.log_evidence import Evidence, annealed_evidence
+from auxmc.diagnostics.tempered_evidence import Evidence, annealed_evidence
 from auxmc.interface.densities import density
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 from scipy.special import betaln
 
 import auxmc
-from auxmc.diagnostics.log_evidence import bridge_evidence
+from auxmc.diagnostics.tempered_evidence import bridge_evidence
 from auxmc.interface.trees import dataset_of
 
 _ERRORS = 4.0

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.hmc import hmc
+from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.hamiltonian.phased import phased
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
@@ -74,15 +74,15 @@ KERNELS = {
     "elliptical_slice": lambda: elliptical_slice(log_bimodal, dim=DIM),
     "gibbs": lambda: gibbs(spin_blocks(lambda spins: spins, DIM), systematic_scan([0, 1])),
     "gibbs_continuous_tempering": lambda: gibbs_continuous_tempering(BRIDGE, 0.1, 2),
-    "hamiltonian_monte_carlo": lambda: hamiltonian_monte_carlo(log_normal, 0.1, (1, 2), DIM),
+    "hmc": lambda: hmc(log_normal, 0.1, (1, 2), DIM),
     "involution_metropolis": lambda: involution_metropolis(log_normal, lambda x: -x),
     "linear_slice": lambda: linear_slice(log_bimodal, 1.0, DIM),
     "pseudo_marginal_method": lambda: pseudo_marginal_method("apm_ss_ss", ESTIMATOR, 0.5, DIM),
     "metropolis_independence": lambda: metropolis_independence(log_normal, normals),
-    "metropolis_langevin": lambda: metropolis_langevin(log_normal, 0.1, DIM),
+    "mala": lambda: mala(log_normal, 0.1, DIM),
     "modified_abc": lambda: modified_abc(lambda p, z: p + z, log_normal, jnp.ones(DIM), 0.1, 0.5, DIM),
     "persistent_hmc": lambda: persistent_hmc(log_normal, 0.1, 2, 0.5, DIM),
-    "phased": lambda: phased(lambda s: hamiltonian_monte_carlo(log_normal, s, (1, 2), DIM), 2, 0.1, 0.05, 3),
+    "phased": lambda: phased(lambda s: hmc(log_normal, s, (1, 2), DIM), 2, 0.1, 0.05, 3),
     "pseudo_marginal_metropolis": lambda: pseudo_marginal_metropolis(ESTIMATOR, 0.5, DIM),
     "random_walk_metropolis": lambda: random_walk_metropolis(log_bimodal, 0.5, DIM),
     "reflective_slice": lambda: reflective_slice(lambda u: log_bimodal(4.0 * u - 2.0), DIM),
@@ -129,10 +129,10 @@ KERNELS = {
 N_CHAINS = 4
 # One kernel of each family is compiled by the fast tests; what holds for those of one family is the same code.
 FAST = {
-    *("random_walk_metropolis", "hamiltonian_monte_carlo", "linear_slice", "elliptical_slice", "gibbs"),
+    *("random_walk_metropolis", "hmc", "linear_slice", "elliptical_slice", "gibbs"),
     *("constrained_hmc", "modified_abc", "annealed_importance_sampling", "batch_adaptation"),
     *("pseudo_marginal_metropolis", "auxiliary_pseudo_marginal", "pseudo_marginal_method"),
-    *("metropolis_langevin", "persistent_hmc", "reflective_slice", "metropolis_independence"),
+    *("mala", "persistent_hmc", "reflective_slice", "metropolis_independence"),
 }
 # Kernels whose log density, or estimate, is a function of the position, and of the auxiliary variables, alone.
 ESTIMATED = [
@@ -142,7 +142,7 @@ DENSITIES = [
     *("random_walk_metropolis", "metropolis_independence", "involution_metropolis", "simulated_annealing"),
     *("elliptical_slice", "elliptical_slice/cholesky", "blocked_elliptical_slice", "directed_slice"),
     *("linear_slice", "linear_slice/step out", "reflective_slice", "slice_kernel"),
-    *("hamiltonian_monte_carlo", "persistent_hmc", "metropolis_langevin"),
+    *("hmc", "persistent_hmc", "mala"),
 ]
 
 
@@ -254,7 +254,7 @@ def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bi
 
 SCALED = {
     "random_walk": lambda scale: random_walk_metropolis(log_normal, scale, DIM),
-    "hmc": lambda scale: hamiltonian_monte_carlo(log_normal, scale, (2, 6), DIM),
+    "hmc": lambda scale: hmc(log_normal, scale, (2, 6), DIM),
     "linear": lambda scale: linear_slice(log_normal, scale, DIM),
     "apm_mi_ss": lambda scale: pseudo_marginal_method("apm_mi_ss", ESTIMATOR, scale, DIM),
 }

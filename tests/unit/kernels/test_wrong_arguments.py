@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.langevin import metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.hmc import hmc
+from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.modified_abc import modified_abc
@@ -31,7 +31,7 @@ from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updating
 from auxmc.kernels.streams.particle_filter import sequential_importance_resampling
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
@@ -59,7 +59,7 @@ annealing = partial(simulated_annealing, log_normal, draw, lambda _, x: x)
 past = partial(coupling_from_the_past, jax.random.uniform, lambda uniform, state: state)
 nested = lambda **changes: nested_sampling(log_normal, log_normal, NestedSettings(**changes))
 updating = lambda **changes: nested_updating(LINEAR, UpdatingSettings(**changes))
-stream = lambda **changes: stream_evidence(LINEAR, StreamSettings(**changes))
+stream = lambda **changes: particle_evidence(LINEAR, StreamSettings(**changes))
 annealed = lambda **changes: full_data_evidence(LINEAR, AnnealedSettings(**changes))
 growing = lambda **changes: growing_data_evidence(LINEAR, GrowingDataSettings(**changes))
 laplace = lambda **changes: running_laplace(LINEAR, RunningLaplaceSettings(**changes))
@@ -74,8 +74,8 @@ MONOTONE = "strictly increasing or decreasing"
 
 WITH_DIM = {
     "random_walk": lambda dim: random_walk_metropolis(log_normal, 1.0, dim),
-    "hmc": lambda dim: hamiltonian_monte_carlo(log_normal, 0.1, (1, 5), dim),
-    "langevin": lambda dim: metropolis_langevin(log_normal, 0.5, dim),
+    "hmc": lambda dim: hmc(log_normal, 0.1, (1, 5), dim),
+    "langevin": lambda dim: mala(log_normal, 0.5, dim),
     "unadjusted_langevin": lambda dim: unadjusted_langevin(log_normal, 0.5, dim),
     "persistent_hmc": lambda dim: persistent_hmc(log_normal, 0.1, 3, 0.5, dim),
     "modified_abc": lambda dim: modified_abc(lambda p, z: p, log_normal, jnp.zeros(2), 0.1, 0.5, dim),
@@ -96,9 +96,9 @@ def test_an_impossible_dimension_is_rejected(name):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: hamiltonian_monte_carlo(log_normal, 0.1, 0, 2), "1 <= low <= high, got 0"),
-        (lambda: hamiltonian_monte_carlo(log_normal, 0.1, (0, 5), 2), r"1 <= low <= high, got \(0, 5\)"),
-        (lambda: hamiltonian_monte_carlo(log_normal, 0.1, (6, 5), 2), r"1 <= low <= high, got \(6, 5\)"),
+        (lambda: hmc(log_normal, 0.1, 0, 2), "1 <= low <= high, got 0"),
+        (lambda: hmc(log_normal, 0.1, (0, 5), 2), r"1 <= low <= high, got \(0, 5\)"),
+        (lambda: hmc(log_normal, 0.1, (6, 5), 2), r"1 <= low <= high, got \(6, 5\)"),
         (lambda: persistent_hmc(log_normal, 0.1, 0, 0.5, 1), "n_steps must be a positive integer, got 0"),
         (lambda: persistent_hmc(log_normal, 0.1, 3, 1.0, 1), "at least 0 and below 1, got 1.0"),
         (lambda: persistent_hmc(log_normal, 0.1, 3, -0.1, 1), "at least 0 and below 1, got -0.1"),
@@ -180,7 +180,7 @@ def test_an_impossible_dimension_is_rejected(name):
         (lambda: stream(batch_size=0), "batch_size must be at least 1, got 0"),
         (lambda: stream(friction=0.0), r"friction in \(0, 1\]"),
         (
-            lambda: stream_evidence(LINEAR, StreamSettings(control_variates=True), fetch=lambda p, n: p),
+            lambda: particle_evidence(LINEAR, StreamSettings(control_variates=True), fetch=lambda p, n: p),
             "control_variates need all past rows in PastRows",
         ),
         (lambda: annealed_importance_sampling(BRIDGE, [0.0], 0.1, 1), "vector of 2 numbers or more"),

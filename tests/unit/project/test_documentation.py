@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pkgutil
 import re
 import shlex
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -45,6 +47,20 @@ def test_a_command_of_the_notes_has_valid_settings(shown):
             assert study.settings(OWN_DATA[study.name])
 
 
+@pytest.mark.parametrize("package", ["auxmc", "auxmc.kernels", "auxmc.diagnostics"])
+def test_a_public_name_is_no_module_and_is_described(package):
+    """A submodule of the same name would take its place once it is imported."""
+    found = importlib.import_module(package)
+    submodules = {one.name for one in pkgutil.iter_modules(found.__path__)}
+    assert len(set(found.__all__)) == len(found.__all__) > 25
+    assert set(found.__all__) <= set(dir(found))
+    for name in found.__all__:
+        assert name not in submodules - {"diagnostics", "errors", "kernels"}, name
+        assert getattr(found, name).__doc__, name
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'no_such_name'"):
+        found.no_such_name  # noqa: B018
+
+
 def test_every_name_of_the_page_can_be_imported():
     names = set(re.findall(r"`(auxmc(?:\.\w+)+\.\w+)`", SAMPLERS))
     assert len(names) > 50
@@ -61,8 +77,10 @@ def test_the_examples_of_the_page_run_and_are_right():
     printed = []
     names = {"print": lambda *values: printed.append(values)}
     blocks = re.findall(r"^```python\n(.*?)^```", SAMPLERS, re.M | re.S)
-    for block in blocks:
-        exec(compile(block, "docs/samplers.md", "exec"), names)
+    # As a reader runs them.
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        for block in blocks:
+            exec(compile(block, "docs/samplers.md", "exec"), names)
     assert len(printed) == len(blocks) - 1, "all but the first, which makes ready, print"
     for what, found, exact, value, *_ in printed:
         assert exact == "exact"

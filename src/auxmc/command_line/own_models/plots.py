@@ -11,7 +11,7 @@ import xarray as xr
 
 from auxmc.command_line.own_models.output import elements
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.diagnostics.log_evidence import log_evidence, log_evidence_error
+from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
 from auxmc.plots.style import save_figure, use_style
 
 __all__ = ["draw_evidence", "draw_posterior"]

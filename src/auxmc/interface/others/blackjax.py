@@ -111,10 +111,10 @@ def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
     """A kernel of this library as a sampling algorithm of BlackJAX: `init(position)` and `step(key, state)`.
 
     Args:
-        kernel: such as `auxmc.kernels.hamiltonian.hmc.hamiltonian_monte_carlo` makes.
+        kernel: such as `auxmc.kernels.hamiltonian.hmc.hmc` makes.
         key: of what is random in the initial state, unless `init` is given one.
     """
-    check_instance("kernel", kernel, Kernel, "a function of auxmc.kernels, such as hamiltonian_monte_carlo,")
+    check_instance("kernel", kernel, Kernel, "a function of auxmc.kernels, such as hmc,")
     from blackjax.base import SamplingAlgorithm
 
     def init(position: Array, rng_key: Array | None = None) -> Any:

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.convergence import rank_r_hat
-from auxmc.diagnostics.log_evidence import Evidence, log_evidence, log_evidence_error
+from auxmc.diagnostics.tempered_evidence import Evidence, log_evidence, log_evidence_error
 from auxmc.interface.advice import MIN_DRAWS, Advice, frozen, too_few
 from auxmc.interface.checks.modes import lie_apart
 from auxmc.interface.densities import Density

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.log_evidence import annealed_evidence
+from auxmc.diagnostics.tempered_evidence import annealed_evidence
 from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trajectory_guard import halt_where_steep
 from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.diagnostics.log_evidence import bridge_evidence
+from auxmc.diagnostics.tempered_evidence import bridge_evidence
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import MIN_DRAWS, Advice, advise_convergence, issue
 from auxmc.interface.arguments import check_level, check_seed, use_float64

@@ -18,7 +18,7 @@ import xarray as xr
 from jax import Array
 
 from auxmc.diagnostics.errors_of_means import few_replicates
-from auxmc.diagnostics.log_evidence import Evidence, annealed_evidence, log_evidence, log_evidence_error
+from auxmc.diagnostics.tempered_evidence import Evidence, annealed_evidence, log_evidence, log_evidence_error
 from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream

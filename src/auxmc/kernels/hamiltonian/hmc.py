@@ -16,7 +16,7 @@ __all__ = [
     "HMCInfo",
     "HMCNoise",
     "HMCState",
-    "hamiltonian_monte_carlo",
+    "hmc",
     "leapfrog",
     "metropolis_end",
     "trajectory_noise",
@@ -68,7 +68,7 @@ class HMCNoise(NamedTuple):
     log_uniform: Array
 
 
-def hamiltonian_monte_carlo(
+def hmc(
     log_density: Callable[[Array], Array],
     step_size: Array | float,
     n_steps: int | tuple[int, int],
@@ -95,7 +95,7 @@ def hamiltonian_monte_carlo(
 
     Source: PhD thesis, Algorithm 6, and section 4.6 for the potential energy of inputs; MSc thesis, Algorithm 2.
 
-    >>> kernel = hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
+    >>> kernel = hmc(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
     >>> bool(info.n_gradients == info.n_steps)
     True
@@ -120,7 +120,7 @@ def hamiltonian_monte_carlo(
 
 
 def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Array], HMCNoise]:
-    """Makes the function that draws the random numbers of an update; see `hamiltonian_monte_carlo`.
+    """Makes the function that draws the random numbers of an update; see `hmc`.
 
     Raises:
         ValueError: dim or a number of steps is not positive, or these are out of order.

@@ -12,7 +12,7 @@ from auxmc.kernels.hamiltonian.hmc import HMCState
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["LangevinInfo", "LangevinNoise", "metropolis_langevin", "unadjusted_langevin"]
+__all__ = ["LangevinInfo", "LangevinNoise", "mala", "unadjusted_langevin"]
 
 
 class LangevinInfo(NamedTuple):
@@ -41,7 +41,7 @@ class LangevinNoise(NamedTuple):
     log_uniform: Array
 
 
-def metropolis_langevin(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
+def mala(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
     """Metropolis-adjusted Langevin algorithm.
 
     Proposes x + (step_size^2 / 2) gradient + step_size n and accepts by the Hastings ratio of that asymmetric proposal.
@@ -60,7 +60,7 @@ def metropolis_langevin(log_density: Callable[[Array], Array], step_size: Array 
     Source: lecture slides, Langevin Monte Carlo; MSc thesis, Eq. 2.47.
     Must hold: proposals and acceptance are those of Hamiltonian Monte Carlo with one leapfrog step.
 
-    >>> kernel = metropolis_langevin(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
+    >>> kernel = mala(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
     >>> bool(info.acceptance_probability > 0.9)
     True
@@ -77,7 +77,7 @@ def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array 
         dim: length of the position.
 
     Returns:
-        Kernel on HMCState with LangevinInfo; `acceptance_probability` is what `metropolis_langevin` would have.
+        Kernel on HMCState with LangevinInfo; `acceptance_probability` is what `mala` would have.
 
     Raises:
         ValueError: dim is not positive.

@@ -10,7 +10,7 @@ from jax import Array
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCState
 
-__all__ = ["NutsInfo", "no_u_turn"]
+__all__ = ["NutsInfo", "nuts"]
 
 
 class NutsInfo(NamedTuple):
@@ -33,7 +33,7 @@ class NutsInfo(NamedTuple):
     left_support: Array
 
 
-def no_u_turn(
+def nuts(
     log_density: Callable[[Array], Array], step_size: Array | float, inverse_mass: Array, max_depth: int = 10
 ) -> Kernel:
     """The no-U-turn sampler with multinomial draws from the trajectory.

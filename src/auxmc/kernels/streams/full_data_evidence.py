@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, Target
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.models.row_model import RowModel
@@ -232,7 +232,7 @@ def _moves(
 
     def hamiltonian(key: Array, particles: Array, power: Array) -> tuple[Array, Array, Array]:
         step_size = settings.step_size / jnp.sqrt(1.0 + power * rows.shape[0])
-        kernel = hamiltonian_monte_carlo(
+        kernel = hmc(
             lambda particle: log_density(particle, power),
             step_size,
             settings.n_leapfrog,

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, select
-from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCState, hmc
 from auxmc.kernels.streams.contract import RESAMPLING, Chunk, Mover, PastRows, StreamState, Target
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
@@ -346,7 +346,7 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
             return total(particle, past.rows, past.n_stored) + of_chunk + model.log_prior(particle)
 
         def kernel(step_size: Array) -> Kernel:
-            return hamiltonian_monte_carlo(log_density, step_size, settings.n_leapfrog, model.dim)
+            return hmc(log_density, step_size, settings.n_leapfrog, model.dim)
 
         def moved(key: Array, state: StreamState, tunes: Array) -> tuple[Array, Array, Array, Array]:
             weights = _weights(state)

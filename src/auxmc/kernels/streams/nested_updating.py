@@ -9,7 +9,7 @@ from jax import Array, lax
 
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, StreamState
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import log_effective_size
@@ -101,7 +101,7 @@ def nested_updating(
     """
     _check(settings)
     n_live = settings.n_live
-    free = stream_evidence(
+    free = particle_evidence(
         model,
         StreamSettings(
             # Its moves after a chunk are those of the posterior with the chunk; its own score is not used.

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.streams.contract import Chunk, Fetch, PastRows, Stream, StreamSettings
-from auxmc.kernels.streams.published_estimators import stream_evidence
+from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.row_model import RowModel
 
@@ -128,16 +128,16 @@ def replicated_evidence(
 
     Args:
         model: the model of a row.
-        settings: of `running_laplace` or `stream_evidence`.
+        settings: of `running_laplace` or `particle_evidence`.
         n_replicates: at least 1.
-        fetch: where `stream_evidence` draws past rows from, if not from memory.
+        fetch: where `particle_evidence` draws past rows from, if not from memory.
 
     Raises:
         ValueError: If a setting is out of range.
     """
     if isinstance(settings, RunningLaplaceSettings):
         return replicated(running_laplace(model, settings), n_replicates, settings.n_particles)
-    return replicated(stream_evidence(model, settings, fetch=fetch), n_replicates)
+    return replicated(particle_evidence(model, settings, fetch=fetch), n_replicates)
 
 
 def replicate_log_evidences(state: Any, n_replicates: int) -> Array:

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.hamiltonian.hmc import HMCState, hamiltonian_monte_carlo, leapfrog
+from auxmc.kernels.hamiltonian.hmc import HMCState, hmc, leapfrog
 
 
 def log_quartic(position):
@@ -62,7 +62,7 @@ def test_an_integrator_step_keeps_volume():
 
 
 def test_info_tells_what_happened():
-    kernel = hamiltonian_monte_carlo(log_quartic, 0.2, (4, 9), dim=2)
+    kernel = hmc(log_quartic, 0.2, (4, 9), dim=2)
     state = kernel.init(jax.random.key(0), START)
     noise = kernel.draw(jax.random.key(3))
     new, info = jax.jit(kernel.apply)(noise, state)
@@ -80,7 +80,7 @@ def test_info_tells_what_happened():
 
 
 def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short():
-    kernel = hamiltonian_monte_carlo(lambda x: -jnp.sum(x**4), 30.0, (50, 50), dim=1)
+    kernel = hmc(lambda x: -jnp.sum(x**4), 30.0, (50, 50), dim=1)
     state = kernel.init(jax.random.key(0), jnp.array([2.0]))
     new, info = kernel.step(jax.random.key(0), state)
     assert not bool(info.accepted)
@@ -97,7 +97,7 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not():
     def log_density(x):
         return jnp.where(jnp.abs(x[0]) < 0.5, -jnp.inf, 0.0)
 
-    kernel = hamiltonian_monte_carlo(log_density, 0.5, (4, 4), dim=1)
+    kernel = hmc(log_density, 0.5, (4, 4), dim=1)
     state = kernel.init(jax.random.key(0), jnp.array([-1.0]))
     noise = kernel.draw(jax.random.key(1))
     inside = noise._replace(normal=jnp.array([0.5]))
@@ -111,7 +111,7 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not():
 
 
 def test_a_number_of_steps_is_a_pair_of_equal_ones():
-    noises = [hamiltonian_monte_carlo(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
+    noises = [hmc(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
     jax.tree.map(np.testing.assert_array_equal, *noises)
     assert int(noises[0].n_steps) == 4
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
-from auxmc.kernels.hamiltonian.langevin import LangevinNoise, metropolis_langevin, unadjusted_langevin
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, hmc
+from auxmc.kernels.hamiltonian.langevin import LangevinNoise, mala, unadjusted_langevin
 
 
 def log_quartic(x):
@@ -14,8 +14,8 @@ def log_quartic(x):
 
 
 def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
-    langevin = metropolis_langevin(log_quartic, 0.8, 2)
-    hamiltonian = hamiltonian_monte_carlo(log_quartic, 0.8, (1, 1), 2)
+    langevin = mala(log_quartic, 0.8, 2)
+    hamiltonian = hmc(log_quartic, 0.8, (1, 1), 2)
     start = jnp.array([0.7, -1.3])
     apply, other_apply = jax.jit(langevin.apply), jax.jit(hamiltonian.apply)
     state, other_state = langevin.init(jax.random.key(0), start), hamiltonian.init(jax.random.key(0), start)
@@ -31,7 +31,7 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
 
 
 def test_without_an_accept_step_every_proposal_is_taken():
-    adjusted, free = (build(log_quartic, 0.9, 2) for build in (metropolis_langevin, unadjusted_langevin))
+    adjusted, free = (build(log_quartic, 0.9, 2) for build in (mala, unadjusted_langevin))
     start = jnp.array([1.5, -1.5])
     noise = LangevinNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
     kept, kept_info = adjusted.apply(noise, adjusted.init(jax.random.key(0), start))
@@ -46,7 +46,7 @@ def test_without_an_accept_step_every_proposal_is_taken():
 def test_a_proposal_that_is_not_finite_is_rejected_or_counted():
     log_density = lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan)
     noise = LangevinNoise(jnp.array([-50.0]), jnp.array(-100.0))
-    for build, accepted in ((metropolis_langevin, False), (unadjusted_langevin, True)):
+    for build, accepted in ((mala, False), (unadjusted_langevin, True)):
         kernel = build(log_density, 0.5, 1)
         new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([1.0])))
         assert bool(info.accepted) == accepted

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, hmc
 from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, persistent_hmc
 
 
@@ -22,7 +22,7 @@ def _state(kernel, momentum):
 
 def test_without_persistence_it_is_plain_hamiltonian_monte_carlo():
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.0, 2)
-    plain = hamiltonian_monte_carlo(log_quartic, 0.3, (5, 5), 2)
+    plain = hmc(log_quartic, 0.3, (5, 5), 2)
     state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(jax.random.key(0), START)
     apply, plain_apply = jax.jit(kernel.apply), jax.jit(plain.apply)
     for normal in np.random.default_rng(1).normal(size=(5, 2)):

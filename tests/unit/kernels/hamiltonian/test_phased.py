@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from auxmc.kernels.hamiltonian.hmc import hamiltonian_monte_carlo
+from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.hamiltonian.phased import phased
 
 
 def test_the_warm_up_has_its_own_steps_and_then_ends():
-    build = lambda step: hamiltonian_monte_carlo(lambda x: -0.5 * jnp.sum(x**2), step, (5, 9), dim=2)
+    build = lambda step: hmc(lambda x: -0.5 * jnp.sum(x**2), step, (5, 9), dim=2)
     kernel = phased(build, 2, jnp.asarray(0.3), 0.01, 3)
     state = kernel.init(jax.random.key(0), jnp.ones(2))
     plain = build(jnp.asarray(0.3))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.diagnostics.dead_points import nested_evidence
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.diagnostics.nested_evidence import nested_evidence
+from auxmc.diagnostics.dead_points import nested_evidence
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling

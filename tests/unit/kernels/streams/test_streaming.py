@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings
-from auxmc.kernels.streams.published_estimators import bias_per_row, remember, stream_evidence
+from auxmc.kernels.streams.published_estimators import bias_per_row, particle_evidence, remember
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_moves import no_anchors, renewed_anchors
 from auxmc.models.regression.linear_regression import linear_regression
@@ -59,7 +59,7 @@ def absorb_all(stream, data, size, seed, start, first=0):
 
 @pytest.fixture(scope="module")
 def default_run():
-    stream = stream_evidence(MODEL)
+    stream = particle_evidence(MODEL)
     return absorb_all(stream, DATA, 500, 1, stream.init(jax.random.key(2), jnp.float32))
 
 
@@ -77,7 +77,7 @@ def test_published_settings_come_near_the_exact_evidence(default_run):
 
 
 def test_a_stream_that_goes_on_gives_the_same_record(default_run):
-    stream = stream_evidence(MODEL)
+    stream = particle_evidence(MODEL)
     begun, first = absorb_all(stream, DATA[:2000], 500, 1, stream.init(jax.random.key(2), jnp.float32))
     _, rest = absorb_all(stream, DATA, 500, 1, begun, first=4)
     joined = np.concatenate([first.log_evidence, rest.log_evidence])
@@ -85,7 +85,7 @@ def test_a_stream_that_goes_on_gives_the_same_record(default_run):
 
 
 def test_the_sequential_estimator_scores_chunks_before_it_sees_them():
-    stream = stream_evidence(MODEL, StreamSettings(estimator="sequential"))
+    stream = particle_evidence(MODEL, StreamSettings(estimator="sequential"))
     start = stream.init(jax.random.key(2), jnp.float64)
     past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
     _, record = stream.absorb(jax.random.key(1), start, whole(jnp.asarray(DATA[:20])), past)
@@ -96,7 +96,7 @@ def test_the_sequential_estimator_scores_chunks_before_it_sees_them():
 
 
 def test_rows_that_only_fill_up_a_chunk_do_not_count():
-    stream = stream_evidence(MODEL)
+    stream = particle_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float64)
     past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
     absorb = jax.jit(stream.absorb)
@@ -134,7 +134,7 @@ def test_past_rows_are_kept_while_there_is_room_and_no_row_twice():
 
 
 def test_lost_particles_are_counted_and_do_not_spoil_the_estimate():
-    stream = stream_evidence(MODEL)
+    stream = particle_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float32)
     broken = start._replace(particles=start.particles.at[0, 0].set(jnp.nan))
     _, record = absorb_all(stream, DATA[:1000], 500, 1, broken)
@@ -161,7 +161,7 @@ def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_ro
 def test_resampled_particles_fraction_the_mean_of_the_weights():
     """Without moves, so that nothing forgets which particles were drawn."""
     settings = StreamSettings(n_particles=8, target_size=1.0, resampling="always")
-    stream = stream_evidence(linear_regression(1), settings, lambda key, particles, target: particles)
+    stream = particle_evidence(linear_regression(1), settings, lambda key, particles, target: particles)
     data = jnp.asarray(np.random.default_rng(5).normal(size=(6, 2)))
     state, log_evidence = stream.init(jax.random.key(3), jnp.float64), 0.0
     for begin in (0, 3):
