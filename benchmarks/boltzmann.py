@@ -97,7 +97,7 @@ def _run_annealed(seconds: float) -> Run:
 
         def runs(key: Array) -> Any:
             keys = jax.random.split(key, N_RUNS)
-            return jax.vmap(lambda key: sampler.record(*kernel.step(key, kernel.init(key))))(keys)
+            return jax.vmap(lambda key: sampler.record(*kernel.step(key, kernel.init(key=key))))(keys)
 
         program = compiled(runs, jax.random.key(0))
         parts = _until_spent(seconds, lambda i: program(jax.random.key(i)))

@@ -140,7 +140,7 @@ def _chain(model: ConditionedModel, settings: Settings, n: int) -> Callable[[Arr
             state, _ = kernel.step(key, state)
             return state, state.position[:N_PARAMETERS]
 
-        end, kept = jax.lax.scan(one, kernel.init(jax.random.key(0), start), jax.random.split(key, n))
+        end, kept = jax.lax.scan(one, kernel.init(start), jax.random.split(key, n))
         return end.position, kept
 
     return run
@@ -261,7 +261,7 @@ def _sub_steps(size: int, quick: bool) -> Sequence[Program]:
         start = generalised_lambda_fibre.fibre_point(inputs, model).inputs
         settings = Settings(0.6 / np.sqrt(size / 250), (5, 5), 1, "newton")
         kernel = _kernel(generalised_lambda.conditioned_model(model), settings, start.shape[0])
-        state = kernel.init(jax.random.key(0), start)
+        state = kernel.init(start)
         step = compiled(kernel.step, jax.random.key(0), state)
 
         def run(i: int) -> dict[str, float]:

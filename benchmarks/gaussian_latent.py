@@ -71,7 +71,7 @@ def _of_driver(method: str, estimate: Estimator, n_draws: int) -> Callable[[Arra
 
     def initial(key: Array, scale: Array) -> Any:
         position = jax.random.normal(jax.random.fold_in(key, 0), (dim,))
-        return build(scale).init(jax.random.fold_in(key, 1), position)
+        return build(scale).init(position, key=jax.random.fold_in(key, 1))
 
     def record(state: Any, info: Any) -> dict[str, Array]:
         accepted = {name: getattr(info, name) for name in ("accepted_position", "accepted_auxiliary")}

@@ -116,7 +116,7 @@ def _bare(name: str) -> Callable[[int], Any]:
             state, info = kernel.step(key, state)
             return state, (state.position, info.accepted)
 
-        return jax.lax.scan(one, kernel.init(key, start), jax.random.split(key, problem.n_draws))[1]
+        return jax.lax.scan(one, kernel.init(start, key=key), jax.random.split(key, problem.n_draws))[1]
 
     start = jnp.asarray(starts[0])
     program = compiled(loop, jax.random.key(0), start)

@@ -149,7 +149,7 @@ def annealed_sampler(
             "settled": jnp.all(pattern(state.position) == pattern(info.halfway)),
         }
 
-    return Sampler(lambda _: kernel, lambda key, _: kernel.init(key), record)
+    return Sampler(lambda _: kernel, lambda key, _: kernel.init(key=key), record)
 
 
 def _chain_kernel(
@@ -183,7 +183,7 @@ def _chain_kernel(
         controlled = continuously_tempered_hmc(bridge, step_size, n_steps, settings.control_mass, **options)
         return (
             controlled,
-            lambda key, x: controlled.init(key, x, settings.start_control),
+            lambda key, x: controlled.init(x, settings.start_control, key=key),
             continuous_weights,
         )
     gibbs = gibbs_continuous_tempering(bridge, step_size, n_steps, **options)

@@ -150,7 +150,7 @@ def _chains(settings: Settings, context: RunContext) -> Chains:
         on_figure = table[parameters["configuration"].astype(jnp.int32), 4]
         # Elsewhere one standard deviation from the mean, whose square is that of the target on average.
         start = jnp.where(on_figure > 0.0, jnp.array(_FIGURE_START), 1.0)
-        return build(parameters).init(key, jnp.concatenate([start, jnp.ones(_N_COORDINATES - 2)]))
+        return build(parameters).init(jnp.concatenate([start, jnp.ones(_N_COORDINATES - 2)]), key=key)
 
     return run_chains(
         context,
@@ -249,7 +249,7 @@ def _batch_chains(settings: Settings, context: RunContext) -> Chains:
         return stochastic_gradient_chain(gradient, draw, _LEARNING_RATE / n, _FRICTION, 1)
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(key, jnp.full(1, _TRUE_MEAN))
+        return build(parameters).init(jnp.full(1, _TRUE_MEAN), key=key)
 
     return run_chains(
         context,

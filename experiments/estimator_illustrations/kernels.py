@@ -274,7 +274,7 @@ def _chains(
         context,
         (name,),
         Sampler(
-            lambda parameters: kernel, lambda key, parameters: kernel.init(key, jnp.array(_START)), record
+            lambda parameters: kernel, lambda key, parameters: kernel.init(jnp.array(_START), key=key), record
         ),
         n_draws=n_draws,
         n_chains=settings.n_chains,

@@ -186,7 +186,7 @@ def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> f
 
     def initial(key: Array, parameters: Array) -> _Pair:
         del parameters
-        state = kernel.init(key, jnp.zeros(dim))
+        state = kernel.init(jnp.zeros(dim), key=key)
         return _Pair(state, state.position, state.auxiliary, log_joint(state.position, state.auxiliary))
 
     def apply(noise: Any, pair: _Pair) -> tuple[_Pair, Array]:

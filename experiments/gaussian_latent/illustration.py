@@ -21,7 +21,7 @@ def reflective_update(context: RunContext) -> xr.Dataset:
     """One reflective slice update with a rejected proposal, an accepted one and a line that meets the walls."""
     kernel = reflective_slice(_square_log_density, 2)
     current = np.array([0.42, 0.22])
-    state = kernel.init(jax.random.key(0), jnp.asarray(current))
+    state = kernel.init(jnp.asarray(current), key=jax.random.key(0))
     keys = jax.random.split(stream(context.seed, context.study, "illustration"), _TRIES)
     noises = jax.vmap(kernel.draw)(keys)
     new, info = jax.jit(jax.vmap(lambda noise: kernel.apply(noise, state)))(noises)

@@ -111,7 +111,7 @@ def _sampler(estimate: Estimator, method: str, scale: str, dim: int, record_auxi
     def initial(key: Array, parameters: dict[str, Array]) -> PseudoMarginalState:
         position_key, auxiliary_key = jax.random.split(key)
         position = jax.random.normal(position_key, (dim,), dtype=jnp.float64)
-        state: PseudoMarginalState = build(parameters).init(auxiliary_key, position)
+        state: PseudoMarginalState = build(parameters).init(position, key=auxiliary_key)
         return state
 
     def record(state: PseudoMarginalState, info: PseudoMarginalInfo) -> dict[str, Array]:

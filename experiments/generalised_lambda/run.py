@@ -179,7 +179,7 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
         inputs = all_starts[swept["prior"].astype(jnp.int32), swept["chain"].astype(jnp.int32)]
         if settings.method == "modified_abc":
             inputs = parameters(inputs[:N_PARAMETERS], model.prior)
-        state: PhasedState = _kernel(model, settings, swept).init(key, inputs)
+        state: PhasedState = _kernel(model, settings, swept).init(inputs, key=key)
         return state
 
     record_method: Callable[[Any, Any], dict[str, Array]] = _RECORD[settings.method]

@@ -198,7 +198,7 @@ def _sampler(
         def attempt(n: Array) -> AdaptationState:
             place = jax.random.fold_in(key, n)
             state: AdaptationState = kernel.init(
-                jax.random.fold_in(place, 1), start(jax.random.fold_in(place, 0))
+                start(jax.random.fold_in(place, 0)), key=jax.random.fold_in(place, 1)
             )
             return state
 
@@ -265,6 +265,6 @@ def _weights_sampler(
             return state, info
 
         # The noise is the key itself: the auxiliaries are too many to be drawn ahead.
-        return Kernel(lambda _, position: position, lambda key: key, apply)
+        return Kernel(lambda position, key=None: position, lambda key: key, apply)
 
     return Sampler(build, lambda key, parameters: jnp.zeros(()), lambda state, info: info)

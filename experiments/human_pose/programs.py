@@ -148,7 +148,7 @@ def _constrained(problem: Problem, settings: Settings) -> Program:
     def start(key: Array, kernel: Kernel, observed: Array, inputs: Array) -> Any:
         # The noise that explains whatever the inputs do not: hundreds of standard deviations at first.
         point = noisy_input(lambda u: generate(model, u), inputs, observed, noise_scale)
-        return kernel.init(key, point)
+        return kernel.init(point, key=key)
 
     def record(state: Any, info: Any) -> Record:
         inputs, noise = state.position[: model.n_inputs], state.position[model.n_inputs :]
@@ -179,7 +179,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
 
     def start(key: Array, kernel: Kernel, observed: Array, inputs: Array) -> Any:
         del observed
-        return kernel.init(key, state_of_inputs(model, inputs) if is_hierarchical else inputs)
+        return kernel.init(state_of_inputs(model, inputs) if is_hierarchical else inputs, key=key)
 
     def record(state: Any, info: Any) -> Record:
         position = state.position

@@ -54,7 +54,7 @@ def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
             "gibbs_ct": jax.nn.sigmoid(control),
             "ct_hmc": control,
         }[method]
-        return build(parameters).init(jax.random.fold_in(key, 1), position, start)
+        return build(parameters).init(position, start, key=jax.random.fold_in(key, 1))
 
     def record(state: Any, info: Any) -> dict[str, Array]:
         return {
@@ -118,7 +118,7 @@ def _runs(build: Any) -> Sampler:
             "n_not_finite": info.n_not_finite,
         }
 
-    return Sampler(build, lambda key, parameters: build(parameters).init(key), record)
+    return Sampler(build, lambda key, parameters: build(parameters).init(key=key), record)
 
 
 def _number(parameters: dict[str, Array]) -> Array:

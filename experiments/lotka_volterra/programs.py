@@ -258,9 +258,9 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
         def plain(scale: Array) -> Kernel:
             kernel = pseudo_marginal_method("apm_mi_mh" if is_split else "pm_mh", estimator, scale, N_RATES)
 
-            def init(key: Array, inputs: Array) -> Any:
+            def init(inputs: Array, *, key: Array) -> Any:
                 # The initial noise is that which yields the data, not a fresh draw, which would hardly ever be near.
-                state = kernel.init(key, inputs[:N_RATES])
+                state = kernel.init(inputs[:N_RATES], key=key)
                 value = estimator.log_estimate(state.cache, inputs[N_RATES:])
                 return state._replace(auxiliary=inputs[N_RATES:], log_estimate=value)
 

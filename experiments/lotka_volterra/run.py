@@ -114,7 +114,7 @@ def _run_program(
         return program.build(parameters["tolerance"], parameters["step_size"])
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(key, starts[parameters["start"].astype(jnp.int32)])
+        return build(parameters).init(starts[parameters["start"].astype(jnp.int32)], key=key)
 
     # A chain is a sweep point of its own, so that all methods start chain i from the same inputs.
     chains = run_chains(

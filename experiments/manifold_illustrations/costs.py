@@ -115,7 +115,7 @@ def _chains(settings: Settings, context: RunContext, name: str, case: _Case, che
         )
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(key, case.start(key))
+        return build(parameters).init(case.start(key), key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         del state
@@ -185,7 +185,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
         )
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(key, initial_rates(populations, key))
+        return build(parameters).init(initial_rates(populations, key), key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {
@@ -307,10 +307,10 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
 
     def constrained_start(key: Array, parameters: dict[str, Array]) -> Any:
         start = noisy_input(generate, START, observed, parameters["noise_scale"])
-        return constrained(parameters).init(key, start)
+        return constrained(parameters).init(start, key=key)
 
     def unconstrained_start(key: Array, parameters: dict[str, Array]) -> Any:
-        return unconstrained(parameters).init(key, START)
+        return unconstrained(parameters).init(START, key=key)
 
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         work = info.errors.n_projection_iterations

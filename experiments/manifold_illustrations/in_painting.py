@@ -106,13 +106,13 @@ def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
         return _record(inked(state.position), info.accepted, 2 * info.n_gradients, jnp.zeros((), jnp.int32))
 
     def start(key: Array, parameters: dict[str, Array]) -> Any:
-        return constrained.init(key, noisy_input(generate, jnp.zeros(n_latent), observed, _NOISE))
+        return constrained.init(noisy_input(generate, jnp.zeros(n_latent), observed, _NOISE), key=key)
 
     samplers = {
         "constrained_hmc": Sampler(lambda parameters: constrained, start, record_constrained),
         "hmc": Sampler(
             lambda parameters: unconstrained,
-            lambda key, parameters: unconstrained.init(key, jnp.zeros(n_latent)),
+            lambda key, parameters: unconstrained.init(jnp.zeros(n_latent), key=key),
             record_unconstrained,
         ),
     }

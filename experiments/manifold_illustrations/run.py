@@ -72,11 +72,11 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
 
     def constrained(key: Array) -> Array:
         noise = kernel.draw(key)._replace(log_uniform=jnp.full((), -jnp.inf))
-        states = [kernel.init(key, START).position]
+        states = [kernel.init(START, key=key).position]
         for n in range(1, _CONSTRAINED_STEPS + 1):
             part = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (n, n), 2)
             steps = noise._replace(n_steps=jnp.full((), n, jnp.int32))
-            states.append(part.apply(steps, part.init(key, START))[0].position)
+            states.append(part.apply(steps, part.init(START, key=key))[0].position)
         return jnp.stack(states)
 
     keys = jax.random.split(stream(context.seed, context.study, "momenta"), settings.n_momenta)
@@ -159,7 +159,7 @@ def _chains(
         return constrained_hmc(model, settings.step_size, _N_STEPS, dim)
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(key, model_and_start(parameters["noise_scale"])[1])
+        return build(parameters).init(model_and_start(parameters["noise_scale"])[1], key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {

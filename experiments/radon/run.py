@@ -66,7 +66,7 @@ def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
 
     def initial(key: Array, parameters: Any) -> Any:
         standard, control = _start(key, joined.dim)
-        return kernel.init(key, fit.draw(standard), control=control)
+        return kernel.init(fit.draw(standard), control=control, key=key)
 
     def record(state: Any, info: Any) -> Record:
         common = _common(posterior, base, state.inner, info.inner, state.inner.position)
@@ -84,7 +84,7 @@ def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
     if settings.method == "gibbs_ct":
         gibbs = gibbs_continuous_tempering(joined, step_size, n_steps)
         # The momentum of the start is not used: every update draws another.
-        kernel, init = gibbs, lambda key, start, control: gibbs.init(key, start, 0.0)
+        kernel, init = gibbs, lambda key, start, control: gibbs.init(start, 0.0, key=key)
     else:
         inverse_mass = 1.0 / settings.control_inverse_mass
         kernel = continuously_tempered_hmc(joined, step_size, n_steps, inverse_mass)
@@ -118,7 +118,7 @@ def _annealed(posterior: Problem, base: Base, settings: Settings) -> Sampler:
             "n_not_finite": info.n_not_finite,
         }
 
-    return Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(key), record)
+    return Sampler(lambda parameters: kernel, lambda key, parameters: kernel.init(key=key), record)
 
 
 def _start(key: Array, dim: int) -> tuple[Array, Array]:

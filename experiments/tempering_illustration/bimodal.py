@@ -71,8 +71,8 @@ def coding_difference(step_size: float, n_steps: int) -> float:
 
     def both(key: Array) -> Array:
         start = (
-            first.init(key, jnp.array([1.0]), 0.5),
-            second.init(key, jnp.array([1.0, 0.5 * _CODING_SCALE])),
+            first.init(jnp.array([1.0]), 0.5, key=key),
+            second.init(jnp.array([1.0, 0.5 * _CODING_SCALE]), key=key),
         )
 
         def update(states: Any, index: Array) -> tuple[Any, Array]:
@@ -96,7 +96,7 @@ def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
 
     def initial(key: Array, parameters: Any) -> ControlledState:
         start = standard_normal(jax.random.fold_in(key, 0), (2,))
-        return build(parameters).init(jax.random.fold_in(key, 1), start[:1], start[1])
+        return build(parameters).init(start[:1], start[1], key=jax.random.fold_in(key, 1))
 
     def record(state: ControlledState, info: Any) -> dict[str, Array]:
         return {
@@ -126,7 +126,7 @@ def _plain_chains(settings: Settings, context: RunContext) -> Chains:
         ("hmc",),
         Sampler(
             lambda parameters: kernel,
-            lambda key, parameters: kernel.init(key, standard_normal(key, (1,))),
+            lambda key, parameters: kernel.init(standard_normal(key, (1,)), key=key),
             lambda state, info: {"x": state.position[0], "accepted": info.accepted},
         ),
         n_draws=settings.n_draws,
@@ -150,7 +150,7 @@ def _trajectory(settings: Settings, context: RunContext, draws: NamedArrays) -> 
         return new, jnp.append(state.position, state.control)
 
     def path(key: Array, position: Array, control: Array) -> Array:
-        start = kernel.init(key, position, control)
+        start = kernel.init(position, control, key=key)
         return jax.lax.scan(advance, start, length=_TRAJECTORY_UPDATES + 1)[1]
 
     key = stream(context.seed, context.study, "trajectory")

@@ -117,7 +117,7 @@ def trajectory_errors() -> tuple[float, float, float]:
 
 def _trajectory(kernel: Kernel, start: Array) -> tuple[Array, Array]:
     """End of a trajectory from (position, control, momentum, control momentum), and its change of energy."""
-    state = kernel.init(jax.random.key(0), start[:1], start[1])
+    state = kernel.init(start[:1], start[1], key=jax.random.key(0))
     # Whatever comes is accepted.
     noise = ControlledNoise(start[2:3], start[3], jnp.full((), -jnp.inf))
     end, info = kernel.apply(noise, state)
@@ -166,7 +166,7 @@ def _joint_distribution(
         b = draw_inverse_temperature(uniform, reference - target)
         # A temperature is started where the kernel keeps it: itself, or as a control.
         start = b if name == "gibbs_ct" else jnp.log(b) - jnp.log1p(-b)
-        state = kernel.init(jax.random.fold_in(key, 0), x[None], start)
+        state = kernel.init(x[None], start, key=jax.random.fold_in(key, 0))
         for i in range(_UPDATES):
             state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
         return state.position[0], temperature(state), state.delta
@@ -247,7 +247,7 @@ def _runs(
         ("annealed", name, f"K-{n_intervals}"),
         Sampler(
             lambda parameters: kernel,
-            lambda key, parameters: kernel.init(key),
+            lambda key, parameters: kernel.init(key=key),
             lambda state, info: {"log_weight": state.log_weight, "x": state.position[0]},
         ),
         n_draws=_BATCHES,

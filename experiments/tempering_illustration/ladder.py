@@ -98,7 +98,7 @@ def _chains(settings: Settings, context: RunContext) -> Chains:
 
     def initial(key: Array, parameters: Any) -> TemperingState:
         start = base().draw(standard_normal(jax.random.fold_in(key, 0), (1,)))
-        return kernel.init(jax.random.fold_in(key, 1), start)
+        return kernel.init(start, key=jax.random.fold_in(key, 1))
 
     def record(state: TemperingState, info: Any) -> dict[str, Array]:
         return {
@@ -136,7 +136,7 @@ def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
         )
 
     def initial(key: Array, parameters: Any) -> TemperingState:
-        return build(parameters).init(key, jnp.zeros(1))
+        return build(parameters).init(jnp.zeros(1), key=key)
 
     return run_chains(
         context,

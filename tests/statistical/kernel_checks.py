@@ -91,7 +91,7 @@ def at_position(kernel, target, **options):
     """Case of a kernel whose state is a position and functions of it."""
     return Case(
         kernel,
-        lambda key: kernel.init(jax.random.key(0), target.draw(key)),
+        lambda key: kernel.init(target.draw(key), key=jax.random.key(0)),
         lambda state, _: target.transform(state.position),
         **options,
     )
@@ -115,7 +115,7 @@ def keeping(kernel, field):
 def run(case, name):
     """Runs replicas of a case, with the random numbers of a name."""
     kernel = case.kernel
-    again = case.again or (lambda state: kernel.init(jax.random.key(0), state.position))
+    again = case.again or (lambda state: kernel.init(state.position, key=jax.random.key(0)))
 
     def replica(key):
         key_start, key_steps, key_fresh = jax.random.split(key, 3)
@@ -248,7 +248,7 @@ def slice_internals(build, name, target=BIMODAL):
 
     def replica(key):
         key_start, key_step = jax.random.split(key)
-        state = kernel.init(jax.random.key(0), target.draw(key_start))
+        state = kernel.init(target.draw(key_start), key=jax.random.key(0))
         new, info = kernel.step(key_step, state)
         return target.transform(state.position)[0], state.log_density, new.log_density, info
 
@@ -277,7 +277,7 @@ def check_height(internals):
 
 def flat_infos(kernel, name):
     """Infos of updates of a kernel built on a constant density [1], where the bracket is never shrunk."""
-    start = kernel.init(jax.random.key(0), jnp.full(1, 0.5))
+    start = kernel.init(jnp.full(1, 0.5), key=jax.random.key(0))
     keys = jax.random.split(key_for(name), N_UPDATES)
     infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)[1]))(keys)
     return jax.tree.map(np.asarray, infos)

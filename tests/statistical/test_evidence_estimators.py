@@ -133,7 +133,7 @@ def gaussian_weights(sd, ladder, name, **options):
     )
     kernel = annealed_importance_sampling(joined, ladder, 0.4, 2, **options)
     keys = jax.random.split(key_for(name), 60_000)
-    state, _ = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
+    state, _ = jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(key=jax.random.key(0)))))(keys)
     target, base = jax.vmap(joined.log_densities)(jnp.linspace(-14.0, 14.0, 40_001)[:, None])
     return np.asarray(state.log_weight), np.asarray(target - base)
 

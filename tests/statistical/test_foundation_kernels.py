@@ -25,7 +25,7 @@ def test_spins_reach_the_distribution_found_by_enumeration():
 
     def replica(key):
         step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
-        return jax.lax.fori_loop(0, 20, step, kernel.init(jax.random.key(0), jnp.ones(5))).position
+        return jax.lax.fori_loop(0, 20, step, kernel.init(jnp.ones(5), key=jax.random.key(0))).position
 
     spins = np.asarray(jax.jit(jax.vmap(replica))(jax.random.split(key_for("five spins"), 20_000)))
     assert_standard_mean(_standardised(spins, machine), detects=0.08, label="moments of spins")
@@ -94,7 +94,7 @@ def test_slow_annealing_finds_the_state_of_highest_density():
         lambda unit, s: jnp.where(jnp.arange(5) == unit, -s, s),
         np.linspace(0.1, 5.0, 2000),
     )
-    start = kernel.init(jax.random.key(0), states[int(np.argmin(values))])
+    start = kernel.init(states[int(np.argmin(values))], key=jax.random.key(0))
 
     def run(key):
         step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]

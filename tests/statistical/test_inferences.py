@@ -58,7 +58,7 @@ def infer(kernel, start, key, functions, n_forget, n_between):
         return state, functions(state)
 
     key_start, key_forget, key_draws = jax.random.split(key, 3)
-    begun = steps(kernel.init(key_start, start), key_forget, n_forget)
+    begun = steps(kernel.init(start, key=key_start), key_forget, n_forget)
     return jax.lax.scan(one, begun, jax.random.split(key_draws, N_DRAWS))[1]
 
 

@@ -78,7 +78,7 @@ def noisy_gradients(friction, gradient_noise):
 
     def start(key):
         point = joint.draw(key)
-        return kernel.init(key, point[:2])._replace(velocity=point[2:])
+        return kernel.init(point[:2], key=key)._replace(velocity=point[2:])
 
     transform = lambda state, _: joint.transform(jnp.concatenate([state.position, state.velocity]))
     return Case(kernel, start, transform, reversible=False)
@@ -235,7 +235,7 @@ def test_random_numbers_of_a_trajectory_have_their_distributions_and_are_indepen
 def test_first_velocities_have_the_variance_of_the_step():
     kernel = stochastic_gradient_chain(lambda x, noise: x, lambda key: jnp.zeros(2), STEP, 0.2, 2)
     keys = jax.random.split(key_for("first velocity"), 20_000)
-    velocities = np.asarray(jax.jit(jax.vmap(lambda key: kernel.init(key, jnp.zeros(2)).velocity))(keys))
+    velocities = np.asarray(jax.jit(jax.vmap(lambda key: kernel.init(jnp.zeros(2), key=key).velocity))(keys))
     check_standard_normal(velocities / np.sqrt(STEP), "first velocity", detects=0.04, detects_mean=0.07)
 
 

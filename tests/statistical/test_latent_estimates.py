@@ -161,7 +161,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones():
         auxiliary = (
             model.sd_latent / total * residuals[None] + model.sd_observation / math.sqrt(total) * noise
         )
-        state = kernel.init(keys[2], position)._replace(
+        state = kernel.init(position, key=keys[2])._replace(
             auxiliary=auxiliary, log_estimate=estimator.log_estimate(estimator.prepare(position), auxiliary)
         )
         _, info = kernel.step(keys[3], state)
@@ -260,7 +260,7 @@ def run_chains(build):
         if build == "lumped":
             centre, scatter = statistics_of(auxiliary)
             auxiliary = jnp.append(centre, scatter)[None]
-        start = kernel.init(keys[2], position)._replace(
+        start = kernel.init(position, key=keys[2])._replace(
             auxiliary=auxiliary, log_estimate=estimator.log_estimate(estimator.prepare(position), auxiliary)
         )
 

@@ -42,7 +42,7 @@ def test_kernels_in_single_precision_keep_type_and_distribution(name):
 
         def replica(key):
             key_start, key_steps = jax.random.split(key)
-            start = kernel.init(jax.random.key(0), jax.random.normal(key_start, (1,)))
+            start = kernel.init(jax.random.normal(key_start, (1,)), key=jax.random.key(0))
             step = lambda state, key: (kernel.step(key, state)[0], None)
             return jax.lax.scan(step, start, jax.random.split(key_steps, N_STEPS))[0].position[0]
 
@@ -60,7 +60,7 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions():
         x = jnp.full(1, 0.3)
         u = draw_auxiliary_given(key, 4, x[0], OBSERVED)
         value = latent_estimator(4).log_estimate(x, u)
-        start = kernel.init(key, x)._replace(auxiliary=u, log_estimate=value)
+        start = kernel.init(x, key=key)._replace(auxiliary=u, log_estimate=value)
         noise = jax.vmap(kernel.draw)(jax.random.split(key, N_STEPS))
         if single:
             start, noise = _as_single(start), _as_single(noise)

@@ -24,7 +24,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         kernel = random_walk_metropolis(target.log_density, settings.step_size, 2)
     sampler = Sampler(
         lambda parameters: kernel,
-        lambda key, parameters: kernel.init(key, parameters["start"]),
+        lambda key, parameters: kernel.init(parameters["start"], key=key),
         lambda state, info: {"x": state.position},
     )
     chains = run_chains(

@@ -160,13 +160,13 @@ def cost_against_dimension(work: Work) -> Arrays:
     def hamiltonian(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
         kernel = hmc(lambda x: -0.5 * jnp.sum(mask * x**2), 0.7 / root, (1, 1), longest)
         noise = HMCNoise(normal, (2.0 * root).astype(jnp.int32), uniform)
-        new, info = kernel.apply(noise, kernel.init(jax.random.key(0), start))
+        new, info = kernel.apply(noise, kernel.init(start))
         return correlation_of(new.position, start, mask), info.acceptance_probability
 
     def walk(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
         scale = 2.38 / jnp.square(root) * mask
         kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(mask * x**2), scale, longest)
-        new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(jax.random.key(0), start))
+        new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(start))
         return correlation_of(new.position, start, mask), info.acceptance_probability
 
     found, accepted = [], []
@@ -313,12 +313,8 @@ def one_leapfrog_step(work: Work) -> Lines:
     @jax.jit
     @jax.vmap
     def both(normal: Array, start: Array) -> tuple[Array, Array]:
-        end, info = hamiltonian.apply(
-            HMCNoise(normal, one, always), hamiltonian.init(jax.random.key(0), start)
-        )
-        other, other_info = langevin.apply(
-            LangevinNoise(normal, always), langevin.init(jax.random.key(0), start)
-        )
+        end, info = hamiltonian.apply(HMCNoise(normal, one, always), hamiltonian.init(start))
+        other, other_info = langevin.apply(LangevinNoise(normal, always), langevin.init(start))
         return info.energy_change + other_info.log_ratio, jnp.max(jnp.abs(end.position - other.position))
 
     acceptance, position = both(normals, starts)
@@ -337,7 +333,7 @@ def vanishing_rejections(work: Work) -> Lines:
 
     def energy_error(position: Array, normal: Array) -> Array:
         noise = LangevinNoise(normal[None], jnp.zeros(()))
-        return -kernel.apply(noise, kernel.init(jax.random.key(0), position[None]))[1].log_ratio
+        return -kernel.apply(noise, kernel.init(position[None]))[1].log_ratio
 
     circle = np.asarray(jax.jit(jax.vmap(energy_error))(np.cos(angles), np.sin(angles)))
     # Where the energy falls, nothing is rejected.
@@ -405,7 +401,7 @@ def same_steps(work: Work) -> Lines:
     start, normal = jnp.asarray(normal_points(2, 3))
     kernel = unadjusted_langevin(lambda x: -jnp.sum(0.25 * x**4), size, 3)
     numbers = LangevinNoise(normal, jnp.zeros(()))
-    moved, _ = jax.jit(lambda x: kernel.apply(numbers, kernel.init(jax.random.key(0), x)))(start)
+    moved, _ = jax.jit(lambda x: kernel.apply(numbers, kernel.init(x)))(start)
     other = sgld_step(start, start**3, normal, 0.5 * size**2)
     return {"one step": jnp.max(jnp.abs(moved.position - other))}
 

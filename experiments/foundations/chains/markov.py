@@ -119,7 +119,7 @@ def metropolis_path(work: Work) -> Arrays:
     normals, uniforms = rng.normal(size=(n_steps, 2)), log_uniforms(rng, (n_steps,))
     precision = jnp.asarray(np.linalg.inv(correlated(NARROW)))
     kernel = random_walk_metropolis(lambda x: -0.5 * x @ precision @ x, scale, 2)
-    state, apply = kernel.init(jax.random.key(0), jnp.array([-2.0, -2.0])), jax.jit(kernel.apply)
+    state, apply = kernel.init(jnp.array([-2.0, -2.0])), jax.jit(kernel.apply)
     states, proposals_, accepted = [state.position], [], []
     for step in range(n_steps):
         noise = RandomWalkNoise(jnp.asarray(normals[step]), jnp.asarray(uniforms[step]))
@@ -154,7 +154,7 @@ def involution_orbits(work: Work) -> Lines:
             new, _ = kernel.apply(noise, state)
             return new, new.position[0]
 
-        return jax.lax.scan(step, kernel.init(jax.random.key(0), start), noise)[1]
+        return jax.lax.scan(step, kernel.init(start), noise)[1]
 
     starts = jnp.asarray(rng.gamma(_GAMMA_SHAPE, size=(n_chains, 1)))
     paths = np.log(np.asarray(jax.jit(jax.vmap(chain))(noise, starts)))
@@ -201,7 +201,7 @@ def constants_in_the_target(work: Work) -> Lines:
             new, info = kernel.apply(noise, state)
             return new, (jnp.log(info.acceptance_probability), info.accepted)
 
-        return jax.lax.scan(step, kernel.init(jax.random.key(0), jnp.full(1, START)), noise)[1]
+        return jax.lax.scan(step, kernel.init(jnp.full(1, START)), noise)[1]
 
     log_accept, accepted = map(np.asarray, jax.jit(jax.vmap(chain))(jnp.asarray(_LOG_CONSTANTS)))
     return {

@@ -190,7 +190,7 @@ def update_in_frames(work: Work) -> Arrays:
         def stopped(offset_uniform: Array, n_proposals: Array) -> Array:
             kernel = directed_slice(log_density, along_axes(1), width, 1, step_outs, max_passes=n_proposals)
             noise = LineNoise(jnp.ones(1), log_height, half, offset_uniform, allowed, key)
-            new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.full(1, start)))
+            new, info = kernel.apply(noise, kernel.init(jnp.full(1, start)))
             return jnp.stack([info.lower, info.upper, new.position[0]])
 
         # A first proposal at the lower end itself leaves the bracket as it was grown.

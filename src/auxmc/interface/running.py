@@ -105,7 +105,7 @@ class ChainJob:
             if self._program is None:
                 sampler = Sampler(
                     lambda lane: self._kernel(lane[1]),
-                    lambda key, lane: self._kernel(lane[1]).init(key, lane[0]),
+                    lambda key, lane: self._kernel(lane[1]).init(lane[0], key=key),
                     lambda state, info: info,
                 )
                 program = trace_sampler(

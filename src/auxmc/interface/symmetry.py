@@ -87,7 +87,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
 
         def apply(noise: _Noise, state: Any) -> tuple[Any, Any]:
             state, info = kernel.apply(noise.inner, state)
-            image = kernel.init(jax.random.key(0), jax.lax.switch(noise.image, maps, state.position))
+            image = kernel.init(jax.lax.switch(noise.image, maps, state.position), key=jax.random.key(0))
             change = log_target(image) - log_target(state)
             jumped = jnp.isfinite(change) & (noise.log_uniform < change)
             make_info: Any = namedtuple

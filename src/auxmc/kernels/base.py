@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["Kernel", "select"]
+__all__ = ["Kernel", "require_key", "select"]
 
 
 class Kernel(NamedTuple):
@@ -19,9 +19,9 @@ class Kernel(NamedTuple):
     numbers are the same to the last bit.
 
     Attributes:
-        init: maps (key, position [dim]) to a state, a NamedTuple of arrays that caches all expensive values at the
-            current point. A kernel whose state has nothing random ignores the key; further arguments of a kernel
-            have defaults.
+        init: maps a position [dim] to a state, a NamedTuple of arrays that caches all expensive values at the
+            current point. A kernel whose state has random numbers, such as a momentum, needs `key=`, which others
+            ignore; further arguments of a kernel have defaults.
         draw: maps a key to the random numbers of one step, a pytree of arrays of fixed shape. A kernel that
             needs a random number of draws includes a key for its loop.
         apply: maps (noise, state) to (state, info), info being a NamedTuple of arrays.
@@ -34,6 +34,17 @@ class Kernel(NamedTuple):
     def step(self, key: Array, state: Any) -> tuple[Any, Any]:
         """Makes one transition with the random numbers that belong to `key`; returns (state, info)."""
         return self.apply(self.draw(key), state)
+
+
+def require_key(key: Array | None) -> Array:
+    """The key of an initial state with random numbers.
+
+    Raises:
+        TypeError: there is none.
+    """
+    if key is None:
+        raise TypeError("init needs key=jax.random.key(...): the state of this kernel has random numbers")
+    return key
 
 
 def select(condition: Array, first: Any, second: Any) -> Any:

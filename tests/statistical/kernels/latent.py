@@ -64,7 +64,7 @@ def latent(build, n_importance, **options):
         key_x, key_u = jax.random.split(key)
         x = OBSERVED / 3.0 + jnp.sqrt(2.0 / 3.0) * jax.random.normal(key_x, (1,))
         u = draw_auxiliary_given(key_u, n_importance, x[0], OBSERVED)
-        return with_auxiliary(estimator, kernel.init(key_u, x), u)
+        return with_auxiliary(estimator, kernel.init(x, key=key_u), u)
 
     def transform(state, _):
         x, u = state.position[0], state.auxiliary[0]
@@ -102,7 +102,7 @@ def _gaussian_abc():
     def start(key):
         total, difference = jax.random.normal(key, (2,))
         total = centre + total / jnp.sqrt(precision)
-        state = kernel.init(key, (total + difference)[None] / root)
+        state = kernel.init((total + difference)[None] / root, key=key)
         return with_auxiliary(estimator, state, (total - difference)[None] / root)
 
     def transform(state, _):

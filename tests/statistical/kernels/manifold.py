@@ -125,7 +125,7 @@ def _on_quantiles(kernel):
         z = jnp.interp(jax.random.uniform(key_z, (1,)), cdf, jnp.asarray(GRID))
         low, high = _allowed(z[0])
         uniforms = low + (high - low) * jax.random.uniform(key_p, DATA.shape)
-        return kernel.init(jax.random.key(0), z)._replace(uniforms=uniforms, log_density=_log_normal(z))
+        return kernel.init(z, key=jax.random.key(0))._replace(uniforms=uniforms, log_density=_log_normal(z))
 
     def transform(state, _):
         low, high = _allowed(state.position[0])

@@ -76,7 +76,7 @@ def _persistent(turned=False):
 
     def start(key):
         key_position, key_momentum = jax.random.split(key)
-        return kernel.init(key_momentum, BIMODAL.draw(key_position))
+        return kernel.init(BIMODAL.draw(key_position), key=key_momentum)
 
     def trajectory(noise, state):
         kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
@@ -198,7 +198,7 @@ def _drifting(kernel):
 
     def apply(noise, state):
         new, info = kernel.apply(noise, state)
-        return kernel.init(None, new.position + 0.06 * new.gradient), info
+        return kernel.init(new.position + 0.06 * new.gradient, key=None), info
 
     return kernel._replace(apply=apply)
 

@@ -247,7 +247,7 @@ def blocks_that_do_not_see_each_others_new_value():
         counts = jnp.zeros(2, jnp.int32)
         return SliceState(position, jnp.zeros(())), BlockedSliceInfo(counts, counts)
 
-    return Kernel(lambda _, position: SliceState(position, jnp.zeros(())), draw, apply)
+    return Kernel(lambda position, key=None: SliceState(position, jnp.zeros(())), draw, apply)
 
 
 BROKEN_ON_LINE = {

@@ -73,7 +73,7 @@ def _joint(kernel, draw_control, temperature, continuous, reversible=False):
     def start(key):
         key_x, key_control, key_init = jax.random.split(key, 3)
         x = jnp.interp(jax.random.uniform(key_x), marginal, grid)[None]
-        return kernel.init(key_init, x, draw_control(x, jax.random.uniform(key_control)))
+        return kernel.init(x, draw_control(x, jax.random.uniform(key_control)), key=key_init)
 
     def transform(state, fresh):
         target, base = _scaled_ends(state.position)
@@ -134,7 +134,7 @@ def _nuts(step_size, log_zeta_used=0.7):
         key_b, key_x, key_init = jax.random.split(key, 3)
         b = jnp.interp(jax.random.uniform(key_b), marginal, jnp.asarray(grid))
         centre, spread = conditional(b)
-        return kernel.init(key_init, (centre + spread * jax.random.normal(key_x, ()))[None], logit(b))
+        return kernel.init((centre + spread * jax.random.normal(key_x, ()))[None], logit(b), key=key_init)
 
     def transform(state, _):
         centre, spread = conditional(state.inverse_temperature)

@@ -20,7 +20,7 @@ def _log_density(x):
 SAMPLER = Sampler(
     build=lambda p: random_walk_metropolis(_log_density, p["scale"], 3),
     initial=lambda key, p: random_walk_metropolis(_log_density, p["scale"], 3).init(
-        jax.random.key(0), jax.random.normal(key, (3,))
+        jax.random.normal(key, (3,))
     ),
     record=lambda state, info: {"position": state.position, "accepted": info.accepted},
 )

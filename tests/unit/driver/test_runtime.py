@@ -73,7 +73,7 @@ def build(parameters):
     def apply(noise, state):
         state = jnp.tanh(mix @ state) * parameters["scale"] + noise
         return state, state.sum()
-    return Kernel(lambda _, position: position, lambda key: jax.random.normal(key, (10,), jnp.float64), apply)
+    return Kernel(lambda position, key=None: position, lambda key: jax.random.normal(key, (10,), jnp.float64), apply)
 
 
 sampler = Sampler(

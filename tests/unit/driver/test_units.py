@@ -24,7 +24,7 @@ def _walk(step):
             return state, state.sum()
 
         return Kernel(
-            lambda _, position: position, lambda key: jax.random.normal(key, (10,), jnp.float64), apply
+            lambda position, key=None: position, lambda key: jax.random.normal(key, (10,), jnp.float64), apply
         )
 
     return Sampler(
@@ -96,7 +96,7 @@ def test_a_case_without_pieces_reads_none():
 
 def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path):
     walk = Kernel(
-        lambda _, position: position,
+        lambda position, key=None: position,
         lambda key: jax.random.normal(key, (), jnp.float64),
         lambda noise, state: (state + 1e-3 * noise, noise),
     )

@@ -16,8 +16,8 @@ def test_a_summary_is_that_of_the_single_steps():
         KERNEL, 7, lambda state, info: (state.position, info.accepted), lambda kept: (kept[0], kept[1].sum())
     )
     key = jax.random.key(3)
-    end, (positions, n_accepted) = jax.jit(blocks.step)(key, blocks.init(jax.random.key(0), jnp.ones(2)))
-    state, total = KERNEL.init(jax.random.key(0), jnp.ones(2)), 0
+    end, (positions, n_accepted) = jax.jit(blocks.step)(key, blocks.init(jnp.ones(2), key=jax.random.key(0)))
+    state, total = KERNEL.init(jnp.ones(2), key=jax.random.key(0)), 0
     for i in range(7):
         state, info = KERNEL.step(jax.random.fold_in(key, i), state)
         np.testing.assert_allclose(positions[i], state.position, rtol=1e-13)

@@ -38,7 +38,7 @@ def test_our_kernel_runs_as_one_of_blackjax():
     kernel = hmc(lambda x: -0.5 * jnp.sum(x**2), 0.5, 5, 2)
     algorithm = auxmc.to_blackjax(kernel)
     state, _ = algorithm.step(jax.random.key(1), algorithm.init(jnp.ones(2)))
-    own, _ = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), jnp.ones(2)))
+    own, _ = kernel.step(jax.random.key(1), kernel.init(jnp.ones(2), key=jax.random.key(0)))
     np.testing.assert_array_equal(state.position, own.position)
     _, (states, infos) = blackjax.util.run_inference_algorithm(
         rng_key=jax.random.key(2), inference_algorithm=algorithm, num_steps=1000, initial_position=jnp.ones(2)

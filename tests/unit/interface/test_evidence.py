@@ -260,7 +260,7 @@ def test_chains_start_at_the_base():
         method = method_of(name, model, base, 5)
         assert method.draw_start is not None
         start = method.draw_start(jax.random.key(0))
-        state = method.build(jnp.ones(())).init(jax.random.key(1), jnp.asarray(start))
+        state = method.build(jnp.ones(())).init(jnp.asarray(start), key=jax.random.key(1))
         assert float(method.of_state(state)["inverse_temperature"]) < 0.05
 
 

@@ -163,7 +163,7 @@ def many(name):
 
 def starts(name):
     """Keys of a step and states of some chains."""
-    init = lambda key: kernel_of(name).init(key, POSITION)
+    init = lambda key: kernel_of(name).init(POSITION, key=key)
     return jax.random.split(jax.random.key(2), N_CHAINS), jax.jit(jax.vmap(init))(
         jax.random.split(jax.random.key(1), N_CHAINS)
     )
@@ -178,14 +178,14 @@ def assert_same(first, second):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_starts_from_a_key_and_a_position_and_keeps_shapes_and_dtypes(name):
+def test_a_kernel_starts_from_a_position_and_keeps_shapes_and_dtypes(name):
     kernel = kernel_of(name)
-    _, position, *further = inspect.signature(kernel.init).parameters.values()
+    position, *further = inspect.signature(kernel.init).parameters.values()
     assert position.name == "position"
     assert all(p.default is not p.empty or p.kind is p.VAR_KEYWORD for p in further)
 
     def init(key, position):
-        state = kernel.init(key, position)
+        state = kernel.init(position, key=key)
         return state, getattr(state, "inner", state).position
 
     start, placed = jax.eval_shape(init, jax.random.key(0), POSITION)
@@ -209,7 +209,7 @@ def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name):
 )
 def test_compiled_steps_agree_with_interpreted_ones(name):
     kernel, key = kernel_of(name), jax.random.key(4)
-    state = kernel.init(jax.random.key(0), POSITION)
+    state = kernel.init(POSITION, key=jax.random.key(0))
     steps = kernel.apply(kernel.draw(key), state), jax.jit(kernel.step)(key, state)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12), *steps)
 
@@ -264,7 +264,7 @@ SCALED = {
 def test_scales_may_be_traced_and_batched(name):
     def position(scale):
         kernel = SCALED[name](scale)
-        state, _ = kernel.step(jax.random.key(3), kernel.init(jax.random.key(0), POSITION))
+        state, _ = kernel.step(jax.random.key(3), kernel.init(POSITION, key=jax.random.key(0)))
         found = state.position
         return found
 

@@ -3,6 +3,7 @@
 import inspect
 from collections import namedtuple
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -62,7 +63,7 @@ def from_blackjax(
     if needed := [one.name for one in more if one.default is one.empty]:
         raise TypeError(f"make: {_EXPECTED}, got one whose step also needs {', '.join(needed)}")
     try:
-        state = jax.eval_shape(lambda key: _initial(example, key, start), key)
+        state = jax.eval_shape(lambda key: _initial(example, start, key=key), key)
         _, info = jax.eval_shape(example.step, key, state)
     except Exception as error:
         raise TypeError(f"make: {_EXPECTED}, got one that fails: {error}") from error
@@ -80,7 +81,7 @@ def from_blackjax(
             moved, info = algorithm.step(key, state)
             return moved, kept(*(getattr(info, name) for name in fields))
 
-        return Kernel(lambda key, position: _initial(algorithm, key, position), lambda key: key, apply)
+        return Kernel(partial(_initial, algorithm), lambda key: key, apply)
 
     return Method(
         name="blackjax",
@@ -100,7 +101,7 @@ def from_blackjax(
     )
 
 
-def _initial(algorithm: Any, key: Array, position: Array) -> Any:
+def _initial(algorithm: Any, position: Array, *, key: Array) -> Any:
     """The first state of an algorithm, of which some draw a part, such as a momentum."""
     takes_key = len(inspect.signature(algorithm.init).parameters) > 1
     # As integers: the state may keep the key, and checkpoints hold numbers.
@@ -118,7 +119,6 @@ def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
     from blackjax.base import SamplingAlgorithm
 
     def init(position: Array, rng_key: Array | None = None) -> Any:
-        given = key if rng_key is None else rng_key
-        return kernel.init(jax.random.key(0) if given is None else given, position)
+        return kernel.init(position, key=key if rng_key is None else rng_key)
 
     return SamplingAlgorithm(init, kernel.step)

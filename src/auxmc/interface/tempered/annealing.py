@@ -179,7 +179,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
         joined = bridge_to(target, base, prior)
         is_open = has_open_cost(target, base.position(begin[0]))
         move = tempered_hmc(joined, 1.0, n_steps)
-        states = jax.vmap(lambda y: move.init(key, y))(begin)
+        states = jax.vmap(lambda y: move.init(y, key=key))(begin)
         # Runs that begin outside of the support have no weight and do not move.
         lost = ~jnp.isfinite(states.delta)
         first_step = jnp.where(n_given > 0, given[2, 0], 0.7 * begin.shape[1] ** -0.25)

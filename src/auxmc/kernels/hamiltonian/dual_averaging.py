@@ -53,7 +53,7 @@ def dual_averaging(
         target: mean acceptance probability to reach, between 0 and 1.
 
     Returns:
-        Kernel on DualAveragingState with AdaptationInfo; `init(key, position)` passes on whatever further
+        Kernel on DualAveragingState with AdaptationInfo; `init(position)` passes on whatever further
         arguments the inner one takes.
 
     Raises:
@@ -67,8 +67,8 @@ def dual_averaging(
         raise ValueError(f"target must be between 0 and 1, got {target}")
     log_initial = jnp.log(jnp.asarray(initial_scale, float))
 
-    def init(key: Array, position: Array, **options: Any) -> DualAveragingState:
-        inner = build(jnp.exp(log_initial)).init(key, position, **options)
+    def init(position: Array, *, key: Array | None = None, **options: Any) -> DualAveragingState:
+        inner = build(jnp.exp(log_initial)).init(position, **options, key=key)
         zero = jnp.zeros((), log_initial.dtype)
         return DualAveragingState(inner, log_initial, log_initial, zero, jnp.zeros((), jnp.int32))
 

@@ -96,7 +96,7 @@ def hmc(
     Source: PhD thesis, Algorithm 6, and section 4.6 for the potential energy of inputs; MSc thesis, Algorithm 2.
 
     >>> kernel = hmc(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
     >>> bool(info.n_gradients == info.n_steps)
     True
     """
@@ -106,7 +106,7 @@ def hmc(
     if inverse_mass is not None:
         root = jnp.sqrt(inverse_mass) if inverse_mass.ndim == 1 else jnp.linalg.cholesky(inverse_mass)
 
-    def init(_: Array, position: Array) -> HMCState:
+    def init(position: Array, *, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:

@@ -61,7 +61,7 @@ def mala(log_density: Callable[[Array], Array], step_size: Array | float, dim: i
     Must hold: proposals and acceptance are those of Hamiltonian Monte Carlo with one leapfrog step.
 
     >>> kernel = mala(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
     >>> bool(info.acceptance_probability > 0.9)
     True
     """
@@ -95,7 +95,7 @@ def _langevin(
         raise ValueError(f"dim must be a positive integer, got {dim}")
     evaluate = jax.value_and_grad(log_density)
 
-    def init(_: Array, position: Array) -> HMCState:
+    def init(position: Array, *, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def draw(key: Array) -> LangevinNoise:

@@ -58,7 +58,7 @@ def nuts(
     step = nuts.build_kernel()
     evaluate = jax.value_and_grad(log_density)
 
-    def init(_: Array, position: Array) -> HMCState:
+    def init(position: Array, *, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     @jax.numpy_dtype_promotion("standard")

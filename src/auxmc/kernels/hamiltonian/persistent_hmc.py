@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import Kernel, require_key, select
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog, metropolis_end
 from auxmc.numerics.random import standard_normal
 
@@ -61,7 +61,7 @@ def persistent_hmc(
         dim: length of the position.
 
     Returns:
-        Kernel on PersistentState with HMCInfo; `init(key, position)` draws the momentum. An end whose energy is not
+        Kernel on PersistentState with HMCInfo; `init(position, key=key)` draws the momentum. An end whose energy is not
         finite is a counted rejection.
 
     Raises:
@@ -73,7 +73,7 @@ def persistent_hmc(
     left out, is reversible up to the sign of the momentum.
 
     >>> kernel = persistent_hmc(lambda x: -0.5 * jnp.sum(x**2), 0.3, 4, 0.9, dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(1), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2), key=jax.random.key(1)))
     >>> state.momentum.shape, int(info.n_gradients)
     ((2,), 4)
     """
@@ -86,8 +86,8 @@ def persistent_hmc(
     evaluate = jax.value_and_grad(log_density)
     fresh = math.sqrt(1.0 - persistence**2)
 
-    def init(key: Array, position: Array) -> PersistentState:
-        return PersistentState(position, standard_normal(key, (dim,)), *evaluate(position))
+    def init(position: Array, *, key: Array | None = None) -> PersistentState:
+        return PersistentState(position, standard_normal(require_key(key), (dim,)), *evaluate(position))
 
     def draw(key: Array) -> PersistentNoise:
         return PersistentNoise(

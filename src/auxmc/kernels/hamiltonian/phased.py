@@ -38,8 +38,8 @@ def phased(
         Kernel on PhasedState with the infos of the inner kernel.
     """
 
-    def init(key: Array, position: Array) -> PhasedState:
-        return PhasedState(build(step_size).init(key, position), jnp.zeros((), jnp.int32))
+    def init(position: Array, *, key: Array | None = None) -> PhasedState:
+        return PhasedState(build(step_size).init(position, key=key), jnp.zeros((), jnp.int32))
 
     def draw(key: Array) -> Any:
         return build(step_size).draw(key)

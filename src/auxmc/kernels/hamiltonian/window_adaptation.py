@@ -56,7 +56,7 @@ def window_adaptation(
         final_step_size: in standard deviations of the target, from the end of the first window on; None adapts it.
 
     Returns:
-        Kernel on WindowState with AdaptationInfo; `init(key, position)`.
+        Kernel on WindowState with AdaptationInfo; `init(position)`.
 
     Source: Stan Reference Manual, "HMC algorithm parameters"; Hoffman and Gelman 2014, section 3.2. By BlackJAX.
     """
@@ -73,9 +73,9 @@ def window_adaptation(
     init_step, update_step, averaged = dual_averaging_adaptation(target)
     unit = jnp.eye(dim) if dense else jnp.ones(dim)
 
-    def init(key: Array, position: Array) -> WindowState:
+    def init(position: Array, *, key: Array | None = None) -> WindowState:
         step_size = jnp.asarray(initial_step_size, float)
-        inner = build(step_size, unit).init(key, position)
+        inner = build(step_size, unit).init(position, key=key)
         with jax.numpy_dtype_promotion("standard"):
             averages = _numbers((init_step(step_size), init_mass(dim)))
         return WindowState(inner, step_size, unit, averages, jnp.zeros((), jnp.int32))

@@ -140,7 +140,7 @@ def constrained_hmc(
         reversibility_check: one of REVERSIBILITY_CHECKS, made after every sub-step. "none" is for measuring its cost.
 
     Returns:
-        Kernel on ConstrainedState with `init(key, position)`, which takes a point on the manifold.
+        Kernel on ConstrainedState with `init(position)`, which takes a point on the manifold.
 
     Raises:
         ValueError: dim or a number of steps is not positive, these are out of order, or a solver or check is unknown.
@@ -157,7 +157,7 @@ def constrained_hmc(
         expected = ", ".join(REVERSIBILITY_CHECKS)
         raise ValueError(f"unknown reversibility_check {reversibility_check!r}: expected one of {expected}")
 
-    def init(_: Array, position: Array) -> ConstrainedState:
+    def init(position: Array, *, key: Array | None = None) -> ConstrainedState:
         return evaluate_state(model, position)
 
     def apply(noise: HMCNoise, state: ConstrainedState) -> tuple[ConstrainedState, ConstrainedInfo]:

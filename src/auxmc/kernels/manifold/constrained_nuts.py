@@ -107,7 +107,7 @@ def constrained_nuts(
         reversibility_check: see `constrained_hmc`.
 
     Returns:
-        Kernel on ConstrainedState with `init(key, position)`; its info counts the integrator steps made in `n_steps`,
+        Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in `n_steps`,
         and its acceptance probability is the mean over the points of the trajectory.
 
     Raises:
@@ -174,7 +174,7 @@ def constrained_nuts(
         info = ConstrainedInfo(moved, mean, change, start_energy + change, end.tree.n_points, end.errors)
         return end.tree.proposal, info
 
-    return Kernel(lambda _, position: evaluate_state(model, position), draw, apply)
+    return Kernel(lambda position, key=None: evaluate_state(model, position), draw, apply)
 
 
 def _subtree(

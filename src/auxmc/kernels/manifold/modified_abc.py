@@ -99,7 +99,7 @@ def modified_abc(
         n_bisections: halvings m of (0, 1) for each end of a bracket; may be traced.
 
     Returns:
-        Kernel on ModifiedABCState with ModifiedABCInfo. `init(key, position)` starts at the uniforms that give the
+        Kernel on ModifiedABCState with ModifiedABCInfo. `init(position)` starts at the uniforms that give the
         data; where the parameters cannot give them the log density is minus infinity, and the first allowed
         proposal is accepted.
 
@@ -109,8 +109,8 @@ def modified_abc(
     Source: PhD thesis, section 4.10.1, after McVinish 2012; the sources give an outline only.
 
     >>> kernel = modified_abc(lambda p, z: p + z, lambda z: -0.5 * jnp.sum(z**2), jnp.array([0.5]), 0.1, 0.3, dim=1)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(1)))
-    >>> float(abs(kernel.init(jax.random.key(0), jnp.zeros(1)).uniforms[0] - 0.5)) < 1e-12
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(1)))
+    >>> float(abs(kernel.init(jnp.zeros(1)).uniforms[0] - 0.5)) < 1e-12
     True
     """
     if dim < 1:
@@ -134,7 +134,7 @@ def modified_abc(
     def brackets_at(position: Array) -> Brackets:
         return bracket_uniforms(quantile, position, observations, tolerance, n_bisections)
 
-    def init(_: Array, position: Array) -> ModifiedABCState:
+    def init(position: Array, *, key: Array | None = None) -> ModifiedABCState:
         closest = bracket_uniforms(quantile, position, observations, 0.0, _SOLVE_BISECTIONS)
         uniforms = 0.5 * (closest.lower + closest.upper)
         return evaluate(position, uniforms, brackets_at(position))[0]

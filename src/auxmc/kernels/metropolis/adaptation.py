@@ -86,7 +86,7 @@ def batch_adaptation(
             `accepted_position` where the info has it, else `accepted`.
 
     Returns:
-        Kernel on AdaptationState with AdaptationInfo; `init(key, position)` passes on whatever further
+        Kernel on AdaptationState with AdaptationInfo; `init(position)` passes on whatever further
         arguments the inner one takes.
 
     Raises:
@@ -101,9 +101,9 @@ def batch_adaptation(
     first_scale = jnp.asarray(initial_scale, float)
     is_accepted = _default_accepted if accepted is None else accepted
 
-    def init(key: Array, position: Array, **options: Any) -> AdaptationState:
+    def init(position: Array, *, key: Array | None = None, **options: Any) -> AdaptationState:
         zero = jnp.zeros((), jnp.int32)
-        return AdaptationState(build(first_scale).init(key, position, **options), first_scale, zero, zero)
+        return AdaptationState(build(first_scale).init(position, **options, key=key), first_scale, zero, zero)
 
     def draw(key: Array) -> Any:
         return build(first_scale).draw(key)

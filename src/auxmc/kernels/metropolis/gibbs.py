@@ -90,13 +90,13 @@ def gibbs(update: BlockUpdate, scan: Scan) -> Kernel:
 
     >>> update = spin_blocks(lambda s: jnp.array([s[1], s[0]]), n_units=2)
     >>> kernel = gibbs(update, systematic_scan([0, 1]))
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.ones(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.ones(2)))
     >>> info.order.tolist()
     [0, 1]
     """
     n_updates = _length_of(scan, update.n_blocks)
 
-    def init(_: Array, position: Array) -> GibbsState:
+    def init(position: Array, *, key: Array | None = None) -> GibbsState:
         return GibbsState(position)
 
     def draw(key: Array) -> GibbsNoise:

@@ -61,13 +61,13 @@ def involution_metropolis(
     Must hold: the target is invariant and the kernel reversible; at most two states are visited.
 
     >>> kernel = involution_metropolis(lambda x: -x[0] + jnp.log(x[0]), lambda x: 1.0 / x)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([2.0])))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([2.0])))
     >>> round(float(info.log_ratio), 6)  # log p(1/2) + log(1/4) - log p(2)
     -1.272589
     """
     log_volume = _differentiated(involution) if log_jacobian is None else log_jacobian
 
-    def init(_: Array, position: Array) -> MetropolisState:
+    def init(position: Array, *, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_density(position))
 
     def draw(key: Array) -> InvolutionNoise:

@@ -94,14 +94,14 @@ def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array |
     Source: PhD thesis, Algorithm 2, and MSc thesis, Algorithm 1, with a symmetric proposal.
 
     >>> kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
     >>> state.position.shape
     (2,)
     """
     if dim < 1:
         raise ValueError(f"dim must be a positive integer, got {dim}")
 
-    def init(_: Array, position: Array) -> MetropolisState:
+    def init(position: Array, *, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_density(position))
 
     def draw(key: Array) -> RandomWalkNoise:
@@ -129,7 +129,7 @@ def metropolis_independence(
     Source: PhD thesis, Algorithm 2 with q(x'|x) = q(x').
     """
 
-    def init(_: Array, position: Array) -> MetropolisState:
+    def init(position: Array, *, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_weight(position))
 
     def draw(key: Array) -> IndependenceNoise:

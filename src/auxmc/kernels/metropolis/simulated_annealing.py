@@ -81,7 +81,7 @@ def simulated_annealing(
 
     >>> kernel = simulated_annealing(lambda x: -jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),
     ...                              lambda noise, x: x + noise, [1.0, 2.0, 4.0])
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([3.0])))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([3.0])))
     >>> bool(state.best_log_density >= -9.0), float(info.inverse_temperature)
     (True, 1.0)
     """
@@ -94,7 +94,7 @@ def simulated_annealing(
         )
     ladder = jnp.asarray(schedule)
 
-    def init(_: Array, position: Array) -> AnnealingState:
+    def init(position: Array, *, key: Array | None = None) -> AnnealingState:
         start = log_density(position)
         return AnnealingState(position, start, position, start, jnp.zeros((), jnp.int32))
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import Kernel, require_key, select
 from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
@@ -112,7 +112,7 @@ def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: 
         dim: number of target variables.
 
     Returns:
-        Kernel on PseudoMarginalState with `init(key, position)`, one density estimate a step.
+        Kernel on PseudoMarginalState with `init(position, key=key)`, one density estimate a step.
 
     Raises:
         ValueError: dim is not positive.
@@ -158,7 +158,7 @@ def auxiliary_pseudo_marginal(
         position_update: as from `metropolis_position` or `slice_position`.
 
     Returns:
-        Kernel on PseudoMarginalState with `init(key, position)`; the info adds up both updates.
+        Kernel on PseudoMarginalState with `init(position, key=key)`; the info adds up both updates.
 
     Source: PhD thesis, Algorithm 9 and section 3.5.
     """
@@ -336,7 +336,7 @@ def pseudo_marginal_method(name: str, estimator: Estimator, scale: Array | float
         dim: number of target variables.
 
     Returns:
-        Kernel on PseudoMarginalState with `init(key, position)`.
+        Kernel on PseudoMarginalState with `init(position, key=key)`.
 
     Raises:
         ValueError: name is not one of METHODS, or dim is not positive.
@@ -392,11 +392,11 @@ def _check_dim(dim: int) -> None:
         raise ValueError(f"dim must be a positive integer, got {dim}")
 
 
-def _initialiser(estimator: Estimator) -> Callable[[Array, Array], PseudoMarginalState]:
-    """Returns `init(key, position)`, which draws u ~ rho until the log estimate is finite."""
+def _initialiser(estimator: Estimator) -> Callable[..., PseudoMarginalState]:
+    """Returns `init(position, key=key)`, which draws u ~ rho until the log estimate is finite."""
 
-    def init(key: Array, position: Array) -> PseudoMarginalState:
-        cache = estimator.prepare(position)
+    def init(position: Array, *, key: Array | None = None) -> PseudoMarginalState:
+        cache, key = estimator.prepare(position), require_key(key)
 
         def attempt(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             n_draws, _, _ = loop

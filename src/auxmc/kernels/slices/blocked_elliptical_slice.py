@@ -52,13 +52,13 @@ def blocked_elliptical_slice(
     Source: PhD thesis, Algorithm 5 and section 4.10.2, where the noise of the simulator comes before its parameters.
 
     >>> kernel = blocked_elliptical_slice(lambda u: -0.5 * jnp.sum((u - 1.0) ** 2), [(1, 3), (0, 1)])
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(3)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(3)))
     >>> state.position.shape, info.n_evaluations.shape
     ((3,), (2,))
     """
     _check_blocks(blocks)
 
-    def init(_: Array, position: Array) -> SliceState:
+    def init(position: Array, *, key: Array | None = None) -> SliceState:
         return SliceState(position, log_likelihood(position))
 
     def draw(key: Array) -> tuple[EllipseNoise, ...]:

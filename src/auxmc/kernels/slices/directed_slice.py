@@ -83,7 +83,7 @@ def directed_slice(
     Must hold: the target is invariant, the kernel reversible, the current point inside the bracket.
 
     >>> kernel = directed_slice(lambda x: -0.5 * jnp.sum(x**2), along_axes(3), 2.0, dim=3)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.ones(3)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.ones(3)))
     >>> int(jnp.sum(state.position != 1.0))
     1
     """

@@ -102,7 +102,7 @@ def elliptical_slice(
     Source: PhD thesis, Algorithm 5 and Eq. 2.50 with its sign corrected.
 
     >>> kernel = elliptical_slice(lambda x: -0.5 * jnp.sum((x - 1.0) ** 2), jnp.eye(2))
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
     >>> state.position.shape
     (2,)
     """

@@ -139,7 +139,7 @@ def linear_slice(
     Source: PhD thesis, Algorithm 4.
 
     >>> kernel = linear_slice(lambda x: -0.5 * jnp.sum(x**2), 2.0, dim=3)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.ones(3)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.ones(3)))
     >>> bool(state.log_density > info.log_height)
     True
     """

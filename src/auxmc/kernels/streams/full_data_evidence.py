@@ -241,7 +241,9 @@ def _moves(
 
         def chain(key: Array, particle: Array) -> tuple[Array, Array, Array]:
             keys = jax.random.split(key, settings.n_moves)
-            end, info = lax.scan(lambda state, key: kernel.step(key, state), kernel.init(key, particle), keys)
+            end, info = lax.scan(
+                lambda state, key: kernel.step(key, state), kernel.init(particle, key=key), keys
+            )
             n_gradients = 1 + jnp.sum(info.n_gradients, dtype=jnp.int64)
             return end.position, jnp.mean(info.acceptance_probability), n_gradients
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, require_key
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.numerics.random import standard_normal
 
@@ -63,7 +63,7 @@ def stochastic_gradient_chain(
         gradient_noise: see `stochastic_gradient.injected_noise`; may be traced.
 
     Returns:
-        Kernel on ChainState with ChainInfo; `init(key, position)` draws the velocity from N(0, eta I).
+        Kernel on ChainState with ChainInfo; `init(position, key=key)` draws the velocity from N(0, eta I).
 
     Raises:
         ValueError: dim is not positive.
@@ -71,15 +71,15 @@ def stochastic_gradient_chain(
     Source: MSc thesis, Algorithms 3 and 4.
 
     >>> kernel = stochastic_gradient_chain(lambda x, noise: x + noise, lambda key: 0.0, 0.1, 0.2, dim=2)
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(1), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2), key=jax.random.key(1)))
     >>> state.position.shape, int(info.n_not_finite)
     ((2,), 0)
     """
     if dim < 1:
         raise ValueError(f"dim must be a positive integer, got {dim}")
 
-    def init(key: Array, position: Array) -> ChainState:
-        return ChainState(position, jnp.sqrt(jnp.asarray(step)) * standard_normal(key, (dim,)))
+    def init(position: Array, *, key: Array | None = None) -> ChainState:
+        return ChainState(position, jnp.sqrt(jnp.asarray(step)) * standard_normal(require_key(key), (dim,)))
 
     def draw(key: Array) -> ChainNoise:
         return ChainNoise(

@@ -78,7 +78,7 @@ def annealed_importance_sampling(
         dtype: of the position.
 
     Returns:
-        Kernel on AnnealedState with AnnealedInfo; `init(key, position=None)` makes a state of weight 1, of which a step
+        Kernel on AnnealedState with AnnealedInfo; `init()` makes a state of weight 1, of which a step
         reads nothing.
 
     Raises:
@@ -131,7 +131,7 @@ def annealed_importance_sampling(
     def run(key: Array) -> tuple[AnnealedState, AnnealedInfo]:
         loop_key = jax.random.fold_in(key, 1)
         normal = move.draw(jax.random.fold_in(key, 0)).normal
-        state = move.init(jax.random.fold_in(key, 2), start_of(normal))
+        state = move.init(start_of(normal), key=jax.random.fold_in(key, 2))
         result = AnnealedState(state.position, -jnp.asarray(steps[0], dtype) * state.delta)
         zero = jnp.zeros((), jnp.int32)
         mean_acceptance = jnp.asarray(0.0 if n_transitions else 1.0, dtype)
@@ -146,7 +146,7 @@ def annealed_importance_sampling(
         (_, result, info), _ = lax.scan(chunk, (state, result, info), plan)
         return scaled(result), info
 
-    def init(_: Array, position: Array | None = None) -> AnnealedState:
+    def init(position: Array | None = None, *, key: Array | None = None) -> AnnealedState:
         empty = jnp.zeros((bridge.dim,), dtype) if position is None else position
         return AnnealedState(empty, jnp.zeros((), jnp.result_type(scale, dtype)))
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import Kernel, require_key, select
 from auxmc.kernels.tempering.tempered_move import (
     INTEGRATORS,
     START_CONTROL,
@@ -159,8 +159,8 @@ def gibbs_continuous_tempering(
         dtype: of the position.
 
     Returns:
-        Kernel on ContinuousState with TemperedInfo; `init(key, position, inverse_temperature=0.0)`. It leaves the joint
-        density proportional to (target / zeta)^b base^(1 - b) on b in [0, 1] invariant.
+        Kernel on ContinuousState with TemperedInfo; `init(position, inverse_temperature=0.0, key=key)`. It leaves the
+        joint density proportional to (target / zeta)^b base^(1 - b) on b in [0, 1] invariant.
 
     Raises:
         ValueError: as `tempered_hmc`.
@@ -170,7 +170,7 @@ def gibbs_continuous_tempering(
     >>> from auxmc.models.bridge import bridge, gaussian_base
     >>> joined = bridge(lambda x: -jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
     >>> kernel = gibbs_continuous_tempering(joined, 0.5, n_steps=4)
-    >>> start = kernel.init(jax.random.key(0), jnp.zeros(2))
+    >>> start = kernel.init(jnp.zeros(2), key=jax.random.key(0))
     >>> state, info = kernel.step(jax.random.key(1), start)
     >>> bool(0.0 <= state.inverse_temperature <= 1.0), int(info.n_gradients)
     (True, 4)
@@ -179,9 +179,11 @@ def gibbs_continuous_tempering(
         bridge, step_size, n_steps, refreshment=refreshment, integrator=integrator, dtype=dtype
     )
 
-    def init(key: Array, position: Array, inverse_temperature: Array | float = 0.0) -> ContinuousState:
+    def init(
+        position: Array, inverse_temperature: Array | float = 0.0, *, key: Array | None = None
+    ) -> ContinuousState:
         return ContinuousState(
-            move.init(key, position), jnp.asarray(inverse_temperature, dtype=position.dtype)
+            move.init(position, key=key), jnp.asarray(inverse_temperature, dtype=position.dtype)
         )
 
     def draw(key: Array) -> ContinuousNoise:
@@ -220,7 +222,7 @@ def continuously_tempered_hmc(
         dtype: of the position.
 
     Returns:
-        Kernel on ControlledState with TemperedInfo; `init(key, position, control=START_CONTROL)` starts near
+        Kernel on ControlledState with TemperedInfo; `init(position, control=START_CONTROL, key=key)` starts near
         inverse temperature 0: give it a draw of the base.
 
     Raises:
@@ -232,8 +234,10 @@ def continuously_tempered_hmc(
     kick_first = integrator == "kick_drift_kick"
     root_mass = jnp.sqrt(jnp.asarray(control_mass, dtype=dtype))
 
-    def init(key: Array, position: Array, control: Array | float = START_CONTROL) -> ControlledState:
-        noise = draw(key)
+    def init(
+        position: Array, control: Array | float = START_CONTROL, *, key: Array | None = None
+    ) -> ControlledState:
+        noise = draw(require_key(key))
         return ControlledState(
             state_at(bridge, position, noise.normal, kick_first),
             jnp.asarray(control, dtype=position.dtype),

@@ -109,8 +109,8 @@ def simulated_tempering(
         dtype: of the position.
 
     Returns:
-        Kernel on TemperingState with TemperingInfo; `init(key, position, index=0)`. Its state has weights of both ends:
-        Z = zeta exp(w_0 - w_K) sum p(K | x) / sum p(0 | x), over all states.
+        Kernel on TemperingState with TemperingInfo; `init(position, index=0, key=key)`. Its state has weights of both
+        ends: Z = zeta exp(w_0 - w_K) sum p(K | x) / sum p(0 | x), over all states.
 
     Raises:
         ValueError: shapes do not agree, there is no such index update, or as `tempered_hmc`.
@@ -141,8 +141,8 @@ def simulated_tempering(
         index = draw_index(logits, probabilities)
         return TemperingState(moved, index, logits[0] - log_total, logits[-1] - log_total + offset)
 
-    def init(key: Array, position: Array, index: Array | int = 0) -> TemperingState:
-        return state_of(move.init(key, position), lambda *_: jnp.asarray(index, dtype=jnp.int32))
+    def init(position: Array, index: Array | int = 0, *, key: Array | None = None) -> TemperingState:
+        return state_of(move.init(position, key=key), lambda *_: jnp.asarray(index, dtype=jnp.int32))
 
     def draw(key: Array) -> TemperingNoise:
         uniforms = jax.random.uniform(jax.random.fold_in(key, 2), (2,), dtype=dtype)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import select
+from auxmc.kernels.base import require_key, select
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.random import standard_normal
 
@@ -136,8 +136,8 @@ def tempered_hmc(
     check_settings(n_steps, refreshment, integrator)
     kick_first = integrator == "kick_drift_kick"
 
-    def init(key: Array, position: Array) -> TemperedState:
-        momentum = normal_numbers(key, position.shape, position.dtype)
+    def init(position: Array, *, key: Array | None = None) -> TemperedState:
+        momentum = normal_numbers(require_key(key), position.shape, position.dtype)
         return state_at(bridge, position, momentum, kick_first)
 
     def draw(key: Array) -> TemperedNoise:

@@ -90,7 +90,7 @@ def tempered_nuts(
         max_doublings: largest number of times that a trajectory is doubled.
 
     Returns:
-        Kernel on TemperedTreeState with TemperedTreeInfo; `init(key, position, control=START_CONTROL)`
+        Kernel on TemperedTreeState with TemperedTreeInfo; `init(position, control=START_CONTROL)`
         starts near inverse temperature 0: give it a draw of the base.
 
     Raises:
@@ -101,7 +101,7 @@ def tempered_nuts(
     >>> from auxmc.models.bridge import bridge, gaussian_base
     >>> joined = bridge(lambda x: -jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
     >>> kernel = tempered_nuts(joined, 0.5, jnp.ones(3))
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.zeros(2)))
+    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
     >>> bool(info.n_gradients >= 1), bool(info.diverged)
     (True, False)
     """
@@ -130,7 +130,9 @@ def tempered_nuts(
         target, base = energies(extended)
         return target - base
 
-    def init(_: Array, position: Array, control: Array | float = START_CONTROL) -> TemperedTreeState:
+    def init(
+        position: Array, control: Array | float = START_CONTROL, *, key: Array | None = None
+    ) -> TemperedTreeState:
         extended = jnp.append(position, jnp.asarray(control, position.dtype))
         value, gradient = jax.value_and_grad(log_density)(extended)
         log_zeta = jnp.asarray(bridge.log_zeta, jnp.result_type(bridge.log_zeta, position))

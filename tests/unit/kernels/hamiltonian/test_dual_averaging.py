@@ -19,7 +19,7 @@ class Info(NamedTuple):
 def build(scale):
     """A stand-in whose acceptance probability is exp(-scale), with noise that has mean one."""
     return Kernel(
-        init=lambda _, position: position,
+        init=lambda position, key=None: position,
         draw=lambda key: jax.random.uniform(key, minval=0.8, maxval=1.2),
         apply=lambda noise, state: (state, Info(jnp.clip(noise * jnp.exp(-scale), 0.0, 1.0))),
     )
@@ -34,7 +34,7 @@ def run(initial, n_warm_up, target, n=1500):
 
     keys = jax.random.split(jax.random.key(0), n)
     return np.asarray(
-        jax.jit(lambda: jax.lax.scan(one, kernel.init(jax.random.key(0), jnp.zeros(1)), keys)[1])()
+        jax.jit(lambda: jax.lax.scan(one, kernel.init(jnp.zeros(1), key=jax.random.key(0)), keys)[1])()
     )
 
 

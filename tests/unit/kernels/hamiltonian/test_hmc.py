@@ -63,7 +63,7 @@ def test_an_integrator_step_keeps_volume():
 
 def test_info_tells_what_happened():
     kernel = hmc(log_quartic, 0.2, (4, 9), dim=2)
-    state = kernel.init(jax.random.key(0), START)
+    state = kernel.init(START)
     noise = kernel.draw(jax.random.key(3))
     new, info = jax.jit(kernel.apply)(noise, state)
     end, momentum, _ = leapfrog(EVALUATE, state, noise.normal, 0.2, noise.n_steps)
@@ -81,7 +81,7 @@ def test_info_tells_what_happened():
 
 def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short():
     kernel = hmc(lambda x: -jnp.sum(x**4), 30.0, (50, 50), dim=1)
-    state = kernel.init(jax.random.key(0), jnp.array([2.0]))
+    state = kernel.init(jnp.array([2.0]))
     new, info = kernel.step(jax.random.key(0), state)
     assert not bool(info.accepted)
     assert int(info.n_not_finite) == 1
@@ -98,7 +98,7 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not():
         return jnp.where(jnp.abs(x[0]) < 0.5, -jnp.inf, 0.0)
 
     kernel = hmc(log_density, 0.5, (4, 4), dim=1)
-    state = kernel.init(jax.random.key(0), jnp.array([-1.0]))
+    state = kernel.init(jnp.array([-1.0]))
     noise = kernel.draw(jax.random.key(1))
     inside = noise._replace(normal=jnp.array([0.5]))
     beyond = noise._replace(normal=jnp.array([1.0]))

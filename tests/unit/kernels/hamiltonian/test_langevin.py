@@ -18,7 +18,7 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
     hamiltonian = hmc(log_quartic, 0.8, (1, 1), 2)
     start = jnp.array([0.7, -1.3])
     apply, other_apply = jax.jit(langevin.apply), jax.jit(hamiltonian.apply)
-    state, other_state = langevin.init(jax.random.key(0), start), hamiltonian.init(jax.random.key(0), start)
+    state, other_state = langevin.init(start), hamiltonian.init(start)
     for normal in np.random.default_rng(1).normal(size=(10, 2)):
         noise = LangevinNoise(jnp.asarray(normal), jnp.array(-0.1))
         new, info = apply(noise, state)
@@ -34,8 +34,8 @@ def test_without_an_accept_step_every_proposal_is_taken():
     adjusted, free = (build(log_quartic, 0.9, 2) for build in (mala, unadjusted_langevin))
     start = jnp.array([1.5, -1.5])
     noise = LangevinNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
-    kept, kept_info = adjusted.apply(noise, adjusted.init(jax.random.key(0), start))
-    moved, moved_info = free.apply(noise, free.init(jax.random.key(0), start))
+    kept, kept_info = adjusted.apply(noise, adjusted.init(start))
+    moved, moved_info = free.apply(noise, free.init(start))
     assert not bool(kept_info.accepted)
     assert bool(moved_info.accepted)
     np.testing.assert_array_equal(kept.position, start)
@@ -48,7 +48,7 @@ def test_a_proposal_that_is_not_finite_is_rejected_or_counted():
     noise = LangevinNoise(jnp.array([-50.0]), jnp.array(-100.0))
     for build, accepted in ((mala, False), (unadjusted_langevin, True)):
         kernel = build(log_density, 0.5, 1)
-        new, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([1.0])))
+        new, info = kernel.apply(noise, kernel.init(jnp.array([1.0])))
         assert bool(info.accepted) == accepted
         assert int(info.n_not_finite) == 1
         assert float(info.acceptance_probability) == 0.0

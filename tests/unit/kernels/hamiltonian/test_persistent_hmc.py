@@ -17,13 +17,13 @@ START = jnp.array([0.7, -1.1])
 
 
 def _state(kernel, momentum):
-    return kernel.init(jax.random.key(0), START)._replace(momentum=momentum)
+    return kernel.init(START, key=jax.random.key(0))._replace(momentum=momentum)
 
 
 def test_without_persistence_it_is_plain_hamiltonian_monte_carlo():
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.0, 2)
     plain = hmc(log_quartic, 0.3, (5, 5), 2)
-    state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(jax.random.key(0), START)
+    state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(START, key=jax.random.key(0))
     apply, plain_apply = jax.jit(kernel.apply), jax.jit(plain.apply)
     for normal in np.random.default_rng(1).normal(size=(5, 2)):
         new, info = apply(PersistentNoise(jnp.asarray(normal), jnp.array(-0.1)), state)
@@ -50,7 +50,7 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum():
 
 def test_an_end_without_a_finite_energy_is_a_counted_rejection():
     kernel = persistent_hmc(lambda x: -jnp.sum(x**4), 30.0, 50, 0.5, 1)
-    state = kernel.init(jax.random.key(0), jnp.array([2.0]))
+    state = kernel.init(jnp.array([2.0]), key=jax.random.key(0))
     new, info = kernel.step(jax.random.key(1), state)
     assert not bool(info.accepted)
     assert int(info.n_not_finite) == 1

@@ -11,7 +11,7 @@ from auxmc.kernels.hamiltonian.phased import phased
 def test_the_warm_up_has_its_own_steps_and_then_ends():
     build = lambda step: hmc(lambda x: -0.5 * jnp.sum(x**2), step, (5, 9), dim=2)
     kernel = phased(build, 2, jnp.asarray(0.3), 0.01, 3)
-    state = kernel.init(jax.random.key(0), jnp.ones(2))
+    state = kernel.init(jnp.ones(2), key=jax.random.key(0))
     plain = build(jnp.asarray(0.3))
     for iteration in range(4):
         noise = kernel.draw(jax.random.key(iteration))

@@ -52,7 +52,7 @@ def no_errors():
 
 
 def phase_at(model, position, seed):
-    state = constrained_hmc(model, 0.1, (1, 1), len(position)).init(jax.random.key(0), position)
+    state = constrained_hmc(model, 0.1, (1, 1), len(position)).init(position)
     momentum = project_momentum(state.jacobian, jax.random.normal(jax.random.key(seed), position.shape))
     return Phase(state, momentum, jnp.ones((), bool), no_errors())
 
@@ -121,9 +121,9 @@ def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle(name):
     @jax.jit
     def flow(z):
         # Back on to the bundle first, so that differences are taken along it.
-        state = constrained_hmc(model, 0.1, (1, 1), dim).init(jax.random.key(0), z[:dim])
+        state = constrained_hmc(model, 0.1, (1, 1), dim).init(z[:dim])
         on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings()).position
-        state = constrained_hmc(model, 0.1, (1, 1), dim).init(jax.random.key(0), on)
+        state = constrained_hmc(model, 0.1, (1, 1), dim).init(on)
         phase = Phase(state, project_momentum(state.jacobian, z[dim:]), jnp.ones((), bool), no_errors())
         end = constrained_step(model, phase, 0.1, 2, ProjectionSettings(tolerance=1e-12), "position")
         return jnp.concatenate([end.state.position, end.momentum])
@@ -248,13 +248,13 @@ def _run(model, position, step_size, **options):
         return state, (state.position, info)
 
     keys = jax.random.split(jax.random.key(1), 200)
-    return jax.jit(lambda k: jax.lax.scan(one, kernel.init(jax.random.key(0), position), k)[1])(keys)
+    return jax.jit(lambda k: jax.lax.scan(one, kernel.init(position), k)[1])(keys)
 
 
 def test_failures_are_counted_and_leave_the_state_as_it_was():
     unsolvable = ProjectionSettings("quasi_newton", None, max_iterations=1)
     kernel = constrained_hmc(TORUS, 0.5, (3, 3), 3, projection=unsolvable)
-    state = kernel.init(jax.random.key(0), jnp.array([1.0, 0.0, 0.4]))
+    state = kernel.init(jnp.array([1.0, 0.0, 0.4]))
     new, info = kernel.step(jax.random.key(0), state)
     assert not info.accepted
     assert float(info.acceptance_probability) == 0.0
@@ -279,7 +279,7 @@ def test_irreversible_sub_steps_are_noticed_unless_the_check_is_left_out():
 def test_a_singular_gram_matrix_is_a_counted_rejection():
     twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), normal, jnp.zeros(2))
     kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
-    state = kernel.init(jax.random.key(0), jnp.zeros(3))
+    state = kernel.init(jnp.zeros(3))
     _, info = kernel.step(jax.random.key(0), state)
     assert not info.accepted
     assert int(info.errors.n_singular + info.errors.n_not_converged) == 1

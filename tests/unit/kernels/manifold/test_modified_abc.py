@@ -62,7 +62,7 @@ def test_an_end_that_is_never_reached_stays_at_zero_or_one():
 
 
 def test_the_start_gives_the_data():
-    state = _kernel().init(jax.random.key(0), jnp.array([0.4]))
+    state = _kernel().init(jnp.array([0.4]))
     generated = logistic_quantile(state.uniforms, state.position)
     np.testing.assert_allclose(generated, OBSERVATIONS, atol=1e-12)
     assert float(state.log_density) == pytest.approx(-0.08)
@@ -72,7 +72,7 @@ def test_the_start_gives_the_data():
 
 def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
     kernel = _kernel()
-    state = kernel.init(jax.random.key(0), jnp.array([0.0]))
+    state = kernel.init(jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(
         offsets=jnp.array([0.8]), uniforms=jnp.full(3, 0.5), log_uniform=jnp.asarray(-np.inf)
     )
@@ -91,7 +91,7 @@ def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
 
 def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted():
     kernel = _kernel(n_bisections=2, step_size=1e-9)
-    state = kernel.init(jax.random.key(0), jnp.array([0.0]))
+    state = kernel.init(jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(
         uniforms=jnp.full(3, 0.999), log_uniform=jnp.asarray(-np.inf)
     )
@@ -103,7 +103,7 @@ def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted():
 
 def test_a_proposal_outside_the_prior_is_rejected_and_counted():
     kernel = _kernel(log_prior=lambda z: jnp.where(z[0] > 0.0, 0.0, -jnp.inf))
-    state = kernel.init(jax.random.key(0), jnp.array([0.1]))
+    state = kernel.init(jnp.array([0.1]))
     noise = kernel.draw(jax.random.key(0))._replace(offsets=jnp.array([-0.9]), uniforms=jnp.full(3, 0.5))
     new, info = kernel.apply(noise, state)
     assert not bool(info.accepted)
@@ -113,7 +113,7 @@ def test_a_proposal_outside_the_prior_is_rejected_and_counted():
 
 def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal():
     kernel = _kernel(quantile=lambda p, z: z[0] + p, observations=jnp.array([0.5, 0.6]), step_size=1.0)
-    state = kernel.init(jax.random.key(0), jnp.array([1.0]))
+    state = kernel.init(jnp.array([1.0]))
     assert float(state.log_density) == -np.inf
     noise = kernel.draw(jax.random.key(2))._replace(offsets=jnp.array([-0.9]), uniforms=jnp.full(2, 0.5))
     new, info = kernel.apply(noise, state)
@@ -123,7 +123,7 @@ def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal
 
 def test_values_that_are_not_numbers_are_rejected():
     kernel = _kernel(quantile=lambda p, z: jnp.where(z[0] > 0.05, jnp.nan, logistic_quantile(p, z)))
-    state = kernel.init(jax.random.key(0), jnp.array([0.0]))
+    state = kernel.init(jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(offsets=jnp.array([0.9]))
     new, info = kernel.apply(noise, state)
     assert not bool(info.accepted)
@@ -138,7 +138,7 @@ def test_finer_bisection_accepts_more_and_may_be_traced():
         step = lambda state, key: kernel.step(key, state)
         keys = jax.random.split(jax.random.key(4), 1500)
         return jnp.mean(
-            jax.lax.scan(step, kernel.init(jax.random.key(0), jnp.array([0.5])), keys)[1].accepted,
+            jax.lax.scan(step, kernel.init(jnp.array([0.5])), keys)[1].accepted,
             dtype=jnp.float64,
         )
 

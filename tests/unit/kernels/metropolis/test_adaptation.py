@@ -22,7 +22,7 @@ class _Info(NamedTuple):
 def _scripted(scale):
     """A kernel whose noise is the accept flag and whose state counts steps."""
     return Kernel(
-        lambda _, position: position,
+        lambda position, key=None: position,
         lambda key: jnp.zeros((), bool),
         lambda noise, state: (state + 1, _Info(noise)),
     )
@@ -30,7 +30,7 @@ def _scripted(scale):
 
 def _run(flags, batch_size, n_batches):
     kernel = batch_adaptation(_scripted, 0.5, batch_size, n_batches)
-    start = kernel.init(jax.random.key(0), jnp.zeros((), jnp.int32))
+    start = kernel.init(jnp.zeros((), jnp.int32), key=jax.random.key(0))
     return jax.lax.scan(lambda state, flag: kernel.apply(flag, state), start, jnp.asarray(flags))
 
 
@@ -69,8 +69,8 @@ def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
     adapted = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 2), 0.5, 5, 0)
     plain = random_walk_metropolis(log_normal, jnp.asarray(0.5), 2)
     state, expected = (
-        adapted.init(jax.random.key(0), jnp.zeros(2)),
-        plain.init(jax.random.key(0), jnp.zeros(2)),
+        adapted.init(jnp.zeros(2), key=jax.random.key(0)),
+        plain.init(jnp.zeros(2), key=jax.random.key(0)),
     )
     for key in jax.random.split(jax.random.key(0), 10):
         state, _ = adapted.step(key, state)
@@ -82,6 +82,6 @@ def test_adaptation_brings_the_acceptance_rate_into_the_band():
     kernel = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 4), 0.1)
     keys = jax.random.split(jax.random.key(0), 6000)
     _, info = jax.jit(lambda state: jax.lax.scan(lambda state, key: kernel.step(key, state), state, keys))(
-        kernel.init(jax.random.key(0), jnp.zeros(4))
+        kernel.init(jnp.zeros(4), key=jax.random.key(0))
     )
     assert 0.08 < float(np.mean(info.inner.accepted[2000:])) < 0.42

@@ -113,7 +113,7 @@ def test_scans_name_the_blocks_they_say():
 
 def test_a_step_draws_apart_from_its_state_and_tells_its_order():
     kernel = gibbs(gaussian_blocks(np.zeros(3), COVARIANCE), random_scan(3, 5))
-    state, key = kernel.init(jax.random.key(0), jnp.ones(3)), jax.random.key(4)
+    state, key = kernel.init(jnp.ones(3)), jax.random.key(4)
     plain = jax.jit(kernel.step)(key, state)
     assert plain[1].order.shape == (5,)
     assert int(plain[1].n_updates) == 5

@@ -12,14 +12,14 @@ from tests.unit.kernels.toys import log_normal
 def test_proposal_is_the_scaled_normal_draw():
     kernel = random_walk_metropolis(log_normal, jnp.array([0.5, 2.0]), 2)
     noise = RandomWalkNoise(jnp.array([1.0, -1.0]), jnp.array(-50.0))
-    state, _ = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([0.25, 0.25])))
+    state, _ = kernel.apply(noise, kernel.init(jnp.array([0.25, 0.25])))
     np.testing.assert_array_equal(state.position, [0.75, -1.75])
 
 
 def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
     noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.5))
-    state, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.zeros(1)))
+    state, info = kernel.apply(noise, kernel.init(jnp.zeros(1)))
     assert not bool(info.accepted)
     assert float(info.acceptance_probability) == pytest.approx(np.exp(-0.5))
     np.testing.assert_array_equal(state.position, [0.0])
@@ -31,7 +31,7 @@ def test_a_proposal_without_finite_density_is_rejected(value):
         return jnp.where(position[0] == 0.0, 0.0, value)
 
     kernel = random_walk_metropolis(log_density, 1.0, 1)
-    start = kernel.init(jax.random.key(0), jnp.zeros(1))
+    start = kernel.init(jnp.zeros(1))
     states, infos = jax.vmap(lambda key: kernel.step(key, start))(jax.random.split(jax.random.key(0), 50))
     assert not np.any(infos.accepted)
     np.testing.assert_array_equal(states.position, 0.0)

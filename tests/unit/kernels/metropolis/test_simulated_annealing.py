@@ -33,7 +33,7 @@ def build(schedule):
 
 def test_steps_use_the_schedule_and_then_its_last_value():
     kernel = build([0.5, 1.0, 3.0])
-    state, step = kernel.init(jax.random.key(0), jnp.ones(3)), jax.jit(kernel.step)
+    state, step = kernel.init(jnp.ones(3)), jax.jit(kernel.step)
     seen = []
     for i in range(5):
         state, info = step(jax.random.key(i), state)
@@ -45,7 +45,7 @@ def test_steps_use_the_schedule_and_then_its_last_value():
 
 def test_the_best_point_is_the_highest_met_and_never_falls():
     kernel = build(np.full(1, 0.1))
-    state, step = kernel.init(jax.random.key(0), jnp.ones(3)), jax.jit(kernel.step)
+    state, step = kernel.init(jnp.ones(3)), jax.jit(kernel.step)
     met = [float(state.log_density)]
     for i in range(60):
         before = float(state.best_log_density)
@@ -66,9 +66,7 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
     points, volumes = uniform_cells([thresholds])
 
     def move(unit, uniform, spins):
-        return kernel.apply(AnnealingNoise(unit, jnp.log(uniform)), kernel.init(jax.random.key(0), spins))[
-            0
-        ].position
+        return kernel.apply(AnnealingNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
 
     many = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, None, 0)), (None, 0, None)), (0, None, None)))
     moved = np.asarray(many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES)))
@@ -82,6 +80,6 @@ def test_a_proposal_without_a_finite_density_is_rejected():
     kernel = simulated_annealing(
         lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
     )
-    state, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([1.0])))
+    state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([1.0])))
     assert not bool(info.accepted)
     assert float(state.best_log_density) == -1.0

@@ -46,9 +46,9 @@ WITHOUT_NOISE = {
 def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
     update, marginal = WITHOUT_NOISE[name]
     position = jnp.array([-1.0, 1.2])
-    start = pseudo_marginal_method("pm_mh", EXACT, 0.4, DIM).init(jax.random.key(0), position)
+    start = pseudo_marginal_method("pm_mh", EXACT, 0.4, DIM).init(position, key=jax.random.key(0))
     states, infos = _chain(update, start)
-    expected, expected_infos = _chain(marginal, marginal.init(jax.random.key(0), position))
+    expected, expected_infos = _chain(marginal, marginal.init(position, key=jax.random.key(0)))
     np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(states.log_estimate, expected.log_density)
     np.testing.assert_array_equal(infos.n_estimates_position, expected_infos.n_evaluations)
@@ -59,7 +59,7 @@ def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
 @pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])
 def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build):
     estimator = latent_estimator()
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
     prepared = []
     watched = estimator._replace(prepare=lambda x: prepared.append(1) or x)
     states, infos = _chain(build(watched), start)
@@ -74,7 +74,7 @@ def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(bui
 @pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
 def test_an_update_of_x_leaves_u_alone(update):
     estimator = latent_estimator()
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
     states, infos = _chain(_position_update(estimator, update), start)
     np.testing.assert_array_equal(states.auxiliary, np.broadcast_to(start.auxiliary, states.auxiliary.shape))
     np.testing.assert_array_equal(states.cache, states.position)
@@ -98,7 +98,9 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update)
     estimator = latent_estimator()
     part = _position_update(estimator._replace(prepare=prepare), update)
     step = jax.jit(lambda key, state: part.apply(part.draw(key), state))
-    state = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.full(DIM, 0.9))
+    state = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(
+        jnp.full(DIM, 0.9), key=jax.random.key(0)
+    )
     for key in KEYS[:20]:
         calls.clear()
         state, info = step(key, state)
@@ -112,7 +114,7 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update)
 @pytest.mark.parametrize("name", METHODS)
 def test_counts_per_step_are_those_of_the_method(name):
     kernel = pseudo_marginal_method(name, latent_estimator(), 1.0, DIM)
-    states, infos = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
+    states, infos = _chain(kernel, kernel.init(jnp.zeros(DIM), key=jax.random.key(0)))
     if name == "pm_mh":
         np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
         np.testing.assert_array_equal(infos.accepted_position, infos.accepted_auxiliary)
@@ -142,7 +144,7 @@ def test_estimates_that_are_not_finite_are_never_accepted(name):
         return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
 
     kernel = pseudo_marginal_method(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
-    states, _ = _chain(kernel, kernel.init(jax.random.key(0), jnp.zeros(DIM)))
+    states, _ = _chain(kernel, kernel.init(jnp.zeros(DIM), key=jax.random.key(0)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(np.abs(states.position[:, 0]) < 0.3)
     assert np.all(states.auxiliary[:, 0, 0] < 1.0)
@@ -151,7 +153,7 @@ def test_estimates_that_are_not_finite_are_never_accepted(name):
 @pytest.mark.parametrize("name", METHODS)
 def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(name):
     estimator = latent_estimator()
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jax.random.key(0), jnp.ones(DIM))
+    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
     rejecting = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
     state, info = pseudo_marginal_method(name, rejecting, 1.0, DIM).step(jax.random.key(1), start)
     jax.tree.map(np.testing.assert_array_equal, state, start)
@@ -178,7 +180,7 @@ def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so():
         return jnp.full((), -jnp.inf)
 
     kernel = pseudo_marginal_method("pm_mh", latent_estimator()._replace(log_estimate=log_estimate), 1.0, DIM)
-    state = kernel.init(jax.random.key(0), jnp.zeros(DIM))
+    state = kernel.init(jnp.zeros(DIM), key=jax.random.key(0))
     jax.effects_barrier()
     assert isinstance(state, PseudoMarginalState)
     assert float(state.log_estimate) == -np.inf

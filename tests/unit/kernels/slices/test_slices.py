@@ -103,7 +103,7 @@ def test_the_loop_gives_up_after_one_thousand_passes_and_says_so():
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cap_is_respected_by_every_kernel(kind):
     kernel = _kernel(kind, lambda x: jnp.where(x[0] == 0.5, 0.0, -jnp.inf), max_passes=7)
-    _, info = kernel.step(jax.random.key(0), kernel.init(jax.random.key(0), jnp.array([0.5])))
+    _, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([0.5])))
     assert int(info.n_collapsed) == 1
     assert int(info.n_evaluations) <= 7 + 2
     assert int(info.n_evaluations) >= 7
@@ -111,7 +111,7 @@ def test_the_cap_is_respected_by_every_kernel(kind):
 
 def test_step_outs_stop_at_the_edge_of_the_slice():
     kernel = linear_slice(lambda x: jnp.where(jnp.abs(x[0]) < 0.6, 0.0, -jnp.inf), 0.5, 1, 50)
-    start = kernel.init(jax.random.key(0), jnp.zeros(1))
+    start = kernel.init(jnp.zeros(1))
     keys = jax.random.split(jax.random.key(5), 200)
     states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(keys)
     assert np.all(np.abs(np.asarray(states.position)) < 0.6)
@@ -122,7 +122,7 @@ def test_a_gaussian_target_is_accepted_at_the_first_angle():
     """With a constant likelihood the slice is the whole ellipse."""
     kernel = elliptical_slice(lambda _: jnp.zeros(()), jnp.array([[2.0, 0.0], [1.0, 0.5]]))
     noise = kernel.draw(jax.random.key(0))
-    state, info = kernel.apply(noise, kernel.init(jax.random.key(0), jnp.array([1.0, -1.0])))
+    state, info = kernel.apply(noise, kernel.init(jnp.array([1.0, -1.0])))
     assert int(info.n_evaluations) == 1
     expected = np.array([1.0, -1.0]) * np.cos(noise.angle) + np.asarray(noise.direction) * np.sin(noise.angle)
     np.testing.assert_allclose(state.position, expected, rtol=1e-14)

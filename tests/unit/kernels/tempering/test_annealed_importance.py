@@ -18,7 +18,7 @@ BRIDGE = bridge(lambda x: -2.0 * jnp.sum((x - 0.5) ** 2), gaussian_base(jnp.zero
 
 def _run(kernel, n=6):
     keys = jax.random.split(jax.random.key(4), n)
-    return jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(jax.random.key(0)))))(keys)
+    return jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(key=jax.random.key(0)))))(keys)
 
 
 def _delta(x):
@@ -54,9 +54,9 @@ def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(ladder, r
         BRIDGE, ladder, 0.15, 2, draw_start=BRIDGE.draw_base, refreshment=refreshment
     )
     key = jax.random.key(5)
-    found, info = kernel.step(key, kernel.init(jax.random.key(0)))
+    found, info = kernel.step(key, kernel.init(key=jax.random.key(0)))
     move = tempered_hmc(BRIDGE, 0.15, 2, refreshment=refreshment)
-    state = move.init(jax.random.fold_in(key, 2), info.start)
+    state = move.init(info.start, key=jax.random.fold_in(key, 2))
     log_weight = 0.0
     for k, (here, following) in enumerate(itertools.pairwise(ladder)):
         if k > 0:

@@ -34,7 +34,7 @@ def _extended(step_size, n_steps, integrator, mass=2.0):
     kernel = continuously_tempered_hmc(BRIDGE, step_size, n_steps, mass, integrator=integrator)
 
     def flow(phase):
-        start = kernel.init(jax.random.key(0), phase[:DIM], phase[DIM])
+        start = kernel.init(phase[:DIM], phase[DIM], key=jax.random.key(0))
         noise = kernel.draw(jax.random.key(0))._replace(
             normal=phase[DIM + 1 : -1], control_normal=phase[-1] / mass**0.5, log_uniform=ALWAYS
         )
@@ -51,7 +51,7 @@ def _fixed(step_size, n_steps, integrator):
     move = tempered_hmc(BRIDGE, step_size, n_steps, integrator=integrator)
 
     def flow(phase):
-        start = move.init(jax.random.key(0), phase[:DIM])
+        start = move.init(phase[:DIM], key=jax.random.key(0))
         noise = move.draw(jax.random.key(0))._replace(normal=phase[DIM:], log_uniform=ALWAYS)
         end, _ = move.apply(noise, start, jnp.asarray(0.6))
         return jnp.concatenate([end.position, end.momentum])
@@ -121,7 +121,7 @@ def test_the_energy_error_is_of_second_order(name, integrator):
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator):
     kernel = continuously_tempered_hmc(BRIDGE, 0.3, 4, 2.0, integrator=integrator)
-    start = kernel.init(jax.random.key(0), START, 0.4)
+    start = kernel.init(START, 0.4, key=jax.random.key(0))
     noise = kernel.draw(jax.random.key(5))
     _, info = jax.jit(kernel.apply)(noise, start)
     momentum = jnp.concatenate([noise.normal, 2.0**0.5 * noise.control_normal[None]])
@@ -165,7 +165,7 @@ def test_states_carry_what_belongs_to_their_position_and_rejections_reverse_mome
     build, integrator, refreshment
 ):
     kernel = build(BRIDGE, 0.4, 3, refreshment=refreshment, integrator=integrator)
-    state, apply = kernel.init(jax.random.key(1), START), jax.jit(kernel.apply)
+    state, apply = kernel.init(START, key=jax.random.key(1)), jax.jit(kernel.apply)
     for key in range(20):
         noise = kernel.draw(jax.random.key(key))
         part = noise.move if hasattr(noise, "move") else noise
@@ -204,7 +204,7 @@ def test_states_carry_what_belongs_to_their_position_and_rejections_reverse_mome
 def test_a_trajectory_that_overflows_is_rejected_and_counted():
     joined = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
     for kernel in (gibbs_continuous_tempering(joined, 50.0, 30), continuously_tempered_hmc(joined, 50.0, 30)):
-        state = kernel.init(jax.random.key(0), jnp.array([2.0]), 0.9)
+        state = kernel.init(jnp.array([2.0]), 0.9, key=jax.random.key(0))
         new, info = kernel.step(jax.random.key(1), state)
         assert not bool(info.accepted)
         assert int(info.n_not_finite) == 1
@@ -223,7 +223,7 @@ def test_by_default_chains_start_at_the_base_and_none_is_stuck_there():
 
     def moves(key, control):
         start = narrow.draw_base(jax.random.normal(jax.random.fold_in(key, 0), (2,)))
-        state = kernel.init(key, start) if control is None else kernel.init(key, start, control)
+        state = kernel.init(start, key=key) if control is None else kernel.init(start, control, key=key)
         keys = jax.random.split(jax.random.fold_in(key, 1), 50)
         return jax.lax.scan(lambda s, k: kernel.step(k, s), state, keys)[1].accepted.sum()
 
@@ -235,7 +235,7 @@ def test_by_default_chains_start_at_the_base_and_none_is_stuck_there():
 def test_a_far_control_stays_finite():
     kernel = continuously_tempered_hmc(BRIDGE, 0.1, 5)
     for control in (-800.0, -10.0, 800.0):
-        state, info = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), START, control))
+        state, info = kernel.step(jax.random.key(1), kernel.init(START, control, key=jax.random.key(0)))
         assert np.isfinite(float(info.energy_change))
         assert np.all(np.isfinite(state.position))
 
@@ -248,5 +248,5 @@ def test_single_precision_stays_single():
         gibbs_continuous_tempering(joined, 0.2, 3, dtype=jnp.float32),
         continuously_tempered_hmc(joined, 0.2, 3, dtype=jnp.float32),
     ):
-        state, _ = kernel.step(jax.random.key(1), kernel.init(jax.random.key(0), x))
+        state, _ = kernel.step(jax.random.key(1), kernel.init(x, key=jax.random.key(0)))
         assert {leaf.dtype for leaf in jax.tree.leaves(state)} == {np.dtype(np.float32)}

@@ -92,7 +92,7 @@ def test_states_carry_weights_of_both_ends(index_update):
     ladder = sigmoidal_schedule(20)
     weights = np.linspace(0.0, -2.0, 21)
     kernel = simulated_tempering(BRIDGE, ladder, 0.4, 3, index_update=index_update, log_weights=weights)
-    state = kernel.init(jax.random.key(0), jnp.zeros(2))
+    state = kernel.init(jnp.zeros(2), key=jax.random.key(0))
     step = jax.jit(kernel.step)
     indices = set()
     for i in range(30):

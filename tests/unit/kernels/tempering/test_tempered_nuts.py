@@ -34,7 +34,7 @@ def check_caches(state):
 
 
 def test_states_carry_what_belongs_to_their_point():
-    state = KERNEL.init(jax.random.key(0), jnp.array([0.5, -1.0]), 0.7)
+    state = KERNEL.init(jnp.array([0.5, -1.0]), 0.7)
     check_caches(state)
     assert float(state.inverse_temperature) == pytest.approx(1.0 / (1.0 + np.exp(-0.7)))
     for i in range(3):
@@ -46,7 +46,7 @@ def test_states_carry_what_belongs_to_their_point():
 
 
 def test_a_step_is_a_function_of_its_key_and_counts_its_work():
-    start = KERNEL.init(jax.random.key(0), jnp.zeros(2))
+    start = KERNEL.init(jnp.zeros(2))
     first, info = STEP(jax.random.key(3), start)
     again, _ = STEP(jax.random.key(3), start)
     np.testing.assert_array_equal(first.extended, again.extended)
@@ -58,7 +58,7 @@ def test_a_step_is_a_function_of_its_key_and_counts_its_work():
 
 def test_a_step_that_is_far_too_long_diverges_stays_and_says_so():
     wild = tempered_nuts(JOINED, 1e3, jnp.ones(3))
-    start = wild.init(jax.random.key(0), jnp.ones(2), 5.0)
+    start = wild.init(jnp.ones(2), 5.0)
     state, info = jax.jit(wild.step)(jax.random.key(0), start)
     assert bool(info.diverged)
     np.testing.assert_array_equal(state.extended, start.extended)
