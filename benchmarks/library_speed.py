@@ -114,7 +114,7 @@ def _bare(name: str) -> Callable[[int], Any]:
 
         def one(state: Any, key: Array) -> Any:
             state, info = kernel.step(key, state)
-            return state, (state.position, info.accepted)
+            return state, (state.position, info.is_accepted)
 
         return jax.lax.scan(one, kernel.init(start, key=key), jax.random.split(key, problem.n_draws))[1]
 

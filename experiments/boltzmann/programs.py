@@ -90,7 +90,9 @@ def chain_sampler(
 
     def keep(state: Any, info: Any) -> _Draw:
         logs, inverse_temperature = log_weights(state)
-        return _Draw(state.position, jnp.stack(logs), inverse_temperature, info.accepted, info.n_not_finite)
+        return _Draw(
+            state.position, jnp.stack(logs), inverse_temperature, info.is_accepted, info.n_not_finite
+        )
 
     def summarise(draws: _Draw) -> dict[str, Array]:
         top = jnp.max(draws.log_weights, axis=0)
@@ -144,7 +146,7 @@ def annealed_sampler(
         return {
             "position": state.position,
             "log_weight": state.log_weight,
-            "acceptance": info.acceptance_probability,
+            "acceptance": info.acceptance_rate,
             "n_not_finite": info.n_not_finite,
             "settled": jnp.all(pattern(state.position) == pattern(info.halfway)),
         }

@@ -239,7 +239,7 @@ def _random_walks(settings: Settings, context: RunContext) -> Chains:
         context,
         "random_walk",
         kernel,
-        lambda state, info: {"x": state.position, "accepted": info.accepted},
+        lambda state, info: {"x": state.position, "accepted": info.is_accepted},
         settings.n_draws,
     )
 
@@ -254,9 +254,9 @@ def _trajectories(settings: Settings, context: RunContext) -> Chains:
         return new, (info, noise.normal)
 
     def record(state: HMCState, info: Any) -> dict[str, Array]:
-        names = ("accepted", "acceptance_probability", "n_not_finite")
-        kept = {name: getattr(info[0], name) for name in names}
-        return {"x": state.position, **kept, "momentum": info[1]}
+        moved, momentum = info
+        kept = {"accepted": moved.is_accepted, "acceptance_probability": moved.acceptance_rate}
+        return {"x": state.position, **kept, "n_not_finite": moved.n_not_finite, "momentum": momentum}
 
     n_draws = settings.n_draws // settings.n_leapfrog
     return _chains(settings, context, "hmc", Kernel(kernel.init, kernel.draw, apply), record, n_draws)

@@ -185,7 +185,7 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
     record_method: Callable[[Any, Any], dict[str, Array]] = _RECORD[settings.method]
 
     def record(state: PhasedState, info: Any) -> dict[str, Array]:
-        common = {"accepted": info.accepted, "acceptance_probability": info.acceptance_probability}
+        common = {"accepted": info.is_accepted, "acceptance_probability": info.acceptance_rate}
         # A kernel does not know the prior: positions are turned into parameters after the run.
         return common | record_method(state.inner, info)
 
@@ -240,7 +240,7 @@ def _record_constrained(state: Any, info: ConstrainedInfo) -> dict[str, Array]:
         "own_inputs": state.position[N_PARAMETERS:],
         "log_density": -state.potential,
         "n_evaluations": info.errors.n_projection_iterations + info.errors.n_projections,
-        "n_steps": info.n_steps,
+        "n_steps": info.num_integration_steps,
         **errors,
     }
 
@@ -250,7 +250,7 @@ def _record_hmc(state: Any, info: HMCInfo) -> dict[str, Array]:
         "inputs": state.position[:N_PARAMETERS],
         "log_density": state.log_density,
         "n_evaluations": info.n_gradients,
-        "n_steps": info.n_steps,
+        "n_steps": info.num_integration_steps,
         "n_not_finite": info.n_not_finite,
     }
 

@@ -199,8 +199,8 @@ def _common(
         "positions": positions(model, inputs),
         "camera": camera_place(split_inputs(model, inputs).camera),
         "misfit": jnp.sqrt(jnp.maximum(squares, 0.0) / n_observed(model.views)),
-        "accepted": info.accepted,
-        "acceptance_probability": info.acceptance_probability,
+        "accepted": info.is_accepted,
+        "acceptance_probability": info.acceptance_rate,
         "n_work": n_work,
         "n_failures": failed.astype(jnp.int8),
     }

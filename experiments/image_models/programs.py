@@ -60,7 +60,7 @@ def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
         return {
             "log_target_weight": state.log_target_weight,
             "log_base_weight": state.log_base_weight,
-            "accepted": info.accepted,
+            "accepted": info.is_accepted,
             "n_not_finite": info.n_not_finite.astype(jnp.int8),
         }
 
@@ -114,7 +114,7 @@ def _runs(build: Any) -> Sampler:
     def record(state: AnnealedState, info: AnnealedInfo) -> dict[str, Array]:
         return {
             "log_weight": state.log_weight,
-            "acceptance": info.acceptance_probability,
+            "acceptance": info.acceptance_rate,
             "n_not_finite": info.n_not_finite,
         }
 

@@ -180,7 +180,7 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
         errors = info.errors._asdict()
         failed = sum(errors[name] for name in _ERRORS) > 0
         return {
-            **_common(model, state.position, info.accepted, errors["n_projection_iterations"], failed),
+            **_common(model, state.position, info.is_accepted, errors["n_projection_iterations"], failed),
             "residual": jnp.max(jnp.abs(conditioned.constraint(state.position))),
             "potential": state.potential,
             **{name: errors[name] for name in (*_ERRORS, "n_fallback", "n_projections")},
@@ -211,7 +211,7 @@ def _hamiltonian(problem: Problem, settings: Settings) -> Program:
         return hmc(log_density, step_size, steps, model.n_inputs)
 
     def record(state: Any, info: Any) -> Record:
-        common = _common(model, state.position, info.accepted, info.n_gradients, info.n_not_finite > 0)
+        common = _common(model, state.position, info.is_accepted, info.n_gradients, info.n_not_finite > 0)
         return {**common, "n_not_finite": info.n_not_finite}
 
     return Program(build, record)

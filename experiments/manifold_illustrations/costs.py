@@ -190,7 +190,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {
             "rates": state.position[:4],
-            "accepted": info.accepted,
+            "accepted": info.is_accepted,
             "failed": jnp.isinf(info.energy_change),
             "work": info.errors.n_projection_iterations,
         }
@@ -314,17 +314,17 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
 
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         work = info.errors.n_projection_iterations
-        evaluations = work + info.n_steps
+        evaluations = work + info.num_integration_steps
         return {
             "inputs": state.position[:2],
-            "accepted": info.accepted,
+            "accepted": info.is_accepted,
             "work": work,
             "evaluations": evaluations,
         }
 
     def record_unconstrained(state: HMCState, info: HMCInfo) -> dict[str, Array]:
         n = info.n_gradients
-        return {"inputs": state.position, "accepted": info.accepted, "work": n, "evaluations": n}
+        return {"inputs": state.position, "accepted": info.is_accepted, "work": n, "evaluations": n}
 
     methods = {
         "constrained_hmc": Sampler(constrained, constrained_start, record_constrained),

@@ -97,13 +97,15 @@ def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         # After each sub-step the Jacobian is evaluated, and at each step the gradient of its determinant, which costs
         # as much as two Jacobians.
-        n_jacobians = info.n_steps * (_N_INNER + 2)
+        n_jacobians = info.num_integration_steps * (_N_INNER + 2)
         evaluations = info.errors.n_projection_iterations
-        return _record(inked(state.position[:n_latent]), info.accepted, evaluations, n_jacobians)
+        return _record(inked(state.position[:n_latent]), info.is_accepted, evaluations, n_jacobians)
 
     def record_unconstrained(state: HMCState, info: HMCInfo) -> dict[str, Array]:
         # A gradient is a pass forward and one back.
-        return _record(inked(state.position), info.accepted, 2 * info.n_gradients, jnp.zeros((), jnp.int32))
+        return _record(
+            inked(state.position), info.is_accepted, 2 * info.n_gradients, jnp.zeros((), jnp.int32)
+        )
 
     def start(key: Array, parameters: dict[str, Array]) -> Any:
         return constrained.init(noisy_input(generate, jnp.zeros(n_latent), observed, _NOISE), key=key)

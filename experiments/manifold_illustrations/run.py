@@ -164,7 +164,7 @@ def _chains(
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {
             "position": state.position[:2],
-            "accepted": info.accepted,
+            "accepted": info.is_accepted,
             "failed": jnp.isinf(info.energy_change),
         }
 

@@ -71,7 +71,7 @@ def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
     def record(state: Any, info: Any) -> Record:
         common = _common(posterior, base, state.inner, info.inner, state.inner.position)
         failures = {
-            "n_failures": info.inner.diverged.astype(jnp.int8),
+            "n_failures": info.inner.is_divergent.astype(jnp.int8),
             "n_not_finite": jnp.zeros((), jnp.int8),
         }
         return {**common, **failures, "step_size": info.scale}
@@ -113,7 +113,7 @@ def _annealed(posterior: Problem, base: Base, settings: Settings) -> Sampler:
         return {
             "log_weight": state.log_weight,
             "effects": posterior.effects(state.position),
-            "acceptance": info.acceptance_probability,
+            "acceptance": info.acceptance_rate,
             "n_gradients": info.n_gradients,
             "n_not_finite": info.n_not_finite,
         }
@@ -136,6 +136,6 @@ def _common(posterior: Problem, base: Base, state: Any, info: Any, position: Arr
         "inverse_temperature": state.inverse_temperature,
         "effects": posterior.effects(position),
         "standard": (position - fit.mean) * jnp.exp(-fit.log_sd),
-        "acceptance": info.acceptance_probability,
+        "acceptance": info.acceptance_rate,
         "n_gradients": info.n_gradients,
     }

@@ -104,7 +104,7 @@ def _tempered_chains(settings: Settings, context: RunContext) -> Chains:
             "control": state.control,
             "log_target_weight": state.log_target_weight,
             "log_base_weight": state.log_base_weight,
-            "accepted": info.accepted,
+            "accepted": info.is_accepted,
             "n_not_finite": info.n_not_finite,
         }
 
@@ -127,7 +127,7 @@ def _plain_chains(settings: Settings, context: RunContext) -> Chains:
         Sampler(
             lambda parameters: kernel,
             lambda key, parameters: kernel.init(standard_normal(key, (1,)), key=key),
-            lambda state, info: {"x": state.position[0], "accepted": info.accepted},
+            lambda state, info: {"x": state.position[0], "accepted": info.is_accepted},
         ),
         n_draws=settings.n_draws,
         n_chains=settings.n_hmc_chains,

@@ -161,13 +161,13 @@ def cost_against_dimension(work: Work) -> Arrays:
         kernel = hmc(lambda x: -0.5 * jnp.sum(mask * x**2), 0.7 / root, (1, 1), longest)
         noise = HMCNoise(normal, (2.0 * root).astype(jnp.int32), uniform)
         new, info = kernel.apply(noise, kernel.init(start))
-        return correlation_of(new.position, start, mask), info.acceptance_probability
+        return correlation_of(new.position, start, mask), info.acceptance_rate
 
     def walk(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
         scale = 2.38 / jnp.square(root) * mask
         kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(mask * x**2), scale, longest)
         new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(start))
-        return correlation_of(new.position, start, mask), info.acceptance_probability
+        return correlation_of(new.position, start, mask), info.acceptance_rate
 
     found, accepted = [], []
     for transition, evaluations in ((walk, np.ones(len(dims))), (hamiltonian, 2.0 * np.array(_ROOTS))):
@@ -267,7 +267,7 @@ def persistent_momenta(work: Work) -> Lines:
         def step(start: Array, momentum: Array, normal: Array, uniform: Array) -> tuple[Array, Array]:
             state = PersistentState(start, momentum, *evaluate(start))
             new, info = kernel.apply(PersistentNoise(normal, uniform), state)
-            return new.position[0], jnp.where(info.accepted, 1.0, sign) * new.momentum[0]
+            return new.position[0], jnp.where(info.is_accepted, 1.0, sign) * new.momentum[0]
 
         return jax.vmap(step)(starts, momenta, normals, uniforms)
 

@@ -126,7 +126,7 @@ def metropolis_path(work: Work) -> Arrays:
         proposals_.append(state.position + scale * noise.normal)
         state, info = apply(noise, state)
         states.append(state.position)
-        accepted.append(bool(info.accepted))
+        accepted.append(bool(info.is_accepted))
     numbers = {"state_number": np.arange(n_steps + 1)}
     steps, axis = {"step": np.arange(1, n_steps + 1)}, {"axis": [1, 2]}
     return {
@@ -199,7 +199,7 @@ def constants_in_the_target(work: Work) -> Lines:
 
         def step(state: MetropolisState, noise: RandomWalkNoise) -> Any:
             new, info = kernel.apply(noise, state)
-            return new, (jnp.log(info.acceptance_probability), info.accepted)
+            return new, (jnp.log(info.acceptance_rate), info.is_accepted)
 
         return jax.lax.scan(step, kernel.init(jnp.full(1, START)), noise)[1]
 

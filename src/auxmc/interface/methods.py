@@ -106,7 +106,12 @@ def flat_info(info: Any) -> dict[str, Array]:
 
 
 # As ArviZ calls them.
-_FIELD_NAMES = {"acceptance_probability": "acceptance_rate", "scale": "step_size"}
+_FIELD_NAMES = {
+    "is_accepted": "accepted",
+    "is_divergent": "diverging",
+    "num_integration_steps": "n_steps",
+    "scale": "step_size",
+}
 
 
 def follows_its_key(what: str, draw: Callable[[Array], Any]) -> None:

@@ -151,7 +151,7 @@ def until_accepted(log_density):
         def attempt(carry, tried):
             state, info = kernel.apply(tried, carry[0])
             return jax.tree.map(
-                lambda new, old: jnp.where(carry[1].accepted, old, new), (state, info), carry
+                lambda new, old: jnp.where(carry[1].is_accepted, old, new), (state, info), carry
             ), None
 
         rejected = MetropolisInfo(jnp.zeros((), bool), jnp.zeros(()), jnp.ones((), jnp.int32))

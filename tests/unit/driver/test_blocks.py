@@ -22,7 +22,7 @@ SAMPLER = Sampler(
     initial=lambda key, p: random_walk_metropolis(_log_density, p["scale"], 3).init(
         jax.random.normal(key, (3,))
     ),
-    record=lambda state, info: {"position": state.position, "accepted": info.accepted},
+    record=lambda state, info: {"position": state.position, "accepted": info.is_accepted},
 )
 
 

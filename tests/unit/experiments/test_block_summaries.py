@@ -13,7 +13,10 @@ KERNEL = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 1.0, 2)
 
 def test_a_summary_is_that_of_the_single_steps():
     blocks = block_summaries(
-        KERNEL, 7, lambda state, info: (state.position, info.accepted), lambda kept: (kept[0], kept[1].sum())
+        KERNEL,
+        7,
+        lambda state, info: (state.position, info.is_accepted),
+        lambda kept: (kept[0], kept[1].sum()),
     )
     key = jax.random.key(3)
     end, (positions, n_accepted) = jax.jit(blocks.step)(key, blocks.init(jnp.ones(2), key=jax.random.key(0)))
@@ -21,7 +24,7 @@ def test_a_summary_is_that_of_the_single_steps():
     for i in range(7):
         state, info = KERNEL.step(jax.random.fold_in(key, i), state)
         np.testing.assert_allclose(positions[i], state.position, rtol=1e-13)
-        total += int(info.accepted)
+        total += int(info.is_accepted)
     np.testing.assert_allclose(end.position, state.position, rtol=1e-13)
     assert int(n_accepted) == total
 

@@ -44,7 +44,7 @@ def test_our_kernel_runs_as_one_of_blackjax():
         rng_key=jax.random.key(2), inference_algorithm=algorithm, num_steps=1000, initial_position=jnp.ones(2)
     )
     np.testing.assert_allclose(states.position.std(axis=0), 1.0, rtol=0.15)
-    assert infos.accepted.mean() > 0.7
+    assert infos.is_accepted.mean() > 0.7
 
 
 @pytest.mark.parametrize(

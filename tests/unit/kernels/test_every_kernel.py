@@ -248,7 +248,7 @@ def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bi
     assert_same(after.position, raised.position)
     assert_same(getattr(after, field), getattr(raised, field))
     info = getattr(info, "inner", info)
-    for flag in ("accepted", "accepted_position", "accepted_auxiliary"):
+    for flag in ("is_accepted", "accepted_position", "accepted_auxiliary"):
         assert not np.any(getattr(info, flag, False))
 
 

@@ -18,13 +18,6 @@ from auxmc.kernels.base import Kernel
 
 __all__ = ["from_blackjax", "to_blackjax"]
 
-# As the kernels of this library call them.
-_NAMES = {
-    "acceptance_rate": "acceptance_probability",
-    "is_accepted": "accepted",
-    "is_divergent": "diverging",
-    "num_integration_steps": "n_steps",
-}
 _EXPECTED = "expected an MCMC algorithm of BlackJAX, with init(position) and step(key, state)"
 
 
@@ -72,7 +65,7 @@ def from_blackjax(
         raise TypeError(f"make: {_EXPECTED}, whose state has a position {list(start.shape)}, got {got}")
     fields = [name for name in info._fields if getattr(getattr(info, name), "shape", None) == ()]
     make_info: Any = namedtuple
-    kept = make_info("BlackjaxInfo", [_NAMES.get(name, name) for name in fields])
+    kept = make_info("BlackjaxInfo", fields)
 
     def build(scale: Array) -> Kernel:
         algorithm = make(model.log_density, scale)

@@ -212,7 +212,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
                 near = bridge_to(target, base, prior, guard=step * new) if is_open else joined
                 update = tempered_hmc(near, step, n_steps)
                 moved, info = update.apply(update.draw(own), pair[1], new)
-                return moved, info.acceptance_probability
+                return moved, info.acceptance_rate
 
             keys = jax.random.split(key, N_RUNS)
             states, accepted = jax.lax.map(one, (keys, states), batch_size=_RUNS_TOGETHER)

@@ -46,7 +46,7 @@ def dual_averaging(
     which projections fail is left quickly.
 
     Args:
-        build: maps a scale (traced scalar) to a Kernel whose info has `acceptance_probability`; the random numbers
+        build: maps a scale (traced scalar) to a Kernel whose info has `acceptance_rate`; the random numbers
             that it draws must not depend on the scale.
         initial_scale: scale of the first step (positive; may be traced).
         n_warm_up: steps after which the scale is frozen at its average; 0 keeps the initial scale.
@@ -81,7 +81,7 @@ def dual_averaging(
         inner, info = build(scale).apply(noise, state.inner)
         n = (state.n_steps + 1).astype(float)
         weight = 1.0 / (n + _STABILISATION)
-        error = (1.0 - weight) * state.error + weight * (target - info.acceptance_probability)
+        error = (1.0 - weight) * state.error + weight * (target - info.acceptance_rate)
         # Steps are drawn towards ten times the initial scale: larger ones are cheaper to try.
         log_scale = jnp.log(10.0) + log_initial - jnp.sqrt(n) / _SHRINKAGE * error
         decay = n**-_FORGETTING

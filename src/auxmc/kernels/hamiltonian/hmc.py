@@ -41,23 +41,28 @@ class HMCInfo(NamedTuple):
     """What one update did.
 
     Attributes:
-        accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_probability: min(1, exp(-energy_change)), 0 where the energy is not finite.
+        is_accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_rate: min(1, exp(-energy_change)), 0 where the energy is not finite.
         energy_change: energy at the end minus at the start, in nats; infinite where the end is not finite.
         energy: of the point that the chain moves to or stays at, with its momentum, in nats.
-        n_steps: leapfrog steps asked for (int32).
+        num_integration_steps: leapfrog steps asked for (int32).
         n_gradients: evaluations of the log density and its gradient (int32); fewer than the steps where a
             trajectory ended early because it left the finite numbers.
         n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     energy_change: Array
     energy: Array
-    n_steps: Array
+    num_integration_steps: Array
     n_gradients: Array
     n_not_finite: Array
+
+    @property
+    def is_divergent(self) -> Array:
+        """Whether the energy rose by more than 1000 nats (bool)."""
+        return ~(self.energy_change <= 1000.0)
 
 
 class HMCNoise(NamedTuple):
@@ -97,7 +102,7 @@ def hmc(
 
     >>> kernel = hmc(lambda x: -0.5 * jnp.sum(x**2), 0.1, (5, 10), dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
-    >>> bool(info.n_gradients == info.n_steps)
+    >>> bool(info.n_gradients == info.num_integration_steps)
     True
     """
     draw = trajectory_noise(n_steps, dim)
@@ -114,7 +119,7 @@ def hmc(
         info = metropolis_end(
             (state, noise.normal), (end, momentum), n_made, noise.n_steps, noise.log_uniform
         )
-        return select(info.accepted, end, state), info
+        return select(info.is_accepted, end, state), info
 
     return Kernel(init, draw, apply)
 

@@ -19,16 +19,16 @@ class LangevinInfo(NamedTuple):
     """What one step did.
 
     Attributes:
-        accepted: whether the proposal was accepted (bool); always without an accept step.
-        acceptance_probability: min(1, exp(log_ratio)), 0 where that is not finite.
+        is_accepted: whether the proposal was accepted (bool); always without an accept step.
+        acceptance_rate: min(1, exp(log_ratio)), 0 where that is not finite.
         log_ratio: log of the Metropolis-Hastings ratio, in nats.
         n_gradients: evaluations of the log density and its gradient, always 1 (int32).
         n_not_finite: proposals whose log density or gradient is not finite, 0 or 1 (int32). Without an accept step
             nothing brings such a chain back.
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     log_ratio: Array
     n_gradients: Array
     n_not_finite: Array
@@ -62,7 +62,7 @@ def mala(log_density: Callable[[Array], Array], step_size: Array | float, dim: i
 
     >>> kernel = mala(lambda x: -0.5 * jnp.sum(x**2), 0.5, dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
-    >>> bool(info.acceptance_probability > 0.9)
+    >>> bool(info.acceptance_rate > 0.9)
     True
     """
     return _langevin(log_density, step_size, dim, adjusted=True)
@@ -77,7 +77,7 @@ def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array 
         dim: length of the position.
 
     Returns:
-        Kernel on HMCState with LangevinInfo; `acceptance_probability` is what `mala` would have.
+        Kernel on HMCState with LangevinInfo; `acceptance_rate` is what `mala` would have.
 
     Raises:
         ValueError: dim is not positive.
@@ -117,8 +117,8 @@ def _langevin(
         if not adjusted:
             accepted = jnp.ones((), bool)
         info = LangevinInfo(
-            accepted=accepted,
-            acceptance_probability=jnp.exp(jnp.minimum(log_ratio, 0.0)),
+            is_accepted=accepted,
+            acceptance_rate=jnp.exp(jnp.minimum(log_ratio, 0.0)),
             log_ratio=log_ratio,
             n_gradients=jnp.ones((), jnp.int32),
             n_not_finite=(~finite).astype(jnp.int32),

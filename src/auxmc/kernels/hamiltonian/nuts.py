@@ -17,19 +17,19 @@ class NutsInfo(NamedTuple):
     """What one update did.
 
     Attributes:
-        acceptance_probability: mean over the points of the trajectory.
+        acceptance_rate: mean over the points of the trajectory.
         energy: of the point that the chain moves to, with its momentum, in nats.
-        n_steps: leapfrog steps (int32).
+        num_integration_steps: leapfrog steps (int32).
         tree_depth: doublings of the trajectory (int32).
-        diverging: whether the energy rose by more than 1000 nats (bool).
+        is_divergent: whether the energy rose by more than 1000 nats (bool).
         left_support: whether an end of the trajectory has no finite log density (bool).
     """
 
-    acceptance_probability: Array
+    acceptance_rate: Array
     energy: Array
-    n_steps: Array
+    num_integration_steps: Array
     tree_depth: Array
-    diverging: Array
+    is_divergent: Array
     left_support: Array
 
 
@@ -68,11 +68,11 @@ def nuts(
         )
         ends = (info.trajectory_leftmost_state.logdensity, info.trajectory_rightmost_state.logdensity)
         return HMCState(new.position, new.logdensity, new.logdensity_grad), NutsInfo(
-            acceptance_probability=info.acceptance_rate,
+            acceptance_rate=info.acceptance_rate,
             energy=info.energy,
-            n_steps=info.num_integration_steps.astype(jnp.int32),
+            num_integration_steps=info.num_integration_steps.astype(jnp.int32),
             tree_depth=jnp.asarray(info.num_trajectory_expansions, jnp.int32),
-            diverging=info.is_divergent,
+            is_divergent=info.is_divergent,
             left_support=~(jnp.isfinite(ends[0]) & jnp.isfinite(ends[1])),
         )
 

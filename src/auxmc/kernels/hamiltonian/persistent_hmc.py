@@ -102,6 +102,6 @@ def persistent_hmc(
         end, end_momentum, n_made = leapfrog(evaluate, point, momentum, step_size, asked)
         info = metropolis_end((point, momentum), (end, end_momentum), n_made, asked, noise.log_uniform)
         proposed = PersistentState(end.position, end_momentum, end.log_density, end.gradient)
-        return select(info.accepted, proposed, state._replace(momentum=-momentum)), info
+        return select(info.is_accepted, proposed, state._replace(momentum=-momentum)), info
 
     return Kernel(init, draw, apply)

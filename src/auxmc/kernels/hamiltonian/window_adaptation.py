@@ -46,7 +46,7 @@ def window_adaptation(
 
     Args:
         build: maps (step size, inverse mass: diagonal [dim] or matrix [dim, dim]) to a Kernel whose info has
-            `acceptance_probability` or `accepted_position`; the random numbers that it draws must not depend on these.
+            `acceptance_rate` or `accepted_position`; the random numbers that it draws must not depend on these.
             The inverse mass nears the covariance of the target.
         initial_step_size: of the first step, positive.
         n_warm_up: steps that adapt; 0 keeps the initial step size and unit masses.
@@ -110,8 +110,8 @@ def window_adaptation(
     def apply(noise: Any, state: WindowState) -> tuple[WindowState, AdaptationInfo]:
         inner, info = build(state.step_size, state.inverse_mass).apply(noise, state.inner)
         moved = state._replace(inner=inner)
-        has_rate = hasattr(info, "acceptance_probability")
-        rate = info.acceptance_probability if has_rate else info.accepted_position.astype(float)
+        has_rate = hasattr(info, "acceptance_rate")
+        rate = info.acceptance_rate if has_rate else info.accepted_position.astype(float)
         new = lax.cond(state.n_steps < n_warm_up, adapted, lambda s, _: s, moved, rate)
         return new._replace(n_steps=state.n_steps + 1), AdaptationInfo(info, state.step_size)
 

@@ -78,20 +78,25 @@ class ConstrainedInfo(NamedTuple):
     """What one update did.
 
     Attributes:
-        accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_probability: 0 after an integration error.
+        is_accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_rate: 0 after an integration error.
         energy_change: Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
         energy: Hamiltonian of the point that the chain moves to or stays at, with its momentum, in nats.
-        n_steps: integrator steps asked for (int32).
+        num_integration_steps: integrator steps asked for (int32).
         errors: errors and work of the trajectory.
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     energy_change: Array
     energy: Array
-    n_steps: Array
+    num_integration_steps: Array
     errors: IntegrationErrors
+
+    @property
+    def is_divergent(self) -> Array:
+        """Whether the energy rose by more than 1000 nats, or an integration error ended the trajectory (bool)."""
+        return ~(self.energy_change <= 1000.0)
 
 
 class Phase(NamedTuple):

@@ -107,7 +107,7 @@ def constrained_nuts(
         reversibility_check: see `constrained_hmc`.
 
     Returns:
-        Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in `n_steps`,
+        Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in `num_integration_steps`,
         and its acceptance probability is the mean over the points of the trajectory.
 
     Raises:

@@ -56,15 +56,15 @@ class ModifiedABCInfo(NamedTuple):
     """What one update did.
 
     Attributes:
-        accepted: whether the proposal was accepted (bool).
-        acceptance_probability: 0 where the prior is zero or a generated value is too far from its observation.
+        is_accepted: whether the proposal was accepted (bool).
+        acceptance_rate: 0 where the prior is zero or a generated value is too far from its observation.
         n_outside_prior: proposals where the prior is zero, 0 or 1 (int32).
         n_outside_tolerance: proposals, within the prior, with a generated value too far off, 0 or 1 (int32).
         n_quantiles: evaluations of the quantile function at all data (int32).
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     n_outside_prior: Array
     n_outside_tolerance: Array
     n_quantiles: Array

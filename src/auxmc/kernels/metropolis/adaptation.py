@@ -82,8 +82,8 @@ def batch_adaptation(
         initial_scale: scale of the first batch (positive; may be traced).
         batch_size: steps in a batch.
         n_batches: batches after which the scale is frozen; 0 never adapts.
-        accepted: maps the info of the inner kernel to the flag that is counted; by default
-            `accepted_position` where the info has it, else `accepted`.
+        is_accepted: maps the info of the inner kernel to the flag that is counted; by default
+            `accepted_position` where the info has it, else `is_accepted`.
 
     Returns:
         Kernel on AdaptationState with AdaptationInfo; `init(position)` passes on whatever further
@@ -133,4 +133,4 @@ def batch_adaptation(
 
 
 def _default_accepted(info: Any) -> Array:
-    return info.accepted_position if hasattr(info, "accepted_position") else info.accepted
+    return info.accepted_position if hasattr(info, "accepted_position") else info.is_accepted

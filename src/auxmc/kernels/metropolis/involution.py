@@ -17,15 +17,15 @@ class InvolutionInfo(NamedTuple):
     """What one step did.
 
     Attributes:
-        accepted: whether the image of the point was accepted (bool).
-        acceptance_probability: min(1, density of the image times |Jacobian| over density), 0 where that is not finite.
+        is_accepted: whether the image of the point was accepted (bool).
+        acceptance_rate: min(1, density of the image times |Jacobian| over density), 0 where that is not finite.
         log_ratio: log of the ratio in it, in nats.
         log_uniform: log of the accept uniform.
         n_evaluations: calls of the log density, always 1 (int32).
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     log_ratio: Array
     log_uniform: Array
     n_evaluations: Array

@@ -37,13 +37,13 @@ class MetropolisInfo(NamedTuple):
     """What one Metropolis step did.
 
     Attributes:
-        accepted: whether the proposal was accepted (bool).
-        acceptance_probability: min(1, exp(difference of log densities)), 0 for a proposal that is not finite.
+        is_accepted: whether the proposal was accepted (bool).
+        acceptance_rate: min(1, exp(difference of log densities)), 0 for a proposal that is not finite.
         n_evaluations: calls of the log density, always 1 (int32).
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     n_evaluations: Array
 
 

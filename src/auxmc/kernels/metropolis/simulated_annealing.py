@@ -37,12 +37,12 @@ class AnnealingInfo(NamedTuple):
     """What one step did.
 
     Attributes:
-        accepted: whether the proposal was accepted (bool).
+        is_accepted: whether the proposal was accepted (bool).
         inverse_temperature: at which it was judged.
         n_evaluations: calls of the log density, always 1 (int32).
     """
 
-    accepted: Array
+    is_accepted: Array
     inverse_temperature: Array
     n_evaluations: Array
 

@@ -76,7 +76,7 @@ def curvature_moves(model: RowModel, n_moves: int, n_leapfrog: int) -> Mover:
                 info = metropolis_end(
                     (state, noise.normal), (end, momentum), n_made + n_last, n_steps, noise.log_uniform
                 )
-                return select(info.accepted, end, state), info.acceptance_probability
+                return select(info.is_accepted, end, state), info.acceptance_rate
 
             states, acceptance = jax.vmap(trajectory)(states, noise)
             return states, step_size * jnp.exp(_GAIN * (jnp.mean(acceptance) - _WANTED_ACCEPTANCE))

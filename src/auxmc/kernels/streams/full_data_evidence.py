@@ -245,7 +245,7 @@ def _moves(
                 lambda state, key: kernel.step(key, state), kernel.init(particle, key=key), keys
             )
             n_gradients = 1 + jnp.sum(info.n_gradients, dtype=jnp.int64)
-            return end.position, jnp.mean(info.acceptance_probability), n_gradients
+            return end.position, jnp.mean(info.acceptance_rate), n_gradients
 
         keys = jax.random.split(key, particles.shape[0])
         moved, acceptance, n_gradients = jax.vmap(chain)(keys, particles)

@@ -357,7 +357,7 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
                 states, step_size = given
                 keys = jax.random.split(key, settings.n_particles)
                 states, info = jax.vmap(kernel(step_size).step)(keys, states)
-                acceptance = jnp.sum(weights * info.acceptance_probability)
+                acceptance = jnp.sum(weights * info.acceptance_rate)
                 changed = step_size * jnp.exp(_ADAPTATION * (acceptance - _WANTED_ACCEPTANCE))
                 # Particles that count keep the step that the pilot had come to: nothing depends on those it moves.
                 step_size = jnp.where(tunes, jnp.minimum(changed, _longest_step(settings)), step_size)

@@ -38,14 +38,14 @@ class AnnealedInfo(NamedTuple):
     Attributes:
         start: where it began [dim].
         halfway: last point [dim] at an inverse temperature in the first half of the path.
-        acceptance_probability: mean over the transitions; 1 where there are none.
+        acceptance_rate: mean over the transitions; 1 where there are none.
         n_gradients: evaluations of the two gradients (int32).
         n_not_finite: trajectories with an energy that is not finite (int32).
     """
 
     start: Array
     halfway: Array
-    acceptance_probability: Array
+    acceptance_rate: Array
     n_gradients: Array
     n_not_finite: Array
 
@@ -118,7 +118,7 @@ def annealed_importance_sampling(
         info = AnnealedInfo(
             info.start,
             jnp.where(stage.first_half, moved.position, info.halfway),
-            info.acceptance_probability + about.acceptance_probability * stage.fraction,
+            info.acceptance_rate + about.acceptance_rate * stage.fraction,
             info.n_gradients + counted * about.n_gradients,
             info.n_not_finite + counted * about.n_not_finite,
         )

@@ -284,6 +284,6 @@ def continuously_tempered_hmc(
         proposed = ControlledState(end.state, end.position[1], end.momentum[1])
         info = metropolis_decision(energy(proposed) - energy(start), noise.log_uniform, n_steps)
         kept = ControlledState(start.move._replace(momentum=-momentum), state.control, -control_momentum)
-        return select(info.accepted, proposed, kept), info
+        return select(info.is_accepted, proposed, kept), info
 
     return Kernel(init, draw, apply)

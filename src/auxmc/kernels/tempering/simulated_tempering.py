@@ -59,16 +59,16 @@ class TemperingInfo(NamedTuple):
     """What one update did.
 
     Attributes:
-        accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_probability: of the trajectory.
+        is_accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_rate: of the trajectory.
         energy_change: of the trajectory, in nats.
         n_gradients: evaluations of the two gradients (int32).
         n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
         index_changed: whether the index is another one than before (bool).
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     energy_change: Array
     n_gradients: Array
     n_not_finite: Array

@@ -69,15 +69,15 @@ class TemperedInfo(NamedTuple):
     """What one update did.
 
     Attributes:
-        accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_probability: min(1, exp(-energy_change)), 0 where the energy is not finite.
+        is_accepted: whether the end of the trajectory was accepted (bool).
+        acceptance_rate: min(1, exp(-energy_change)), 0 where the energy is not finite.
         energy_change: energy at the end minus at the start, in nats; infinite where it is not finite.
         n_gradients: evaluations of the two gradients (int32).
         n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
     """
 
-    accepted: Array
-    acceptance_probability: Array
+    is_accepted: Array
+    acceptance_rate: Array
     energy_change: Array
     n_gradients: Array
     n_not_finite: Array
@@ -165,7 +165,7 @@ def tempered_hmc(
         )
         info = metropolis_decision(change, noise.log_uniform, n_steps)
         kept = state._replace(momentum=-momentum)
-        return select(info.accepted, end.state, kept), info
+        return select(info.is_accepted, end.state, kept), info
 
     return TemperedMove(init, draw, apply)
 
@@ -287,8 +287,8 @@ def metropolis_decision(change: Array, log_uniform: Array, n_steps: int) -> Temp
     finite = jnp.isfinite(change)
     change = jnp.where(finite, change, jnp.inf)
     return TemperedInfo(
-        accepted=log_uniform < -change,
-        acceptance_probability=jnp.exp(-jnp.maximum(change, 0.0)),
+        is_accepted=log_uniform < -change,
+        acceptance_rate=jnp.exp(-jnp.maximum(change, 0.0)),
         energy_change=change,
         n_gradients=jnp.full((), n_steps, jnp.int32),
         n_not_finite=(~finite).astype(jnp.int32),

@@ -62,14 +62,14 @@ class TemperedTreeInfo(NamedTuple):
     """What one transition did.
 
     Attributes:
-        acceptance_probability: mean over the points of the trajectory.
-        diverged: whether the energy error of a point exceeded 1000 nats or was not a number (bool).
+        acceptance_rate: mean over the points of the trajectory.
+        is_divergent: whether the energy error of a point exceeded 1000 nats or was not a number (bool).
         n_doublings: times that the trajectory was doubled (int32).
         n_gradients: leapfrog steps, each with one evaluation of both gradients (int32).
     """
 
-    acceptance_probability: Array
-    diverged: Array
+    acceptance_rate: Array
+    is_divergent: Array
     n_doublings: Array
     n_gradients: Array
 
@@ -102,7 +102,7 @@ def tempered_nuts(
     >>> joined = bridge(lambda x: -jnp.sum(x**2), gaussian_base(jnp.zeros(2), jnp.ones(2)))
     >>> kernel = tempered_nuts(joined, 0.5, jnp.ones(3))
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2)))
-    >>> bool(info.n_gradients >= 1), bool(info.diverged)
+    >>> bool(info.n_gradients >= 1), bool(info.is_divergent)
     (True, False)
     """
     if jnp.shape(inverse_mass) != (bridge.dim + 1,):

@@ -69,11 +69,11 @@ def test_info_tells_what_happened():
     end, momentum, _ = leapfrog(EVALUATE, state, noise.normal, 0.2, noise.n_steps)
     change = _energy(end, momentum) - _energy(state, noise.normal)
     assert float(info.energy_change) == pytest.approx(change, rel=1e-10)
-    assert float(info.acceptance_probability) == pytest.approx(min(1.0, np.exp(-change)), rel=1e-10)
-    assert bool(info.accepted) == (float(noise.log_uniform) < -change)
-    assert int(info.n_gradients) == int(info.n_steps) == int(noise.n_steps)
+    assert float(info.acceptance_rate) == pytest.approx(min(1.0, np.exp(-change)), rel=1e-10)
+    assert bool(info.is_accepted) == (float(noise.log_uniform) < -change)
+    assert int(info.n_gradients) == int(info.num_integration_steps) == int(noise.n_steps)
     assert int(info.n_not_finite) == 0
-    expected = end.position if bool(info.accepted) else state.position
+    expected = end.position if bool(info.is_accepted) else state.position
     np.testing.assert_allclose(new.position, expected, rtol=1e-12)
     assert float(new.log_density) == pytest.approx(float(log_quartic(new.position)), rel=1e-12)
     np.testing.assert_allclose(new.gradient, EVALUATE(new.position)[1], rtol=1e-10)
@@ -83,10 +83,10 @@ def test_a_trajectory_that_overflows_is_rejected_counted_and_cut_short():
     kernel = hmc(lambda x: -jnp.sum(x**4), 30.0, (50, 50), dim=1)
     state = kernel.init(jnp.array([2.0]))
     new, info = kernel.step(jax.random.key(0), state)
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     assert int(info.n_not_finite) == 1
     assert float(info.energy_change) == np.inf
-    assert float(info.acceptance_probability) == 0.0
+    assert float(info.acceptance_rate) == 0.0
     assert int(info.n_gradients) < 50
     np.testing.assert_array_equal(new.position, state.position)
 
@@ -104,9 +104,9 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not():
     beyond = noise._replace(normal=jnp.array([1.0]))
     _, stopped = kernel.apply(inside, state)
     moved, passed = kernel.apply(beyond, state)
-    assert not bool(stopped.accepted)
+    assert not bool(stopped.is_accepted)
     assert int(stopped.n_not_finite) == 1
-    assert bool(passed.accepted)
+    assert bool(passed.is_accepted)
     assert float(moved.position[0]) == pytest.approx(1.0)
 
 

@@ -25,7 +25,7 @@ def test_a_step_is_hamiltonian_monte_carlo_with_one_leapfrog_step():
         other, other_info = other_apply(HMCNoise(noise.normal, jnp.int32(1), noise.log_uniform), other_state)
         np.testing.assert_allclose(new.position, other.position, atol=1e-13)
         assert float(info.log_ratio) == pytest.approx(-float(other_info.energy_change), abs=1e-11)
-        assert bool(info.accepted) == bool(other_info.accepted)
+        assert bool(info.is_accepted) == bool(other_info.is_accepted)
         assert int(info.n_gradients) == 1
         assert float(new.log_density) == pytest.approx(float(log_quartic(new.position)), rel=1e-13)
 
@@ -36,8 +36,8 @@ def test_without_an_accept_step_every_proposal_is_taken():
     noise = LangevinNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
     kept, kept_info = adjusted.apply(noise, adjusted.init(start))
     moved, moved_info = free.apply(noise, free.init(start))
-    assert not bool(kept_info.accepted)
-    assert bool(moved_info.accepted)
+    assert not bool(kept_info.is_accepted)
+    assert bool(moved_info.is_accepted)
     np.testing.assert_array_equal(kept.position, start)
     assert float(moved_info.log_ratio) == float(kept_info.log_ratio)
     assert not np.allclose(moved.position, start)
@@ -49,7 +49,7 @@ def test_a_proposal_that_is_not_finite_is_rejected_or_counted():
     for build, accepted in ((mala, False), (unadjusted_langevin, True)):
         kernel = build(log_density, 0.5, 1)
         new, info = kernel.apply(noise, kernel.init(jnp.array([1.0])))
-        assert bool(info.accepted) == accepted
+        assert bool(info.is_accepted) == accepted
         assert int(info.n_not_finite) == 1
-        assert float(info.acceptance_probability) == 0.0
+        assert float(info.acceptance_rate) == 0.0
         assert np.isfinite(float(new.log_density)) != accepted

@@ -38,12 +38,12 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum():
     state = _state(kernel, momentum)
     rejected, info = kernel.apply(PersistentNoise(normal, jnp.array(jnp.inf)), state)
     refreshed = 0.6 * momentum + 0.8 * normal
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     np.testing.assert_allclose(rejected.momentum, -refreshed, atol=1e-15)
     for name in ("position", "log_density", "gradient"):
         np.testing.assert_array_equal(getattr(rejected, name), getattr(state, name))
     accepted, info = kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)
-    assert bool(info.accepted)
+    assert bool(info.is_accepted)
     assert float(accepted.log_density) == pytest.approx(float(log_quartic(accepted.position)), rel=1e-13)
     np.testing.assert_allclose(accepted.gradient, jax.grad(log_quartic)(accepted.position), rtol=1e-12)
 
@@ -52,8 +52,8 @@ def test_an_end_without_a_finite_energy_is_a_counted_rejection():
     kernel = persistent_hmc(lambda x: -jnp.sum(x**4), 30.0, 50, 0.5, 1)
     state = kernel.init(jnp.array([2.0]), key=jax.random.key(0))
     new, info = kernel.step(jax.random.key(1), state)
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     assert int(info.n_not_finite) == 1
-    assert float(info.acceptance_probability) == 0.0
+    assert float(info.acceptance_rate) == 0.0
     assert float(new.position[0]) == 2.0
     assert np.isfinite(float(new.momentum[0]))

@@ -18,9 +18,9 @@ def test_the_warm_up_has_its_own_steps_and_then_ends():
         before = state
         state, info = kernel.apply(noise, state)
         if iteration < 2:
-            assert int(info.n_steps) == 3
+            assert int(info.num_integration_steps) == 3
         else:
             expected, _ = plain.apply(noise, before.inner)
             np.testing.assert_allclose(state.inner.position, expected.position, rtol=1e-12)
-            assert 5 <= int(info.n_steps) <= 9
+            assert 5 <= int(info.num_integration_steps) <= 9
         assert int(state.iteration) == iteration + 1

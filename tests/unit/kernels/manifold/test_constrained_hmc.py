@@ -256,8 +256,8 @@ def test_failures_are_counted_and_leave_the_state_as_it_was():
     kernel = constrained_hmc(TORUS, 0.5, (3, 3), 3, projection=unsolvable)
     state = kernel.init(jnp.array([1.0, 0.0, 0.4]))
     new, info = kernel.step(jax.random.key(0), state)
-    assert not info.accepted
-    assert float(info.acceptance_probability) == 0.0
+    assert not info.is_accepted
+    assert float(info.acceptance_rate) == 0.0
     assert int(info.errors.n_not_converged) == 1
     assert int(info.errors.n_projections) == 2, "a trajectory ends at its first error"
     jax.tree.map(np.testing.assert_array_equal, new, state)
@@ -268,9 +268,9 @@ def test_irreversible_sub_steps_are_noticed_unless_the_check_is_left_out():
     start, newton = jnp.array([1.0, 0.0, 0.4]), ProjectionSettings("newton")
     for options, n_a_step in (({}, 2), ({"reversibility_check": "none"}, 1)):
         _, infos = _run(TORUS, start, 0.8, projection=newton, **options)
-        errors, accepted = infos.errors, np.asarray(infos.accepted)
+        errors, accepted = infos.errors, np.asarray(infos.is_accepted)
         assert (int(np.sum(errors.n_irreversible)) > 0) == (n_a_step == 2)
-        assert (errors.n_projections[accepted] == n_a_step * infos.n_steps[accepted]).all()
+        assert (errors.n_projections[accepted] == n_a_step * infos.num_integration_steps[accepted]).all()
         # The counts of failures come first.
         failed = sum(np.asarray(count) for count in errors[:5])
         assert not (accepted & (failed > 0)).any()
@@ -281,14 +281,14 @@ def test_a_singular_gram_matrix_is_a_counted_rejection():
     kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
     state = kernel.init(jnp.zeros(3))
     _, info = kernel.step(jax.random.key(0), state)
-    assert not info.accepted
+    assert not info.is_accepted
     assert int(info.errors.n_singular + info.errors.n_not_converged) == 1
 
 
 def test_one_branch_is_never_left_and_the_noisy_model_connects_both():
     alone, infos = _run(HYPERBOLA, jnp.array([1.0, 0.0]), 0.4)
     assert (np.asarray(alone)[:, 0] > 0.0).all()
-    assert np.asarray(infos.accepted).mean() > 0.5
+    assert np.asarray(infos.is_accepted).mean() > 0.5
     both, _ = _run(NOISY, STARTS["noisy"][1], 0.4)
     signs = np.sign(np.asarray(both)[:, 0])
     assert (signs[1:] != signs[:-1]).sum() > 3

@@ -21,7 +21,7 @@ def test_a_trajectory_doubles_until_it_is_longer_than_half_a_circle():
 
     def made(key):
         noise = kernel.draw(key)._replace(normal=1.5 * ACROSS[1])
-        return kernel.apply(noise, begin)[1].n_steps
+        return kernel.apply(noise, begin)[1].num_integration_steps
 
     found = jax.jit(jax.vmap(made))(jax.random.split(jax.random.key(3), 20))
     np.testing.assert_array_equal(found, 63)

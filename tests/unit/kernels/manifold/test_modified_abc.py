@@ -80,13 +80,13 @@ def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
     assert float(new.position[0]) == pytest.approx(0.4)
     before, after = (np.prod(np.subtract(*_allowed(z)[::-1])) for z in (0.0, 0.4))
     expected = min(1.0, np.exp(-0.08) * after / before)
-    assert float(info.acceptance_probability) == pytest.approx(expected, rel=1e-3)
-    assert bool(info.accepted)
+    assert float(info.acceptance_rate) == pytest.approx(expected, rel=1e-3)
+    assert bool(info.is_accepted)
     assert int(info.n_quantiles) == 33
     # The other way the ratio is inverted.
     back = kernel.apply(noise._replace(offsets=jnp.array([-0.8])), new)[1]
     inverted = min(1.0, np.exp(0.08) * before / after)
-    assert float(back.acceptance_probability) == pytest.approx(inverted, rel=1e-3)
+    assert float(back.acceptance_rate) == pytest.approx(inverted, rel=1e-3)
 
 
 def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted():
@@ -96,7 +96,7 @@ def test_a_uniform_in_the_slack_of_its_bracket_is_rejected_and_counted():
         uniforms=jnp.full(3, 0.999), log_uniform=jnp.asarray(-np.inf)
     )
     new, info = kernel.apply(noise, state)
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     assert (int(info.n_outside_tolerance), int(info.n_outside_prior)) == (1, 0)
     np.testing.assert_array_equal(new.uniforms, state.uniforms)
 
@@ -106,7 +106,7 @@ def test_a_proposal_outside_the_prior_is_rejected_and_counted():
     state = kernel.init(jnp.array([0.1]))
     noise = kernel.draw(jax.random.key(0))._replace(offsets=jnp.array([-0.9]), uniforms=jnp.full(3, 0.5))
     new, info = kernel.apply(noise, state)
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     assert (int(info.n_outside_tolerance), int(info.n_outside_prior)) == (0, 1)
     assert float(new.position[0]) == 0.1
 
@@ -117,7 +117,7 @@ def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal
     assert float(state.log_density) == -np.inf
     noise = kernel.draw(jax.random.key(2))._replace(offsets=jnp.array([-0.9]), uniforms=jnp.full(2, 0.5))
     new, info = kernel.apply(noise, state)
-    assert bool(info.accepted)
+    assert bool(info.is_accepted)
     assert np.isfinite(float(new.log_density))
 
 
@@ -126,9 +126,9 @@ def test_values_that_are_not_numbers_are_rejected():
     state = kernel.init(jnp.array([0.0]))
     noise = kernel.draw(jax.random.key(0))._replace(offsets=jnp.array([0.9]))
     new, info = kernel.apply(noise, state)
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     assert int(info.n_outside_tolerance) == 1
-    assert float(info.acceptance_probability) == 0.0
+    assert float(info.acceptance_rate) == 0.0
     assert float(new.position[0]) == 0.0
 
 
@@ -138,7 +138,7 @@ def test_finer_bisection_accepts_more_and_may_be_traced():
         step = lambda state, key: kernel.step(key, state)
         keys = jax.random.split(jax.random.key(4), 1500)
         return jnp.mean(
-            jax.lax.scan(step, kernel.init(jnp.array([0.5])), keys)[1].accepted,
+            jax.lax.scan(step, kernel.init(jnp.array([0.5])), keys)[1].is_accepted,
             dtype=jnp.float64,
         )
 

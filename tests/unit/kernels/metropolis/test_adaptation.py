@@ -84,4 +84,4 @@ def test_adaptation_brings_the_acceptance_rate_into_the_band():
     _, info = jax.jit(lambda state: jax.lax.scan(lambda state, key: kernel.step(key, state), state, keys))(
         kernel.init(jnp.zeros(4), key=jax.random.key(0))
     )
-    assert 0.08 < float(np.mean(info.inner.accepted[2000:])) < 0.42
+    assert 0.08 < float(np.mean(info.inner.is_accepted[2000:])) < 0.42

@@ -19,7 +19,7 @@ def test_the_ratio_has_the_volume_of_the_map():
         _, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([start])))
         expected = -6.0 * np.log(start) - 1.0 / start + start
         assert float(info.log_ratio) == pytest.approx(expected, abs=1e-12)
-        assert float(info.acceptance_probability) == pytest.approx(min(1.0, np.exp(expected)), rel=1e-12)
+        assert float(info.acceptance_rate) == pytest.approx(min(1.0, np.exp(expected)), rel=1e-12)
         assert int(info.n_evaluations) == 1
 
 
@@ -41,6 +41,6 @@ def test_a_given_volume_is_used_for_the_differentiated_one():
 def test_an_image_without_a_finite_density_is_rejected(bad):
     kernel = involution_metropolis(lambda x: jnp.where(x[0] > 0.0, 0.0, bad), lambda x: -x)
     new, info = kernel.apply(InvolutionNoise(jnp.array(-50.0)), kernel.init(jnp.array([1.0])))
-    assert not bool(info.accepted)
-    assert float(info.acceptance_probability) == 0.0
+    assert not bool(info.is_accepted)
+    assert float(info.acceptance_rate) == 0.0
     assert float(new.position[0]) == 1.0

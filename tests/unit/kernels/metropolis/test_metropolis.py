@@ -20,8 +20,8 @@ def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
     noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.5))
     state, info = kernel.apply(noise, kernel.init(jnp.zeros(1)))
-    assert not bool(info.accepted)
-    assert float(info.acceptance_probability) == pytest.approx(np.exp(-0.5))
+    assert not bool(info.is_accepted)
+    assert float(info.acceptance_rate) == pytest.approx(np.exp(-0.5))
     np.testing.assert_array_equal(state.position, [0.0])
 
 
@@ -33,13 +33,13 @@ def test_a_proposal_without_finite_density_is_rejected(value):
     kernel = random_walk_metropolis(log_density, 1.0, 1)
     start = kernel.init(jnp.zeros(1))
     states, infos = jax.vmap(lambda key: kernel.step(key, start))(jax.random.split(jax.random.key(0), 50))
-    assert not np.any(infos.accepted)
+    assert not np.any(infos.is_accepted)
     np.testing.assert_array_equal(states.position, 0.0)
-    np.testing.assert_array_equal(infos.acceptance_probability, 0.0)
+    np.testing.assert_array_equal(infos.acceptance_rate, 0.0)
 
 
 def test_a_start_outside_the_support_is_left_at_once():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
     noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.1))
     _, info = kernel.apply(noise, MetropolisState(jnp.zeros(1), jnp.array(-jnp.inf)))
-    assert bool(info.accepted)
+    assert bool(info.is_accepted)

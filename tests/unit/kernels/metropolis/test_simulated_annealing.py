@@ -81,5 +81,5 @@ def test_a_proposal_without_a_finite_density_is_rejected():
         lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
     )
     state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([1.0])))
-    assert not bool(info.accepted)
+    assert not bool(info.is_accepted)
     assert float(state.best_log_density) == -1.0

@@ -52,8 +52,8 @@ def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
     np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(states.log_estimate, expected.log_density)
     np.testing.assert_array_equal(infos.n_estimates_position, expected_infos.n_evaluations)
-    if hasattr(expected_infos, "accepted"):
-        np.testing.assert_array_equal(infos.accepted_position, expected_infos.accepted)
+    if hasattr(expected_infos, "is_accepted"):
+        np.testing.assert_array_equal(infos.accepted_position, expected_infos.is_accepted)
 
 
 @pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])

@@ -33,7 +33,7 @@ def test_every_length_makes_one_transition_a_temperature(n_intervals):
     state, info = _run(kernel, 2)
     np.testing.assert_allclose(state.log_weight, LOG_ZETA - _delta(info.start), rtol=1e-11)
     assert np.all(info.n_gradients == 3 * (n_intervals - 1))
-    np.testing.assert_allclose(info.acceptance_probability, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(info.acceptance_rate, 1.0, rtol=1e-12)
 
 
 def test_failed_trajectories_are_counted():

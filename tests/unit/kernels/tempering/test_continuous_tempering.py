@@ -129,8 +129,8 @@ def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator):
     end = _extended(0.3, 4, integrator)(begin)
     change = float(_energy_extended(end) - _energy_extended(begin))
     assert float(info.energy_change) == pytest.approx(change, rel=1e-10)
-    assert float(info.acceptance_probability) == pytest.approx(min(1.0, np.exp(-change)), rel=1e-10)
-    assert bool(info.accepted) == (float(noise.log_uniform) < -change)
+    assert float(info.acceptance_rate) == pytest.approx(min(1.0, np.exp(-change)), rel=1e-10)
+    assert bool(info.is_accepted) == (float(noise.log_uniform) < -change)
     assert int(info.n_gradients) == 4
 
 
@@ -175,8 +175,8 @@ def test_states_carry_what_belongs_to_their_position_and_rejections_reverse_mome
             part = part._replace(log_uniform=jnp.asarray(jnp.inf))
             noise = noise._replace(move=part) if hasattr(noise, "move") else part
         new, info = apply(noise, state)
-        assert not (key % 2 and info.accepted)
-        if info.accepted:
+        assert not (key % 2 and info.is_accepted)
+        if info.is_accepted:
             assert float(new.move.momentum @ refreshed) != pytest.approx(-float(refreshed @ refreshed))
         else:
             np.testing.assert_allclose(new.move.momentum, -refreshed, rtol=1e-14)
@@ -206,10 +206,10 @@ def test_a_trajectory_that_overflows_is_rejected_and_counted():
     for kernel in (gibbs_continuous_tempering(joined, 50.0, 30), continuously_tempered_hmc(joined, 50.0, 30)):
         state = kernel.init(jnp.array([2.0]), 0.9, key=jax.random.key(0))
         new, info = kernel.step(jax.random.key(1), state)
-        assert not bool(info.accepted)
+        assert not bool(info.is_accepted)
         assert int(info.n_not_finite) == 1
         assert float(info.energy_change) == np.inf
-        assert float(info.acceptance_probability) == 0.0
+        assert float(info.acceptance_rate) == 0.0
         np.testing.assert_array_equal(new.position, state.position)
         assert np.isfinite(float(new.inverse_temperature))
 
@@ -225,7 +225,7 @@ def test_by_default_chains_start_at_the_base_and_none_is_stuck_there():
         start = narrow.draw_base(jax.random.normal(jax.random.fold_in(key, 0), (2,)))
         state = kernel.init(start, key=key) if control is None else kernel.init(start, control, key=key)
         keys = jax.random.split(jax.random.fold_in(key, 1), 50)
-        return jax.lax.scan(lambda s, k: kernel.step(k, s), state, keys)[1].accepted.sum()
+        return jax.lax.scan(lambda s, k: kernel.step(k, s), state, keys)[1].is_accepted.sum()
 
     keys = jax.random.split(jax.random.key(0), 16)
     assert int(jax.jit(jax.vmap(lambda key: moves(key, None)))(keys).min()) > 40

@@ -52,13 +52,13 @@ def test_a_step_is_a_function_of_its_key_and_counts_its_work():
     np.testing.assert_array_equal(first.extended, again.extended)
     assert 1 <= int(info.n_gradients) < 2**5
     assert int(info.n_gradients) >= 2 ** (int(info.n_doublings) - 1)
-    assert not bool(info.diverged)
-    assert 0.0 < float(info.acceptance_probability) <= 1.0
+    assert not bool(info.is_divergent)
+    assert 0.0 < float(info.acceptance_rate) <= 1.0
 
 
 def test_a_step_that_is_far_too_long_diverges_stays_and_says_so():
     wild = tempered_nuts(JOINED, 1e3, jnp.ones(3))
     start = wild.init(jnp.ones(2), 5.0)
     state, info = jax.jit(wild.step)(jax.random.key(0), start)
-    assert bool(info.diverged)
+    assert bool(info.is_divergent)
     np.testing.assert_array_equal(state.extended, start.extended)
