@@ -190,6 +190,11 @@ def test_a_kernel_starts_from_a_position_and_keeps_shapes_and_dtypes(name):
 
     start, placed = jax.eval_shape(init, jax.random.key(0), POSITION)
     assert shapes(placed) == shapes(POSITION)
+    if any(word in name for word in ("pseudo", "persistent", "stochastic", "continuous", "simulated_temp")):
+        with pytest.raises(TypeError, match=r"init needs key=jax.random.key\(...\)"):
+            kernel.init(POSITION)
+    else:
+        assert shapes(jax.eval_shape(kernel.init, POSITION)) == shapes(start)
     end, info = jax.eval_shape(kernel.step, jax.random.key(1), start)
     assert shapes(end) == shapes(start)
     assert {leaf.dtype for leaf in jax.tree.leaves(info)} <= {jnp.dtype(t) for t in (bool, "int32", float)}

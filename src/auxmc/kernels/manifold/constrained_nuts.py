@@ -107,8 +107,8 @@ def constrained_nuts(
         reversibility_check: see `constrained_hmc`.
 
     Returns:
-        Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in `num_integration_steps`,
-        and its acceptance probability is the mean over the points of the trajectory.
+        Kernel on ConstrainedState with `init(position)`; its info counts the integrator steps made in
+        `num_integration_steps`, and its acceptance rate is the mean over the points of the trajectory.
 
     Raises:
         ValueError: max_depth or n_inner_steps is not positive.

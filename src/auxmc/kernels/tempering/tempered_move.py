@@ -94,12 +94,12 @@ class TemperedMove(NamedTuple):
     """A family of transition operators, one for each inverse temperature, as pure functions.
 
     Attributes:
-        init: maps (key, position) to a TemperedState with a momentum drawn from its distribution.
+        init: maps a position, and `key=`, to a TemperedState with a momentum drawn from its distribution.
         draw: maps a key to TemperedNoise.
         apply: maps (noise, state, inverse temperature) to (state, info).
     """
 
-    init: Callable[[Array, Array], TemperedState]
+    init: Callable[..., TemperedState]
     draw: Callable[[Array], TemperedNoise]
     apply: Callable[[TemperedNoise, TemperedState, Array], tuple[TemperedState, TemperedInfo]]
 
