@@ -13,7 +13,7 @@ from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 
 
 class Info(NamedTuple):
-    acceptance_probability: Array
+    acceptance_rate: Array
 
 
 def build(scale):

@@ -16,7 +16,7 @@ FACTORS = (4.025, 3.05, 2.075, 1.1, 1.1, 1.1)
 
 
 class _Info(NamedTuple):
-    accepted: jax.Array
+    is_accepted: jax.Array
 
 
 def _scripted(scale):
