@@ -1,7 +1,7 @@
 """Markov kernels, particle methods and estimators of evidence, on functions and arrays.
 
-A kernel is for one chain, and needs float64; `jax.vmap` gives many. The contracts of models that kernels take are here
-too.
+A kernel is for one chain, and needs float64; `jax.vmap` gives many. Positions are vectors or other pytrees of arrays;
+those of tempered kernels are vectors. The contracts of models that kernels take are here too.
 """
 
 from auxmc.numerics.lazy import lazy_names

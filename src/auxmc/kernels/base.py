@@ -1,13 +1,23 @@
 """What every Markov kernel is: an initial state, the random numbers of a step, and the step itself."""
 
+import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["Kernel", "require_key", "select"]
+from auxmc.numerics.linalg import as_vector
+
+__all__ = ["FROM_POSITION", "Kernel", "pytree_positions", "require_key", "select"]
+
+FROM_POSITION = -1
+"""`dim` of a kernel that takes it from the position."""
+
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
 
 
 class Kernel(NamedTuple):
@@ -19,11 +29,12 @@ class Kernel(NamedTuple):
     numbers are the same to the last bit.
 
     Attributes:
-        init: maps a position [dim] to a state, a NamedTuple of arrays that caches all expensive values at the
-            current point. A kernel whose state has random numbers, such as a momentum, needs `key=`, which others
-            ignore; further arguments of a kernel have defaults.
+        init: maps a position, [dim] or a pytree of arrays, to a state, a NamedTuple of arrays that caches all
+            expensive values at the current point. A kernel whose state has random numbers, such as a momentum, needs
+            `key=`, which others ignore; further arguments of a kernel have defaults.
         draw: maps a key to the random numbers of one step, a pytree of arrays of fixed shape. A kernel that
-            needs a random number of draws includes a key for its loop.
+            needs a random number of draws includes a key for its loop; one that was not told its `dim` draws later,
+            and returns the key.
         apply: maps (noise, state) to (state, info), info being a NamedTuple of arrays.
     """
 
@@ -50,3 +61,79 @@ def require_key(key: Array | None) -> Array:
 def select(condition: Array, first: Any, second: Any) -> Any:
     """The first pytree of arrays where a scalar condition holds, else the second: what a step proposes, or keeps."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
+
+
+def pytree_positions(
+    *functions: str, maps: tuple[str, ...] = ()
+) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
+    """Lets positions of a kernel, or of a part of it, be any pytree of arrays; it is written for vectors [dim].
+
+    The position of a state has the structure that it was given. Other vectors of a state, such as gradients, and masses
+    have the order of `jax.flatten_util.ravel_pytree`. A `dim` of FROM_POSITION is that of the position.
+
+    Args:
+        functions: parameters of the decorated function that map a position to something; "model.name" is an attribute.
+        maps: those of them that return a vector of the same structure.
+    """
+
+    def decorate(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+        build: Callable[..., Any] = make
+        signature = inspect.signature(make)
+
+        @functools.wraps(make)
+        def made(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Made:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            given = bound.arguments
+            draws_later = given.get("dim") == FROM_POSITION
+            # Wrong arguments are named now, whatever the position will be.
+            plain = build(**given | ({"dim": 1} if draws_later else {}))
+
+            def at(position: Any) -> tuple[Any, Array, Callable[[Array], Any]]:
+                """Kernel of vectors, the vector of a position, and the map back."""
+                vector, unravel = as_vector(position)
+                if vector is position and not draws_later:
+                    return plain, vector, unravel
+                own = given | ({"dim": vector.size} if draws_later else {})
+                for name in functions:
+                    parameter, _, attribute = name.partition(".")
+                    function = getattr(own[parameter], attribute) if attribute else own[parameter]
+                    of_vector = _of_vector(function, unravel, name in maps)
+                    own[parameter] = (
+                        own[parameter]._replace(**{attribute: of_vector}) if attribute else of_vector
+                    )
+                return build(**own), vector, unravel
+
+            def init(position: Any, **options: Any) -> Any:
+                kernel, vector, unravel = at(position)
+                state = kernel.init(vector, **options)
+                return state._replace(position=unravel(state.position))
+
+            def draw(key: Array) -> Any:
+                return key if draws_later else plain.draw(key)
+
+            def apply(noise: Any, state: Any) -> tuple[Any, Any]:
+                kernel, vector, unravel = at(state.position)
+                numbers = kernel.draw(noise) if draws_later else noise
+                state, info = kernel.apply(numbers, state._replace(position=vector))
+                return state._replace(position=unravel(state.position)), info
+
+            parts = {"init": init, "draw": draw, "apply": apply}
+            found: Made = plain._replace(**{name: parts[name] for name in plain._fields})
+            return found
+
+        return made
+
+    return decorate
+
+
+def _of_vector(
+    function: Callable[..., Any], unravel: Callable[[Array], Any], returns: bool
+) -> Callable[..., Any]:
+    """A function of a position, and of more, as one of its vector."""
+
+    def of_vector(vector: Array, *more: Any) -> Any:
+        found = function(unravel(vector), *more)
+        return as_vector(found)[0] if returns else found
+
+    return of_vector

@@ -1,13 +1,14 @@
 """The contract between a generative model conditioned on its outputs and the kernels that move on its manifold."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, noisy_jacobian
+from auxmc.numerics.linalg import as_vector
 
 __all__ = ["ConditionedModel", "condition_generator", "condition_noisy_generator", "noisy_input"]
 
@@ -35,19 +36,19 @@ class ConditionedModel(NamedTuple):
 
 
 def condition_generator(
-    generate: Callable[[Array], Array], log_prior: Callable[[Array], Array], observed: Array
+    generate: Callable[[Any], Array], log_prior: Callable[[Any], Array], observed: Array
 ) -> ConditionedModel:
     """Conditions any generator on its outputs, with dense linear algebra.
 
     Args:
-        generate: maps inputs u [input] to outputs [constraint], differentiable.
-        log_prior: maps inputs u [input] to log rho(u).
+        generate: maps inputs u, [input] or any pytree of arrays, to outputs [constraint], differentiable.
+        log_prior: maps inputs u to log rho(u).
         observed: data [constraint].
 
     Source: PhD thesis, section 4.7.
     """
 
-    def constraint(inputs: Array) -> Array:
+    def constraint(inputs: Any) -> Array:
         return generate(inputs) - observed
 
     return ConditionedModel(
@@ -106,9 +107,10 @@ def noisy_input(
     return jnp.concatenate([inputs, (observed - generate(inputs)) / noise_scale])
 
 
-def _derivative(generate: Callable[[Array], Array], inputs: Array) -> Array:
+def _derivative(generate: Callable[[Any], Array], inputs: Any) -> Array:
     """Jacobian matrix [constraint, input], by the mode with fewer passes."""
+    vector, unravel = as_vector(inputs)
     n_outputs = jax.eval_shape(generate, inputs).shape[0]
-    derive = jax.jacrev if n_outputs < inputs.shape[0] else jax.jacfwd
-    matrix: Array = derive(generate)(inputs)
+    derive = jax.jacrev if n_outputs < vector.shape[0] else jax.jacfwd
+    matrix: Array = derive(lambda vector: generate(unravel(vector)))(vector)
     return matrix

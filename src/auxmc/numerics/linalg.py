@@ -4,13 +4,17 @@ Factors are upper triangular, L^T in place of L, and vectors are rows: in row-ma
 reads and writes as a lower triangle and as columns, so no matrix is copied to change its layout.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.flatten_util import ravel_pytree
 
 __all__ = [
     "add_to_diagonal",
+    "as_vector",
     "scaled",
     "solve_rows",
     "squared_distances",
@@ -18,6 +22,14 @@ __all__ = [
     "upper_cholesky",
     "upper_gram",
 ]
+
+
+def as_vector(tree: Any) -> tuple[Array, Callable[[Array], Any]]:
+    """A pytree of arrays as one vector, and the map back; a vector is itself."""
+    if getattr(tree, "ndim", None) == 1:
+        return tree, lambda vector: vector
+    vector, unravel = ravel_pytree(tree)
+    return vector, unravel
 
 
 def scaled(scale: Array | float, vector: Array) -> Array:

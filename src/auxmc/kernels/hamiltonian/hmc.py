@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 from auxmc.numerics.linalg import scaled
 from auxmc.numerics.random import standard_normal
 
@@ -73,11 +73,12 @@ class HMCNoise(NamedTuple):
     log_uniform: Array
 
 
+@pytree_positions("log_density")
 def hmc(
-    log_density: Callable[[Array], Array],
+    log_density: Callable[[Any], Array],
     step_size: Array | float,
     n_steps: int | tuple[int, int],
-    dim: int,
+    dim: int = FROM_POSITION,
     inverse_mass: Array | None = None,
 ) -> Kernel:
     """Hamiltonian Monte Carlo.
@@ -87,7 +88,7 @@ def hmc(
             density is zero.
         step_size: of the leapfrog integrator, positive scalar; may be traced.
         n_steps: leapfrog steps of an update: a number, or the smallest and the largest of a uniform draw.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
         inverse_mass: diagonal [dim] or matrix [dim, dim] of the inverse of the mass matrix, near the covariance of the
             target; may be traced. None for unit masses.
 

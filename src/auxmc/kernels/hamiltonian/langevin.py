@@ -1,13 +1,13 @@
 """Langevin dynamics in discrete time, with the accept step that makes it exact and without it."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 from auxmc.kernels.hamiltonian.hmc import HMCState
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
 from auxmc.numerics.random import standard_normal
@@ -41,7 +41,8 @@ class LangevinNoise(NamedTuple):
     log_uniform: Array
 
 
-def mala(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
+@pytree_positions("log_density")
+def mala(log_density: Callable[[Any], Array], step_size: Array | float, dim: int = FROM_POSITION) -> Kernel:
     """Metropolis-adjusted Langevin algorithm.
 
     Proposes x + (step_size^2 / 2) gradient + step_size n and accepts by the Hastings ratio of that asymmetric proposal.
@@ -49,7 +50,7 @@ def mala(log_density: Callable[[Array], Array], step_size: Array | float, dim: i
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats.
         step_size: epsilon, positive scalar; may be traced.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
 
     Returns:
         Kernel on HMCState with LangevinInfo. A proposal that is not finite is a counted rejection.
@@ -68,13 +69,16 @@ def mala(log_density: Callable[[Array], Array], step_size: Array | float, dim: i
     return _langevin(log_density, step_size, dim, adjusted=True)
 
 
-def unadjusted_langevin(log_density: Callable[[Array], Array], step_size: Array | float, dim: int) -> Kernel:
+@pytree_positions("log_density")
+def unadjusted_langevin(
+    log_density: Callable[[Any], Array], step_size: Array | float, dim: int = FROM_POSITION
+) -> Kernel:
     """Langevin dynamics whose proposals are always accepted: the target is met up to O(step_size^2).
 
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats.
         step_size: epsilon, positive scalar; may be traced.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
 
     Returns:
         Kernel on HMCState with LangevinInfo; `acceptance_rate` is what `mala` would have.

@@ -1,13 +1,13 @@
 """The no-U-turn sampler, by BlackJAX."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.hamiltonian.hmc import HMCState
 
 __all__ = ["NutsInfo", "nuts"]
@@ -33,8 +33,9 @@ class NutsInfo(NamedTuple):
     left_support: Array
 
 
+@pytree_positions("log_density")
 def nuts(
-    log_density: Callable[[Array], Array], step_size: Array | float, inverse_mass: Array, max_depth: int = 10
+    log_density: Callable[[Any], Array], step_size: Array | float, inverse_mass: Array, max_depth: int = 10
 ) -> Kernel:
     """The no-U-turn sampler with multinomial draws from the trajectory.
 

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, require_key, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_key, select
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog, metropolis_end
 from auxmc.numerics.random import standard_normal
 
@@ -38,12 +38,13 @@ class PersistentNoise(NamedTuple):
     log_uniform: Array
 
 
+@pytree_positions("log_density")
 def persistent_hmc(
-    log_density: Callable[[Array], Array],
+    log_density: Callable[[Any], Array],
     step_size: Array | float,
     n_steps: int,
     persistence: float,
-    dim: int,
+    dim: int = FROM_POSITION,
 ) -> Kernel:
     """Hamiltonian Monte Carlo with partial refreshment of the momentum.
 
@@ -58,7 +59,7 @@ def persistent_hmc(
         step_size: of the leapfrog integrator, positive scalar; may be traced.
         n_steps: leapfrog steps of a trajectory.
         persistence: a, in [0, 1); 0 draws a fresh momentum.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
 
     Returns:
         Kernel on PersistentState with HMCInfo; `init(position, key=key)` draws the momentum. An end whose energy is not

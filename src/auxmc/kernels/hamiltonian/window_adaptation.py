@@ -10,6 +10,7 @@ from jax import Array, lax
 
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo
+from auxmc.numerics.linalg import as_vector
 
 __all__ = ["WindowState", "window_adaptation"]
 
@@ -91,7 +92,7 @@ def window_adaptation(
         step = update_step(step, probability)
         mass = lax.cond(
             slow == 1,
-            lambda: _numbers(update_mass(mass, state.inner.position)),
+            lambda: _numbers(update_mass(mass, as_vector(state.inner.position)[0])),
             lambda: _numbers(mass),
         )
         step, mass = lax.cond(

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import ConditionedModel
@@ -123,11 +123,12 @@ def project_momentum(jacobian: Any, momentum: Array) -> Array:
     return momentum - jacobian.transposed_times(jacobian.solve_gram(jacobian.times(momentum)))
 
 
+@pytree_positions("model.log_prior", "model.constraint", "model.jacobian")
 def constrained_hmc(
     model: ConditionedModel,
     step_size: Array | float,
     n_steps: int | tuple[int, int],
-    dim: int,
+    dim: int = FROM_POSITION,
     *,
     n_inner_steps: int = 1,
     projection: ProjectionSettings = ProjectionSettings(),  # noqa: B008

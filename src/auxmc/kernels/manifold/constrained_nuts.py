@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 from auxmc.kernels.manifold.constrained_hmc import (
     ConstrainedInfo,
     ConstrainedState,
@@ -81,10 +81,11 @@ class _Trajectory(NamedTuple):
     going: Array
 
 
+@pytree_positions("model.log_prior", "model.constraint", "model.jacobian")
 def constrained_nuts(
     model: ConditionedModel,
     step_size: Array | float,
-    dim: int,
+    dim: int = FROM_POSITION,
     *,
     max_depth: int = 10,
     n_inner_steps: int = 1,

@@ -6,13 +6,13 @@ allowed p_i form an interval, which bisection of (0, 1) brackets from outside wi
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 
 __all__ = [
     "Brackets",
@@ -78,13 +78,14 @@ class ModifiedABCNoise(NamedTuple):
     log_uniform: Array
 
 
+@pytree_positions("quantile", "log_prior")
 def modified_abc(
     quantile: Quantile,
-    log_prior: Callable[[Array], Array],
+    log_prior: Callable[[Any], Array],
     observations: Array,
     tolerance: Array | float,
     step_size: Array | float,
-    dim: int,
+    dim: int = FROM_POSITION,
     n_bisections: Array | int = 16,
 ) -> Kernel:
     """Metropolis-Hastings on parameters and uniforms, with uniforms drawn inside brackets around the allowed values.

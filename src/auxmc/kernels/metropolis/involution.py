@@ -1,7 +1,7 @@
 """Metropolis kernel whose proposal is a deterministic map that is its own inverse."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +9,7 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.metropolis.metropolis import MetropolisState, metropolis_accept
+from auxmc.numerics.linalg import as_vector
 
 __all__ = ["InvolutionInfo", "InvolutionNoise", "involution_metropolis"]
 
@@ -88,4 +89,8 @@ def involution_metropolis(
 
 
 def _differentiated(involution: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    return lambda position: jnp.linalg.slogdet(jax.jacfwd(involution)(position))[1]
+    def log_volume(position: Any) -> Array:
+        vector, unravel = as_vector(position)
+        return jnp.linalg.slogdet(jax.jacfwd(lambda v: as_vector(involution(unravel(v)))[0])(vector))[1]
+
+    return log_volume

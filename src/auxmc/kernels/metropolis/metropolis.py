@@ -1,13 +1,13 @@
 """Metropolis kernels: random walk and independence proposals."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 
 __all__ = [
     "IndependenceNoise",
@@ -77,13 +77,16 @@ def draw_random_walk(key: Array, dim: int) -> RandomWalkNoise:
     )
 
 
-def random_walk_metropolis(log_density: Callable[[Array], Array], scale: Array | float, dim: int) -> Kernel:
+@pytree_positions("log_density")
+def random_walk_metropolis(
+    log_density: Callable[[Any], Array], scale: Array | float, dim: int = FROM_POSITION
+) -> Kernel:
     """Metropolis kernel with a Gaussian random-walk proposal.
 
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats.
         scale: standard deviation of the proposal, a scalar or one per coordinate [dim]; may be traced.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
 
     Returns:
         Kernel on MetropolisState with MetropolisInfo.

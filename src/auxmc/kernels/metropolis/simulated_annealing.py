@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
 
 __all__ = ["AnnealingInfo", "AnnealingNoise", "AnnealingState", "simulated_annealing"]
@@ -110,13 +110,13 @@ def simulated_annealing(
         accepted = metropolis_accept(
             noise.log_uniform, inverse_temperature * proposed, inverse_temperature * state.log_density
         )
-        position = jnp.where(accepted, proposal, state.position)
+        position = select(accepted, proposal, state.position)
         reached = jnp.where(accepted, proposed, state.log_density)
         better = reached > state.best_log_density
         new = AnnealingState(
             position=position,
             log_density=reached,
-            best_position=jnp.where(better, position, state.best_position),
+            best_position=select(better, position, state.best_position),
             best_log_density=jnp.where(better, reached, state.best_log_density),
             n_made=state.n_made + 1,
         )

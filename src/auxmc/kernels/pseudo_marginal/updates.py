@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, require_key, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_key, select
 from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
@@ -102,14 +102,17 @@ class _JointProposal(NamedTuple):
     auxiliary: Array
 
 
-def pseudo_marginal_metropolis(estimator: Estimator, scale: Array | float, dim: int) -> Kernel:
+@pytree_positions("estimator.prepare")
+def pseudo_marginal_metropolis(
+    estimator: Estimator, scale: Array | float, dim: int = FROM_POSITION
+) -> Kernel:
     """Pseudo-marginal Metropolis-Hastings: a random-walk proposal of x and fresh u, accepted together.
 
     Args:
         estimator: density estimator.
         scale: standard deviation of the proposal, a scalar or one per coordinate [dim], or the lower Cholesky factor of
             its covariance [dim, dim]; may be traced.
-        dim: number of target variables.
+        dim: number of target variables; taken from the position unless given.
 
     Returns:
         Kernel on PseudoMarginalState with `init(position, key=key)`, one density estimate a step.
@@ -235,14 +238,15 @@ def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) 
     return Update(draw, apply)
 
 
-def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) -> Update:
+@pytree_positions("estimator.prepare")
+def metropolis_position(estimator: Estimator, scale: Array | float, dim: int = FROM_POSITION) -> Update:
     """Random-walk Metropolis update of x with u fixed: one density estimate.
 
     Args:
         estimator: density estimator.
         scale: standard deviation of the proposal, a scalar or one per coordinate [dim], or the lower Cholesky factor of
             its covariance [dim, dim]; may be traced.
-        dim: number of target variables.
+        dim: number of target variables; taken from the position unless given.
 
     Raises:
         ValueError: dim is not positive.
@@ -273,10 +277,11 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int) ->
     return Update(draw, apply)
 
 
+@pytree_positions("estimator.prepare")
 def slice_position(
     estimator: Estimator,
     width: Array | float,
-    dim: int,
+    dim: int = FROM_POSITION,
     max_step_outs: int = 0,
     *,
     max_passes: int = MAX_PASSES,
@@ -288,7 +293,7 @@ def slice_position(
     Args:
         estimator: density estimator.
         width: initial bracket width, in the units of x (positive scalar, may be traced).
-        dim: number of target variables.
+        dim: number of target variables; taken from the position unless given.
         max_step_outs: total number of steps of length `width` by which the bracket may grow.
         max_passes: number of proposals after which an update keeps its state and counts a collapse.
 
@@ -326,14 +331,16 @@ def slice_position(
     return Update(draw, apply)
 
 
-def pseudo_marginal_method(name: str, estimator: Estimator, scale: Array | float, dim: int) -> Kernel:
+def pseudo_marginal_method(
+    name: str, estimator: Estimator, scale: Array | float, dim: int = FROM_POSITION
+) -> Kernel:
     """Builds a method by name.
 
     Args:
         name: one of METHODS.
         estimator: density estimator; `apm_ss_*` need u to be standard normal.
         scale: step size of the MH update of x, or initial bracket width of its slice update; may be traced.
-        dim: number of target variables.
+        dim: number of target variables; taken from the position unless given.
 
     Returns:
         Kernel on PseudoMarginalState with `init(position, key=key)`.

@@ -1,13 +1,13 @@
 """Elliptical slice sampling of one block of inputs after another, for standard normal inputs."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, draw_ellipse, shrink_ellipse
 from auxmc.numerics.random import standard_normal
@@ -27,8 +27,9 @@ class BlockedSliceInfo(NamedTuple):
     n_collapsed: Array
 
 
+@pytree_positions("log_likelihood")
 def blocked_elliptical_slice(
-    log_likelihood: Callable[[Array], Array],
+    log_likelihood: Callable[[Any], Array],
     blocks: Sequence[tuple[int, int]],
     *,
     max_passes: int = MAX_PASSES,

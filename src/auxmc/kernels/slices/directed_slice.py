@@ -1,12 +1,13 @@
 """Slice sampling along lines whose direction is drawn from a distribution of choice."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES
 from auxmc.kernels.slices.linear_slice import LineNoise, linear_slice
 from auxmc.numerics.random import standard_normal
@@ -52,11 +53,12 @@ def along_gaussian(cholesky: Array, *, unit_length: bool = False) -> Direction:
     return draw
 
 
+@pytree_positions("log_density")
 def directed_slice(
-    log_density: Callable[[Array], Array],
+    log_density: Callable[[Any], Array],
     direction: Direction,
     width: Array | float,
-    dim: int,
+    dim: int = FROM_POSITION,
     max_step_outs: int = 0,
     *,
     max_passes: int | Array = MAX_PASSES,
@@ -68,7 +70,7 @@ def directed_slice(
         direction: distribution of the line's direction, which may not depend on the point: `along_axes`,
             `along_unit_vectors`, `along_gaussian`.
         width: initial bracket width in units of the direction (positive scalar, may be traced).
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
         max_step_outs: total number of steps of its own length by which the bracket may grow.
         max_passes: number of proposals after which an update keeps its state and counts a collapse; may be traced.
 

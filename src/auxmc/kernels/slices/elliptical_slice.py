@@ -1,13 +1,13 @@
 """Elliptical slice sampling: slices along a random ellipse, for targets with a Gaussian factor."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
 
 __all__ = ["EllipseNoise", "draw_ellipse", "elliptical_slice", "shrink_ellipse"]
@@ -78,8 +78,9 @@ def shrink_ellipse(
     )
 
 
+@pytree_positions("log_likelihood")
 def elliptical_slice(
-    log_likelihood: Callable[[Array], Array],
+    log_likelihood: Callable[[Any], Array],
     prior_cholesky: Array | None = None,
     *,
     dim: int | None = None,

@@ -1,13 +1,13 @@
 """Slice sampling along a random line through the current point."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
 
 __all__ = ["LineNoise", "draw_line", "linear_slice", "shrink_line"]
@@ -38,7 +38,7 @@ def draw_line(key: Array, dim: int, max_step_outs: int = 0, *, unit_length: bool
 
     Args:
         key: JAX key.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
         max_step_outs: total number of step-outs allowed.
         unit_length: whether the direction is uniform on the unit sphere; otherwise it is standard normal.
     """
@@ -113,10 +113,11 @@ def shrink_line(
     return shrunk._replace(info=info)
 
 
+@pytree_positions("log_density")
 def linear_slice(
-    log_density: Callable[[Array], Array],
+    log_density: Callable[[Any], Array],
     width: Array | float,
-    dim: int,
+    dim: int = FROM_POSITION,
     max_step_outs: int = 0,
     *,
     max_passes: int | Array = MAX_PASSES,
@@ -126,7 +127,7 @@ def linear_slice(
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats.
         width: initial bracket width, in the units of the position (positive scalar, may be traced).
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
         max_step_outs: total number of steps of length `width` by which the bracket may grow.
         max_passes: number of proposals after which an update keeps its state and counts a collapse; may be traced.
 

@@ -1,11 +1,12 @@
 """Slice sampling on the unit hypercube along a line reflected at its faces."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, slice_kernel
 from auxmc.kernels.slices.linear_slice import LineNoise, draw_line, shrink_line
 
@@ -23,9 +24,10 @@ def reflect(point: Array) -> Array:
     return jnp.where(remainder < 1.0, remainder, 2.0 - remainder)
 
 
+@pytree_positions("log_density")
 def reflective_slice(
-    log_density: Callable[[Array], Array],
-    dim: int,
+    log_density: Callable[[Any], Array],
+    dim: int = FROM_POSITION,
     width: Array | float = 1.0,
     *,
     max_passes: int = MAX_PASSES,
@@ -37,7 +39,7 @@ def reflective_slice(
     Args:
         log_density: maps position [dim] in the unit hypercube to a log density with respect to the uniform
             distribution, in nats.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
         width: initial bracket width in units of the direction (positive scalar, may be traced).
         max_passes: number of proposals after which an update keeps its state and counts a collapse.
 

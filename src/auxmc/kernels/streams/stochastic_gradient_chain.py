@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, require_key
+from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_key
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.numerics.random import standard_normal
 
@@ -43,12 +43,13 @@ class ChainNoise(NamedTuple):
     gradient: Any
 
 
+@pytree_positions("gradient", maps=("gradient",))
 def stochastic_gradient_chain(
-    gradient: Callable[[Array, Any], Array],
+    gradient: Callable[[Any, Any], Any],
     draw_gradient: Callable[[Array], Any],
     step: Array | float,
     friction: Array | float,
-    dim: int,
+    dim: int = FROM_POSITION,
     gradient_noise: Array | float = 0.0,
 ) -> Kernel:
     """Steps of stochastic-gradient Hamiltonian Monte Carlo, none of them rejected.
@@ -59,7 +60,7 @@ def stochastic_gradient_chain(
         step: eta, the square of the step size; may be traced.
         friction: alpha. 1 makes the dynamics those of Langevin, 0 leaves Hamiltonian ones, which the noise of the
             gradient heats up for ever; may be traced.
-        dim: length of the position.
+        dim: length of the position; taken from it unless given.
         gradient_noise: see `stochastic_gradient.injected_noise`; may be traced.
 
     Returns:
