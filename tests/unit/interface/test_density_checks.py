@@ -275,7 +275,7 @@ def test_trajectories_are_ended_by_kicks_in_standard_deviations_of_the_momentum(
     @jax.jit
     def n_ended(inverse_mass):
         kernel, key = method.build(jnp.asarray(0.3), inverse_mass), jax.random.key(0)
-        return kernel.step(key, kernel.init(key, jnp.array([-0.2])))[1].n_not_finite
+        return kernel.step(key, kernel.init(jnp.array([-0.2])))[1].n_not_finite
 
     variance = np.full(1, 2e-3)
     assert [int(n_ended(mass)) for mass in (variance, variance[None], np.ones(1))] == [0, 0, 1]
