@@ -120,7 +120,7 @@ def chain_sampler(
 
     def initial(key: Array, _: dict[str, Array]) -> Any:
         noise = standard_normal(jax.random.fold_in(key, 0), (problem.bridge.dim,))
-        return start(jax.random.fold_in(key, 1), problem.bridge.draw_base(noise))
+        return start(problem.bridge.draw_base(noise), key=jax.random.fold_in(key, 1))
 
     return Sampler(lambda _: blocks, initial, lambda _, summary: summary)
 
@@ -156,8 +156,8 @@ def annealed_sampler(
 
 def _chain_kernel(
     settings: Settings, problem: Problem, method: str, numbers: MethodSettings, n_temperatures: int
-) -> tuple[Kernel, Callable[[Array, Array], Any], Callable[[Any], tuple[tuple[Array, ...], Array]]]:
-    """Kernel, its start from (key, position), and the log weights and inverse temperature of a state."""
+) -> tuple[Kernel, Callable[..., Any], Callable[[Any], tuple[tuple[Array, ...], Array]]]:
+    """Kernel, its start from a position and `key=`, and the log weights and inverse temperature of a state."""
     bridge, step_size, n_steps = problem.bridge, numbers.step_size, numbers.n_steps
     options: dict[str, Any] = {"refreshment": numbers.refreshment, "integrator": settings.integrator}
     if method == "hmc":
@@ -185,7 +185,7 @@ def _chain_kernel(
         controlled = continuously_tempered_hmc(bridge, step_size, n_steps, settings.control_mass, **options)
         return (
             controlled,
-            lambda key, x: controlled.init(x, settings.start_control, key=key),
+            lambda x, key: controlled.init(x, settings.start_control, key=key),
             continuous_weights,
         )
     gibbs = gibbs_continuous_tempering(bridge, step_size, n_steps, **options)

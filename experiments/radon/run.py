@@ -84,7 +84,7 @@ def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
     if settings.method == "gibbs_ct":
         gibbs = gibbs_continuous_tempering(joined, step_size, n_steps)
         # The momentum of the start is not used: every update draws another.
-        kernel, init = gibbs, lambda key, start, control: gibbs.init(start, 0.0, key=key)
+        kernel, init = gibbs, lambda start, control, key: gibbs.init(start, 0.0, key=key)
     else:
         inverse_mass = 1.0 / settings.control_inverse_mass
         kernel = continuously_tempered_hmc(joined, step_size, n_steps, inverse_mass)
@@ -99,7 +99,7 @@ def _hmc(posterior: Problem, base: Base, settings: Settings) -> Sampler:
         }
 
     return Sampler(
-        lambda parameters: kernel, lambda key, parameters: init(key, *_start(key, posterior.dim)), record
+        lambda parameters: kernel, lambda key, parameters: init(*_start(key, posterior.dim), key=key), record
     )
 
 

@@ -111,7 +111,7 @@ def _run(starts: Array, restart: Array, noise: LineNoise) -> tuple[Array, Array,
     def step(points: Array, inputs: tuple[Array, LineNoise]) -> tuple[Array, tuple[Array, Array, Array]]:
         fresh, noise = inputs
         before = jnp.where(restart, fresh, points)
-        new, info = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init, (None, 0))(jax.random.key(0), before))
+        new, info = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init)(before))
         return new.position, (before, new.position, info.n_evaluations)
 
     return jax.lax.scan(step, starts[0], (starts, noise))[1]
@@ -369,7 +369,7 @@ def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
             same = jnp.all(new.position == states.position, axis=1)
             return new, (states.log_density, info.log_height, same)
 
-        return jax.lax.scan(step, jax.vmap(kernel.init, (None, 0))(jax.random.key(0), starts), noise)[1]
+        return jax.lax.scan(step, jax.vmap(kernel.init)(starts), noise)[1]
 
     names = ("log_likelihood", "log_height", "repeated")
     found = {}

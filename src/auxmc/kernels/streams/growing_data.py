@@ -366,7 +366,7 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
             standard = jax.scipy.linalg.solve_triangular(
                 factor, (state.particles - mean[None, :]).T, lower=True
             ).T
-            begin = jax.vmap(kernel(carry.step_size).init, (None, 0))(key, standard)
+            begin = jax.vmap(kernel(carry.step_size).init)(standard)
             keys = jax.random.split(key, settings.n_moves)
             (end, step_size), (acceptance, n_gradients) = lax.scan(one, (begin, carry.step_size), keys)
             particles = mean[None, :] + jnp.matmul(end.position, factor.T)

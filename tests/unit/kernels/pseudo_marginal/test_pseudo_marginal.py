@@ -166,7 +166,7 @@ def test_init_draws_again_until_the_estimate_is_finite():
         log_estimate=lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
     )
     kernel = pseudo_marginal_method("apm_mi_mh", picky, 1.0, DIM)
-    states = jax.jit(jax.vmap(kernel.init))(KEYS[:50], jnp.zeros((50, DIM)))
+    states = jax.jit(jax.vmap(lambda key, x: kernel.init(x, key=key)))(KEYS[:50], jnp.zeros((50, DIM)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(states.auxiliary[:, 0, 0] > 1.0)
     assert len(np.unique(states.auxiliary[:, 0, 0])) == 50
