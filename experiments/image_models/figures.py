@@ -15,14 +15,21 @@ from auxmc.plots.panels import band_curve
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
+    published_curve,
     published_level,
     published_mark,
 )
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_settings
+from auxmc_pipeline.published_values import published_series, published_settings, published_value
 from auxmc_pipeline.tables import Tables
-from experiments.image_models.joint_estimates import models_in, rows_of, running_estimate, value_of
+from experiments.image_models.joint_estimates import (
+    PUBLISHED_MODELS,
+    models_in,
+    rows_of,
+    running_estimate,
+    value_of,
+)
 
 _TITLES = {
     "own_digits": "digits",
@@ -35,7 +42,7 @@ _ANNEALED_COST = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}
 # Claims about the final estimates of chains, whose estimates the thesis has for all of its test images.
 _FINAL_CLAIMS = {"gibbs_ct": "CT-C08", "ct_hmc": "CT-C09", "st": "CT-C10"}
 _N_PUBLISHED_IMAGES = 1000
-_PUBLISHED_NOTE = "at our cost"
+_PUBLISHED_NOTE, _DOCUMENT = "at our cost", "PhD thesis"
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _N_ROWS = 25
 _N_PAIRS = 3
@@ -86,6 +93,10 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
         points = getattr(running, horizontal)
         half, colour = 3.0 * running.error, METHOD_COLOURS[method]
         band_curve(axis, points, running.mean, half, colour=colour, label=METHOD_LABELS[method])
+        if (there := _published_curve(tables, model, method)) is not None:
+            x, y, *band = there
+            place = x / x[-1] * points[-1]
+            published_curve(axis, place, y, band, document=_DOCUMENT, colour=colour, note=_PUBLISHED_NOTE)
         # Chains of the thesis took other seconds: its final estimates stand at the ends of ours.
         if final := published.get(_FINAL_CLAIMS[method], {}).get(f"{model}: final"):
             published_mark(axis, points[-1], final, colour=colour, note=_PUBLISHED_NOTE)
@@ -100,6 +111,12 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     )
     half = 3.0 * error
     axis.errorbar(place, mean, yerr=half, color=METHOD_COLOURS["ais"], fmt="s", label="AIS")
+    if (there := _published_curve(tables, model, "ais")) is not None:
+        x, y, *band = there
+        at_k = np.interp(x, annealed["n_temperatures"], place)
+        published_curve(
+            axis, at_k, y, band, document=_DOCUMENT, colour=METHOD_COLOURS["ais"], note=_PUBLISHED_NOTE
+        )
     # Runs of different lengths can take the same time: labels alternate between the ends of the bars.
     ends_of_bars = mean + half * np.where(np.argsort(np.argsort(place)) % 2, 1.0, -1.0)
     for x, end, count in zip(place, ends_of_bars, annealed["n_temperatures"], strict=True):
@@ -127,6 +144,23 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     if horizontal == "gradients":
         # A common power of ten at the end of the axis would run into its label.
         axis.xaxis.set_major_formatter(EngFormatter(sep=""))
+
+
+def _published_curve(tables: Tables, model: str, method: str) -> tuple[FloatArray, ...] | None:
+    """Places, heights and ends of the band of a published curve: distances from its lower bound, carried to our images.
+
+    None where a run has other models, chains of another length, or all images.
+    """
+    n_images = value_of(tables, model, "n_images_used")
+    lengths = tables.rows("settings", model=model)["length"]
+    if model not in PUBLISHED_MODELS or n_images >= _N_PUBLISHED_IMAGES or not (lengths >= 1.0).all():
+        return None
+    there = published_series("image_models", "5.4", f"{model} {method}")
+    bound = published_value(
+        "image_models", {"mnist": "CT-C03", "omniglot": "CT-C04"}[model], f"{model}: lower"
+    )
+    ours, scale = value_of(tables, model, "joint_lower"), n_images / _N_PUBLISHED_IMAGES
+    return there.x, *(ours + scale * (side - bound.value) for side in (there.y, there.low, there.high))
 
 
 def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:

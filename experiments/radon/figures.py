@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.plots.factor_graphs import factor_graph
 from auxmc.plots.panels import band_curve, missing_panel
-from auxmc.plots.published import entries_published_last, published_level, published_mark
+from auxmc.plots.published import entries_published_last, published_curve, published_level, published_mark
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
@@ -32,8 +32,7 @@ _CHAINS = {
 }
 # Axes in nats above the exact value: that of the published figure, and that of all methods.
 _PUBLISHED_RANGE, _METHODS_RANGE = (-19.0, 11.0), (-8.0, 3.0)
-# Iterations at which values were read off the published curve.
-_PUBLISHED_ITERATIONS = (100, 250, 500, 1000, 2500)
+_DOCUMENT = "PhD thesis"
 
 
 def model_graph(tables: Tables) -> Figure:
@@ -69,12 +68,6 @@ def evidence_over_time(tables: Tables) -> Figure:
     axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
     exact = _exact_line(axis, tables)
     published_mark(axis, seconds, published("CT-D05", "mean of last 100 values"), colour=_BLUE)
-    # Their seconds are those of another machine: they stand at ours after as many iterations.
-    for n_iterations in _PUBLISHED_ITERATIONS:
-        if n_iterations <= times["iteration"].max():
-            place = seconds + float(np.interp(n_iterations, times["iteration"], times["time_so_far"]))
-            value = published("CT-D07", f"estimate, {n_iterations} iterations")
-            published_mark(axis, place, value, colour=_NUTS)
     published_mark(axis, 0.5 * seconds, published("CT-D03", "log evidence"))
     # The published range, moved to the exact value; wider where log zeta would lie outside.
     low, high = _PUBLISHED_RANGE
@@ -84,8 +77,20 @@ def evidence_over_time(tables: Tables) -> Figure:
         xlabel="run time without compiling (s)",
         ylabel="log evidence (nats)",
     )
+    # Their seconds are those of another machine: they stand at ours after as many steps or iterations.
+    steps = (
+        (fit["fit_step"], fit["fit_time"], _BLUE),
+        (times["iteration"], seconds + times["time_so_far"], _NUTS),
+    )
+    for series, (counts, places, colour) in zip(("objective", "nuts"), steps, strict=True):
+        if (there := published.curve("5.6", series)) is not None:
+            seen = there.x <= counts.max()
+            x, ends = np.interp(there.x[seen], counts, places), (there.low[seen], there.high[seen])
+            published_curve(
+                axis, x, there.y[seen], ends, document=_DOCUMENT, colour=colour, note="at our time"
+            )
     _legend_above(figure, axis)
-    said = "AIS (black), end of the fit and estimates after as many iterations, without their seconds"
+    said = "AIS (black), end of the fit; curves after as many steps or iterations, without their seconds"
     return _with_footer(figure, tables, f"published: {said}")
 
 

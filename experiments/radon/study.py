@@ -10,7 +10,8 @@ FIGURES = {
     "fig_5_6": "Estimate of the log evidence by the no-U-turn sampler on the extended space, against run time: "
     "mean over the chains of their running estimates, band +- 3 standard errors of that mean. Blue: objective of the "
     "variational fit, averaged over blocks of 100 steps. Horizontal lines: log zeta, the estimate by annealed "
-    "importance sampling, and the value by quadrature.",
+    "importance sampling, and the value by quadrature. Published curves stand at our time after as many steps or "
+    "iterations.",
     "fig_methods": "Estimates of the log evidence, all chains pooled (left), and their standard errors (right), "
     "against evaluations of the gradients. Bands: +- 3 standard errors by the delta method over chains. Square: "
     "annealed importance sampling, +- 3 standard errors.",
