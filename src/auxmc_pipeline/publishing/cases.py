@@ -1,6 +1,6 @@
 """Published cases: result files without draws, made from the published tables of their study."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +17,22 @@ __all__ = ["restore_case"]
 _PLAIN = ("created", "cpu_s", "peak_memory_mib", "processor", "processor_kind", "n_cores", "piece")
 
 
-def restore_case(tables: Tables, jobs: pd.DataFrame, path: Path) -> None:
+def restore_case(tables: Tables, jobs: pd.DataFrame, names: Iterable[str], path: Path) -> None:
     """Writes the result file of a case: `tables.tabulate` makes the rows of it that are published.
 
     Args:
         tables: published tables of the study.
         jobs: rows of `pieces.csv` of this case.
+        names: of all settings of the study. Those that are lists are not in the tables.
         path: file to write, named as the case.
     """
     settings = tables["settings"].query("case == @path.stem").iloc[0].drop(["case", "numbers"])
     *pieces, last = jobs.to_dict("records")
-    plain: dict[Any, Any] = settings.dropna().to_dict()
-    swept: dict[Any, Any] = {str(name): [] for name in settings.index[settings.isna()]}
+    swept = {str(name): 0.0 for name in settings.index[settings.isna()]}
+    known: dict[Any, Any] = settings.dropna().to_dict()
     attributes = {
         "case": path.stem,
-        "settings": plain | swept | {"batch": swept},
+        "settings": dict.fromkeys(names) | known | swept | {"batch": swept},
         **{name: str(last[name]) for name in ("study", "numbers", "code", "data")},
         **_attributes(last),
         "cpu_s": float(jobs["cpu_s"].sum()),

@@ -13,6 +13,7 @@ from auxmc_pipeline.catalogue import check_preset, load_study, studies
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, read_jobs
 from auxmc_pipeline.publishing.cases import restore_case
+from auxmc_pipeline.settings import names_of
 from auxmc_pipeline.tables import Tables, load_tables
 
 
@@ -50,7 +51,8 @@ def restore(preset: str, published: Path, results: Path, older: bool = False) ->
     restored, left_out = [], []
     for name in studies():
         jobs = read_jobs(published / name / "pieces.csv")
-        now = identities(load_study(name), preset) if len(jobs) else {}
+        study = load_study(name)
+        now = identities(study, preset) if len(jobs) else {}
         tables = load_tables(published / name / "tables") if len(jobs) else Tables({})
         for job in by_case(jobs).to_dict("records"):
             case = str(job["case"])
@@ -60,7 +62,7 @@ def restore(preset: str, published: Path, results: Path, older: bool = False) ->
             elif path.is_file() and not differences(read_attributes(path), case, now):
                 left_out.append(f"{name} {case}: there already")
             else:
-                restore_case(tables, jobs[jobs["case"] == case], path)
+                restore_case(tables, jobs[jobs["case"] == case], names_of(study.schema), path)
                 restored.append(path)
     return restored, left_out
 

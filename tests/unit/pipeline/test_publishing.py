@@ -15,7 +15,7 @@ from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, job_table, jobs
 from auxmc_pipeline.judging.study_tables import judge_study
 from auxmc_pipeline.publishing.cases import restore_case
 from auxmc_pipeline.publishing.gather import gather, write_study
-from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.settings import SettingsError, names_of
 from auxmc_pipeline.steps import restore as restoring
 from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
 
@@ -148,7 +148,7 @@ def test_a_published_case_makes_the_same_tables(tmp_path):
         write_case(path, pieces=[{**JOB, "piece": "1 of 2", "cpu_s": 4.0}])
     made = tabulate(paths[:2])
     for first, again in zip(paths[:2], paths[2:], strict=True):
-        restore_case(Tables(made), job_table(jobs_of_result(first)), again)
+        restore_case(Tables(made), job_table(jobs_of_result(first)), [], again)
         assert jobs_of_result(again) == jobs_of_result(first)
     for name, table in tabulate(paths[2:]).items():
         pd.testing.assert_frame_equal(table, made[name], check_like=name == "settings")
@@ -157,13 +157,13 @@ def test_a_published_case_makes_the_same_tables(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", studies())
 def test_claims_in_restored_cases_are_those_of_published_tables(name, tmp_path):
-    place = PUBLISHED / "paper" / name
+    study, place = load_study(name), PUBLISHED / "paper" / name
     tables, jobs = load_tables(place / "tables"), read_jobs(place / "pieces.csv")
     paths = [tmp_path / f"{case}.nc" for case in tables["settings"]["case"]]
     for path in paths:
-        restore_case(tables, jobs[jobs["case"] == path.stem], path)
+        restore_case(tables, jobs[jobs["case"] == path.stem], names_of(study.schema), path)
     columns = ["claim_id", "setting", "measured", "monte_carlo_error"]
-    judged = [judge_study(load_study(name), found)[columns] for found in (Tables(tabulate(paths)), tables)]
+    judged = [judge_study(study, found)[columns] for found in (Tables(tabulate(paths)), tables)]
     pd.testing.assert_frame_equal(*judged, rtol=1e-9)
 
 
