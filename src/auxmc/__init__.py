@@ -16,6 +16,7 @@ _names, _find, _ = lazy_names(
     {
         "auxmc.diagnostics": "",
         "auxmc.interface.arguments": "use_float64",
+        "auxmc.interface.calibration": "check",
         "auxmc.interface.densities": "density hmc nuts",
         "auxmc.interface.estimates": "auxiliary_pseudo_marginal estimated pseudo_marginal",
         "auxmc.interface.executors": "replicate",

@@ -1,0 +1,222 @@
+"""Simulation-based calibration of a user's own model and method."""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy import stats
+
+from auxmc.driver.seeds import stream
+from auxmc.interface.advice import Advice, issue
+from auxmc.interface.arguments import check_callable, check_fraction, check_integer, check_seed, use_float64
+from auxmc.interface.densities import Density, nuts
+from auxmc.interface.layout import named
+from auxmc.interface.methods import Method, evaluated, follows_its_key, innermost
+from auxmc.numerics.programs import jit_short
+
+__all__ = ["Calibration", "check"]
+
+# Replicates that run side by side.
+_TOGETHER = 50
+# Tests of each quantity: of location, of spread and of the whole distribution.
+_TESTS = 3
+_BINS = 20
+
+
+class Calibration(NamedTuple):
+    """Ranks of true variables among draws of their posteriors.
+
+    Attributes:
+        ranks: of each number by name, such as "rates[2]", and of the log density "lp": places between 0 and 1
+            [replicate], uniform where all is right.
+        p_values: of their uniformity, by name; the smallest of three tests, times three.
+        level: probability of a false alarm of all numbers together.
+        warnings: the numbers whose ranks are not uniform; empty where nothing is known against the model.
+    """
+
+    ranks: dict[str, np.ndarray]
+    p_values: dict[str, float]
+    level: float
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """The smallest p-value, and the number that it belongs to."""
+        name = min(self.p_values, key=lambda own: self.p_values[own])
+        verdict = "not calibrated" if self.warnings else "no fault found"
+        return f"{verdict}: smallest p-value {self.p_values[name]:.2g} of {len(self.p_values)}, {name}"
+
+    def plot(self) -> Any:
+        """Figure with a histogram of the ranks of each number; grey: 99 % of the counts of uniform ranks."""
+        # Imported late: few calls draw.
+        import matplotlib.pyplot as plt
+        import seaborn as sns
+
+        n_columns = min(4, len(self.ranks))
+        n_rows = -(-len(self.ranks) // n_columns)
+        size = (2.6 * n_columns, 2.2 * n_rows)
+        figure, axes = plt.subplots(
+            n_rows, n_columns, figsize=size, squeeze=False, sharey=True, layout="constrained"
+        )
+        for axis in axes.flat[len(self.ranks) :]:
+            axis.set_axis_off()
+        for axis, (name, ranks) in zip(axes.flat, self.ranks.items(), strict=False):
+            axis.axhspan(*stats.binom.interval(0.99, len(ranks), 1.0 / _BINS), color="0.85")
+            sns.histplot(x=ranks, bins=_BINS, binrange=(0.0, 1.0), ax=axis)
+            axis.set(title=f"{name}, p = {self.p_values[name]:.2g}", xlabel="rank", ylabel="replicates")
+        return figure
+
+
+def check(
+    model: Callable[[Any], Density | Method],
+    draw_prior: Callable[[Array], Any],
+    simulate: Callable[[Array, Any], Any],
+    *,
+    replicates: int = 400,
+    draws: int = 50,
+    thin: int = 5,
+    warm_up: int = 300,
+    seed: int = 0,
+    level: float = 1e-3,
+) -> Calibration:
+    """Simulation-based calibration: whether prior, simulator, log density and method belong together.
+
+    Variables are drawn from the prior, data are simulated from them, and a chain draws from the posterior of these
+    data, beginning at the true variables. Over many replicates the rank of the true value among the draws is uniform. A
+    wrong sign, a missing Jacobian, a wrong scale of the prior, or chains that are too short change that.
+
+    Args:
+        model: maps data to a density, or to a method on a model, as `auxmc.sample` takes it. It is traced by JAX: make
+            the model with a `start` and with `checks="off"`.
+        draw_prior: maps a key of `jax.random` to variables like the model's start.
+        simulate: maps a key and variables to data.
+        replicates: data sets.
+        draws: of each posterior.
+        thin: iterations for a draw; draws that depend on each other give ranks that are not uniform.
+        warm_up: iterations before the draws, which adapt the method.
+        seed: of all random numbers.
+        level: probability of a false alarm, for all numbers and tests together (Bonferroni).
+
+    Raises:
+        TypeError: If a function cannot be traced, or `model` returns neither a density nor a method.
+        ValueError: If a number is out of range, the draws do not follow their key, or the variables are others than the
+            model's.
+
+    Warns:
+        SamplingWarning: If ranks are not uniform.
+
+    Source: Talts et al. 2018, "Validating Bayesian inference algorithms with simulation-based calibration"; the log
+    density as a quantity by Modrak et al. 2023; Cook, Gelman and Rubin 2006 for normal scores.
+
+    >>> import auxmc
+    >>> model = lambda y: auxmc.density(
+    ...     lambda v: -0.5 * v["mean"] ** 2 - 0.5 * (y - v["mean"]) ** 2, {"mean": 0.0}, checks="off"
+    ... )
+    >>> draw_prior = lambda key: {"mean": jax.random.normal(key)}
+    >>> found = auxmc.check(
+    ...     model, draw_prior, lambda key, v: v["mean"] + jax.random.normal(key), replicates=50, warm_up=100
+    ... )
+    >>> list(found.p_values)
+    ['mean', 'lp']
+    """
+    use_float64()
+    for name, value, least in (
+        ("replicates", replicates, 10),
+        ("draws", draws, 1),
+        ("thin", thin, 1),
+        ("warm_up", warm_up, 0),
+    ):
+        check_integer(name, value, least)
+    check_seed(seed)
+    check_fraction("level", level)
+    for name, function, what in (
+        ("model", model, "maps data to a model"),
+        ("draw_prior", draw_prior, "maps a key to variables"),
+        ("simulate", simulate, "maps a key and variables to data"),
+    ):
+        check_callable(name, function, what)
+    follows_its_key("draw_prior", draw_prior)
+    truth = evaluated("draw_prior", draw_prior, jax.random.key(0))
+    follows_its_key("simulate", lambda key: simulate(key, draw_prior(jax.random.key(0))))
+    data = evaluated("simulate", simulate, jax.random.key(0), truth)
+    made: list[Method] = []
+
+    def trace(data: Any) -> Array:
+        made.append(_method(model(data)))
+        return jnp.zeros(())
+
+    evaluated("model", trace, data)
+    layout = made[0].layout
+    if jax.tree.structure(truth) != layout.structure or tuple(named(truth)) != layout.names:
+        raise ValueError(
+            f"draw_prior: expected the variables {', '.join(layout.names)}, got {', '.join(named(truth))}"
+        )
+    names = [
+        f"{name}[{', '.join(map(str, place))}]" if place else name
+        for name, leaf in named(truth).items()
+        for place in np.ndindex(*leaf.shape)
+    ]
+
+    def replicate(key: Array) -> tuple[Array, Array]:
+        prior_key, data_key, init_key, chain_key = jax.random.split(key, 4)
+        truth = draw_prior(prior_key)
+        method = _method(model(simulate(data_key, truth)))
+        kernel, vector = method.adapted(warm_up), method.layout.vector(truth)
+
+        def quantities(vector: Array) -> Array:
+            own = [jnp.ravel(leaf) for leaf in jax.tree.leaves(method.layout.tree(vector))]
+            lp = [] if method.log_density is None else [jnp.ravel(method.log_density(vector))]
+            return jnp.concatenate([*own, *lp])
+
+        def move(state: Any, i: Array) -> tuple[Any, None]:
+            return kernel.apply(kernel.draw(jax.random.fold_in(chain_key, i)), state)[0], None
+
+        def draw(state: Any, steps: Array) -> tuple[Any, Array]:
+            state = jax.lax.scan(move, state, steps)[0]
+            return state, quantities(innermost(state).position)
+
+        state = jax.lax.scan(move, kernel.init(init_key, vector), jnp.arange(warm_up))[0]
+        steps = warm_up + jnp.arange(draws * thin).reshape(draws, thin)
+        found, true = jax.lax.scan(draw, state, steps)[1], quantities(vector)[None]
+        return jnp.sum(found < true, axis=0), jnp.sum(found == true, axis=0)
+
+    keys = jax.random.split(stream(seed, "check"), replicates)
+    below, equal = jit_short(lambda keys: jax.lax.map(replicate, keys, batch_size=_TOGETHER))(keys)
+    below, equal = np.asarray(below), np.asarray(equal)
+    random = np.random.default_rng(np.asarray(jax.random.key_data(stream(seed, "check", "ties"))))
+    places = (below + random.uniform(size=below.shape) * (equal + 1)) / (draws + 1)
+    ranks = dict(zip([*names, "lp"], places.T, strict=False))
+    p_values = {name: _p_value(own) for name, own in ranks.items()}
+    advice = [
+        Advice(
+            f"the ranks of {name} are not uniform (p = {p:.1g} in {replicates} replicates)",
+            "Compare prior, simulator and log density, with scales and Jacobians, or take a larger thin and warm_up",
+        )
+        for name, p in p_values.items()
+        if p < level / len(p_values)
+    ]
+    return Calibration(ranks, p_values, level, issue(advice))
+
+
+def _method(model: Any) -> Method:
+    model = nuts(model) if isinstance(model, Density) else model
+    if not isinstance(model, Method) or model.kind == "simulator":
+        raise TypeError(
+            f"model must return a density, or a method on a density or an estimate, got {type(model).__name__}"
+        )
+    return model
+
+
+def _p_value(ranks: np.ndarray) -> float:
+    """Of the uniformity of ranks: mean and sum of squares of normal scores, and the distance of Kolmogorov."""
+    scores, n = stats.norm.ppf(np.clip(ranks, 1e-12, 1.0 - 1e-12)), len(ranks)
+    square = float(np.sum(scores**2))
+    smallest = min(
+        2.0 * stats.norm.sf(abs(float(np.mean(scores))) * math.sqrt(n)),
+        2.0 * min(stats.chi2.cdf(square, n), stats.chi2.sf(square, n)),
+        stats.kstest(ranks, "uniform").pvalue,
+    )
+    return float(min(1.0, _TESTS * smallest))
