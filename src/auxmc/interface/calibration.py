@@ -178,7 +178,7 @@ def check(
             state = jax.lax.scan(move, state, steps)[0]
             return state, quantities(innermost(state).position)
 
-        state = jax.lax.scan(move, kernel.init(init_key, vector), jnp.arange(warm_up))[0]
+        state = jax.lax.scan(move, kernel.init(vector, key=init_key), jnp.arange(warm_up))[0]
         steps = warm_up + jnp.arange(draws * thin).reshape(draws, thin)
         found, true = jax.lax.scan(draw, state, steps)[1], quantities(vector)[None]
         return jnp.sum(found < true, axis=0), jnp.sum(found == true, axis=0)
