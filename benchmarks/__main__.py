@@ -113,7 +113,7 @@ def write_pages() -> None:
     # Not above: drawing is not for the processes that measure.
     from auxmc.driver.files import write_atomically
     from auxmc.plots.style import save_figure
-    from auxmc_pipeline.publishing.readme import between_marks
+    from auxmc_pipeline.readme_tables import between_marks
     from benchmarks import pages
 
     kept, text = read(), pages.PAGE.read_text(encoding="utf-8")

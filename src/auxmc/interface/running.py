@@ -359,8 +359,8 @@ def same_run(folder: Path, saved: Path, identity: str) -> None:
         return
     if there != identity:
         raise ValueError(
-            f"checkpoint {folder} holds a run of something else (another model, start, seed or setting, or other "
-            "versions of packages): give another folder, or delete that one"
+            f"checkpoint {folder} holds a run of something else (another model, data, start, seed or setting, "
+            "or other versions of packages): give another folder, or delete that one"
         )
 
 

@@ -104,19 +104,25 @@ def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[s
     Raises:
         ModelError: a function fails, returns another shape than it should, or is not finite at most of the draws.
     """
-    draws = _tried(
-        source, "draw_prior", lambda: jax.vmap(model.draw_prior)(jax.random.split(key, _N_CHECKED_DRAWS))
-    )
-    _expect(source, "draw_prior", draws, (_N_CHECKED_DRAWS, model.dim), "parameters [dim]")
+
+    def expect(name: str, call: Callable[[], Any], shape: tuple[int, ...], what: str) -> Any:
+        value = _tried(source, name, call)
+        if (got := getattr(value, "shape", None)) != shape:
+            shown = type(value).__name__ if got is None else f"shape {list(got)}"
+            raise ModelError(f"{source}: {name} must return {what}, shape {list(shape)}; got {shown}")
+        return value
+
+    keys, n_rows = jax.random.split(key, _N_CHECKED_DRAWS), rows.shape[0]
+    shape = (_N_CHECKED_DRAWS, model.dim)
+    draws = expect("draw_prior", lambda: jax.vmap(model.draw_prior)(keys), shape, "parameters [dim]")
     if not bool(jnp.isfinite(draws).all()):
         raise ModelError(f"{source}: draw_prior gives parameters that are not finite")
-    one, weights = draws[0], jnp.ones(rows.shape[0], rows.dtype)
-    n_rows = rows.shape[0]
-    _expect(source, "log_prior", _tried(source, "log_prior", lambda: model.log_prior(one)), (), "a number")
-    by_row = _tried(source, "log_likelihood", lambda: model.log_likelihood(one, rows))
-    _expect(source, "log_likelihood", by_row, (n_rows,), "a number for each row [row]")
-    slope = _tried(source, "weighted_gradient", lambda: model.weighted_gradient(one, rows, weights))
-    _expect(source, "weighted_gradient", slope, (model.dim,), "a derivative for each parameter [dim]")
+    one, weights = draws[0], jnp.ones(n_rows, rows.dtype)
+    expect("log_prior", lambda: model.log_prior(one), (), "a number")
+    each = "a number for each row [row]"
+    expect("log_likelihood", lambda: model.log_likelihood(one, rows), (n_rows,), each)
+    each = "a derivative for each parameter [dim]"
+    expect("weighted_gradient", lambda: model.weighted_gradient(one, rows, weights), (model.dim,), each)
     named = _tried(source, "natural", lambda: model.natural(one))
     if not isinstance(named, dict):
         raise ModelError(
@@ -308,13 +314,6 @@ def _tried(source: str, name: str, call: Callable[[], Any]) -> Any:
         raise ModelError(
             f"{source}{where}: {name} fails: {type(error).__name__}: {reason[0] if reason else ''}"
         ) from error
-
-
-def _expect(source: str, name: str, value: Any, shape: tuple[int, ...], what: str) -> None:
-    got = getattr(value, "shape", None)
-    if got != shape:
-        shown = type(value).__name__ if got is None else f"shape {list(got)}"
-        raise ModelError(f"{source}: {name} must return {what}, shape {list(shape)}; got {shown}")
 
 
 def _n_not_finite(values: Array) -> int:

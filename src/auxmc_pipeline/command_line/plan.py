@@ -6,7 +6,7 @@ from auxmc.command_line.columns import columns, duration
 from auxmc.errors import CommandError
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.jobs import recorded_jobs
-from auxmc_pipeline.publishing.readme import run_time
+from auxmc_pipeline.readme_tables import run_time
 
 
 def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:

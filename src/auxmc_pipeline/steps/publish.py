@@ -4,19 +4,37 @@ Results go to published/, counts and costs to the README. Every result must be o
 """
 
 import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from io import BytesIO
+from pathlib import Path
 
 import pandas as pd
 
 from auxmc.driver.files import write_atomically
-from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc.driver.results import checked_csv, read_attributes, read_table, write_cells
+from auxmc_pipeline.catalogue import ROOT, Study, check_preset, load_study, studies
+from auxmc_pipeline.checksums import SUMS, sums_of
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
-from auxmc_pipeline.jobs import PUBLISHED, identities, record_costs
-from auxmc_pipeline.judging.published import read_published
-from auxmc_pipeline.publishing.gather import gather, write_study
-from auxmc_pipeline.publishing.readme import with_results
+from auxmc_pipeline.jobs import (
+    PUBLISHED,
+    Identities,
+    differences,
+    identities,
+    job_table,
+    jobs_of_result,
+    read_jobs,
+    record_costs,
+)
+from auxmc_pipeline.judging.published import MEASURED, read_published
+from auxmc_pipeline.judging.study_tables import read_verdicts
+from auxmc_pipeline.readme_tables import with_results
 from auxmc_pipeline.settings import SettingsError
 
 README = ROOT / "README.md"
+# Presets published with curves and figures. The others run in minutes.
+_WHOLE = ("paper",)
+_LIMIT_MB = 30.0
 
 
 @errors_in_one_line()
@@ -52,6 +70,111 @@ def main(arguments: list[str] | None = None) -> int:
         else f"all studies of preset {preset} are recorded"
     )
     return 0
+
+
+def gather(
+    study: Study, preset: str, now: Identities, root: Path = Path(), published: Path = PUBLISHED
+) -> tuple[dict[str, bytes], pd.DataFrame]:
+    """Content of each file by its path in the study's folder, and its jobs.
+
+    Args:
+        study: the study.
+        preset: preset of its results.
+        now: what its cases depend on, of `auxmc_pipeline.jobs.identities`.
+        root: folder that holds `results/` and `paper_figures/`.
+        published: folder of published results. A case that it holds keeps its record, by whatever code it was made.
+
+    Raises:
+        SettingsError: If a file is missing, out of date, or of other settings, code or data; names all of them.
+    """
+    results, is_whole = root / "results" / preset / study.name, preset in _WHOLE
+    cases = [results / f"{case}.nc" for case in now]
+    figures = root / "paper_figures" / preset / study.name
+    drawings = [figures / f"{name}.svg" for name in study.figures if is_whole]
+    tables = sorted((results / "tables").glob("*.parquet")) or [results / "tables" / "point.parquet"]
+    measured = [results / "claims.csv", results / "numbers.csv"]
+    kept = read_jobs(published / preset / study.name / "pieces.csv")
+    if problems := list(_problems(now, [cases, tables, [*measured, *drawings]], kept)):
+        raise SettingsError(f"{study.name}: {'; '.join(problems)}")
+    jobs = job_table([row for path in cases for row in jobs_of_result(path)])
+    return {
+        "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
+        "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
+        "pieces.csv": jobs.to_csv(index=False).encode(),
+        **{
+            f"tables/{name}.parquet": packed_table(table)
+            for name, table in _kept({path.stem: read_table(path) for path in tables}, is_whole).items()
+        },
+        **{f"figures/{path.name}": path.read_bytes() for path in drawings},
+    }, jobs
+
+
+def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
+    """Tables that are published: those of curves are drawn again from the results of a preset that runs in minutes."""
+    if is_whole:
+        return tables
+    statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
+    names = ("settings", *statistics["table"].unique())
+    return {name: tables[name] for name in names} | {"quantity": statistics}
+
+
+def write_study(place: Path, contents: Mapping[str, bytes], limit_mb: float = _LIMIT_MB) -> int:
+    """Writes the files of a study that change, removes others from its folder, and returns how many it wrote.
+
+    Args:
+        place: folder of the study, in the folder of the preset.
+        contents: content of each file, by its path in the study's folder.
+        limit_mb: most megabytes of all files of the preset together.
+
+    Raises:
+        SettingsError: If the limit is exceeded; nothing is written.
+    """
+    others = [p for p in place.parent.rglob("*") if p.is_file() and place not in p.parents]
+    size_mb = (sum(map(len, contents.values())) + sum(path.stat().st_size for path in others)) / 1e6
+    if size_mb > limit_mb:
+        raise SettingsError(f"{place}: expected at most {limit_mb:g} MB of all studies, got {size_mb:.1f}")
+    there = {path: path.read_bytes() for path in map(place.joinpath, contents) if path.is_file()}
+    changed = [name for name, content in contents.items() if there.get(place / name) != content]
+    for name in changed:
+        write_atomically(place / name, partial(Path.write_bytes, data=contents[name]))
+    (place / SUMS).write_text(sums_of(place, contents), encoding="utf-8")
+    for path in set(place.rglob("*")) - {place / name for name in (*contents, SUMS)}:
+        if path.is_file():
+            path.unlink()
+    return len(changed)
+
+
+def _problems(now: Identities, stages: list[list[Path]], kept: pd.DataFrame) -> Iterator[str]:
+    """Files that are missing, not of the present, or older than the files of the stage that they are made from."""
+    newest = 0.0
+    for paths in stages:
+        for path in paths:
+            if not path.is_file():
+                yield f"{path.name} is missing"
+            elif path.suffix == ".nc" and (differs := differences(read_attributes(path), path.stem, now)):
+                jobs = job_table(jobs_of_result(path))
+                if differs != "code" or len(jobs.merge(kept)) < len(jobs):
+                    yield f"{path.name} is made with other {differs}"
+            elif path.stat().st_mtime < newest:
+                yield f"{path.name} is older than the files it is made from"
+        newest = max([newest, *(path.stat().st_mtime for path in paths if path.is_file())])
+
+
+def packed_table(table: pd.DataFrame) -> bytes:
+    """A table as a small Parquet file: numbers split into their bytes, which compresses them by another quarter."""
+    buffer = BytesIO()
+    numbers = list(map(str, table.select_dtypes("float")))
+    write_cells(
+        buffer,
+        table,
+        compression="zstd",
+        compression_level=12,
+        store_schema=False,
+        write_statistics=False,
+        use_dictionary=False,
+        use_byte_stream_split=numbers,
+    )
+    return buffer.getvalue()
 
 
 if __name__ == "__main__":

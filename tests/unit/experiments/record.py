@@ -11,7 +11,7 @@ import pandas as pd
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from auxmc_pipeline.judging.study_tables import judge_study
-from auxmc_pipeline.publishing.gather import packed_table
+from auxmc_pipeline.steps.publish import packed_table
 from auxmc_pipeline.tables import Tables, load_tables
 
 RECORDED = Path(__file__).with_name("recorded")

@@ -13,7 +13,7 @@ from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
 from auxmc_pipeline.judging.band_history import read_band_history, unexplained_bands
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import cases_of_claims, claims_of, judge_study
-from auxmc_pipeline.publishing.readme import with_results
+from auxmc_pipeline.readme_tables import with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import drawn_by
 from auxmc_pipeline.report.figures import parse_figure_name

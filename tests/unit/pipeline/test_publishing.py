@@ -13,10 +13,10 @@ from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.judging.study_tables import judge_study
-from auxmc_pipeline.publishing.cases import restore_case
-from auxmc_pipeline.publishing.gather import gather, write_study
 from auxmc_pipeline.settings import SettingsError, names_of
 from auxmc_pipeline.steps import restore as restoring
+from auxmc_pipeline.steps.publish import gather, write_study
+from auxmc_pipeline.steps.restore import restore_case
 from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
 
 NOW = {case: {"numbers": f"n-{case}", "code": "c1", "data": ""} for case in ("ais", "nuts")}

@@ -24,8 +24,7 @@ from auxmc_pipeline.report.figures import is_named, page_figures
 from auxmc_pipeline.report.findings import about, main_findings, read_readme, split_readme
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.report.markdown import prose, to_html
-from auxmc_pipeline.report.page import failures
-from auxmc_pipeline.report.provenance import machines, rule_costs, settings_table
+from auxmc_pipeline.report.page import failures, machines, rule_costs, settings_table
 from auxmc_pipeline.steps.export_tables import claims_table, latex, verdicts_table
 from tests.unit.variants import set_variant
 

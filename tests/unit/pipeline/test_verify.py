@@ -7,10 +7,18 @@ import xarray as xr
 
 from auxmc.driver.results import write_result
 from auxmc_pipeline.jobs import job_table, jobs_of_result
-from auxmc_pipeline.publishing.compare import Comparison, allowed_distance, compare_case, compare_values
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import verify
-from auxmc_pipeline.steps.verify import PublishedCase, conclusion, drawn, named
+from auxmc_pipeline.steps.verify import (
+    Comparison,
+    PublishedCase,
+    allowed_distance,
+    compare_case,
+    compare_values,
+    conclusion,
+    drawn,
+    named,
+)
 from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate, write_tables
 
 ABOUT = {"study": "radon", "numbers": "n", "code": "c", "data": ""}

@@ -1,6 +1,9 @@
 """Examines a log density before anything is drawn: its start, digits, support, tails and flat directions."""
 
 import math
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -12,7 +15,6 @@ from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.layout import Layout
-from auxmc.interface.waiting import evaluated_in_time
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.numerics.programs import (
     coarse_in_float32,
@@ -36,6 +38,8 @@ __all__ = [
 NOT_FALLING = "does not fall far out along"
 """Part of the advice about directions in which the integral may be infinite."""
 
+# What may take long is said after this time.
+_AT_START, _PATIENCE_S = "log_density at its start", 10.0
 # Points near the start: distances in units of one plus the start, and points at each distance. Functions of open cost
 # are evaluated at the first few distances.
 _NEAR = np.array([1e-9, 1e-6, 1e-3, 1e-1, 1.0, 3.0])
@@ -73,7 +77,7 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
             program = evaluate.lower(point)
         except ValueError as error:
             raise without_reverse_mode("log_density", error) from None
-        value, gradient = evaluated_in_time("log_density at its start", lambda: program.compile()(point))
+        value, gradient = _evaluated_in_time(lambda: program.compile()(point))
         if not math.isfinite(float(value)):
             advice = "Give a start inside the support, and look for nan in the data"
             advice = "Return log densities, in nats" if float(value) == math.inf else advice
@@ -88,6 +92,38 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
             )
 
     return check
+
+
+def _evaluated_in_time(program: Callable[[], Any]) -> Any:
+    """What a traced program returns; after ten seconds, and when interrupted, a line says what is evaluated.
+
+    Python is not interrupted while it runs: it has a thread of its own, which does not see contexts of JAX.
+    """
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append((jax.block_until_ready(program()), None))
+        except BaseException as error:
+            found.append((None, error))
+
+    # A thread that does not keep Python from leaving.
+    thread, begun, said = threading.Thread(target=run, daemon=True), time.monotonic(), False
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.05)
+            if not said and time.monotonic() - begun > _PATIENCE_S:
+                said = True
+                print(f"auxmc: evaluating {_AT_START}, for {_PATIENCE_S:.0f} s so far", file=sys.stderr)
+    except KeyboardInterrupt:
+        seconds = time.monotonic() - begun
+        print(f"auxmc: interrupted while evaluating {_AT_START}, after {seconds:.0f} s", file=sys.stderr)
+        raise
+    value, error = found[0]
+    if error is not None:
+        raise error
+    return value
 
 
 def first_finite(log_density: LogDensity, points: Iterable[np.ndarray]) -> np.ndarray | None:

@@ -3,7 +3,6 @@
 import hashlib
 import math
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +14,11 @@ from jax import Array
 
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
-from auxmc.errors import DamagedFile
 from auxmc.interface.advice import Advice, issue
 from auxmc.interface.arguments import check_folder, check_instance, check_integer, check_seed, use_float64
 from auxmc.interface.running import same_run
@@ -147,7 +144,6 @@ def stream_evidence(
         identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
         kept = Checkpoint(folder / "stream", identity)
         same_run(folder, kept.path(0), identity)
-        _same_rows(folder, kept, source.first)
     run = run_streams(
         {"": KeyedStream(estimator, stream(seed, "stream"))},
         source.read,
@@ -254,27 +250,9 @@ def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr
 
 
 def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
-    """Digest of what the record depends on: the functions as they are compiled, the first row, and numbers."""
-    parts = (repr(numbers).encode(), rows.first[0].tobytes(), program_digest(model).encode())
+    """Digest of what the record depends on: the functions as they are compiled, the first chunk, and numbers."""
+    parts = (repr(numbers).encode(), rows.first.tobytes(), program_digest(model).encode())
     return hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-def _same_rows(folder: Path, checkpoint: Checkpoint, first: FloatArray) -> None:
-    """Rejects a checkpoint of other rows, going by those of the first chunk, and keeps these next to a new one."""
-    path = folder / "first_rows.npz"
-    kept = first[:0]
-    if path.is_file() and checkpoint.path(0).is_file():
-        with suppress(DamagedFile), checked_arrays(path) as file:
-            kept = file["rows"]
-    n = min(len(kept), len(first))
-    differing = np.flatnonzero(np.any(kept[:n] != first[:n], axis=1))
-    if differing.size:
-        raise ValueError(
-            f"checkpoint {folder} holds a run of something else (row {differing[0]}, from 0, was another): give "
-            "another folder, or delete that one"
-        )
-    if len(first) > len(kept):
-        write_arrays(path, {"rows": first})
 
 
 def _reporter(rows: Rows) -> Any:

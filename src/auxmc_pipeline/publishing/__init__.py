@@ -1,1 +1,0 @@
-"""Results in `published/`: written, restored, run again and compared."""
