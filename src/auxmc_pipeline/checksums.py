@@ -6,8 +6,6 @@ from pathlib import Path
 
 from auxmc.errors import DamagedFile
 
-__all__ = ["SUMS", "check_kept", "sums_of"]
-
 SUMS = "SHA256SUMS"
 
 

@@ -6,22 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from auxmc_pipeline.measuring import Measurement, exact
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import number, parse_needs
 from auxmc_pipeline.tables import Tables
-
-__all__ = [
-    "BAND_SOURCES",
-    "COLUMNS",
-    "KINDS",
-    "NATURES",
-    "ORIGINS",
-    "Measurement",
-    "Measures",
-    "documents_of",
-    "exact",
-    "read_claims",
-]
 
 KINDS = ("I", "W", "Q")
 """Independent of the implementation; about wall-clock time; qualitative or about a random event."""

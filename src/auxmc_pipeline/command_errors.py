@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from auxmc_pipeline.settings import SettingsError
 
-__all__ = ["errors_in_one_line", "step_parser"]
-
 _Main = Callable[[list[str] | None], int]
 
 

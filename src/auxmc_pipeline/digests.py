@@ -6,8 +6,6 @@ import re
 import numpy as np
 import xarray as xr
 
-__all__ = ["DIGEST", "array_digest", "lasting_arrays", "measures_time"]
-
 # Attribute of a published case, whose draws are gone: the digest of all arrays of its result.
 DIGEST = "arrays_sha256"
 

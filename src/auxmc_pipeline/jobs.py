@@ -13,23 +13,6 @@ from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.digests import DIGEST, array_digest
 from auxmc_pipeline.settings import SettingsError
 
-__all__ = [
-    "COLUMNS",
-    "COSTS",
-    "PUBLISHED",
-    "Identities",
-    "by_case",
-    "differences",
-    "identities",
-    "job_table",
-    "jobs_of_attributes",
-    "jobs_of_result",
-    "read_jobs",
-    "record_costs",
-    "recorded_jobs",
-    "version_text",
-]
-
 PUBLISHED = ROOT / "published"
 
 COSTS = STUDIES / "costs.csv"

@@ -15,25 +15,6 @@ from scipy import stats
 from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "Measurement",
-    "estimate",
-    "exact",
-    "largest",
-    "left_out",
-    "mean",
-    "mean_proportion",
-    "proportion",
-    "proportion_of",
-    "quantile",
-    "rank_correlation",
-    "rate",
-    "root_mean_square",
-    "score_of_p_values",
-    "smallest_proportion",
-    "standard_error",
-]
-
 _RESAMPLES = 400
 
 Statistic = Callable[..., float | np.floating]

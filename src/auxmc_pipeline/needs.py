@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["Need", "cases_needed", "number", "parse_needs"]
-
 _NEED = re.compile(r"(?:(?P<case>[\w.*-]+):)?(?:(?P<name>\w+)(?P<relation>>=|<=|=)(?P<value>\S*))?")
 
 

@@ -20,17 +20,6 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.needs import number
 from auxmc_pipeline.tables import Tables, unmet_about
 
-__all__ = [
-    "COLUMNS",
-    "CURVES",
-    "EXTRA",
-    "PublishedMarks",
-    "PublishedSeries",
-    "published_series",
-    "published_settings",
-    "published_value",
-]
-
 EXTRA = "published_figures.csv"
 """Name of the file of values that no claim compares with."""
 

@@ -11,8 +11,6 @@ from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.settings import PRESETS
 
-__all__ = ["between_marks", "run_time", "with_results"]
-
 _CORES = (2, 64)
 
 

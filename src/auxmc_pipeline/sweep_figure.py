@@ -22,8 +22,6 @@ from auxmc.plots.style import (
     wrapped,
 )
 
-__all__ = ["sweep_figure"]
-
 _LOG_ABOVE_RATIO = 30.0
 _SEPARATE_COORDINATES = 6
 _PANEL_HEIGHT_IN = 2.1

@@ -20,20 +20,6 @@ from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import parse_needs
 
-__all__ = [
-    "MissingData",
-    "Tables",
-    "load_tables",
-    "long_rows",
-    "perturbed",
-    "recorded",
-    "replicate_columns",
-    "tabulate",
-    "unmet_about",
-    "unmet_needs",
-    "write_tables",
-]
-
 REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "lane")
 """Dimensions along which values are independent."""
 

@@ -7,8 +7,6 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate
 from auxmc_pipeline.tables import MissingData
 
-__all__ = ["USABLE_ACCEPT_RATE", "step_at_acceptance_rate", "usable_step"]
-
 USABLE_ACCEPT_RATE = 0.9
 """Acceptance rate at which the steps of two samplers are compared: the upper end of what documents tune to."""
 

@@ -8,8 +8,6 @@ import pandas as pd
 
 from auxmc_pipeline.catalogue import STUDIES, Study
 
-__all__ = ["COLUMNS", "describe_change", "read_band_history", "unexplained_bands"]
-
 COLUMNS = [
     "claim_id", "setting", "date", "commit", "change", "old_low", "old_high", "new_low", "new_high", "measured",
     "error", "old_verdict", "new_verdict", "reason",

@@ -10,8 +10,6 @@ from scipy.special import ndtr
 from auxmc_pipeline.claims import documents_of
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, FIGURE_ONLY, VERDICTS
 
-__all__ = ["Counts", "counts_by_document", "counts_of", "verdict_of_claim"]
-
 # A claim of several lines has the verdict of the first of these that one of its lines has.
 _WORST_FIRST = ("not reproduced", "inconclusive", "not measured", "reproduced", "timing")
 

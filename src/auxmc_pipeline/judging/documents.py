@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from auxmc_pipeline.catalogue import ROOT
 
-__all__ = ["FRONT", "Document", "read_documents"]
-
 FRONT = ROOT / "workflow" / "report" / "front.toml"
 
 

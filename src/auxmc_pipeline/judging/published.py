@@ -8,13 +8,11 @@ import pandas as pd
 
 from auxmc_pipeline.catalogue import Study, load_study, studies
 from auxmc_pipeline.checksums import check_kept
-from auxmc_pipeline.claims import Measurement
 from auxmc_pipeline.jobs import PUBLISHED, read_jobs
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.judging.verdicts import verdict
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.settings import PRESETS
-
-__all__ = ["MEASURED", "Published", "published_presets", "read_published"]
 
 # Columns of claims.csv as it is kept; low and high are the bands of that time.
 MEASURED = ["claim_id", "setting", "low", "high", "measured", "monte_carlo_error", "exact", "note"]

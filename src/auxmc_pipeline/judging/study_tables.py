@@ -9,9 +9,10 @@ import pandas as pd
 
 from auxmc.driver.results import checked_csv
 from auxmc_pipeline.catalogue import STUDIES, Study, load_study, stale_cases
-from auxmc_pipeline.claims import COLUMNS, Measurement, Measures, read_claims
+from auxmc_pipeline.claims import COLUMNS, Measures, read_claims
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge, unmatched
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import cases_needed
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about

@@ -6,10 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from auxmc_pipeline.claims import Measurement, Measures
+from auxmc_pipeline.claims import Measures
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import MissingData, Tables, unmet_needs
-
-__all__ = ["DOES_NOT_APPLY", "FIGURE_ONLY", "VERDICTS", "judge", "unmatched", "verdict"]
 
 FIGURE_ONLY = "figure only"
 """Of a claim as a whole: text and figure of the document disagree, and the figure is reproduced."""

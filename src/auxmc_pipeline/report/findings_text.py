@@ -13,8 +13,6 @@ from auxmc_pipeline.judging.counts import verdict_of_claim
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.numbers import with_error
 
-__all__ = ["LookUp", "fill"]
-
 
 class LookUp:
     """What a text can name; the public methods are functions of the templates.

@@ -5,10 +5,10 @@ import math
 import pandas as pd
 import pytest
 
-from auxmc_pipeline.claims import Measurement, exact, read_claims
+from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict_of_claim
 from auxmc_pipeline.judging.verdicts import FIGURE_ONLY, judge, verdict
-from auxmc_pipeline.measuring import mean
+from auxmc_pipeline.measuring import Measurement, exact, mean
 from auxmc_pipeline.needs import cases_needed, parse_needs
 from auxmc_pipeline.steps.check_claims import responses
 from auxmc_pipeline.tables import MissingData, Tables, recorded
