@@ -105,7 +105,7 @@ def test_killed_stream_resumes_to_an_identical_record(fresh, past):
     pd.DataFrame(rows, columns=list("abc")).to_parquet(fresh.folder / "rows.parquet", index=False)
     words = "stream --data rows.parquet --model linear --estimator annealed --particles 8 --moves 2 --batch-size 20"
     words += f" --replicates 2 --chunk-rows 20 --every 0 --past {past} --output"
-    command = [sys.executable, "-m", "auxmc.command_line", *words.split()]
+    command = [sys.executable, "-m", "auxmc", *words.split()]
     fresh.run(*command, "whole")
     for _ in range(3):
         process = start(fresh, [*command, "killed"])

@@ -328,7 +328,7 @@ def test_a_rejected_row_ends_the_process_with_one_line(tmp_path):
     path.write_text("x,label\n" + "0.5,3\n" * 200, encoding="utf-8")
     words = ["stream", "--data", str(path), "--model", "logistic classes=3"]
     done = subprocess.run(
-        [sys.executable, "-m", "auxmc.command_line", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "auxmc", *words], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 

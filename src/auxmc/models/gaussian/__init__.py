@@ -1,1 +1,0 @@
-"""Models in which all distributions are Gaussian, with exact answers to compare with."""
