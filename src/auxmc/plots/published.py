@@ -4,6 +4,7 @@ One look for all figures: what is hollow or thinly dashed and called "published"
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,7 +201,7 @@ def published_curve(
     axis: Axes,
     across: ArrayLike,
     up: ArrayLike,
-    ends: tuple[ArrayLike, ArrayLike] | None = None,
+    ends: Sequence[ArrayLike] | None = None,
     *,
     document: str,
     colour: str = PUBLISHED_COLOUR,
@@ -232,7 +233,7 @@ def published_curve(
     axis.add_line(line)
     if ends is not None:
         band: dict[str, Any] = {"color": colour, "alpha": _BAND_ALPHA, "linewidth": 0.0, "zorder": 1.0}
-        axis.fill_between(np.asarray(across), *ends, **band)
+        axis.fill_between(np.asarray(across), ends[0], ends[1], **band)
     axis.set(xlim=limits[0], ylim=limits[1])
     return line
 
