@@ -22,8 +22,8 @@ __all__ = ["Calibration", "check"]
 
 # Replicates that run side by side.
 _TOGETHER = 50
-# Tests of each quantity: of location, of spread and of the whole distribution.
-_TESTS = 3
+# Tests of each quantity: of location, of spread, of the whole distribution, and of its dependence on the data.
+_TESTS = 4
 _BINS = 20
 
 
@@ -33,7 +33,7 @@ class Calibration(NamedTuple):
     Attributes:
         ranks: of each number by name, such as "rates[2]", and of the log density "lp": places between 0 and 1
             [replicate], uniform where all is right.
-        p_values: of their uniformity, by name; the smallest of three tests, times three.
+        p_values: of their uniformity, by name; the smallest of four tests, times four.
         level: probability of a false alarm of all numbers together.
         warnings: the numbers whose ranks are not uniform; empty where nothing is known against the model.
     """
@@ -109,7 +109,7 @@ def check(
         SamplingWarning: If ranks are not uniform.
 
     Source: Talts et al. 2018, "Validating Bayesian inference algorithms with simulation-based calibration"; the log
-    density as a quantity by Modrak et al. 2023; Cook, Gelman and Rubin 2006 for normal scores.
+    density and dependence on the data by Modrak et al. 2023; normal scores by Cook, Gelman and Rubin 2006.
 
     >>> import auxmc
     >>> model = lambda y: auxmc.density(
@@ -160,7 +160,7 @@ def check(
         for place in np.ndindex(*leaf.shape)
     ]
 
-    def replicate(key: Array) -> tuple[Array, Array]:
+    def replicate(key: Array) -> tuple[Array, Array, Array]:
         prior_key, data_key, init_key, chain_key = jax.random.split(key, 4)
         truth = draw_prior(prior_key)
         method = _method(model(simulate(data_key, truth)))
@@ -181,15 +181,15 @@ def check(
         state = jax.lax.scan(move, kernel.init(vector, key=init_key), jnp.arange(warm_up))[0]
         steps = warm_up + jnp.arange(draws * thin).reshape(draws, thin)
         found, true = jax.lax.scan(draw, state, steps)[1], quantities(vector)[None]
-        return jnp.sum(found < true, axis=0), jnp.sum(found == true, axis=0)
+        return jnp.sum(found < true, axis=0), jnp.sum(found == true, axis=0), jnp.mean(found, axis=0)
 
     keys = jax.random.split(stream(seed, "check"), replicates)
-    below, equal = jit_short(lambda keys: jax.lax.map(replicate, keys, batch_size=_TOGETHER))(keys)
-    below, equal = np.asarray(below), np.asarray(equal)
+    ran = jit_short(lambda keys: jax.lax.map(replicate, keys, batch_size=_TOGETHER))(keys)
+    below, equal, means = map(np.asarray, ran)
     random = np.random.default_rng(np.asarray(jax.random.key_data(stream(seed, "check", "ties"))))
     places = (below + random.uniform(size=below.shape) * (equal + 1)) / (draws + 1)
     ranks = dict(zip([*names, "lp"], places.T, strict=False))
-    p_values = {name: _p_value(own) for name, own in ranks.items()}
+    p_values = {name: _p_value(own, mean) for (name, own), mean in zip(ranks.items(), means.T, strict=True)}
     advice = [
         Advice(
             f"the ranks of {name} are not uniform (p = {p:.1g} in {replicates} replicates)",
@@ -210,13 +210,19 @@ def _method(model: Any) -> Method:
     return model
 
 
-def _p_value(ranks: np.ndarray) -> float:
-    """Of the uniformity of ranks: mean and sum of squares of normal scores, and the distance of Kolmogorov."""
+def _p_value(ranks: np.ndarray, means: np.ndarray) -> float:
+    """Of ranks [replicate] that are uniform whatever the data, and so the posterior means [replicate], are.
+
+    Mean and sum of squares of normal scores, the distance of Kolmogorov, and the rank correlation with the means: a
+    missing prior leaves the ranks of a location uniform, but not for given data.
+    """
     scores, n = stats.norm.ppf(np.clip(ranks, 1e-12, 1.0 - 1e-12)), len(ranks)
     square = float(np.sum(scores**2))
+    varies = np.ptp(ranks) > 0.0 and np.ptp(means) > 0.0
     smallest = min(
         2.0 * stats.norm.sf(abs(float(np.mean(scores))) * math.sqrt(n)),
         2.0 * min(stats.chi2.cdf(square, n), stats.chi2.sf(square, n)),
         stats.kstest(ranks, "uniform").pvalue,
+        stats.spearmanr(ranks, means, nan_policy="omit").pvalue if varies else 1.0,
     )
     return float(min(1.0, _TESTS * smallest))
