@@ -24,6 +24,7 @@ _names, _find, _ = lazy_names(
         "auxmc.interface.others.numpyro": "from_numpyro",
         "auxmc.interface.others.pymc": "from_pymc",
         "auxmc.interface.prior": "",
+        "auxmc.interface.recording": "record",
         "auxmc.interface.sampling": "sample",
         "auxmc.interface.simulators": "constrained_hmc constrained_nuts simulator start_on_manifold",
         "auxmc.interface.streams.estimate": "stream_evidence",

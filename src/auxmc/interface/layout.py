@@ -128,7 +128,9 @@ class Layout(NamedTuple):
                 )
             if variable in self.transforms:
                 transform = self.transforms[variable]
-                leaf = np.asarray(jax.vmap(transform.inverse)(jnp.asarray(leaf)))
+                # Numbers also where the model is made inside a traced function.
+                with jax.ensure_compile_time_eval():
+                    leaf = np.asarray(jax.vmap(transform.inverse)(jnp.asarray(leaf)))
                 if not np.all(np.isfinite(leaf)):
                     raise ValueError(f"{name}: {variable} must lie inside {transform.name}")
             rows.append(leaf.reshape(n_chains, -1))

@@ -1,8 +1,8 @@
 """Priors of a simulator's inputs: variables of the whole line with unit variance, mapped to the prior.
 
 A kernel that moves on a manifold of inputs needs densities without bounds or corners. Each prior here is a standard
-variable u, normal, logistic or inverse cosh, and an increasing or decreasing smooth map of it; the chain moves u, the
-generator is given the mapped value. Source: PhD thesis, Table D.1.
+variable u and a smooth map of it; the chain moves u, the generator is given the mapped value. u is normal, logistic or
+inverse cosh (PhD thesis, Table D.1), the standardised log of a gamma variable, or the standardised logit of a beta one.
 
 The first argument of each is the shape of the input: () for a number, n for a vector. Parameters go by name; each is a
 number, or an array that broadcasts to the input's shape.
@@ -16,12 +16,26 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from scipy.special import betaln, digamma, gammaln, polygamma
 
 from auxmc.interface.arguments import check_callable, check_shape, float64_tree
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["Prior", "custom", "exponential", "half_cauchy", "log_normal", "normal", "uniform"]
+__all__ = [
+    "Prior",
+    "beta",
+    "custom",
+    "dirichlet",
+    "exponential",
+    "gamma",
+    "half_cauchy",
+    "inverse_gamma",
+    "log_normal",
+    "normal",
+    "student_t",
+    "uniform",
+]
 
 Shape = int | Sequence[int]
 Parameter = float | np.ndarray | Sequence[Any]
@@ -60,8 +74,10 @@ def exponential(shape: Shape = (), *, rate: Parameter = 1.0) -> Prior:
     return _mapped("exponential", shape, _width("rate", rate, shape))
 
 
-def uniform(shape: Shape = (), *, low: Parameter = 0.0, high: Parameter = 1.0) -> Prior:
-    """Uniform distribution between two ends."""
+def uniform(shape: Any = (), end: Any = None, *, low: Parameter = 0.0, high: Parameter = 1.0) -> Prior:
+    """Uniform distribution between two ends: `uniform(-1, 1)`, or `uniform(shape, low=-1, high=1)`."""
+    if end is not None:
+        low, high, shape = shape, end, np.broadcast_shapes(np.shape(shape), np.shape(end))
     ends = _place("low", low, shape), _place("high", high, shape)
     if not np.all(np.less(*ends)):
         raise ValueError(f"low must be below high, got {low} and {high}")
@@ -71,6 +87,45 @@ def uniform(shape: Shape = (), *, low: Parameter = 0.0, high: Parameter = 1.0) -
 def half_cauchy(shape: Shape = (), *, scale: Parameter = 1.0) -> Prior:
     """Positive half of the Cauchy distribution with a scale."""
     return _mapped("half-Cauchy", shape, _width("scale", scale, shape))
+
+
+def gamma(shape: Shape = (), *, alpha: Parameter = 1.0, rate: Parameter = 1.0) -> Prior:
+    """Gamma distribution with mean alpha / rate."""
+    rate = _width("rate", rate, shape)
+    return _log_gamma("gamma", shape, alpha, lambda log_value: jnp.exp(log_value) / rate)
+
+
+def inverse_gamma(shape: Shape = (), *, alpha: Parameter = 1.0, scale: Parameter = 1.0) -> Prior:
+    """Distribution of scale / x, x being gamma with alpha and rate 1; its mean is scale / (alpha - 1)."""
+    scale = _width("scale", scale, shape)
+    return _log_gamma("inverse gamma", shape, alpha, lambda log_value: scale * jnp.exp(-log_value))
+
+
+def dirichlet(shape: Shape, *, alpha: Parameter = 1.0) -> Prior:
+    """Dirichlet distribution of the last axis of the input: positive numbers that sum to one."""
+    if not _shape(shape):
+        raise ValueError("shape: expected at least one axis, got ()")
+    # Gamma variables over their sum: one standard variable more than the input has degrees of freedom.
+    return _log_gamma("Dirichlet", shape, alpha, lambda logs: jnp.asarray(jax.nn.softmax(logs)))
+
+
+def beta(shape: Shape = (), *, alpha: Parameter = 1.0, beta: Parameter = 1.0) -> Prior:
+    """Beta distribution with mean alpha / (alpha + beta)."""
+    a, b = _width("alpha", alpha, shape), _width("beta", beta, shape)
+    return _logit_beta("beta", shape, a, b, jax.nn.sigmoid)
+
+
+def student_t(
+    shape: Shape = (), *, df: Parameter = 5.0, mean: Parameter = 0.0, scale: Parameter = 1.0
+) -> Prior:
+    """Student-t distribution with degrees of freedom, a location and a scale."""
+    nu, middle = _width("df", df, shape), _place("mean", mean, shape)
+    width = _width("scale", scale, shape) * np.sqrt(nu)
+    # The logit of a beta variable with alpha = beta = df / 2 is twice the inverse hyperbolic sine of t / sqrt(df).
+    half = 0.5 * nu
+    return _logit_beta(
+        "Student-t", shape, half, half, lambda logit: jnp.asarray(middle + width * jnp.sinh(0.5 * logit))
+    )
 
 
 def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[Array], Array]) -> Prior:
@@ -84,6 +139,41 @@ def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[
     check_callable("log_density", log_density, "maps the input to its log density")
     check_callable("draw", draw, "maps a key to a draw of the input")
     return Prior(_shape(shape), log_density, lambda u: u, draw, "custom")
+
+
+def _log_gamma(name: str, shape: Shape, alpha: Parameter, value: Callable[[Array], Array]) -> Prior:
+    """Prior whose value is a function of the log of gamma variables with rate 1."""
+    size, a = _shape(shape), _width("alpha", alpha, shape)
+    middle, sd = digamma(a), np.sqrt(polygamma(1, a))
+
+    def log_density(u: Array) -> Array:
+        log_value = middle + sd * u
+        return jnp.sum(a * log_value - jnp.exp(log_value) - gammaln(a) + np.log(sd))
+
+    def draw(key: Array) -> Array:
+        return (jax.random.loggamma(key, a, size, jnp.float64) - middle) / sd
+
+    return Prior(size, log_density, lambda u: value(middle + sd * u), draw, name)
+
+
+def _logit_beta(name: str, shape: Shape, a: Any, b: Any, value: Callable[[Array], Array]) -> Prior:
+    """Prior whose value is a function of the logits of beta variables."""
+    size, middle = _shape(shape), digamma(a) - digamma(b)
+    sd = np.sqrt(polygamma(1, a) + polygamma(1, b))
+
+    def log_density(u: Array) -> Array:
+        logit = middle + sd * u
+        logs = a * jax.nn.log_sigmoid(logit) + b * jax.nn.log_sigmoid(-logit)
+        return jnp.sum(logs - betaln(a, b) + np.log(sd))
+
+    def draw(key: Array) -> Array:
+        logs = [
+            jax.random.loggamma(one, c, size, jnp.float64)
+            for one, c in zip(jax.random.split(key), (a, b), strict=True)
+        ]
+        return (logs[0] - logs[1] - middle) / sd
+
+    return Prior(size, log_density, lambda u: value(middle + sd * u), draw, name)
 
 
 def _mapped(name: str, shape: Shape, *parameters: float | np.ndarray) -> Prior:

@@ -1,0 +1,135 @@
+"""`auxmc.record` and the priors of inputs that are made of gamma and beta variables, against exact distributions."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import auxmc
+from auxmc import prior
+
+
+@pytest.mark.parametrize(
+    ("own", "exact"),
+    [
+        (prior.gamma(4000, alpha=0.4, rate=2.0), stats.gamma(0.4, scale=0.5)),
+        (prior.gamma(4000, alpha=30.0), stats.gamma(30.0)),
+        (prior.inverse_gamma(4000, alpha=3.0, scale=2.0), stats.invgamma(3.0, scale=2.0)),
+        (prior.beta(4000, alpha=0.5, beta=4.0), stats.beta(0.5, 4.0)),
+        (prior.student_t(4000, df=2.5, mean=1.0, scale=3.0), stats.t(2.5, 1.0, 3.0)),
+        (prior.uniform(-1, 1), stats.uniform(-1.0, 2.0)),
+    ],
+)
+def test_priors_have_their_distributions(own, exact):
+    """The cdf of the values along a grid of u is that of its log density, and draws have it too."""
+    one = lambda u: jnp.full(own.shape, u)
+    n = max(1, int(np.prod(own.shape)))
+    grid = np.linspace(-40.0, 40.0, 8001)
+    density = np.exp(jax.lax.map(lambda u: own.log_density(one(u)) / n, jnp.asarray(grid)))
+    assert np.sum(density) * 0.01 == pytest.approx(1.0, abs=1e-6)
+    mean = np.sum(grid * density) * 0.01
+    assert np.sum((grid - mean) ** 2 * density) * 0.01 == pytest.approx(1.0, abs=1e-4)
+    u = own.draw(jax.random.key(0))
+    if own.shape:
+        assert stats.kstest(np.asarray(own.value(u)), exact.cdf).pvalue > 1e-4
+    at = np.ravel(own.value(one(0.7)))[0]
+    below = np.sum(density[grid < 0.7 - 1e-9]) * 0.01 + 0.005 * density[np.argmin(np.abs(grid - 0.7))]
+    assert exact.cdf(at) == pytest.approx(below, abs=1e-4) or exact.sf(at) == pytest.approx(below, abs=1e-4)
+
+
+def test_dirichlet_and_ends_of_a_uniform():
+    own = prior.dirichlet((4000, 3), alpha=[1.0, 2.0, 5.0])
+    value = np.asarray(own.value(own.draw(jax.random.key(1))))
+    np.testing.assert_allclose(value.sum(axis=1), 1.0)
+    for k, alpha in enumerate((1.0, 2.0, 5.0)):
+        assert stats.kstest(value[:, k], stats.beta(alpha, 8.0 - alpha).cdf).pvalue > 1e-4
+    assert prior.uniform([-1.0, 0.0], 1.0).shape == (2,)
+    with pytest.raises(ValueError, match="low must be below high, got 1 and -1"):
+        prior.uniform(1, -1)
+    with pytest.raises(ValueError, match="alpha must be positive"):
+        prior.gamma(alpha=-1.0)
+
+
+def test_recorded_simulator_has_the_distribution_of_the_function():
+    """Normal, uniform, exponential, gamma and what is made of them, also under vmap, in the order of the calls."""
+
+    @jax.jit
+    def noise(key):
+        return jax.random.normal(key) * 2.0
+
+    def simulate(key, v):
+        keys = jax.random.split(key, 6)
+        rows = jax.vmap(noise)(jax.random.split(keys[0], 3))
+        spread = jax.random.uniform(keys[1], minval=v["low"], maxval=3.0)
+        mean = {"beta": jax.random.beta(keys[2], 2.0, 3.0), "rate": jax.random.exponential(keys[3], (2,))}
+        return {"y": rows + spread, "t": jax.random.t(keys[4], 5.0), **mean}
+
+    generate, inputs = auxmc.record(simulate, {"low": prior.normal(sd=0.1)})
+    kinds = {name: own.name for name, own in inputs.items()}
+    assert kinds == {
+        "low": "normal",
+        "normal_0": "normal",
+        "uniform_1": "uniform",
+        "gamma_2": "gamma",
+        "gamma_3": "gamma",
+        "exponential_4": "exponential",
+        "normal_5": "normal",
+        "gamma_6": "gamma",
+    }
+
+    def recorded(key):
+        keys = jax.random.split(key, len(inputs))
+        return generate(
+            {name: own.value(own.draw(k)) for k, (name, own) in zip(keys, inputs.items(), strict=True)}
+        )
+
+    def plain(key):
+        first, second = jax.random.split(key)
+        return simulate(first, {"low": 0.1 * jax.random.normal(second)})
+
+    keys = jax.random.split(jax.random.key(3), 3000)
+    pair = [jax.jit(jax.vmap(function))(keys) for function in (recorded, plain)]
+    assert jax.tree.structure(pair[0]) == jax.tree.structure(pair[1])
+    for one, other in zip(*map(jax.tree.leaves, pair), strict=True):
+        assert stats.ks_2samp(np.ravel(one), np.ravel(other)).pvalue > 1e-4
+
+
+def test_recorded_simulator_is_conditioned():
+    """A normal mean and normal noise, as a function of a key: the exact posterior."""
+
+    def simulate(key, v):
+        return v["mean"] + jax.random.normal(key, (3,))
+
+    generate, inputs = auxmc.record(simulate, {"mean": prior.normal()})
+    model = auxmc.simulator(generate, [0.3, 0.9, 1.2], inputs)
+    draws = auxmc.sample(auxmc.constrained_hmc(model), draws=500, warm_up=200, progress=False)
+    mean = draws["posterior"]["mean"]
+    assert float(mean.mean()) == pytest.approx(0.6, abs=0.08)
+    assert float(mean.std()) == pytest.approx(0.5, abs=0.06)
+
+
+def _in_loop(key):
+    return jax.lax.scan(lambda x, k: (x + jax.random.normal(k), x), 0.0, jax.random.split(key, 3))[0]
+
+
+@pytest.mark.parametrize(
+    ("simulate", "message"),
+    [
+        (
+            lambda key: jax.random.poisson(key, 3.0).astype(float),
+            r"jax.random.poisson cannot become an input",
+        ),
+        (_in_loop, "a call inside scan cannot become an input"),
+        (lambda key: jax.random.normal(key, dtype=jnp.float32), "jax.random.normal in float32"),
+        (
+            lambda key: jax.random.gamma(key, jnp.exp(jax.random.normal(key))),
+            "jax.random.gamma whose parameter depends on an input",
+        ),
+        (lambda key: jnp.zeros(2), "expected calls of jax.random"),
+        (lambda key: np.exp(jax.random.normal(key)), "simulate uses NumPy"),
+    ],
+)
+def test_what_cannot_be_recorded_is_named(simulate, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        auxmc.record(simulate)
