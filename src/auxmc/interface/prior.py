@@ -98,7 +98,7 @@ def gamma(shape: Shape = (), *, alpha: Parameter = 1.0, rate: Parameter = 1.0) -
 def inverse_gamma(shape: Shape = (), *, alpha: Parameter = 1.0, scale: Parameter = 1.0) -> Prior:
     """Distribution of scale / x, x being gamma with alpha and rate 1; its mean is scale / (alpha - 1)."""
     scale = _width("scale", scale, shape)
-    return _log_gamma("inverse gamma", shape, alpha, lambda log_value: scale * jnp.exp(-log_value))
+    return _log_gamma("inverse gamma", shape, alpha, lambda log_value: jnp.exp(-log_value) * scale)
 
 
 def dirichlet(shape: Shape, *, alpha: Parameter = 1.0) -> Prior:
@@ -106,7 +106,7 @@ def dirichlet(shape: Shape, *, alpha: Parameter = 1.0) -> Prior:
     if not _shape(shape):
         raise ValueError("shape: expected at least one axis, got ()")
     # Gamma variables over their sum: one standard variable more than the input has degrees of freedom.
-    return _log_gamma("Dirichlet", shape, alpha, lambda logs: jnp.asarray(jax.nn.softmax(logs)))
+    return _log_gamma("Dirichlet", shape, alpha, jax.nn.softmax)
 
 
 def beta(shape: Shape = (), *, alpha: Parameter = 1.0, beta: Parameter = 1.0) -> Prior:
