@@ -13,30 +13,30 @@ from auxmc.numerics.lazy import lazy_names
 
 _names, _find, _ = lazy_names(
     __name__,
-    {
-        "auxmc.diagnostics": "",
-        "auxmc.interface.arguments": "use_float64",
-        "auxmc.interface.calibration": "check",
-        "auxmc.interface.densities": "density hmc nuts",
-        "auxmc.interface.estimates": "auxiliary_pseudo_marginal estimated pseudo_marginal",
-        "auxmc.interface.executors": "replicate",
-        "auxmc.interface.others.blackjax": "from_blackjax to_blackjax",
-        "auxmc.interface.others.numpyro": "from_numpyro",
-        "auxmc.interface.others.pymc": "from_pymc",
-        "auxmc.interface.prior": "",
-        "auxmc.interface.recording": "record",
-        "auxmc.interface.sampling": "sample",
-        "auxmc.interface.simulators": "constrained_hmc constrained_nuts simulator start_on_manifold",
-        "auxmc.interface.streams.estimate": "stream_evidence",
-        "auxmc.interface.streams.growing": "growing_data",
-        "auxmc.interface.streams.laplace": "laplace_evidence",
-        "auxmc.interface.streams.rows": "row_model",
-        "auxmc.interface.symmetry": "with_symmetry",
-        "auxmc.interface.tempered.bases": "gaussian",
-        "auxmc.interface.tempered.draws": "evidence_of",
-        "auxmc.interface.tempered.evidence": "evidence",
-        "auxmc.kernels": "",
-    },
+    """
+    diagnostics
+    interface.arguments use_float64
+    interface.calibration check
+    interface.densities density hmc nuts
+    interface.estimates auxiliary_pseudo_marginal estimated pseudo_marginal
+    interface.executors replicate
+    interface.others.blackjax from_blackjax
+    interface.others.numpyro from_numpyro
+    interface.others.pymc from_pymc
+    interface.prior
+    interface.recording record
+    interface.sampling sample
+    interface.simulators constrained_hmc constrained_nuts simulator start_on_manifold
+    interface.streams.estimate stream_evidence
+    interface.streams.growing growing_data
+    interface.streams.laplace laplace_evidence
+    interface.streams.rows row_model
+    interface.symmetry with_symmetry
+    interface.tempered.bases gaussian
+    interface.tempered.draws evidence_of
+    interface.tempered.evidence evidence
+    kernels
+    """,
 )
 __all__ = ["SamplingWarning", "__version__", "errors", *_names]  # noqa: F822
 

@@ -63,17 +63,15 @@ def select(condition: Array, first: Any, second: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
 
 
-def pytree_positions(
-    *functions: str, maps: tuple[str, ...] = ()
-) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
+def pytree_positions(*functions: str) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
     """Lets positions of a kernel, or of a part of it, be any pytree of arrays; it is written for vectors [dim].
 
     The position of a state has the structure that it was given. Other vectors of a state, such as gradients, and masses
-    have the order of `jax.flatten_util.ravel_pytree`. A `dim` of FROM_POSITION is that of the position.
+    have the order of `jax.flatten_util.ravel_pytree`. A `dim` of FROM_POSITION is that of the position; any other that
+    is not positive raises a ValueError.
 
     Args:
         functions: parameters of the decorated function that map a position to something; "model.name" is an attribute.
-        maps: those of them that return a vector of the same structure.
     """
 
     def decorate(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
@@ -85,7 +83,10 @@ def pytree_positions(
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             given = bound.arguments
-            draws_later = given.get("dim") == FROM_POSITION
+            dim = given.get("dim")
+            draws_later = dim == FROM_POSITION
+            if dim is not None and dim < 1 and not draws_later:
+                raise ValueError(f"dim must be a positive integer, got {dim}")
             # Wrong arguments are named now, whatever the position will be.
             plain = build(**given | ({"dim": 1} if draws_later else {}))
 
@@ -97,16 +98,15 @@ def pytree_positions(
                 own = given | ({"dim": vector.size} if draws_later else {})
                 for name in functions:
                     parameter, _, attribute = name.partition(".")
-                    function = getattr(own[parameter], attribute) if attribute else own[parameter]
-                    of_vector = _of_vector(function, unravel, name in maps)
-                    own[parameter] = (
-                        own[parameter]._replace(**{attribute: of_vector}) if attribute else of_vector
-                    )
+                    outer = own[parameter]
+                    function = getattr(outer, attribute) if attribute else outer
+                    of_vector = lambda v, *more, f=function: f(unravel(v), *more)  # noqa: E731
+                    own[parameter] = outer._replace(**{attribute: of_vector}) if attribute else of_vector
                 return build(**own), vector, unravel
 
-            def init(position: Any, **options: Any) -> Any:
+            def init(position: Any, key: Array | None = None, **options: Any) -> Any:
                 kernel, vector, unravel = at(position)
-                state = kernel.init(vector, **options)
+                state = kernel.init(vector, key=key, **options)
                 return state._replace(position=unravel(state.position))
 
             def draw(key: Array) -> Any:
@@ -125,15 +125,3 @@ def pytree_positions(
         return made
 
     return decorate
-
-
-def _of_vector(
-    function: Callable[..., Any], unravel: Callable[[Array], Any], returns: bool
-) -> Callable[..., Any]:
-    """A function of a position, and of more, as one of its vector."""
-
-    def of_vector(vector: Array, *more: Any) -> Any:
-        found = function(unravel(vector), *more)
-        return as_vector(found)[0] if returns else found
-
-    return of_vector

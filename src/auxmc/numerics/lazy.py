@@ -1,30 +1,27 @@
 """Names of a package that are imported when they are first asked for."""
 
-import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any
 
 __all__ = ["lazy_names"]
 
 
-def lazy_names(
-    package: str, modules: Mapping[str, str]
-) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(package: str, table: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package that imports each name when it is first asked for.
 
     Args:
         package: its `__name__`.
-        modules: names, separated by spaces, of each module; those of an empty string are the module's own.
+        table: a line for each module of `auxmc`, with the names that it has; a module alone is a name itself.
     """
-    where = {name: module for module, names in modules.items() for name in names.split()}
-    own = {module.rpartition(".")[2]: module for module, names in modules.items() if not names}
+    where: dict[str, str] = {}
+    for module, *names in map(str.split, table.strip().splitlines()):
+        own = {module.rpartition(".")[2]: f"auxmc.{module}"}
+        where |= {name: f"auxmc.{module}:{name}" for name in names} or own
 
     def find(name: str) -> Any:
-        if name in own:
-            return importlib.import_module(own[name])
-        if name in where:
-            return getattr(importlib.import_module(where[name]), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in where:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return resolve_name(where[name])
 
-    names = sorted({*where, *own})
-    return names, find, lambda: names
+    return sorted(where), find, lambda: sorted(where)

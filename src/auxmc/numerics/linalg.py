@@ -26,10 +26,9 @@ __all__ = [
 
 def as_vector(tree: Any) -> tuple[Array, Callable[[Array], Any]]:
     """A pytree of arrays as one vector, and the map back; a vector is itself."""
-    if getattr(tree, "ndim", None) == 1:
-        return tree, lambda vector: vector
-    vector, unravel = ravel_pytree(tree)
-    return vector, unravel
+    is_vector = getattr(tree, "ndim", None) == 1
+    found: tuple[Array, Any] = (tree, lambda vector: vector) if is_vector else ravel_pytree(tree)
+    return found
 
 
 def scaled(scale: Array | float, vector: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Kernels of BlackJAX in `auxmc.sample`, and kernels of this library in BlackJAX's form."""
+"""Algorithms of BlackJAX in `auxmc.sample`."""
 
 import inspect
 from collections import namedtuple
@@ -16,7 +16,7 @@ from auxmc.interface.densities import Density
 from auxmc.interface.methods import Method
 from auxmc.kernels.base import Kernel
 
-__all__ = ["from_blackjax", "to_blackjax"]
+__all__ = ["from_blackjax"]
 
 _EXPECTED = "expected an MCMC algorithm of BlackJAX, with init(position) and step(key, state)"
 
@@ -99,19 +99,3 @@ def _initial(algorithm: Any, position: Array, *, key: Array) -> Any:
     takes_key = len(inspect.signature(algorithm.init).parameters) > 1
     # As integers: the state may keep the key, and checkpoints hold numbers.
     return algorithm.init(position, jax.random.key_data(key)) if takes_key else algorithm.init(position)
-
-
-def to_blackjax(kernel: Kernel, key: Array | None = None) -> Any:
-    """A kernel of this library as a sampling algorithm of BlackJAX: `init(position)` and `step(key, state)`.
-
-    Args:
-        kernel: such as `auxmc.kernels.hamiltonian.hmc.hmc` makes.
-        key: of what is random in the initial state, unless `init` is given one.
-    """
-    check_instance("kernel", kernel, Kernel, "a function of auxmc.kernels, such as hmc,")
-    from blackjax.base import SamplingAlgorithm
-
-    def init(position: Array, rng_key: Array | None = None) -> Any:
-        return kernel.init(position, key=key if rng_key is None else rng_key)
-
-    return SamplingAlgorithm(init, kernel.step)

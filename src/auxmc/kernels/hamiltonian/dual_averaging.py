@@ -67,7 +67,7 @@ def dual_averaging(
         raise ValueError(f"target must be between 0 and 1, got {target}")
     log_initial = jnp.log(jnp.asarray(initial_scale, float))
 
-    def init(position: Array, *, key: Array | None = None, **options: Any) -> DualAveragingState:
+    def init(position: Array, key: Array | None = None, **options: Any) -> DualAveragingState:
         inner = build(jnp.exp(log_initial)).init(position, **options, key=key)
         zero = jnp.zeros((), log_initial.dtype)
         return DualAveragingState(inner, log_initial, log_initial, zero, jnp.zeros((), jnp.int32))

@@ -112,7 +112,7 @@ def hmc(
     if inverse_mass is not None:
         root = jnp.sqrt(inverse_mass) if inverse_mass.ndim == 1 else jnp.linalg.cholesky(inverse_mass)
 
-    def init(position: Array, *, key: Array | None = None) -> HMCState:
+    def init(position: Array, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
@@ -134,8 +134,6 @@ def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Arra
     low, high = (n_steps, n_steps) if isinstance(n_steps, int) else n_steps
     if not 1 <= low <= high:
         raise ValueError(f"n_steps must be one or two integers with 1 <= low <= high, got {n_steps}")
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
 
     def draw(key: Array) -> HMCNoise:
         return HMCNoise(

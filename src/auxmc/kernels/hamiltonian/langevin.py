@@ -95,11 +95,9 @@ def unadjusted_langevin(
 def _langevin(
     log_density: Callable[[Array], Array], step_size: Array | float, dim: int, *, adjusted: bool
 ) -> Kernel:
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
     evaluate = jax.value_and_grad(log_density)
 
-    def init(position: Array, *, key: Array | None = None) -> HMCState:
+    def init(position: Array, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     def draw(key: Array) -> LangevinNoise:

@@ -59,7 +59,7 @@ def nuts(
     step = nuts.build_kernel()
     evaluate = jax.value_and_grad(log_density)
 
-    def init(position: Array, *, key: Array | None = None) -> HMCState:
+    def init(position: Array, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
     @jax.numpy_dtype_promotion("standard")

@@ -78,8 +78,6 @@ def persistent_hmc(
     >>> state.momentum.shape, int(info.n_gradients)
     ((2,), 4)
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
     if n_steps < 1:
         raise ValueError(f"n_steps must be a positive integer, got {n_steps}")
     if not 0.0 <= persistence < 1.0:
@@ -87,7 +85,7 @@ def persistent_hmc(
     evaluate = jax.value_and_grad(log_density)
     fresh = math.sqrt(1.0 - persistence**2)
 
-    def init(position: Array, *, key: Array | None = None) -> PersistentState:
+    def init(position: Array, key: Array | None = None) -> PersistentState:
         return PersistentState(position, standard_normal(require_key(key), (dim,)), *evaluate(position))
 
     def draw(key: Array) -> PersistentNoise:

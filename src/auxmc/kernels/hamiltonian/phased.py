@@ -38,7 +38,7 @@ def phased(
         Kernel on PhasedState with the infos of the inner kernel.
     """
 
-    def init(position: Array, *, key: Array | None = None) -> PhasedState:
+    def init(position: Array, key: Array | None = None) -> PhasedState:
         return PhasedState(build(step_size).init(position, key=key), jnp.zeros((), jnp.int32))
 
     def draw(key: Array) -> Any:

@@ -74,7 +74,7 @@ def window_adaptation(
     init_step, update_step, averaged = dual_averaging_adaptation(target)
     unit = jnp.eye(dim) if dense else jnp.ones(dim)
 
-    def init(position: Array, *, key: Array | None = None) -> WindowState:
+    def init(position: Array, key: Array | None = None) -> WindowState:
         step_size = jnp.asarray(initial_step_size, float)
         inner = build(step_size, unit).init(position, key=key)
         with jax.numpy_dtype_promotion("standard"):

@@ -163,7 +163,7 @@ def constrained_hmc(
         expected = ", ".join(REVERSIBILITY_CHECKS)
         raise ValueError(f"unknown reversibility_check {reversibility_check!r}: expected one of {expected}")
 
-    def init(position: Array, *, key: Array | None = None) -> ConstrainedState:
+    def init(position: Array, key: Array | None = None) -> ConstrainedState:
         return evaluate_state(model, position)
 
     def apply(noise: HMCNoise, state: ConstrainedState) -> tuple[ConstrainedState, ConstrainedInfo]:

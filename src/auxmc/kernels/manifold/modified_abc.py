@@ -114,8 +114,6 @@ def modified_abc(
     >>> float(abs(kernel.init(jnp.zeros(1)).uniforms[0] - 0.5)) < 1e-12
     True
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
     if observations.ndim != 1 or observations.shape[0] < 1:
         raise ValueError(
             f"observations must be a vector of at least one number, got shape {observations.shape}"
@@ -135,7 +133,7 @@ def modified_abc(
     def brackets_at(position: Array) -> Brackets:
         return bracket_uniforms(quantile, position, observations, tolerance, n_bisections)
 
-    def init(position: Array, *, key: Array | None = None) -> ModifiedABCState:
+    def init(position: Array, key: Array | None = None) -> ModifiedABCState:
         closest = bracket_uniforms(quantile, position, observations, 0.0, _SOLVE_BISECTIONS)
         uniforms = 0.5 * (closest.lower + closest.upper)
         return evaluate(position, uniforms, brackets_at(position))[0]

@@ -101,7 +101,7 @@ def batch_adaptation(
     first_scale = jnp.asarray(initial_scale, float)
     is_accepted = _default_accepted if accepted is None else accepted
 
-    def init(position: Array, *, key: Array | None = None, **options: Any) -> AdaptationState:
+    def init(position: Array, key: Array | None = None, **options: Any) -> AdaptationState:
         zero = jnp.zeros((), jnp.int32)
         return AdaptationState(build(first_scale).init(position, **options, key=key), first_scale, zero, zero)
 

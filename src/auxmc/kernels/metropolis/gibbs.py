@@ -96,7 +96,7 @@ def gibbs(update: BlockUpdate, scan: Scan) -> Kernel:
     """
     n_updates = _length_of(scan, update.n_blocks)
 
-    def init(position: Array, *, key: Array | None = None) -> GibbsState:
+    def init(position: Array, key: Array | None = None) -> GibbsState:
         return GibbsState(position)
 
     def draw(key: Array) -> GibbsNoise:

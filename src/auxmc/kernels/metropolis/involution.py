@@ -68,7 +68,7 @@ def involution_metropolis(
     """
     log_volume = _differentiated(involution) if log_jacobian is None else log_jacobian
 
-    def init(position: Array, *, key: Array | None = None) -> MetropolisState:
+    def init(position: Array, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_density(position))
 
     def draw(key: Array) -> InvolutionNoise:

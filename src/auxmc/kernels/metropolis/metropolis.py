@@ -101,10 +101,8 @@ def random_walk_metropolis(
     >>> state.position.shape
     (2,)
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
 
-    def init(position: Array, *, key: Array | None = None) -> MetropolisState:
+    def init(position: Array, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_density(position))
 
     def draw(key: Array) -> RandomWalkNoise:
@@ -132,7 +130,7 @@ def metropolis_independence(
     Source: PhD thesis, Algorithm 2 with q(x'|x) = q(x').
     """
 
-    def init(position: Array, *, key: Array | None = None) -> MetropolisState:
+    def init(position: Array, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_weight(position))
 
     def draw(key: Array) -> IndependenceNoise:

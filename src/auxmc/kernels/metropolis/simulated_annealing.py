@@ -94,7 +94,7 @@ def simulated_annealing(
         )
     ladder = jnp.asarray(schedule)
 
-    def init(position: Array, *, key: Array | None = None) -> AnnealingState:
+    def init(position: Array, key: Array | None = None) -> AnnealingState:
         start = log_density(position)
         return AnnealingState(position, start, position, start, jnp.zeros((), jnp.int32))
 

@@ -122,7 +122,6 @@ def pseudo_marginal_metropolis(
 
     Source: PhD thesis, Algorithm 8 and Eq. 3.11.
     """
-    _check_dim(dim)
 
     def draw(key: Array) -> _JointProposal:
         walk = draw_random_walk(key, dim)
@@ -133,19 +132,8 @@ def pseudo_marginal_metropolis(
     def apply(
         noise: _JointProposal, state: PseudoMarginalState
     ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        position = state.position + scaled(scale, noise.normal)
-        cache = estimator.prepare(position)
-        log_estimate = estimator.log_estimate(cache, noise.auxiliary)
-        accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
-        proposed = PseudoMarginalState(position, noise.auxiliary, log_estimate, cache)
-        info = _info(
-            accepted_position=accepted,
-            accepted_auxiliary=accepted,
-            n_estimates_position=_one(),
-            n_cubic=estimator.n_cubic(cache),
-            n_failures=estimator.n_failures(cache),
-        )
-        return select(accepted, proposed, state), info
+        state, info = _random_walk(estimator, scale, noise, noise.auxiliary, state)
+        return state, info._replace(accepted_auxiliary=info.accepted_position)
 
     return Kernel(_initialiser(estimator), draw, apply)
 
@@ -253,26 +241,12 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int = F
 
     Source: PhD thesis, section 3.5 (APM MH).
     """
-    _check_dim(dim)
 
     def draw(key: Array) -> Any:
         return draw_random_walk(key, dim)
 
     def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        position = state.position + scaled(scale, noise.normal)
-        cache = estimator.prepare(position)
-        log_estimate = estimator.log_estimate(cache, state.auxiliary)
-        accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
-        proposed = (position, log_estimate, cache)
-        current = (state.position, state.log_estimate, state.cache)
-        position, log_estimate, kept_cache = select(accepted, proposed, current)
-        info = _info(
-            accepted_position=accepted,
-            n_estimates_position=_one(),
-            n_cubic=estimator.n_cubic(cache),
-            n_failures=estimator.n_failures(cache),
-        )
-        return PseudoMarginalState(position, state.auxiliary, log_estimate, kept_cache), info
+        return _random_walk(estimator, scale, noise, state.auxiliary, state)
 
     return Update(draw, apply)
 
@@ -302,7 +276,6 @@ def slice_position(
 
     Source: PhD thesis, section 3.5 (APM SS) and Algorithm 4.
     """
-    _check_dim(dim)
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
 
@@ -366,43 +339,33 @@ def _one() -> Array:
     return jnp.ones((), jnp.int32)
 
 
-def _info(
-    accepted_position: Array | None = None,
-    accepted_auxiliary: Array | None = None,
-    n_estimates_position: Array | None = None,
-    n_estimates_auxiliary: Array | None = None,
-    n_cubic: Array | None = None,
-    n_failures: Array | None = None,
-    n_collapsed: Array | None = None,
-) -> PseudoMarginalInfo:
+def _info(**found: Array) -> PseudoMarginalInfo:
     """Fills in False and 0 for what an update does not do."""
+    flags, counts = [jnp.zeros((), bool)] * 2, [_zero()] * 5
+    return PseudoMarginalInfo(*flags, *counts)._replace(**found)
 
-    def flag(value: Array | None) -> Array:
-        return jnp.zeros((), bool) if value is None else value
 
-    def count(value: Array | None) -> Array:
-        return _zero() if value is None else value
-
-    return PseudoMarginalInfo(
-        accepted_position=flag(accepted_position),
-        accepted_auxiliary=flag(accepted_auxiliary),
-        n_estimates_position=count(n_estimates_position),
-        n_estimates_auxiliary=count(n_estimates_auxiliary),
-        n_cubic=count(n_cubic),
-        n_failures=count(n_failures),
-        n_collapsed=count(n_collapsed),
+def _random_walk(
+    estimator: Estimator, scale: Array | float, noise: Any, auxiliary: Array, state: PseudoMarginalState
+) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+    """Metropolis update of x, and of u to the one given."""
+    position = state.position + scaled(scale, noise.normal)
+    cache = estimator.prepare(position)
+    log_estimate = estimator.log_estimate(cache, auxiliary)
+    accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
+    info = _info(
+        accepted_position=accepted,
+        n_estimates_position=_one(),
+        n_cubic=estimator.n_cubic(cache),
+        n_failures=estimator.n_failures(cache),
     )
-
-
-def _check_dim(dim: int) -> None:
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
+    return select(accepted, PseudoMarginalState(position, auxiliary, log_estimate, cache), state), info
 
 
 def _initialiser(estimator: Estimator) -> Callable[..., PseudoMarginalState]:
     """Returns `init(position, key=key)`, which draws u ~ rho until the log estimate is finite."""
 
-    def init(position: Array, *, key: Array | None = None) -> PseudoMarginalState:
+    def init(position: Array, key: Array | None = None) -> PseudoMarginalState:
         cache, key = estimator.prepare(position), require_key(key)
 
         def attempt(loop: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:

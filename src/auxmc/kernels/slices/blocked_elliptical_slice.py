@@ -59,7 +59,7 @@ def blocked_elliptical_slice(
     """
     _check_blocks(blocks)
 
-    def init(position: Array, *, key: Array | None = None) -> SliceState:
+    def init(position: Array, key: Array | None = None) -> SliceState:
         return SliceState(position, log_likelihood(position))
 
     def draw(key: Array) -> tuple[EllipseNoise, ...]:

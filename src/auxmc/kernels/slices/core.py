@@ -185,7 +185,7 @@ def slice_kernel(
         Kernel on SliceState with SliceInfo.
     """
 
-    def init(position: Array, *, key: Array | None = None) -> SliceState:
+    def init(position: Array, key: Array | None = None) -> SliceState:
         return SliceState(position, log_density(position))
 
     def apply(noise: Any, state: SliceState) -> tuple[SliceState, SliceInfo]:

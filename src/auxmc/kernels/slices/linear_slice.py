@@ -144,8 +144,6 @@ def linear_slice(
     >>> bool(state.log_density > info.log_height)
     True
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
 

@@ -51,8 +51,6 @@ def reflective_slice(
 
     Source: PhD thesis, section 3.5 (reflective slice update of uniform auxiliary variables).
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
 
     def evaluate(point: Array) -> Candidate:
         folded = reflect(point)

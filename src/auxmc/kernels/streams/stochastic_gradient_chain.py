@@ -9,6 +9,7 @@ from jax import Array
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_key
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
+from auxmc.numerics.linalg import as_vector
 from auxmc.numerics.random import standard_normal
 
 __all__ = ["ChainInfo", "ChainNoise", "ChainState", "stochastic_gradient_chain"]
@@ -43,7 +44,7 @@ class ChainNoise(NamedTuple):
     gradient: Any
 
 
-@pytree_positions("gradient", maps=("gradient",))
+@pytree_positions("gradient")
 def stochastic_gradient_chain(
     gradient: Callable[[Any, Any], Any],
     draw_gradient: Callable[[Array], Any],
@@ -76,10 +77,8 @@ def stochastic_gradient_chain(
     >>> state.position.shape, int(info.n_not_finite)
     ((2,), 0)
     """
-    if dim < 1:
-        raise ValueError(f"dim must be a positive integer, got {dim}")
 
-    def init(position: Array, *, key: Array | None = None) -> ChainState:
+    def init(position: Array, key: Array | None = None) -> ChainState:
         return ChainState(position, jnp.sqrt(jnp.asarray(step)) * standard_normal(require_key(key), (dim,)))
 
     def draw(key: Array) -> ChainNoise:
@@ -89,7 +88,7 @@ def stochastic_gradient_chain(
         )
 
     def apply(noise: ChainNoise, state: ChainState) -> tuple[ChainState, ChainInfo]:
-        slope = gradient(state.position, noise.gradient)
+        slope, _ = as_vector(gradient(state.position, noise.gradient))
         moved = ChainState(
             *sghmc_step(state.position, state.velocity, slope, noise.normal, step, friction, gradient_noise)
         )

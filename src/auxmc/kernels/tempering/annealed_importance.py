@@ -146,7 +146,7 @@ def annealed_importance_sampling(
         (_, result, info), _ = lax.scan(chunk, (state, result, info), plan)
         return scaled(result), info
 
-    def init(position: Array | None = None, *, key: Array | None = None) -> AnnealedState:
+    def init(position: Array | None = None, key: Array | None = None) -> AnnealedState:
         empty = jnp.zeros((bridge.dim,), dtype) if position is None else position
         return AnnealedState(empty, jnp.zeros((), jnp.result_type(scale, dtype)))
 

@@ -136,7 +136,7 @@ def tempered_hmc(
     check_settings(n_steps, refreshment, integrator)
     kick_first = integrator == "kick_drift_kick"
 
-    def init(position: Array, *, key: Array | None = None) -> TemperedState:
+    def init(position: Array, key: Array | None = None) -> TemperedState:
         momentum = normal_numbers(require_key(key), position.shape, position.dtype)
         return state_at(bridge, position, momentum, kick_first)
 
