@@ -164,7 +164,9 @@ def check(
         prior_key, data_key, init_key, chain_key = jax.random.split(key, 4)
         truth = draw_prior(prior_key)
         method = _method(model(simulate(data_key, truth)))
-        kernel, vector = method.adapted(warm_up), method.layout.vector(truth)
+        kernel, layout = method.adapted(warm_up), method.layout
+        # What the variables do not determine, such as the radius of an angle, is drawn.
+        vector = layout.filled(jax.random.fold_in(init_key, 1), layout.vector(truth))
 
         def quantities(vector: Array) -> Array:
             own = [jnp.ravel(leaf) for leaf in jax.tree.leaves(method.layout.tree(vector))]

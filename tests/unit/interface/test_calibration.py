@@ -77,6 +77,29 @@ def test_estimated_likelihood_is_calibrated():
     assert not found.warnings
 
 
+@pytest.mark.slow
+def test_periodic_variable_is_calibrated():
+    """The vector has a radius that the angle does not determine: it was 1 at the true angle, and drawn elsewhere."""
+
+    def model(y):
+        point = lambda v: jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
+        return auxmc.hmc(
+            auxmc.density(
+                lambda v: -jnp.sum((y - point(v)) ** 2), {"angle": 0.5}, periodic="angle", checks="off"
+            )
+        )
+
+    found = auxmc.check(
+        model,
+        lambda key: {"angle": jax.random.uniform(key, minval=-math.pi, maxval=math.pi)},
+        lambda key, v: (
+            jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
+            + math.sqrt(0.5) * jax.random.normal(key, (2,))
+        ),
+    )
+    assert not found.warnings
+
+
 def test_level_of_the_tests_of_uniformity():
     """Of 2000 uniform sets 5 % at most have p below 0.05; sets of 200 that are not have p below 1e-4."""
     random = np.random.default_rng(1)
