@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.results import read_attributes, read_result, write_result
-from auxmc_pipeline.catalogue import load_study, studies
+from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.checksums import SUMS
 from auxmc_pipeline.digests import array_digest
 from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, job_table, jobs_of_result, read_jobs
@@ -155,7 +155,7 @@ def test_a_published_case_makes_the_same_tables(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", studies())
+@pytest.mark.parametrize("name", sorted(path.parent.name for path in PUBLISHED.glob("paper/*/claims.csv")))
 def test_claims_in_restored_cases_are_those_of_published_tables(name, tmp_path):
     study, place = load_study(name), PUBLISHED / "paper" / name
     tables, jobs = load_tables(place / "tables"), read_jobs(place / "pieces.csv")
