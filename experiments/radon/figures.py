@@ -68,7 +68,8 @@ def evidence_over_time(tables: Tables) -> Figure:
     axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
     exact = _exact_line(axis, tables)
     published_mark(axis, seconds, published("CT-D05", "mean of last 100 values"), colour=_BLUE)
-    published_mark(axis, 0.5 * seconds, published("CT-D03", "log evidence"))
+    line = published("CT-D03", "log evidence")
+    published_mark(axis, 0.5 * seconds, line)
     # The published range, moved to the exact value; wider where log zeta would lie outside.
     low, high = _PUBLISHED_RANGE
     axis.set(
@@ -90,8 +91,8 @@ def evidence_over_time(tables: Tables) -> Figure:
                 axis, x, there.y[seen], ends, document=_DOCUMENT, colour=colour, note="at our time"
             )
     _legend_above(figure, axis)
-    said = "AIS (black), end of the fit; curves after as many steps or iterations, without their seconds"
-    return _with_footer(figure, tables, f"published: {said}")
+    said = "published: AIS (black), end of the fit; curves after as many steps or iterations, without seconds"
+    return _with_footer(figure, tables, said if line else "")
 
 
 def methods(tables: Tables) -> Figure:

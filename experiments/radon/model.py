@@ -132,8 +132,8 @@ class Problem(NamedTuple):
         return self.start.size
 
 
-def problem(settings: Settings) -> Problem:
-    """The regression of a case, with its evidence by quadrature.
+def intercepts(settings: Settings) -> Problem:
+    """The regression with an intercept for each group, with its evidence by quadrature.
 
     Raises:
         DataError: If the user's file cannot be used.

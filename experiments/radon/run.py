@@ -23,10 +23,13 @@ from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule
 from experiments.radon.base import Base, fit_base
 from experiments.radon.measure import measure_case
-from experiments.radon.model import Problem, problem
+from experiments.radon.model import Problem, intercepts
 from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
+
+# Another model goes here, under a name that `settings.model` allows.
+MODELS = {"intercepts": intercepts}
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -36,7 +39,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         SettingsError: If the variational fit is not finite.
         DataError: If the user's file cannot be used.
     """
-    posterior = problem(settings)
+    posterior = MODELS[settings.model](settings)
     names = ("own" if settings.data else "radon", settings.parametrisation, settings.optimiser)
     base = fit_base(posterior, settings, context, names)
     sampler = {"nuts": _no_u_turn, "ais": _annealed}.get(settings.method, _hmc)

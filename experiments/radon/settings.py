@@ -48,6 +48,7 @@ class Settings(CaseSettings):
     group: str = setting("", "column that names the group of a row (with data)")
     row_regressors: list[str] = setting([], "columns that may differ within a group (with data)")
     group_regressors: list[str] = setting([], "columns with one value in each group (with data)")
+    model: str = setting("intercepts", "what varies between groups", ("intercepts",), added=True)
     prior_scale: float = setting(2.5, "of the half-Cauchy priors, in units of the outcome", (1e-6, 1e6))
 
 

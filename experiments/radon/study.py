@@ -37,5 +37,5 @@ STUDY = Study(
     check=check,
     data_files=data_files,
     figures=FIGURES,
-    about="prior_scale=2.5",
+    about="model=intercepts prior_scale=2.5",
 )
