@@ -176,12 +176,7 @@ def _composed_by_hydra(file: StudyFile) -> DictConfig:
     # Registered per call: the schema of a study is next to its code, and the store only keeps a reference.
     ConfigStore.instance().store(group="schema", name=file.name, node=file.schema, package="_global_")
     GlobalHydra.instance().clear()
-    # Hydra itself says of a slip neither the key nor, in a line, where it is.
-    folder = file.studies / file.name
-    text = (folder / "config.yaml").read_text(encoding="utf-8")
-    if not text.startswith("# @package _global_\n"):
-        raise HydraException(f"line 1: expected '# @package _global_', got {text.partition(chr(10))[0]!r}")
-    with initialize_config_dir(str(folder.resolve()), version_base="1.3"):
+    with initialize_config_dir(str((file.studies / file.name).resolve()), version_base="1.3"):
         config = compose("config")
     if OmegaConf.get_type(config) is not file.schema:
         raise HydraException(f"expected `- /schema/{file.name}` and `- _self_` under `defaults:`")

@@ -64,7 +64,9 @@ def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Publi
     places = {study: folder / name / study for study, name in presets.items()}
     judged = {study: _judged(load_study(study), place / "claims.csv") for study, place in places.items()}
     numbers = {study: _numbers(place / "numbers.csv") for study, place in places.items()}
-    with_results = {study: name for study, name in presets.items() if (places[study] / "claims.csv").is_file()}
+    with_results = {
+        study: name for study, name in presets.items() if (places[study] / "claims.csv").is_file()
+    }
     return Published(judged, numbers, presets, _in_words(with_results, places))
 
 

@@ -13,7 +13,6 @@ from auxmc_pipeline.overrides import split_overrides
 from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, numbers_of, setting
 
 TOY_YAML = """\
-# @package _global_
 defaults:
   - /schema/toy
   - _self_
@@ -86,9 +85,9 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(toy
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("cases:\n", "cases\n", "line 5: could not find expected ':'"),
-        ("presets:", "seed: 1\nseed: 2\npresets:", "line 9: found duplicate key seed"),
-        ("presets:", "\tseed: 1\npresets:", "line 8: found character '\\t' that cannot start any token"),
+        ("cases:\n", "cases\n", "line 4: could not find expected ':'"),
+        ("presets:", "seed: 1\nseed: 2\npresets:", "line 8: found duplicate key seed"),
+        ("presets:", "\tseed: 1\npresets:", "line 7: found character '\\t' that cannot start any token"),
         ("presets:", "block_sise: 5\npresets:", "unknown setting: 'block_sise'. Did you mean 'block_size'?"),
         ("presets:", "seed: many\npresets:", "Value 'many' of type 'str' could not be converted to Integer"),
         ("{n_draws: 20,", "{n_drows: 20,", "unknown setting: 'n_drows'. Did you mean 'n_draws'?"),
@@ -101,7 +100,6 @@ def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(toy
         ("size: [1, 2]", "size: 2", "cases.main: size: expected a list of values, got 2"),
         ("  own:", "  more: 3\n  own:", "cases.more: expected a mapping of settings, got 3"),
         ("  - /schema/toy\n", "", "expected `- /schema/toy` and `- _self_` under `defaults:`"),
-        ("# @package _global_\n", "", "line 1: expected '# @package _global_', got 'defaults:'"),
     ],
 )
 def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(toy, old, new, message):
