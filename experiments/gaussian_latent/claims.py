@@ -1,7 +1,8 @@
 """Measures the published claims PM-G01 to PM-T06, and the numbers of the findings, from the tables of the study."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,7 @@ Measure = Callable[[Tables], Measurement]
 PM, MI, SS, MI_SLICE, SS_SLICE = (
     (method, 1) for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 )
+PM_32 = ("pm_mh", 32)
 _UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
 # PM-G11 is about step sizes from the first on, PM-G19 from the second on, PM-G24 about brackets from the third on.
 _TREND_FROM, _LEAST_STEP, _LEAST_BRACKET = 0.1, 0.05, 2.0
@@ -64,11 +66,9 @@ def sd_ratio(tables: Tables, size: int) -> Measurement:
 
 def sd_ratio_as_printed(tables: Tables) -> Measurement:
     """PM-G02 with the printed denominator, which has the number of importance samples in place of that of data."""
-    variance = sum(
-        tables.setting(name, case="long_apm_mi_mh") ** 2 for name in ("sd_latent", "sd_observation")
-    )
-    exact_sd = tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]
-    return sd_ratio(tables, 1) * (exact_sd / math.sqrt(variance / (1.0 + variance)))
+    sds = [tables.setting(name, case="long_apm_mi_mh") for name in ("sd_latent", "sd_observation")]
+    variance = sum(sd**2 for sd in sds)
+    return sd_ratio(tables, 1) * (exact_sd(tables).value / math.sqrt(variance / (1.0 + variance)))
 
 
 def auxiliary_sd(tables: Tables) -> Measurement:
@@ -85,28 +85,28 @@ def auxiliary_sd(tables: Tables) -> Measurement:
 
 def optimal_noise(tables: Tables) -> Measurement:
     """PM-T01: standard deviation of the log estimate at the optimum."""
-    return exact(
-        math.sqrt(tables.value("theory_pseudo_marginal_variance", case="checks")), "numerical optimum"
-    )
+    return exact(tables.value("theory_pseudo_marginal_variance", case="checks") ** 0.5, "numerical optimum")
 
 
 # Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
 
 
+def efficiency_of(tables: Tables, program: Program) -> Sweep:
+    """Effective samples per density evaluation."""
+    return sweep_of(tables, "ess_per_evaluation", program)
+
+
 def best_step(tables: Tables, program: Program) -> Measurement:
     """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
-    sweep = sweep_of(tables, "ess_per_evaluation", program)
-    found = statistic(
-        lambda curve: float(sweep.points[np.argmax(smoothed(curve))]),
-        sweep,
-        note="peak of a five-point moving average",
-    )
+    sweep = efficiency_of(tables, program)
+    note = "peak of a five-point moving average"
+    found = statistic(lambda curve: float(sweep.points[np.argmax(smoothed(curve))]), sweep, note=note)
     return with_rounding(found, rounding_error(sweep), sweep)
 
 
 def peak_value(tables: Tables, size: int) -> Measurement:
     """PM-G05."""
-    sweep = sweep_of(tables, "ess_per_evaluation", ("pm_mh", size))
+    sweep = efficiency_of(tables, ("pm_mh", size))
     return statistic(height, sweep, note=f"peak of a five-point moving average, at {peak(sweep):g}")
 
 
@@ -132,21 +132,19 @@ def evaluations_ratio(tables: Tables) -> Measurement:
 
 def flatness(tables: Tables, low: float, high: float) -> Measurement:
     """PM-G23: least efficiency over some brackets, as a fraction of its peak."""
-    sweep = sweep_of(tables, "ess_per_evaluation", MI_SLICE)
+    sweep = efficiency_of(tables, MI_SLICE)
     inside = (sweep.points >= low - 1e-9) & (sweep.points <= high + 1e-9)
     if not inside.any():
         raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
 
-    def fraction(curve: FloatArray) -> float:
-        smooth = smoothed(curve)
-        return float(smooth[inside].min() / smooth.max())
-
-    return statistic(fraction, sweep, note="moving averages")
+    return statistic(
+        lambda curve: float(smoothed(curve)[inside].min()) / height(curve), sweep, note="moving averages"
+    )
 
 
 def calls_ratio(tables: Tables) -> Measurement:
     """PM-G26: calls of the estimator for u over those for x, at the best bracket."""
-    bracket = peak(sweep_of(tables, "ess_per_evaluation", SS_SLICE))
+    bracket = peak(efficiency_of(tables, SS_SLICE))
     sweeps = [sweep_of(tables, name, SS_SLICE) for name in ("estimates_auxiliary", "estimates_position")]
     above, below = (sweep.values[int(np.argmin(np.abs(sweep.points - bracket)))] for sweep in sweeps)
     note = f"{above.mean():.2f} and {below.mean():.2f} calls an iteration at bracket {bracket:g}"
@@ -155,7 +153,7 @@ def calls_ratio(tables: Tables) -> Measurement:
 
 def tuning_ranges(tables: Tables) -> Measurement:
     """PM-G27."""
-    slices, walks = (sweep_of(tables, "ess_per_evaluation", one) for one in (MI_SLICE, MI))
+    slices, walks = (efficiency_of(tables, one) for one in (MI_SLICE, MI))
 
     def ends(sweep: Sweep, curve: FloatArray) -> tuple[float, float]:
         smooth = smoothed(curve)
@@ -202,22 +200,19 @@ def largest_acceptance(tables: Tables, size: int) -> Measurement:
 
 def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
     """PM-G07: as a fraction of the peak."""
-    rates, efficiency = (
-        sweep_of(tables, name, ("pm_mh", 32)) for name in ("acceptance_position", "ess_per_evaluation")
-    )
+    rates, efficiency = sweep_of(tables, "acceptance_position", PM_32), efficiency_of(tables, PM_32)
     best = int(np.argmax(rates.mean))
     note = f"at step size {rates.points[best]:g}"
-    return statistic(lambda curve: float(curve[best] / smoothed(curve).max()), efficiency, note=note)
+    return statistic(lambda curve: float(curve[best] / height(curve)), efficiency, note=note)
 
 
 def independence_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G11."""
     sweep = sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))
-    try:
+    note = "mean over chains and step sizes"
+    with suppress(MissingData):
         known = tables.value("exact_acceptance_auxiliary", case="apm_mi_mh", n_importance=size)
-        note = f"mean over chains and step sizes; exact stationary value {known:.4f}"
-    except MissingData:
-        note = "mean over chains and step sizes"
+        note = f"{note}; exact stationary value {known:.4f}"
     return statistic(lambda curve: float(curve.mean()), sweep, note=note)
 
 
@@ -243,30 +238,27 @@ def target_step(tables: Tables, size: int) -> Measurement:
 
 def efficiency_at_target(tables: Tables, size: int) -> Measurement:
     """PM-G14: efficiency at that step size, as a fraction of the peak."""
-    rates, efficiency = (
-        sweep_of(tables, name, ("apm_mi_mh", size)) for name in ("acceptance_position", "ess_per_evaluation")
-    )
+    program = ("apm_mi_mh", size)
+    rates, efficiency = sweep_of(tables, "acceptance_position", program), efficiency_of(tables, program)
     step = step_at_target(rates.points, rates.mean)
-
-    def fraction(curve: FloatArray) -> float:
-        smooth = smoothed(curve)
-        return float(np.interp(step, efficiency.points, smooth) / smooth.max())
-
-    return statistic(fraction, efficiency, note=f"at step size {step:.3f}")
+    return statistic(
+        lambda curve: float(np.interp(step, efficiency.points, smoothed(curve)) / height(curve)),
+        efficiency,
+        note=f"at step size {step:.3f}",
+    )
 
 
 def largest_rise(tables: Tables) -> Measurement:
     """PM-G15: from one step size to the next."""
-    rises: list[float] = []
-    errors: list[float] = []
-    names: list[str] = []
-    for size in SIZES:
-        rates = sweep_of(tables, "acceptance_position", ("apm_mi_mh", size))
-        error = error_between_chains(rates.values)
-        rises.extend(np.diff(rates.mean))
-        errors.extend(np.hypot(error[1:], error[:-1]))
-        names.extend(f"N = {size}, from step size {point:g} on" for point in rates.points[:-1])
-    return largest(rises, errors, names)
+    sweeps = {size: sweep_of(tables, "acceptance_position", ("apm_mi_mh", size)) for size in SIZES}
+    errors = [error_between_chains(rates.values) for rates in sweeps.values()]
+    names = [
+        f"N = {size}, from step size {point:g} on"
+        for size, rates in sweeps.items()
+        for point in rates.points[:-1]
+    ]
+    rises = np.concatenate([np.diff(rates.mean) for rates in sweeps.values()])
+    return largest(rises, np.concatenate([np.hypot(error[1:], error[:-1]) for error in errors]), names)
 
 
 def noise_ratio(tables: Tables, size: int) -> Measurement:
@@ -277,9 +269,9 @@ def noise_ratio(tables: Tables, size: int) -> Measurement:
 def growth(tables: Tables) -> Measurement:
     """PM-G28."""
 
-    def of_doublings(first: FloatArray, second: FloatArray, third: FloatArray) -> float:
-        rates = [float(curve.mean()) for curve in (first, second, third)]
-        return float((rates[1] / rates[0]) ** (1.0 / 3.0) / (rates[2] / rates[1]) ** 0.5)
+    def of_doublings(*curves: FloatArray) -> float:
+        first, second, third = (float(curve.mean()) for curve in curves)
+        return float((second / first) ** (1.0 / 3.0) / (third / second) ** 0.5)
 
     sweeps = [sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size)) for size in SIZES]
     return statistic(of_doublings, *common(sweeps))
@@ -331,12 +323,16 @@ def auxiliary_efficiency(tables: Tables) -> Measurement:
     return auxiliary_ratio(tables, "auxiliary_ess_per_iteration", *methods).noted(note)
 
 
-def fraction_kept(tables: Tables, quantity: str, programs: Sequence[tuple[str, str]]) -> Measurement:
+def kept(quantity: str, *programs: tuple[str, str]) -> Measure:
     """PM-G20, G29: fraction of updates of some (case, method) that keep their variables: one minus acceptance rates."""
-    rates = [tables.values(quantity, case=case, method=method) for case, method in programs]
-    case, method = programs[-1]
-    n_updates = sum(map(len, rates)) * tables.value("n_iterations", case=case, method=method)
-    return proportion(1.0 - float(np.concatenate(rates).mean()), n_updates, f"of {n_updates:.0f} updates")
+
+    def measure(tables: Tables) -> Measurement:
+        rates = [tables.values(quantity, case=case, method=method) for case, method in programs]
+        case, method = programs[-1]
+        n_updates = sum(map(len, rates)) * tables.value("n_iterations", case=case, method=method)
+        return proportion(1.0 - float(np.concatenate(rates).mean()), n_updates, f"of {n_updates:.0f} updates")
+
+    return measure
 
 
 def stuck_fraction(tables: Tables) -> Measurement:
@@ -362,8 +358,10 @@ def by_unit(measure: Callable[..., Measurement], **about: object) -> dict[str, M
 
 
 _PER_EVALUATION: dict[str, Any] = {"quantity": "ess_per_evaluation"}
+_SS_SLICES = ("apm_slice", "apm_ss_ss")
 _OVER_SS: dict[str, Any] = {"above": MI, "below": SS, "low": _LEAST_STEP}
 _optimum = partial(recorded, exact=True, note="numerical optimum", case="checks")
+_peaks = partial(peak_ratio, **_PER_EVALUATION)
 _joint = partial(median_ratio, quantity="acceptance_position")
 
 MEASURE: Mapping[str, Mapping[str, Measure]] = {
@@ -373,9 +371,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G02": {"as printed": sd_ratio_as_printed, **by_size(sd_ratio, " corrected")},
     "PM-G03": {
-        f"N = {a} over N = {b}": partial(
-            peak_ratio, first=("pm_mh", a), second=("pm_mh", b), **_PER_EVALUATION
-        )
+        f"N = {a} over N = {b}": partial(_peaks, first=("pm_mh", a), second=("pm_mh", b))
         for a, b in ((1, 8), (1, 32), (8, 32))
     },
     "PM-G04": of_program(best_step, "pm_mh"),
@@ -393,7 +389,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G10": {"N = 1": partial(distance_ratio, first=PM, second=MI)},
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
-    "PM-G12": {"N = 1": partial(peak_ratio, first=MI, second=PM, **_PER_EVALUATION)},
+    "PM-G12": {"N = 1": partial(_peaks, first=MI, second=PM)},
     "PM-G13": {
         "best N of each": partial(best_over_sizes, quantity="ess_per_second"),
         "best N of each per evaluation": partial(best_over_sizes, **_PER_EVALUATION),
@@ -428,17 +424,11 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G20": {
         "ESS per iteration": auxiliary_efficiency,
-        "updates of u that keep it": partial(
-            fraction_kept, quantity="acceptance_auxiliary", programs=[("auxiliary", "apm_ss_mh")]
-        ),
-        "histogram of u": partial(
-            auxiliary_ratio, quantity="total_variation_auxiliary", first="apm_mi_mh", second="apm_ss_mh"
-        ),
+        "updates of u that keep it": kept("acceptance_auxiliary", ("auxiliary", "apm_ss_mh")),
+        "histogram of u": lambda t: auxiliary_ratio(t, "total_variation_auxiliary", "apm_mi_mh", "apm_ss_mh"),
     },
     "PM-G21": {
-        "as drawn": recorded(
-            "exact_auxiliary_sd", exact=True, note="closed form of the marginal", case="auxiliary"
-        ),
+        "as drawn": recorded("exact_auxiliary_sd", exact=True, note="closed form", case="auxiliary"),
         "samples": auxiliary_sd,
     },
     "PM-G22": by_unit(peak_ratio, first=MI, second=MI_SLICE),
@@ -449,16 +439,8 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-G27": {"MI+SS over MI+MH": tuning_ranges},
     "PM-G28": {"N": growth},
     "PM-G29": {
-        "x in slice updates": partial(
-            fraction_kept,
-            quantity="acceptance_position",
-            programs=[("apm_slice", "apm_mi_ss"), ("apm_slice", "apm_ss_ss")],
-        ),
-        "u in elliptical updates": partial(
-            fraction_kept,
-            quantity="acceptance_auxiliary",
-            programs=[("apm_ss_mh", "apm_ss_mh"), ("apm_slice", "apm_ss_ss")],
-        ),
+        "x in slice updates": kept("acceptance_position", ("apm_slice", "apm_mi_ss"), _SS_SLICES),
+        "u in elliptical updates": kept("acceptance_auxiliary", ("apm_ss_mh", "apm_ss_mh"), _SS_SLICES),
     },
     "PM-T01": {
         "random-walk acceptance rate": _optimum("theory_random_walk_acceptance"),
@@ -483,7 +465,7 @@ def slower_per_call(tables: Tables) -> Measurement:
 
 def exact_sd(tables: Tables) -> Measurement:
     """Exact posterior standard deviation of the first coordinate of x."""
-    return exact(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0])
+    return exact(float(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]))
 
 
 NUMBERS: Mapping[str, Measure] = {

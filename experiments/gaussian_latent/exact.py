@@ -71,48 +71,21 @@ def exact_posterior(model: "GaussianLatentModel") -> ExactPosterior:
     return ExactPosterior(mean, math.sqrt(total / (model.n_observations + total)))
 
 
-def log_estimate_variance(model: "GaussianLatentModel", position: ArrayLike) -> float:
-    """Variance of the log estimate with one importance sample at x [dim], over the auxiliary variables.
-
-    (2 M D sigma^4 + 4 sigma^2 R) / (4 eps^4) with R the sum of squared residuals y - x, in nats squared.
-    """
-    residual = _residual_sum(model, position)
-    latent = model.sd_latent**2
-    variance = 2.0 * model.observations.size * latent**2 + 4.0 * latent * residual
-    return variance / (4.0 * model.sd_observation**4)
-
-
 def conditional_precision(model: "GaussianLatentModel") -> float:
     """Precision 1 + M/eps^2 of x given y and the auxiliary variables of one importance sample."""
     return 1.0 + model.n_observations / model.sd_observation**2
 
 
 def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> FloatArray:
-    """Stationary acceptance rate of random-walk Metropolis on an isotropic Gaussian.
+    """Stationary acceptance rates of random-walk Metropolis with steps `scale` on an isotropic Gaussian.
 
-    With step size `scale` it is 2 T(-sqrt(dim precision) scale / 2), T being the distribution function of
-    Student's t with `dim` degrees of freedom: the log ratio given the step is Gaussian with variance precision
-    times the squared step, which is chi-squared with `dim` degrees of freedom.
-
-    Args:
-        scale: standard deviation of the proposal per component, any shape.
-        precision: inverse variance of the target per component; `conditional_precision` for updates of x with
-            the auxiliary variables of one importance sample fixed.
-        dim: dimension D.
-
-    Returns:
-        Acceptance rates in the shape of `scale`.
-
-    Raises:
-        ValueError: precision is not positive, or dim is not a positive number.
+    It is 2 T(-sqrt(dim precision) scale / 2), T being the distribution function of Student's t with `dim` degrees of
+    freedom: the log ratio given the step is Gaussian with variance precision times the squared step, which is
+    chi-squared with `dim` degrees of freedom.
 
     >>> round(float(metropolis_acceptance(0.425, precision=3.5, dim=10)), 4)
     0.2373
     """
-    if not precision > 0.0:
-        raise ValueError(f"precision must be positive, got {precision!r}")
-    if not dim >= 1:
-        raise ValueError(f"dim must be a positive integer, got {dim!r}")
     statistic = -0.5 * math.sqrt(dim * precision) * np.abs(np.asarray(scale, dtype=np.float64))
     return np.asarray(2.0 * stats.t.cdf(statistic, df=dim))
 
@@ -125,23 +98,8 @@ def auxiliary_marginal(
     For one importance sample it is Gaussian with mean sigma (y - posterior mean of x) / S and variance
     eps^2/S + sigma^2 Var(x)/S^2. For N of them it is that Gaussian with weight 1/N and a standard normal else.
 
-    Args:
-        model: the model.
-        n_importance: N, at least 1.
-        observation: index m of the observation, from 0.
-        component: index of the component, from 0.
-
-    Returns:
-        Mean, standard deviation and mixture of the marginal.
-
-    Raises:
-        ValueError: n_importance is not positive.
-        IndexError: the model has no such observation or component.
-
     Source: PhD thesis, Eq. 3.13 and section 3.6.1.3.
     """
-    if n_importance < 1:
-        raise ValueError(f"n_importance must be a positive integer, got {n_importance!r}")
     total = _total_variance(model)
     posterior = exact_posterior(model)
     distance = float(model.observations[observation, component] - posterior.mean[component])
@@ -161,15 +119,19 @@ def auxiliary_marginal(
     return Distribution(mixture_mean, math.sqrt(second_moment - mixture_mean**2), density, cumulative)
 
 
-def independence_acceptance(model: "GaussianLatentModel", position: ArrayLike) -> float:
-    """Stationary acceptance rate of independence updates of u at fixed x [dim], for one importance sample.
+def independence_acceptance(model: "GaussianLatentModel", residual: float) -> float:
+    """Stationary acceptance rate of independence updates of u at an x with squared residuals R, for one sample.
 
     The log estimate is -q/(2 eps^2) up to a constant, with q ~ sigma^2 chi'(R/sigma^2) for fresh u and
     q ~ (sigma^2 eps^2/S) chi'(eps^2 R/(sigma^2 S)) for u from its conditional given x, where chi' is noncentral
     chi-squared with M D degrees of freedom and R the sum of squared residuals y - x. The expectation of
     min(1, ratio) is twice the probability that the fresh q is the smaller one, computed by quadrature.
     """
-    return _independence_acceptance(model, _residual_sum(model, position))
+    degrees, latent = model.observations.size, model.sd_latent**2
+    shrinkage = model.sd_observation**2 / _total_variance(model)
+    norms, weights = _norm_quadrature(degrees, shrinkage * residual / latent)
+    fresh_is_smaller = stats.ncx2.cdf(shrinkage * norms**2, degrees, residual / latent)
+    return float(2.0 * np.dot(weights, fresh_is_smaller))
 
 
 def mean_independence_acceptance(model: "GaussianLatentModel") -> float:
@@ -183,7 +145,7 @@ def mean_independence_acceptance(model: "GaussianLatentModel") -> float:
     norms, weights = _norm_quadrature(model.dim, offset)
     residuals = model.observation_scatter + model.n_observations * (posterior.sd * norms) ** 2
     kept = weights > 1e-14
-    rates = [_independence_acceptance(model, float(residual)) for residual in residuals[kept]]
+    rates = [independence_acceptance(model, float(residual)) for residual in residuals[kept]]
     return float(np.dot(weights[kept], rates))
 
 
@@ -235,17 +197,9 @@ def holding_fraction(model: "GaussianLatentModel", weight: float) -> float:
     """Fraction of the stationary distribution of u, for one importance sample, with weights above the given one.
 
     Under it the squares of y - sigma u are scaled noncentral chi-squared, independent along the mean of the
-    observations and across it; the log weight is a sum of both, over which a quadrature runs.
-
-    Args:
-        model: the model.
-        weight: as in `mean_marginal_weight`: u of this weight is held for at least so many iterations in the mean.
-
-    Raises:
-        ValueError: weight is not positive.
+    observations and across it; the log weight is a sum of both, over which a quadrature runs. By
+    `mean_marginal_weight`, u of this weight is held for at least so many iterations in the mean.
     """
-    if not weight > 0.0:
-        raise ValueError(f"weight must be positive, got {weight!r}")
     latent = model.sd_latent**2
     log_constant = -math.log(weight)
     for n_numbers, squares, variance in _blocks(model):
@@ -270,15 +224,6 @@ def _log_normal(n_numbers: int, squares: float, variance: float) -> float:
     return -0.5 * (n_numbers * math.log(2.0 * math.pi * variance) + squares / variance)
 
 
-def _independence_acceptance(model: "GaussianLatentModel", residual: float) -> float:
-    degrees = model.observations.size
-    latent = model.sd_latent**2
-    shrinkage = model.sd_observation**2 / _total_variance(model)
-    norms, weights = _norm_quadrature(degrees, shrinkage * residual / latent)
-    fresh_is_smaller = stats.ncx2.cdf(shrinkage * norms**2, degrees, residual / latent)
-    return float(2.0 * np.dot(weights, fresh_is_smaller))
-
-
 def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[FloatArray, FloatArray]:
     """Nodes and probability weights for the root of a noncentral chi-squared variable.
 
@@ -289,13 +234,6 @@ def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[FloatArray, Fl
     norms = 0.5 * (high - low) * _NODES + 0.5 * (high + low)
     density = 2.0 * norms * stats.ncx2.pdf(norms**2, degrees, noncentrality)
     return norms, 0.5 * (high - low) * _NODE_WEIGHTS * density
-
-
-def _residual_sum(model: "GaussianLatentModel", position: ArrayLike) -> float:
-    x = np.asarray(position, dtype=np.float64)
-    if x.shape != (model.dim,):
-        raise ValueError(f"position must have shape ({model.dim},), got {x.shape}")
-    return float(np.sum((model.observations - x) ** 2))
 
 
 def _total_variance(model: "GaussianLatentModel") -> float:

@@ -19,7 +19,7 @@ from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, r
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.gaussian_latent.settings import BEST_STEP, SIZES, long_case, scale_name, sweep_case
+from experiments.gaussian_latent.settings import BEST_STEP, SIZES, long_case, program_rows, scale_name
 
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
 _STYLES: dict[str, Literal["-", "--"]] = {"calibrated": "-", "as_stated": "--"}
@@ -41,16 +41,8 @@ _DOCUMENT = "PhD thesis"
 _BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
 
 
-class _Recorded(NamedTuple):
-    """Names under which the tables have one number along a long chain."""
-
-    symbol: str
-    name: str
-    bins: str
-
-
-_POSITION = _Recorded("$x_1$", "position", "bin")
-_AUXILIARY = _Recorded("$u_1$", "auxiliary", "bin_auxiliary")
+# Symbol and bins of each number along a long chain.
+_RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary")}
 
 
 def model_graph(tables: Tables) -> Figure:
@@ -69,12 +61,10 @@ def reflective_slice(tables: Tables) -> Figure:
     across, up = height["grid_1"], height["grid_2"]
     axis.contourf(across, up, height, levels=[0.0, 1e9], colors=["#CFE8DF"])
     axis.contour(across, up, height, levels=[0.0], colors=[edge], linewidths=1.0)
-    line: dict[str, Any] = {
-        "color": "#777777",
-        "linewidth": 1.0,
-        "label": "bracket, reflected at the walls",
-    }
-    axis.plot(path["reflective_path_1"], path["reflective_path_2"], **line)
+    label = "bracket, reflected at the walls"
+    axis.plot(
+        path["reflective_path_1"], path["reflective_path_2"], color="#777777", linewidth=1.0, label=label
+    )
     looks = {
         "current": ("o", "black", "current point"),
         "rejected": ("X", METHOD_COLOURS["apm_ss_mh"], "rejected proposal"),
@@ -138,24 +128,28 @@ def efficiency(
 
 def long_chains(tables: Tables, method: str) -> Figure:
     """Figures 3.4, 3.6: trace and histogram of x1 in one long chain, a row for each number of importance samples."""
-    titles = {
-        size: f"{readable(method)}, N = {size}, step size {BEST_STEP[method][size]:g}" for size in SIZES
-    }
-    rows = {title: long_case(method, size) for size, title in titles.items()}
-    series = {title: f"{method} {size} x_1" for size, title in titles.items()}
-    figure = {"pm_mh": "3.4", "apm_mi_mh": "3.6"}[method]
-    lengths_of = "iterations for N = 1, 8, 32"
-    return _traces_and_histograms(rows, _POSITION, 5.6, lengths_of, tables, figure, series)
+    rows = [
+        _Row(
+            f"{readable(method)}, N = {size}, step size {BEST_STEP[method][size]:g}",
+            long_case(method, size),
+            ({"pm_mh": "3.4", "apm_mi_mh": "3.6"}[method], f"{method} {size} x_1"),
+        )
+        for size in SIZES
+    ]
+    return _traces_and_histograms(tables, "position", rows, 5.6, "iterations for N = 1, 8, 32")
 
 
 def auxiliary(tables: Tables) -> Figure:
     """Figure 3.8: trace and histogram of one auxiliary variable for independence and elliptical slice updates."""
-    titles = {method: f"{readable(method)}, N = 1" for method in ("apm_mi_mh", "apm_ss_mh")}
-    rows: dict[str, dict[str, Any]] = {
-        title: {"case": "auxiliary", "method": method, "n_importance": 1} for method, title in titles.items()
-    }
-    series = {title: f"{method} 1 u_1" for method, title in titles.items()}
-    return _traces_and_histograms(rows, _AUXILIARY, 3.9, "iterations", tables, "3.8", series)
+    rows = [
+        _Row(
+            f"{readable(method)}, N = 1",
+            {"case": "auxiliary", "method": method, "n_importance": 1},
+            ("3.8", f"{method} 1 u_1"),
+        )
+        for method in ("apm_mi_mh", "apm_ss_mh")
+    ]
+    return _traces_and_histograms(tables, "auxiliary", rows, 3.9, "iterations")
 
 
 def data_sets(tables: Tables) -> Figure:
@@ -188,8 +182,7 @@ def data_sets(tables: Tables) -> Figure:
 
 def _sweep(tables: Tables, method: str, size: int, dataset: str = "calibrated") -> pd.DataFrame:
     """Rows of a program in its sweep, a row for each chain at each point."""
-    case = sweep_case(method, size, dataset)
-    return tables.rows("chain", "ess_per_evaluation", case=case, method=method, n_importance=size)
+    return tables.rows("chain", "ess_per_evaluation", **program_rows(method, size, dataset))
 
 
 def _efficiency_panel(
@@ -263,31 +256,30 @@ def _tuning(
     twin.set_ylim(0.0, 1.0)
     published_level(twin, published("PM-T01", "random-walk acceptance rate"))
     try:
-        where: dict[str, Any] = {"case": sweep_case(method, size), "method": method, "n_importance": size}
-        exact = tables.rows("point", "exact_acceptance_position", **where)
+        exact = tables.rows("point", "exact_acceptance_position", **program_rows(method, size))
     except MissingData:
         return
     look: dict[str, Any] = {"color": QUANTITY_COLOURS["reference"], "linestyle": ":", "linewidth": 1.2}
     twin.plot(exact[scale_name(method)], exact["exact_acceptance_position"], **look)
 
 
+class _Row(NamedTuple):
+    """A long chain: its title, where the tables have it, and where the published histogram is."""
+
+    title: str
+    where: dict[str, Any]
+    published: tuple[str, str]
+
+
 def _traces_and_histograms(
-    rows: dict[str, dict[str, Any]],
-    recorded: _Recorded,
-    height: float,
-    lengths_of: str,
-    tables: Tables,
-    figure_there: str,
-    series: dict[str, str],
+    tables: Tables, name: str, rows: Sequence[_Row], height: float, lengths_of: str
 ) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, height), layout="constrained")
     grid = figure.subplots(len(rows), 2, width_ratios=(1.35, 1.0))
     lengths = []
-    for axes, (title, where) in zip(grid, rows.items(), strict=True):
+    for axes, row in zip(grid, rows, strict=True):
         try:
-            n_draws = _trace_and_histogram(
-                axes, tables, recorded, where, title, (figure_there, series[title])
-            )
+            n_draws = _trace_and_histogram(axes, tables, name, row)
             lengths.append(f"{n_draws:,}".replace(",", " "))
         except MissingData as missing:
             for axis in axes:
@@ -304,16 +296,9 @@ def _traces_and_histograms(
     return figure
 
 
-def _trace_and_histogram(
-    axes: Sequence[Axes],
-    tables: Tables,
-    recorded: _Recorded,
-    where: dict[str, Any],
-    title: str,
-    histogram_there: tuple[str, str],
-) -> int:
+def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _Row) -> int:
     """Draws one row and returns the number of iterations."""
-    symbol, name, bins = recorded
+    (symbol, bins), where = _RECORDED[name], row.where
     trace = tables.rows("iteration", f"trace_{name}", **where)
     histogram = tables.rows(f"chain_{bins}", f"histogram_{name}", chain=0, **where)
     n_draws = int(tables.value("n_iterations", **where))
@@ -321,14 +306,14 @@ def _trace_and_histogram(
     stride = int(iterations[1] - iterations[0]) if iterations.size > 1 else 1
     first = n_draws - min(n_draws, int(iterations[-1]) + stride)
     trace_panel(axes[0], trace[f"trace_{name}"], thin=stride)
-    axes[0].set(title=title, ylabel=symbol)
+    axes[0].set(title=row.title, ylabel=symbol)
     axes[0].set_xlabel(f"iteration after the first {first:,}".replace(",", " ") if first else "iteration")
     edges = bin_edges(histogram[bins])
     histogram_panel(axes[1], edges, histogram[f"histogram_{name}"] * (edges[1] - edges[0]), n_total=1.0)
     if bins in tables and f"exact_density_{name}" in tables[bins]:
         exact = tables.rows(bins, f"exact_density_{name}", **where)
         axes[1].plot(exact[bins], exact[f"exact_density_{name}"], color=QUANTITY_COLOURS["exact_density"])
-    if (there := PublishedMarks("gaussian_latent", tables).curve(*histogram_there)) is not None:
+    if (there := PublishedMarks("gaussian_latent", tables).curve(*row.published)) is not None:
         published_curve(axes[1], there.x, there.y, document=_DOCUMENT, steps=True)
     axes[1].set_xlabel(symbol)
     axes[0].set_ylim(edges[0], edges[-1])
@@ -358,12 +343,7 @@ def _data_set_panel(
         except MissingData:
             continue
         drawn = True
-        where: dict[str, Any] = {
-            "case": sweep_case(method, size, dataset),
-            "method": method,
-            "n_importance": size,
-        }
-        n_iterations = tables.value("n_iterations", **where)
+        n_iterations = tables.value("n_iterations", **program_rows(method, size, dataset))
         sweep = sweep.assign(longest_run_fraction=sweep["longest_run_position"] / n_iterations)
         # Chains that never move have efficiency 0, which a logarithmic axis cannot show: gaps where all are stuck.
         moves = sweep.groupby("step_size")[quantity].transform("mean") > 0.0

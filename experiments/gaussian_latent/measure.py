@@ -1,6 +1,5 @@
 """From recorded chains to the numbers and curves of the study. NumPy, SciPy and xarray only."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,12 +8,7 @@ import xarray as xr
 
 from auxmc.diagnostics.coda import effective_sample_size
 from auxmc.diagnostics.convergence import mcse_sd
-from auxmc.diagnostics.distributions import (
-    bin_probabilities,
-    histogram_roughness,
-    sample_frequencies,
-    total_variation,
-)
+from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies, total_variation
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.driver.chains import Chains
@@ -127,7 +121,7 @@ def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: in
 
 
 def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) -> xr.Dataset:
-    """Histograms and moments of long chains, and how far they are from the exact posterior where it is known.
+    """Moments of long chains, and how far their histograms are from the exact posterior where it is known.
 
     Args:
         draws: recorded `position` (sweep axis, chain, draw, coordinate) and flags.
@@ -135,38 +129,29 @@ def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) 
         reference: x about which histograms lie where the exact distribution is not known [coordinate].
 
     Returns:
-        Roughness of 100-bin histograms and their total variation distance from the exact distribution, by chain and
-        coordinate, longest constant run in the last `TRACE_WINDOW` iterations by chain, the exact moments, errors of
-        the estimated standard deviation as those of the mean in `chain_statistics`.
+        Longest constant run in the last `TRACE_WINDOW` iterations by chain, errors of the standard deviation as those
+        of the mean in `chain_statistics`; where known, total variation distance of 100-bin histograms by chain and
+        coordinate, and exact moments.
     """
     position = draws["position"]
-
-    def roughness(coordinate: int, chain: FloatArray) -> float:
-        return histogram_roughness(sample_frequencies(chain, _edges(known, reference, coordinate)))
-
-    def by_coordinate(function: Callable[[int, FloatArray], float]) -> xr.DataArray:
-        found = [
-            over_draws(partial(function, i), position.isel(coordinate=i), one_by_one=True)
-            for i in range(position.sizes["coordinate"])
-        ]
-        return xr.concat(found, position["coordinate"]).transpose(..., "coordinate")
-
     window = draws["accepted_position"].isel(draw=slice(-TRACE_WINDOW, None))
     found: dict[str, Any] = {
-        "histogram_roughness": by_coordinate(roughness),
         "longest_run_window": over_draws(longest_rejection_run, window),
         "mcse_sd": _error_of_sd(position),
         "mcse_sd_within": over_chains(mcse_sd, position, one_by_one=True),
     }
     if known.position is not None:
-        exact = known.position
-
-        def distance(coordinate: int, chain: FloatArray) -> float:
-            return _distance(exact[coordinate], _edges(known, reference, coordinate), chain)
-
-        found["total_variation"] = by_coordinate(distance)
-        found["exact_mean"] = ("coordinate", [one.mean for one in exact])
-        found["exact_sd"] = ("coordinate", [one.sd for one in exact])
+        distances = [
+            over_draws(
+                partial(_distance, one, _edges(known, reference, i)),
+                position.isel(coordinate=i),
+                one_by_one=True,
+            )
+            for i, one in enumerate(known.position)
+        ]
+        found["total_variation"] = xr.concat(distances, position["coordinate"]).transpose(..., "coordinate")
+        found["exact_mean"] = ("coordinate", [one.mean for one in known.position])
+        found["exact_sd"] = ("coordinate", [one.sd for one in known.position])
     return with_units(found, _UNITS)
 
 
@@ -181,26 +166,12 @@ def position_curves(draws: xr.Dataset, known: Known, reference: FloatArray) -> d
 
 
 def auxiliary_statistics(draws: xr.Dataset, exact: Distribution | None, n_importance: int) -> xr.Dataset:
-    """Moments and efficiency of u[0, 0, 0], and the error of its histogram where its distribution is known.
-
-    The errors of the moments are those of means over the chains, between them; the errors of each chain's moments as
-    they look from within it are recorded next to them.
-
-    Args:
-        draws: recorded `auxiliary` (sweep axis, chain, draw) and counters.
-        exact: the stationary distribution.
-        n_importance: importance samples of one density estimate.
-    """
+    """Moments and efficiency of u[0, 0, 0], and the error of its histogram where its distribution is known."""
     series = draws["auxiliary"]
     ess = over_draws(effective_sample_size, series)
-    mean, second = series.mean("draw"), (series**2).mean("draw")
     found: dict[str, Any] = {
-        "auxiliary_mean": mean,
-        "auxiliary_second_moment": second,
-        "auxiliary_mean_error": _error_between_chains(mean),
-        "auxiliary_second_moment_error": _error_between_chains(second),
-        "auxiliary_mean_error_within": over_draws(_standard_errors, series),
-        "auxiliary_second_moment_error_within": over_draws(_standard_errors, series**2),
+        "auxiliary_mean": series.mean("draw"),
+        "auxiliary_second_moment": (series**2).mean("draw"),
         "auxiliary_ess": ess,
         "auxiliary_ess_per_iteration": ess / series.sizes["draw"],
         "auxiliary_ess_per_evaluation": ess / (_calls(draws) * n_importance),
@@ -239,13 +210,6 @@ def _error_of_sd(series: xr.DataArray) -> xr.DataArray:
     mean = series.mean("draw")
     squares = over_draws(np.var, series, one_by_one=True) + (mean - mean.mean("chain")) ** 2
     return _error_between_chains(squares) / (2.0 * np.sqrt(squares.mean("chain")))
-
-
-def _standard_errors(series: FloatArray) -> FloatArray:
-    """Monte Carlo standard error of each chain's mean from within it [..., draw]; NaN for one that never moves."""
-    ess = effective_sample_size(series)
-    with np.errstate(divide="ignore"):
-        return np.where(ess > 0.0, series.std(axis=-1, ddof=1) / np.sqrt(ess), np.nan)
 
 
 def _edges(known: Known, reference: FloatArray, coordinate: int) -> FloatArray:

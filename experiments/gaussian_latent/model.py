@@ -106,22 +106,10 @@ def simulate_data(
 ) -> SimulatedData:
     """Draws a data set from the model, by default with residuals as small as the published results need.
 
-    `as_stated` is a plain draw of x, z and y. `calibrated` starts from the same draw and scales all residuals
-    y - x by one factor, so that their sum of squares is exactly the fraction 157/500 of its expectation
-    n_observations * dim * (sd_latent^2 + sd_observation^2): 157 with the default sizes, in proportion
-    otherwise. At the generating x, the log estimate with one importance sample then has standard deviation
-    3.597, the published 3.6; for a plain draw it is about 5.9.
-
-    Args:
-        seed: seed of the generator; draws come in the order x, z, y from NumPy's PCG64.
-        dataset: `calibrated` or `as_stated`.
-        n_observations: M, at least 1.
-        dim: D, at least 1.
-        sd_latent: sigma, positive.
-        sd_observation: eps, positive.
-
-    Returns:
-        Observations [observation, dim] and the generating position [dim].
+    `as_stated` is a plain draw of x, z and y, in this order. `calibrated` scales all residuals y - x of that draw by
+    one factor, so that their sum of squares is the fraction 157/500 of its expectation
+    n_observations * dim * (sd_latent^2 + sd_observation^2): 157 with the default sizes. At the generating x, the log
+    estimate with one importance sample then has standard deviation 3.597, the published 3.6; for a plain draw 5.9.
 
     Source: PhD thesis, section 3.6.1; the published acceptance rates agree with the calibrated data only.
 
@@ -153,14 +141,8 @@ def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
 
     With z[n, m] = x + sigma u[n, m], the estimate is N(x; 0, I) times the mean over n of the product over m of
     N(y[m]; z[n, m], eps^2 I): the same n goes with all observations, so that the product is inside the mean.
-    Auxiliary variables u [importance, observation, dim] are standard normal.
-
-    Args:
-        model: the model.
-        n_importance: N, number of importance samples, at least 1.
-
-    Returns:
-        Estimator whose cache is (residuals y - x [observation, dim], log factor that depends on x alone).
+    Auxiliary variables u [importance, observation, dim] are standard normal; the cache is (residuals y - x
+    [observation, dim], log factor that depends on x alone).
 
     Source: PhD thesis, section 3.6.1.
     """
@@ -187,16 +169,9 @@ def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator
     The sum over m of |y[m] - x - sigma u[m]|^2 equals Q + M |x - A|^2, with A the mean over m of
     y[m] - sigma u[m] and Q their scatter about it, which are independent:
     A ~ N(mean of y, sigma^2/M I), Q ~ sigma^2 noncentral chi-squared with (M - 1) D degrees of freedom and
-    noncentrality W/sigma^2. So D + 1 numbers replace M D. Exact in distribution for methods that only ever redraw
-    auxiliary variables from their density (pseudo-marginal MH and independence updates). It must not be used
-    with updates that assume standard normal auxiliary variables, like elliptical slice sampling.
-
-    Args:
-        model: the model.
-        n_importance: N, number of importance samples, at least 1.
-
-    Returns:
-        Estimator whose auxiliary variables [importance, dim + 1] hold A and, last, Q.
+    noncentrality W/sigma^2. So D + 1 numbers replace M D: auxiliary variables [importance, dim + 1] hold A and, last,
+    Q. Exact in distribution for methods that only ever redraw auxiliary variables from their density (pseudo-marginal
+    MH and independence updates), not for updates that assume standard normal ones, like elliptical slice sampling.
     """
     mean = jnp.asarray(model.observation_mean)
     n_observations, dim = model.observations.shape

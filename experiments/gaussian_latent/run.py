@@ -33,15 +33,10 @@ _CALLS = {"pm_mh": 1, "apm_mi_mh": 2, "apm_ss_mh": 4, "apm_mi_ss": 6, "apm_ss_ss
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
+    """Groups of the results of a case.
 
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics` and `observed_data`; designs other than sweep also `curves`; `posterior` and
-        `sample_stats` where the draws are few enough to keep.
+    These are `statistics` and `observed_data`; for designs other than sweep `curves`; `posterior` and `sample_stats`
+    where the draws are few enough to keep.
     """
     posterior = problem(settings)
     if settings.design in ("sweep", "long"):

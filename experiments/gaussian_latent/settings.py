@@ -58,11 +58,11 @@ def scale_name(method: str) -> str:
     return "bracket_width" if method.endswith("ss") else "step_size"
 
 
-def sweep_case(method: str, n_importance: int, dataset: str = "calibrated") -> str:
-    """The case that sweeps a method."""
-    if dataset == "as_stated":
-        return "as_stated"
-    return "two_samples" if n_importance == 2 else "apm_slice" if method.endswith("_ss") else method
+def program_rows(method: str, n_importance: int, dataset: str = "calibrated") -> dict[str, Any]:
+    """Where the tables have the sweep of a method."""
+    case = "two_samples" if n_importance == 2 else "apm_slice" if method.endswith("_ss") else method
+    case = dataset if dataset == "as_stated" else case
+    return {"case": case, "method": method, "n_importance": n_importance}
 
 
 def long_case(method: str, n_importance: int) -> dict[str, Any]:

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest, mean
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, scale_name, sweep_case
+from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, program_rows, scale_name
 
 # Method and number of importance samples.
 Program = tuple[str, int]
@@ -35,14 +35,9 @@ class Sweep(NamedTuple):
 
 def sweep_of(tables: Tables, quantity: str, program: Program, dataset: str = "calibrated") -> Sweep:
     """A quantity of a program over its step sizes or brackets, in each chain."""
-    method, size = program
-    scale = scale_name(method)
-    where: dict[str, Any] = {
-        "case": sweep_case(method, size, dataset),
-        "method": method,
-        "n_importance": size,
-    }
-    found = tables.array(quantity, scale, "chain", table="chain", **where).sortby(scale)
+    scale = scale_name(program[0])
+    found = tables.array(quantity, scale, "chain", table="chain", **program_rows(*program, dataset))
+    found = found.sortby(scale)
     return Sweep(found[scale].values, found.values)
 
 
@@ -89,12 +84,7 @@ def median_ratio(
 
 
 def extreme_ratio(
-    tables: Tables,
-    quantity: str,
-    above: Program,
-    below: Program,
-    low: float = -math.inf,
-    sign: float = -1.0,
+    tables: Tables, quantity: str, above: Program, below: Program, low: float = -math.inf, sign: float = -1.0
 ) -> Measurement:
     """Smallest (sign -1) or largest (sign 1) ratio of two means over common points from `low` on."""
     first, second = common([sweep_of(tables, quantity, one) for one in (above, below)], low)

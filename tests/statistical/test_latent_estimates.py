@@ -134,7 +134,7 @@ def test_independence_acceptance_is_what_simulation_finds(shape):
     model = glv.gaussian_latent_model(glv.simulate_data(4, "calibrated", *shape).observations)
     position = np.full(shape[1], 0.2)
     rates = independence_rates(model, np.tile(position, (N, 1)), rng)
-    expected = exact.independence_acceptance(model, position)
+    expected = exact.independence_acceptance(model, float(np.sum((model.observations - position) ** 2)))
     assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="at one position")
 
     posterior = exact.exact_posterior(model)
