@@ -91,8 +91,8 @@ def evidence_over_time(tables: Tables) -> Figure:
                 axis, x, there.y[seen], ends, document=_DOCUMENT, colour=colour, note="at our time"
             )
     _legend_above(figure, axis)
-    said = "published: AIS (black), end of the fit; curves after as many steps or iterations, without seconds"
-    return _with_footer(figure, tables, said if line else "")
+    said = "AIS (black), end of the fit; curves after as many steps or iterations, without their seconds"
+    return _with_footer(figure, tables, f"published: {said}" if line else "")
 
 
 def methods(tables: Tables) -> Figure:
