@@ -5,9 +5,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from scipy.stats import norm
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, rate
+from auxmc_pipeline.measuring import Measurement, estimate, exact, mean, rate, score_of_p_values
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 
 _PUBLISHED_AIS = -1081.01
@@ -99,8 +100,8 @@ def divergences(tables: Tables, case: str = "nuts") -> Measurement:
 def base_moments(tables: Tables) -> Measurement:
     """CT-D11."""
     scores = np.abs(tables.values("base_moment_score", "base_moment", case="nuts"))
-    note = f"largest of {scores.size} means and second moments; mean square score {np.mean(scores**2):.2f}"
-    return largest(scores, np.ones_like(scores), [note] * scores.size)
+    note = f"{scores.size} means and second moments; mean square score {np.mean(scores**2):.2f}"
+    return score_of_p_values(2.0 * norm.sf(scores), note)
 
 
 def parametrisations(tables: Tables) -> Measurement:
@@ -144,7 +145,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "NUTS chain": of_nuts("seconds_per_chain", note="depends on the machine"),
     },
     "CT-D10": {"diverged per 1000 iterations": divergences},
-    "CT-D11": {"largest distance in standard errors": base_moments},
+    "CT-D11": {"p-value as a standard score": base_moments},
 }
 
 NUMBERS: dict[str, Measure] = {

@@ -270,6 +270,16 @@ def compared(tables: Tables, read: Read, above: str, below: str) -> Measurement:
     return ratio(first, second, f"at {n_rows:.0f} rows: {first.mean():.3g} against {second.mean():.3g}")
 
 
+def log_ratio_of_errors(tables: Tables, above: str, below: str) -> Measurement:
+    """Mean log ratio of errors of two variations at the end, paired: their repeats share random numbers."""
+    first, second = (final_distance(varied(tables, _CASE, name)) for name in (above, below))
+    n_shared = min(first.size, second.size)
+    return mean(
+        np.log(first[:n_shared] / second[:n_shared]),
+        f"at {final_rows(tables, _CASE):.0f} rows: {first.mean():.3g} against {second.mean():.3g} nats",
+    )
+
+
 def one_step(tables: Tables) -> Measurement:
     """SE-84, no annealing."""
     steps = steps_of_chunks(varied(tables, _CASE, "target_share=0.1"))
@@ -453,7 +463,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "growth of operations": partial(growth_with_particles, read=final_operations),
         "steps, most over fewest": steps_of_particles,
     },
-    "SE-81": {n: partial(compared, read=r, above="n_moves=2", below="default") for n, r in _READ.items()},
+    "SE-81": {
+        **{n: partial(compared, read=r, above="n_moves=2", below="default") for n, r in _READ.items()},
+        "error": partial(log_ratio_of_errors, above="n_moves=2", below="default"),
+    },
     "SE-82": {"steps": partial(_steps_trend, name="batch"), "error": partial(error_trend, name="batch")},
     "SE-83": {"steps": partial(_steps_trend, name="target")},
     "SE-84": {"steps": one_step, "spread at 500 rows": spread_without_annealing},
@@ -463,7 +476,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-86": {"relative error": worst_target, "target of 2 against AIS": small_target},
     "SE-87": {
-        n: partial(compared, read=r, above="learning_rate=0.01", below="default") for n, r in _READ.items()
+        **{
+            n: partial(compared, read=r, above="learning_rate=0.01", below="default")
+            for n, r in _READ.items()
+        },
+        "error": partial(log_ratio_of_errors, above="learning_rate=0.01", below="default"),
     },
     "SE-88": {"steps after over before": bend_of_steps},
     "SE-89": {
