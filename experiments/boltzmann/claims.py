@@ -8,7 +8,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion, proportion_of
-from auxmc_pipeline.published_values import published_settings
+from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_settings
 from auxmc_pipeline.tables import MissingData, Tables, Wanted, recorded
 from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.relative_errors import (
@@ -513,7 +513,19 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
 }
 
+
+def distance_from_curve(tables: Tables, error: str, method: str) -> Measurement:
+    """Distance of running errors from a curve of figure 5.2, at equal numbers of samples."""
+    found = running_errors(tables, method, error, "nested")
+    return log_distance(published_series("boltzmann", "5.2", f"{error} {method}"), found.points, found.mean)
+
+
 NUMBERS: dict[str, Measure] = {
+    **{
+        f"{DISTANCE} 5.2, {error} {method}": partial(distance_from_curve, error=error, method=method)
+        for error in ERROR_LABELS
+        for method in CURVE_METHODS
+    },
     "fewest fits kept": partial(of_systems, quantity="n_fits_published", extreme=np.min),
     "most fits kept": partial(of_systems, quantity="n_fits_published", extreme=np.max),
     "fewest distinct fits": partial(of_systems, quantity="n_fits_converged", extreme=np.min),

@@ -11,6 +11,7 @@ import numpy as np
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
+from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 from experiments.gaussian_latent.settings import SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
@@ -468,7 +469,29 @@ def exact_sd(tables: Tables) -> Measurement:
     return exact(float(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]))
 
 
+# Sweeps that figures draw: figure, method, sizes.
+_DRAWN_SWEEPS = [("3.3", "pm_mh", SIZES), ("3.5", "apm_mi_mh", SIZES), ("3.7", "apm_ss_mh", (1,))]
+_DRAWN_SWEEPS += [("3.9", "apm_mi_ss", (1,)), ("3.9", "apm_ss_ss", (1,))]
+_DRAWN = {"ess_per_density_eval": "ess_per_evaluation", "target_acceptance_rate": "acceptance_position"}
+
+
+def distance_from_figure(tables: Tables, figure: str, program: Program, drawn: str) -> Measurement:
+    """Distance of a sweep from the published curve."""
+    sweep = sweep_of(tables, _DRAWN[drawn], program)
+    there = published_series("gaussian_latent", figure, f"{program[0]} {program[1]} {drawn}")
+    return log_distance(there, sweep.points, sweep.mean)
+
+
 NUMBERS: Mapping[str, Measure] = {
+    **{
+        f"{DISTANCE} {figure}, {method} {size} {drawn}": partial(
+            distance_from_figure, figure=figure, program=(method, size), drawn=drawn
+        )
+        for figure, method, sizes in _DRAWN_SWEEPS
+        for size in sizes
+        for drawn in _DRAWN
+        if figure != "3.9" or drawn == "ess_per_density_eval"
+    },
     "mean weight of u": recorded("exact_mean_weight", exact=True, case="checks", dataset="calibrated"),
     "fraction of weights above a long chain, data as stated": recorded(
         "exact_fraction_above_long_chain", exact=True, case="checks", dataset="as_stated"

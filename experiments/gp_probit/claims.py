@@ -11,7 +11,7 @@ from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion
-from auxmc_pipeline.published_values import published_series
+from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, main_case
 
@@ -445,7 +445,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
 }
 
+
+def distance_from_bars(tables: Tables, method: str) -> Measurement:
+    """Distance of efficiencies by coordinate from the bars of figure 3.11a."""
+    bars = efficiencies(tables, main_case(method))[0].mean(axis=0)
+    return log_distance(published_series("gp_probit", "3.11a", method), np.arange(1.0, bars.size + 1), bars)
+
+
 NUMBERS: dict[str, Measure] = {
+    **{f"{DISTANCE} 3.11a, {m}": partial(distance_from_bars, method=m) for m in MAIN_METHODS},
     "distinct inputs": of_data("distinct_inputs"),
     "acceptance rate of u from importance weights": lambda tables: mean(
         at_posterior_draws(tables, "acceptance_mi", 50)

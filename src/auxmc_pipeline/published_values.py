@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.published import PublishedValue
 from auxmc_pipeline.catalogue import STUDIES, load_study
 from auxmc_pipeline.judging.documents import read_documents
+from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import number
-from auxmc_pipeline.tables import Tables, unmet_about
+from auxmc_pipeline.tables import MissingData, Tables, unmet_about
 
 EXTRA = "published_figures.csv"
 """Name of the file of values that no claim compares with."""
@@ -65,6 +67,30 @@ def published_series(study: str, figure: str, series: str) -> PublishedSeries:
     if found is None:
         raise LookupError(f"figure {figure}, {series!r}: expected a curve of {STUDIES / study / CURVES}")
     return found
+
+
+DISTANCE = "log distance from figure"
+"""What names of numbers that are distances from published curves begin with."""
+
+
+def log_distance(there: PublishedSeries, x: FloatArray, y: FloatArray) -> Measurement:
+    """Returns the median of |log(ours / published)| over the published points between ours, without an error.
+
+    Args:
+        there: the published curve.
+        x: horizontal places of ours, ascending [point].
+        y: our heights [point].
+
+    >>> there = PublishedSeries(*np.array([[1.0, 2.0, 9.0], [1.0, 2.0, 1.0], [0.0] * 3, [0.0] * 3]))
+    >>> round(log_distance(there, np.array([1.0, 2.0]), np.array([1.0, 2.0 * math.e])).value, 3)
+    0.5
+    """
+    ours = np.interp(there.x, x, y, left=np.nan, right=np.nan)
+    both = (ours > 0.0) & (there.y > 0.0)
+    if not both.any():
+        raise MissingData("no point of the published curve is between ours: not run at this preset")
+    logs = np.abs(np.log(ours[both] / there.y[both]))
+    return Measurement(float(np.median(logs)), math.nan, f"{both.sum()} points")
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
+from auxmc_pipeline.published_values import DISTANCE
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, page_figures
@@ -225,6 +226,11 @@ def _study_page(study: Study, results: StudyResults, readme: Readme) -> dict[str
         "settings": settings_table(study, results.preset),
         "jobs": results.jobs.to_dict("records"),
         "failures": failures(results.summary),
+        "distances": [
+            [str(row["name"]).removeprefix(f"{DISTANCE} "), f"{row['value']:.2g}"]
+            for row in results.numbers.to_dict("records")
+            if str(row["name"]).startswith(DISTANCE) and row["value"] == row["value"]
+        ],
         "tables_at": "tables/",
         "tables": quantities(results.summary),
     }
