@@ -101,7 +101,7 @@ def test_an_example_has_at_most_twelve_lines_after_its_imports(page):
 @pytest.mark.slow
 @pytest.mark.parametrize("page", sorted(EXAMPLES.keys() - {"samplers"}))
 def test_the_examples_of_a_page_of_the_library_run(page, tmp_path):
-    for name in ("pymc", "numpyro", "blackjax") if page == "other_packages" else ():
+    for name in {"other_packages": ["pymc", "numpyro"], "many_machines": ["dask.distributed"]}.get(page, []):
         pytest.importorskip(name)
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(EXAMPLES[page])], cwd=tmp_path, capture_output=True, text=True
