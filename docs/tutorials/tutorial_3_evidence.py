@@ -41,10 +41,17 @@ def log_density(v):
 # %%
 # Evidence and draws
 # ------------------
-# Chains move between the posterior and a Gaussian base that is found for it, and so cross from one mode to
-# the other. The fractions of time at the two ends give the evidence; the spread between chains its error.
+# Chains of this method move between the posterior and a Gaussian base that is found for it, and so cross from one
+# mode to the other. The fractions of time at the two ends give the evidence; the spread between chains its error.
 
-result = auxmc.evidence(log_density, start={"place": [0.0, 1.0]}, draws=1000, warm_up=300, progress=False)
+result = auxmc.evidence(
+    log_density,
+    start={"place": [0.0, 1.0]},
+    method="gibbs_continuous_tempering",
+    draws=1000,
+    warm_up=300,
+    progress=False,
+)
 print(result)
 print("warnings:", list(result.warnings))
 
