@@ -133,7 +133,7 @@ def temperature_and_moments(tables: Tables) -> Figure:
     points, density = rows["inverse_temperature"], rows["log_temperature_density"]
     band_curve(left, points, density, half, colour=_NUTS, label="NUTS")
     with suppress(MissingData):
-        bound = [0.0, tables.value("exact_log_evidence") - tables.value("log_zeta", case="nuts")]
+        bound = [0.0, tables.value("exact_log_evidence", case="nuts") - tables.value("log_zeta", case="nuts")]
         left.plot([0.0, 1.0], bound, color=_REFERENCE, linestyle="--", linewidth=1.0, label="exact bound")
     left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="log density relative to the base (nats)")
     left.legend(loc="upper left")
@@ -164,7 +164,7 @@ def _moments_panel(axis: Axes, moments: pd.DataFrame) -> None:
 def _exact_line(axis: Axes, tables: Tables) -> float:
     """Draws the exact log evidence and returns it; without one, that of annealed importance sampling."""
     try:
-        exact = tables.value("exact_log_evidence")
+        exact = tables.value("exact_log_evidence", case="nuts")
     except MissingData:
         return tables.value("log_evidence", case="ais")
     axis.axhline(exact, color=_REFERENCE, linewidth=0.8, label="quadrature")

@@ -72,7 +72,7 @@ def jobs_of_attributes(about: Mapping[str, Any], case: str, digest: str = "") ->
     pieces = about.get("pieces") or []
     rest = float(about["cpu_s"]) - sum(float(piece["cpu_s"]) for piece in pieces)
     shared = {name: str(about[name]) for name in ("study", "numbers", "code", "data")} | {"case": case}
-    rows = [_row({**piece, **shared}, "") for piece in pieces]
+    rows = [_row({**piece, **shared}, str(piece.get(DIGEST, ""))) for piece in pieces]
     return [*rows, _row({**about, **shared, "cpu_s": rest, "piece": ""}, digest)]
 
 

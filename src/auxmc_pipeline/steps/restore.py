@@ -100,7 +100,6 @@ def restore_case(tables: Tables, jobs: pd.DataFrame, names: Iterable[str], path:
         **_attributes(last),
         "cpu_s": float(jobs["cpu_s"].sum()),
         "pieces": [_attributes(piece) for piece in pieces],
-        DIGEST: str(last["sha256"]),
     }
     write_result(path, _groups(tables, path.stem), attributes)
 
@@ -110,7 +109,7 @@ def _attributes(job: Mapping[Any, Any]) -> dict[str, Any]:
     commit, _, changes = str(job["commit"]).partition(" ")
     versions = dict(text.split(" ", 1) for text in str(job["versions"]).split(", "))
     about = {name: job[name] for name in _PLAIN}
-    about |= {"git_commit": commit, "git_dirty": str(bool(changes))}
+    about |= {DIGEST: str(job["sha256"]), "git_commit": commit, "git_dirty": str(bool(changes))}
     return about | {"python": versions.pop("python"), "packages": versions}
 
 
