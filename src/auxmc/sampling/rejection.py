@@ -119,8 +119,7 @@ def rejection_draw(key: Array, envelope: Envelope, max_proposals: int | Array = 
         max_proposals: bound on the loop; a draw that reaches it is marked and holds NaN, never its last proposal.
 
     Must hold: the distribution is that of the target and does not depend on the number of proposals, which is geometric
-        with
-    success probability Z / M. Tested in the files of `rejection_proposal`.
+    with success probability Z / M. Tested in the files of `rejection_proposal`.
 
     Source: PhD thesis, Algorithm 1.
     """
@@ -210,8 +209,7 @@ def condition_by_rejection(
         ValueError: n is not positive.
 
     Must hold: the kept draws have the conditional distribution, and the fraction kept has the probability of what is
-        known for its
-    mean.
+    known for its mean.
 
     Source: lecture slides on Monte Carlo methods.
     """

@@ -151,8 +151,7 @@ def sampling_importance_resampling(
         ValueError: positions and log_weights differ in length; or as in `multinomial_indices`.
 
     Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its distribution
-        tends to
-    the target as their number grows, and is biased for any finite number.
+    tends to the target as their number grows, and is biased for any finite number.
 
     Source: Rubin 1988; lecture slides on Monte Carlo methods.
     """

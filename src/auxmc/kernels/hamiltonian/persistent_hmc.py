@@ -50,8 +50,7 @@ def persistent_hmc(
 
     A step makes the momentum a p + sqrt(1 - a^2) n, follows a trajectory, and accepts its end or keeps the point it
     came from with the momentum reversed. Without that reversal the distribution of the momentum is not kept: the
-        lecture slides
-    leave it out.
+    lecture slides leave it out.
 
     Args:
         log_density: maps position [dim] to an unnormalised log density, in nats; minus infinity where the
@@ -70,8 +69,7 @@ def persistent_hmc(
 
     Source: lecture slides, Hamiltonian Monte Carlo; PhD thesis, section 2.3.2.
     Must hold: the joint distribution of position and momentum is invariant; a trajectory with its accept step, the
-        refreshment
-    left out, is reversible up to the sign of the momentum.
+    refreshment left out, is reversible up to the sign of the momentum.
 
     >>> kernel = persistent_hmc(lambda x: -0.5 * jnp.sum(x**2), 0.3, 4, 0.9, dim=2)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.zeros(2), key=jax.random.key(1)))

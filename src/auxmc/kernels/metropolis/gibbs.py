@@ -143,7 +143,7 @@ def spin_blocks(
         n_units: number of spins.
         blocks: units that are redrawn together; None redraws one at a time. Units of a block must be independent
             given those outside it, such as a layer of a restricted Boltzmann machine: for others the distribution is
-                not kept.
+            not kept.
 
     Returns:
         BlockUpdate with uniform numbers [unit]: unit i becomes +1 where its number is below P(s_i = +1 | others).

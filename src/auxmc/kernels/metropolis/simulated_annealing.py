@@ -76,8 +76,7 @@ def simulated_annealing(
 
     Source: lecture slides, annealing; PhD thesis, section 2.3.3.
     Must hold: the best density never falls; at a constant inverse temperature b the distribution proportional to
-        density^b is
-    invariant.
+    density^b is invariant.
 
     >>> kernel = simulated_annealing(lambda x: -jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),
     ...                              lambda noise, x: x + noise, [1.0, 2.0, 4.0])

@@ -18,7 +18,7 @@ def injected_noise(friction: Array | float, step: Array | float, gradient_noise:
     Returns:
         sqrt(2 (alpha - beta eta) eta); not a number where the gradient's own noise is more than the friction can
         balance, so that no noise to add makes the distribution right: chains and particles that meet it are counted as
-            lost.
+        lost.
 
     Source: MSc thesis, Algorithms 3 and 4.
     """
