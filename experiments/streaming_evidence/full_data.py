@@ -128,7 +128,7 @@ def _n_runs(settings: Settings, n_rows: int) -> int:
 
 
 def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
-    """Programs that fraction their compilation, which is done when the first of them is asked for."""
+    """Programs that are compiled together, when the first of them is asked for."""
     compiled: list[Callable[[Array, int], NestedRun]] = []
 
     def program_for(n_rows: int) -> _Program:

@@ -72,7 +72,7 @@ class CaseSettings:
     variants: dict[str, Any] = setting({}, "settings of each variant of the study, laid over all cases")
     resources: dict[str, Any] = setting(
         {},
-        "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that fraction a case's work)",
+        "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that divide a case's work)",
     )
 
 

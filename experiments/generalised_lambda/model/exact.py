@@ -139,7 +139,7 @@ def _logits_or_infinity(values: Array, z: Array) -> Array:
     """Logits with q = value [...]; minus or plus infinity for values below or above the range of logits up to
     37.
 
-    The inverse of q is interpolated by cubics that fraction value and slope with it at the grid, to about 1e-5,
+    The inverse of q is interpolated by cubics with its value and slope at the grid, to about 1e-5,
     and then improved by a Newton step.
     """
     grid = jnp.linspace(-_LARGEST_LOGIT, _LARGEST_LOGIT, _N_GRID)

@@ -28,7 +28,7 @@ _Anchor = tuple[Array, Array]
 def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: Fetch | None = None) -> Mover:
     """Makes the moves of stochastic-gradient Hamiltonian Monte Carlo.
 
-    Past rows of all steps are gathered at once, each particle having its own: particles that fraction rows make the
+    Past rows of all steps are gathered at once, each particle having its own: particles with common rows make the
     same errors, which averaging over them would not remove.
 
     Args:
