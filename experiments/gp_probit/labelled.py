@@ -10,8 +10,6 @@ from auxmc.data.tables import fail, nearest_name, read_cells
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["LabelledData", "read_labelled"]
-
 
 class LabelledData(NamedTuple):
     """Inputs and two-class labels of a table.

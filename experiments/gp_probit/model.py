@@ -31,19 +31,6 @@ from experiments.gp_probit.labelled import read_labelled
 from experiments.gp_probit.settings import OUTPUT_SCALE, Settings
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
 
-__all__ = [
-    "BiopsyData",
-    "GPProbitCache",
-    "GPProbitModel",
-    "Problem",
-    "build_problem",
-    "estimator",
-    "gp_probit_model",
-    "load_biopsy",
-    "standardise",
-]
-
-
 _VARIANCE_SHAPE = 1.1
 _VARIANCE_RATE = 0.1
 _JITTER = 1e-8

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["ProbitTerms", "log_normal_cdf", "probit_terms"]
-
 # Below this point the asymptotic series with the terms kept here is exact to rounding, and above it the
 # complementary error function is far from underflow.
 _TAIL_START = -20.0

@@ -9,9 +9,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, Ellipse
 from numpy.typing import ArrayLike
 
-__all__ = ["SIDE_COLOURS", "Drawing", "clean_axis", "common_box", "draw_points", "draw_skeleton"]
-
-
 # Okabe and Ito's blue and vermilion, and a dark grey for the trunk.
 SIDE_COLOURS = {"left": "#0072B2", "right": "#D55E00", "trunk": "#404040"}
 _MOST_FADED = 0.55

@@ -13,9 +13,6 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["BLOCK_ROWS", "NON_STATIONARY_PHASES", "STREAMS", "blocks", "rows"]
-
-
 BLOCK_ROWS = 65_536
 NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))
 """Rows and numbers of clusters of the phases of `non_stationary`."""

@@ -16,19 +16,6 @@ from auxmc.data.tables import fail, read_arrays, read_matrix
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "DATA_VARIABLE",
-    "N_SYSTEMS",
-    "BoltzmannParameters",
-    "check_parameters",
-    "generate_parameters",
-    "published_shift",
-    "published_shift_file",
-    "random_orthogonal",
-    "read_parameters",
-]
-
-
 N_SYSTEMS = 10
 """Published systems of 30 units."""
 

@@ -7,8 +7,6 @@ from scipy import sparse
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["smallest_diagonal_shift"]
-
 
 def smallest_diagonal_shift(matrix: ArrayLike) -> FloatArray:
     """Minimises the largest eigenvalue of A + diag(d) over all d for which it is positive semi-definite.

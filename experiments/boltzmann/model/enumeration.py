@@ -13,9 +13,6 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.data import BoltzmannParameters
 
-__all__ = ["MAX_UNITS", "SpinMoments", "exact_moments", "sample_exactly", "sign_table"]
-
-
 MAX_UNITS = 30
 """Most units whose states are summed over."""
 

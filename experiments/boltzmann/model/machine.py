@@ -14,20 +14,6 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import SpinMoments
 
-__all__ = [
-    "LEAST_EIGENVALUE",
-    "Relaxation",
-    "RelaxedMoments",
-    "in_diagonal_basis",
-    "mixture_moments",
-    "relax",
-    "relaxation_bridge",
-    "relaxation_log_density",
-    "relaxed_moments",
-    "relaxed_samples",
-]
-
-
 LEAST_EIGENVALUE = 1e-4
 """Eigenvalues below this add nothing to the relaxation but directions of pure noise."""
 

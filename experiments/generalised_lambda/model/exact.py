@@ -26,13 +26,6 @@ from experiments.generalised_lambda.model.reference_posterior import (
     independence_metropolis,
 )
 
-__all__ = [
-    "TARGETS",
-    "log_likelihood",
-    "log_posterior",
-    "reference_draws",
-]
-
 TARGETS = ("exact", "cube", "gaussian")
 """Conditioning on the data itself, or through a kernel of approximate Bayesian computation."""
 

@@ -16,15 +16,6 @@ from experiments.generalised_lambda.model.generator import (
     support,
 )
 
-__all__ = [
-    "LARGEST_RESIDUAL",
-    "FibrePoint",
-    "fibre_point",
-    "initial_inputs",
-    "inputs_of_parameters",
-    "solve_logits",
-]
-
 LARGEST_RESIDUAL = 1e-8
 """Residual, in units of the data, from which on a solved quantile equation counts as failed."""
 

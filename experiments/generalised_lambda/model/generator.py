@@ -26,31 +26,6 @@ from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, diagonal_jacobian
 
-__all__ = [
-    "GENERATING_PARAMETERS",
-    "LOGISTIC_RATE",
-    "N_PARAMETERS",
-    "PARAMETER_NAMES",
-    "PRIORS",
-    "GeneralisedLambdaModel",
-    "LambdaPrior",
-    "abc_log_density",
-    "conditioned_model",
-    "generalised_lambda_model",
-    "generate",
-    "input_dim",
-    "log_prior",
-    "log_prior_parameters",
-    "parameters",
-    "published_observations",
-    "quantile",
-    "quantile_at_probability",
-    "quantile_slope",
-    "sample_parameter_inputs",
-    "simulate_observations",
-    "support",
-]
-
 N_PARAMETERS = 4
 PARAMETER_NAMES = ("z1", "z2", "z3", "z4")
 GENERATING_PARAMETERS = (5.0, 1.0, 0.4, -0.1)

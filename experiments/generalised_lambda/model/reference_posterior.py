@@ -12,8 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-__all__ = ["differential_evolution", "independence_metropolis"]
-
 # Tails of the proposals are heavier than those of a posterior with a proper prior.
 _DEGREES_OF_FREEDOM = 5.0
 

@@ -16,8 +16,6 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import BONE_NAMES
 
-__all__ = ["FRACTIONS", "MEDIAN_STATURE_M", "RESIDUAL_SPREAD", "STATURE_SPREAD", "log_length_distribution"]
-
 FRACTIONS = {
     "waist": 0.100,
     "mid-spine": 0.188,

@@ -9,17 +9,6 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = [
-    "CAMERA_OFFSETS",
-    "FOCAL_LENGTH",
-    "N_CAMERA",
-    "Projection",
-    "camera_inputs",
-    "camera_place",
-    "project",
-    "project_joints",
-]
-
 FOCAL_LENGTH = math.exp(2.0)
 """Focal length f."""
 

@@ -26,24 +26,6 @@ from experiments.human_pose.model.pose_priors import PosePrior
 from experiments.human_pose.model.prior import angle_derivatives, bone_lengths, joint_angles
 from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES, N_JOINTS
 
-__all__ = [
-    "N_SCENES",
-    "SCENE_SEED",
-    "Inputs",
-    "PoseModel",
-    "Scene",
-    "conditioned_model",
-    "generate",
-    "generator_jacobian",
-    "log_density",
-    "log_prior",
-    "n_observed",
-    "positions",
-    "simulated_scenes",
-    "split_inputs",
-]
-
-
 N_SCENES = 3
 SCENE_SEED = 1234
 _N_NOISE_BINOCULAR = 76

@@ -13,14 +13,6 @@ from experiments.human_pose.model.generator import PoseModel, log_prior, split_i
 from experiments.human_pose.model.kinematics import joint_positions
 from experiments.human_pose.model.prior import angle_pairs, pair_distribution
 
-__all__ = [
-    "hierarchical_log_density",
-    "hierarchical_log_prior",
-    "inputs_of_state",
-    "state_of_inputs",
-    "state_positions",
-]
-
 
 def state_of_inputs(model: PoseModel, inputs: Array) -> Array:
     """State [input] that the generator makes of inputs [input]."""

@@ -9,8 +9,6 @@ from auxmc.data.tables import fail, read_cells
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import JOINT_NAMES
 
-__all__ = ["COLUMNS", "N_VIEWS", "read_joint_observations"]
-
 COLUMNS = ("joint", "view", "x", "y")
 N_VIEWS = {"binocular": 2, "monocular": 1}
 """Number of views by kind of observation."""

@@ -15,8 +15,6 @@ from jax import Array
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import BONES, N_ANGLES, N_BONES, NODES
 
-__all__ = ["PoseDerivatives", "joint_positions", "pose_derivatives"]
-
 
 class PoseDerivatives(NamedTuple):
     """Joint positions and their derivatives.

@@ -17,9 +17,6 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.body_proportions import log_length_distribution
 from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES
 
-__all__ = ["N_LAYERS", "PRIORS", "PosePrior", "pose_prior_files", "read_pose_prior"]
-
-
 PRIORS = ("own", "published")
 N_LAYERS = 7
 """Layers of the decoder: first, five with skip connections, and the linear one."""

@@ -12,17 +12,6 @@ from jax import Array
 from experiments.human_pose.model.pose_priors import PosePrior
 from experiments.human_pose.model.skeleton import N_ANGLES
 
-__all__ = [
-    "AngleDerivatives",
-    "PairDistribution",
-    "angle_derivatives",
-    "angle_pairs",
-    "bone_lengths",
-    "decode",
-    "joint_angles",
-    "pair_distribution",
-]
-
 
 class PairDistribution(NamedTuple):
     """Distribution of the cosine and sine parts given the code: independent normals.

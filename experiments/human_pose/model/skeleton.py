@@ -7,19 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "BONES",
-    "BONE_NAMES",
-    "DRAWN_BONES",
-    "JOINT_NAMES",
-    "NODES",
-    "N_ANGLES",
-    "N_BONES",
-    "N_JOINTS",
-    "Node",
-    "channel_index",
-]
-
 BONE_NAMES = (
     "waist",
     "mid-spine",

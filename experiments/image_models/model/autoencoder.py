@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from experiments.image_models.model.autoencoder_weights import Autoencoder, Dense
 
-__all__ = [
-    "Code",
-    "encode",
-    "initial_autoencoder",
-    "latent_bridge",
-    "log_code_weights",
-    "log_importance_weights",
-    "log_likelihood",
-    "logits",
-    "to_precision",
-]
-
 
 class Code(NamedTuple):
     """Gaussian approximation of the posterior of an image's latent vector.

@@ -23,19 +23,6 @@ from auxmc.data.tables import load_arrays
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
-__all__ = [
-    "MODELS",
-    "OWN_MODELS",
-    "PUBLISHED_MODELS",
-    "Autoencoder",
-    "Dense",
-    "local_published_files",
-    "own_weight_file",
-    "read_autoencoder",
-    "read_training_curve",
-    "write_autoencoder",
-]
-
 OWN_MODELS = ("own_digits", "own_glyphs")
 PUBLISHED_MODELS = ("mnist", "omniglot")
 MODELS = (*OWN_MODELS, *PUBLISHED_MODELS)

@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["N_PIXELS", "Digits", "read_digits"]
-
 N_PIXELS = 784
 """Pixels of an image: 28 rows of 28."""
 

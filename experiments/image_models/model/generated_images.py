@@ -19,8 +19,6 @@ from experiments.image_models.model.autoencoder import (
     to_precision,
 )
 
-__all__ = ["Bases", "GeneratedImages", "encoder_bases", "generate_images"]
-
 
 class GeneratedImages(NamedTuple):
     """Images and the latent vectors that they were drawn from: an exact draw from each posterior.

@@ -15,8 +15,6 @@ from scipy.ndimage import distance_transform_edt
 
 from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
-__all__ = ["BLOCKS", "N_SIDE", "Drawings", "Skeletons", "draw_glyphs", "make_skeletons", "thin"]
-
 Float32Array = NDArray[np.float32]
 
 N_SIDE = 28

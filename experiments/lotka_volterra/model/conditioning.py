@@ -21,8 +21,6 @@ from experiments.lotka_volterra.model.generator import (
 )
 from experiments.lotka_volterra.model.summaries import Convention, summary_statistics
 
-__all__ = ["ConstraintForm", "conditioned_model", "inverse_noise_blocks"]
-
 ConstraintForm = Literal["teacher_forced", "generator", "summaries"]
 
 

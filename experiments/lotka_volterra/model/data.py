@@ -8,8 +8,6 @@ from auxmc.data.tables import read_matrix
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["GENERATING_RATES", "MIN_STEPS", "POPULATIONS", "published_data", "read_populations"]
-
 GENERATING_RATES = (0.4, 0.005, 0.05, 0.001)
 """Rates z that generated the published data."""
 

@@ -12,9 +12,6 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel, step_design
 
-__all__ = ["LogRatePosterior", "exact_posterior"]
-
-
 _HALF_WIDTH_SD = 8.0
 _MAX_PASSES = 60
 

@@ -25,21 +25,6 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.data import MIN_STEPS, POPULATIONS, published_data
 
-__all__ = [
-    "N_RATES",
-    "LotkaVolterraModel",
-    "Scheme",
-    "initial_inputs",
-    "log_prior",
-    "log_rates",
-    "lotka_volterra_model",
-    "noise_inputs",
-    "published_model",
-    "residuals",
-    "simulate",
-    "step_design",
-]
-
 Scheme = Literal["code", "text"]
 
 N_RATES = 4

@@ -13,15 +13,6 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel
 
-__all__ = [
-    "POPULATION_LIMIT",
-    "DistanceReading",
-    "PriorPaths",
-    "n_accepted",
-    "prior_distances",
-    "simulate_prior",
-]
-
 DistanceReading = Literal["l2", "l2_squared"]
 
 POPULATION_LIMIT = 1e5

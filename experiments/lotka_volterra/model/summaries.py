@@ -10,8 +10,6 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import LotkaVolterraModel
 from experiments.lotka_volterra.model.rejection import POPULATION_LIMIT, simulate_prior
 
-__all__ = ["SUMMARY_NAMES", "Convention", "SummaryScales", "prior_summary_scales", "summary_statistics"]
-
 Convention = Literal["population", "sample"]
 
 Paths = TypeVar("Paths", Array, FloatArray)

@@ -123,8 +123,8 @@ def test_the_paper_preset_is_that_of_the_thesis():
     lengths = {name: (case.n_chains, case.n_draws, case.n_discard) for name, case in cases.items()}
     assert lengths["constrained"] == (10, 1000, 10)
     # Lengths as published, of more than the ten chains.
-    assert lengths["slices"] == (30, 60_000, 30_000)
-    assert lengths["hmc"] == (10, 10_000, 5_000)
+    assert lengths["slices"] == (100, 60_000, 30_000)
+    assert lengths["hmc"] == (100, 10_000, 5_000)
     assert lengths["summaries"] == (10, 500_000, 250_000)
     assert cases["failures"].n_draws == 100_000
     constrained = cases["constrained"]
