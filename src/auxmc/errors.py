@@ -1,19 +1,5 @@
 """Exceptions and warnings of the package; wrong arguments raise `ValueError` and `TypeError`."""
 
-__all__ = [
-    "AuxmcError",
-    "CommandError",
-    "DamagedFile",
-    "DataError",
-    "FolderInUse",
-    "HardwareError",
-    "Interrupted",
-    "ModelError",
-    "PieceError",
-    "SamplingWarning",
-    "UnitsMissing",
-]
-
 
 class AuxmcError(Exception):
     """Base of all exceptions here."""

@@ -10,19 +10,6 @@ from jax import Array
 
 from auxmc.numerics.random import standard_normal
 
-__all__ = [
-    "N_LAST",
-    "MeanField",
-    "MeanFieldFit",
-    "decaying_adam",
-    "evidence_lower_bound",
-    "fit_mean_field",
-    "log_normaliser_guess",
-    "reparameterisation_gradient",
-    "score_function_gradient",
-    "windowed_adagrad",
-]
-
 _WINDOW = 10
 _ADAGRAD_OFFSET = 0.1
 N_LAST = 100

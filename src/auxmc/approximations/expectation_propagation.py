@@ -15,15 +15,6 @@ from scipy.special import log_ndtr
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "EPFit",
-    "Tilted",
-    "TiltedMoments",
-    "expectation_propagation",
-    "gaussian_factor",
-    "probit_factor",
-]
-
 
 class TiltedMoments(NamedTuple):
     """Moments of a factor times a Gaussian of its projection: log of the integral, mean and variance."""

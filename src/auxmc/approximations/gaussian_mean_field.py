@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["MeanFieldGaussian", "gaussian_divergence", "gaussian_mean_field"]
-
 
 class MeanFieldGaussian(NamedTuple):
     """A Gaussian whose blocks are independent, and how it was found.

@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import jit_short
 
-__all__ = ["LaplaceDensity", "laplace_density"]
-
-
 _MAX_HALVINGS = 50
 # Along a direction without any curvature a step is long, but finite.
 _LEAST_CURVATURE = 1e-100

@@ -17,9 +17,6 @@ from scipy.special import logsumexp
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
 
-__all__ = ["LaplaceEvidence", "ModelOfRows", "laplace_evidence", "prior_starts"]
-
-
 _DEGREES = 60
 # Draws worked on side by side, and in one call: few enough not to waste many, whatever number is asked for.
 _DRAWS_AT_ONCE = 16

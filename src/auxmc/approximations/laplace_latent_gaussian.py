@@ -14,8 +14,6 @@ from auxmc.numerics.linalg import (
     upper_gram,
 )
 
-__all__ = ["LaplaceMode", "SiteTerms", "laplace_mode", "reverse_precision_factor"]
-
 
 class SiteTerms(NamedTuple):
     """Log likelihood of each site and its derivatives in the latent value, each [site].

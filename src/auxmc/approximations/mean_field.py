@@ -6,9 +6,6 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["VARIANTS", "MeanFieldFits", "boltzmann_mean_field", "distinct_fits", "negative_free_energy"]
-
-
 VARIANTS = ("published", "converged")
 """Gradient descent that stops after 1000 steps, converged or not; and the same carried on until nothing changes."""
 

@@ -11,9 +11,6 @@ from scipy.special import logsumexp
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["GaussianFit", "fit_gaussian", "gaussian_log_density", "renyi_bound", "renyi_divergence"]
-
-
 # Nearer to 1 the order's own formula loses more digits to cancellation than the limit is wrong.
 _ORDER_NEAR_ONE = 1e-9
 # Densities below exp(-700) are zero in double precision: their log times zero is left out.

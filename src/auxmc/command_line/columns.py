@@ -3,8 +3,6 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["columns", "duration", "value_with_error"]
-
 
 def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Returns lines with aligned columns, two blanks between them.

@@ -5,8 +5,6 @@ import sys
 import traceback
 from pathlib import Path
 
-__all__ = ["error_line", "output_folder", "say", "warn"]
-
 
 def output_folder(text: str) -> Path:
     """Returns the folder that `--output` names.

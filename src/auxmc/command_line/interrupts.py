@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["abort_on_second_interrupt"]
-
 # Until an interrupt that was lost is raised again elsewhere.
 _AGAIN_S = 0.02
 # Until a signal that the main thread has not taken is answered by another thread.

@@ -4,8 +4,6 @@ import os
 
 import platformdirs
 
-__all__ = ["keep_programs"]
-
 
 def keep_programs() -> None:
     """Sets JAX's compilation cache to `programs` in the user's cache of `auxmc`.

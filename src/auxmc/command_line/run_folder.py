@@ -16,8 +16,6 @@ from auxmc.driver.provenance import describe_environment
 from auxmc.driver.results import write_table
 from auxmc.errors import CommandError
 
-__all__ = ["RunFolder", "alone_in"]
-
 _SETTINGS, _LOCK = "settings.json", ".lock"
 _STATE = ("chain[0-9]*", "stream", "rows.bin")
 

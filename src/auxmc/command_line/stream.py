@@ -6,8 +6,6 @@ from typing import Any
 
 from auxmc.command_line.errors import output_folder
 
-__all__ = ["ANNEALED_ONLY", "ESTIMATORS", "SETTINGS", "register"]
-
 ESTIMATORS = {
     "running_laplace": "exact moves among the first rows, then a running Gaussian; most accurate with one mode",
     "annealed": "annealed importance sampling with stochastic gradients; the published method",

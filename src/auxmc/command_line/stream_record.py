@@ -12,8 +12,6 @@ from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.diagnostics.stream_changes import change_points, chunk_scores
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["particle_table", "rank_models", "record_table"]
-
 
 def rank_models(
     records: Mapping[str, NamedArrays], n_replicates: int, bias: Sequence[float | None]

@@ -33,8 +33,6 @@ from auxmc.errors import AuxmcError, CommandError, DataError
 from auxmc.models.user_model import importing_from
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["Display", "StreamFolder", "run_session"]
-
 # Exit status of a program that a signal ended, less the signal's number.
 _SIGNALLED = 128
 _HEADINGS = ("rows", "log evidence", "a row", "log Bayes factor", "probability", "steps")

@@ -33,8 +33,6 @@ from auxmc.models.user_model import ValidRows, check_model, load_model, program_
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 
-__all__ = ["NamedModel", "StreamSetup", "open_source", "parse_model", "prepare", "read_checked"]
-
 _BLOCK_ROWS = 32_768
 _SEQUENTIAL_START = 20
 _LEAST = {"chunk_rows": 1, "capacity": 1, "replicates": 1, "seed": 0, "rows": 1, "first_chunks": 0}

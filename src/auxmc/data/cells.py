@@ -17,21 +17,6 @@ from numpy.typing import NDArray
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "Cells",
-    "as_array",
-    "is_missing",
-    "is_number",
-    "list_values",
-    "parse_number",
-    "read_array",
-    "read_floats",
-    "read_floats_before_fault",
-    "read_numbers",
-    "read_texts",
-    "show_cell",
-]
-
 _MISSING = frozenset({"", "na", "n/a", "nan", "nat", "<na>", "?", "null", "none", "."})
 _TRUTH = {"true": 1, "false": 0}
 _EXACT = 2**53

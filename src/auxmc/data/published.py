@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from auxmc.errors import DataError
 
-__all__ = ["VARIABLE", "PublishedFile", "local_file", "published_file"]
-
 VARIABLE = "AUXMC_DATA_DIR"
 """Environment variable that names the user's folder."""
 

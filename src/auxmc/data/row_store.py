@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["RowStore"]
-
 _ROWS_AT_A_TIME = 65_536
 
 

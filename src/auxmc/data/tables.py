@@ -34,19 +34,6 @@ from auxmc.data.cells import (
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "Table",
-    "fail",
-    "load_arrays",
-    "nearest_name",
-    "open_rows",
-    "read_arrays",
-    "read_blocks",
-    "read_cells",
-    "read_matrix",
-    "rows_in_memory",
-]
-
 _BATCH_ROWS = 65_536
 _BATCH_CELLS = 1 << 17
 _BUFFER_BYTES = 1 << 20

@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["finite_series"]
-
 
 def finite_series(
     series: ArrayLike, what: str = "series", min_draws: int = 2, chain_axis: bool = False

@@ -13,17 +13,6 @@ from scipy import stats
 from auxmc.diagnostics.checks import finite_series
 from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 
-__all__ = [
-    "PotentialScaleReduction",
-    "effective_sample_size",
-    "gelman_plot_ends",
-    "multivariate_scale_reduction",
-    "potential_scale_reduction",
-    "potential_scale_reduction_path",
-    "scale_reduction_of_moments",
-]
-
-
 # Lanes are worked on in groups of about this size, so that the passes over the lags stay in the cache.
 _GROUP_BYTES = 1 << 20
 

@@ -17,18 +17,6 @@ from scipy import stats
 from auxmc.diagnostics.checks import finite_series
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
-__all__ = [
-    "ChainSummary",
-    "bulk_ess",
-    "mcse_mean",
-    "mcse_sd",
-    "r_hat_limit",
-    "rank_r_hat",
-    "summarise_chains",
-    "tail_ess",
-]
-
-
 _MIN_DRAWS = 4
 
 # arviz_stats has no annotations.

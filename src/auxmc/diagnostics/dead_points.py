@@ -9,8 +9,6 @@ from scipy.special import logsumexp
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["ESTIMATORS", "SHRINKAGE", "NestedEvidence", "log_masses", "log_terms", "nested_evidence"]
-
 ESTIMATORS = ("lower", "lebesgue", "upper", "trapezoid")
 """Riemann sums from below and above, the sum over likelihood levels, and the mean of the first and the third."""
 

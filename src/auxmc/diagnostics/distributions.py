@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from auxmc.diagnostics.checks import finite_series
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["bin_probabilities", "histogram_roughness", "sample_frequencies", "total_variation"]
-
 
 def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> FloatArray:
     """Fraction of the draws in each bin, the space below and above the edges being bins of their own.

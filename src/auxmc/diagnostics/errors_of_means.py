@@ -14,16 +14,6 @@ from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "autocorrelation_time",
-    "autocorrelations",
-    "error_between_chains",
-    "few_replicates",
-    "replicated_evidence_error",
-    "score_between_chains",
-    "variance_of_mean",
-]
-
 
 def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
     """Variance of the mean of n successive values of a stationary chain.

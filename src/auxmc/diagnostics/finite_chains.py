@@ -8,16 +8,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "detailed_balance_residual",
-    "invariance_residual",
-    "second_eigenvalue",
-    "stationary_distribution",
-    "transition_matrix",
-    "uniform_cells",
-]
-
-
 _ROW_SUM_TOLERANCE = 1e-12
 
 

@@ -9,8 +9,6 @@ from scipy.special import logsumexp
 from auxmc.diagnostics.tempered_evidence import Evidence
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["simulated_log_evidences", "simulated_nested_evidence"]
-
 
 def simulated_nested_evidence(
     log_likelihoods: ArrayLike,

@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["PathIntegral", "thermodynamic_integration"]
-
 
 class PathIntegral(NamedTuple):
     """Log normaliser, in nats.

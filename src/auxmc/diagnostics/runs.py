@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike, NDArray
 from auxmc.diagnostics.checks import finite_series
 from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
-__all__ = ["longest_constant_run", "longest_rejection_run", "n_distinct_states"]
-
 
 def longest_constant_run(chain: ArrayLike) -> int:
     """Length of the longest run of identical consecutive states.

@@ -9,9 +9,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
-__all__ = ["ConfidenceInterval", "confidence_sequence"]
-
-
 # Largest stake, as a fraction of the capital that the largest value could win or lose: no bet can ruin the gambler.
 _LARGEST_STAKE = 0.5
 _HALVINGS = 50

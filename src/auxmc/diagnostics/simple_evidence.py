@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["harmonic_mean", "log_reciprocal", "prior_average"]
-
 
 def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
     """Log of the mean likelihood over prior draws.

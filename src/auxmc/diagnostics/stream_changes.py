@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["ChangePoint", "ChunkScores", "DropDetector", "change_points", "chunk_scores"]
-
 # Median absolute deviation of a normal distribution in units of its standard deviation.
 _DEVIATION = 0.6745
 # Chunks that say how scores scatter, the last of them, which say what is expected next (few, for a model that learns),

@@ -14,20 +14,6 @@ from scipy.special import logsumexp
 from auxmc.diagnostics.convergence import mcse_mean
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "Bounds",
-    "Evidence",
-    "Moments",
-    "annealed_evidence",
-    "bidirectional_bounds",
-    "bridge_evidence",
-    "log_evidence",
-    "log_evidence_error",
-    "running_log_evidence",
-    "weighted_moments",
-]
-
-
 _MIN_BATCHES = 4
 _BRIDGE_ITERATIONS = 1000
 

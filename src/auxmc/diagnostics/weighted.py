@@ -12,16 +12,6 @@ from scipy.special import logsumexp
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "RunningSums",
-    "WeightedMoments",
-    "WeightedSums",
-    "in_batches",
-    "pooled",
-    "running",
-    "weighted_estimates",
-]
-
 
 class WeightedMoments(NamedTuple):
     """Weighted means and standard deviations, each [quantity].

@@ -18,16 +18,6 @@ from auxmc.driver.progress import Progress, timed_blocks
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.digests import program_digest
 
-__all__ = [
-    "Program",
-    "Sampler",
-    "Samples",
-    "run_blocks",
-    "run_program",
-    "run_sampler",
-    "trace_sampler",
-]
-
 # Random numbers of this many bytes are drawn at a time: enough to vectorise, small enough for the cache.
 _NOISE_BYTES = 2**21
 _MAX_CHUNK = 512

@@ -22,8 +22,6 @@ from auxmc.numerics.array_types import NamedArrays
 # Seconds next to the recorded quantities of a unit, whose names have no dots.
 _COMPILE_S, _RUN_S = "seconds.compile", "seconds.run"
 
-__all__ = ["Chains", "RunContext", "run_chains"]
-
 
 @dataclasses.dataclass
 class RunContext:

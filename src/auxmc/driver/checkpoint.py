@@ -12,8 +12,6 @@ import numpy as np
 from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.errors import DamagedFile
 
-__all__ = ["Checkpoint", "Resumed"]
-
 _ABOUT, _DRAWS, _LEAF = "about", "draws.", "leaf."
 
 

@@ -6,8 +6,6 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
-__all__ = ["lane_sharding", "over_devices"]
-
 
 def over_devices(lanes: Any) -> Any:
     """Divides lanes among all devices that JAX sees, where their number is a multiple of that of the devices.

@@ -13,8 +13,6 @@ import numpy as np
 
 from auxmc.errors import DamagedFile, FolderInUse
 
-__all__ = ["checked_arrays", "file_lock", "write_arrays", "write_atomically"]
-
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Calls `write` with a temporary name in the folder of `path`, waits for the disk, then renames.

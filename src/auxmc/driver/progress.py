@@ -5,8 +5,6 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
-__all__ = ["Progress", "timed_blocks"]
-
 # Of a block of work, about: what is told, kept and stopped between blocks comes soon.
 _BLOCK_S = 0.5
 

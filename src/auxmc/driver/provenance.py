@@ -12,15 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "available_memory",
-    "describe_environment",
-    "fingerprint",
-    "package_versions",
-    "peak_memory_mib",
-    "processor_kind",
-]
-
 _PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "arviz-stats", "hydra-core")
 
 

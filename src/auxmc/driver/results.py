@@ -20,20 +20,6 @@ import xarray as xr
 from auxmc.driver.files import write_atomically
 from auxmc.errors import DamagedFile
 
-__all__ = [
-    "attributes_of",
-    "checked_csv",
-    "read_attributes",
-    "read_result",
-    "read_table",
-    "regenerate_command",
-    "with_checksum",
-    "write_cells",
-    "write_csv",
-    "write_result",
-    "write_table",
-]
-
 Opened = TypeVar("Opened", xr.DataTree, xr.Dataset)
 
 _SEAL = b"\nauxmc blake2b "

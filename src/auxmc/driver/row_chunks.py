@@ -7,8 +7,6 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["ChunkSizes", "cut_chunks", "growing_chunks"]
-
 
 class ChunkSizes(NamedTuple):
     """How rows are cut into chunks.

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from auxmc.errors import HardwareError
 
-__all__ = ["configure", "has_xla_flag", "leave_debugging", "limit_threads"]
-
 # Chains are compiled programs, and points outside a support are evaluated on purpose.
 _DEBUGGING = ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs")
 

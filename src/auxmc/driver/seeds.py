@@ -6,8 +6,6 @@ import jax
 import numpy as np
 from jax import Array
 
-__all__ = ["generator", "stream"]
-
 
 def stream(seed: int, *names: str | int) -> Array:
     """JAX key of the stream with the given names under one root seed.

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 
 import jax.monitoring
 
-__all__ = ["Times", "stopwatch"]
-
 _COMPILE_EVENTS = "/jax/core/compile/"
 _compiled_s = 0.0
 

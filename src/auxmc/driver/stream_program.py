@@ -14,8 +14,6 @@ from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Fetch, PastRows, 
 from auxmc.kernels.streams.published_estimators import remember
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["CHUNKS_IN_BLOCK", "Block", "Carry", "KeyedStream", "compile_block", "fetch_from", "pack"]
-
 CHUNKS_IN_BLOCK = 64
 """Chunks for which a block has room."""
 

@@ -17,8 +17,6 @@ from auxmc.driver.stream_program import CHUNKS_IN_BLOCK, Block, Carry, KeyedStre
 from auxmc.kernels.streams.contract import ChunkRecord, PastRows, Stream, StreamState
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 
-__all__ = ["StreamRun", "join_records", "run_stream", "run_streams"]
-
 # A block is as many chunks as take about this long, so that a report comes and a stop is heeded soon.
 _BLOCK_S = 0.5
 # State, past rows and record are written no more often than this, and for no more than this fraction of the time.

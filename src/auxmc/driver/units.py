@@ -11,8 +11,6 @@ from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.errors import DamagedFile, PieceError, UnitsMissing
 from auxmc.numerics.array_types import NamedArrays
 
-__all__ = ["Share", "Units", "each", "read_pieces", "write_piece"]
-
 _ABOUT = "about"
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")

@@ -15,17 +15,6 @@ from auxmc.diagnostics.runs import longest_rejection_run
 from auxmc.errors import SamplingWarning
 from auxmc.interface.methods import Method
 
-__all__ = [
-    "DIVERGED_NATS",
-    "MIN_DRAWS",
-    "Advice",
-    "advise",
-    "advise_convergence",
-    "frozen",
-    "issue",
-    "too_few",
-]
-
 DIVERGED_NATS = 1000.0
 """Energy that a trajectory gains at most before it counts as diverged."""
 MIN_DRAWS = 8

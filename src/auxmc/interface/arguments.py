@@ -14,25 +14,6 @@ from auxmc.data.cells import as_array, read_array
 from auxmc.driver.runtime import leave_debugging
 from auxmc.errors import DataError
 
-__all__ = [
-    "CHECKS",
-    "FORKS",
-    "check_callable",
-    "check_cores",
-    "check_executor",
-    "check_folder",
-    "check_fraction",
-    "check_instance",
-    "check_integer",
-    "check_level",
-    "check_positive",
-    "check_seed",
-    "check_shape",
-    "check_steps",
-    "float64_tree",
-    "use_float64",
-]
-
 FORKS = (
     "executor: expected processes that are spawned, got some that are forked, in which JAX hangs: make it with "
     'mp_context=multiprocessing.get_context("spawn")'

@@ -18,8 +18,6 @@ from auxmc.interface.layout import named
 from auxmc.interface.methods import Method, evaluated, follows_its_key, innermost
 from auxmc.numerics.programs import jit_short
 
-__all__ = ["Calibration", "check"]
-
 # Replicates that run side by side.
 _TOGETHER = 50
 # Tests of each quantity: of location, of spread, of the whole distribution, and of its dependence on the data.

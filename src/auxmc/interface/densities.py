@@ -33,8 +33,6 @@ from auxmc.kernels.hamiltonian.nuts import nuts as nuts_kernel
 from auxmc.numerics.programs import has_open_cost
 from auxmc.numerics.values import by_value
 
-__all__ = ["Density", "density", "hmc", "nuts"]
-
 _MASSES = {"diagonal": "diagonal windows", "dense": "dense windows", "unit": "dual averaging"}
 # Draws of a prior among which a start is looked for.
 _TRIES = 100

@@ -27,8 +27,6 @@ from auxmc.models.estimator import Estimator, estimator_of
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.values import by_value
 
-__all__ = ["Estimated", "auxiliary_pseudo_marginal", "estimated", "pseudo_marginal"]
-
 # Acceptance rate of a random walk before its covariance is known.
 _ACCEPTANCE = 0.25
 # Times the square root of the dimension: step, in standard deviations, of the random walk that moves fastest (Sherlock,

@@ -31,8 +31,6 @@ from auxmc.interface.arguments import (
 )
 from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
-__all__ = ["on_executor", "on_workers", "replicate", "run_pickled"]
-
 Result = TypeVar("Result")
 
 # Settings of JAX on which numbers, or whether a model can be traced, depend.

@@ -12,8 +12,6 @@ from jax import Array
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.transforms import Transform
 
-__all__ = ["Layout", "layout_of", "named", "start_variables", "variables"]
-
 # Of every variable that is kept.
 _DIMENSIONS = ("chain", "draw")
 

@@ -15,8 +15,6 @@ from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.hamiltonian.window_adaptation import window_adaptation
 from auxmc.numerics.values import by_value
 
-__all__ = ["Method", "evaluated", "flat_info", "follows_its_key", "innermost"]
-
 
 @by_value
 class Method(NamedTuple):

@@ -22,21 +22,6 @@ from auxmc.interface.arguments import check_callable, check_shape, float64_tree
 from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.random import standard_normal
 
-__all__ = [
-    "Prior",
-    "beta",
-    "custom",
-    "dirichlet",
-    "exponential",
-    "gamma",
-    "half_cauchy",
-    "inverse_gamma",
-    "log_normal",
-    "normal",
-    "student_t",
-    "uniform",
-]
-
 Shape = int | Sequence[int]
 Parameter = float | np.ndarray | Sequence[Any]
 

@@ -15,8 +15,6 @@ from auxmc.interface.arguments import check_callable, use_float64
 from auxmc.interface.methods import evaluated
 from auxmc.interface.prior import Prior
 
-__all__ = ["record"]
-
 # Programs of `jax.random` that become an input, and the number of their arguments.
 _TURNED = {"_normal": 1, "_uniform": 3, "_exponential": 1, "_gamma": 2}
 _RANDOM = ("random_bits", "random_gamma")

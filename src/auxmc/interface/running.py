@@ -29,16 +29,6 @@ from auxmc.interface.methods import Method, flat_info, innermost
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.digests import host_calls
 
-__all__ = [
-    "IMAGE",
-    "ChainJob",
-    "Reporter",
-    "folder_of",
-    "on_threads",
-    "one_linear_algebra_thread",
-    "same_run",
-]
-
 IMAGE = os.urandom(8)
 """Processes that have the same are one, or forks of one."""
 

@@ -31,8 +31,6 @@ from auxmc.interface.methods import Method
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import library_attributes, tree_of
 
-__all__ = ["RunOptions", "run_method", "sample", "spread_starts"]
-
 # Points on the manifold for each chain, of which its start is chosen.
 _POINTS_OF_START = 4
 

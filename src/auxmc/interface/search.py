@@ -10,8 +10,6 @@ from jax import Array
 
 from auxmc.models.conditioned import ConditionedModel
 
-__all__ = ["finder", "search"]
-
 _MAX_NEWTON_STEPS = 100
 _MAX_HALVINGS = 12
 # Largest difference of an output from its datum that counts as none.

@@ -40,8 +40,6 @@ from auxmc.models.conditioned import (
 )
 from auxmc.numerics.values import by_value
 
-__all__ = ["Simulator", "constrained_hmc", "constrained_nuts", "simulator", "start_on_manifold"]
-
 _NOISE = "output_noise"
 _TRIES = 200
 

@@ -13,8 +13,6 @@ from auxmc.interface.arguments import check_callable
 from auxmc.interface.methods import Method, evaluated
 from auxmc.kernels.base import Kernel, select
 
-__all__ = ["with_symmetry"]
-
 _ROUNDING = 1e-9
 
 

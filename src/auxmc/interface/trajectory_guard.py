@@ -11,8 +11,6 @@ from jax import Array
 from auxmc.numerics.linalg import scaled
 from auxmc.numerics.programs import has_open_cost, jit_short
 
-__all__ = ["first_step_size", "guarded", "halt_where_steep"]
-
 # Change of the momentum by a step, in standard deviations of the momentum.
 _LARGEST_KICK = 10.0
 # Distance over which the curvature is measured.

@@ -10,8 +10,6 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
-__all__ = ["Transform", "bounded", "checked_bounds", "of_distribution", "ordered", "periodic", "sampled"]
-
 
 class Transform(NamedTuple):
     """Smooth map from real numbers to a variable.

@@ -10,8 +10,6 @@ from auxmc.driver.blocks import Samples
 from auxmc.driver.provenance import package_versions
 from auxmc.interface.advice import DIVERGED_NATS
 
-__all__ = ["dataset_of", "library_attributes", "tree_of"]
-
 
 def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
     """Groups of draws with dimensions chain, draw and those of the variables.

@@ -11,8 +11,6 @@ from jax import Array
 
 from auxmc.numerics.linalg import as_vector
 
-__all__ = ["FROM_POSITION", "Kernel", "pytree_positions", "require_key", "select"]
-
 FROM_POSITION = -1
 """`dim` of a kernel that takes it from the position."""
 

@@ -8,8 +8,6 @@ from jax import Array
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["abc_estimator"]
-
 
 def abc_estimator(
     log_kernel: Callable[[Array, Array], Array],

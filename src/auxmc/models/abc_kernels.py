@@ -12,15 +12,6 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = [
-    "ABC_KERNELS",
-    "euclidean_distance",
-    "log_abc_kernel",
-    "log_ball_kernel",
-    "log_cube_kernel",
-    "log_gaussian_kernel",
-]
-
 ABC_KERNELS = ("ball", "gaussian", "cube")
 """Names for `log_abc_kernel`."""
 

@@ -8,8 +8,6 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import solve_triangular
 
-__all__ = ["Bridge", "GaussianBase", "LogDensitiesAndGradients", "bridge", "gaussian_base"]
-
 LogDensitiesAndGradients = Callable[[Array], tuple[tuple[Array, Array], tuple[Array, Array]]]
 
 

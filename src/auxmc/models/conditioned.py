@@ -10,8 +10,6 @@ from jax import Array
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, noisy_jacobian
 from auxmc.numerics.linalg import as_vector
 
-__all__ = ["ConditionedModel", "condition_generator", "condition_noisy_generator", "noisy_input"]
-
 
 class ConditionedModel(NamedTuple):
     """Differentiable generative model whose random inputs u are conditioned on c(u) = 0.

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["Estimator", "estimator_of"]
-
 
 def _none(cache: Any) -> Array:
     del cache

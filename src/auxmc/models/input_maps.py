@@ -13,8 +13,6 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import ndtr
 
-__all__ = ["INPUTS", "INPUT_MAPS", "InputDensity", "InputMap"]
-
 _LOGISTIC_RATE = math.pi / math.sqrt(3.0)
 _SECANT_RATE = 0.5 * math.pi
 

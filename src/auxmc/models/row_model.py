@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["RowModel", "WeightedGradient", "row_model"]
-
 WeightedGradient = Callable[[Array, Array, Array], Array]
 
 

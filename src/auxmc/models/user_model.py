@@ -21,16 +21,6 @@ from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics import digests
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
-__all__ = [
-    "ValidRows",
-    "check_model",
-    "importing_from",
-    "load_model",
-    "prior_disagreement",
-    "program_digest",
-    "run_file",
-]
-
 ValidRows = Callable[[FloatArray], BooleanArray]
 """Maps rows [row, column] to whether the model has a probability for each of them [row]."""
 

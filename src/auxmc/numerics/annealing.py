@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["annealing_increment", "log_effective_size"]
-
 # Halvings of an interval: more than the digits of float64, since first increments of a million rows are near 1e-7.
 _HALVINGS = 60
 _LEAST_FRACTION = 1e-12

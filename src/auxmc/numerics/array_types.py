@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BooleanArray", "FloatArray", "IntegerArray", "NamedArrays"]
-
 FloatArray = NDArray[np.float64]
 """NumPy array of numbers in double precision; its shape stands in the docstring that uses it."""
 

@@ -7,8 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["host_calls", "program_digest"]
-
 # What a program computes by code outside of it. `jax.debug.print` changes no number.
 _HOST = ("pure_callback", "io_callback", "ffi_call")
 

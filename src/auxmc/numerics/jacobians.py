@@ -20,18 +20,6 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 
 from auxmc.numerics.linalg import sum_log_diagonal
 
-__all__ = [
-    "DenseJacobian",
-    "DiagonalJacobian",
-    "Jacobian",
-    "MarkovianJacobian",
-    "NoisyJacobian",
-    "dense_jacobian",
-    "diagonal_jacobian",
-    "markovian_jacobian",
-    "noisy_jacobian",
-]
-
 
 class Jacobian(Protocol):
     """What a kernel may ask of the Jacobian of a constraint; see the module for the operations."""

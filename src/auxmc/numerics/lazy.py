@@ -4,8 +4,6 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any
 
-__all__ = ["lazy_names"]
-
 
 def lazy_names(package: str, table: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package that imports each name when it is first asked for.

@@ -12,17 +12,6 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.flatten_util import ravel_pytree
 
-__all__ = [
-    "add_to_diagonal",
-    "as_vector",
-    "scaled",
-    "solve_rows",
-    "squared_distances",
-    "sum_log_diagonal",
-    "upper_cholesky",
-    "upper_gram",
-]
-
 
 def as_vector(tree: Any) -> tuple[Array, Callable[[Array], Any]]:
     """A pytree of arrays as one vector, and the map back; a vector is itself."""

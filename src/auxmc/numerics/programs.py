@@ -9,14 +9,6 @@ import numpy as np
 
 from auxmc.numerics.array_types import BooleanArray
 
-__all__ = [
-    "coarse_in_float32",
-    "has_open_cost",
-    "jit_short",
-    "single_precision_arrays",
-    "without_reverse_mode",
-]
-
 # Steps of float32 that the spread of data must hold: fewer, and data of five digits are rounded.
 _FEWEST_STEPS = 1e5
 _LARGEST_EXACT = 2.0**24

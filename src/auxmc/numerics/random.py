@@ -10,8 +10,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["chi_square", "row_numbers", "standard_normal"]
-
 # A draw is rounded up to a multiple of this many pairs of numbers, which fill vector registers: 16 numbers of
 # which 6 are thrown away take less time than exactly 10.
 _PAIRS = 8

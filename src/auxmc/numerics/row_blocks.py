@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["BLOCK_ROWS", "row_total", "sum_over_rows"]
-
 BLOCK_ROWS = 1024
 """Rows of a block: what some tens of particles make of them stays in a processor's cache."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["linear_schedule", "sigmoidal_schedule"]
-
 
 def sigmoidal_schedule(n_intervals: int, slope: float = 4.0) -> FloatArray:
     """Inverse temperatures that lie closer together at both ends.

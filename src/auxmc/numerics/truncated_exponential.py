@@ -8,8 +8,6 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-__all__ = ["draw_inverse_temperature", "log_base_weight", "log_target_weight"]
-
 
 def log_target_weight(delta: ArrayLike) -> Array:
     """Log density at b = 1 of the distribution with density proportional to exp(-b delta) on [0, 1].

@@ -6,8 +6,6 @@ import cloudpickle
 import jax
 import numpy as np
 
-__all__ = ["by_value"]
-
 Kind = TypeVar("Kind", bound=type)
 
 

@@ -11,8 +11,6 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 
 from auxmc.plots.style import PAGE_WIDTH_IN
 
-__all__ = ["factor_graph"]
-
 _HALF_SIDE = 0.13
 _RADIUS = 0.45
 _ARROW: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}

@@ -15,18 +15,6 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import QUANTITY_COLOURS, wrapped
 
-__all__ = [
-    "band_curve",
-    "bar_place",
-    "bin_edges",
-    "histogram_panel",
-    "mean_bars",
-    "missing_figure",
-    "missing_panel",
-    "preset_note",
-    "trace_panel",
-]
-
 _BAND_ALPHA = 0.25
 _RASTERISE_ABOVE = 20000
 _NOTE_HEIGHT_IN = 0.2

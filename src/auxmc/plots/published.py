@@ -13,19 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-__all__ = [
-    "PUBLISHED_COLOUR",
-    "PublishedLine",
-    "PublishedValue",
-    "entries_published_last",
-    "published_curve",
-    "published_entry",
-    "published_label",
-    "published_level",
-    "published_mark",
-    "published_moments",
-]
-
 PUBLISHED_COLOUR = "#222222"
 # Above all that is ours, so that bars and bands do not hide it.
 _ABOVE = 6.0

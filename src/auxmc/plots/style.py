@@ -12,20 +12,6 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-__all__ = [
-    "COLUMN_WIDTH_IN",
-    "CYCLE",
-    "METHOD_COLOURS",
-    "METHOD_LABELS",
-    "METHOD_MARKERS",
-    "PAGE_WIDTH_IN",
-    "QUANTITY_COLOURS",
-    "readable",
-    "save_figure",
-    "use_style",
-    "wrapped",
-]
-
 COLUMN_WIDTH_IN = 3.4
 PAGE_WIDTH_IN = 7.0
 _FONT_SIZE = 8.5

@@ -13,17 +13,6 @@ from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "AdaptiveDraws",
-    "Hull",
-    "adaptive_rejection_sample",
-    "chord_bound",
-    "draw_from_hull",
-    "log_hull_mass",
-    "make_hull",
-    "tangent_bound",
-]
-
 LogDensity = Callable[[FloatArray], tuple[ArrayLike, ArrayLike]]
 
 # Relative excess over a hull that rounding explains.

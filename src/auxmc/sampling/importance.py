@@ -18,15 +18,6 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.annealing import log_effective_size
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "WeightedDraws",
-    "effective_size",
-    "importance_draws",
-    "log_mean_weight",
-    "pareto_index",
-    "self_normalised_mean",
-]
-
 # arviz_stats has no annotations.
 _arviz: Any = array_stats
 

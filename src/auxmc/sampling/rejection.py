@@ -11,17 +11,6 @@ from jax import Array, lax
 
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = [
-    "Conditioned",
-    "Envelope",
-    "Proposal",
-    "RejectionDraw",
-    "condition_by_rejection",
-    "rejection_draw",
-    "rejection_proposal",
-    "rejection_sample",
-]
-
 # Excess of the target over its bound, in nats, that rounding explains.
 _ROUNDING = 1e-9
 

@@ -13,17 +13,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = [
-    "SCHEMES",
-    "Resampled",
-    "multinomial_indices",
-    "residual_indices",
-    "sampling_importance_resampling",
-    "stratified_indices",
-    "systematic_indices",
-]
-
-
 # Relative rounding of weights: without an allowance for it an expected count of 1 would be 0.99999 and left to chance.
 _ROUNDING = 1e-10
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from auxmc.command_line.errors import output_folder
 
-__all__ = ["EVIDENCE_METHODS", "METHODS", "register"]
-
 METHODS = {
     "simulator": ("constrained_hmc", "constrained_nuts"),
     "estimate": ("auxiliary_pseudo_marginal", "pseudo_marginal"),

@@ -18,8 +18,6 @@ from auxmc.data.tables import read_arrays
 from auxmc.errors import CommandError, DataError
 from auxmc.models.user_model import run_file
 
-__all__ = ["OwnModel", "read_model", "read_settings"]
-
 _KINDS = {
     "simulator": ("generate", "inputs"),
     "estimate": ("log_prior", "log_estimate", "auxiliary", "start"),

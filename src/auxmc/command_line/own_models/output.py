@@ -13,8 +13,6 @@ from auxmc.diagnostics.convergence import summarise_chains
 from auxmc.driver.results import write_result
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["OutputFolder", "elements", "summary_table"]
-
 _MIN_DRAWS = 4
 # Lines of a summary that are printed.
 _MAX_LINES = 40

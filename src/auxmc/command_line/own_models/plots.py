@@ -14,8 +14,6 @@ from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
 from auxmc.plots.style import save_figure, use_style
 
-__all__ = ["draw_evidence", "draw_posterior"]
-
 _MAX_TRACES, _MAX_PAIRS, _MAX_POINTS = 10, 6, 2000
 _POINTS_OF_CURVE = 30
 

@@ -23,8 +23,6 @@ from auxmc.interface.methods import Method
 from auxmc.interface.tempered.evidence import TemperedEvidence
 from auxmc.models.user_model import importing_from
 
-__all__ = ["run"]
-
 _COUNTS = ("draws", "warm_up", "chains", "seed")
 
 

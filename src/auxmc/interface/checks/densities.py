@@ -24,17 +24,6 @@ from auxmc.numerics.programs import (
     without_reverse_mode,
 )
 
-__all__ = [
-    "NOT_FALLING",
-    "advise_precision",
-    "advise_tails",
-    "advise_undefined",
-    "examine_density",
-    "first_finite",
-    "reject_steps",
-    "start_check",
-]
-
 NOT_FALLING = "does not fall far out along"
 """Part of the advice about directions in which the integral may be infinite."""
 

@@ -12,8 +12,6 @@ from auxmc.interface.layout import Layout, named
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import has_open_cost
 
-__all__ = ["advise_jumps", "largest_jump"]
-
 _N_LINES = 8
 _INTERVALS = 16
 _HALVINGS = 30

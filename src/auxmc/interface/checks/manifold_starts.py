@@ -10,8 +10,6 @@ from jax import Array
 from auxmc.kernels.manifold.constrained_hmc import evaluate_state
 from auxmc.models.conditioned import ConditionedModel
 
-__all__ = ["manifold_check"]
-
 # Largest error of a solution, of about 1, of a system with the Gram matrix: where outputs repeat each other it is
 # singular but for rounding, and leaves no digit.
 _MOST_ERROR = 1e-3

@@ -14,8 +14,6 @@ from auxmc.driver.seeds import stream
 from auxmc.interface.advice import MIN_DRAWS, Advice
 from auxmc.interface.methods import Method
 
-__all__ = ["advise_missed", "flat_draws", "is_usable", "lie_apart"]
-
 _MOST_DRAWS = 4000
 # Of the draws' range, how far beyond it a point must lie.
 _MARGIN = 0.5

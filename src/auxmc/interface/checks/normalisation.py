@@ -13,8 +13,6 @@ from auxmc.interface.advice import Advice
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["advise_constant"]
-
 _DRAWS = 4000
 # Numbers of a parameter vector for which so many draws give a covariance.
 _MOST_DIM = 100

@@ -16,8 +16,6 @@ from auxmc.interface.methods import evaluated
 from auxmc.interface.prior import Prior
 from auxmc.numerics.programs import without_reverse_mode
 
-__all__ = ["check_derived", "check_generator", "check_outputs", "check_prior"]
-
 _N_DRAWS = 16
 
 Shapes = dict[str, jax.ShapeDtypeStruct]

@@ -16,8 +16,6 @@ from auxmc.interface.densities import Density
 from auxmc.interface.methods import Method
 from auxmc.kernels.base import Kernel
 
-__all__ = ["from_blackjax"]
-
 _EXPECTED = "expected an MCMC algorithm of BlackJAX, with init(position) and step(key, state)"
 
 

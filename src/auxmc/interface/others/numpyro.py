@@ -13,8 +13,6 @@ from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import Layout, named, variables
 from auxmc.interface.others.starts import spread_around
 
-__all__ = ["from_numpyro"]
-
 # Half the side of the cube of starts about zero, as NumPyro's `init_to_uniform` has it.
 _WIDTH = 2.0
 

@@ -11,8 +11,6 @@ from auxmc.interface.arguments import use_float64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.others.starts import spread_around
 
-__all__ = ["from_pymc"]
-
 # Half the side of the cube of starts about the model's initial point, as PyMC's `jitter+adapt_diag` has it.
 _WIDTH = 1.0
 

@@ -9,8 +9,6 @@ from jax import Array
 
 from auxmc.interface.checks.densities import first_finite
 
-__all__ = ["spread_around"]
-
 _TRIES = 100
 
 

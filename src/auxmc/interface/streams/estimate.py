@@ -32,8 +32,6 @@ from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.values import by_value
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["StreamEvidence", "stream_evidence"]
-
 # Spread of replicates from which on their mean is that of the luckiest, and least fraction of effective draws.
 _MAX_SD = 1.0
 _MIN_FRACTION = 0.1

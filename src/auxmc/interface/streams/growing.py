@@ -18,8 +18,6 @@ from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.values import by_value
 
-__all__ = ["GrowingDataEvidence", "growing_data"]
-
 # Spread of the runs from which on their mean is that of the luckiest.
 _MAX_SD = 1.0
 

@@ -15,8 +15,6 @@ from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["CheckedLaplace", "laplace_evidence"]
-
 # Least effective fraction of the draws that is believed, and least distance between copies of a mode, in standard
 # deviations: farther ones share none of their mass.
 _LEAST_FRACTION = 0.3

@@ -24,8 +24,6 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 from auxmc.numerics.values import by_value
 
-__all__ = ["Rows", "RowsModel", "checked_model", "read_rows", "row_model"]
-
 _BLOCK_ROWS = 32_768
 # Draws of the prior at which derivatives are examined.
 _N_DRAWS = 8

@@ -17,8 +17,6 @@ from auxmc.interface.tempered.bases import Base
 from auxmc.interface.tempered.mixture import log_densities
 from auxmc.sampling.importance import pareto_index
 
-__all__ = ["advise_chains", "advise_evidence", "few_runs", "large_error", "missed_modes", "not_reached"]
-
 _MAX_R_HAT = 1.05
 _LARGE_ERROR = 0.5
 # Fraction of the chains, in effect, that must carry the weight.

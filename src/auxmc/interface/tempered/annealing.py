@@ -18,8 +18,6 @@ from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.programs import has_open_cost, jit_short
 
-__all__ = ["N_RUNS", "Annealed", "Path", "anneal", "bridge_to", "fraction_of_step"]
-
 N_RUNS = 128
 """Runs of one call."""
 

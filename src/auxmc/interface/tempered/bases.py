@@ -21,17 +21,6 @@ from auxmc.interface.trajectory_guard import first_step_size
 from auxmc.numerics.programs import has_open_cost, jit_short
 from auxmc.numerics.values import by_value
 
-__all__ = [
-    "BASES",
-    "Base",
-    "Gaussian",
-    "find_base",
-    "gaussian",
-    "mixture_of_draws",
-    "search_around",
-    "starts_inside",
-]
-
 BASES = ("automatic", "advi", "laplace")
 """Bases that are found; `gaussian` makes one that is given."""
 

@@ -21,8 +21,6 @@ from auxmc.interface.tempered.mixture import Mixture, at_points, log_densities
 from auxmc.interface.trees import dataset_of
 from auxmc.numerics.programs import jit_short
 
-__all__ = ["EvidenceOfDraws", "evidence_of"]
-
 # Draws that the base is fitted to at most, and draws of the base at least.
 _MOST_FITTED = 1024
 _FEWEST_OF_BASE = 4096

@@ -46,8 +46,6 @@ from auxmc.kernels.tempering.tempered_move import check_settings
 from auxmc.numerics.programs import jit_short
 from auxmc.numerics.values import by_value
 
-__all__ = ["CHAINS", "METHODS", "TemperedEvidence", "evidence", "method_of"]
-
 CHAINS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
 """Methods whose chains move between the target and a Gaussian base."""
 METHODS = ("annealed_importance", *CHAINS)

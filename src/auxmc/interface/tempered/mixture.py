@@ -14,8 +14,6 @@ from scipy.special import gammaln, logsumexp
 
 from auxmc.numerics.programs import jit_short
 
-__all__ = ["Mixture", "at_points", "fit_mixture", "gaussian_mixture", "log_densities", "regions"]
-
 # Numbers of components; fewer are padded, so that few programs are compiled.
 _SIZES = (1, 4, 16, 64)
 # Dimension above which one component is not padded, and there are at most 16: each costs as much as a product with a

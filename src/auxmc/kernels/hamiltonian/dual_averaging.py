@@ -9,8 +9,6 @@ from jax import Array
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo
 
-__all__ = ["DualAveragingState", "dual_averaging"]
-
 _SHRINKAGE = 0.05
 _STABILISATION = 10.0
 _FORGETTING = 0.75

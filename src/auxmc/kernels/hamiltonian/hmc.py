@@ -12,16 +12,6 @@ from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 from auxmc.numerics.linalg import scaled
 from auxmc.numerics.random import standard_normal
 
-__all__ = [
-    "HMCInfo",
-    "HMCNoise",
-    "HMCState",
-    "hmc",
-    "leapfrog",
-    "metropolis_end",
-    "trajectory_noise",
-]
-
 
 class HMCState(NamedTuple):
     """State of a chain.

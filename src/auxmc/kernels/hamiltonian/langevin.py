@@ -12,8 +12,6 @@ from auxmc.kernels.hamiltonian.hmc import HMCState
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["LangevinInfo", "LangevinNoise", "mala", "unadjusted_langevin"]
-
 
 class LangevinInfo(NamedTuple):
     """What one step did.

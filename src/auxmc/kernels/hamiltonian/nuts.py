@@ -10,8 +10,6 @@ from jax import Array
 from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.hamiltonian.hmc import HMCState
 
-__all__ = ["NutsInfo", "nuts"]
-
 
 class NutsInfo(NamedTuple):
     """What one update did.

@@ -12,8 +12,6 @@ from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog, metropolis_end
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["PersistentNoise", "PersistentState", "persistent_hmc"]
-
 
 class PersistentState(NamedTuple):
     """State of a chain.

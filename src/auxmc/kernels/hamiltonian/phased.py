@@ -8,8 +8,6 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel
 
-__all__ = ["PhasedState", "phased"]
-
 
 class PhasedState(NamedTuple):
     """State of a chain with a warm-up: that of its kernel, and the iterations made so far (int32)."""

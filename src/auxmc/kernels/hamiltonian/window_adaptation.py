@@ -12,8 +12,6 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo
 from auxmc.numerics.linalg import as_vector
 
-__all__ = ["WindowState", "window_adaptation"]
-
 
 class WindowState(NamedTuple):
     """State of an adapted kernel.

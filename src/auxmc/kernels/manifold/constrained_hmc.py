@@ -16,20 +16,6 @@ from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import ConditionedModel
 
-__all__ = [
-    "REVERSIBILITY_CHECKS",
-    "ConstrainedInfo",
-    "ConstrainedState",
-    "IntegrationErrors",
-    "Phase",
-    "constrained_hmc",
-    "constrained_step",
-    "evaluate_state",
-    "hamiltonian",
-    "no_errors",
-    "project_momentum",
-]
-
 REVERSIBILITY_CHECKS = ("position_and_constraint", "position", "none")
 """What a reversed sub-step must return to; without a check chains may miss the target."""
 

@@ -22,8 +22,6 @@ from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["TrajectoryNoise", "constrained_nuts"]
-
 _MAX_ENERGY_CHANGE = 1000.0
 
 

@@ -14,15 +14,6 @@ from jax import Array, lax
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 
-__all__ = [
-    "Brackets",
-    "ModifiedABCInfo",
-    "ModifiedABCNoise",
-    "ModifiedABCState",
-    "bracket_uniforms",
-    "modified_abc",
-]
-
 Quantile = Callable[[Array, Array], Array]
 
 # Halvings of (0, 1) after which a uniform is known to the last bit of a number near 1.

@@ -14,8 +14,6 @@ from jax import Array, lax
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian
 
-__all__ = ["SOLVERS", "Projection", "ProjectionSettings", "project"]
-
 SOLVERS = ("quasi_newton", "newton", "newton_line_search")
 """Symmetric quasi-Newton (fixed Gram matrix), full Newton, and Newton with backtracking."""
 

@@ -8,15 +8,6 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel
 
-__all__ = [
-    "ACCEPT_RATE_HIGH",
-    "ACCEPT_RATE_LOW",
-    "AdaptationInfo",
-    "AdaptationState",
-    "adaptation_factor",
-    "batch_adaptation",
-]
-
 ACCEPT_RATE_LOW = 0.15
 """Acceptance rate of a batch below which the scale is divided."""
 

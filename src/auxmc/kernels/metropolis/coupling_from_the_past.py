@@ -7,8 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["PerfectDraw", "coupling_from_the_past"]
-
 
 class PerfectDraw(NamedTuple):
     """Result of a draw.

@@ -15,19 +15,6 @@ from numpy.typing import ArrayLike
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.random import standard_normal
 
-__all__ = [
-    "BlockUpdate",
-    "GibbsInfo",
-    "GibbsNoise",
-    "GibbsState",
-    "gaussian_blocks",
-    "gibbs",
-    "permuted_scan",
-    "random_scan",
-    "spin_blocks",
-    "systematic_scan",
-]
-
 Scan = Callable[[Array], Array]
 """Maps a key to the numbers of the blocks that a step redraws, in their order [update] (int32)."""
 

@@ -11,8 +11,6 @@ from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.metropolis.metropolis import MetropolisState, metropolis_accept
 from auxmc.numerics.linalg import as_vector
 
-__all__ = ["InvolutionInfo", "InvolutionNoise", "involution_metropolis"]
-
 
 class InvolutionInfo(NamedTuple):
     """What one step did.

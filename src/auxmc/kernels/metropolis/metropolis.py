@@ -9,17 +9,6 @@ from jax import Array
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 
-__all__ = [
-    "IndependenceNoise",
-    "MetropolisInfo",
-    "MetropolisState",
-    "RandomWalkNoise",
-    "draw_random_walk",
-    "metropolis_accept",
-    "metropolis_independence",
-    "random_walk_metropolis",
-]
-
 
 class MetropolisState(NamedTuple):
     """State of a Metropolis kernel.

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.metropolis.metropolis import metropolis_accept
 
-__all__ = ["AnnealingInfo", "AnnealingNoise", "AnnealingState", "simulated_annealing"]
-
 
 class AnnealingState(NamedTuple):
     """State of a search.

@@ -19,21 +19,6 @@ from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.linalg import scaled
 
-__all__ = [
-    "MAX_INITIAL_DRAWS",
-    "METHODS",
-    "PseudoMarginalInfo",
-    "PseudoMarginalState",
-    "Update",
-    "auxiliary_pseudo_marginal",
-    "elliptical_auxiliary",
-    "independence_auxiliary",
-    "metropolis_position",
-    "pseudo_marginal_method",
-    "pseudo_marginal_metropolis",
-    "slice_position",
-]
-
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
 """Names for `pseudo_marginal_method`: pseudo-marginal MH, then APM with the update of u and the update of x."""
 

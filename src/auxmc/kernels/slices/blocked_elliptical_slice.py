@@ -12,8 +12,6 @@ from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceState
 from auxmc.kernels.slices.elliptical_slice import EllipseNoise, draw_ellipse, shrink_ellipse
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["BlockedSliceInfo", "blocked_elliptical_slice"]
-
 
 class BlockedSliceInfo(NamedTuple):
     """What one sweep over the blocks did.

@@ -9,16 +9,6 @@ from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, select
 
-__all__ = [
-    "MAX_PASSES",
-    "Candidate",
-    "Shrunk",
-    "SliceInfo",
-    "SliceState",
-    "shrink_bracket",
-    "slice_kernel",
-]
-
 MAX_PASSES = 1000
 """Proposals after which a slice update gives up, keeps its state and reports the failure."""
 

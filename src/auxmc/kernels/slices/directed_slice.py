@@ -12,8 +12,6 @@ from auxmc.kernels.slices.core import MAX_PASSES
 from auxmc.kernels.slices.linear_slice import LineNoise, linear_slice
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["along_axes", "along_gaussian", "along_unit_vectors", "directed_slice"]
-
 Direction = Callable[[Array], Array]
 """Maps a key to the direction of a line [dim]."""
 

@@ -10,8 +10,6 @@ from jax import Array
 from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
 
-__all__ = ["EllipseNoise", "draw_ellipse", "elliptical_slice", "shrink_ellipse"]
-
 
 class EllipseNoise(NamedTuple):
     """Random numbers of one elliptical slice update.

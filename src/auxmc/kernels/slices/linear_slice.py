@@ -10,8 +10,6 @@ from jax import Array, lax
 from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
 
-__all__ = ["LineNoise", "draw_line", "linear_slice", "shrink_line"]
-
 
 class LineNoise(NamedTuple):
     """Random numbers of one linear slice update.

@@ -10,8 +10,6 @@ from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, slice_kernel
 from auxmc.kernels.slices.linear_slice import LineNoise, draw_line, shrink_line
 
-__all__ = ["reflect", "reflective_slice"]
-
 
 def reflect(point: Array) -> Array:
     """Folds each coordinate into [0, 1] by reflection at 0 and 1, for any shape.

@@ -6,22 +6,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = [
-    "ESTIMATORS",
-    "RESAMPLING",
-    "Anchors",
-    "Chunk",
-    "ChunkRecord",
-    "Fetch",
-    "Mover",
-    "PastRows",
-    "Stream",
-    "StreamSettings",
-    "StreamState",
-    "Target",
-    "counted_rows",
-]
-
 ESTIMATORS = ("annealed", "sequential")
 """Importance weights along an annealing path for each chunk, or the mean likelihood of each chunk as it comes."""
 

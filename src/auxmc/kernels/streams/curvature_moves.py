@@ -10,8 +10,6 @@ from auxmc.kernels.streams.contract import Mover, Target
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.row_blocks import row_total, sum_over_rows
 
-__all__ = ["curvature_moves"]
-
 _FIRST_STEP = 0.6
 _WANTED_ACCEPTANCE = 0.8
 _GAIN = 2.0

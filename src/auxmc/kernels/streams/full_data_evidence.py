@@ -16,8 +16,6 @@ from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
 
-__all__ = ["KERNELS", "AnnealedRun", "AnnealedSettings", "full_data_evidence"]
-
 KERNELS = ("stochastic_gradient", "hamiltonian")
 """Stochastic-gradient Hamiltonian dynamics with the whole gradient and no accept step (published), or Hamiltonian
 Monte Carlo."""

@@ -4,8 +4,6 @@ Both distributions hold once the posterior is narrow, for a learning rate of eac
 number of rows) and gradients whose noise is not taken away.
 """
 
-__all__ = ["evidence_loss_per_row", "particle_variance_ratio"]
-
 
 def evidence_loss_per_row(rate: float, batch_size: float, friction: float, trace: float) -> float:
     """Loss of log evidence for each row that gradient noise causes, in nats: lr tr(I) / (4 alpha B), negative.

@@ -18,14 +18,6 @@ from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = [
-    "GrowingDataRecord",
-    "GrowingDataRun",
-    "GrowingDataSettings",
-    "chunk_boundaries",
-    "growing_data_evidence",
-]
-
 _WANTED_ACCEPTANCE = 0.8
 _ADAPTATION = 0.5
 # Powers of a chunk after which the rest comes in at once.

@@ -10,8 +10,6 @@ from jax import Array, lax
 
 from auxmc.kernels.streams.stochastic_gradient import injected_noise
 
-__all__ = ["STOPPING_RULES", "NestedRun", "NestedSettings", "nested_sampling"]
-
 STOPPING_RULES = ("additive_term", "remaining_mass")
 """Stop when a term of the sum is below a fraction of it (published; unsafe with many live points), or when the best
 likelihood of the live points times the mass that is left is."""

@@ -14,8 +14,6 @@ from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import log_effective_size
 
-__all__ = ["UpdatingRecord", "UpdatingSettings", "nested_updating"]
-
 
 class UpdatingSettings(NamedTuple):
     """How chunks are absorbed.

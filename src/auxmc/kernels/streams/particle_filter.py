@@ -11,13 +11,6 @@ from jax import Array, lax
 from auxmc.numerics.annealing import log_effective_size
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = [
-    "SequentialRun",
-    "ancestral_lines",
-    "bootstrap_particle_filter",
-    "sequential_importance_resampling",
-]
-
 Resampling = Callable[[Array, Array, int], Array]
 
 

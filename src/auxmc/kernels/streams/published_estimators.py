@@ -37,8 +37,6 @@ from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.array_types import FloatArray
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["bias_per_row", "particle_evidence", "remember"]
-
 # The bias of a model with more parameters is not computed, and draws of the prior among which a typical one is found.
 _MAX_PARAMETERS = 1000
 _N_PRIOR_DRAWS = 256

@@ -12,8 +12,6 @@ from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.row_model import RowModel
 
-__all__ = ["ReplicatedRecord", "replicate_log_evidences", "replicated", "replicated_evidence"]
-
 
 class ReplicatedRecord(NamedTuple):
     """What became of a chunk in all replicates: the fields of ChunkRecord, and a spread.

@@ -22,8 +22,6 @@ from auxmc.numerics.random import standard_normal
 from auxmc.numerics.row_blocks import row_total, sum_over_rows
 from auxmc.sampling.resampling import systematic_indices
 
-__all__ = ["RunningLaplaceSettings", "RunningLaplaceState", "running_laplace"]
-
 _MAX_NEWTON = 60
 _DECREMENT = 1e-9
 _DRAWS_OF_A_FIT = 2000

@@ -3,8 +3,6 @@
 import jax.numpy as jnp
 from jax import Array
 
-__all__ = ["injected_noise", "sghmc_step", "sgld_step"]
-
 
 def injected_noise(friction: Array | float, step: Array | float, gradient_noise: Array | float) -> Array:
     """Standard deviation of the noise that a step adds to the velocity.

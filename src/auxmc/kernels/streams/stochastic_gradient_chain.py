@@ -12,8 +12,6 @@ from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.numerics.linalg import as_vector
 from auxmc.numerics.random import standard_normal
 
-__all__ = ["ChainInfo", "ChainNoise", "ChainState", "stochastic_gradient_chain"]
-
 
 class ChainState(NamedTuple):
     """State of a chain.

@@ -19,8 +19,6 @@ from auxmc.models.row_model import RowModel
 from auxmc.numerics.random import row_numbers
 from auxmc.numerics.row_blocks import sum_over_rows
 
-__all__ = ["no_anchors", "renewed_anchors", "stochastic_gradient_moves"]
-
 # A point and the gradient of all rows absorbed there, both [dim].
 _Anchor = tuple[Array, Array]
 

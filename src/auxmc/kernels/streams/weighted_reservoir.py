@@ -4,8 +4,6 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-__all__ = ["weighted_reservoirs"]
-
 
 def weighted_reservoirs(key: Array, log_weights: Array, n_slots: int) -> Array:
     """Items that independent reservoirs of one item hold after a stream.

@@ -14,8 +14,6 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
 from auxmc.models.bridge import Bridge
 
-__all__ = ["AnnealedInfo", "AnnealedState", "annealed_importance_sampling"]
-
 # Transitions whose random numbers are drawn together.
 _CHUNK = 32
 

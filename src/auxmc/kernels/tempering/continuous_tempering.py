@@ -8,10 +8,8 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel, require_key, select
 from auxmc.kernels.tempering.tempered_move import (
-    INTEGRATORS,
     START_CONTROL,
     TemperedInfo,
-    TemperedMove,
     TemperedNoise,
     TemperedState,
     check_settings,
@@ -29,22 +27,6 @@ from auxmc.numerics.truncated_exponential import (
     log_base_weight,
     log_target_weight,
 )
-
-__all__ = [
-    "INTEGRATORS",
-    "START_CONTROL",
-    "ContinuousNoise",
-    "ContinuousState",
-    "ControlledNoise",
-    "ControlledState",
-    "TemperedInfo",
-    "TemperedMove",
-    "TemperedNoise",
-    "TemperedState",
-    "continuously_tempered_hmc",
-    "gibbs_continuous_tempering",
-    "tempered_hmc",
-]
 
 
 class ContinuousNoise(NamedTuple):

@@ -13,18 +13,6 @@ from auxmc.kernels.tempering.tempered_move import TemperedNoise, TemperedState, 
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature
 
-__all__ = [
-    "INDEX_UPDATES",
-    "TemperingInfo",
-    "TemperingNoise",
-    "TemperingState",
-    "draw_categorical_index",
-    "draw_geometric_index",
-    "draw_index_of",
-    "propose_neighbour",
-    "simulated_tempering",
-]
-
 INDEX_UPDATES = ("independent", "random_walk")
 """Updates of the index: an exact draw given the position, or a Metropolis step to a neighbour."""
 

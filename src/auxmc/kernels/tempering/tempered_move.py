@@ -12,24 +12,6 @@ from auxmc.kernels.base import require_key, select
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.random import standard_normal
 
-__all__ = [
-    "INTEGRATORS",
-    "START_CONTROL",
-    "End",
-    "TemperedInfo",
-    "TemperedMove",
-    "TemperedNoise",
-    "TemperedState",
-    "check_settings",
-    "kinetic_energy",
-    "metropolis_decision",
-    "normal_numbers",
-    "refresh_momentum",
-    "state_at",
-    "tempered_hmc",
-    "trajectory",
-]
-
 START_CONTROL = -10.0
 """Temperature control at which chains start unless told otherwise: an inverse temperature of 5e-5, in effect the base.
 

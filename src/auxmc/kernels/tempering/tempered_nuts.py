@@ -12,8 +12,6 @@ from auxmc.kernels.tempering.tempered_move import START_CONTROL
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
-__all__ = ["TemperedTreeInfo", "TemperedTreeState", "tempered_nuts"]
-
 
 class TemperedTreeState(NamedTuple):
     """State of a chain.

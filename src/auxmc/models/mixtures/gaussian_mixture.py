@@ -11,8 +11,6 @@ from jax.scipy.special import gammaln
 
 from auxmc.models.row_model import RowModel, row_model
 
-__all__ = ["MEAN_COORDINATES", "WEIGHT_COORDINATES", "gaussian_mixture"]
-
 WEIGHT_COORDINATES = ("log_gamma", "log_ratio", "stick_breaking")
 """Unconstrained coordinates of the mixture's weights; `log_gamma` has one more than there are degrees of freedom."""
 

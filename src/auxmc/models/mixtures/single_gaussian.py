@@ -9,8 +9,6 @@ from jax.scipy.stats import norm
 
 from auxmc.models.row_model import RowModel, row_model
 
-__all__ = ["single_gaussian"]
-
 # As for a component of `gaussian_mixture`: prior standard deviation of a mean in units of the component's own.
 _MEAN_SPREAD = 2.0
 

@@ -11,8 +11,6 @@ from jax import Array
 from auxmc.models.row_model import RowModel, row_model
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["PrefixEvidence", "extend_evidence", "linear_regression"]
-
 
 class PrefixEvidence(NamedTuple):
     """The rows seen so far, as much of them as the evidence needs.

@@ -8,8 +8,6 @@ from jax import Array
 
 from auxmc.models.row_model import RowModel, row_model
 
-__all__ = ["softmax_regression"]
-
 
 def softmax_regression(n_features: int, n_classes: int) -> RowModel:
     """p(class k | x) proportional to exp(w_k^T x + b_k), with all coefficients N(0, 1).
