@@ -37,12 +37,9 @@ from auxmc.kernels.slices.linear_slice import draw_line, linear_slice, shrink_li
 from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.tempering.continuous_tempering import (
-    INTEGRATORS,
-    continuously_tempered_hmc,
-    gibbs_continuous_tempering,
-)
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc.kernels.tempering.tempered_move import INTEGRATORS
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.models.conditioned import condition_generator

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.tempering.continuous_tempering import (
-    INTEGRATORS,
     continuously_tempered_hmc,
     gibbs_continuous_tempering,
     tempered_hmc,
 )
+from auxmc.kernels.tempering.tempered_move import INTEGRATORS
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
