@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -101,20 +102,23 @@ def test_disturbed_run_says_so_in_one_line_and_is_resumed(fresh, fault):
 @pytest.mark.slow
 @pytest.mark.parametrize("past", ["reservoir", "store"])
 def test_killed_stream_resumes_to_an_identical_record(fresh, past):
-    rows = np.random.default_rng(3).normal(size=(6000, 3))
+    rows = np.random.default_rng(3).normal(size=(60_000, 3))
     pd.DataFrame(rows, columns=list("abc")).to_parquet(fresh.folder / "rows.parquet", index=False)
-    words = "stream --data rows.parquet --model linear --estimator annealed --particles 8 --moves 2 --batch-size 20"
+    words = "stream --data rows.parquet --model linear --estimator annealed --particles 8 --moves 20 --batch-size 20"
     words += f" --replicates 2 --chunk-rows 20 --every 0 --past {past} --output"
     command = [sys.executable, "-m", "auxmc", *words.split()]
     fresh.run(*command, "whole")
+    statuses = []
     for _ in range(3):
         process = start(fresh, [*command, "killed"])
         state = fresh.folder / "killed" / "state" / "stream"
         before = state.stat().st_mtime_ns if state.exists() else 0
         while process.poll() is None and not (state.exists() and state.stat().st_mtime_ns > before):
             time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        with suppress(ProcessLookupError):  # the last one may have ended
+            os.killpg(process.pid, signal.SIGKILL)
+        statuses.append(process.wait())
+    assert -signal.SIGKILL in statuses, "the run was too short to be killed"
     fresh.run(*command, "killed")
     whole, killed = (pd.read_parquet(fresh.folder / name / "record.parquet") for name in ("whole", "killed"))
     pd.testing.assert_frame_equal(whole.drop(columns="seconds"), killed.drop(columns="seconds"))
