@@ -31,6 +31,11 @@ def generator(seed: int, *names: str | int) -> np.random.Generator:
     return np.random.default_rng([seed, *(int(word) for word in _digest(names))])
 
 
+def generator_of(key: Array) -> np.random.Generator:
+    """NumPy generator of a typed JAX key, scalar."""
+    return np.random.default_rng(np.asarray(jax.random.key_data(key)))
+
+
 def _digest(names: tuple[str | int, ...]) -> np.ndarray:
     # The type and a separator enter the digest, so that ("ab", "c"), ("a", "bc") and (1,), ("1",) differ.
     text = "\x1f".join(f"{type(name).__name__}:{name}" for name in names)

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from scipy import stats
 
-from auxmc.driver.seeds import stream
+from auxmc.driver.seeds import generator_of, stream
 from auxmc.interface.advice import Advice, issue
 from auxmc.interface.arguments import check_callable, check_fraction, check_integer, check_seed, use_float64
 from auxmc.interface.densities import Density, nuts
@@ -186,7 +186,7 @@ def check(
     keys = jax.random.split(stream(seed, "check"), replicates)
     ran = jit_short(lambda keys: jax.lax.map(replicate, keys, batch_size=_TOGETHER))(keys)
     below, equal, means = map(np.asarray, ran)
-    random = np.random.default_rng(np.asarray(jax.random.key_data(stream(seed, "check", "ties"))))
+    random = generator_of(stream(seed, "check", "ties"))
     places = (below + random.uniform(size=below.shape) * (equal + 1)) / (draws + 1)
     ranks = dict(zip([*names, "lp"], places.T, strict=False))
     p_values = {name: _p_value(own, mean) for (name, own), mean in zip(ranks.items(), means.T, strict=True)}

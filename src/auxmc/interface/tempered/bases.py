@@ -12,6 +12,7 @@ from jax import Array
 
 from auxmc.approximations.advi import MeanField, decaying_adam, fit_mean_field
 from auxmc.approximations.laplace_density import laplace_density
+from auxmc.driver.seeds import generator_of
 from auxmc.interface.advice import Advice
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.densities import Density
@@ -221,7 +222,7 @@ class _Search:
 
     def __init__(self, model: Density, key: Array, n_steps: int) -> None:
         self.model, self.n_steps, self._key, self._n = model, n_steps, jax.random.fold_in(key, 1), 0
-        self.random = np.random.default_rng(np.asarray(jax.random.key_data(key)).astype(np.uint32))
+        self.random = generator_of(key)
 
     def run(self, base: Mixture, starts: np.ndarray, **rest: Any) -> Annealed:
         self._n += 1
@@ -410,7 +411,7 @@ def _laplace(model: Density, start: np.ndarray) -> Mixture | None:
 
 def _lower_bounds(model: Density, bases: Sequence[Mixture], key: Array) -> list[float]:
     """Evidence lower bound of each base, by Monte Carlo."""
-    random = np.random.default_rng(np.asarray(jax.random.key_data(key)).astype(np.uint32))
+    random = generator_of(key)
     bounds = []
     for base in bases:
         y = base.draws(random, 256)

@@ -11,7 +11,7 @@ import xarray as xr
 from jax import Array
 
 from auxmc.diagnostics.tempered_evidence import bridge_evidence
-from auxmc.driver.seeds import stream
+from auxmc.driver.seeds import generator_of, stream
 from auxmc.interface.advice import MIN_DRAWS, Advice, advise_convergence, issue
 from auxmc.interface.arguments import check_level, check_seed, use_float64
 from auxmc.interface.densities import Density, density
@@ -89,9 +89,7 @@ def evidence_of(
     first, second = np.split(vectors, [vectors.shape[1] // 2], axis=1)
     points = first.reshape(-1, dim)
     mixture = mixture_of_draws(model, points[:: -(-len(points) // _MOST_FITTED)])
-    random = np.random.default_rng(
-        np.asarray(jax.random.key_data(stream(seed, "evidence_of", "base"))).astype(np.uint32)
-    )
+    random = generator_of(stream(seed, "evidence_of", "base"))
     of_base = np.asarray(mixture.position(mixture.draws(random, max(_FEWEST_OF_BASE, second[..., 0].size))))
     ratios = _log_ratios(model, mixture, second.reshape(-1, dim)).reshape(second.shape[:2])
     if not np.isfinite(ratios).all():

@@ -21,7 +21,7 @@ from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.tempered_evidence import Evidence, annealed_evidence, log_evidence, log_evidence_error
 from auxmc.driver.files import checked_arrays, write_arrays
 from auxmc.driver.progress import Progress
-from auxmc.driver.seeds import stream
+from auxmc.driver.seeds import generator_of, stream
 from auxmc.errors import DamagedFile
 from auxmc.interface.advice import Advice, issue
 from auxmc.interface.arguments import check_integer, check_positive
@@ -191,7 +191,7 @@ def _estimated(
         one_component=one,
         say=reporter.say if reporter else lambda text: None,
     )
-    random = np.random.default_rng(_integers(stream(seed, "evidence", "runs")))
+    random = generator_of(stream(seed, "evidence", "runs"))
     looks = _looks(draws, tolerance, max_draws)
     advice: list[Advice] = []
     if one:
@@ -436,7 +436,7 @@ def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: An
         }
 
     def draw_start(key: Array) -> np.ndarray:
-        starts, _, _ = starts_inside(model, mixture, np.random.default_rng(_integers(key)), 1)
+        starts, _, _ = starts_inside(model, mixture, generator_of(key), 1)
         if not np.isfinite(joined.log_densities(jnp.asarray(starts[0]))[0]):
             raise ValueError(
                 "no draw of the base has a finite log density: give bounds to auxmc.density, or base=auxmc.gaussian"
@@ -512,7 +512,7 @@ def _target_draws(
     usable = np.where(np.isfinite(log_weights), log_weights, -np.inf)
     if not np.isfinite(usable).any():
         usable = np.zeros_like(usable)
-    random = np.random.default_rng(_integers(key))
+    random = generator_of(key)
     # Systematic resampling.
     cumulative = np.cumsum(np.exp(usable - usable.max()))
     places = (np.arange(n) + random.random()) / n * cumulative[-1]
