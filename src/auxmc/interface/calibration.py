@@ -136,51 +136,16 @@ def check(
         ("simulate", simulate, "maps a key and variables to data"),
     ):
         check_callable(name, function, what)
-    follows_its_key("draw_prior", draw_prior)
-    truth = evaluated("draw_prior", draw_prior, jax.random.key(0))
-    follows_its_key("simulate", lambda key: simulate(key, draw_prior(jax.random.key(0))))
-    data = evaluated("simulate", simulate, jax.random.key(0), truth)
-    made: list[Method] = []
-
-    def trace(data: Any) -> Array:
-        made.append(_method(model(data)))
-        return jnp.zeros(())
-
-    evaluated("model", trace, data)
-    layout = made[0].layout
-    if jax.tree.structure(truth) != layout.structure or tuple(named(truth)) != layout.names:
-        raise ValueError(
-            f"draw_prior: expected the variables {', '.join(layout.names)}, got {', '.join(named(truth))}"
-        )
-    names = [
-        f"{name}[{', '.join(map(str, place))}]" if place else name
-        for name, leaf in named(truth).items()
-        for place in np.ndindex(*leaf.shape)
-    ]
+    names = _names(model, draw_prior, simulate)
 
     def replicate(key: Array) -> tuple[Array, Array, Array]:
         prior_key, data_key, init_key, chain_key = jax.random.split(key, 4)
         truth = draw_prior(prior_key)
         method = _method(model(simulate(data_key, truth)))
-        kernel, layout = method.adapted(warm_up), method.layout
         # What the variables do not determine, such as the radius of an angle, is drawn.
-        vector = layout.filled(jax.random.fold_in(init_key, 1), layout.vector(truth))
-
-        def quantities(vector: Array) -> Array:
-            own = [jnp.ravel(leaf) for leaf in jax.tree.leaves(method.layout.tree(vector))]
-            lp = [] if method.log_density is None else [jnp.ravel(method.log_density(vector))]
-            return jnp.concatenate([*own, *lp])
-
-        def move(state: Any, i: Array) -> tuple[Any, None]:
-            return kernel.apply(kernel.draw(jax.random.fold_in(chain_key, i)), state)[0], None
-
-        def draw(state: Any, steps: Array) -> tuple[Any, Array]:
-            state = jax.lax.scan(move, state, steps)[0]
-            return state, quantities(innermost(state).position)
-
-        state = jax.lax.scan(move, kernel.init(vector, key=init_key), jnp.arange(warm_up))[0]
-        steps = warm_up + jnp.arange(draws * thin).reshape(draws, thin)
-        found, true = jax.lax.scan(draw, state, steps)[1], quantities(vector)[None]
+        vector = method.layout.filled(jax.random.fold_in(init_key, 1), method.layout.vector(truth))
+        found = _chain(method, vector, init_key, chain_key, draws, thin, warm_up)
+        true = _quantities(method, vector)[None]
         return jnp.sum(found < true, axis=0), jnp.sum(found == true, axis=0), jnp.mean(found, axis=0)
 
     keys = jax.random.split(stream(seed, "check"), replicates)
@@ -199,6 +164,59 @@ def check(
         if p < level / len(p_values)
     ]
     return Calibration(ranks, p_values, level, issue(advice))
+
+
+def _names(
+    model: Callable[[Any], Any], draw_prior: Callable[[Array], Any], simulate: Callable[[Array, Any], Any]
+) -> list[str]:
+    """Names of the numbers in the variables; the errors of `check` where the functions do not belong together."""
+    key = jax.random.key(0)
+    follows_its_key("draw_prior", draw_prior)
+    truth = evaluated("draw_prior", draw_prior, key)
+    follows_its_key("simulate", lambda own: simulate(own, draw_prior(key)))
+    data = evaluated("simulate", simulate, key, truth)
+    made: list[Method] = []
+
+    def trace(data: Any) -> Array:
+        made.append(_method(model(data)))
+        return jnp.zeros(())
+
+    evaluated("model", trace, data)
+    layout, given = made[0].layout, named(truth)
+    if jax.tree.structure(truth) != layout.structure or tuple(given) != layout.names:
+        raise ValueError(
+            f"draw_prior: expected the variables {', '.join(layout.names)}, got {', '.join(given)}"
+        )
+    return [
+        f"{name}[{', '.join(map(str, place))}]" if place else name
+        for name, leaf in given.items()
+        for place in np.ndindex(*leaf.shape)
+    ]
+
+
+def _chain(
+    method: Method, vector: Array, init_key: Array, chain_key: Array, draws: int, thin: int, warm_up: int
+) -> Array:
+    """Quantities [draw, quantity] of a chain that begins at a position [dim]."""
+    kernel = method.adapted(warm_up)
+
+    def move(state: Any, i: Array) -> tuple[Any, None]:
+        return kernel.apply(kernel.draw(jax.random.fold_in(chain_key, i)), state)[0], None
+
+    def draw(state: Any, steps: Array) -> tuple[Any, Array]:
+        state = jax.lax.scan(move, state, steps)[0]
+        return state, _quantities(method, innermost(state).position)
+
+    state = jax.lax.scan(move, kernel.init(vector, key=init_key), jnp.arange(warm_up))[0]
+    steps = warm_up + jnp.arange(draws * thin).reshape(draws, thin)
+    return jax.lax.scan(draw, state, steps)[1]
+
+
+def _quantities(method: Method, vector: Array) -> Array:
+    """Variables and, where the method has it, log density of a position [dim]."""
+    own = [jnp.ravel(leaf) for leaf in jax.tree.leaves(method.layout.tree(vector))]
+    lp = [] if method.log_density is None else [jnp.ravel(method.log_density(vector))]
+    return jnp.concatenate([*own, *lp])
 
 
 def _method(model: Any) -> Method:

@@ -68,6 +68,10 @@ class RunOptions:
         check_integer("thin", self.thin, 1)
         if self.warm_up % self.thin:
             raise ValueError(f"warm_up: expected a multiple of thin={self.thin}, got {self.warm_up}")
+        if self.keep is not None and self.checks == "full":
+            raise ValueError(
+                'checks: expected "basic" or "off" with keep, got "full", which needs all variables'
+            )
         if self.executor is not None:
             check_executor(self.executor, "leave it out")
         check_folder("checkpoint", self.checkpoint)
@@ -118,7 +122,7 @@ def sample(
         checks: "basic" examines starts and draws (finite gradient, R-hat, ESS, divergences, missed modes); "full" also
             looks for jumps of a density between draws; "off" does nothing of this.
         thin: every so many iterations one is kept as a draw. `warm_up` counts iterations, and is a multiple of it.
-        keep: names of the variables that are kept; all by default. The checks look at no others.
+        keep: names of the variables that are kept; all by default. The checks look at no others, and "full" needs all.
 
     Returns:
         ArviZ tree with groups `posterior`, `sample_stats`, `warmup_posterior`, `warmup_sample_stats`; attributes hold
@@ -149,7 +153,7 @@ def _advice(method: Method, tree: xr.DataTree, job: ChainJob, options: RunOption
     # Short chains are run where nothing else is wrong, and the program is compiled here.
     short_chain = job.short_chain if options.executor is None and not found else None
     found += advise_missed(method, tree, short_chain, options.seed)
-    if options.checks == "full" and options.keep is None and method.is_plain and method.log_density:
+    if options.checks == "full" and method.is_plain and method.log_density:
         draws = flat_draws(tree["posterior"].to_dataset(), method.layout.names)
         found += advise_jumps(method.log_density, draws, method.layout)
     return found

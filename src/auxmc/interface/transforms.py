@@ -46,13 +46,17 @@ def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
     both = has_low & has_high
     a, b = np.where(has_low, low, 0.0), np.where(has_high, high, 0.0)
     width = np.where(both, b - a, 1.0)
+    # Never the bounds themselves, to which values far out would be rounded: a density may be infinite there.
+    tiny = np.finfo(float).tiny
+    least = np.where(has_low, np.maximum(np.nextafter(a, np.inf), a + tiny), -np.inf)
+    most = np.where(has_high, np.minimum(np.nextafter(b, -np.inf), b - tiny), np.inf)
 
     def forward(u: Array) -> Array:
         one_sided = jnp.exp(jnp.where(both, 0.0, u))
         # From the nearer end: a variable close to its upper bound keeps its digits there.
         inside = jnp.where(u < 0.0, a + width * ndtr(u), b - width * ndtr(-u))
         open_ended = jnp.where(has_low, a + one_sided, jnp.where(has_high, b - one_sided, u))
-        return jnp.where(both, inside, open_ended)
+        return jnp.clip(jnp.where(both, inside, open_ended), least, most)
 
     def inverse(v: Array) -> Array:
         fraction = jnp.where(both, (v - a) / width, 0.5)

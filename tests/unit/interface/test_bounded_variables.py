@@ -30,6 +30,31 @@ def test_bounded_variables(low, high):
         assert np.isclose(transform.log_volume(jnp.asarray(u)), np.linalg.slogdet(derivative)[1], rtol=1e-9)
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, _INF), (-_INF, 2.0)])
+def test_far_out_values_stay_inside_the_bounds(low, high):
+    """Rounding gives no bound itself, where a beta density of 1/2 and 1/2 is infinite."""
+    far = bounded((5,), low, high).forward(jnp.array([-700.0, -40.0, 0.0, 40.0, 700.0]))
+    assert np.all((far > low) & (far < high))
+
+
+def test_evidence_of_a_density_that_is_infinite_at_its_bounds():
+    model = auxmc.density(
+        lambda v: -0.5 * jnp.log(v["p"]) - 0.5 * jnp.log1p(-v["p"]), {"p": 0.5}, bounds={"p": (0, 1)}
+    )
+    found = auxmc.evidence(model, draws=100, progress=False)
+    assert not found.warnings
+    assert abs(found.log_evidence - math.log(math.pi)) < 4.0 * found.standard_error
+
+
+def test_evidence_names_a_prior_without_its_constant_and_a_narrow_support():
+    prior = (lambda v: -0.5 * v["x"] ** 2, lambda key: {"x": jax.random.normal(key)})
+    with pytest.warns(auxmc.SamplingWarning, match=r"log integral is 0\.92 .* the evidence is off by as much"):
+        auxmc.evidence(auxmc.density(lambda v: -(v["x"] ** 2), prior=prior), draws=50, progress=False)
+    narrow = auxmc.density(lambda v: jnp.where(jnp.abs(v["x"]) < 1e-4, 0.0, -jnp.inf), {"x": 0.0})
+    with pytest.raises(ValueError, match="no annealed run reached the target"):
+        auxmc.evidence(narrow, draws=50, progress=False)
+
+
 def test_uniform_variable_is_standard_normal_on_the_line():
     transform = bounded((), -1.0, 3.0)
     u = jnp.linspace(-4.0, 4.0, 9)

@@ -172,6 +172,7 @@ def test_thinned_draws_are_those_of_all_iterations():
     np.testing.assert_allclose(thin["sample_stats"]["lp"], every, rtol=1e-6)
     for settings, message in (
         ({"keep": ["c"]}, "keep: expected some of the variables a, b, got c"),
+        ({"keep": ["a"], "checks": "full"}, 'checks: expected "basic" or "off" with keep'),
         ({"thin": 7}, "warm_up: expected a multiple of thin=7, got 30"),
         ({"thin": 0}, "thin must be an integer"),
     ):

@@ -263,7 +263,8 @@ def advise_tails(
     if not proper:
         return []
     names = np.asarray(layout.coordinates())[coordinates]
-    same = np.all(values == values[0, 0], axis=0)
+    # From minus infinity nothing is told: a narrow support.
+    same = np.all(values == values[0, 0], axis=0) & np.isfinite(values[0, 0])
     unused = names[same[up] & same[down]]
     if unused.size:
         raise ValueError(

@@ -1,6 +1,7 @@
 """Examines whether a log prior is normalised, by draws of the prior and of a Gaussian near it."""
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,6 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from auxmc.interface.advice import Advice
-from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 
 _DRAWS = 4000
@@ -25,19 +25,23 @@ _SCORE = 5.0
 _SMALL = 0.1
 
 
-def advise_constant(model: RowModel, key: Array) -> list[Advice]:
+def advise_constant(
+    log_prior: Callable[[Array], Array], draw_prior: Callable[[Array], Array], dim: int, key: Array
+) -> list[Advice]:
     """Advice about by how much the integral of exp(log_prior) differs from 1; none where that is uncertain.
 
     Args:
-        model: its log_prior and draw_prior are compared.
+        log_prior: maps a vector [dim] to nats.
+        draw_prior: maps a key to a draw [dim].
+        dim: of the vectors.
         key: of the draws.
 
     Source: Bennett 1976, "Efficient estimation of free energy differences from Monte Carlo data", with equal numbers of
         draws of both distributions.
     """
-    if model.dim > _MOST_DIM:
+    if dim > _MOST_DIM:
         return []
-    draws = np.asarray(jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 0), 2 * _DRAWS)))
+    draws = np.asarray(jax.vmap(draw_prior)(jax.random.split(jax.random.fold_in(key, 0), 2 * _DRAWS)))
     # Other draws than those that the Gaussian is fitted to, so that both samples are independent.
     fitted, fresh = draws[:_DRAWS], draws[_DRAWS:]
     try:
@@ -46,7 +50,7 @@ def advise_constant(model: RowModel, key: Array) -> list[Advice]:
         return []
     standard = np.asarray(jax.random.normal(jax.random.fold_in(key, 1), fresh.shape))
     centre, log_root = fitted.mean(axis=0), float(np.sum(np.log(np.diag(root))))
-    evaluate = jax.jit(jax.vmap(model.log_prior))
+    evaluate = jax.jit(jax.vmap(log_prior))
 
     def log_ratios(points: FloatArray, standard: FloatArray) -> FloatArray:
         """Log of prior over Gaussian [point]."""

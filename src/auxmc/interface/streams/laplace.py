@@ -78,7 +78,7 @@ def laplace_evidence(
     key = stream(seed, "laplace")
     starts = laplace.prior_starts(checked, data, jax.random.fold_in(key, 0))
     found = laplace.laplace_evidence(checked, data, starts, draws, jax.random.fold_in(key, 1), copies)
-    constant = advise_constant(checked, jax.random.fold_in(key, 2))
+    constant = advise_constant(checked.log_prior, checked.draw_prior, checked.dim, jax.random.fold_in(key, 2))
     advice = [*said, *constant, *_advice(found, draws, copies)]
     return CheckedLaplace(found.log_evidence, found.standard_error, found, issue(advice))
 

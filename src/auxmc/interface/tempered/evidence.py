@@ -27,6 +27,7 @@ from auxmc.interface.advice import Advice, issue
 from auxmc.interface.arguments import check_integer, check_positive
 from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.checks.jumps import advise_jumps
+from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.densities import Density, density
 from auxmc.interface.methods import Method
 from auxmc.interface.running import one_linear_algebra_thread, same_run
@@ -234,6 +235,9 @@ def _estimated(
     value, error = result
     if options.checks != "off":
         advice += found.advice
+        if model.log_prior is not None and model.draw_prior is not None:
+            key = stream(seed, "evidence", "prior")
+            advice += advise_constant(model.log_prior, model.draw_prior, model.layout.dim, key)
         advice += advise_chains(tree, found, result) if one else []
         advice += advise_evidence(model, target, vectors, found, result, fraction, chains=one)
     if options.checks == "full":
