@@ -48,7 +48,9 @@ def test_evidence_of_a_density_that_is_infinite_at_its_bounds():
 
 def test_evidence_names_a_prior_without_its_constant_and_a_narrow_support():
     prior = (lambda v: -0.5 * v["x"] ** 2, lambda key: {"x": jax.random.normal(key)})
-    with pytest.warns(auxmc.SamplingWarning, match=r"log integral is 0\.92 .* the evidence is off by as much"):
+    with pytest.warns(
+        auxmc.SamplingWarning, match=r"log integral is 0\.92 .* the evidence is off by as much"
+    ):
         auxmc.evidence(auxmc.density(lambda v: -(v["x"] ** 2), prior=prior), draws=50, progress=False)
     narrow = auxmc.density(lambda v: jnp.where(jnp.abs(v["x"]) < 1e-4, 0.0, -jnp.inf), {"x": 0.0})
     with pytest.raises(ValueError, match="no annealed run reached the target"):
