@@ -234,6 +234,49 @@ def test_particle_filters_are_unbiased_for_the_likelihood():
     assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="filter")
 
 
+def with_proposals(log_correction):
+    """Ratios of likelihoods from states that are drawn given the next observation, by multinomial resampling."""
+    model, observed = TWENTY_STEPS, jnp.asarray(SINE_OBSERVATIONS[:N_STATES])
+    variance = 1.0 / (1.0 / model.state_variance + 1.0 / model.noise_variance)
+
+    def centre(step, states):
+        there = observed[jnp.minimum(step + 1, N_STATES - 1)]
+        return variance * (model.coefficient * states / model.state_variance + there / model.noise_variance)
+
+    def log_ratio(step, before, after):
+        model_part = -0.5 * (after - model.coefficient * before) ** 2 / model.state_variance
+        own_part = -0.5 * (after - centre(step, before)) ** 2 / variance
+        return model_part - own_part + 0.5 * math.log(variance / model.state_variance)
+
+    program = sequential_importance_resampling(
+        model.draw_initial,
+        lambda step, states: model.log_emission(observed[step], states),
+        lambda key, step, states: (
+            centre(step, states) + math.sqrt(variance) * standard_normal(key, states.shape)
+        ),
+        n_steps=N_STATES,
+        n_particles=8,
+        resampling=SCHEMES["multinomial"],
+        log_correction=log_ratio if log_correction else None,
+    )
+    keys = jax.random.split(key_for("evidence/proposals"), 30_000)
+    logs = jax.jit(jax.vmap(lambda key: program(key).log_evidence[-1]))(keys)
+    return np.exp(np.asarray(logs) - STATES_LIKELIHOOD)
+
+
+def test_particle_filters_with_proposals_are_unbiased_and_less_noisy():
+    # The weight of a state is the density of its observation given the one before, below the largest emission.
+    ratios = with_proposals(True)
+    assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="proposals")
+    assert np.var(ratios) < np.var(np.exp(filtered().log_evidence[:, -1] - STATES_LIKELIHOOD))
+
+
+def test_proposals_without_their_correction_are_found():
+    ratios = with_proposals(False)
+    with expecting_failure(), pytest.raises(AssertionError, match="bounded mean"):
+        assert_bounded_mean(ratios, 0.0, STATES_BOUND, 1.0, detects=0.03, label="no correction")
+
+
 def test_weighted_fractions_of_states_are_those_of_the_kalman_filter():
     """Times the estimated likelihood, the weighted fraction of particles above a value is unbiased too."""
     run = filtered()

@@ -20,7 +20,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     diagnostics.simple_evidence harmonic_mean prior_average
     diagnostics.stream_changes DropDetector change_points chunk_scores
     diagnostics.tempered_evidence annealed_evidence bidirectional_bounds bridge_evidence log_evidence
-    diagnostics.tempered_evidence log_evidence_error running_log_evidence weighted_moments
+    diagnostics.tempered_evidence importance_tempering log_evidence_error running_log_evidence weighted_moments
     diagnostics.weighted weighted_estimates
     """,
 )

@@ -157,6 +157,47 @@ def weighted_moments(log_weights: ArrayLike, positions: ArrayLike) -> Moments:
     return Moments(mean, (centred * weights[:, None]).T @ centred)
 
 
+def importance_tempering(log_weights: ArrayLike, levels: ArrayLike, values: ArrayLike) -> FloatArray:
+    """Expectation under the target from a simulated tempering chain, its temperatures combined by effective sizes.
+
+    The states at each temperature give an estimate of their own. Its weight in the combination is the effective size of
+    its importance weights, (sum w)^2 / sum w^2, which maximises that of the whole.
+
+    Args:
+        log_weights: log of the target's density over that of the temperature at which a state is [draw], in nats, up to
+            a constant for each temperature.
+        levels: number of that temperature [draw].
+        values: of the function [draw, quantity].
+
+    Returns:
+        Estimate [quantity]; NaN where no state has a weight.
+
+    Raises:
+        ValueError: shapes do not agree, or a log weight is NaN or plus infinity.
+
+    Source: PhD thesis, Eqs. 5.54 and 5.55; Gramacy, Samworth and King 2010, "Importance tempering".
+
+    >>> importance_tempering([0.0, 0.0, 5.0], [0, 0, 1], [[1.0], [3.0], [8.0]]).tolist()
+    [4.0]
+    """
+    logs, states = _log_weights(log_weights, "log_weights"), np.asarray(values, dtype=np.float64)
+    numbers = np.asarray(levels)
+    if logs.ndim != 1 or numbers.shape != logs.shape or states.shape[:1] != logs.shape or states.ndim != 2:
+        raise ValueError(
+            f"log_weights and levels must be [draw] and values [draw, quantity], got {logs.shape}, {numbers.shape} "
+            f"and {states.shape}"
+        )
+    estimate, total = np.zeros(states.shape[1]), 0.0
+    for number in np.unique(numbers):
+        own = numbers == number
+        log_sum = logsumexp(logs[own])
+        if np.isfinite(log_sum):
+            fractions = np.exp(logs[own] - log_sum)
+            size = 1.0 / float(np.sum(fractions**2))
+            estimate, total = estimate + size * (fractions @ states[own]), total + size
+    return np.asarray(estimate / total if total > 0.0 else np.full(states.shape[1], np.nan))
+
+
 def annealed_evidence(log_weights: ArrayLike) -> Evidence:
     """Log normaliser from independent annealed runs: log of the mean weight.
 

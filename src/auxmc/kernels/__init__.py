@@ -27,9 +27,11 @@ __all__, __getattr__, __dir__ = lazy_names(
     kernels.metropolis.involution involution_metropolis
     kernels.metropolis.metropolis metropolis_independence random_walk_metropolis
     kernels.metropolis.simulated_annealing simulated_annealing
-    kernels.pseudo_marginal.updates auxiliary_pseudo_marginal elliptical_auxiliary independence_auxiliary
+    kernels.pseudo_marginal.joint_hmc pseudo_marginal_hmc
+    kernels.pseudo_marginal.updates auxiliary_pseudo_marginal correlated_pseudo_marginal crank_nicolson_auxiliary
+    kernels.pseudo_marginal.updates elliptical_auxiliary independence_auxiliary
     kernels.pseudo_marginal.updates metropolis_position pseudo_marginal_method pseudo_marginal_metropolis
-    kernels.pseudo_marginal.updates slice_position
+    kernels.pseudo_marginal.updates random_walk_auxiliary slice_position
     kernels.slices.blocked_elliptical_slice blocked_elliptical_slice
     kernels.slices.core Candidate shrink_bracket slice_kernel
     kernels.slices.directed_slice along_axes along_gaussian along_unit_vectors directed_slice
@@ -42,7 +44,8 @@ __all__, __getattr__, __dir__ = lazy_names(
     kernels.streams.growing_data GrowingDataSettings growing_data_evidence
     kernels.streams.nested_sampling NestedSettings nested_sampling
     kernels.streams.nested_updating UpdatingSettings nested_updating
-    kernels.streams.particle_filter ancestral_lines bootstrap_particle_filter sequential_importance_resampling
+    kernels.streams.particle_filter ancestral_lines backward_draws bootstrap_particle_filter
+    kernels.streams.particle_filter sequential_importance_resampling
     kernels.streams.published_estimators particle_evidence
     kernels.streams.replicates replicated replicated_evidence
     kernels.streams.running_laplace RunningLaplaceSettings running_laplace

@@ -1,7 +1,7 @@
 """Log kernels of approximate Bayesian computation: how near simulated data must be to the observed.
 
 Conditioning on data seen through a kernel k_eps(y | x), rather than on x = y itself, replaces the likelihood of z by
-the expectation of k_eps(y | x) over simulations x given z. As the tolerance eps goes to zero all three kernels tend
+the expectation of k_eps(y | x) over simulations x given z. As the tolerance eps goes to zero all kernels tend
 to a point mass. Each function leaves out its normalising constant, which depends on the tolerance and on the number
 N of outputs alone and so cancels in every accept test. Source: PhD thesis, section 4.4; Graham and Storkey 2017,
 section 3.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
-ABC_KERNELS = ("ball", "gaussian", "cube")
+ABC_KERNELS = ("ball", "gaussian", "cube", "epanechnikov")
 """Names for `log_abc_kernel`."""
 
 
@@ -70,6 +70,25 @@ def log_cube_kernel(residual: Array, tolerance: Array | float) -> Array:
     return jnp.where(jnp.all(jnp.abs(residual) <= tolerance), 0.0, -jnp.inf)
 
 
+def log_epanechnikov_kernel(residual: Array, tolerance: Array | float) -> Array:
+    """Log of the parabolic kernel on a ball: log(1 - |residual|^2 / tolerance^2) inside, else minus infinity.
+
+    The constant left out is log Gamma(N/2 + 2) - (N/2) log pi - N log(tolerance).
+
+    Args:
+        residual: simulated minus observed data, any shape.
+        tolerance: radius, in the units of the data (positive; may be traced).
+
+    Returns:
+        Log kernel, a scalar in nats; minus infinity where an element is not finite or its square overflows.
+
+    Source: PhD thesis, section 4.4; Epanechnikov 1969.
+    """
+    excess = _sum_of_squares(residual) / jnp.square(tolerance)
+    inside = excess < 1.0
+    return jnp.where(inside, jnp.log1p(-jnp.where(inside, excess, 0.0)), -jnp.inf)
+
+
 def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
     """The log kernel of a name, as a function of (residual, tolerance).
 
@@ -85,6 +104,8 @@ def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
         return log_gaussian_kernel
     if name == "cube":
         return log_cube_kernel
+    if name == "epanechnikov":
+        return log_epanechnikov_kernel
     raise ValueError(f"unknown kernel {name!r}: expected one of {', '.join(ABC_KERNELS)}")
 
 

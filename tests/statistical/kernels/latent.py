@@ -8,15 +8,19 @@ import numpy as np
 from jax.scipy.special import ndtr
 
 from auxmc.kernels.base import Kernel
+from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
     Update,
     auxiliary_pseudo_marginal,
+    correlated_pseudo_marginal,
+    crank_nicolson_auxiliary,
     elliptical_auxiliary,
     independence_auxiliary,
     metropolis_position,
     pseudo_marginal_method,
     pseudo_marginal_metropolis,
+    random_walk_auxiliary,
     slice_position,
 )
 from auxmc.models.abc_estimator import abc_estimator
@@ -87,7 +91,7 @@ def _update(build):
 
 def _method(name, n_importance):
     build = lambda estimator: pseudo_marginal_method(name, estimator, 1.5, 1)
-    return latent(build, n_importance, reversible=name == "pm_mh")
+    return latent(build, n_importance, reversible=name in ("pm_mh", "cpm_mh"))
 
 
 def _gaussian_abc():
@@ -116,6 +120,10 @@ def _gaussian_abc():
 CASES = {
     "independence auxiliary": lambda: _update(independence_auxiliary),
     "elliptical auxiliary": lambda: _update(elliptical_auxiliary),
+    "crank nicolson auxiliary": lambda: _update(lambda e: crank_nicolson_auxiliary(e, 0.6)),
+    "random walk auxiliary": lambda: _update(lambda e: random_walk_auxiliary(e, 0.8)),
+    "correlated": lambda: latent(lambda e: correlated_pseudo_marginal(e, 1.5, 0.6, 1), 1),
+    "joint hmc": lambda: latent(lambda e: pseudo_marginal_hmc(e, 0.7, (1, 3), 1), 4),
     "metropolis position": lambda: _update(lambda estimator: metropolis_position(estimator, 1.0, 1)),
     "slice position step out": lambda: _update(lambda estimator: slice_position(estimator, 0.8, 1, 3)),
     "gaussian abc": _gaussian_abc,
@@ -209,6 +217,27 @@ def narrow_ellipse(_, update):
     return with_noise(update, lambda n, _: n._replace(direction=0.8 * n.direction))
 
 
+def unshrunk_proposal_of_u(_, kernel):
+    """Proposes u + 0.6 v in place of 0.8 u + 0.6 v, without correcting for it."""
+    return with_noise(kernel, lambda n, s: n._replace(auxiliary=n.auxiliary + s.auxiliary * 0.2 / 0.6))
+
+
+def no_density_of_u_in_the_ratio(_, update):
+    """Random-walk update of u, of step 0.8, that accepts by the ratio of estimates alone."""
+
+    def change(noise, state):
+        proposed = state.auxiliary + 0.8 * noise.auxiliary
+        excess = 0.5 * jnp.sum(proposed**2) - 0.5 * jnp.sum(state.auxiliary**2)
+        return noise._replace(log_uniform=noise.log_uniform - excess)
+
+    return with_noise(update, change)
+
+
+def joint_hmc(change):
+    """Pseudo-marginal HMC with its random numbers changed."""
+    return lambda estimator: with_noise(pseudo_marginal_hmc(estimator, 0.7, (1, 3), 1), change)
+
+
 def fresh_u_for_the_proposal(estimator, update):
     """Update of x that compares an estimate with fresh u to the kept one, and keeps the old u."""
 
@@ -241,6 +270,19 @@ BROKEN_BUILDS = {
     "density_of_u_in_the_ratio": _cycle(density_of_u_in_the_ratio),
     "narrow_proposal_of_u": _cycle(narrow_proposal_of_u),
     "narrow_ellipse": _cycle(narrow_ellipse, auxiliary=elliptical_auxiliary),
+    "unshrunk_proposal_of_u": _cycle(
+        unshrunk_proposal_of_u, auxiliary=lambda e: crank_nicolson_auxiliary(e, 0.6)
+    ),
+    "unshrunk_proposal_of_u_with_x": lambda e: unshrunk_proposal_of_u(
+        e, correlated_pseudo_marginal(e, 1.5, 0.6, 1)
+    ),
+    "no_density_of_u_in_the_ratio": _cycle(
+        no_density_of_u_in_the_ratio, auxiliary=lambda e: random_walk_auxiliary(e, 0.8)
+    ),
+    "small_momentum_of_u": joint_hmc(lambda n, _: n._replace(spin=0.8 * n.spin)),
+    "joint_trajectory_always_accepted": joint_hmc(
+        lambda n, _: n._replace(trajectory=n.trajectory._replace(log_uniform=jnp.full((), -jnp.inf)))
+    ),
     "fresh_u_for_the_proposal": _cycle(None, fresh_u_for_the_proposal),
     "cache_left_behind": _cycle(None, cache_left_behind),
     "one_sided_slice_of_x": _cycle(

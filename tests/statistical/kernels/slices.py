@@ -12,7 +12,7 @@ from auxmc.kernels.slices.blocked_elliptical_slice import BlockedSliceInfo, bloc
 from auxmc.kernels.slices.core import Candidate, SliceInfo, SliceState, shrink_bracket
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, directed_slice
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, elliptical_slice, shrink_ellipse
-from auxmc.kernels.slices.linear_slice import linear_slice, shrink_line
+from auxmc.kernels.slices.linear_slice import double_bracket, linear_slice, shrink_line
 from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.models.abc_kernels import log_abc_kernel
 from tests.statistical.kernel_checks import (
@@ -81,6 +81,7 @@ ON_LINE = {
     "elliptical": _over_normal(partial(elliptical_slice, dim=1)),
     "linear": lambda log_density: linear_slice(log_density, 1.5, 1),
     "linear step out": lambda log_density: linear_slice(log_density, 0.8, 1, 3),
+    "linear doubling": lambda log_density: linear_slice(log_density, 0.4, 1, max_doublings=4),
     "directed": lambda log_density: directed_slice(log_density, along_axes(1), 0.8, 1, 2),
 }
 CASES = {
@@ -189,6 +190,25 @@ def _ellipse_with(offset, lower, upper):
     return build
 
 
+def doubling_without_its_acceptance_test(log_density):
+    """Every point of the slice in the doubled bracket is taken."""
+    kernel = linear_slice(log_density, 0.4, 1)
+
+    def apply(noise, state):
+        evaluate = lambda s: Candidate(state.position + s, log_density(state.position + s))
+        height = state.log_density + noise.log_uniform
+        coins = jax.random.bernoulli(jax.random.fold_in(noise.key, 0), shape=(4,))
+        lower = -0.4 * noise.bracket_uniform
+        bracket = double_bracket(evaluate, height, lower, lower + 0.4, coins)
+        ends = bracket.lower, bracket.upper
+        offset = ends[0] + (ends[1] - ends[0]) * noise.offset_uniform
+        current = Candidate(state.position, state.log_density)
+        shrunk = shrink_bracket(noise.key, evaluate, current, height, offset, *ends)
+        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+    return kernel._replace(apply=apply)
+
+
 fixed_bracket_ellipse = _ellipse_with(lambda angle: angle, 0.0, 2.0 * jnp.pi)
 fixed_cut_ellipse = _ellipse_with(lambda angle: angle - jnp.pi, -jnp.pi, jnp.pi)
 
@@ -254,6 +274,7 @@ BROKEN_ON_LINE = {
     "centred_bracket": _line_with(0, bracket_uniform=0.5),
     "one_sided_bracket": fixed_direction_one_sided,
     "fixed_height": _line_with(0, log_uniform=-0.7),
+    "doubling_without_its_acceptance_test": doubling_without_its_acceptance_test,
     "fixed_bracket_ellipse": _over_normal(fixed_bracket_ellipse),
     "prior_counted_twice": prior_counted_twice,
     "wide_ellipse": _over_normal(wide_ellipse),

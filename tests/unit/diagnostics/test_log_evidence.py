@@ -6,6 +6,7 @@ import pytest
 from auxmc.diagnostics.tempered_evidence import (
     annealed_evidence,
     bidirectional_bounds,
+    importance_tempering,
     log_evidence,
     log_evidence_error,
     running_log_evidence,
@@ -88,3 +89,29 @@ def test_bounds_of_constant_weights_meet_and_others_are_in_order():
 def test_weights_that_make_no_estimate_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_importance_tempering_combines_temperatures_by_their_effective_sizes():
+    """Normal states of several widths for a standard normal target: equation 5.55 written out."""
+    rng = np.random.default_rng(3)
+    sds = np.array([1.0, 1.5, 4.0])
+    levels = rng.integers(0, 3, 30_000)
+    x = sds[levels] * rng.standard_normal(levels.size)
+    logs = -0.5 * x**2 + 0.5 * (x / sds[levels]) ** 2
+    values = np.stack([x, x**2], axis=1)
+    found = importance_tempering(logs + np.array([0.0, 7.0, -300.0])[levels], levels, values)
+    weights, estimates = [], []
+    for level in range(3):
+        own = np.exp(logs[levels == level])
+        weights.append(own.sum() ** 2 / np.square(own).sum())
+        estimates.append(own @ values[levels == level] / own.sum())
+    np.testing.assert_allclose(found, np.average(estimates, axis=0, weights=weights), rtol=1e-10)
+    np.testing.assert_allclose(found, [0.0, 1.0], atol=0.05)
+
+
+def test_importance_tempering_leaves_out_temperatures_without_a_weight():
+    values = np.array([[1.0], [2.0]])
+    assert importance_tempering([-np.inf, 0.0], [0, 1], values).tolist() == [2.0]
+    assert np.isnan(importance_tempering([-np.inf, -np.inf], [0, 1], values)).all()
+    with pytest.raises(ValueError, match=r"log_weights and levels must be \[draw\]"):
+        importance_tempering([0.0, 0.0], [0], values)

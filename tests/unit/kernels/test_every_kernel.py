@@ -21,9 +21,11 @@ from auxmc.kernels.metropolis.gibbs import gibbs, spin_blocks, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
 from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
+from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import (
     METHODS,
     auxiliary_pseudo_marginal,
+    correlated_pseudo_marginal,
     independence_auxiliary,
     pseudo_marginal_method,
     pseudo_marginal_metropolis,
@@ -66,6 +68,7 @@ KERNELS = {
     "constrained_hmc": lambda: constrained_hmc(CIRCLE, 0.1, (1, 2), DIM),
     "constrained_nuts": lambda: constrained_nuts(CIRCLE, 0.1, DIM, max_depth=2),
     "continuously_tempered_hmc": lambda: continuously_tempered_hmc(BRIDGE, 0.1, 2),
+    "correlated_pseudo_marginal": lambda: correlated_pseudo_marginal(ESTIMATOR, 0.5, 0.5, DIM),
     "directed_slice": lambda: directed_slice(log_bimodal, along_axes(DIM), 1.0, DIM),
     "dual_averaging": lambda: dual_averaging(lambda s: tempered_nuts(BRIDGE, s, jnp.ones(DIM + 1)), 0.5, 10),
     "elliptical_slice": lambda: elliptical_slice(log_bimodal, dim=DIM),
@@ -80,6 +83,7 @@ KERNELS = {
     "modified_abc": lambda: modified_abc(lambda p, z: p + z, log_normal, jnp.ones(DIM), 0.1, 0.5, DIM),
     "persistent_hmc": lambda: persistent_hmc(log_normal, 0.1, 2, 0.5, DIM),
     "phased": lambda: phased(lambda s: hmc(log_normal, s, (1, 2), DIM), 2, 0.1, 0.05, 3),
+    "pseudo_marginal_hmc": lambda: pseudo_marginal_hmc(ESTIMATOR, 0.3, (1, 3), DIM),
     "pseudo_marginal_metropolis": lambda: pseudo_marginal_metropolis(ESTIMATOR, 0.5, DIM),
     "random_walk_metropolis": lambda: random_walk_metropolis(log_bimodal, 0.5, DIM),
     "reflective_slice": lambda: reflective_slice(lambda u: log_bimodal(4.0 * u - 2.0), DIM),
@@ -110,6 +114,7 @@ KERNELS = {
     ),
     "elliptical_slice/cholesky": lambda: elliptical_slice(log_bimodal, jnp.array([[1.0, 0.0], [0.5, 0.8]])),
     "linear_slice/step out": lambda: linear_slice(log_bimodal, 0.4, DIM, 3),
+    "linear_slice/doubling": lambda: linear_slice(log_bimodal, 0.1, DIM, max_doublings=5),
     "simulated_tempering/random walk": lambda: simulated_tempering(
         BRIDGE, [0.0, 0.5, 1.0], 0.1, 2, index_update="random_walk"
     ),
@@ -138,7 +143,7 @@ ESTIMATED = [
 DENSITIES = [
     *("random_walk_metropolis", "metropolis_independence", "involution_metropolis", "simulated_annealing"),
     *("elliptical_slice", "elliptical_slice/cholesky", "blocked_elliptical_slice", "directed_slice"),
-    *("linear_slice", "linear_slice/step out", "reflective_slice", "slice_kernel"),
+    *("linear_slice", "linear_slice/step out", "linear_slice/doubling", "reflective_slice", "slice_kernel"),
     *("hmc", "persistent_hmc", "mala"),
 ]
 

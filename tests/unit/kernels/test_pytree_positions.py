@@ -50,6 +50,9 @@ def apm(on, position_update):
 SIZED = {
     "constrained_hmc": lambda on, _, **dim: kernels.constrained_hmc(circle(on), 0.3, 2, **dim),
     "constrained_nuts": lambda on, _, **dim: kernels.constrained_nuts(circle(on), 0.3, max_depth=2, **dim),
+    "correlated_pseudo_marginal": lambda on, _, **dim: kernels.correlated_pseudo_marginal(
+        estimator(on), 0.5, 0.3, **dim
+    ),
     "directed_slice": lambda on, _, **dim: kernels.directed_slice(
         on(log_bimodal), kernels.along_axes(DIM), 1.0, **dim
     ),
@@ -63,6 +66,7 @@ SIZED = {
         on(lambda p, z: p + z), on(log_normal), jnp.ones(DIM), 0.5, 0.5, **dim
     ),
     "persistent_hmc": lambda on, _, **dim: kernels.persistent_hmc(on(log_normal), 0.5, 2, 0.5, **dim),
+    "pseudo_marginal_hmc": lambda on, _, **dim: kernels.pseudo_marginal_hmc(estimator(on), 0.3, 2, **dim),
     "pseudo_marginal_method": lambda on, _, **dim: kernels.pseudo_marginal_method(
         "apm_ss_ss", estimator(on), 0.5, **dim
     ),
@@ -112,7 +116,8 @@ VECTORS_ONLY = {
 }
 NO_KERNELS = {
     *("Kernel", "along_axes", "along_gaussian", "along_unit_vectors", "auxiliary_pseudo_marginal", "bridge"),
-    *("ancestral_lines", "bootstrap_particle_filter", "condition_generator", "condition_noisy_generator"),
+    *("ancestral_lines", "backward_draws", "bootstrap_particle_filter", "crank_nicolson_auxiliary"),
+    *("random_walk_auxiliary", "condition_generator", "condition_noisy_generator"),
     *("coupling_from_the_past", "curvature_moves", "elliptical_auxiliary", "estimator_of"),
     *("full_data_evidence", "gaussian_base", "gaussian_blocks", "growing_data_evidence"),
     *("independence_auxiliary", "nested_sampling", "nested_updating", "noisy_input", "particle_evidence"),

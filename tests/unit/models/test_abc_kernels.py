@@ -15,6 +15,7 @@ from auxmc.models.abc_kernels import (
     log_abc_kernel,
     log_ball_kernel,
     log_cube_kernel,
+    log_epanechnikov_kernel,
     log_gaussian_kernel,
 )
 
@@ -25,6 +26,8 @@ def _log_constant(name, dim, tolerance):
     """Log normalising constants as the docstrings state them."""
     if name == "ball":
         return math.lgamma(dim / 2 + 1) - dim / 2 * math.log(math.pi) - dim * math.log(tolerance)
+    if name == "epanechnikov":
+        return math.lgamma(dim / 2 + 2) - dim / 2 * math.log(math.pi) - dim * math.log(tolerance)
     if name == "gaussian":
         return -dim / 2 * math.log(2 * math.pi) - dim * math.log(tolerance)
     return -dim * math.log(2 * tolerance)
@@ -76,8 +79,19 @@ def test_gradient_of_the_gaussian_kernel_is_finite_at_finite_residuals():
     np.testing.assert_allclose(gradient, np.array([-0.5, 2.0]) / TOLERANCE**2, rtol=1e-14)
 
 
+def test_the_epanechnikov_kernel_is_a_parabola_in_the_ball_with_a_finite_gradient_everywhere():
+    inside, outside = jnp.array([0.3, -0.4]), jnp.array([0.6, 0.8])
+    assert float(jnp.exp(log_epanechnikov_kernel(inside, 1.0))) == pytest.approx(0.75, rel=1e-14)
+    assert float(log_epanechnikov_kernel(outside, 1.0)) == -math.inf
+    gradient = jax.grad(log_epanechnikov_kernel)
+    np.testing.assert_allclose(gradient(inside, 1.0), -2.0 * inside / 0.75, rtol=1e-14)
+    assert np.all(np.isfinite(gradient(outside, 0.5)))
+
+
 def test_unknown_kernel_is_rejected_with_the_known_names():
-    with pytest.raises(ValueError, match="unknown kernel 'box': expected one of ball, gaussian, cube"):
+    with pytest.raises(
+        ValueError, match="unknown kernel 'box': expected one of ball, gaussian, cube, epanechnikov"
+    ):
         log_abc_kernel("box")
 
 

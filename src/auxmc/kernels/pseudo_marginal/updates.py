@@ -19,8 +19,10 @@ from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.linalg import scaled
 
-METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
-"""Names for `pseudo_marginal_method`: pseudo-marginal MH, then APM with the update of u and the update of x."""
+METHODS = (
+    "pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh",
+)  # fmt: skip
+"""Names for `pseudo_marginal_method`: PM MH, APM with the update of u and the update of x, correlated PM MH."""
 
 MAX_INITIAL_DRAWS = 100
 """Draws of the auxiliary variables after which `init` returns a state whose log estimate is not finite."""
@@ -108,19 +110,32 @@ def pseudo_marginal_metropolis(
     Source: PhD thesis, Algorithm 8 and Eq. 3.11.
     """
 
-    def draw(key: Array) -> _JointProposal:
-        walk = draw_random_walk(key, dim)
-        return _JointProposal(
-            walk.normal, walk.log_uniform, estimator.draw_auxiliary(jax.random.fold_in(key, 2))
-        )
+    return _joint_metropolis(estimator, scale, dim, lambda fresh, _: fresh)
 
-    def apply(
-        noise: _JointProposal, state: PseudoMarginalState
-    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        state, info = _random_walk(estimator, scale, noise, noise.auxiliary, state)
-        return state, info._replace(accepted_auxiliary=info.accepted_position)
 
-    return Kernel(_initialiser(estimator), draw, apply)
+@pytree_positions("estimator.prepare")
+def correlated_pseudo_marginal(
+    estimator: Estimator, scale: Array | float, auxiliary_step: Array | float, dim: int = FROM_POSITION
+) -> Kernel:
+    """Correlated pseudo-marginal Metropolis-Hastings: x and a u near the current one, accepted together.
+
+    Args:
+        estimator: density estimator whose auxiliary variables are standard normal.
+        scale: as a factor of standard normal steps of x: scalar, one per coordinate [dim], or lower Cholesky factor
+            [dim, dim]; may be traced.
+        auxiliary_step: lambda in (0, 1] of the proposal sqrt(1 - lambda^2) u + lambda v, v standard normal; 1 is
+            `pseudo_marginal_metropolis`. May be traced.
+        dim: number of target variables; taken from the position unless given.
+
+    Returns:
+        Kernel on PseudoMarginalState with `init(position, key=key)`, one density estimate a step.
+
+    Raises:
+        ValueError: dim is not positive.
+
+    Source: PhD thesis, section 3.7 and Eq. 3.20; Deligiannidis, Doucet and Pitt (2018), Dahlin et al. (2015).
+    """
+    return _joint_metropolis(estimator, scale, dim, _crank_nicolson(auxiliary_step))
 
 
 def auxiliary_pseudo_marginal(
@@ -130,7 +145,8 @@ def auxiliary_pseudo_marginal(
 
     Args:
         estimator: density estimator, the same as that of the updates.
-        auxiliary_update: as from `independence_auxiliary` or `elliptical_auxiliary`.
+        auxiliary_update: as from `independence_auxiliary`, `elliptical_auxiliary`, `crank_nicolson_auxiliary` or
+            `random_walk_auxiliary`.
         position_update: as from `metropolis_position` or `slice_position`.
 
     Returns:
@@ -153,7 +169,7 @@ def auxiliary_pseudo_marginal(
         # The field types decide: flags are combined by `or`, counts are added.
         return state, jax.tree.map(jnp.add, auxiliary_info, position_info)
 
-    return Kernel(_initialiser(estimator), draw, apply)
+    return Kernel(initialiser(estimator), draw, apply)
 
 
 def independence_auxiliary(estimator: Estimator) -> Update:
@@ -162,24 +178,37 @@ def independence_auxiliary(estimator: Estimator) -> Update:
     Source: PhD thesis, Algorithm 10 and section 3.5 (APM MI).
     """
 
-    def draw(key: Array) -> _AuxiliaryProposal:
-        return _AuxiliaryProposal(
-            auxiliary=estimator.draw_auxiliary(jax.random.fold_in(key, 0)),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
-        )
+    return _metropolis_auxiliary(estimator, lambda fresh, _: fresh)
 
-    def apply(
-        noise: _AuxiliaryProposal, state: PseudoMarginalState
-    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        log_estimate = estimator.log_estimate(state.cache, noise.auxiliary)
-        accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
-        state = state._replace(
-            auxiliary=jnp.where(accepted, noise.auxiliary, state.auxiliary),
-            log_estimate=jnp.where(accepted, log_estimate, state.log_estimate),
-        )
-        return state, _info(accepted_auxiliary=accepted, n_estimates_auxiliary=_one())
 
-    return Update(draw, apply)
+def crank_nicolson_auxiliary(estimator: Estimator, auxiliary_step: Array | float) -> Update:
+    """Metropolis update of standard normal u by a step of fixed size on an ellipse, x and its cache fixed.
+
+    The proposal sqrt(1 - lambda^2) u + lambda v, v standard normal, leaves rho invariant: one density estimate decides.
+
+    Args:
+        estimator: density estimator whose auxiliary variables are standard normal.
+        auxiliary_step: lambda in (0, 1]; 1 is `independence_auxiliary`. May be traced.
+
+    Source: PhD thesis, section 3.7, Eq. 3.20.
+    """
+    return _metropolis_auxiliary(estimator, _crank_nicolson(auxiliary_step))
+
+
+def random_walk_auxiliary(estimator: Estimator, auxiliary_step: Array | float) -> Update:
+    """Random-walk Metropolis update of standard normal u, x and its cache fixed: one density estimate.
+
+    Args:
+        estimator: density estimator whose auxiliary variables are standard normal.
+        auxiliary_step: standard deviation of the proposal, positive; may be traced.
+
+    Source: PhD thesis, section 3.5.
+    """
+    return _metropolis_auxiliary(
+        estimator,
+        lambda normal, current: current + auxiliary_step * normal,
+        lambda auxiliary: -0.5 * jnp.sum(jnp.square(auxiliary)),
+    )
 
 
 def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) -> Update:
@@ -201,7 +230,7 @@ def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) 
             max_passes,
         )
         state = state._replace(auxiliary=shrunk.candidate.point, log_estimate=shrunk.candidate.log_density)
-        info = _info(
+        info = info_of(
             accepted_auxiliary=shrunk.moved,
             n_estimates_auxiliary=shrunk.info.n_evaluations,
             n_collapsed=shrunk.info.n_collapsed,
@@ -277,7 +306,7 @@ def slice_position(
         shrunk = shrink_line(noise, width, current, evaluate, max_step_outs, max_passes)
         new = shrunk.candidate
         n_cubic, n_failures = new.work
-        info = _info(
+        info = info_of(
             accepted_position=shrunk.moved,
             n_estimates_position=shrunk.info.n_evaluations,
             n_cubic=n_cubic,
@@ -290,15 +319,20 @@ def slice_position(
 
 
 def pseudo_marginal_method(
-    name: str, estimator: Estimator, scale: Array | float, dim: int = FROM_POSITION
+    name: str,
+    estimator: Estimator,
+    scale: Array | float,
+    dim: int = FROM_POSITION,
+    auxiliary_step: Array | float = 0.5,
 ) -> Kernel:
     """Builds a method by name.
 
     Args:
         name: one of METHODS.
-        estimator: density estimator; `apm_ss_*` need u to be standard normal.
+        estimator: density estimator; only `pm_mh` and `apm_mi_*` do without standard normal u.
         scale: step size of the MH update of x, or initial bracket width of its slice update; may be traced.
         dim: number of target variables; taken from the position unless given.
+        auxiliary_step: step size of u in `cpm_mh`, `apm_cn_mh` and `apm_rw_mh`, unused otherwise; may be traced.
 
     Returns:
         Kernel on PseudoMarginalState with `init(position, key=key)`.
@@ -310,10 +344,75 @@ def pseudo_marginal_method(
         raise ValueError(f"unknown method {name!r}: expected one of {', '.join(METHODS)}")
     if name == "pm_mh":
         return pseudo_marginal_metropolis(estimator, scale, dim)
+    if name == "cpm_mh":
+        return correlated_pseudo_marginal(estimator, scale, auxiliary_step, dim)
     _, auxiliary, position = name.split("_")
-    auxiliary_update = (independence_auxiliary if auxiliary == "mi" else elliptical_auxiliary)(estimator)
+    if auxiliary in ("cn", "rw"):
+        build = crank_nicolson_auxiliary if auxiliary == "cn" else random_walk_auxiliary
+        auxiliary_update = build(estimator, auxiliary_step)
+    else:
+        auxiliary_update = (independence_auxiliary if auxiliary == "mi" else elliptical_auxiliary)(estimator)
     position_update = (metropolis_position if position == "mh" else slice_position)(estimator, scale, dim)
     return auxiliary_pseudo_marginal(estimator, auxiliary_update, position_update)
+
+
+def _crank_nicolson(auxiliary_step: Array | float) -> Callable[[Array, Array], Array]:
+    """Maps standard normal numbers and the current u to the proposal of Eq. 3.20."""
+    kept = jnp.sqrt(1.0 - jnp.square(auxiliary_step))
+    return lambda normal, current: kept * current + auxiliary_step * normal
+
+
+def _joint_metropolis(
+    estimator: Estimator, scale: Array | float, dim: int, propose: Callable[[Array, Array], Array]
+) -> Kernel:
+    """Random walk of x with u from `propose(fresh u, current u)`, which leaves rho invariant; accepted together."""
+
+    def draw(key: Array) -> _JointProposal:
+        walk = draw_random_walk(key, dim)
+        return _JointProposal(
+            walk.normal, walk.log_uniform, estimator.draw_auxiliary(jax.random.fold_in(key, 2))
+        )
+
+    def apply(
+        noise: _JointProposal, state: PseudoMarginalState
+    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        auxiliary = propose(noise.auxiliary, state.auxiliary)
+        state, info = _random_walk(estimator, scale, noise, auxiliary, state)
+        return state, info._replace(accepted_auxiliary=info.accepted_position)
+
+    return Kernel(initialiser(estimator), draw, apply)
+
+
+def _metropolis_auxiliary(
+    estimator: Estimator,
+    propose: Callable[[Array, Array], Array],
+    log_factor: Callable[[Array], Array] = lambda _: jnp.zeros(()),
+) -> Update:
+    """Metropolis update of u to `propose(fresh u, current u)`; `log_factor(u)` is what its ratio needs of rho."""
+
+    def draw(key: Array) -> _AuxiliaryProposal:
+        return _AuxiliaryProposal(
+            auxiliary=estimator.draw_auxiliary(jax.random.fold_in(key, 0)),
+            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
+        )
+
+    def apply(
+        noise: _AuxiliaryProposal, state: PseudoMarginalState
+    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        auxiliary = propose(noise.auxiliary, state.auxiliary)
+        log_estimate = estimator.log_estimate(state.cache, auxiliary)
+        accepted = metropolis_accept(
+            noise.log_uniform,
+            log_estimate + log_factor(auxiliary),
+            state.log_estimate + log_factor(state.auxiliary),
+        )
+        state = state._replace(
+            auxiliary=jnp.where(accepted, auxiliary, state.auxiliary),
+            log_estimate=jnp.where(accepted, log_estimate, state.log_estimate),
+        )
+        return state, info_of(accepted_auxiliary=accepted, n_estimates_auxiliary=_one())
+
+    return Update(draw, apply)
 
 
 def _zero() -> Array:
@@ -324,7 +423,7 @@ def _one() -> Array:
     return jnp.ones((), jnp.int32)
 
 
-def _info(**found: Array) -> PseudoMarginalInfo:
+def info_of(**found: Array) -> PseudoMarginalInfo:
     """Fills in False and 0 for what an update does not do."""
     flags, counts = [jnp.zeros((), bool)] * 2, [_zero()] * 5
     return PseudoMarginalInfo(*flags, *counts)._replace(**found)
@@ -338,7 +437,7 @@ def _random_walk(
     cache = estimator.prepare(position)
     log_estimate = estimator.log_estimate(cache, auxiliary)
     accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)
-    info = _info(
+    info = info_of(
         accepted_position=accepted,
         n_estimates_position=_one(),
         n_cubic=estimator.n_cubic(cache),
@@ -347,7 +446,7 @@ def _random_walk(
     return select(accepted, PseudoMarginalState(position, auxiliary, log_estimate, cache), state), info
 
 
-def _initialiser(estimator: Estimator) -> Callable[..., PseudoMarginalState]:
+def initialiser(estimator: Estimator) -> Callable[..., PseudoMarginalState]:
     """Returns `init(position, key=key)`, which draws u ~ rho until the log estimate is finite."""
 
     def init(position: Array, key: Array | None = None) -> PseudoMarginalState:

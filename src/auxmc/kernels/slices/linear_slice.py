@@ -60,11 +60,13 @@ def shrink_line(
     evaluate: Callable[[Array], Candidate],
     max_step_outs: int = 0,
     max_passes: int | Array = MAX_PASSES,
+    max_doublings: int = 0,
 ) -> Shrunk:
     """Moves to a point of the slice on the line through the current point along `noise.direction`.
 
     The bracket has length `width` times that of the direction and lies uniformly around the current point;
-    it may grow first by at most `max_step_outs` steps of its own length, split at random between the ends.
+    it may grow first by at most `max_step_outs` steps of its own length, split at random between the ends, or by at
+    most `max_doublings` doublings. Points from which doubling would not have found the bracket are then off the slice.
 
     Args:
         noise: random numbers, as from `draw_line` with the same `max_step_outs`.
@@ -74,11 +76,14 @@ def shrink_line(
             the support.
         max_step_outs: total number of step-outs; each test of an end is one evaluation.
         max_passes: number of proposals after which the update gives up.
+        max_doublings: number of doublings; an end is tested once, and so is each middle of the acceptance test. Not
+            together with step-outs.
 
     Returns:
         Shrunk, with offsets in units of the direction.
 
-    Source: PhD thesis, Algorithm 4, with the unit bracket and v = width x direction.
+    Source: PhD thesis, Algorithm 4, with the unit bracket and v = width x direction; Neal 2003, "Slice sampling",
+    figures 4 to 6, for doubling.
     """
     width = jnp.asarray(width, noise.bracket_uniform.dtype)
     origin = current.point
@@ -96,10 +101,25 @@ def shrink_line(
         n_upper_allowed = max_step_outs - noise.n_lower
         upper, n_upper, work = _step_out(at_offset, log_height, upper, width, n_upper_allowed, work)
         n_tests, start = n_lower + n_upper, current._replace(work=work)
+    evaluate_offset = at_offset
+    if max_doublings > 0:
+        coins = jax.random.bernoulli(jax.random.fold_in(noise.key, 0), shape=(max_doublings,))
+        doubled = double_bracket(at_offset, log_height, lower, upper, coins)
+        lower, upper = doubled.lower, doubled.upper
+        start = current._replace(work=(jax.tree.map(jnp.add, current.work, doubled.work), doubled.n_tests))
+
+        def evaluate_offset(offset: Array) -> Candidate:
+            found = at_offset(offset)
+            reached = doubled._replace(
+                n_tests=n_tests, work=found.work, is_reachable=_is_on_slice(found, log_height)
+            )
+            reached = _halve(at_offset, log_height, reached, width, offset)
+            value = jnp.where(reached.is_reachable, found.log_density, -jnp.inf)
+            return found._replace(log_density=value, work=(reached.work, reached.n_tests))
 
     shrunk = shrink_bracket(
         noise.key,
-        at_offset,
+        evaluate_offset,
         start,
         log_height=log_height,
         offset=lower + (upper - lower) * noise.offset_uniform,
@@ -107,6 +127,9 @@ def shrink_line(
         upper=upper,
         max_passes=max_passes,
     )
+    if max_doublings > 0:
+        work, n_tests = shrunk.candidate.work
+        shrunk = shrunk._replace(candidate=shrunk.candidate._replace(work=work))
     info = shrunk.info._replace(n_evaluations=shrunk.info.n_evaluations + n_tests)
     return shrunk._replace(info=info)
 
@@ -119,6 +142,7 @@ def linear_slice(
     max_step_outs: int = 0,
     *,
     max_passes: int | Array = MAX_PASSES,
+    max_doublings: int = 0,
 ) -> Kernel:
     """Slice sampling along a line of uniformly random direction.
 
@@ -128,14 +152,16 @@ def linear_slice(
         dim: length of the position; taken from it unless given.
         max_step_outs: total number of steps of length `width` by which the bracket may grow.
         max_passes: number of proposals after which an update keeps its state and counts a collapse; may be traced.
+        max_doublings: number of times that the bracket may double, for widths that are orders of magnitude too small;
+            not together with step-outs.
 
     Returns:
-        Kernel on SliceState with SliceInfo; `n_evaluations` includes those of the step-outs.
+        Kernel on SliceState with SliceInfo; `n_evaluations` includes those of the step-outs and doublings.
 
     Raises:
-        ValueError: dim is not positive, or max_step_outs is negative.
+        ValueError: dim is not positive, max_step_outs or max_doublings is negative, or both are positive.
 
-    Source: PhD thesis, Algorithm 4.
+    Source: PhD thesis, Algorithm 4, and section 2.3.1 with Neal 2003 for doubling.
 
     >>> kernel = linear_slice(lambda x: -0.5 * jnp.sum(x**2), 2.0, dim=3)
     >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.ones(3)))
@@ -144,14 +170,126 @@ def linear_slice(
     """
     if max_step_outs < 0:
         raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
+    if max_doublings < 0:
+        raise ValueError(f"max_doublings must not be negative, got {max_doublings}")
+    if max_step_outs and max_doublings:
+        raise ValueError("max_step_outs and max_doublings: expected one of them, got both")
 
     def evaluate(point: Array) -> Candidate:
         return Candidate(point, log_density(point))
 
     def shrink(noise: LineNoise, current: Candidate) -> Shrunk:
-        return shrink_line(noise, width, current, evaluate, max_step_outs, max_passes)
+        return shrink_line(noise, width, current, evaluate, max_step_outs, max_passes, max_doublings)
 
     return slice_kernel(log_density, lambda key: draw_line(key, dim, max_step_outs), shrink)
+
+
+class DoubledBracket(NamedTuple):
+    """A bracket with whether its ends are on the slice.
+
+    Attributes:
+        lower: lower end.
+        upper: upper end.
+        lower_on: whether the lower end is on the slice (bool).
+        upper_on: whether the upper end is.
+        n_tests: points that were evaluated (int32).
+        work: what computing them took.
+        is_reachable: in the acceptance test, whether no interval so far has ruled the point out (bool).
+    """
+
+    lower: Array
+    upper: Array
+    lower_on: Array
+    upper_on: Array
+    n_tests: Array
+    work: Any
+    is_reachable: Array
+
+
+def double_bracket(
+    at_offset: Callable[[Array], Candidate], log_height: Array, lower: Array, upper: Array, coins: Array
+) -> DoubledBracket:
+    """Doubles a bracket, to a side that a coin decides, until both ends are off the slice or coins are used up.
+
+    Args:
+        at_offset: maps an offset to a Candidate.
+        log_height: log of the slice height, in nats.
+        lower: lower end.
+        upper: upper end.
+        coins: whether each doubling is to the lower side [doubling] (bool).
+
+    Source: Neal 2003, "Slice sampling", figure 4.
+    """
+    ends = [at_offset(end) for end in (lower, upper)]
+    lower_on, upper_on = (_is_on_slice(end, log_height) for end in ends)
+    work = jax.tree.map(jnp.add, ends[0].work, ends[1].work)
+    start = DoubledBracket(lower, upper, lower_on, upper_on, jnp.int32(2), work, jnp.ones((), bool))
+
+    def going(loop: tuple[Array, DoubledBracket]) -> Array:
+        return (loop[0] < coins.size) & (loop[1].lower_on | loop[1].upper_on)
+
+    def body(loop: tuple[Array, DoubledBracket]) -> tuple[Array, DoubledBracket]:
+        index, bracket = loop
+        length, down = bracket.upper - bracket.lower, coins[index]
+        end = jnp.where(down, bracket.lower - length, bracket.upper + length)
+        return index + 1, _with_end(at_offset, log_height, bracket, end, down)
+
+    found: DoubledBracket = lax.while_loop(going, body, (jnp.int32(0), start))[1]
+    return found
+
+
+def _halve(
+    at_offset: Callable[[Array], Candidate],
+    log_height: Array,
+    bracket: DoubledBracket,
+    width: Array,
+    offset: Array,
+) -> DoubledBracket:
+    """Whether doubling from a point on the slice could have made the bracket of offset 0: Neal 2003, figure 6.
+
+    It goes back through the intervals around the point. One that does not hold offset 0, and both of whose ends are
+    off the slice, would have ended the doubling.
+    """
+
+    def going(loop: tuple[Array, DoubledBracket]) -> Array:
+        return loop[1].is_reachable & (loop[1].upper - loop[1].lower > 1.1 * width)
+
+    def body(loop: tuple[Array, DoubledBracket]) -> tuple[Array, DoubledBracket]:
+        apart, bracket = loop
+        middle = 0.5 * (bracket.lower + bracket.upper)
+        below = offset < middle
+        apart = apart | ((middle > 0.0) != below)
+        bracket = _with_end(at_offset, log_height, bracket, middle, ~below)
+        ruled_out = apart & ~bracket.lower_on & ~bracket.upper_on
+        return apart, bracket._replace(is_reachable=~ruled_out)
+
+    found: DoubledBracket = lax.while_loop(going, body, (jnp.zeros((), bool), bracket))[1]
+    return found
+
+
+def _with_end(
+    at_offset: Callable[[Array], Candidate],
+    log_height: Array,
+    bracket: DoubledBracket,
+    end: Array,
+    is_lower: Array,
+) -> DoubledBracket:
+    """The bracket with another lower or upper end, which is evaluated."""
+    tested = at_offset(end)
+    on_slice = _is_on_slice(tested, log_height)
+    return DoubledBracket(
+        lower=jnp.where(is_lower, end, bracket.lower),
+        upper=jnp.where(is_lower, bracket.upper, end),
+        lower_on=jnp.where(is_lower, on_slice, bracket.lower_on),
+        upper_on=jnp.where(is_lower, bracket.upper_on, on_slice),
+        n_tests=bracket.n_tests + 1,
+        work=jax.tree.map(jnp.add, bracket.work, tested.work),
+        is_reachable=bracket.is_reachable,
+    )
+
+
+def _is_on_slice(found: Candidate, log_height: Array) -> Array:
+    return (found.log_density > log_height) & (found.log_density < jnp.inf)
 
 
 class _StepOut(NamedTuple):
@@ -174,7 +312,7 @@ def _step_out(
 
     def body(loop: _StepOut) -> _StepOut:
         tested = at_offset(loop.end)
-        on_slice = (tested.log_density > log_height) & (tested.log_density < jnp.inf)
+        on_slice = _is_on_slice(tested, log_height)
         return _StepOut(
             end=jnp.where(on_slice, loop.end + stride, loop.end),
             n_left=loop.n_left - 1,

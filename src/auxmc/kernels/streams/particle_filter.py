@@ -26,9 +26,10 @@ class SequentialRun(NamedTuple):
             (int32); its own number where there was no resampling.
         effective_fraction: effective size of the weights as a fraction of the particles [step].
         resampled: whether particles were drawn again after the step [step] (bool).
-        n_not_finite: log weights that were NaN or plus infinity, which count as no weight [step] (int32).
+        n_not_finite: particles whose log weight, or correction for the proposal, was NaN or plus infinity, which counts
+            as no weight [step] (int32).
         last: particles after the last resampling and move [particle, ...], with the weights `last_log_weights`.
-        last_log_weights: [particle], in nats; they average to 1.
+        last_log_weights: [particle], in nats; they average to 1, in expectation with proposals of one's own.
     """
 
     log_evidence: Array
@@ -51,6 +52,7 @@ def sequential_importance_resampling(
     n_particles: int,
     resampling: Resampling = systematic_indices,
     threshold: Array | float = 1.0,
+    log_correction: Callable[[Array, Array, Array], Array] | None = None,
 ) -> Callable[[Array], SequentialRun]:
     """Makes a run of sequential importance resampling: weight, resample, move.
 
@@ -69,6 +71,9 @@ def sequential_importance_resampling(
             proportion to the weights: a scheme of `sampling.resampling`.
         threshold: particles are drawn again where the effective size is below this fraction of their number; 1 does so
             at every step, 0 at none. May be traced; a number spares the draws of steps that need none.
+        log_correction: maps (step, particles before the move, particles after it) to the log of the transition density
+            of the model over that of the proposal from which `move` draws [particle], in nats; None where it draws
+            from the model.
 
     Returns:
         Function of a key.
@@ -80,7 +85,8 @@ def sequential_importance_resampling(
     counts in proportion to the weights, every threshold and any number of particles; a constant added to the log
     weights of a step is added to the log evidence; with one particle nothing is resampled.
 
-    Source: MSc thesis, Algorithm 7, which moves after every step; lecture slides on Monte Carlo methods, where
+    Source: MSc thesis, Eq. 3.48 for proposals, and Algorithm 7, which moves after every step; lecture slides on Monte
+    Carlo methods, where
     resampling triggered by the weights is called stratified; Gordon, Salmond and Smith 1993.
 
     """
@@ -114,7 +120,12 @@ def sequential_importance_resampling(
         # Where no particle has a weight the estimate is zero whatever comes: any weights will do.
         level = jnp.where(jnp.isfinite(log_mean), log_weights - log_mean, 0.0)
         after = jnp.where(drawn, jnp.zeros_like(level), level)
-        moved = move(jax.random.fold_in(key, 1), step, particles[ancestors])
+        parents = particles[ancestors]
+        moved = move(jax.random.fold_in(key, 1), step, parents)
+        if log_correction is not None:
+            corrections = log_correction(step, parents, moved).astype(jnp.float64)
+            bad_too = jnp.isnan(corrections) | (corrections == jnp.inf)
+            after, bad = after + jnp.where(bad_too, -jnp.inf, corrections), bad | bad_too
         n_bad = jnp.sum(bad, dtype=jnp.int32)
         record = (log_evidence, particles, log_weights, ancestors, fraction, drawn, n_bad)
         return (moved, after, log_evidence), record
@@ -203,3 +214,42 @@ def ancestral_lines(ancestors: Array) -> Array:
 
     _, lines = lax.scan(back, last, ancestors[:-1], reverse=True)
     return jnp.concatenate([lines, last[None]])
+
+
+def backward_draws(
+    run: SequentialRun, log_transition: Callable[[Array, Array, Array], Array], n_draws: int
+) -> Callable[[Array], Array]:
+    """Makes draws of whole paths of states given all observations: particle smoothing by backward simulation.
+
+    Unlike `ancestral_lines`, whose first states are those of few particles, each state is drawn among all particles of
+    its step, by their weights and the density of the transition to the next state of the path.
+
+    Args:
+        run: of a particle filter.
+        log_transition: maps (step, states [particle, ...], a state of the next step [...]) to log transition densities
+            [particle], in nats.
+        n_draws: number of paths.
+
+    Returns:
+        Function of a key, to paths [draw, step, ...]. Given the run they are independent.
+
+    Source: lecture slides on Monte Carlo methods, smoothing; Godsill, Doucet and West 2004, "Monte Carlo smoothing for
+    nonlinear time series".
+    """
+
+    def draw(key: Array) -> Array:
+        numbers = jnp.arange(run.log_weights.shape[0], dtype=jnp.int32)
+        keys = jax.vmap(lambda step: jax.random.fold_in(key, step))(numbers)
+        last = run.particles[-1][jax.random.categorical(keys[-1], run.log_weights[-1])]
+
+        def back(state: Array, given: tuple[Array, ...]) -> tuple[Array, Array]:
+            key, step, particles, log_weights = given
+            logits = log_weights + log_transition(step, particles, state)
+            chosen = particles[jax.random.categorical(key, logits)]
+            return chosen, chosen
+
+        before = (keys[:-1], numbers[:-1], run.particles[:-1], run.log_weights[:-1])
+        _, path = lax.scan(back, last, before, reverse=True)
+        return jnp.concatenate([path, last[None]])
+
+    return lambda key: jax.vmap(draw)(jax.random.split(key, n_draws))

@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
+from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import (
     MAX_INITIAL_DRAWS,
     METHODS,
     PseudoMarginalState,
+    crank_nicolson_auxiliary,
     elliptical_auxiliary,
     independence_auxiliary,
     metropolis_position,
     pseudo_marginal_method,
     pseudo_marginal_metropolis,
+    random_walk_auxiliary,
     slice_position,
 )
 from auxmc.kernels.slices.linear_slice import linear_slice
@@ -56,7 +59,15 @@ def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
         np.testing.assert_array_equal(infos.accepted_position, expected_infos.is_accepted)
 
 
-@pytest.mark.parametrize("build", [independence_auxiliary, elliptical_auxiliary])
+UPDATES_OF_U = [
+    independence_auxiliary,
+    elliptical_auxiliary,
+    lambda estimator: crank_nicolson_auxiliary(estimator, 0.5),
+    lambda estimator: random_walk_auxiliary(estimator, 0.5),
+]
+
+
+@pytest.mark.parametrize("build", UPDATES_OF_U)
 def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build):
     estimator = latent_estimator()
     start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
@@ -115,12 +126,12 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update)
 def test_counts_per_step_are_those_of_the_method(name):
     kernel = pseudo_marginal_method(name, latent_estimator(), 1.0, DIM)
     states, infos = _chain(kernel, kernel.init(jnp.zeros(DIM), key=jax.random.key(0)))
-    if name == "pm_mh":
+    if name in ("pm_mh", "cpm_mh"):
         np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
         np.testing.assert_array_equal(infos.accepted_position, infos.accepted_auxiliary)
     else:
         assert np.all(infos.n_estimates_auxiliary >= 1)
-    if "mi" in name:
+    if any(part in name for part in ("mi", "cn", "rw")):
         np.testing.assert_array_equal(infos.n_estimates_auxiliary, 1)
     if name.endswith("mh"):
         np.testing.assert_array_equal(infos.n_estimates_position, 1)
@@ -185,3 +196,45 @@ def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so():
     assert isinstance(state, PseudoMarginalState)
     assert float(state.log_estimate) == -np.inf
     assert len(calls) == MAX_INITIAL_DRAWS == 100
+
+
+@pytest.mark.parametrize(("name", "like"), [("cpm_mh", "pm_mh"), ("apm_cn_mh", "apm_mi_mh")])
+def test_crank_nicolson_steps_of_size_one_draw_fresh_auxiliary_variables(name, like):
+    estimator = latent_estimator()
+    kernels = [pseudo_marginal_method(n, estimator, 1.0, DIM, auxiliary_step=1.0) for n in (name, like)]
+    start = kernels[0].init(jnp.zeros(DIM), key=jax.random.key(0))
+    one, other = (_chain(kernel, start) for kernel in kernels)
+    jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+def test_joint_trajectories_turn_u_exactly_where_the_estimate_has_no_noise():
+    """Four eighths of a half turn without a force on u: u ends at its momentum."""
+    kernel = pseudo_marginal_hmc(exact_estimator(lambda x: -0.5 * jnp.sum(x**2)), jnp.pi / 8.0, 4, DIM)
+    start = kernel.init(jnp.array([0.3, -1.1]), key=jax.random.key(0))
+    noise = kernel.draw(jax.random.key(1))
+    noise = noise._replace(trajectory=noise.trajectory._replace(log_uniform=jnp.array(-10.0)))
+    end, info = kernel.apply(noise, start)
+    np.testing.assert_allclose(end.auxiliary, noise.spin, rtol=1e-13)
+    assert bool(info.accepted_auxiliary)
+    assert int(info.n_estimates_position) == 2 * 4 + 1
+    # Drift, kick, drift for a unit Gaussian, written out.
+    x, p, step = start.position, noise.trajectory.normal, np.pi / 8.0
+    for _ in range(4):
+        x = x + 0.5 * step * p
+        p = p - step * x
+        x = x + 0.5 * step * p
+    np.testing.assert_allclose(end.position, x, rtol=1e-13)
+
+
+def test_the_error_of_joint_trajectories_is_of_second_order_in_the_step():
+    kernel_of = lambda step, n: pseudo_marginal_hmc(latent_estimator(), step, n, DIM)
+    start = kernel_of(0.1, 1).init(jnp.array([0.3, -1.1]), key=jax.random.key(0))
+    noise = kernel_of(0.1, 1).draw(jax.random.key(1))
+
+    def end_of(step, n):
+        trajectory = noise.trajectory._replace(n_steps=jnp.int32(n), log_uniform=jnp.array(-np.inf))
+        return kernel_of(step, n).apply(noise._replace(trajectory=trajectory), start)[0]
+
+    exact = end_of(0.001, 800)
+    errors = [np.abs(end_of(0.8 / n, n).position - exact.position).max() for n in (8, 16, 32)]
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=0.1)

@@ -11,7 +11,7 @@ from auxmc.kernels.slices.linear_slice import draw_line, linear_slice
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
 from tests.unit.kernels.toys import log_bimodal
 
-KINDS = ("elliptical", "linear", "linear_step_out", "reflective")
+KINDS = ("elliptical", "linear", "linear_step_out", "linear_doubling", "reflective")
 
 
 def _kernel(kind, log_density, **options):
@@ -20,6 +20,8 @@ def _kernel(kind, log_density, **options):
         return elliptical_slice(log_density, dim=dim, **options)
     if kind == "reflective":
         return reflective_slice(log_density, dim, **options)
+    if kind == "linear_doubling":
+        return linear_slice(log_density, 1.5, dim, max_doublings=3, **options)
     return linear_slice(log_density, 1.5, dim, 3 if kind == "linear_step_out" else 0, **options)
 
 
@@ -116,6 +118,27 @@ def test_step_outs_stop_at_the_edge_of_the_slice():
     states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(keys)
     assert np.all(np.abs(np.asarray(states.position)) < 0.6)
     assert np.all(infos.upper - infos.lower <= 1.2 + 2 * 0.5)
+
+
+def test_doublings_find_a_slice_that_is_orders_of_magnitude_wider_with_few_evaluations():
+    kernel = linear_slice(
+        lambda x: jnp.where(jnp.abs(x[0]) < 1000.0, 0.0, -jnp.inf), 1.0, 1, max_doublings=20
+    )
+    start = kernel.init(jnp.zeros(1))
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
+        jax.random.split(jax.random.key(5), 200)
+    )
+    assert np.all(np.abs(np.asarray(states.position)) < 1000.0)
+    assert np.mean(np.abs(np.asarray(states.position))) > 250.0
+    # Ten doublings or a few more, a test of as many intervals for each proposal on the slice, and few off it.
+    assert np.mean(infos.n_evaluations) < 40
+
+
+def test_doubling_and_stepping_out_cannot_both_be_asked_for():
+    with pytest.raises(ValueError, match="max_step_outs and max_doublings: expected one of them, got both"):
+        linear_slice(log_bimodal, 1.0, 1, 2, max_doublings=2)
+    with pytest.raises(ValueError, match="max_doublings must not be negative, got -1"):
+        linear_slice(log_bimodal, 1.0, 1, max_doublings=-1)
 
 
 def test_a_gaussian_target_is_accepted_at_the_first_angle():

@@ -9,6 +9,7 @@ import pytest
 
 from auxmc.kernels.streams.particle_filter import (
     ancestral_lines,
+    backward_draws,
     bootstrap_particle_filter,
     sequential_importance_resampling,
 )
@@ -164,3 +165,47 @@ def test_runs_side_by_side_are_those_one_by_one():
     alone = jax.jit(one)
     for row, key in enumerate(keys):
         np.testing.assert_allclose(together.log_evidence[row], alone(key).log_evidence, rtol=1e-13)
+
+
+def smoothed_moments(model, observations):
+    """Exact means and covariance of all states given all observations, from the joint normal distribution."""
+    n = len(observations)
+    recursion = np.eye(n) - model.coefficient * np.eye(n, k=-1)
+    precisions = np.full(n, 1.0 / model.state_variance)
+    precisions[0] = 1.0 / model.initial_variance
+    precision = recursion.T @ (precisions[:, None] * recursion) + np.eye(n) / model.noise_variance
+    covariance = np.linalg.inv(precision)
+    return covariance @ np.asarray(observations) / model.noise_variance, covariance
+
+
+def log_transition(step, states, following):
+    return -0.5 * (following - TWENTY_STEPS.coefficient * states) ** 2 / TWENTY_STEPS.state_variance
+
+
+def smoothing_draws(transition):
+    filtered = bootstrap_particle_filter(
+        TWENTY_STEPS.draw_initial,
+        TWENTY_STEPS.draw_next,
+        TWENTY_STEPS.log_emission,
+        jnp.asarray(SINE_OBSERVATIONS),
+        1000,
+    )
+    run = jax.jit(filtered)(jax.random.key(5))
+    return np.asarray(jax.jit(backward_draws(run, transition, 1000))(jax.random.key(6)))
+
+
+def test_backward_draws_have_the_moments_of_the_smoother():
+    paths = smoothing_draws(log_transition)
+    mean, covariance = smoothed_moments(TWENTY_STEPS, SINE_OBSERVATIONS)
+    assert paths.shape == (1000, 20)
+    # Errors of the filter's 1000 particles and of as many paths, each near a thirtieth of a standard deviation.
+    np.testing.assert_allclose(paths.mean(axis=0), mean, atol=0.2 * np.sqrt(covariance.max()))
+    np.testing.assert_allclose(np.cov(paths.T), covariance, atol=0.25 * covariance.max())
+    # Ancestral lines come from few of the first states, backward draws from many.
+    assert len(np.unique(paths[:, 0])) > 300
+
+
+def test_backward_draws_without_the_transition_density_are_those_of_the_filter_and_miss_the_smoother():
+    paths = smoothing_draws(lambda step, states, following: jnp.zeros_like(states))
+    mean, covariance = smoothed_moments(TWENTY_STEPS, SINE_OBSERVATIONS)
+    assert np.abs(paths.mean(axis=0) - mean).max() > 0.4 * np.sqrt(covariance.max())
