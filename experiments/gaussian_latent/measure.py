@@ -38,6 +38,7 @@ _AUXILIARY_EDGES = np.linspace(-4.0, 4.0, _N_BINS + 1)
 _R_HAT_DRAWS = 1000
 _UNITS = {
     "ess_per_evaluation": "draws per density evaluation",
+    "work_normalised_error": "density evaluations",
     "estimates_position": "1/iteration",
     "estimates_auxiliary": "1/iteration",
     "longest_run_position": "iterations",
@@ -118,6 +119,34 @@ def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: in
         rate = known.acceptance_auxiliary(method, n_importance)
         found |= {} if rate is None else {"exact_acceptance_auxiliary": rate}
     return with_units(found, {}).assign_coords({axis: scales})
+
+
+def accuracy(draws: xr.Dataset, known: Known, n_importance: int) -> xr.Dataset:
+    """Errors of chain means against the exact posterior where it is known.
+
+    Args:
+        draws: recorded `position` (sweep axis, chain, draw, coordinate), flags and counters.
+        known: exact distributions.
+        n_importance: importance samples of one density estimate.
+
+    Returns:
+        `work_normalised_error` by chain: the squared error of its mean in units of the posterior variance, mean over
+        coordinates, times the density evaluations of the chain. Its mean over chains is the number of evaluations
+        that an effective draw takes, slow auxiliary variables included. Exact means and standard deviations.
+    """
+    if known.position is None:
+        return xr.Dataset()
+    mean, sd = (
+        xr.DataArray([getattr(one, name) for one in known.position], dims="coordinate")
+        for name in ("mean", "sd")
+    )
+    errors = (draws["position"].mean("draw") - mean) / sd
+    found = {
+        "work_normalised_error": (errors**2).mean("coordinate") * _calls(draws) * n_importance,
+        "exact_mean": mean,
+        "exact_sd": sd,
+    }
+    return with_units(found, _UNITS)
 
 
 def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) -> xr.Dataset:

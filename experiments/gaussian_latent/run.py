@@ -15,6 +15,7 @@ from jax import Array
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
+from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import (
     PseudoMarginalInfo,
     PseudoMarginalState,
@@ -26,10 +27,11 @@ from experiments.gaussian_latent import measure
 from experiments.gaussian_latent.checks import estimator_noise, exactness_checks
 from experiments.gaussian_latent.model import problem
 from experiments.gaussian_latent.problem import Problem
-from experiments.gaussian_latent.settings import DATASETS, Settings, programs, scale_name
+from experiments.gaussian_latent.settings import DATASETS, Settings, programs, scale_name, swept_scales
 
 # Estimator calls of one iteration, for those that depend on the chain a round number near their mean.
 _CALLS = {"pm_mh": 1, "apm_mi_mh": 2, "apm_ss_mh": 4, "apm_mi_ss": 6, "apm_ss_ss": 8}
+_CALLS |= {"cpm_mh": 1, "apm_cn_mh": 2, "apm_rw_mh": 2, "pm_hmc": 7}
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -64,6 +66,10 @@ def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -
         chains = _chains(posterior, settings, context, method, n_importance)
         about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
         groups = _measured(posterior, settings, chains, method, n_importance)
+        if settings.record_accuracy:
+            noise = estimator_noise(context, {_label(settings): posterior}, [n_importance], settings.n_draws)
+            noise_sd = noise["statistics"][["sd_log_estimate", "sd_log_estimate_error"]]
+            groups["statistics"] = groups["statistics"].merge(noise_sd.squeeze(drop=True))
         groups = {name: data.expand_dims(about) for name, data in groups.items()}
         if len(programs(settings)) == 1:
             draws = measure.recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
@@ -84,24 +90,32 @@ def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -
 def _chains(
     posterior: Problem, settings: Settings, context: RunContext, method: str, n_importance: int
 ) -> Chains:
-    # Elliptical updates need the normal variables themselves.
-    normal_auxiliaries = method.startswith("apm_ss") or settings.record_auxiliary
-    estimate = posterior.estimator(n_importance, normal_auxiliaries)
-    scale = scale_name(method)
+    # All but fresh draws of u need the normal variables themselves.
+    redrawn = method == "pm_mh" or method.startswith("apm_mi")
+    estimate = posterior.estimator(n_importance, not redrawn or settings.record_auxiliary)
     return run_chains(
         context,
-        ("own" if settings.data else settings.dataset, settings.design, method, n_importance),
-        _sampler(estimate, method, scale, posterior.dim, settings.record_auxiliary),
+        (_label(settings), settings.design, method, n_importance),
+        _sampler(estimate, method, settings, posterior.dim),
         n_draws=long_chain_draws(settings, method, n_importance),
         n_chains=settings.n_chains,
-        sweep={scale: settings.batch.get(scale, [getattr(settings, scale)])},
+        sweep=swept_scales(settings, method),
         block_size=settings.block_size,
     )
 
 
-def _sampler(estimate: Estimator, method: str, scale: str, dim: int, record_auxiliary: bool) -> Sampler:
+def _label(settings: Settings) -> str:
+    return "own" if settings.data else settings.dataset
+
+
+def _sampler(estimate: Estimator, method: str, settings: Settings, dim: int) -> Sampler:
+    n_steps = settings.n_integration_steps
+
     def build(parameters: dict[str, Array]) -> Kernel:
-        return pseudo_marginal_method(method, estimate, parameters[scale], dim)
+        scale = parameters[scale_name(method)]
+        if method == "pm_hmc":
+            return pseudo_marginal_hmc(estimate, scale, ((n_steps + 1) // 2, n_steps), dim)
+        return pseudo_marginal_method(method, estimate, scale, dim, parameters.get("auxiliary_step", 0.5))
 
     def initial(key: Array, parameters: dict[str, Array]) -> PseudoMarginalState:
         position_key, auxiliary_key = jax.random.split(key)
@@ -120,7 +134,7 @@ def _sampler(estimate: Estimator, method: str, scale: str, dim: int, record_auxi
             "n_failures": info.n_failures.astype(jnp.int8),
             "not_finite": ~jnp.isfinite(state.log_estimate),
         }
-        return kept | ({"auxiliary": state.auxiliary[0, 0, 0]} if record_auxiliary else {})
+        return kept | ({"auxiliary": state.auxiliary[0, 0, 0]} if settings.record_auxiliary else {})
 
     return Sampler(build, initial, record)
 
@@ -131,6 +145,8 @@ def _measured(
     known, draws = posterior.known, measure.recorded(chains)
     statistics = measure.chain_statistics(draws, chains.run_s / chains.n_lanes, n_importance)
     statistics = statistics.merge(measure.exact_acceptance(known, chains, method, n_importance))
+    if settings.record_accuracy:
+        statistics = statistics.merge(measure.accuracy(draws, posterior.known, n_importance))
     if settings.design == "sweep":
         return {"statistics": statistics}
     statistics = statistics.merge(measure.position_statistics(draws, known, posterior.reference))
@@ -145,8 +161,7 @@ def _measured(
 def _run_checks(posterior: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     sizes = [size for method, size in programs(settings) if method == programs(settings)[0][0]]
     if settings.design == "estimator":
-        label = "own" if settings.data else settings.dataset
-        noise = estimator_noise(context, {label: posterior}, sizes, settings.n_draws)
+        noise = estimator_noise(context, {_label(settings): posterior}, sizes, settings.n_draws)
         return {name: data.squeeze("dataset", drop=True) for name, data in noise.items()}
     both = {name: problem(dataclasses.replace(settings, dataset=name)) for name in DATASETS}
     noise = estimator_noise(context, both, sizes, settings.n_draws)

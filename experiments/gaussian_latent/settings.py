@@ -6,7 +6,21 @@ from typing import Any
 from auxmc.data.tables import read_matrix
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+METHODS = (
+    "pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh", "pm_hmc",
+)  # fmt: skip
+STEPPING_METHODS = ("cpm_mh", "apm_cn_mh", "apm_rw_mh")
+"""Methods whose proposals of the auxiliary variables have a step size."""
+RIVAL_CASES = {
+    "cpm_mh": "correlated",
+    "apm_cn_mh": "crank_nicolson",
+    "apm_rw_mh": "walk_of_u",
+    "pm_hmc": "joint_hmc",
+    **dict.fromkeys(("pm_mh", "apm_mi_mh", "apm_ss_mh"), "fresh_u"),
+}
+"""Cases that compare the methods with those that the thesis names and does not run."""
+MAP_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "cpm_mh", "apm_cn_mh", "pm_hmc")
+"""Methods that are compared over dimensions of x and noise of the log estimate."""
 DATASETS = ("calibrated", "as_stated")
 SIZES = (1, 8, 32)
 """Numbers of importance samples, N in the thesis."""
@@ -14,7 +28,7 @@ TARGET_ACCEPTANCE = 0.234
 """Acceptance rate by which the thesis tunes the step size of APM MI+MH (section 3.6.1.2)."""
 BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0.425, 32: 0.425}}
 """Step sizes of long chains, by method and N (thesis, captions of figures 3.4 and 3.6)."""
-BATCHABLE = ("step_size", "bracket_width")
+BATCHABLE = ("step_size", "bracket_width", "auxiliary_step")
 
 
 @dataclasses.dataclass
@@ -31,7 +45,21 @@ class Settings(CaseSettings):
     data: str = setting("", "CSV file with your own observations, one a row; empty for the simulated data")
     method: str = setting("apm_mi_mh", "transition operator", METHODS)
     n_importance: int = setting(1, "importance samples in one density estimate", (1, 100_000))
-    step_size: float = setting(0.425, "random-walk step size (methods ending in mh)", (1e-6, 1e3))
+    step_size: float = setting(
+        0.425, "random-walk step size (methods ending in mh), or that of the integrator (pm_hmc)", (1e-6, 1e3)
+    )
+    auxiliary_step: float = setting(
+        0.5,
+        "step size of u: lambda of equation 3.20 (cpm_mh, apm_cn_mh), sd of the random walk (apm_rw_mh)",
+        (1e-6, 1.0),
+        added=True,
+    )
+    n_integration_steps: int = setting(
+        4,
+        "largest number of integration steps, a uniform draw from half of it on (pm_hmc)",
+        (1, 1000),
+        added=True,
+    )
     bracket_width: float = setting(4.0, "initial bracket (methods ending in ss)", (1e-6, 1e3))
     n_evaluations: int = setting(
         0,
@@ -39,6 +67,11 @@ class Settings(CaseSettings):
         (0, None),
     )
     noise: str = setting("gaussian", "distribution of the observation noise", ("gaussian",), added=True)
+    record_accuracy: bool = setting(
+        False,
+        "also the sd of the log estimate over n_draws draws, and errors of chain means (design sweep)",
+        added=True,
+    )
     record_auxiliary: bool = setting(False, "also record the auxiliary variable u[0, 0, 0] (design long)")
     sd_latent: float = setting(1.0, "standard deviation of the latents", (1e-6, None))
     sd_observation: float = setting(2.0, "standard deviation of the observation noise", (1e-6, None))
@@ -56,6 +89,12 @@ def programs(settings: Settings) -> list[tuple[str, int]]:
 def scale_name(method: str) -> str:
     """The setting that tunes the update of x in a method."""
     return "bracket_width" if method.endswith("ss") else "step_size"
+
+
+def swept_scales(settings: Settings, method: str) -> dict[str, list[float]]:
+    """Values of the settings that tune a method, by name."""
+    names = [scale_name(method)] + ["auxiliary_step"] * (method in STEPPING_METHODS)
+    return {name: settings.batch.get(name, [getattr(settings, name)]) for name in names}
 
 
 def program_rows(method: str, n_importance: int, dataset: str = "calibrated") -> dict[str, Any]:
@@ -82,9 +121,20 @@ def check(settings: Settings) -> None:
     if settings.design in ("sweep", "long"):
         if len(tuned) > 1:
             raise SettingsError("batch.method: methods ending in mh and in ss cannot run in one case")
-        other = ({*BATCHABLE} - tuned).pop()
-        if other in settings.batch:
-            raise SettingsError(f"batch.{other}: method={programs(settings)[0][0]} is tuned by {tuned.pop()}")
+        methods = {method for method, _ in programs(settings)}
+        steps = methods & {*STEPPING_METHODS}
+        tuned |= {"auxiliary_step"} if steps else set()
+        for other in sorted({*BATCHABLE} - tuned):
+            if other in settings.batch:
+                raise SettingsError(
+                    f"batch.{other}: method={programs(settings)[0][0]} is tuned by {' and '.join(sorted(tuned))}"
+                )
+        if steps and steps != methods:
+            raise SettingsError(
+                f"batch.method: {', '.join(sorted(steps))} and other methods cannot run in one case"
+            )
+    if settings.record_accuracy and settings.design != "sweep":
+        raise SettingsError("record_accuracy=true needs design=sweep")
     if settings.record_auxiliary and settings.design != "long":
         raise SettingsError("record_auxiliary=true needs design=long")
     if settings.data:

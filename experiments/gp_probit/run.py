@@ -138,7 +138,13 @@ def _adaptive_chains(
     is_slice = method.endswith("_ss")
     n_batches = 0 if is_slice else settings.n_batches
     sampler = _sampler(
-        problem, method, n_importance, settings.batch_size, n_batches, problem.model.sample_prior
+        problem,
+        method,
+        n_importance,
+        settings.batch_size,
+        n_batches,
+        problem.model.sample_prior,
+        settings.auxiliary_step,
     )
     return run_chains(
         context,
@@ -179,6 +185,7 @@ def _sampler(
     batch_size: int,
     n_batches: int,
     start: Callable[[Array], Array],
+    auxiliary_step: float = 1.0,
 ) -> Sampler:
     """A chain of the method; `start` maps a key to a first position, tried again until its estimate is finite."""
     density = estimator(problem.model, n_importance)
@@ -186,7 +193,7 @@ def _sampler(
 
     def build(parameters: Any) -> Kernel:
         return batch_adaptation(
-            lambda scale: pseudo_marginal_method(method, density, scale, dim),
+            lambda scale: pseudo_marginal_method(method, density, scale, dim, auxiliary_step),
             parameters["scale"],
             batch_size,
             n_batches,

@@ -5,7 +5,10 @@ import dataclasses
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.gp_probit.labelled import read_labelled
 
-METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh")
+
+STEPPING_METHODS = ("cpm_mh", "apm_cn_mh")
+"""Methods of the runs with a step size of the auxiliary variables."""
 
 MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 """Methods of the main runs, in the order of the published figures."""
@@ -42,6 +45,12 @@ class Settings(CaseSettings):
     method: str = setting("apm_ss_mh", "transition operator", METHODS)
     n_importance: int = setting(50, "importance samples in one density estimate", (1, 10_000))
     step_size: float = setting(0.5, "initial random-walk step size (methods ending in mh)", (1e-6, 100.0))
+    auxiliary_step: float = setting(
+        0.5,
+        "step size of u: lambda of equation 3.20 (cpm_mh, apm_cn_mh), sd of the random walk (apm_rw_mh)",
+        (1e-6, 1.0),
+        added=True,
+    )
     bracket_width: float = setting(4.0, "initial bracket of the slice (methods ending in ss)", (1e-6, 1000.0))
     batch_size: int = setting(
         100, "iterations in a batch of step-size adaptation (methods ending in mh)", (1, 100_000)

@@ -1,5 +1,6 @@
 """Simulated tempering on a ladder of temperatures: estimators of the normaliser, crossing times, index draws."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -11,7 +12,12 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
-from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
+from auxmc.diagnostics.tempered_evidence import (
+    importance_tempering,
+    log_evidence,
+    log_evidence_error,
+    weighted_moments,
+)
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
@@ -26,7 +32,7 @@ from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
-from experiments.tempering_illustration.model import base, joined
+from experiments.tempering_illustration.model import TWO_MODES, base, joined
 from experiments.tempering_illustration.settings import Settings
 
 # So few updates of a chain that many have not been at the target's end of the ladder yet.
@@ -42,7 +48,7 @@ def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     Returns:
         Groups `statistics` and `curves`.
     """
-    chains = _chains(settings, context)
+    chains = _chains(settings, context, "simulated_tempering", _record_weights)
     passages = {update: _passages(settings, context, update) for update in INDEX_UPDATES}
     p_values = _index_draws(settings, context)
     statistics = _estimators(settings, chains)
@@ -56,6 +62,45 @@ def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     statistics["index_p_value"] = (("delta", "index_draw"), p_values, {"units": ""})
     statistics = statistics.assign_coords(delta=list(_DELTAS), index_draw=["closed form", "list"])
     return {"statistics": statistics}
+
+
+def run_weights(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    """Estimates of two expectations from simulated tempering chains, with three kinds of weights.
+
+    Returns:
+        Group `statistics`: `squared_error` [estimator, function, chain]. Estimators: "integrated" is equation 5.57, the
+        probability of the target's end given the position; "naive" is 5.56; "optimal" combines estimates at each
+        temperature by their effective sizes, 5.54 and 5.55. Functions: the position, and whether it is negative.
+    """
+    ladder = sigmoidal_schedule(settings.n_ladder)
+
+    def record(state: TemperingState, _: Any) -> dict[str, Array]:
+        return {
+            "index": state.index,
+            "position": state.position[0],
+            "delta": state.delta,
+            "log_target_weight": state.log_target_weight,
+        }
+
+    draws = {name: array[0] for name, array in _chains(settings, context, "weights", record).draws.items()}
+    exact = np.array([TWO_MODES.mean, TWO_MODES.mass_below(0.0)])
+    error = np.empty((3, 2, len(draws["index"])))
+    for chain, index in enumerate(draws["index"]):
+        position = draws["position"][chain]
+        functions = np.stack([position, position < 0.0], axis=1)
+        naive = -(1.0 - ladder[index]) * draws["delta"][chain]
+        estimates = [
+            weighted_moments(draws["log_target_weight"][chain], functions).mean,
+            weighted_moments(naive, functions).mean,
+            importance_tempering(naive, index, functions),
+        ]
+        error[:, :, chain] = (np.stack(estimates) - exact) ** 2
+    coords = {
+        "estimator": ["integrated", "naive", "optimal"],
+        "function": ["position", "negative position"],
+        "chain": np.arange(error.shape[-1]),
+    }
+    return {"statistics": xr.Dataset({"squared_error": (tuple(coords), error, {"units": ""})}, coords=coords)}
 
 
 def geometric_sums(ratio: float, n_intervals: int) -> tuple[float, float, float]:
@@ -91,7 +136,18 @@ def crossing_times(indices: NDArray[np.integer[Any]], last: int) -> tuple[int, i
     return n_updates, n_crossings
 
 
-def _chains(settings: Settings, context: RunContext) -> Chains:
+def _record_weights(state: TemperingState, info: Any) -> dict[str, Array]:
+    return {
+        "index": state.index,
+        "log_target_weight": state.log_target_weight,
+        "log_base_weight": state.log_base_weight,
+        "n_not_finite": info.n_not_finite,
+    }
+
+
+def _chains(
+    settings: Settings, context: RunContext, name: str, record: Callable[[Any, Any], dict[str, Array]]
+) -> Chains:
     kernel = simulated_tempering(
         joined(), sigmoidal_schedule(settings.n_ladder), settings.step_size, settings.n_steps
     )
@@ -100,17 +156,9 @@ def _chains(settings: Settings, context: RunContext) -> Chains:
         start = base().draw(standard_normal(jax.random.fold_in(key, 0), (1,)))
         return kernel.init(start, key=jax.random.fold_in(key, 1))
 
-    def record(state: TemperingState, info: Any) -> dict[str, Array]:
-        return {
-            "index": state.index,
-            "log_target_weight": state.log_target_weight,
-            "log_base_weight": state.log_base_weight,
-            "n_not_finite": info.n_not_finite,
-        }
-
     return run_chains(
         context,
-        ("simulated_tempering",),
+        (name,),
         Sampler(lambda parameters: kernel, initial, record),
         n_draws=settings.n_draws,
         n_chains=settings.n_chains,

@@ -11,7 +11,7 @@ from experiments.tempering_illustration.bimodal import run_bimodal
 from experiments.tempering_illustration.exact import path_curves, path_statistics
 from experiments.tempering_illustration.fits import fit_groups
 from experiments.tempering_illustration.kernel_checks import annealing_statistics, kernel_statistics
-from experiments.tempering_illustration.ladder import run_ladder
+from experiments.tempering_illustration.ladder import run_ladder, run_weights
 from experiments.tempering_illustration.settings import Settings
 
 
@@ -25,6 +25,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         return run_bimodal(settings, context)
     if settings.design == "ladder":
         return run_ladder(settings, context)
+    if settings.design == "weights":
+        return run_weights(settings, context)
     if settings.design == "kernels":
         checks = kernel_statistics(settings, context).merge(annealing_statistics(settings, context))
         return {"statistics": checks}

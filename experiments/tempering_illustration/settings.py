@@ -11,9 +11,9 @@ class Settings(CaseSettings):
 
     design: str = setting(
         "bimodal",
-        "chains on the target with two modes, simulated tempering, checks of single steps and of annealed runs, or "
-        "exact quantities and variational fits",
-        ("bimodal", "ladder", "kernels", "exact"),
+        "chains on the target with two modes, simulated tempering, weights of its states, checks of single steps and "
+        "of annealed runs, or exact quantities and variational fits",
+        ("bimodal", "ladder", "weights", "kernels", "exact"),
     )
     step_size: float = setting(1.0, "leapfrog step of all chains", (1e-6, 100.0))
     n_steps: int = setting(20, "leapfrog steps of an update", (1, 10_000))
@@ -28,7 +28,7 @@ class Settings(CaseSettings):
         10, "intervals of the longest ladder of annealed runs (design kernels)", (3, 1_000_000)
     )
     n_ladder: int = setting(
-        20, "intervals of the ladder of simulated tempering (design ladder)", (1, 100_000)
+        20, "intervals of the ladder of simulated tempering (designs ladder, weights)", (1, 100_000)
     )
     passage_intervals: list[int] = setting(
         [10, 20, 40, 80], "intervals of the flat ladders that are crossed (design ladder)", (2, 10_000)
