@@ -7,6 +7,7 @@ import warnings
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 import auxmc
@@ -308,8 +309,12 @@ def test_arrays_that_lost_digits_are_named():
         warnings.simplefilter("error", auxmc.SamplingWarning)
         of(np.float32([0.1, 0.7, -1.3]))
         of(np.float32([2001.0, 2003.0, 2010.0]))
-    with pytest.raises(ValueError, match=r"rows: column 1 \(from 0\) lost digits in float32"):
-        read_rows(np.stack([np.ones(3, np.float32), days], axis=1), 3)
+    ones = np.ones(3, np.float32)
+    with pytest.raises(ValueError, match="rows: column 1 lost digits in float32"):
+        read_rows(np.stack([ones, days], axis=1), 3)
+    with pytest.raises(ValueError, match="rows: column day lost digits in float32"):
+        read_rows(pd.DataFrame({"one": np.ones(3), "day": days}), 3)
+    read_rows(pd.DataFrame({"one": ones, "day": days.astype(float)}), 3)
 
 
 def test_jumps_where_draws_never_go_are_not_warned_of():

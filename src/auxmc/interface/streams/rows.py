@@ -277,10 +277,11 @@ def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArra
     """Numbers of a block, those of a frame in the order of the names of the first, and these names."""
     cells = rows_in_memory(given, "rows", n_before, names)
     block = read_floats(cells)
-    single = getattr(given, "dtype", None) in (np.float32, np.float16) and len(block)
-    if single and np.any(lost := coarse_in_float32(block)):
+    single = np.array([getattr(column, "dtype", None) in (np.float32, np.float16) for column in cells.columns])
+    if len(block) and np.any(lost := single & coarse_in_float32(block)):
+        column = int(np.argmax(lost))
         raise ValueError(
-            f"rows: column {int(np.argmax(lost))} (from 0) lost digits in {given.dtype}: make it with NumPy in "
-            "float64, or call auxmc.use_float64() before jax.numpy makes arrays"
+            f"rows: column {cells.names[column]} lost digits in {cells.columns[column].dtype}: make it with NumPy "
+            "in float64, or call auxmc.use_float64() before jax.numpy makes arrays"
         )
     return block, names or cells.names
