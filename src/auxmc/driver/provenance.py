@@ -9,6 +9,7 @@ import platform
 import resource
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,7 @@ def fingerprint(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return importlib.metadata.version(name)

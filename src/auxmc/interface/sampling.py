@@ -11,7 +11,6 @@ import jax
 import numpy as np
 import xarray as xr
 from jax import Array
-from scipy.cluster.vq import kmeans2
 
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, advise, issue
@@ -245,6 +244,9 @@ def spread_starts(points: np.ndarray, n: int, seed: int) -> np.ndarray:
     scaled = points / np.where(sds > 0.0, sds, 1.0)
     if len(points) <= n:
         return np.arange(n) % len(points)
+    # Imported late: only simulators need it.
+    from scipy.cluster.vq import kmeans2
+
     centres, _ = kmeans2(scaled, n, minit="++", seed=seed, missing="warn")
     chosen: list[int] = []
     for centre in centres:

@@ -101,19 +101,19 @@ def bridge_to(
         guard: step size times inverse temperature, where trajectories end before a target of open cost gets steep.
     """
 
+    # Out of the loops: the volume and the constants of the mixture are compiled once.
+    volume = base.log_volume()
+    reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
+
     def log_densities(y: Array) -> tuple[Array, Array]:
-        x, volume = base.position(y), base.log_volume()
-        value = target(x) + volume
+        value = target(base.position(y)) + volume
         # A density that is not a number counts as zero.
-        value = jnp.where(jnp.isnan(value), -jnp.inf, value)
-        return value, base.log_density(y) if prior is None else prior(x) + volume
+        return jnp.where(jnp.isnan(value), -jnp.inf, value), reference(y)
 
     def both(y: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        volume = base.log_volume()
         value, slope = jax.value_and_grad(lambda y: -target(base.position(y)))(y)
         if guard is not None:
             slope = halt_where_steep(slope, guard)
-        reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
         base_value, base_slope = jax.value_and_grad(lambda y: -reference(y))(y)
         return (volume - value, -base_value), (-slope, -base_slope)
 

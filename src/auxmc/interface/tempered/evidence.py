@@ -63,6 +63,9 @@ _CHAINS_OF_POSTERIOR = 4
 _UPDATES = 20
 # Batches of annealed runs before the first look at their error.
 _FIRST_LOOK = 8
+_N_PROGRAMS = 32
+_programs_of_values: dict[Any, Any] = {}
+"""Programs that make variables of vectors, by the functions of the last models: another seed shares them."""
 
 
 @by_value
@@ -126,7 +129,7 @@ def evidence(
         start: variables where the density is positive. A model has its own.
         base: "automatic", "advi", "laplace", or `auxmc.gaussian(mean, scale)`.
         method: one of METHODS. "annealed_importance" (default) has independent runs and a mixture as base; the others
-            are the chains of the thesis, with one Gaussian as base.
+            are the chains of the thesis, whose base has one component.
         draws: annealed runs, rounded up to a multiple of 128, or iterations of each chain; also draws of the posterior.
         warm_up: iterations of each chain before these, which adapt the step size; annealed runs need none.
         chains: independent chains, whose spread gives the error; annealed runs are independent themselves.
@@ -495,7 +498,13 @@ def _tree_of_runs(model: Density, batches: Sequence[Annealed]) -> xr.DataTree:
 def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> xr.DataTree:
     """ArviZ tree of vectors [chain, draw, dim], with the variables that the model keeps."""
     n_chains, n_draws, dim = vectors.shape
-    values = jit_short(jax.vmap(model.values))(jnp.asarray(vectors.reshape(-1, dim)))
+    # A log density is made together with the layout of its variables, and stands for it.
+    key = model.log_density, model.constrained
+    if key not in _programs_of_values:
+        for oldest in list(_programs_of_values)[: 1 - _N_PROGRAMS]:
+            del _programs_of_values[oldest]
+        _programs_of_values[key] = jit_short(jax.vmap(model.values))
+    values = _programs_of_values[key](jnp.asarray(vectors.reshape(-1, dim)))
     arrays = {
         name: np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:]) for name, value in values.items()
     }

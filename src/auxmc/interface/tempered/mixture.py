@@ -73,19 +73,25 @@ class Mixture(NamedTuple):
         """Log of the volume of x in that of y."""
         return jnp.sum(jnp.log(jnp.diagonal(self.root)))
 
-    def component_log_densities(self, y: Array) -> Array:
-        """Log weight plus log density at y [dim], in nats [component]."""
-        dim, nu = y.shape[-1], self.degrees
-        scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y[None] - self.means)
-        squares = jnp.sum(scaled**2, axis=-1)
+    def log_constants(self) -> Array:
+        """Log weight and log density at the mean of the components, in nats [component]."""
+        dim, nu = self.means.shape[-1], self.degrees
         volumes = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=-1)
         lgamma = jax.scipy.special.gammaln
         constant = lgamma(0.5 * (nu + dim)) - lgamma(0.5 * nu) - 0.5 * dim * jnp.log(nu * math.pi)
-        return self.log_weights + constant + volumes - 0.5 * (nu + dim) * jnp.log1p(squares / nu)
+        return self.log_weights + constant + volumes
 
-    def log_density(self, y: Array) -> Array:
-        """Log density at y [dim], in nats."""
-        return jax.nn.logsumexp(self.component_log_densities(y))
+    @property
+    def log_density(self) -> Callable[[Array], Array]:
+        """Maps y [dim] to the log density, in nats; its constants are computed once for all points."""
+        constants, nu = self.log_constants(), self.degrees
+
+        def log_density(y: Array) -> Array:
+            scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y[None] - self.means)
+            squares = jnp.sum(scaled**2, axis=-1)
+            return jax.nn.logsumexp(constants - 0.5 * (nu + y.shape[-1]) * jnp.log1p(squares / nu))
+
+        return log_density
 
     def draws(self, random: np.random.Generator, n: int) -> np.ndarray:
         """Independent draws of y [n, dim]."""
