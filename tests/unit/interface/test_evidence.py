@@ -20,7 +20,7 @@ from auxmc.interface.tempered.annealing import N_RUNS, Annealed
 from auxmc.interface.tempered.annealing import Path as TemperaturePath
 from auxmc.interface.tempered.bases import Base, find_base
 from auxmc.interface.tempered.evidence import CHAINS, METHODS, _deciding_runs, _looks, method_of
-from auxmc.interface.tempered.mixture import fit_mixture, gaussian_mixture, regions
+from auxmc.interface.tempered.mixture import fit_mixture, gaussian_mixture, log_densities, regions
 
 pytestmark = pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
 
@@ -262,6 +262,16 @@ def test_chains_start_at_the_base():
         start = method.draw_start(jax.random.key(0))
         state = method.build(jnp.ones(())).init(jnp.asarray(start), key=jax.random.key(1))
         assert float(method.of_state(state)["inverse_temperature"]) < 0.05
+
+
+def test_base_of_chains_has_the_tails_of_the_target():
+    """A Gaussian lies thousands of nats below a Student-t far out, where chains came too rarely to know their error."""
+    model = density(lambda p: -4.0 * jnp.log1p(jnp.sum(p["x"] ** 2) / 3.0), {"x": np.zeros(5)})
+    base = find_base(model, "automatic", jax.random.key(0), 5, one_component=True).mixture
+    far = 100.0 * np.eye(5)
+    above = log_densities(model.log_density, far) - jax.vmap(base.log_density)(base.standard(far))
+    assert np.ptp(above) < 5.0
+    assert np.max(np.abs(above)) < 30.0
 
 
 def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of():

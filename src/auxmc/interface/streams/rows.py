@@ -277,7 +277,9 @@ def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArra
     """Numbers of a block, those of a frame in the order of the names of the first, and these names."""
     cells = rows_in_memory(given, "rows", n_before, names)
     block = read_floats(cells)
-    single = np.array([getattr(column, "dtype", None) in (np.float32, np.float16) for column in cells.columns])
+    single = np.array(
+        [getattr(column, "dtype", None) in (np.float32, np.float16) for column in cells.columns]
+    )
     if len(block) and np.any(lost := single & coarse_in_float32(block)):
         column = int(np.argmax(lost))
         raise ValueError(

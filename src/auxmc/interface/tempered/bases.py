@@ -44,6 +44,8 @@ _UPDATES = 30
 # Nats that the log density may fall along an axis of a Laplace approximation over one standard deviation, where half a
 # nat is right: much more where the curvature is rounding.
 _LARGEST_FALL = 50.0
+# Degrees of freedom of a component up to which its tails are heavier than a Gaussian covers.
+_HEAVY_TAILS = 10.0
 # Draws of the base that measure how much of it lies in the target's support, where some do not.
 _SUPPORT_DRAWS = 1 << 14
 _MOST_TRIES = 1 << 17
@@ -135,7 +137,7 @@ def find_base(
         base: one of BASES, or a Gaussian.
         key: of the fit and the runs.
         n_steps: leapfrog steps of an update of the runs.
-        one_component: whether the base must be one Gaussian, with the moments of the mixture.
+        one_component: whether the base must be one component, with the moments of the mixture.
         say: is told what is being done.
 
     Raises:
@@ -179,7 +181,7 @@ def find_base(
     best = _best(found)
     pilots = [_joined(best)]
     if one_component and base == "automatic":
-        best = search.pair(_moments(best[0].base))
+        best = search.pair(_one_component(best[0].base))
         pilots.append(_joined(best))
     runs = pilots[-1]
     if not math.isfinite(runs.value):
@@ -318,6 +320,20 @@ def _moments(mixture: Mixture) -> Mixture:
     inflation = 1.0 + 0.25 / math.sqrt(len(mean))
     root = np.asarray(mixture.root) @ np.linalg.cholesky(covariance) * inflation
     return gaussian_mixture(np.asarray(mixture.position(mean)), root)
+
+
+def _one_component(mixture: Mixture) -> Mixture:
+    """One component with the moments of a mixture: Student-t where one of its components has heavy tails.
+
+    Chains from a Gaussian visit heavier tails too rarely for their spread to tell the error.
+    """
+    one, degrees = _moments(mixture), float(np.min(mixture.degrees))
+    if degrees > _HEAVY_TAILS:
+        return one
+    return one._replace(
+        root=one.root * math.sqrt(max(degrees - 2.0, 0.5) / degrees),
+        degrees=np.full_like(one.degrees, degrees),
+    )
 
 
 def starts_inside(
