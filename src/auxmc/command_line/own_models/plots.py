@@ -2,7 +2,9 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -16,6 +18,8 @@ from auxmc.plots.style import save_figure, use_style
 
 _MAX_TRACES, _MAX_PAIRS, _MAX_POINTS = 10, 6, 2000
 _POINTS_OF_CURVE = 30
+# Labels that are set as formulae take a quarter of the time of a plot.
+_PLAIN_NUMBERS: Any = {"axes.formatter.use_mathtext": False}
 
 
 def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
@@ -41,7 +45,7 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
     names = list(found)
     traces = wide.melt(["chain number", "draw number"], names[:_MAX_TRACES])
     thinned = wide[:: max(1, len(wide) // _MAX_POINTS)]
-    with use_style():
+    with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
         grid = sns.relplot(
             traces,
             x="draw number",
@@ -87,7 +91,7 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
     values = np.array([log_evidence(target[:, :n], base[:, :n]) for n in counts])
     widening = few_replicates(n_chains)
     errors = np.array([log_evidence_error(target[:, :n], base[:, :n]) * widening for n in counts])
-    with use_style():
+    with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
         figure, axis = plt.subplots(figsize=(5.0, 3.0), layout="constrained")
         axis.fill_between(
             n_chains * counts, values - 2.0 * errors, values + 2.0 * errors, alpha=0.3, linewidth=0.0

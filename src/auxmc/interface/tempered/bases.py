@@ -433,7 +433,7 @@ def _lower_bounds(model: Density, bases: Sequence[Mixture], key: Array) -> list[
         y = base.draws(random, 256)
         entropy = 0.5 * y.shape[1] * math.log(2.0 * math.pi) + 0.5 * float(np.mean(np.sum(y**2, axis=1)))
         values = log_densities(model.log_density, np.asarray(base.position(y)))
-        bounds.append(float(np.mean(values)) + entropy + float(base.log_volume()))
+        bounds.append(float(np.mean(values)) + entropy + float(np.sum(np.log(np.diagonal(base.root)))))
     return bounds
 
 
