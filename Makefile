@@ -52,7 +52,7 @@ test-all: export XLA_FLAGS = --xla_backend_optimization_level=2
 
 test-all: check
 	$(RUN)/python -m pytest --ignore tests/statistical
-	AUXMC_STATISTICAL_SEED="$$(date)" $(RUN)/python -m pytest tests/statistical
+	AUXMC_STATISTICAL_DRAWS=2 AUXMC_STATISTICAL_SEED="$$(date)" $(RUN)/python -m pytest tests/statistical
 
 benchmarks: $(PEERS)
 	@$(RUN)/python -m benchmarks $(if $(QUICK),--quick) $(if $(AGAIN),--again) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)

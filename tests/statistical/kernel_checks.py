@@ -25,7 +25,8 @@ from tests.statistical.levels import (
     legendre,
 )
 
-N = 100_000 * DRAWS
+N = 50_000 * DRAWS
+FOUND = {"detects": 0.022, "detects_mean": 0.043}
 N_STEPS = 3
 N_UPDATES = 20_000
 
@@ -152,9 +153,10 @@ def check_invariance(runs, floor):
     """The distribution is unchanged after one and all steps, every coordinate and jointly, and replicas move."""
     assert runs.n_collapsed == 0
     assert runs.cache_error <= 1e-9
-    assert_independent(runs.once, "one step", n_pair=3)
-    assert_independent(runs.last, "last step", n_pair=3)
-    assert_at_least(np.abs(runs.last[:, 0] - runs.start[:, 0]) > 0.01, floor, label="movement")
+    assert_independent(runs.once, "one step", n_pair=3, **FOUND)
+    assert_independent(runs.last, "last step", n_pair=3, **FOUND)
+    moved = np.abs(runs.last[:, 0] - runs.start[:, 0]) > 0.01
+    assert_at_least(moved, floor, detects=FOUND["detects"], label="movement")
 
 
 def check_reversibility(runs):
@@ -167,7 +169,8 @@ def check_reversibility(runs):
     pairs = list(combinations(range(before.shape[1]), 2))
     values = np.stack([before[:, i] * after[:, j] - before[:, j] * after[:, i] for i, j in pairs], axis=1)
     scale = values.std(axis=0)
-    assert_standard_mean(values / np.where(scale > 0.0, scale, 1.0), label="reversibility")
+    standard = values / np.where(scale > 0.0, scale, 1.0)
+    assert_standard_mean(standard, detects=FOUND["detects_mean"], label="reversibility")
 
 
 # --- targets -------------------------------------------------------------------------------------------

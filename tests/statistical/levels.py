@@ -3,7 +3,8 @@
 A correct program fails an assertion with probability at most `ALPHA`. Every assertion also says which
 discrepancy it must find, and checks that its sample is large enough to find it with probability 0.999. The
 sum of the levels of a run, which bounds its false-alarm probability (Bonferroni), must not exceed
-`TOTAL_LEVEL`: see `tests/conftest.py`.
+`TOTAL_LEVEL`: see `tests/conftest.py`. In all of them `detects` is the discrepancy that is found with probability
+0.999, and `label` says in the message what is tested.
 
 Seeds belong to names, so that a run gives the same numbers everywhere; the environment variable
 AUXMC_STATISTICAL_SEED (any text) enters every name and so makes a run with fresh numbers.
@@ -56,13 +57,7 @@ def dkw_half_width(n, alpha):
 
 
 def assert_uniform(values, detects=0.02, label=""):
-    """Asserts that independent values are uniform on (0, 1).
-
-    Args:
-        values: draws [draw].
-        detects: difference of distribution functions that is found with probability 0.999.
-        label: what is tested, for the report and the message.
-    """
+    """Asserts that independent values [draw] are uniform on (0, 1); `detects` is between distribution functions."""
     n = len(np.asarray(values))
     threshold = dkw_half_width(n, ALPHA)
     _assert_power(threshold + dkw_half_width(n, MISS), detects, n)
@@ -70,12 +65,9 @@ def assert_uniform(values, detects=0.02, label=""):
 
 
 def assert_standard_mean(values, detects=0.03, label=""):
-    """Asserts that independent bounded values of variance 1 have mean 0, by a z test.
+    """Asserts that bounded values of variance 1 [draw] or [draw, function], of independent draws, have mean 0.
 
-    Args:
-        values: draws [draw] or [draw, function]; the level is shared equally by the functions.
-        detects: mean, in standard deviations, that is found with probability 0.999.
-        label: what is tested, for the report and the message.
+    By a z test, whose level is shared equally by the functions.
     """
     statistic, n, n_functions = _largest_z(values)
     threshold = float(stats.norm.isf(ALPHA / (2.0 * n_functions)))
@@ -93,16 +85,10 @@ def assert_at_least(values, floor, detects=0.02, label=""):
 
 
 def assert_bounded_mean(values, low, high, expected, *, detects, label=""):
-    """Asserts that independent values with proved bounds have a known mean, by a confidence sequence.
+    """Asserts that independent values [draw] with proved bounds have an expected mean, by a confidence sequence.
 
-    Args:
-        values: draws [draw], each in [low, high]: a value outside is an error, as the bound is then not one.
-        low: proved lower bound.
-        high: proved upper bound.
-        expected: mean of a correct program.
-        detects: difference of the mean, in the unit of the values, that is found: the interval must not be
-            wider, so that a mean this far away is missed only if the interval does not cover it.
-        label: what is tested, for the report and the message.
+    The interval must not be wider than `detects`, in the unit of the values: a mean this far away is missed only if
+    the interval does not cover it.
     """
     sample = np.asarray(values, float)
     n = len(sample)
@@ -130,10 +116,7 @@ def legendre(uniforms, n_degrees=4):
 def joint_functions(uniforms, n_own=4, n_pair=2):
     """Legendre functions of each column and products of two columns' first ones [draw, function].
 
-    Args:
-        uniforms: independent uniform numbers [draw, coordinate].
-        n_own: degrees of each column.
-        n_pair: degrees of each factor of a product; every degree of one times every degree of the other.
+    Of uniform numbers [draw, coordinate]; every degree up to n_pair of one column times every one of another.
     """
     columns = [legendre(column, max(n_own, n_pair)) for column in np.asarray(uniforms).T]
     pairs = [
@@ -143,24 +126,9 @@ def joint_functions(uniforms, n_own=4, n_pair=2):
     return np.concatenate([*(column[:, :n_own] for column in columns), *pairs], axis=1)
 
 
-def assert_independent(
-    uniforms,
-    label="",
-    *,
-    detects=0.02,
-    detects_mean=0.03,
-    n_own=4,
-    n_pair=2,
-):
-    """Asserts that the columns of numbers [draw, coordinate] are uniform on (0, 1) and independent.
-
-    Args:
-        uniforms: draws [draw, coordinate].
-        label: what is tested, for the message.
-        detects: of `assert_uniform`, for each column.
-        detects_mean: of `assert_standard_mean`, for the functions of `joint_functions`.
-        n_own: degrees of each column.
-        n_pair: degrees of each factor of a product.
+def assert_independent(uniforms, label="", *, detects=0.02, detects_mean=0.03, n_own=4, n_pair=2):
+    """Asserts that columns of numbers [draw, coordinate] are uniform, and means of `joint_functions` those of
+    independent ones.
     """
     for place, column in enumerate(np.asarray(uniforms).T):
         assert_uniform(column, detects=detects, label=f"{label}, coordinate {place}")

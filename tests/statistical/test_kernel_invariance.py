@@ -90,7 +90,10 @@ CASES |= {name: build for family in FAMILIES for name, build in getattr(family, 
 CASES |= {f"noisy gradients {both}": partial(noisy_gradients, *both) for both in ((1, 0), (0.3, 0.32))}
 SLOW = {f"{name} on logistic": partial(on_line, build, LOGISTIC) for name, build in ON_LINE.items()}
 # Their code is that of a fast case.
-SLOW |= {name: CASES.pop(name) for name in ("linear", "directed", "tempered no-U-turn, long steps")}
+SLOW |= {
+    name: CASES.pop(name)
+    for name in ("linear", "directed", "elliptical blocks in a ball", "tempered no-U-turn, long steps")
+}
 SLOW |= {name: build for family in FAMILIES for name, build in family.SLOW.items()}
 
 BROKEN_FAST = manifold.BROKEN_FAST | tempering.BROKEN_FAST

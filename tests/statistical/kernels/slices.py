@@ -111,12 +111,7 @@ def fixed_direction_one_sided(log_density):
     return with_noise(linear_slice(log_density, 0.8, 1), lambda n, _: n._replace(**changes))
 
 
-def _own_slice(
-    log_density,
-    width,
-    shrink,
-    n_passes,
-):
+def _own_slice(log_density, width, shrink, n_passes):
     """Slice sampler on the line with its own loop and shrinking rule."""
     kernel = linear_slice(log_density, width, 1)
 

@@ -60,12 +60,8 @@ def _index_cdf(delta, index, fresh):
 def _joint(kernel, draw_control, temperature, continuous, reversible=False):
     """Case of a kernel on position and temperature.
 
-    Args:
-        kernel: the kernel.
-        draw_control: maps (position, uniform number) to what a state starts with besides its position.
-        temperature: maps a state to its inverse temperature or index.
-        continuous: whether the temperature is continuous.
-        reversible: as in `Case`.
+    `draw_control` maps (position, uniform number) to what a state starts with besides its position, `temperature` a
+    state to its inverse temperature or index.
     """
     grid, marginal = jnp.asarray(GRID), jnp.asarray(_marginal(continuous))
     cdf = _continuous_cdf if continuous else _index_cdf
