@@ -1,4 +1,4 @@
-"""What holds for every kernel, whatever it does: the contract of `auxmc.kernels.base.Kernel`."""
+"""What holds for every kernel, on vectors and on pytrees: the contract of `auxmc.kernels.base.Kernel`."""
 
 import inspect
 from functools import cache, partial
@@ -7,122 +7,190 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
-from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
-from auxmc.kernels.hamiltonian.hmc import hmc
-from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
-from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
-from auxmc.kernels.hamiltonian.phased import phased
-from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
-from auxmc.kernels.manifold.constrained_nuts import constrained_nuts
-from auxmc.kernels.manifold.modified_abc import modified_abc
-from auxmc.kernels.metropolis.adaptation import batch_adaptation
-from auxmc.kernels.metropolis.gibbs import gibbs, spin_blocks, systematic_scan
-from auxmc.kernels.metropolis.involution import involution_metropolis
-from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
-from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
-from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
-from auxmc.kernels.pseudo_marginal.updates import (
-    METHODS,
-    auxiliary_pseudo_marginal,
-    correlated_pseudo_marginal,
-    independence_auxiliary,
-    pseudo_marginal_method,
-    pseudo_marginal_metropolis,
-    slice_position,
-)
-from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.kernels.slices.core import MAX_PASSES, Candidate, slice_kernel
-from auxmc.kernels.slices.directed_slice import along_axes, directed_slice
-from auxmc.kernels.slices.elliptical_slice import elliptical_slice
-from auxmc.kernels.slices.linear_slice import draw_line, linear_slice, shrink_line
-from auxmc.kernels.slices.reflective_slice import reflective_slice
-from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
-from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
-from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
+from auxmc import kernels
+from auxmc.kernels import base
+from auxmc.kernels.pseudo_marginal.updates import METHODS
+from auxmc.kernels.slices.core import MAX_PASSES, Candidate
+from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
 from auxmc.kernels.tempering.tempered_move import INTEGRATORS
-from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
-from auxmc.models.bridge import bridge, gaussian_base
-from auxmc.models.conditioned import condition_generator
 from experiments.boltzmann.programs import block_summaries
 from tests.unit.kernels.toys import DIM, latent_estimator, log_bimodal, log_normal
 
-BRIDGE = bridge(log_normal, gaussian_base(jnp.zeros(DIM), jnp.ones(DIM)))
-CIRCLE = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), log_normal, jnp.ones(1))
+VECTOR = jnp.array([0.6, 0.8])
+TREE = {"a": VECTOR[0], "b": VECTOR[1:]}
+UNRAVEL = ravel_pytree(TREE)[1]
+BRIDGE = kernels.bridge(log_normal, kernels.gaussian_base(jnp.zeros(DIM), jnp.ones(DIM)))
 ESTIMATOR = latent_estimator()
-POSITION = jnp.array([0.6, 0.8])
+
+
+def as_it_is(value):
+    return value
+
+
+def on_tree(function):
+    """A function of a vector as one of a dictionary."""
+    return lambda tree, *more: function(ravel_pytree(tree)[0], *more)
+
+
+def on_vector(function):
+    """The same, of a vector again: its program is that of `on_tree`."""
+    return lambda vector, *more: on_tree(function)(UNRAVEL(vector), *more)
 
 
 def normals(key):
     return jax.random.normal(key, (DIM,))
 
 
-KERNELS = {
-    "annealed_importance_sampling": lambda: annealed_importance_sampling(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
-    "auxiliary_pseudo_marginal": lambda: auxiliary_pseudo_marginal(
-        ESTIMATOR, independence_auxiliary(ESTIMATOR), slice_position(ESTIMATOR, 0.5, DIM)
+def estimator(on):
+    found = latent_estimator()
+    return found._replace(prepare=on(found.prepare))
+
+
+def circle(on):
+    squares = on(lambda u: jnp.sum(jnp.square(u), keepdims=True))
+    return kernels.condition_generator(squares, on(log_normal), jnp.ones(1))
+
+
+def apm(on, position_update):
+    model = estimator(on)
+    return kernels.auxiliary_pseudo_marginal(
+        model, kernels.elliptical_auxiliary(model), position_update(model)
+    )
+
+
+# By name: maps (how a function reads a position, how a vector becomes one, further arguments) to a kernel.
+SIZED = {
+    "constrained_hmc": lambda on, _, **dim: kernels.constrained_hmc(circle(on), 0.3, 2, **dim),
+    "constrained_nuts": lambda on, _, **dim: kernels.constrained_nuts(circle(on), 0.3, max_depth=2, **dim),
+    "correlated_pseudo_marginal": lambda on, _, **dim: kernels.correlated_pseudo_marginal(
+        estimator(on), 0.5, 0.3, **dim
     ),
-    "batch_adaptation": lambda: batch_adaptation(lambda s: random_walk_metropolis(log_normal, s, DIM), 0.5),
-    "blocked_elliptical_slice": lambda: blocked_elliptical_slice(log_normal, [(0, 1), (1, 2)]),
-    "constrained_hmc": lambda: constrained_hmc(CIRCLE, 0.1, (1, 2), DIM),
-    "constrained_nuts": lambda: constrained_nuts(CIRCLE, 0.1, DIM, max_depth=2),
-    "continuously_tempered_hmc": lambda: continuously_tempered_hmc(BRIDGE, 0.1, 2),
-    "correlated_pseudo_marginal": lambda: correlated_pseudo_marginal(ESTIMATOR, 0.5, 0.5, DIM),
-    "directed_slice": lambda: directed_slice(log_bimodal, along_axes(DIM), 1.0, DIM),
-    "dual_averaging": lambda: dual_averaging(lambda s: tempered_nuts(BRIDGE, s, jnp.ones(DIM + 1)), 0.5, 10),
-    "elliptical_slice": lambda: elliptical_slice(log_bimodal, dim=DIM),
-    "gibbs": lambda: gibbs(spin_blocks(lambda spins: spins, DIM), systematic_scan([0, 1])),
-    "gibbs_continuous_tempering": lambda: gibbs_continuous_tempering(BRIDGE, 0.1, 2),
-    "hmc": lambda: hmc(log_normal, 0.1, (1, 2), DIM),
-    "involution_metropolis": lambda: involution_metropolis(log_normal, lambda x: -x),
-    "linear_slice": lambda: linear_slice(log_bimodal, 1.0, DIM),
-    "pseudo_marginal_method": lambda: pseudo_marginal_method("apm_ss_ss", ESTIMATOR, 0.5, DIM),
-    "metropolis_independence": lambda: metropolis_independence(log_normal, normals),
-    "mala": lambda: mala(log_normal, 0.1, DIM),
-    "modified_abc": lambda: modified_abc(lambda p, z: p + z, log_normal, jnp.ones(DIM), 0.1, 0.5, DIM),
-    "persistent_hmc": lambda: persistent_hmc(log_normal, 0.1, 2, 0.5, DIM),
-    "phased": lambda: phased(lambda s: hmc(log_normal, s, (1, 2), DIM), 2, 0.1, 0.05, 3),
-    "pseudo_marginal_hmc": lambda: pseudo_marginal_hmc(ESTIMATOR, 0.3, (1, 3), DIM),
-    "pseudo_marginal_metropolis": lambda: pseudo_marginal_metropolis(ESTIMATOR, 0.5, DIM),
-    "random_walk_metropolis": lambda: random_walk_metropolis(log_bimodal, 0.5, DIM),
-    "reflective_slice": lambda: reflective_slice(lambda u: log_bimodal(4.0 * u - 2.0), DIM),
-    "simulated_annealing": lambda: simulated_annealing(log_normal, normals, jnp.add, [1.0]),
-    "simulated_tempering": lambda: simulated_tempering(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
-    "slice_kernel": lambda: slice_kernel(
+    "directed_slice": lambda on, _, **dim: kernels.directed_slice(
+        on(log_bimodal), kernels.along_axes(DIM), 1.0, **dim
+    ),
+    "hmc": lambda on, _, **dim: kernels.hmc(on(log_normal), 0.5, (2, 4), **dim),
+    "linear_slice": lambda on, _, **dim: kernels.linear_slice(on(log_bimodal), 1.0, **dim),
+    "mala": lambda on, _, **dim: kernels.mala(on(log_normal), 0.5, **dim),
+    "metropolis_position": lambda on, _, **dim: apm(
+        on, lambda model: kernels.metropolis_position(model, 0.5, **dim)
+    ),
+    "modified_abc": lambda on, _, **dim: kernels.modified_abc(
+        on(lambda p, z: p + z), on(log_normal), jnp.ones(DIM), 0.5, 0.5, **dim
+    ),
+    "persistent_hmc": lambda on, _, **dim: kernels.persistent_hmc(on(log_normal), 0.5, 2, 0.5, **dim),
+    "pseudo_marginal_hmc": lambda on, _, **dim: kernels.pseudo_marginal_hmc(estimator(on), 0.3, 2, **dim),
+    "pseudo_marginal_method": lambda on, _, **dim: kernels.pseudo_marginal_method(
+        "apm_ss_ss", estimator(on), 0.5, **dim
+    ),
+    "pseudo_marginal_metropolis": lambda on, _, **dim: kernels.pseudo_marginal_metropolis(
+        estimator(on), 0.5, **dim
+    ),
+    "random_walk_metropolis": lambda on, _, **dim: kernels.random_walk_metropolis(on(log_normal), 0.5, **dim),
+    "reflective_slice": lambda on, _, **dim: kernels.reflective_slice(on(log_normal), **dim),
+    "slice_position": lambda on, _, **dim: apm(on, lambda model: kernels.slice_position(model, 0.5, **dim)),
+    "stochastic_gradient_chain": lambda on, place, **dim: kernels.stochastic_gradient_chain(
+        lambda x, noise: place(on(jnp.add)(x, noise)), normals, 0.1, 0.5, **dim
+    ),
+    "unadjusted_langevin": lambda on, _, **dim: kernels.unadjusted_langevin(on(log_normal), 0.5, **dim),
+}
+OTHERS = {
+    "batch_adaptation": lambda on, _: kernels.batch_adaptation(
+        lambda scale: kernels.random_walk_metropolis(on(log_normal), scale), 0.5
+    ),
+    "blocked_elliptical_slice": lambda on, _: kernels.blocked_elliptical_slice(
+        on(log_bimodal), [(0, 1), (1, 2)]
+    ),
+    "dual_averaging": lambda on, _: kernels.dual_averaging(
+        lambda step: kernels.hmc(on(log_normal), step, 2), 0.5, 10
+    ),
+    "elliptical_slice": lambda on, _: kernels.elliptical_slice(on(log_bimodal), dim=DIM),
+    "involution_metropolis": lambda on, place: kernels.involution_metropolis(
+        on(lambda x: jnp.sum(x)), lambda x: place(on(jnp.negative)(x))
+    ),
+    "metropolis_independence": lambda on, place: kernels.metropolis_independence(
+        on(log_normal), lambda key: place(normals(key))
+    ),
+    "nuts": lambda on, _: kernels.nuts(on(log_normal), 0.5, jnp.ones(DIM), 3),
+    "phased": lambda on, _: kernels.phased(
+        lambda step: kernels.hmc(on(log_normal), step, 2, DIM), 2, 0.1, 0.1, 3
+    ),
+    "simulated_annealing": lambda on, place: kernels.simulated_annealing(
+        on(log_normal), normals, lambda noise, x: place(on(jnp.add)(x, noise)), [1.0, 2.0]
+    ),
+    "window_adaptation": lambda on, _: kernels.window_adaptation(
+        lambda step, mass: kernels.hmc(on(log_normal), step, 2, inverse_mass=mass), 0.5, 20, DIM
+    ),
+}
+# Tempered kernels are on the vectors of their base, Gibbs updates on numbered coordinates; the rest are no kernels.
+VECTORS_ONLY = {
+    *("annealed_importance_sampling", "continuously_tempered_hmc", "gibbs_continuous_tempering"),
+    *("simulated_tempering", "tempered_nuts", "gibbs", "slice_kernel"),
+}
+NO_KERNELS = {
+    *("Kernel", "along_axes", "along_gaussian", "along_unit_vectors", "auxiliary_pseudo_marginal", "bridge"),
+    *("ancestral_lines", "backward_draws", "bootstrap_particle_filter", "crank_nicolson_auxiliary"),
+    *("random_walk_auxiliary", "condition_generator", "condition_noisy_generator"),
+    *("coupling_from_the_past", "curvature_moves", "elliptical_auxiliary", "estimator_of"),
+    *("full_data_evidence", "gaussian_base", "gaussian_blocks", "growing_data_evidence"),
+    *("independence_auxiliary", "nested_sampling", "nested_updating", "noisy_input", "particle_evidence"),
+    *("permuted_scan", "random_scan", "replicated", "replicated_evidence", "running_laplace"),
+    *("sequential_importance_resampling", "shrink_bracket", "spin_blocks", "stochastic_gradient_moves"),
+    *("systematic_scan", "weighted_reservoirs"),
+}
+KERNELS = {name: partial(make, as_it_is, as_it_is, dim=DIM) for name, make in SIZED.items()}
+KERNELS |= {name: partial(make, as_it_is, as_it_is) for name, make in OTHERS.items()}
+KERNELS |= {
+    "annealed_importance_sampling": lambda: kernels.annealed_importance_sampling(
+        BRIDGE, [0.0, 0.5, 1.0], 0.1, 2
+    ),
+    "auxiliary_pseudo_marginal": lambda: kernels.auxiliary_pseudo_marginal(
+        ESTIMATOR, kernels.independence_auxiliary(ESTIMATOR), kernels.slice_position(ESTIMATOR, 0.5, DIM)
+    ),
+    "auxiliary_pseudo_marginal/step out": lambda: kernels.auxiliary_pseudo_marginal(
+        ESTIMATOR, kernels.independence_auxiliary(ESTIMATOR), kernels.slice_position(ESTIMATOR, 0.5, DIM, 3)
+    ),
+    "batch_adaptation/pseudo-marginal": lambda: kernels.batch_adaptation(
+        lambda scale: kernels.pseudo_marginal_method("apm_mi_mh", ESTIMATOR, scale, DIM), 0.5, 3, 2
+    ),
+    "block_summaries": lambda: block_summaries(
+        kernels.random_walk_metropolis(log_normal, 0.5, DIM), 3, lambda state, _: state.position, jnp.mean
+    ),
+    "continuously_tempered_hmc": lambda: kernels.continuously_tempered_hmc(BRIDGE, 0.1, 2),
+    "dual_averaging/tempered": lambda: kernels.dual_averaging(
+        lambda step: kernels.tempered_nuts(BRIDGE, step, jnp.ones(DIM + 1)), 0.5, 10
+    ),
+    "elliptical_slice/cholesky": lambda: kernels.elliptical_slice(
+        log_bimodal, jnp.array([[1.0, 0.0], [0.5, 0.8]])
+    ),
+    "gibbs": lambda: kernels.gibbs(
+        kernels.spin_blocks(lambda spins: spins, DIM), kernels.systematic_scan([0, 1])
+    ),
+    "gibbs_continuous_tempering": lambda: kernels.gibbs_continuous_tempering(BRIDGE, 0.1, 2),
+    "linear_slice/doubling": lambda: kernels.linear_slice(log_bimodal, 0.1, DIM, max_doublings=5),
+    "linear_slice/step out": lambda: kernels.linear_slice(log_bimodal, 0.4, DIM, 3),
+    "simulated_tempering": lambda: kernels.simulated_tempering(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
+    "simulated_tempering/random walk": lambda: kernels.simulated_tempering(
+        BRIDGE, [0.0, 0.5, 1.0], 0.1, 2, index_update="random_walk"
+    ),
+    "slice_kernel": lambda: kernels.slice_kernel(
         log_normal,
         lambda key: draw_line(key, DIM, 0),
         lambda noise, current: shrink_line(
             noise, 1.0, current, lambda x: Candidate(x, log_normal(x)), 0, MAX_PASSES
         ),
     ),
-    "stochastic_gradient_chain": lambda: stochastic_gradient_chain(lambda x, _: x, normals, 0.1, 0.5, DIM),
-    "block_summaries": lambda: block_summaries(
-        random_walk_metropolis(log_normal, 0.5, DIM), 3, lambda state, _: state.position, jnp.mean
-    ),
-    "tempered_nuts": lambda: tempered_nuts(BRIDGE, 0.1, jnp.ones(DIM + 1)),
-    "unadjusted_langevin": lambda: unadjusted_langevin(log_normal, 0.1, DIM),
+    "tempered_nuts": lambda: kernels.tempered_nuts(BRIDGE, 0.1, jnp.ones(DIM + 1)),
     **{
-        f"pseudo_marginal_method/{name}": lambda name=name: pseudo_marginal_method(name, ESTIMATOR, 1.0, DIM)
+        f"pseudo_marginal_method/{name}": partial(kernels.pseudo_marginal_method, name, ESTIMATOR, 1.0, DIM)
         for name in METHODS
     },
-    "auxiliary_pseudo_marginal/step out": lambda: auxiliary_pseudo_marginal(
-        ESTIMATOR, independence_auxiliary(ESTIMATOR), slice_position(ESTIMATOR, 0.5, DIM, 3)
-    ),
-    "batch_adaptation/pseudo-marginal": lambda: batch_adaptation(
-        lambda scale: pseudo_marginal_method("apm_mi_mh", ESTIMATOR, scale, DIM), 0.5, 3, 2
-    ),
-    "elliptical_slice/cholesky": lambda: elliptical_slice(log_bimodal, jnp.array([[1.0, 0.0], [0.5, 0.8]])),
-    "linear_slice/step out": lambda: linear_slice(log_bimodal, 0.4, DIM, 3),
-    "linear_slice/doubling": lambda: linear_slice(log_bimodal, 0.1, DIM, max_doublings=5),
-    "simulated_tempering/random walk": lambda: simulated_tempering(
-        BRIDGE, [0.0, 0.5, 1.0], 0.1, 2, index_update="random_walk"
-    ),
     **{
-        f"{build.__name__}/{integrator}, {refreshment}": partial(
-            build, BRIDGE, 0.4, 3, integrator=integrator, refreshment=refreshment
+        f"{name}/{integrator}, {refreshment}": partial(
+            getattr(kernels, name), BRIDGE, 0.4, 3, integrator=integrator, refreshment=refreshment
         )
-        for build in (gibbs_continuous_tempering, continuously_tempered_hmc)
+        for name in ("gibbs_continuous_tempering", "continuously_tempered_hmc")
         for integrator in INTEGRATORS
         for refreshment in (1.0, 0.6)
     },
@@ -131,26 +199,23 @@ KERNELS = {
 N_CHAINS = 4
 # One kernel of each family is compiled by the fast tests; what holds for those of one family is the same code.
 FAST = {
-    *("random_walk_metropolis", "hmc", "linear_slice", "elliptical_slice", "gibbs"),
-    *("constrained_hmc", "modified_abc", "annealed_importance_sampling", "batch_adaptation"),
-    *("pseudo_marginal_metropolis", "auxiliary_pseudo_marginal", "pseudo_marginal_method"),
-    *("mala", "persistent_hmc", "reflective_slice", "metropolis_independence"),
+    *("random_walk_metropolis", "batch_adaptation", "gibbs", "hmc", "linear_slice"),
+    *("constrained_hmc", "annealed_importance_sampling", "pseudo_marginal_method"),
 }
 # Kernels whose log density, or estimate, is a function of the position, and of the auxiliary variables, alone.
-ESTIMATED = [
-    name for name in KERNELS if "pseudo_marginal" in name or name == "batch_adaptation/pseudo-marginal"
-]
+ESTIMATED = [name for name in KERNELS if any(word in name for word in ("pseudo", "_position"))]
 DENSITIES = [
     *("random_walk_metropolis", "metropolis_independence", "involution_metropolis", "simulated_annealing"),
     *("elliptical_slice", "elliptical_slice/cholesky", "blocked_elliptical_slice", "directed_slice"),
     *("linear_slice", "linear_slice/step out", "linear_slice/doubling", "reflective_slice", "slice_kernel"),
     *("hmc", "persistent_hmc", "mala"),
 ]
+NEED_KEYS = ("pseudo", "_position", "persistent", "stochastic", "continuous", "simulated_temp")
 
 
-def compiled(names):
+def compiled(names, fast=FAST):
     """Names as parameters, of which most are slow."""
-    return [pytest.param(name, marks=[pytest.mark.slow] * (name not in FAST)) for name in names]
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name not in fast)) for name in names]
 
 
 @cache
@@ -165,7 +230,7 @@ def many(name):
 
 def starts(name):
     """Keys of a step and states of some chains."""
-    init = lambda key: kernel_of(name).init(POSITION, key=key)
+    init = lambda key: kernel_of(name).init(VECTOR, key=key)
     return jax.random.split(jax.random.key(2), N_CHAINS), jax.jit(jax.vmap(init))(
         jax.random.split(jax.random.key(1), N_CHAINS)
     )
@@ -190,13 +255,13 @@ def test_a_kernel_starts_from_a_position_and_keeps_shapes_and_dtypes(name):
         state = kernel.init(position, key=key)
         return state, getattr(state, "inner", state).position
 
-    start, placed = jax.eval_shape(init, jax.random.key(0), POSITION)
-    assert shapes(placed) == shapes(POSITION)
-    if any(word in name for word in ("pseudo", "persistent", "stochastic", "continuous", "simulated_temp")):
+    start, placed = jax.eval_shape(init, jax.random.key(0), VECTOR)
+    assert shapes(placed) == shapes(VECTOR)
+    if any(word in name for word in NEED_KEYS):
         with pytest.raises(TypeError, match=r"init needs key=jax.random.key\(...\)"):
-            kernel.init(POSITION)
+            kernel.init(VECTOR)
     else:
-        assert shapes(jax.eval_shape(kernel.init, POSITION)) == shapes(start)
+        assert shapes(jax.eval_shape(kernel.init, VECTOR)) == shapes(start)
     end, info = jax.eval_shape(kernel.step, jax.random.key(1), start)
     assert shapes(end) == shapes(start)
     assert {leaf.dtype for leaf in jax.tree.leaves(info)} <= {jnp.dtype(t) for t in (bool, "int32", float)}
@@ -216,7 +281,7 @@ def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name):
 )
 def test_compiled_steps_agree_with_interpreted_ones(name):
     kernel, key = kernel_of(name), jax.random.key(4)
-    state = kernel.init(POSITION, key=jax.random.key(0))
+    state = kernel.init(VECTOR, key=jax.random.key(0))
     steps = kernel.apply(kernel.draw(key), state), jax.jit(kernel.step)(key, state)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12), *steps)
 
@@ -260,10 +325,10 @@ def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bi
 
 
 SCALED = {
-    "random_walk": lambda scale: random_walk_metropolis(log_normal, scale, DIM),
-    "hmc": lambda scale: hmc(log_normal, scale, (2, 6), DIM),
-    "linear": lambda scale: linear_slice(log_normal, scale, DIM),
-    "apm_mi_ss": lambda scale: pseudo_marginal_method("apm_mi_ss", ESTIMATOR, scale, DIM),
+    "random_walk": lambda scale: kernels.random_walk_metropolis(log_normal, scale, DIM),
+    "hmc": lambda scale: kernels.hmc(log_normal, scale, (2, 6), DIM),
+    "linear": lambda scale: kernels.linear_slice(log_normal, scale, DIM),
+    "apm_mi_ss": lambda scale: kernels.pseudo_marginal_method("apm_mi_ss", ESTIMATOR, scale, DIM),
 }
 
 
@@ -271,11 +336,78 @@ SCALED = {
 def test_scales_may_be_traced_and_batched(name):
     def position(scale):
         kernel = SCALED[name](scale)
-        state, _ = kernel.step(jax.random.key(3), kernel.init(POSITION, key=jax.random.key(0)))
-        found = state.position
-        return found
+        state, _ = kernel.step(jax.random.key(3), kernel.init(VECTOR, key=jax.random.key(0)))
+        return state.position
 
     scales = jnp.array([0.01, 0.02])
     together = jax.jit(jax.vmap(position))(scales)
     np.testing.assert_allclose(together, [position(scale) for scale in scales], rtol=1e-12)
     assert not np.array_equal(together[0], together[1])
+
+
+# --- positions that are pytrees -------------------------------------------------------------------------
+
+FAST_ON_TREES = ("hmc", "metropolis_position", "constrained_hmc")
+
+
+def leaves_of_steps(kernel, position, n_steps=3):
+    """Positions, and what else states and infos have, of a few steps; and the structure of the last position."""
+
+    def step(state, key):
+        state, info = kernel.step(key, state)
+        return state, (state, info)
+
+    def run(position):
+        start = kernel.init(position, key=jax.random.key(1))
+        return jax.lax.scan(step, start, jax.random.split(jax.random.key(2), n_steps))
+
+    end, kept = jax.jit(run)(position)
+    return jax.tree.structure(getattr(end, "inner", end).position), jax.tree.leaves(kept)
+
+
+def flat(leaves):
+    return np.concatenate([np.asarray(leaf, float).reshape(len(leaf), -1) for leaf in leaves], axis=1)
+
+
+def test_every_kernel_is_listed():
+    lower = {name for name in kernels.__all__ if name[0].islower()} | {"Kernel"}
+    assert lower == SIZED.keys() | OTHERS.keys() | VECTORS_ONLY | NO_KERNELS
+
+
+@pytest.mark.parametrize("name", compiled(SIZED | OTHERS, FAST_ON_TREES))
+def test_a_dictionary_moves_as_the_vector_of_its_leaves(name):
+    make = (SIZED | OTHERS)[name]
+    sized = {"dim": DIM} if name in SIZED else {}
+    _, expected = leaves_of_steps(make(on_vector, as_it_is, **sized), VECTOR)
+    structure, found = leaves_of_steps(make(on_tree, UNRAVEL), TREE)
+    assert structure == jax.tree.structure(TREE)
+    np.testing.assert_array_equal(flat(found), flat(expected))
+
+
+def test_random_numbers_are_drawn_ahead_where_the_dimension_is_known():
+    key = jax.random.key(3)
+    told = kernels.hmc(on_tree(log_normal), 0.5, (2, 4), DIM)
+    expected = kernels.hmc(log_normal, 0.5, (2, 4), DIM).draw(key)
+    jax.tree.map(np.testing.assert_array_equal, told.draw(key), expected)
+    assert kernels.hmc(on_tree(log_normal), 0.5, (2, 4)).draw(key) is key
+
+
+def test_a_vector_runs_the_program_of_the_kernel_itself():
+    key, state = jax.random.key(0), kernels.hmc(log_normal, 0.5, 2, DIM).init(VECTOR)
+    wrapped = kernels.hmc(log_normal, 0.5, 2, DIM).step
+    bare = kernels.hmc.__wrapped__(log_normal, 0.5, 2, DIM).step
+    assert str(jax.make_jaxpr(wrapped)(key, state)) == str(jax.make_jaxpr(bare)(key, state))
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_an_impossible_dimension_is_rejected(name):
+    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
+        SIZED[name](as_it_is, as_it_is, dim=0)
+
+
+def test_wrong_arguments_are_named_before_there_is_a_position():
+    assert base.FROM_POSITION < 0
+    with pytest.raises(ValueError, match="1 <= low <= high, got 0"):
+        kernels.hmc(log_normal, 0.1, 0)
+    with pytest.raises(TypeError, match="missing a required argument: 'n_steps'"):
+        kernels.hmc(log_normal, 0.1)

@@ -9,7 +9,6 @@ import pytest
 
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.hamiltonian.hmc import hmc
-from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.modified_abc import modified_abc
@@ -24,7 +23,6 @@ from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_sli
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, directed_slice
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.full_data_evidence import AnnealedSettings, full_data_evidence
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
@@ -33,7 +31,6 @@ from auxmc.kernels.streams.nested_updating import UpdatingSettings, nested_updat
 from auxmc.kernels.streams.particle_filter import sequential_importance_resampling
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
-from auxmc.kernels.streams.stochastic_gradient_chain import stochastic_gradient_chain
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,
@@ -71,26 +68,6 @@ ENDS = np.array([0.0, 1.0])
 ONE_OF_BLOCKS = "blocks must hold every input exactly once"
 INCREASING = "powers must be positive and increase to 1"
 MONOTONE = "strictly increasing or decreasing"
-
-WITH_DIM = {
-    "random_walk": lambda dim: random_walk_metropolis(log_normal, 1.0, dim),
-    "hmc": lambda dim: hmc(log_normal, 0.1, (1, 5), dim),
-    "langevin": lambda dim: mala(log_normal, 0.5, dim),
-    "unadjusted_langevin": lambda dim: unadjusted_langevin(log_normal, 0.5, dim),
-    "persistent_hmc": lambda dim: persistent_hmc(log_normal, 0.1, 3, 0.5, dim),
-    "modified_abc": lambda dim: modified_abc(lambda p, z: p, log_normal, jnp.zeros(2), 0.1, 0.5, dim),
-    "pseudo_marginal": lambda dim: pseudo_marginal_method("pm_mh", ESTIMATOR, 1.0, dim),
-    "linear": lambda dim: linear_slice(log_normal, 1.0, dim),
-    "directed": lambda dim: directed_slice(log_normal, along_axes(1), 1.0, dim),
-    "reflective": lambda dim: reflective_slice(log_normal, dim),
-    "stochastic_gradient": lambda dim: stochastic_gradient_chain(lambda x, noise: x, draw, 0.1, 0.2, dim),
-}
-
-
-@pytest.mark.parametrize("name", WITH_DIM)
-def test_an_impossible_dimension_is_rejected(name):
-    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
-        WITH_DIM[name](0)
 
 
 @pytest.mark.parametrize(

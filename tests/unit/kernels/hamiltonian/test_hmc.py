@@ -110,12 +110,6 @@ def test_an_end_of_density_zero_is_rejected_and_one_on_the_way_is_not():
     assert float(moved.position[0]) == pytest.approx(1.0)
 
 
-def test_a_number_of_steps_is_a_pair_of_equal_ones():
-    noises = [hmc(log_quartic, 0.1, n, 2).draw(jax.random.key(2)) for n in (4, (4, 4))]
-    jax.tree.map(np.testing.assert_array_equal, *noises)
-    assert int(noises[0].n_steps) == 4
-
-
 @pytest.mark.slow
 def test_trajectories_are_those_of_blackjax():
     from blackjax.mcmc import integrators, metrics

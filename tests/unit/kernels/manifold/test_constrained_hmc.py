@@ -61,8 +61,7 @@ def steps(model, phase, dt, n, n_inner=1):
     def one(_, p):
         return constrained_step(model, p, dt, n_inner, ProjectionSettings(), "position_and_constraint")
 
-    end = jax.lax.fori_loop(0, n, one, phase)
-    return end
+    return jax.lax.fori_loop(0, n, one, phase)
 
 
 @pytest.mark.parametrize(("name", "n_inner"), [("hyperbola", 1), ("noisy", 2), ("sphere", 2), ("torus", 1)])

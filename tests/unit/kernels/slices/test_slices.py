@@ -44,13 +44,15 @@ def test_evaluations_reported_are_evaluations_made(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_target_that_rejects_everything_is_flagged_and_the_state_kept(kind):
-    kernel = _kernel(kind, lambda position: jnp.full((), -jnp.inf), dim=2)
+@pytest.mark.parametrize("cap", [7, MAX_PASSES])
+def test_a_target_that_rejects_everything_is_given_up_and_the_state_kept(kind, cap):
+    kernel = _kernel(kind, lambda position: jnp.full((), -jnp.inf), dim=2, max_passes=cap)
     start = SliceState(jnp.array([0.25, 0.75]), jnp.zeros(()))
     state, info = kernel.step(jax.random.key(3), start)
     assert int(info.n_collapsed) == 1
     assert float(info.offset) == 0.0
-    assert 1 < int(info.n_evaluations) <= MAX_PASSES
+    # Step-outs are made besides.
+    assert 7 <= int(info.n_evaluations) <= cap + 2
     np.testing.assert_array_equal(state.position, start.position)
     assert float(state.log_density) == 0.0
 
@@ -100,15 +102,6 @@ def test_the_loop_gives_up_after_one_thousand_passes_and_says_so():
     assert int(shrunk.info.n_collapsed) == 1
     assert not bool(shrunk.moved)
     np.testing.assert_array_equal(shrunk.candidate.point, 0.0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_cap_is_respected_by_every_kernel(kind):
-    kernel = _kernel(kind, lambda x: jnp.where(x[0] == 0.5, 0.0, -jnp.inf), max_passes=7)
-    _, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([0.5])))
-    assert int(info.n_collapsed) == 1
-    assert int(info.n_evaluations) <= 7 + 2
-    assert int(info.n_evaluations) >= 7
 
 
 def test_step_outs_stop_at_the_edge_of_the_slice():

@@ -19,8 +19,7 @@ def exact(data, boundaries):
 
 
 def run(settings, dtype=jnp.float64):
-    found = jax.jit(growing_data_evidence(MODEL, settings))(jax.random.key(1), jnp.asarray(DATA, dtype))
-    return found
+    return jax.jit(growing_data_evidence(MODEL, settings))(jax.random.key(1), jnp.asarray(DATA, dtype))
 
 
 @pytest.fixture(scope="module")

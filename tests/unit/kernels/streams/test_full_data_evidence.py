@@ -23,8 +23,7 @@ FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
 
 
 def run(settings, dtype=jnp.float64, seed=1):
-    found = jax.jit(full_data_evidence(MODEL, settings))(jax.random.key(seed), jnp.asarray(DATA, dtype))
-    return found
+    return jax.jit(full_data_evidence(MODEL, settings))(jax.random.key(seed), jnp.asarray(DATA, dtype))
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +97,9 @@ def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_ru
     def of(log_likelihood):
         model = row_model(1, 1, log_likelihood, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
         settings = AnnealedSettings(target_size=1.0, n_moves=1)
-        found = full_data_evidence(model, settings, lambda key, particles, target: particles)(
+        return full_data_evidence(model, settings, lambda key, particles, target: particles)(
             jax.random.key(3), jnp.zeros((5, 1))
         )
-        return found
 
     found = of(half)
     n_lost = int(jnp.sum(found.particles[:, 0] > 0.0))

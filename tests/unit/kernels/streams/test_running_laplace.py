@@ -114,8 +114,7 @@ def one_chunk(model, settings, data, capacity, **state):
     begin = stream.init(jax.random.key(0))._replace(**state)
     past = PastRows(jnp.zeros((capacity, model.n_columns)), jnp.zeros((), jnp.int32))
     chunk = Chunk(jnp.asarray(data), jnp.asarray(len(data), jnp.int32))
-    found = jax.jit(stream.absorb)(jax.random.key(1), begin, chunk, past)
-    return found
+    return jax.jit(stream.absorb)(jax.random.key(1), begin, chunk, past)
 
 
 def test_a_step_to_the_mode_that_goes_too_far_is_shortened():
