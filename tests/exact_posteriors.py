@@ -5,8 +5,6 @@ import numpy as np
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence
 from auxmc.numerics.array_types import FloatArray
 
-__all__ = ["linear_log_evidence", "standardised", "tempered_posterior"]
-
 
 def tempered_posterior(
     rows: FloatArray, weights: FloatArray, noise_scale: float = 1.0

@@ -73,12 +73,6 @@ def test_training_finds_the_levels_and_the_posterior(trained):
     assert parameters["level"].dtype == jnp.float32
 
 
-def test_training_repeats_with_its_key(trained):
-    parameters, curve = run()
-    np.testing.assert_array_equal(parameters["level"], trained[0]["level"])
-    np.testing.assert_array_equal(curve.held_out, trained[1].held_out)
-
-
 def test_steps_without_finite_numbers_change_nothing_and_are_counted():
     def broken(parameters, image, noise):
         return log_weights(parameters, image, noise) + jnp.where(noise[0, 0] > 3.0, jnp.nan, 0.0).astype(

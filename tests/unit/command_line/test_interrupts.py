@@ -8,10 +8,12 @@ import time
 from auxmc.command_line.interrupts import abort_on_second_interrupt
 
 # Where the tests themselves run in the background, interrupts are ignored from the start.
-SWALLOWS = """
-import signal, time
+BEGIN = """
+import atexit, hashlib, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from auxmc.command_line.interrupts import abort_on_second_interrupt
+"""
+SWALLOWS = f"""{BEGIN}
 with abort_on_second_interrupt():
     while True:
         try:
@@ -46,11 +48,7 @@ def test_a_second_interrupt_ends_what_swallows_the_first():
         signal.signal(signal.SIGINT, before)
 
 
-LOSES = """
-import signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line.interrupts import abort_on_second_interrupt
-
+LOSES = f"""{BEGIN}
 class Callback:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
@@ -69,10 +67,7 @@ def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback():
     assert (done.returncode, done.stderr) == (130, "")
 
 
-ENDS = """
-import atexit, signal, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line.interrupts import abort_on_second_interrupt
+ENDS = f"""{BEGIN}
 atexit.register(lambda: print("ending", flush=True) or time.sleep(20.0))
 try:
     with abort_on_second_interrupt():
@@ -87,10 +82,7 @@ def test_a_second_interrupt_while_a_process_ends_shows_no_traceback():
     _stops_at_once(ENDS, "begun", "ending")
 
 
-BUSY = """
-import hashlib, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from auxmc.command_line.interrupts import abort_on_second_interrupt
+BUSY = f"""{BEGIN}
 with abort_on_second_interrupt():
     print("begun", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)

@@ -116,14 +116,7 @@ def _awkward():
     moved_far[2, 50] = -1e17
     stuck = noise.copy()
     stuck[1] = stuck[1, 0]
-    bases = {
-        "noise": noise,
-        "slow": slow,
-        "moved": moved,
-        "far": far,
-        "moved and far": moved_far,
-        "stuck": stuck,
-    }
+    bases = {"noise": noise, "slow": slow, "moved": moved, "far": far, "moved far": moved_far, "stuck": stuck}
     arrays = {
         f"{name}, {how}": function(array)
         for name, array in bases.items()

@@ -30,12 +30,6 @@ def test_running_estimates_pool_chains_and_end_at_the_whole():
         assert running[n - 1] == pytest.approx(log_evidence(TARGET[:, :n], BASE[:, :n]), rel=1e-13)
 
 
-def test_chains_are_pooled_and_not_averaged():
-    """A chain with all the weight decides."""
-    target, base = np.array([[0.0] * 10, [-700.0] * 10]), np.zeros((2, 10))
-    assert log_evidence(target, base) == pytest.approx(-np.log(2.0))
-
-
 def test_batches_of_a_single_chain_stand_for_chains():
     chains = TARGET.reshape(1, -1), BASE.reshape(1, -1)
     batched = log_evidence_error(*chains, n_batches=4)

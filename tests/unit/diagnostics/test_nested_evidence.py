@@ -53,11 +53,6 @@ def test_runs_side_by_side_are_those_one_by_one():
         assert logsumexp(terms[row]) == pytest.approx(alone.value, abs=1e-13)
 
 
-def test_unbiased_masses_need_two_live_points():
-    with pytest.raises(ValueError, match="n_live must be at least 2 for unbiased masses, which vanish with"):
-        log_masses(3, 1, "unbiased")
-
-
 def test_information_of_a_flat_likelihood_is_nothing():
     flat = nested_evidence(np.zeros(400), 20, np.zeros(20), estimator="upper")
     assert flat.value == pytest.approx(0.0, abs=1e-12)
@@ -81,5 +76,10 @@ def test_huge_likelihoods_do_not_overflow():
 def test_what_cannot_be_summed_is_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         nested_evidence(*arguments)
+
+
+def test_wrong_options_are_rejected():
     with pytest.raises(ValueError, match="estimator must be one of lower, lebesgue, upper, trapezoid, got"):
         nested_evidence([1.0], 4, estimator="middle")
+    with pytest.raises(ValueError, match="n_live must be at least 2 for unbiased masses, which vanish with"):
+        log_masses(3, 1, "unbiased")

@@ -6,31 +6,22 @@ import pytest
 from auxmc.diagnostics.runs import longest_constant_run, longest_rejection_run, n_distinct_states
 
 
-def test_run_at_either_end_counts():
-    assert longest_constant_run([1.0, 1.0, 1.0, 2.0, 2.0]) == 3
-    assert longest_constant_run([1.0, 1.0, 2.0, 2.0, 2.0]) == 3
-
-
-def test_chain_that_always_or_never_moves():
-    assert longest_constant_run(np.arange(20.0)) == 1
-    assert longest_constant_run(np.zeros((20, 3))) == 20
-    assert longest_constant_run([4.0]) == 1
-
-
-def test_state_moves_when_any_coordinate_does():
-    chain = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [2.0, 1.0]])
-    assert longest_constant_run(chain) == 2
-    assert n_distinct_states(chain) == 3
-
-
-def test_state_visited_twice_counts_once():
-    chain = np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0], [-0.0, 1.0]])
-    assert n_distinct_states(chain) == 2
-
-
-def test_integer_chain_agrees_with_a_set():
-    chain = np.random.default_rng(1).integers(0, 4, size=(500, 3))
-    assert n_distinct_states(chain) == len({tuple(state) for state in chain.tolist()})
+@pytest.mark.parametrize(
+    ("chain", "longest", "n_distinct"),
+    [
+        ([1.0, 1.0, 1.0, 2.0, 2.0], 3, 2),
+        ([1.0, 1.0, 2.0, 2.0, 2.0], 3, 2),
+        (np.arange(20.0), 1, 20),
+        (np.zeros((20, 3)), 20, 1),
+        ([4.0], 1, 1),
+        ([[0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [2.0, 1.0]], 2, 3),
+        ([[0, 1], [2, 3], [0, 1]], 1, 2),
+        ([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0], [-0.0, 1.0]], 2, 2),
+    ],
+)
+def test_states_that_stay_and_states_that_differ_are_counted(chain, longest, n_distinct):
+    assert longest_constant_run(chain) == longest
+    assert n_distinct_states(chain) == n_distinct
 
 
 @pytest.mark.parametrize("function", [longest_constant_run, n_distinct_states])

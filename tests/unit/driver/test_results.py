@@ -153,11 +153,6 @@ def test_a_result_that_is_cut_short_is_noticed(result, n_bytes):
         read_result(result)
 
 
-def test_a_result_is_what_other_programs_read(result):
-    with xr.open_dataset(result, group="statistics", engine="h5netcdf") as data:
-        assert float(data["mean"]) == 1.5
-
-
 def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path):
     folder = tmp_path / "results/smoke/radon/tables"
     again = f"make it again with `snakemake --force {folder} --config preset=smoke`"

@@ -10,6 +10,7 @@ import pytest
 
 from auxmc.driver.devices import lane_sharding, over_devices
 from auxmc.driver.runtime import has_xla_flag, leave_debugging
+from tests.copies import python_path
 
 PROGRAM = """
 import jax.numpy as jnp
@@ -61,24 +62,11 @@ from pathlib import Path
 import jax, jax.numpy as jnp, numpy as np
 from auxmc.driver.runtime import configure
 configure("cpu")
-from auxmc.driver.blocks import Sampler
-from auxmc.driver.chains import RunContext, run_chains
+from auxmc.driver import blocks
+from auxmc.driver.chains import run_chains
 from auxmc.driver.devices import lane_sharding, over_devices
-from auxmc.kernels.base import Kernel
+from tests.unit.driver.test_units import _context, _walk
 
-mix = jnp.asarray(np.random.default_rng(1).normal(size=(10, 10)) / 10.0)
-
-
-def build(parameters):
-    def apply(noise, state):
-        state = jnp.tanh(mix @ state) * parameters["scale"] + noise
-        return state, state.sum()
-    return Kernel(lambda position, key=None: position, lambda key: jax.random.normal(key, (10,), jnp.float64), apply)
-
-
-sampler = Sampler(
-    build, lambda key, _: jax.random.normal(key, (10,), jnp.float64), lambda state, info: {"x": state}
-)
 out, folder, n_devices = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 assert len(jax.devices()) == n_devices
 assert (lane_sharding(over_devices(jnp.zeros(8))) is not None) == (n_devices > 1)
@@ -92,10 +80,9 @@ def stopping(*_):
     raise Stop
 
 
-from auxmc.driver import blocks
-context = RunContext("s", 1, folder, "x", "test")
+context = _context(folder)
 run = lambda: run_chains(
-    context, ("c",), sampler, n_draws=30, n_chains=4, sweep={"scale": [0.5, 0.9]}, block_size=10
+    context, ("c",), _walk(1.0), n_draws=30, n_chains=4, sweep={"scale": [0.5, 0.9]}, block_size=10
 )
 advance = blocks.Progress.advance
 blocks.Progress.advance = stopping
@@ -112,19 +99,17 @@ np.save(out, draws["x"])
 
 def draws_on(n_devices, folder):
     out = folder / f"{n_devices}.npy"
-    environment = os.environ | {"XLA_FLAGS": f"--xla_force_host_platform_device_count={n_devices}"}
-    command = [
-        sys.executable,
-        "-c",
-        LANES,
-        str(out),
-        str(folder / f"checkpoints-{n_devices}"),
-        str(n_devices),
-    ]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    flags = f"--xla_force_host_platform_device_count={n_devices}"
+    words = [str(out), str(folder / f"checkpoints-{n_devices}"), str(n_devices)]
+    done = subprocess.run(
+        [sys.executable, "-c", LANES, *words],
+        env=os.environ | {"XLA_FLAGS": flags, "PYTHONPATH": python_path()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
-    array = np.load(out)
-    return array
+    return np.load(out)
 
 
 def test_four_devices_give_the_numbers_of_one(tmp_path):

@@ -43,7 +43,7 @@ def toy(scale=1.0, fetch=None):
     return Stream(init, absorb)
 
 
-def run(data, checkpoint=None, fault_at=None):
+def run(data, checkpoint=None, fault_at=None, capacity=500):
     def read(first):
         for begin in range(first, len(data), 93):
             if fault_at is not None and begin + 93 > fault_at:
@@ -57,7 +57,7 @@ def run(data, checkpoint=None, fault_at=None):
         jax.random.key(4),
         6,
         chunk_sizes=SIZES,
-        capacity=500,
+        capacity=capacity,
         dtype=jnp.float64,
         checkpoint=checkpoint,
     )
@@ -221,38 +221,10 @@ def test_single_precision_is_rejected():
         run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)
 
 
-def test_a_changed_bit_is_named_and_the_stream_begins_again(uninterrupted, tmp_path, capsys):
-    checkpoint = Checkpoint(tmp_path / "stream", "same")
-    run(DATA[:1000], checkpoint)
-    content = checkpoint.path(0).read_bytes()
-    for place in range(0, len(content), len(content) // 15):
-        changed = bytearray(content)
-        changed[place] ^= 16
-        checkpoint.path(0).write_bytes(changed)
-        done = run(DATA[:1000], checkpoint)
-        said = capsys.readouterr().err
-        if done.n_resumed == 0:
-            assert "block000000.npz is damaged (" in said
-            assert said.count("\n") == 1
-        # Else a bit that nothing depends on, such as a date.
-        values = uninterrupted.record["log_evidence"]
-        np.testing.assert_array_equal(done.record["log_evidence"][:100], values[:100])
-
-
 def test_a_state_of_another_shape_is_discarded(tmp_path):
     checkpoint = Checkpoint(tmp_path / "stream", "same")
     run(DATA[:300], checkpoint)
-    done = run_stream(
-        toy(),
-        lambda first: iter([DATA[first:300]]),
-        jax.random.key(4),
-        6,
-        chunk_sizes=SIZES,
-        capacity=400,
-        dtype=jnp.float64,
-        checkpoint=checkpoint,
-    )
-    assert done.n_resumed == 0
+    assert run(DATA[:300], checkpoint, capacity=400).n_resumed == 0
 
 
 def test_one_file_keeps_state_and_record_however_often_it_is_saved(uninterrupted, tmp_path, monkeypatch):

@@ -81,7 +81,6 @@ def test_wrong_executors_and_numbers_are_rejected(n, settings, message):
 
 
 def test_chain_on_an_executor_is_that_of_a_thread():
-    """Through bytes and back, in this process."""
     method = auxmc.hmc(models.normal_density())
     settings = {"draws": 20, "warm_up": 10, "chains": 2, "progress": False}
     with pytest.warns(auxmc.SamplingWarning):
@@ -112,13 +111,11 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 def test_processes_give_the_same_draws(run):
-    """Chains sent to other processes are those that threads draw, bit for bit."""
     assert run(_PROCESSES).strip().endswith("same")
 
 
 @pytest.mark.slow
 def test_a_script_without_guard_says_what_to_do(run):
-    """Processes import the script that starts them."""
     text = run("import auxmc\nauxmc.replicate(lambda seed: seed, 2)\n")
     assert "RuntimeError: a worker process ended before its time" in text
     assert '`if __name__ == "__main__":`' in text

@@ -9,7 +9,6 @@ from auxmc.interface.sampling import spread_starts
 
 @pytest.mark.parametrize("dim", [1, 2, 30])
 def test_points_of_the_same_distribution_do_not_lie_apart(dim):
-    """A false alarm would make the warning worthless."""
     random = np.random.default_rng(dim)
     draws, points = random.normal(size=(2000, dim)), random.normal(size=(500, dim))
     assert not lie_apart(draws, points).any()
@@ -29,7 +28,6 @@ def test_points_of_another_mode_lie_apart(dim):
 
 
 def test_starts_come_from_every_cluster():
-    """Two clusters of unlike sizes both give starts."""
     random = np.random.default_rng(0)
     points = random.normal(size=(16, 3)) * 0.1
     points[:2] += 5.0
@@ -41,5 +39,4 @@ def test_starts_come_from_every_cluster():
 
 
 def test_few_points_are_repeated():
-    """More chains than points."""
     assert spread_starts(np.zeros((2, 3)), 5, 0).tolist() == [0, 1, 0, 1, 0]

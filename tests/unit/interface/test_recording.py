@@ -1,5 +1,7 @@
 """`auxmc.record` and the priors of inputs that are made of gamma and beta variables, against exact distributions."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +21,9 @@ from auxmc import prior
         (prior.beta(4000, alpha=0.5, beta=4.0), stats.beta(0.5, 4.0)),
         (prior.student_t(4000, df=2.5, mean=1.0, scale=3.0), stats.t(2.5, 1.0, 3.0)),
         (prior.uniform(-1, 1), stats.uniform(-1.0, 2.0)),
+        (prior.normal(4000, mean=1.0, sd=2.0), stats.norm(1.0, 2.0)),
+        (prior.log_normal(4000, log_mean=0.5, log_sd=0.4), stats.lognorm(0.4, scale=math.exp(0.5))),
+        (prior.exponential(4000, rate=2.0), stats.expon(scale=0.5)),
     ],
 )
 def test_priors_have_their_distributions(own, exact):

@@ -65,6 +65,7 @@ def test_the_evidence_is_right_within_its_error(whole):
     mean = float(jax.nn.logsumexp(jnp.asarray(whole.replicates)) - math.log(8))
     assert mean == pytest.approx(whole.log_evidence, rel=1e-12)
     assert "log evidence of 150 rows" in str(whole)
+    assert repr(linear()) == "RowsModel of intercept, slope (3 numbers)"
 
 
 def test_draws_come_with_the_names_of_the_parameters(whole):
@@ -296,10 +297,6 @@ def test_laplace_evidence_of_a_prior_without_its_constant_is_warned_of():
         == str(right)
         == f"log evidence {right.log_evidence:.3f} +- {right.standard_error:.3f} nats"
     )
-
-
-def test_a_model_of_rows_is_shown_in_a_line():
-    assert repr(linear()) == "RowsModel of intercept, slope (3 numbers)"
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 
 import auxmc
-from auxmc.diagnostics.convergence import bulk_ess, summarise_chains
+from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Program
 from auxmc.interface import running
 from auxmc.interface.advice import advise
@@ -41,7 +41,6 @@ def _same(first, second):
 
 
 def test_variables_keep_names_and_shapes_and_warm_up_stands_apart():
-    """Positions are pytrees; warm-up draws are in groups of their own and in no other."""
     tree = auxmc.sample(auxmc.hmc(models.normal_density()), **SHORT)
     sizes = {name: array.shape for name, array in tree["posterior"].to_dataset().data_vars.items()}
     assert sizes == {"a": (3, 30), "b": (3, 30, 2)}
@@ -92,27 +91,7 @@ def test_tempered_chains_of_a_second_seed_share_the_program(compiled):
     assert len(compiled) == 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("method", "model", "name", "mean", "variance"),
-    [
-        (auxmc.constrained_hmc, models.sum_of_normals, "mean", 1.2, 0.2),
-        (auxmc.hmc, models.normal_density, "a", 1.0, 1.0),
-        (auxmc.auxiliary_pseudo_marginal, models.estimated_normal, "mean", 1 / 3, 2 / 3),
-        (auxmc.pseudo_marginal, models.estimated_normal, "mean", 1 / 3, 2 / 3),
-    ],
-)
-def test_moments_are_right(method, model, name, mean, variance):
-    """Every family on a model of one's own, against exact moments, within four standard errors."""
-    tree = auxmc.sample(method(model()), draws=2000, warm_up=600, chains=4, seed=3, progress=False)
-    found = summarise_chains(tree["posterior"][name].squeeze())
-    assert abs(found.mean - mean) < 4.0 * found.mcse_mean
-    assert abs(found.sd - np.sqrt(variance)) < 4.0 * found.mcse_sd
-    assert found.r_hat < 1.02
-
-
 def test_draws_do_not_depend_on_cores():
-    """One, two and four threads give the same draws, another seed gives others."""
     method = auxmc.constrained_hmc(models.sum_of_normals())
     trees = [auxmc.sample(method, cores=cores, **SHORT) for cores in (1, 2, 4)]
     assert _same(trees[0], trees[1])
@@ -121,7 +100,6 @@ def test_draws_do_not_depend_on_cores():
 
 
 def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
-    """A run that is killed after some blocks, and called again, gives the draws of one that never stopped."""
     method = auxmc.hmc(models.normal_density())
     whole = auxmc.sample(method, cores=1, **SHORT)
     calls = 0
@@ -160,7 +138,6 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
 
 
 def test_thinned_draws_are_those_of_all_iterations():
-    """Every third iteration, in the warm-up too; variables that are kept by name."""
     method = auxmc.hmc(models.normal_density())
     whole = auxmc.sample(method, draws=60, warm_up=30, chains=2, progress=False)
     thin = auxmc.sample(method, draws=20, warm_up=30, chains=2, thin=3, keep=["a"], progress=False)
@@ -181,7 +158,6 @@ def test_thinned_draws_are_those_of_all_iterations():
 
 
 def test_starts_for_each_chain():
-    """A leading axis of chains gives every chain a start of its own."""
     start = {"a": jnp.array([5.0, -5.0, 0.0]), "b": jnp.zeros((3, 2))}
     method = auxmc.hmc(models.normal_density(), step_size=1e-9)
     tree = auxmc.sample(method, start, draws=2, warm_up=0, chains=3, progress=False)
@@ -199,13 +175,11 @@ def test_starts_for_each_chain():
     ],
 )
 def test_bad_starts_are_rejected(start, message):
-    """Names, shapes, values and precision."""
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.sample(auxmc.hmc(models.normal_density()), start, **SHORT)
 
 
 def test_checkpoint_that_is_no_folder_is_rejected(tmp_path):
-    """A number, or a file that is there."""
     method = auxmc.hmc(models.normal_density())
     with pytest.raises(TypeError, match="checkpoint must be a folder's path, got int"):
         auxmc.sample(method, checkpoint=3, **SHORT)
@@ -218,21 +192,26 @@ def test_checkpoint_that_is_no_folder_is_rejected(tmp_path):
     "setting", [{"draws": 0}, {"chains": 1.5}, {"warm_up": -1}, {"seed": -2}, {"cores": 0}]
 )
 def test_bad_numbers_are_rejected(setting):
-    """Counts are integers."""
     with pytest.raises(ValueError, match=f"{next(iter(setting))} must be an integer, at least"):
         auxmc.sample(auxmc.hmc(models.normal_density()), **(SHORT | setting))
 
 
 def test_a_density_is_sampled_by_nuts_and_other_models_are_rejected():
-    """A simulator alone does not say how to sample."""
     model = models.normal_density()
     assert _same(auxmc.sample(model, **SHORT), auxmc.sample(auxmc.nuts(model), **SHORT))
     with pytest.raises(TypeError, match=r"such as auxmc\.constrained_hmc\(model\), got Simulator"):
         auxmc.sample(models.sum_of_normals())
 
 
-@pytest.mark.parametrize("make", [auxmc.nuts, auxmc.hmc])
-@pytest.mark.parametrize("mass", ["diagonal", "dense"])
+@pytest.mark.parametrize(
+    ("make", "mass"),
+    [
+        (auxmc.nuts, "dense"),
+        (auxmc.hmc, "diagonal"),
+        pytest.param(auxmc.nuts, "diagonal", marks=pytest.mark.slow),
+        pytest.param(auxmc.hmc, "dense", marks=pytest.mark.slow),
+    ],
+)
 def test_masses_follow_the_scales_of_a_density(make, mass):
     """Standard deviations from 1e-3 to 1e3: those of the draws, and effective draws as on a round density.
 
@@ -270,17 +249,6 @@ def test_chain_that_never_moves_is_named():
     method = auxmc.hmc(models.normal_density(), step_size=1e4)
     with pytest.warns(auxmc.SamplingWarning, match="chain 0, 1, 2 never moved"):
         auxmc.sample(method, **(SHORT | {"warm_up": 0}))
-
-
-@pytest.mark.slow
-def test_modes_are_not_missed_without_a_word():
-    """Two moons (trap 3): starts lie in both modes, and chains that disagree are warned of."""
-    method = auxmc.constrained_hmc(posterior_problems.two_moons_model())
-    for seed in range(3):
-        with pytest.warns(auxmc.SamplingWarning, match="R-hat is"):
-            tree = auxmc.sample(method, draws=100, warm_up=100, seed=seed, progress=False)
-        sides = tree["posterior"]["theta"].sum("theta_dim_0").mean("draw") > 0.0
-        assert 0 < int(sides.sum()) < 4
 
 
 @pytest.mark.slow
@@ -327,7 +295,6 @@ def test_single_modes_of_odd_shapes_are_not_warned_of(seed):
 
 
 def test_good_chains_are_not_warned_of():
-    """Nothing is said of chains with nothing wrong."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", auxmc.SamplingWarning)
         tree = auxmc.sample(

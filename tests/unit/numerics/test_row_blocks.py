@@ -54,13 +54,6 @@ def test_totals_have_the_derivatives_of_the_sum():
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_many_points_at_once_give_what_each_gives_alone():
-    total = row_total(value, weighted_gradient, 4)
-    points = jnp.asarray(np.random.default_rng(3).normal(size=(3, 2)))
-    together = jax.jit(jax.vmap(lambda p: total(p, ROWS, None)))(points)
-    np.testing.assert_allclose(together, [total(p, ROWS, None) for p in points], rtol=1e-13)
-
-
 def test_sums_of_single_precision_rows_keep_the_digits_of_double_precision():
     rows = jnp.full((200_000, 1), 0.1, jnp.float32)
     total = row_total(lambda p, r: r[:, 0] + p[0], lambda p, r, w: jnp.sum(w)[None], 1024)

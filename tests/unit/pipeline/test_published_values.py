@@ -1,6 +1,5 @@
 """Published values for figures: looked up by claim and setting, and nowhere else."""
 
-import ast
 import csv
 import math
 
@@ -10,15 +9,8 @@ from auxmc_pipeline.catalogue import STUDIES, studies
 from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.needs import number
 from auxmc_pipeline.published_values import COLUMNS, EXTRA, published_series, published_value
-from tests.unit.experiments.published_marks import published_numbers
 
 EXTRAS = sorted(path.parent.name for path in STUDIES.glob(f"*/{EXTRA}"))
-FIGURES = sorted(
-    path
-    for study in studies()
-    for path in (STUDIES / study).rglob("figures*.py")
-    if "published_value" in path.read_text()
-)
 
 
 @pytest.mark.parametrize("study", studies())
@@ -59,21 +51,7 @@ def test_further_values_are_numbers_of_documents_that_no_claim_has(study):
         assert math.isnan(found.low) or found.low <= found.value <= found.high
 
 
-@pytest.mark.parametrize("path", FIGURES, ids=lambda path: "-".join(path.relative_to(STUDIES).parts))
-def test_figures_name_values_that_there_are(path):
-    numbers = published_numbers(path.relative_to(STUDIES).parts[0])
-    asked = [
-        (first.value, second.value)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_published"
-        for first, second in [node.args]
-        if isinstance(first, ast.Constant) and isinstance(second, ast.Constant)
-    ]
-    assert [key for key in asked if key not in numbers] == []
-
-
 def test_curves_of_the_thesis_are_found_by_figure_and_name():
-    assert len(FIGURES) > 5
     assert EXTRAS
     curve = published_series("gp_probit", "3.11a", "apm_ss_ss")
     assert curve.x.tolist() == list(range(1, 11))

@@ -69,14 +69,8 @@ def test_the_report_of_a_variant_leaves_out_what_is_about_another_model(tmp_path
     drawings.mkdir(parents=True)
     for figure in study.figures:
         (drawings / f"{figure}.svg").write_text(f"<svg><title>drawing of {figure}</title></svg>")
-    judged = {
-        "verdict": DOES_NOT_APPLY,
-        "measured": NAN,
-        "monte_carlo_error": NAN,
-        "exact": False,
-        "note": "",
-    }
-    write_csv(folder / "claims.csv", claims_of(study).assign(**judged))
+    numbers = {"measured": NAN, "monte_carlo_error": NAN, "exact": False, "note": ""}
+    write_csv(folder / "claims.csv", claims_of(study).assign(verdict=DOES_NOT_APPLY, **numbers))
     write_csv(folder / "numbers.csv", pd.read_csv(kept / "numbers.csv"))
     command = report_command(["smoke", "--studies", study.name, "--out", "results/smoke/report-loud.html"])
     page = (tmp_path / "results" / "smoke" / "report-loud.html").read_text()
@@ -244,18 +238,9 @@ def _look_up():
         ("A-1", "N = 8", "1.8", NAN, NAN, False, "not measured", "published"),
         ("A-1", "exact", "", 7.0, NAN, False, "inconclusive", "own"),
     ]
-    names = [
-        "claim_id",
-        "setting",
-        "published",
-        "measured",
-        "monte_carlo_error",
-        "exact",
-        "verdict",
-        "origin",
-    ]
+    names = "claim_id setting published measured monte_carlo_error exact verdict origin"
     numbers = pd.DataFrame([("steps", 12.0, 0.5, False)], columns=["name", "value", "error", "exact"])
-    judged = {"alpha": pd.DataFrame(lines, columns=names).assign(nature="conclusion")}
+    judged = {"alpha": pd.DataFrame(lines, columns=names.split()).assign(nature="conclusion")}
     return LookUp(judged, {"alpha": numbers, "beta": numbers.iloc[:0]}, {"alpha": "quick", "beta": "paper"})
 
 
@@ -342,12 +327,9 @@ JUDGED = pd.DataFrame(
 
 def test_claims_stand_side_by_side():
     first, second = claims_table(JUDGED).to_dict("records")
-    assert (first["published"], first["measured"], first["agrees within"]) == (
-        "3.6",
-        "3.610 ± 0.020",
-        "3.4 to 3.8",
-    )
-    assert (second["published"], second["measured"], second["agrees within"]) == ("–", "–", "at most 1")
+    columns = ("published", "measured", "agrees within")
+    assert [first[name] for name in columns] == ["3.6", "3.610 ± 0.020", "3.4 to 3.8"]
+    assert [second[name] for name in columns] == ["–", "–", "at most 1"]
     assert first["statement"] == "A & B at 5 % of x_1 (N = 1)"
 
 

@@ -13,7 +13,6 @@ from auxmc.plots.panels import (
     bar_place,
     histogram_panel,
     mean_bars,
-    missing_panel,
     preset_note,
     trace_panel,
 )
@@ -97,12 +96,6 @@ def test_bars_on_a_logarithmic_axis_are_means_of_values_and_not_of_logarithms(ax
     assert axis.containers[0][0].get_height() == 50.5
     with pytest.raises(ValueError, match="set the scale log after they are drawn"):
         mean_bars(axis, rows, "group", "series", METHOD_COLOURS)
-
-
-def test_missing_panel_says_why(axis):
-    missing_panel(axis, "not run at this preset")
-    assert axis.texts[0].get_text() == "not run at this preset"
-    assert len(axis.get_xticks()) == len(axis.get_yticks()) == 0
 
 
 def test_note_stands_below_the_panels(axis):

@@ -1,7 +1,6 @@
 """Resampling: expected counts by exact enumeration, bounds of counts, absent particles, errors."""
 
 from functools import partial
-from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +9,6 @@ import pytest
 
 from auxmc.sampling.resampling import (
     SCHEMES,
-    _invert,
-    _strata,
     residual_indices,
     sampling_importance_resampling,
 )
@@ -46,25 +43,6 @@ def test_counts_sum_to_the_number_of_draws_and_stay_near_their_expectation(schem
     excess = found - N * FRACTIONS
     assert np.all(excess > -below)
     assert np.all(excess < above)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_number_of_draws_need_not_be_that_of_the_particles(scheme):
-    drawn = SCHEMES[scheme](KEYS[0], jnp.zeros(6), 100)
-    assert drawn.shape == (100,)
-    assert 0 <= int(drawn.min()) <= int(drawn.max()) < 6
-
-
-@pytest.mark.parametrize("n", [1, 7])
-def test_expected_counts_of_systematic_draws_by_exact_integration(n):
-    # Between the places at which a count jumps it is constant: midpoints of those pieces give the integral.
-    jumps = np.unique(np.concatenate([[0.0, 1.0], (n * np.cumsum(FRACTIONS)[:-1]) % 1.0]))
-    expected = np.zeros(6)
-    for low, high in pairwise(jumps):
-        heights = _strata(jnp.full(n, 0.5 * (low + high)))
-        drawn = np.asarray(_invert(jnp.asarray(FRACTIONS), heights))
-        expected += (high - low) * np.bincount(drawn, minlength=6)
-    np.testing.assert_allclose(expected, n * FRACTIONS, atol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
