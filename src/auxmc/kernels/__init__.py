@@ -54,6 +54,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     kernels.streams.weighted_reservoir weighted_reservoirs
     kernels.tempering.annealed_importance annealed_importance_sampling
     kernels.tempering.continuous_tempering continuously_tempered_hmc gibbs_continuous_tempering
+    kernels.tempering.continuous_tempering plateau_tempered_hmc
     kernels.tempering.simulated_tempering simulated_tempering
     kernels.tempering.tempered_nuts tempered_nuts
     models.bridge Bridge bridge gaussian_base

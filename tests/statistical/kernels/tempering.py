@@ -7,7 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logit, ndtr
 
-from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
+from auxmc.kernels.tempering.continuous_tempering import (
+    continuously_tempered_hmc,
+    gibbs_continuous_tempering,
+    plateau_tempered_hmc,
+)
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
@@ -107,33 +111,72 @@ def _ladder(index_update):
     return _joint(kernel, _draw_index, lambda state: state.index, False)
 
 
-def _nuts(step_size, log_zeta_used=0.7):
-    """Unnormalised N(2, 0.6^2) and a standard normal base on the line; another log zeta in use is wrong."""
-    mean, sd, log_zeta = 2.0, 0.6, 0.7
-    joined = bridge(
-        lambda x: -0.5 * ((x[0] - mean) / sd) ** 2, gaussian_base(jnp.zeros(1), jnp.ones(1)), log_zeta_used
-    )
-    kernel = tempered_nuts(joined, step_size, jnp.array([1.0, 2.0]), max_doublings=4)
+MEAN, SD = 2.0, 0.6
 
-    def conditional(b):
-        precision = b / sd**2 + 1.0 - b
-        return b * mean / sd**2 / precision, precision**-0.5
+
+def _path_of_normals(b):
+    """Mean and sd of the position at an inverse temperature on the path from a standard normal to N(MEAN, SD^2)."""
+    precision = b / SD**2 + 1.0 - b
+    return b * MEAN / SD**2 / precision, precision**-0.5
+
+
+def _log_normaliser(b, log_zeta):
+    """Log of the integral over positions at inverse temperatures, the target being unnormalised."""
+    precision = b / SD**2 + 1.0 - b
+    constant = -b * (0.5 * MEAN**2 / SD**2 + log_zeta) - (1.0 - b) * 0.5 * np.log(2.0 * np.pi)
+    return constant + 0.5 * (b * MEAN / SD**2) ** 2 / precision - 0.5 * np.log(precision)
+
+
+def _normals(log_zeta):
+    return bridge(
+        lambda x: -0.5 * ((x[0] - MEAN) / SD) ** 2, gaussian_base(jnp.zeros(1), jnp.ones(1)), log_zeta
+    )
+
+
+def _plateaus(log_zeta_used=0.3, **options):
+    """Control with plateaus up to 0.7 and from 2 on, the inverse temperature and the potential written out."""
+    low, high, log_zeta = 0.7, 2.0, 0.3
+    kernel = plateau_tempered_hmc(_normals(log_zeta_used), 0.3, 3, (low, high), 0.5, **options)
+    grid = np.linspace(-9.0, 9.0, 40_001)
+
+    def temperature(u):
+        return 0.5 + 0.5 * jnp.cos(jnp.pi * jnp.clip((jnp.abs(u) - low) / (high - low), 0.0, 1.0))
+
+    potential = 0.5 * np.maximum(np.abs(grid) - high, 0.0) ** 2
+    log_density = _log_normaliser(np.asarray(temperature(jnp.asarray(grid))), log_zeta) - potential
+    marginal = cdf_on(grid, np.exp(log_density))
+
+    def start(key):
+        key_u, key_x, key_init = jax.random.split(key, 3)
+        u = jnp.interp(jax.random.uniform(key_u), marginal, jnp.asarray(grid))
+        centre, spread = _path_of_normals(temperature(u))
+        return kernel.init((centre + spread * jax.random.normal(key_x, ()))[None], u, key=key_init)
+
+    def transform(state, _):
+        centre, spread = _path_of_normals(temperature(state.control))
+        place = jnp.interp(state.control, jnp.asarray(grid), marginal)
+        return jnp.stack([place, ndtr((state.position[0] - centre) / spread)])
+
+    return Case(kernel, start, transform, lambda state: state, floor=0.4, reversible=False)
+
+
+def _nuts(step_size, log_zeta_used=0.7):
+    """Unnormalised normal target and base on the line; another log zeta in use is wrong."""
+    log_zeta = 0.7
+    kernel = tempered_nuts(_normals(log_zeta_used), step_size, jnp.array([1.0, 2.0]), max_doublings=4)
 
     # Density of the inverse temperature: the normaliser of the path.
     grid = np.linspace(0.0, 1.0, 20_001)
-    precision = grid / sd**2 + 1.0 - grid
-    constant = -grid * (0.5 * mean**2 / sd**2 + log_zeta) - (1.0 - grid) * 0.5 * np.log(2.0 * np.pi)
-    log_density = constant + 0.5 * (grid * mean / sd**2) ** 2 / precision - 0.5 * np.log(precision)
-    marginal = cdf_on(grid, np.exp(log_density))
+    marginal = cdf_on(grid, np.exp(_log_normaliser(grid, log_zeta)))
 
     def start(key):
         key_b, key_x, key_init = jax.random.split(key, 3)
         b = jnp.interp(jax.random.uniform(key_b), marginal, jnp.asarray(grid))
-        centre, spread = conditional(b)
+        centre, spread = _path_of_normals(b)
         return kernel.init((centre + spread * jax.random.normal(key_x, ()))[None], logit(b), key=key_init)
 
     def transform(state, _):
-        centre, spread = conditional(state.inverse_temperature)
+        centre, spread = _path_of_normals(state.inverse_temperature)
         place = jnp.interp(state.inverse_temperature, jnp.asarray(grid), marginal)
         return jnp.stack([place, ndtr((state.position[0] - centre) / spread)])
 
@@ -144,6 +187,7 @@ PARTIAL = {"refreshment": 0.5, "integrator": "kick_drift_kick"}
 CASES = {
     "gibbs tempering": _gibbs,
     "extended tempering": partial(_extended, 1.0, True),
+    "plateau tempering": _plateaus,
     "independent index": partial(_ladder, "independent"),
     "tempered no-U-turn": partial(_nuts, 0.4),
     "tempered no-U-turn, long steps": partial(_nuts, 1.2),
@@ -151,6 +195,7 @@ CASES = {
 SLOW = {
     "gibbs tempering partial": partial(_gibbs, **PARTIAL),
     "extended tempering partial": partial(_extended, 4.0, False, **PARTIAL),
+    "plateau tempering partial": partial(_plateaus, **PARTIAL),
     "random-walk index": partial(_ladder, "random_walk"),
 }
 
@@ -206,3 +251,4 @@ BROKEN = {
         ("random-walk index", ends_without_proposal_ratio),
     )
 }
+BROKEN["plateaus_with_another_log_zeta"] = partial(_plateaus, 0.8)

@@ -126,7 +126,7 @@ OTHERS = {
 # Tempered kernels are on the vectors of their base, Gibbs updates on numbered coordinates; the rest are no kernels.
 VECTORS_ONLY = {
     *("annealed_importance_sampling", "continuously_tempered_hmc", "gibbs_continuous_tempering"),
-    *("simulated_tempering", "tempered_nuts", "gibbs", "slice_kernel"),
+    *("plateau_tempered_hmc", "simulated_tempering", "tempered_nuts", "gibbs", "slice_kernel"),
 }
 NO_KERNELS = {
     *("Kernel", "along_axes", "along_gaussian", "along_unit_vectors", "auxiliary_pseudo_marginal", "bridge"),
@@ -170,6 +170,7 @@ KERNELS |= {
     "gibbs_continuous_tempering": lambda: kernels.gibbs_continuous_tempering(BRIDGE, 0.1, 2),
     "linear_slice/doubling": lambda: kernels.linear_slice(log_bimodal, 0.1, DIM, max_doublings=5),
     "linear_slice/step out": lambda: kernels.linear_slice(log_bimodal, 0.4, DIM, 3),
+    "plateau_tempered_hmc": lambda: kernels.plateau_tempered_hmc(BRIDGE, 0.1, 2, (0.5, 2.0)),
     "simulated_tempering": lambda: kernels.simulated_tempering(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
     "simulated_tempering/random walk": lambda: kernels.simulated_tempering(
         BRIDGE, [0.0, 0.5, 1.0], 0.1, 2, index_update="random_walk"
@@ -210,7 +211,7 @@ DENSITIES = [
     *("linear_slice", "linear_slice/step out", "linear_slice/doubling", "reflective_slice", "slice_kernel"),
     *("hmc", "persistent_hmc", "mala"),
 ]
-NEED_KEYS = ("pseudo", "_position", "persistent", "stochastic", "continuous", "simulated_temp")
+NEED_KEYS = ("pseudo", "_position", "persistent", "stochastic", "continuous", "plateau", "simulated_temp")
 
 
 def compiled(names, fast=FAST):

@@ -1,5 +1,7 @@
 """Continuous tempering: Hamiltonian Monte Carlo at an inverse temperature drawn by Gibbs updates, or moving with it."""
 
+import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -121,6 +123,46 @@ class ControlledState(NamedTuple):
         return log_base_weight(self.delta)
 
 
+class PlateauState(NamedTuple):
+    """State of Hamiltonian Monte Carlo whose control has plateaus at the target and at the base.
+
+    Attributes:
+        move: position, momentum and energies.
+        control: u.
+        control_momentum: momentum of u.
+        low: size of u up to which the inverse temperature is 1.
+        high: size of u from which on it is 0.
+    """
+
+    move: TemperedState
+    control: Array
+    control_momentum: Array
+    low: Array
+    high: Array
+
+    @property
+    def position(self) -> Array:
+        """Current point [dim]."""
+        return self.move.position
+
+    @property
+    def delta(self) -> Array:
+        """Log density of the base minus that of the target over zeta, in nats."""
+        return self.move.delta
+
+    @property
+    def log_target_weight(self) -> Array:
+        """Log zeta over the width of the plateau, 2 t_1, where the state is at the target; else minus infinity."""
+        return jnp.where(
+            jnp.abs(self.control) <= self.low, self.move.log_zeta - jnp.log(2.0 * self.low), -jnp.inf
+        )
+
+    @property
+    def log_base_weight(self) -> Array:
+        """Minus the log mass of the potential beyond t_2 where the state is at the base; else minus infinity."""
+        return jnp.where(jnp.abs(self.control) >= self.high, -0.5 * math.log(2.0 * math.pi), -jnp.inf)
+
+
 def gibbs_continuous_tempering(
     bridge: Bridge,
     step_size: Array | float,
@@ -212,6 +254,104 @@ def continuously_tempered_hmc(
 
     Source: PhD thesis, Algorithm 15 and Eq. 5.24.
     """
+    return _tempered_with_control(
+        bridge, step_size, n_steps, control_mass, _logistic_control, refreshment, integrator, dtype
+    )
+
+
+def plateau_tempered_hmc(
+    bridge: Bridge,
+    step_size: Array | float,
+    n_steps: int,
+    thresholds: tuple[float, float],
+    control_mass: Array | float = 1.0,
+    *,
+    refreshment: float = 1.0,
+    integrator: str = "drift_kick_drift",
+    dtype: Any = jnp.float64,
+) -> Kernel:
+    """Hamiltonian Monte Carlo on position and a control with plateaus at the target and at the base.
+
+    With thresholds t_1 < t_2 the inverse temperature of a control u is 1 where |u| <= t_1, 0 where |u| >= t_2, and half
+    a cosine wave between. The confining potential of u is flat up to t_2 and that of a standard normal distribution
+    beyond. States with |u| <= t_1 are draws of the target without weights.
+
+    Args:
+        bridge: target and base.
+        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        n_steps: leapfrog steps of an update.
+        thresholds: t_1 and t_2, with 0 < t_1 < t_2.
+        control_mass: m, positive scalar; may be traced.
+        refreshment: of both momenta, in (0, 1]; see `tempered_hmc`.
+        integrator: one of `INTEGRATORS`.
+        dtype: of the position.
+
+    Returns:
+        Kernel on PlateauState with TemperedInfo; `init(position, control=t_2, key=key)` starts at the base.
+
+    Raises:
+        ValueError: thresholds are out of order, or as `tempered_hmc`.
+
+    Source: PhD thesis, Eq. 5.19; Gobbo and Leimkuhler 2015, there with an improper base and so a positive least inverse
+    temperature, and without an accept step.
+    """
+    low, high = thresholds
+    if not 0.0 < low < high:
+        raise ValueError(f"thresholds must be two numbers with 0 < first < second, got {thresholds}")
+
+    def control_at(control: Array) -> _ControlPoint:
+        size, sign = jnp.abs(control), jnp.sign(control)
+        turn = math.pi * jnp.clip((size - low) / (high - low), 0.0, 1.0)
+        beyond = jnp.maximum(size - high, 0.0)
+        cold = 0.5 * (1.0 + jnp.cos(turn))
+        slope = -0.5 * math.pi / (high - low) * jnp.sin(turn) * sign
+        return _ControlPoint(1.0 - cold, cold, slope, 0.5 * jnp.square(beyond), beyond * sign)
+
+    kernel = _tempered_with_control(
+        bridge, step_size, n_steps, control_mass, control_at, refreshment, integrator, dtype
+    )
+
+    def outside(state: ControlledState) -> PlateauState:
+        return PlateauState(*state, *(jnp.asarray(value, dtype) for value in thresholds))
+
+    def init(position: Array, control: Array | float = high, *, key: Array | None = None) -> PlateauState:
+        return outside(kernel.init(position, control, key=key))
+
+    def apply(noise: ControlledNoise, state: PlateauState) -> tuple[PlateauState, TemperedInfo]:
+        inner, info = kernel.apply(noise, ControlledState(*state[:3]))
+        return outside(inner), info
+
+    return Kernel(init, kernel.draw, apply)
+
+
+class _ControlPoint(NamedTuple):
+    """One minus the inverse temperature, the inverse temperature, its slope, potential of the control, its slope."""
+
+    hot: Array
+    cold: Array
+    slope: Array
+    potential: Array
+    potential_slope: Array
+
+
+def _logistic_control(control: Array) -> _ControlPoint:
+    """The potential makes the inverse temperature uniform where the normaliser is the same at all of them."""
+    hot, cold = jax.nn.sigmoid(-control), jax.nn.sigmoid(control)
+    volume = jax.nn.softplus(control) + jax.nn.softplus(-control)
+    return _ControlPoint(hot, cold, hot * cold, volume, -(hot - cold))
+
+
+def _tempered_with_control(
+    bridge: Bridge,
+    step_size: Array | float,
+    n_steps: int,
+    control_mass: Array | float,
+    control_at: Callable[[Array], _ControlPoint],
+    refreshment: float,
+    integrator: str,
+    dtype: Any,
+) -> Kernel:
+    """Kernel on ControlledState of a map from controls to inverse temperatures."""
     check_settings(n_steps, refreshment, integrator)
     kick_first = integrator == "kick_drift_kick"
     root_mass = jnp.sqrt(jnp.asarray(control_mass, dtype=dtype))
@@ -235,16 +375,15 @@ def continuously_tempered_hmc(
     def force(
         position: tuple[Array, Array], energies: tuple[Array, Array], gradients: tuple[Array, Array]
     ) -> tuple[Array, Array]:
-        hot, cold = jax.nn.sigmoid(-position[1]), jax.nn.sigmoid(position[1])
-        along_control = hot * cold * (energies[0] - energies[1]) - (hot - cold)
-        return cold * gradients[0] + hot * gradients[1], along_control
+        at = control_at(position[1])
+        along_control = at.slope * (energies[0] - energies[1]) + at.potential_slope
+        return at.cold * gradients[0] + at.hot * gradients[1], along_control
 
     def energy(state: ControlledState) -> Array:
-        hot, cold = jax.nn.sigmoid(-state.control), jax.nn.sigmoid(state.control)
-        potential = cold * state.move.target_energy + hot * state.move.base_energy
-        volume = jax.nn.softplus(state.control) + jax.nn.softplus(-state.control)
+        at = control_at(state.control)
+        potential = at.cold * state.move.target_energy + at.hot * state.move.base_energy
         kinetic = kinetic_energy(state.move.momentum) + 0.5 * jnp.square(state.control_momentum / root_mass)
-        return potential + volume + kinetic
+        return potential + at.potential + kinetic
 
     def apply(noise: ControlledNoise, state: ControlledState) -> tuple[ControlledState, TemperedInfo]:
         momentum = refresh_momentum(state.move.momentum, noise.normal, refreshment)

@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from auxmc.diagnostics.tempered_evidence import log_evidence
 from auxmc.kernels.tempering.continuous_tempering import (
     continuously_tempered_hmc,
     gibbs_continuous_tempering,
+    plateau_tempered_hmc,
     tempered_hmc,
 )
 from auxmc.kernels.tempering.tempered_move import INTEGRATORS
@@ -250,3 +252,37 @@ def test_single_precision_stays_single():
     ):
         state, _ = kernel.step(jax.random.key(1), kernel.init(x, key=jax.random.key(0)))
         assert {leaf.dtype for leaf in jax.tree.leaves(state)} == {np.dtype(np.float32)}
+
+
+def test_plateaus_give_draws_of_the_target_without_weights_and_its_normaliser():
+    """A normal target of twice the standard deviation of a normal base, unnormalised: log Z = log(2 sqrt(2 pi))."""
+    joined = bridge(
+        lambda x: -0.5 * jnp.sum(jnp.square((x - 1.0) / 2.0)), gaussian_base(jnp.zeros(1), jnp.ones(1)), 1.0
+    )
+    kernel = plateau_tempered_hmc(joined, 0.5, 4, (1.0, 2.0))
+
+    def step(state, key):
+        state, _ = kernel.step(key, state)
+        return state, (state.position[0], state.log_target_weight, state.log_base_weight)
+
+    def chain(key):
+        start = kernel.init(jnp.zeros(1), key=key)
+        return jax.lax.scan(step, start, jax.random.split(key, 3000))[1]
+
+    x, target_weight, base_weight = map(
+        np.asarray, jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(4), 20))
+    )
+    assert log_evidence(target_weight, base_weight) == pytest.approx(
+        np.log(2.0 * np.sqrt(2 * np.pi)), abs=0.15
+    )
+    at_target = x[np.isfinite(target_weight)]
+    assert at_target.size > 5000
+    assert (at_target.mean(), at_target.std()) == pytest.approx((1.0, 2.0), abs=0.2)
+    at_base = x[np.isfinite(base_weight)]
+    assert (at_base.mean(), at_base.std()) == pytest.approx((0.0, 1.0), abs=0.15)
+
+
+@pytest.mark.parametrize("thresholds", [(0.0, 1.0), (2.0, 1.0), (1.0, 1.0)])
+def test_thresholds_out_of_order_are_rejected(thresholds):
+    with pytest.raises(ValueError, match="thresholds must be two numbers with 0 < first < second, got"):
+        plateau_tempered_hmc(BRIDGE, 0.1, 2, thresholds)
