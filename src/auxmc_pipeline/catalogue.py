@@ -5,6 +5,7 @@ import functools
 import hashlib
 import importlib
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -64,14 +65,13 @@ def _own_data(settings: Any) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """What a study declares in `experiments/<name>/study.py`.
+    """What a study declares in `experiments/<name>/study.py`; `captions.toml` next to it has its figures.
 
     Attributes:
         name: folder in `experiments/`; with `-VARIANT`, the study with other settings.
         title: a few words for headings.
         document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
         schema: its settings dataclass.
-        figures: caption of each figure, by name.
         sweep_quantities: quantities that the plot of a user's sweep shows, in order.
         batchable: settings whose values in a user's sweep run inside one compiled program.
         batched: settings whose values may run inside one program in the study's own cases, besides `batchable`.
@@ -86,7 +86,6 @@ class Study:
     title: str
     document: str
     schema: type[CaseSettings]
-    figures: Mapping[str, str]
     sweep_quantities: Sequence[str]
     batchable: Sequence[str] = ()
     batched: Sequence[str] = ()
@@ -100,6 +99,12 @@ class Study:
     def folder(self) -> str:
         """Its folder in `experiments/`: the name without that of a variant."""
         return self.name.partition("-")[0]
+
+    @functools.cached_property
+    def figures(self) -> dict[str, str]:
+        """Caption of each figure, by name, from `captions.toml` in its folder."""
+        captions = tomllib.loads((STUDIES / self.folder / "captions.toml").read_text(encoding="utf-8"))
+        return {name: " ".join(text.split()) for name, text in captions.items()}
 
     def variants(self) -> list[str]:
         """Names of its variants, a few settings each; load_study("NAME-VARIANT") is the study with them."""

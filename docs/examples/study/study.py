@@ -9,9 +9,6 @@ STUDY = Study(
     title="A mixture of two Gaussians",
     document="",
     schema=Settings,
-    figures={
-        "fig_density": "Histogram of x_1 in all chains, with its exact density; bands +- 1 sd over chains."
-    },
     sweep_quantities=("ess_per_iteration",),
     about="distance=1.5",
 )
