@@ -1,8 +1,8 @@
-"""What needs no long chains: noise of the log estimate, PM MH on the joint space, constants of the theory."""
+"""What needs no long chains: noise of the log estimate, PM MH on the joint space, theory, figure 3.2."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,41 +11,31 @@ import xarray as xr
 from jax import Array
 from scipy import optimize, stats
 
-from auxmc.driver.blocks import Sampler, run_sampler
 from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import stream
-from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import PseudoMarginalState, pseudo_marginal_metropolis
+from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.array_types import FloatArray
-from experiments.gaussian_latent.illustration import reflective_update
 from experiments.gaussian_latent.problem import Problem
 
 _N_BINS = 80
 _IDENTITY_STEPS = 500
 _IDENTITY_STEP_SIZE = 0.4
+# Figure 3.2: updates to choose from, and points along an axis of the slice and along the reflected line.
+_TRIES, _GRID_SIDE, _PATH_POINTS = 5000, 61, 401
+
+# Position, auxiliary variables, log joint density.
+_Joint = tuple[Array, Array, Array]
 
 
-class TheoryConstants(NamedTuple):
-    """Optima of high-dimensional theory, each found by numerical maximisation of its efficiency.
+def theory_constants() -> dict[str, float]:
+    """Optima of high-dimensional theory behind the rules of thumb of the thesis, by numerical maximisation.
 
-    Attributes:
-        random_walk_acceptance: acceptance rate of the best random-walk Metropolis step.
-        pseudo_marginal_acceptance: that of pseudo-marginal random-walk Metropolis at the joint optimum of step size
-            and noise, the cost of an estimate being inversely proportional to the variance of its log.
-        pseudo_marginal_variance: variance of the log estimate there, in nats squared.
-        compromise_sd: standard deviation of the log estimate that loses least in the worse of two extreme
-            cases, perfect proposals and proposals that hardly move, in nats.
-    """
-
-    random_walk_acceptance: float
-    pseudo_marginal_acceptance: float
-    pseudo_marginal_variance: float
-    compromise_sd: float
-
-
-def theory_constants() -> TheoryConstants:
-    """Maximises the efficiencies behind the rules of thumb that the thesis quotes.
+    `random_walk_acceptance` is the acceptance rate of the best random-walk step. `pseudo_marginal_acceptance` and
+    `pseudo_marginal_variance` are that rate and the variance of the log estimate, in nats squared, at the joint optimum
+    of step size and noise, the cost of an estimate being inversely proportional to that variance. `compromise_sd` is
+    the standard deviation of the log estimate, in nats, that loses least in the worse of two extreme cases.
 
     Source: PhD thesis, sections 3.2 and 3.4. Roberts, Gelman and Gilks (1997) for random-walk Metropolis:
     efficiency l^2 a(l) with a(l) = 2 Phi(-l/2). Sherlock, Thiery, Roberts and Rosenthal (2015) for
@@ -67,10 +57,16 @@ def theory_constants() -> TheoryConstants:
     length, variance = (float(value) for value in np.exp(both.x))
     costs = (_cost_perfect_proposal, _cost_slow_proposal)
     best = [cost(_minimum(cost, 0.3, 4.0)) for cost in costs]
-    compromise = _minimum(
-        lambda sd: max(cost(sd) / least for cost, least in zip(costs, best, strict=True)), 0.3, 4.0
-    )
-    return TheoryConstants(acceptance(walk, 0.0), acceptance(length, variance), variance, compromise)
+
+    def worse(sd: float) -> float:
+        return max(cost(sd) / least for cost, least in zip(costs, best, strict=True))
+
+    return {
+        "random_walk_acceptance": acceptance(walk, 0.0),
+        "pseudo_marginal_acceptance": acceptance(length, variance),
+        "pseudo_marginal_variance": variance,
+        "compromise_sd": _minimum(worse, 0.3, 4.0),
+    }
 
 
 def estimator_noise(
@@ -115,7 +111,7 @@ def estimator_noise(
 
 def exactness_checks(context: RunContext, problem: Problem) -> dict[str, xr.Dataset]:
     """Statistics (PM MH is MH on (x, u); constants of the theory) and curves (a reflective slice update)."""
-    constants = {f"theory_{name}": value for name, value in theory_constants()._asdict().items()}
+    constants = {f"theory_{name}": value for name, value in theory_constants().items()}
     difference = identity_difference(context, problem.estimator(1, True), problem.dim)
     statistics = xr.Dataset({"identity_largest_difference": difference, **constants})
     return {"statistics": statistics, "curves": reflective_update(context)}
@@ -161,15 +157,6 @@ def _log_estimates(estimate: Estimator, keys: Array, position: FloatArray) -> Ar
     return found
 
 
-class _Pair(NamedTuple):
-    """PM MH and MH on the joint space, driven by the same random numbers."""
-
-    pseudo_marginal: PseudoMarginalState
-    position: Array
-    auxiliary: Array
-    log_joint: Array
-
-
 def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> float:
     """Largest difference between the states of PM MH and of Metropolis-Hastings on (x, u), along one chain.
 
@@ -184,32 +171,67 @@ def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> f
     def log_joint(position: Array, auxiliary: Array) -> Array:
         return estimate.log_estimate(estimate.prepare(position), auxiliary) + log_rho(auxiliary)
 
-    def initial(key: Array, parameters: Array) -> _Pair:
-        del parameters
-        state = kernel.init(jnp.zeros(dim), key=key)
-        return _Pair(state, state.position, state.auxiliary, log_joint(state.position, state.auxiliary))
-
-    def apply(noise: Any, pair: _Pair) -> tuple[_Pair, Array]:
-        state, _ = kernel.apply(noise, pair.pseudo_marginal)
-        position = pair.position + _IDENTITY_STEP_SIZE * noise.normal
+    def step(states: tuple[PseudoMarginalState, _Joint], key: Array) -> tuple[Any, Array]:
+        noise, old = kernel.draw(key), states[1]
+        state, _ = kernel.apply(noise, states[0])
+        position = old[0] + _IDENTITY_STEP_SIZE * noise.normal
         proposed = log_joint(position, noise.auxiliary)
-        log_ratio = (proposed - log_rho(noise.auxiliary)) - (pair.log_joint - log_rho(pair.auxiliary))
-        accepted = noise.log_uniform < log_ratio
-        joint = jax.tree.map(
-            lambda new, old: jnp.where(accepted, new, old),
-            (position, noise.auxiliary, proposed),
-            (pair.position, pair.auxiliary, pair.log_joint),
-        )
-        difference = jnp.maximum(
-            jnp.max(jnp.abs(state.position - joint[0])), jnp.max(jnp.abs(state.auxiliary - joint[1]))
-        )
-        return _Pair(state, *joint), difference
+        log_ratio = (proposed - log_rho(noise.auxiliary)) - (old[2] - log_rho(old[1]))
+        new = (position, noise.auxiliary, proposed)
+        joint = jax.tree.map(lambda *both: jnp.where(noise.log_uniform < log_ratio, *both), new, old)
+        differences = [
+            jnp.abs(a - b).max() for a, b in ((state.position, joint[0]), (state.auxiliary, joint[1]))
+        ]
+        return (state, joint), jnp.maximum(*differences)
 
-    def record(state: _Pair, difference: Array) -> dict[str, Array]:
-        del state
-        return {"difference": difference}
+    @jax.jit
+    def largest(key: Array) -> Array:
+        state = kernel.init(jnp.zeros(dim), key=key)
+        start = (state, (state.position, state.auxiliary, log_joint(state.position, state.auxiliary)))
+        return jax.lax.scan(step, start, jax.random.split(key, _IDENTITY_STEPS))[1].max()
 
-    sampler = Sampler(lambda _: Kernel(kernel.init, kernel.draw, apply), initial, record)
-    keys = jax.random.split(stream(context.seed, context.study, "identity"), 1)
-    samples = run_sampler(sampler, jnp.zeros(1), keys, n_draws=_IDENTITY_STEPS, block_size=_IDENTITY_STEPS)
-    return float(samples.draws["difference"].max())
+    return float(largest(stream(context.seed, context.study, "identity")))
+
+
+def reflective_update(context: RunContext) -> xr.Dataset:
+    """One reflective slice update with a rejected proposal, an accepted one and a line that meets the walls."""
+    kernel = reflective_slice(_square_log_density, 2)
+    current = np.array([0.42, 0.22])
+    state = kernel.init(jnp.asarray(current), key=jax.random.key(0))
+    keys = jax.random.split(stream(context.seed, context.study, "illustration"), _TRIES)
+    noises = jax.vmap(kernel.draw)(keys)
+    new, info = jax.jit(jax.vmap(lambda noise: kernel.apply(noise, state)))(noises)
+    lower = -np.asarray(noises.bracket_uniform)
+    rejected = lower + np.asarray(noises.offset_uniform)
+    direction = np.asarray(noises.direction)
+    ends = current + np.stack([lower, lower + 1.0])[:, :, None] * direction
+    n_outside = ((ends < 0.0) | (ends > 1.0)).sum(axis=(0, 2))
+    height = np.asarray(info.log_height)
+    level = float(state.log_density)
+    apart = np.abs(np.asarray(info.offset) - rejected) * np.linalg.norm(direction, axis=1)
+    reached = current + np.asarray(info.offset)[:, None] * direction
+    past_wall = ((reached < -0.15) | (reached > 1.15)).any(axis=1)
+    good = (np.asarray(info.n_evaluations) == 2) & past_wall & (n_outside >= 2) & (apart > 0.3)
+    good &= np.linalg.norm(ends[1] - ends[0], axis=-1) < 2.2
+    good &= (height > level - 2.5) & (height < level - 0.5)
+    chosen = int(np.argmax(good))
+    offsets = np.linspace(lower[chosen], lower[chosen] + 1.0, _PATH_POINTS)
+    path = np.asarray(reflect(jnp.asarray(current + offsets[:, None] * direction[chosen])))
+    proposed = np.asarray(reflect(jnp.asarray(current + rejected[chosen] * direction[chosen])))
+    marks = np.stack([current, proposed, np.asarray(new.position)[chosen]])
+    side = np.linspace(0.0, 1.0, _GRID_SIDE)
+    grid = jnp.asarray(np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1))
+    on_slice = jax.vmap(jax.vmap(_square_log_density))(grid) - height[chosen]
+    variables: dict[str, Any] = {
+        "reflective_log_density_above_slice": (("grid_1", "grid_2"), np.asarray(on_slice), {"units": "nats"})
+    }
+    for axis in range(2):
+        variables[f"reflective_path_{axis + 1}"] = ("offset", path[:, axis])
+        variables[f"reflective_mark_{axis + 1}"] = ("mark", marks[:, axis])
+    named = ["current", "rejected", "accepted"]
+    return xr.Dataset(variables, {"grid_1": side, "grid_2": side, "offset": offsets, "mark": named})
+
+
+def _square_log_density(point: Array) -> Array:
+    """Test density on the unit square, with a ridge that runs into the walls; not normalised, in nats."""
+    return 2.0 * jnp.cos(math.pi * point[0]) + 2.5 * jnp.cos(math.pi * (point[0] - point[1]))

@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import MissingData, Tables, recorded
-from experiments.gaussian_latent.settings import SIZES, long_case
+from experiments.gaussian_latent.settings import METHODS, SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
     Program,
-    Sweep,
-    common,
+    average,
     extreme_ratio,
     height,
     median_ratio,
@@ -29,14 +29,13 @@ from experiments.gaussian_latent.sweeps import (
     statistic,
     step_at_target,
     sweep_of,
+    sweeps_of,
     with_rounding,
 )
 
 Measure = Callable[[Tables], Measurement]
 
-PM, MI, SS, MI_SLICE, SS_SLICE = (
-    (method, 1) for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
-)
+PM, MI, SS, MI_SLICE, SS_SLICE = ((method, 1) for method in METHODS)
 PM_32 = ("pm_mh", 32)
 _UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
 # PM-G11 is about step sizes from the first on, PM-G19 from the second on, PM-G24 about brackets from the third on.
@@ -92,7 +91,7 @@ def optimal_noise(tables: Tables) -> Measurement:
 # Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
 
 
-def efficiency_of(tables: Tables, program: Program) -> Sweep:
+def efficiency_of(tables: Tables, program: Program) -> xr.DataArray:
     """Effective samples per density evaluation."""
     return sweep_of(tables, "ess_per_evaluation", program)
 
@@ -101,7 +100,8 @@ def best_step(tables: Tables, program: Program) -> Measurement:
     """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
     sweep = efficiency_of(tables, program)
     note = "peak of a five-point moving average"
-    found = statistic(lambda curve: float(sweep.points[np.argmax(smoothed(curve))]), sweep, note=note)
+    points = sweep["point"].values
+    found = statistic(lambda curve: float(points[np.argmax(smoothed(curve))]), sweep, note=note)
     return with_rounding(found, rounding_error(sweep), sweep)
 
 
@@ -113,16 +113,14 @@ def peak_value(tables: Tables, size: int) -> Measurement:
 
 def best_over_sizes(tables: Tables, quantity: str) -> Measurement:
     """PM-G13."""
-    above, below = (
-        [sweep_of(tables, quantity, (method, size)) for size in SIZES] for method in ("apm_mi_mh", "pm_mh")
-    )
+    sweeps = [sweep_of(tables, quantity, (name, size)) for name in ("apm_mi_mh", "pm_mh") for size in SIZES]
 
     def ratio_of_best(*curves: FloatArray) -> float:
-        heights = [height(curve) for curve in curves]
-        return max(heights[: len(SIZES)]) / max(heights[len(SIZES) :])
+        above, below = np.reshape([height(curve) for curve in curves], (2, -1))
+        return float(above.max() / below.max())
 
-    best = [SIZES[int(np.argmax([height(sweep.mean) for sweep in sweeps]))] for sweeps in (above, below)]
-    return statistic(ratio_of_best, *above, *below, note=f"N = {best[0]} and N = {best[1]}")
+    best = np.reshape([height(average(sweep)) for sweep in sweeps], (2, -1)).argmax(axis=1)
+    return statistic(ratio_of_best, *sweeps, note=f"N = {SIZES[best[0]]} and N = {SIZES[best[1]]}")
 
 
 def evaluations_ratio(tables: Tables) -> Measurement:
@@ -134,48 +132,44 @@ def evaluations_ratio(tables: Tables) -> Measurement:
 def flatness(tables: Tables, low: float, high: float) -> Measurement:
     """PM-G23: least efficiency over some brackets, as a fraction of its peak."""
     sweep = efficiency_of(tables, MI_SLICE)
-    inside = (sweep.points >= low - 1e-9) & (sweep.points <= high + 1e-9)
+    inside = (sweep["point"].values >= low - 1e-9) & (sweep["point"].values <= high + 1e-9)
     if not inside.any():
         raise MissingData(f"no bracket from {low:g} to {high:g}: not run at this preset")
-
-    return statistic(
-        lambda curve: float(smoothed(curve)[inside].min()) / height(curve), sweep, note="moving averages"
-    )
+    return statistic(lambda c: float(smoothed(c)[inside].min()) / height(c), sweep, note="moving averages")
 
 
 def calls_ratio(tables: Tables) -> Measurement:
     """PM-G26: calls of the estimator for u over those for x, at the best bracket."""
     bracket = peak(efficiency_of(tables, SS_SLICE))
-    sweeps = [sweep_of(tables, name, SS_SLICE) for name in ("estimates_auxiliary", "estimates_position")]
-    above, below = (sweep.values[int(np.argmin(np.abs(sweep.points - bracket)))] for sweep in sweeps)
+    calls = (sweep_of(tables, name, SS_SLICE) for name in ("estimates_auxiliary", "estimates_position"))
+    above, below = (sweep.sel(point=bracket, method="nearest").values for sweep in calls)
     note = f"{above.mean():.2f} and {below.mean():.2f} calls an iteration at bracket {bracket:g}"
     return estimate(lambda a, b: float(a.mean() / b.mean()), above, below, method="paired", note=note)
 
 
 def tuning_ranges(tables: Tables) -> Measurement:
     """PM-G27."""
-    slices, walks = (efficiency_of(tables, one) for one in (MI_SLICE, MI))
+    sweeps = [efficiency_of(tables, one) for one in (MI_SLICE, MI)]
 
-    def ends(sweep: Sweep, curve: FloatArray) -> tuple[float, float]:
-        smooth = smoothed(curve)
-        if not smooth.max() > 0.0:
+    def ends(*curves: FloatArray) -> list[FloatArray]:
+        smooth = list(map(smoothed, curves))
+        if not all(curve.max() > 0.0 for curve in smooth):
             raise MissingData("all chains are stuck")
-        good = sweep.points[smooth >= _GOOD * smooth.max()]
-        return float(good[0]), float(good[-1])
+        good = (s["point"].values[c >= _GOOD * c.max()] for s, c in zip(sweeps, smooth, strict=True))
+        return [points[[0, -1]] for points in good]
 
-    def ratio_of_widths(slice_curve: FloatArray, walk_curve: FloatArray) -> float:
-        (a, b), (c, d) = ends(slices, slice_curve), ends(walks, walk_curve)
-        return (b / a) / (d / c)
+    def ratio_of_widths(*curves: FloatArray) -> float:
+        (a, b), (c, d) = ends(*curves)
+        return float((b / a) / (d / c))
 
-    (a, b), (c, d) = ends(slices, slices.mean), ends(walks, walks.mean)
-    note = f"bracket {a:g} to {b:g}, step size {c:g} to {d:g}"
-    if b > slices.points[-1] - 1e-9:
+    bracket, step = ends(*map(average, sweeps))
+    note = f"bracket {bracket[0]:g} to {bracket[1]:g}, step size {step[0]:g} to {step[1]:g}"
+    if bracket[1] > float(sweeps[0]["point"][-1]) - 1e-9:
         note = f"{note}; the range continues beyond the grid, so that the ratio is a lower bound"
-    found = statistic(ratio_of_widths, slices, walks, note=note)
+    found = statistic(ratio_of_widths, *sweeps, note=note)
     # Each end is known to a point of its grid.
-    of_slices, of_walks = rounding_error(slices), rounding_error(walks)
-    relative = np.linalg.norm([of_slices / a, of_slices / b, of_walks / c, of_walks / d])
-    return with_rounding(found, found.value * float(relative), slices, walks)
+    relative = [rounding_error(s) / e for s, e in zip(sweeps, (bracket, step), strict=True)]
+    return with_rounding(found, found.value * float(np.linalg.norm(relative)), *sweeps)
 
 
 # Acceptance rates: PM-G06, G07, G11, G14, G15, G16, G28.
@@ -184,26 +178,25 @@ def tuning_ranges(tables: Tables) -> Measurement:
 def first_rise(tables: Tables, size: int) -> Measurement:
     """PM-G06: mean acceptance rate at small step sizes, minus that at the smallest."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
-    small = np.flatnonzero(sweep.points[1:] <= _SMALL_STEPS) + 1
-    if small.size == 0:
+    small = sweep.sel(point=slice(None, _SMALL_STEPS))["point"].values
+    if small.size < 2:
         raise MissingData(f"no second step size up to {_SMALL_STEPS:g}: not run at this preset")
-    smallest, last = sweep.points[0], sweep.points[small[-1]]
-    note = f"at step sizes up to {last:g}, minus {sweep.mean[0]:.3g} at {smallest:g}"
-    return statistic(lambda curve: float(curve[small].mean() - curve[0]), sweep, note=note)
+    note = f"at step sizes up to {small[-1]:g}, minus {average(sweep)[0]:.3g} at {small[0]:g}"
+    return statistic(lambda curve: float(curve[1 : small.size].mean() - curve[0]), sweep, note=note)
 
 
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G07."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
-    note = f"at step size {sweep.points[int(np.argmax(sweep.mean))]:g}"
+    note = f"at step size {sweep['point'].values[np.argmax(average(sweep))]:g}"
     return statistic(lambda curve: float(curve.max()), sweep, note=note)
 
 
 def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
     """PM-G07: as a fraction of the peak."""
     rates, efficiency = sweep_of(tables, "acceptance_position", PM_32), efficiency_of(tables, PM_32)
-    best = int(np.argmax(rates.mean))
-    note = f"at step size {rates.points[best]:g}"
+    best = int(np.argmax(average(rates)))
+    note = f"at step size {rates['point'].values[best]:g}"
     return statistic(lambda curve: float(curve[best] / height(curve)), efficiency, note=note)
 
 
@@ -219,46 +212,47 @@ def independence_acceptance(tables: Tables, size: int) -> Measurement:
 
 def independence_trend(tables: Tables, size: int) -> Measurement:
     """PM-G11: relative change over step sizes."""
-    (rates,) = common([sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size))], _TREND_FROM)
-    if rates.points.size < 3:
+    (rates,) = sweeps_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size), low=_TREND_FROM)
+    points = rates["point"].values
+    if points.size < 3:
         raise MissingData(f"a trend needs three step sizes from {_TREND_FROM:g} on: not run at this preset")
 
     def change(curve: FloatArray) -> float:
-        gradient = np.polyfit(rates.points, curve, 1)[0]
-        return float(gradient * np.ptp(rates.points) / curve.mean())
+        return float(np.polyfit(points, curve, 1)[0] * np.ptp(points) / curve.mean())
 
-    return statistic(change, rates, note=f"straight line through {rates.points.size} step sizes")
+    return statistic(change, rates, note=f"straight line through {points.size} step sizes")
 
 
 def target_step(tables: Tables, size: int) -> Measurement:
     """PM-G14: the step size at which updates of x have the acceptance rate that they are tuned for."""
     rates = sweep_of(tables, "acceptance_position", ("apm_mi_mh", size))
-    note = f"linear interpolation between {rates.points.size} step sizes"
-    return statistic(partial(step_at_target, rates.points), rates, note=note)
+    note = f"linear interpolation between {rates.sizes['point']} step sizes"
+    return statistic(partial(step_at_target, rates["point"].values), rates, note=note)
 
 
 def efficiency_at_target(tables: Tables, size: int) -> Measurement:
     """PM-G14: efficiency at that step size, as a fraction of the peak."""
     program = ("apm_mi_mh", size)
     rates, efficiency = sweep_of(tables, "acceptance_position", program), efficiency_of(tables, program)
-    step = step_at_target(rates.points, rates.mean)
-    return statistic(
-        lambda curve: float(np.interp(step, efficiency.points, smoothed(curve)) / height(curve)),
-        efficiency,
-        note=f"at step size {step:.3f}",
-    )
+    points = rates["point"].values
+    step = step_at_target(points, average(rates))
+
+    def at_step(curve: FloatArray) -> float:
+        return float(np.interp(step, points, smoothed(curve)) / height(curve))
+
+    return statistic(at_step, efficiency, note=f"at step size {step:.3f}")
 
 
 def largest_rise(tables: Tables) -> Measurement:
     """PM-G15: from one step size to the next."""
     sweeps = {size: sweep_of(tables, "acceptance_position", ("apm_mi_mh", size)) for size in SIZES}
-    errors = [error_between_chains(rates.values) for rates in sweeps.values()]
+    errors = [error_between_chains(rates.values.T) for rates in sweeps.values()]
     names = [
         f"N = {size}, from step size {point:g} on"
         for size, rates in sweeps.items()
-        for point in rates.points[:-1]
+        for point in rates["point"].values[:-1]
     ]
-    rises = np.concatenate([np.diff(rates.mean) for rates in sweeps.values()])
+    rises = np.concatenate([np.diff(average(rates)) for rates in sweeps.values()])
     return largest(rises, np.concatenate([np.hypot(error[1:], error[:-1]) for error in errors]), names)
 
 
@@ -274,8 +268,8 @@ def growth(tables: Tables) -> Measurement:
         first, second, third = (float(curve.mean()) for curve in curves)
         return float((second / first) ** (1.0 / 3.0) / (third / second) ** 0.5)
 
-    sweeps = [sweep_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size)) for size in SIZES]
-    return statistic(of_doublings, *common(sweeps))
+    programs = [("apm_mi_mh", size) for size in SIZES]
+    return statistic(of_doublings, *sweeps_of(tables, "acceptance_auxiliary", *programs))
 
 
 # Sticking and histograms of long chains: PM-G09, G10, G18, G20, G29.
@@ -290,9 +284,8 @@ def longest_run(tables: Tables, program: Program) -> Measurement:
 
 def median_run_ratio(tables: Tables, first: int, second: int) -> Measurement:
     """PM-G09: of longest runs in the chains of the PM MH sweeps."""
-    above, below = (
-        sweep_of(tables, "longest_run_position", ("pm_mh", size)).values.T for size in (first, second)
-    )
+    runs = (sweep_of(tables, "longest_run_position", ("pm_mh", size)) for size in (first, second))
+    above, below = (sweep.values for sweep in runs)
     note = f"medians {np.median(above):g} and {np.median(below):g} iterations"
     return estimate(lambda a, b: np.median(a) / np.median(b), above, below, note=note)
 
@@ -338,7 +331,7 @@ def kept(quantity: str, *programs: tuple[str, str]) -> Measure:
 
 def stuck_fraction(tables: Tables) -> Measurement:
     """Fraction of a chain of PM MH that its longest run lasts, median over chains and step sizes, data as stated."""
-    runs = sweep_of(tables, "longest_run_position", PM, "as_stated").values.T
+    runs = sweep_of(tables, "longest_run_position", PM, "as_stated").values
     n_iterations = tables.value("n_iterations", case="as_stated", method="pm_mh", n_importance=1)
     return estimate(np.median, runs / n_iterations)
 
@@ -479,7 +472,7 @@ def distance_from_figure(tables: Tables, figure: str, program: Program, drawn: s
     """Distance of a sweep from the published curve."""
     sweep = sweep_of(tables, _DRAWN[drawn], program)
     there = published_series("gaussian_latent", figure, f"{program[0]} {program[1]} {drawn}")
-    return log_distance(there, sweep.points, sweep.mean)
+    return log_distance(there, sweep["point"].values, average(sweep))
 
 
 NUMBERS: Mapping[str, Measure] = {

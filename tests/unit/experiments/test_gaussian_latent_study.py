@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy import stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
@@ -131,9 +132,9 @@ def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
     write_result(path, sweep, about)
     tables = Tables(tabulate([path]))
     found = sweeps.sweep_of(tables, "ess_per_evaluation", ("apm_mi_mh", 1))
-    assert found.points.tolist() == [0.3, 0.9]
+    assert found["point"].values.tolist() == [0.3, 0.9]
     np.testing.assert_array_equal(
-        found.values, sweep["statistics"]["ess_per_evaluation"].squeeze(("method", "n_importance"))
+        found.T, sweep["statistics"]["ess_per_evaluation"].squeeze(("method", "n_importance"))
     )
     assert len(tables["chain_coordinate"]) == 2 * 8 * 2
 
@@ -234,10 +235,10 @@ def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_anoth
 
 def test_theory_constants_are_the_published_ones():
     constants = checks.theory_constants()
-    assert constants.random_walk_acceptance == pytest.approx(0.2338, abs=5e-5)
-    assert constants.pseudo_marginal_acceptance == pytest.approx(0.07001, abs=5e-6)
-    assert constants.pseudo_marginal_variance == pytest.approx(3.283, abs=5e-4)
-    assert constants.compromise_sd == pytest.approx(1.2, abs=0.05)
+    assert constants["random_walk_acceptance"] == pytest.approx(0.2338, abs=5e-5)
+    assert constants["pseudo_marginal_acceptance"] == pytest.approx(0.07001, abs=5e-6)
+    assert constants["pseudo_marginal_variance"] == pytest.approx(3.283, abs=5e-4)
+    assert constants["compromise_sd"] == pytest.approx(1.2, abs=0.05)
 
 
 def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path):
@@ -284,10 +285,11 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
 
 def test_a_best_step_is_never_known_better_than_its_grid():
     points = np.array([0.1, 0.2, 0.3, 0.4])
-    sweep = sweeps.Sweep(points, np.array([[1.0, 1.1], [9.0, 9.1], [1.0, 1.2], [0.0, 0.1]]))
+    values = [[1.0, 9.0, 1.0, 0.0], [1.1, 9.1, 1.2, 0.1]]
+    sweep = xr.DataArray(values, {"point": points}, ("chain", "point"))
     found = sweeps.with_rounding(Measurement(0.2, np.nan), sweeps.rounding_error(sweep), sweep)
     assert found.error == pytest.approx(0.1 / np.sqrt(12.0))
-    single = sweeps.Sweep(points, sweep.values[:, :1])
+    single = sweep.isel(chain=[0])
     assert np.isnan(sweeps.with_rounding(found._replace(error=np.nan), 0.1, single).error)
 
 
