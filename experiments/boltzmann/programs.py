@@ -44,10 +44,7 @@ class _Draw(NamedTuple):
 
 
 def block_summaries(
-    kernel: Kernel,
-    n_steps: int,
-    keep: Callable[[Any, Any], Any],
-    summarise: Callable[[Any], Any],
+    kernel: Kernel, n_steps: int, keep: Callable[[Any, Any], Any], summarise: Callable[[Any], Any]
 ) -> Kernel:
     """Makes `n_steps` steps of a kernel one step, so that a record need not hold each of them.
 

@@ -181,10 +181,7 @@ def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
         n_large += int(np.sum(np.abs(np.linalg.eigvalsh(matrix)) > _LARGE_EIGENVALUE))
     exact = math.erfc(0.5 * math.atanh(_LARGE_EIGENVALUE / 6.0) / math.sqrt(2.0))
     return xr.Dataset(
-        {
-            "large_eigenvalue_share": n_large / (settings.n_spectra * n),
-            "large_eigenvalue_probability": exact,
-        }
+        {"large_eigenvalue_share": n_large / (settings.n_spectra * n), "large_eigenvalue_probability": exact}
     )
 
 

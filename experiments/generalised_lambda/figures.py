@@ -103,10 +103,7 @@ def marginals(tables: Tables) -> Figure:
             if column == 0:
                 place = {"xycoords": "axes fraction", "textcoords": "offset points"}
                 axis.annotate(row.label, (0.0, 1.0), (0, 4), fontsize=8.5, **place)
-    handles = [
-        Line2D([], [], color="black", linewidth=0.9, label="reference posterior"),
-        _generating_line(),
-    ]
+    handles = [Line2D([], [], color="black", linewidth=0.9, label="reference posterior"), _generating_line()]
     if published("IM-GL-02", "posterior mean z1") is not None:
         handles.append(published_entry(_DOCUMENT, "histogram", curve=True))
         handles.append(published_entry(_DOCUMENT, "mean, bar of 1 sd"))

@@ -249,9 +249,7 @@ def log_ratio_of_longest_runs(tables: Tables, below: str) -> Measurement:
     means = " and ".join(f"{values.mean():.3g}" for values in runs)
     # Runs are positive and skew: on the scale of logarithms their error decides.
     return estimate(
-        lambda a, b: math.log(a.mean() / b.mean()),
-        *runs,
-        note=f"means {means} within {draws:.0f} iterations",
+        lambda a, b: math.log(a.mean() / b.mean()), *runs, note=f"means {means} within {draws:.0f} iterations"
     )
 
 
@@ -391,7 +389,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P05": {
         "acceptance rate of last batches": partial(
             chain_mean, case="side_mi", quantity="acceptance_last_batches", note="last quarter of the batches"
-        ),
+        )
     },
     "PM-P06": {
         **{

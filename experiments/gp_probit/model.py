@@ -102,10 +102,7 @@ class GPProbitModel(NamedTuple):
         log_variance = jax.random.loggamma(key_variance, _VARIANCE_SHAPE, dtype=jnp.float64)
         log_lengths = jax.random.loggamma(key_lengths, 1.0, (self.n_features,), dtype=jnp.float64)
         return jnp.concatenate(
-            [
-                log_variance[None] - math.log(_VARIANCE_RATE),
-                log_lengths + 0.5 * math.log(self.n_features),
-            ]
+            [log_variance[None] - math.log(_VARIANCE_RATE), log_lengths + 0.5 * math.log(self.n_features)]
         )
 
     def covariance(self, x: Array) -> Array:

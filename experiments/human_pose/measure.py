@@ -122,10 +122,7 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
     n_draws = draws.sizes["draw"]
     shown = chain_samples(samples)
     half = samples.isel(draw=slice(n_draws // 2, None))
-    curves: dict[str, Any] = {
-        "sample_position": shown.astype(float),
-        "mean_position": half.mean("draw"),
-    }
+    curves: dict[str, Any] = {"sample_position": shown.astype(float), "mean_position": half.mean("draw")}
     if bool(np.isfinite(truth).all()):
         counts = np.unique(np.round(np.linspace(1, n_draws + 1, N_CURVE_POINTS)).astype(np.int64))
         start = first.broadcast_like(samples.isel(draw=0)).transpose(*samples.isel(draw=0).dims)

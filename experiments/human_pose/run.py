@@ -19,13 +19,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
 from auxmc_pipeline.chain_statistics import labelled_draws
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose.measure import (
-    AXES,
-    chain_curves,
-    chain_groups,
-    chain_samples,
-    chain_statistics,
-)
+from experiments.human_pose.measure import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
 from experiments.human_pose.model.cameras import project_joints
 from experiments.human_pose.model.generator import (
     conditioned_model,

@@ -528,10 +528,7 @@ MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
         )
     },
     "IM-LV-20": {"all": acceptance},
-    "IM-LV-22": {
-        "prior mean -1": partial(finite_paths_under, prior_mean=-1.0),
-        "finite paths": finite_paths,
-    },
+    "IM-LV-22": {"prior mean -1": partial(finite_paths_under, prior_mean=-1.0), "finite paths": finite_paths},
     "IM-LV-23": {"slowest chain": warm_up},
     "IM-LV-24": {
         name: partial(psrf, row=row)

@@ -43,13 +43,7 @@ from experiments.lotka_volterra.programs import (
     build_program,
     is_vectorised,
 )
-from experiments.lotka_volterra.settings import (
-    EXACT_METHODS,
-    Settings,
-    programs,
-    step_sizes,
-    tolerances,
-)
+from experiments.lotka_volterra.settings import EXACT_METHODS, Settings, programs, step_sizes, tolerances
 
 # The published data files of the thesis as they are printed.
 _PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")

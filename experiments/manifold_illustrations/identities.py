@@ -103,8 +103,7 @@ def _potential_errors(key: Array) -> xr.Dataset:
     errors = np.array([_formula_errors(model, point) for model, point in cases.values()])
     names = ("potential_error", "gradient_error", "trace_formula_error")
     return xr.Dataset(
-        {name: ("structure", errors[:, i]) for i, name in enumerate(names)},
-        coords={"structure": list(cases)},
+        {name: ("structure", errors[:, i]) for i, name in enumerate(names)}, coords={"structure": list(cases)}
     )
 
 
@@ -203,10 +202,7 @@ def _rejection(key: Array, n_simulations: int) -> xr.Dataset:
     exact = np.asarray(inside)[None, :] ** np.asarray(_DIMENSIONS)[:, None]
     dims = ("dimension", "rejection_tolerance")
     return xr.Dataset(
-        {
-            "rejection_accept_rate": (dims, found / n_simulations),
-            "rejection_exact_rate": (dims, exact),
-        },
+        {"rejection_accept_rate": (dims, found / n_simulations), "rejection_exact_rate": (dims, exact)},
         coords={"dimension": list(_DIMENSIONS), "rejection_tolerance": list(_TOLERANCES)},
     )
 

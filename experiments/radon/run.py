@@ -14,10 +14,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
 from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
-from auxmc.kernels.tempering.continuous_tempering import (
-    continuously_tempered_hmc,
-    gibbs_continuous_tempering,
-)
+from auxmc.kernels.tempering.continuous_tempering import continuously_tempered_hmc, gibbs_continuous_tempering
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import sigmoidal_schedule

@@ -8,15 +8,7 @@ import pandas as pd
 
 from auxmc.diagnostics.stream_changes import change_points, chunk_scores
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import (
-    Measurement,
-    estimate,
-    exact,
-    mean,
-    proportion_of,
-    rank_correlation,
-    rate,
-)
+from auxmc_pipeline.measuring import Measurement, estimate, exact, mean, proportion_of, rank_correlation, rate
 from auxmc_pipeline.tables import MissingData, Tables
 from experiments.streaming_evidence.claims_evidence import (
     ALL_ROWS,
@@ -470,10 +462,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-82": {"steps": partial(_steps_trend, name="batch"), "error": partial(error_trend, name="batch")},
     "SE-83": {"steps": partial(_steps_trend, name="target")},
     "SE-84": {"steps": one_step, "spread at 500 rows": spread_without_annealing},
-    "SE-85": {
-        "first tenth": early_steps,
-        "first tenth, steps beyond one": partial(early_steps, free=1),
-    },
+    "SE-85": {"first tenth": early_steps, "first tenth, steps beyond one": partial(early_steps, free=1)},
     "SE-86": {"relative error": worst_target, "target of 2 against AIS": small_target},
     "SE-87": {
         **{

@@ -127,12 +127,7 @@ def _blocks(ends: list[int], sizes: IntegerArray) -> list[list[Array]]:
 
 
 def _run(
-    programs: _Programs,
-    key: Array,
-    data: Array,
-    blocks: list[list[Array]],
-    n_chunks: int,
-    progress: Progress,
+    programs: _Programs, key: Array, data: Array, blocks: list[list[Array]], n_chunks: int, progress: Progress
 ) -> tuple[Any, NamedArrays]:
     """Last state and record of a run."""
     state, parts, seconds = programs.init(key), [], 0.0

@@ -168,8 +168,7 @@ def path_curves() -> xr.Dataset:
     shown = np.abs(POINTS) <= 15.0
     curves = np.stack(_bridge_curves())[:, shown]
     return xr.Dataset(
-        {"bridge_density": (("fifth", "x"), curves)},
-        coords={"fifth": np.arange(_CURVES), "x": POINTS[shown]},
+        {"bridge_density": (("fifth", "x"), curves)}, coords={"fifth": np.arange(_CURVES), "x": POINTS[shown]}
     )
 
 

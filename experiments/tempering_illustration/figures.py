@@ -13,12 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import bin_edges
-from auxmc.plots.published import (
-    entries_published_last,
-    published_curve,
-    published_mark,
-    published_moments,
-)
+from auxmc.plots.published import entries_published_last, published_curve, published_mark, published_moments
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import published_series, published_value
@@ -66,12 +61,7 @@ def bimodal(tables: Tables) -> Figure:
     plain, states, inverse_temperatures, weights = (
         array.values
         for array in _arrays(
-            tables,
-            "draw",
-            "plain_x",
-            "tempered_x",
-            "tempered_inverse_temperature",
-            "tempered_weight",
+            tables, "draw", "plain_x", "tempered_x", "tempered_inverse_temperature", "tempered_weight"
         )
     )
     x, (target, base) = energies[0]["x"].values, (energy.values for energy in energies)

@@ -25,10 +25,7 @@ from auxmc.kernels.tempering.continuous_tempering import (
 from auxmc.models.bridge import Bridge, bridge, gaussian_base
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.schedules import sigmoidal_schedule
-from auxmc.numerics.truncated_exponential import (
-    draw_inverse_temperature,
-    log_base_weight,
-)
+from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight
 from experiments.tempering_illustration.exact import known_path
 from experiments.tempering_illustration.model import POINTS, TWO_MODES, joined
 from experiments.tempering_illustration.settings import Settings

@@ -277,9 +277,6 @@ def _chi_squared(counts: NDArray[np.integer[Any]], expected: FloatArray) -> floa
     rare = expected < _LEAST_EXPECTED
     observed, wanted = counts[~rare].astype(float), expected[~rare]
     if rare.any():
-        observed, wanted = (
-            np.append(observed, counts[rare].sum()),
-            np.append(wanted, expected[rare].sum()),
-        )
+        observed, wanted = (np.append(observed, counts[rare].sum()), np.append(wanted, expected[rare].sum()))
     statistic = float(np.sum((observed - wanted) ** 2 / wanted))
     return float(stats.chi2.sf(statistic, wanted.size - 1))

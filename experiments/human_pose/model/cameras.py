@@ -69,11 +69,7 @@ def project(positions: Array, place: Array, views: str) -> Projection:
     scale = jnp.broadcast_to(FOCAL_LENGTH / depth, zero.shape)
     x, y = images[:, 0], images[:, 1]
     by_position = jnp.stack(
-        [
-            jnp.stack([-scale, zero, x / depth], axis=-1),
-            jnp.stack([zero, scale, y / depth], axis=-1),
-        ],
-        axis=1,
+        [jnp.stack([-scale, zero, x / depth], axis=-1), jnp.stack([zero, scale, y / depth], axis=-1)], axis=1
     )
     by_depth = _LOG_DEPTH_SD * place[2]
     by_camera = jnp.stack(

@@ -81,10 +81,7 @@ def inverse_noise_blocks(model: LotkaVolterraModel, rates: Array) -> tuple[Array
     zero, one = jnp.zeros_like(prey), jnp.ones_like(prey)
     eaten_food = step * rates[3] * predators
     own = jnp.stack(
-        [
-            jnp.stack([one, zero], axis=-1),
-            jnp.stack([-eaten_food if is_code else zero, one], axis=-1),
-        ],
+        [jnp.stack([one, zero], axis=-1), jnp.stack([-eaten_food if is_code else zero, one], axis=-1)],
         axis=-2,
     )
     food = new_prey if is_code else prey
