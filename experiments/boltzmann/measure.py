@@ -111,9 +111,7 @@ def chain_statistics(
     if problem.truth is not None:
         unit = base_errors(problem.reference, problem.truth)
         pooled_errors = _many_errors(estimate, target, problem.truth)[0]
-        found["pooled_error"] = xr.DataArray(
-            pooled_errors / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
-        )
+        found["pooled_error"] = xr.DataArray(pooled_errors / unit, {"coordinate": list(ERRORS)})
         found["pooled_log_z_error"] = float(pooled_errors[0])
         by_weight = _errors_by_weight(draws, method, problem, n_repeats)
         for weight, errors in zip(WEIGHTS[method], by_weight, strict=True):
@@ -130,9 +128,7 @@ def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -
     target = _total(draws, method, "target", np.ones((1, draws["n_accepted"].shape[0])))
     assert target is not None
     values = problem.relaxation.loadings @ target.mean[0]
-    return xr.Dataset(
-        {"mean_estimate": ("unit_number", values)}, coords={"unit_number": range(1, len(values) + 1)}
-    )
+    return xr.Dataset({"mean_estimate": ("unit_number", values)}, {"unit_number": range(1, len(values) + 1)})
 
 
 def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Dataset:

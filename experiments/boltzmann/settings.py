@@ -69,9 +69,7 @@ class Settings(CaseSettings):
     index_update: str = setting("independent", "update of the index (st)", ("independent", "random_walk"))
     step_size: float = setting(0.0, "leapfrog step; 0 for the published one", (0.0, 100.0))
     n_steps: int = setting(0, "leapfrog steps; 0 for the published number", (0, 10_000))
-    refreshment: float = setting(
-        0.0, "part of the momentum that is drawn again; 0 for the published one", (0.0, 1.0)
-    )
+    refreshment: float = setting(0.0, "part of the momentum drawn again; 0 for the published", (0.0, 1.0))
     integrator: str = setting(
         "drift_kick_drift", "order of the parts of a leapfrog step", ("drift_kick_drift", "kick_drift_kick")
     )
@@ -140,9 +138,7 @@ def check(settings: Settings) -> None:
         published_shift_file()
     if settings.data:
         if settings.design == "systems":
-            raise DataError(
-                "design=systems describes the published systems: leave data empty, or use design=estimates"
-            )
+            raise DataError("design=systems is of the published systems: leave data empty")
         read_parameters(settings.data)
 
 

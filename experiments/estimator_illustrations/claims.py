@@ -54,9 +54,7 @@ def growth(used: str, tables: Tables) -> Measurement:
 
 def smoothness(tables: Tables) -> Measurement:
     """SE-08: difference of the mean cosines between successive steps."""
-    a, b = (
-        mean(tables.values("turning_cosine", "dynamics_chain", **dynamics)) for dynamics in (_SGHMC, _SGLD)
-    )
+    a, b = (mean(tables.values("turning_cosine", "dynamics_chain", **one)) for one in (_SGHMC, _SGLD))
     return (a - b).noted(f"{a.value:.4g} and {b.value:.4g}")
 
 
@@ -121,9 +119,8 @@ def nested_fall(tables: Tables) -> Measurement:
     n_live = list(errors)
     if len(n_live) < 2:
         raise MissingData("nested sampling with two numbers of live points: not run at this preset")
-    few, many = (
-        estimate(lambda e: e.std(ddof=1), errors[n], method="jackknife") for n in (n_live[0], n_live[-1])
-    )
+    ends = (errors[n_live[0]], errors[n_live[-1]])
+    few, many = (estimate(lambda e: e.std(ddof=1), one, method="jackknife") for one in ends)
     return (many / few).noted(f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points")
 
 

@@ -93,9 +93,7 @@ def gaussian_example(tables: Tables) -> Figure:
     mu, prior, likelihood = (rows[name] for name in ("mu", "prior_density", "scaled_likelihood"))
     log_evidence = tables.value("log_evidence")
     axis.plot(mu, prior, color=_BLUE, label="prior")
-    axis.fill_between(
-        mu, prior * likelihood, color=_GREEN, alpha=0.5, linewidth=0.0, label="prior × likelihood"
-    )
+    axis.fill_between(mu, prior * likelihood, color=_GREEN, alpha=0.5, lw=0.0, label="prior × likelihood")
     axis.set(xlim=(mu.min(), mu.max()), xlabel=r"mean $\mu$", ylabel="prior density")
     axis.set_ylim(bottom=0.0, top=0.5)
     twin = axis.twinx()

@@ -61,9 +61,7 @@ def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) 
     while ladder[-1] < 1.0:
         at, left = ladder[-1], 1.0 - ladder[-1]
         if len(ladder) > _MAX_INTERVALS:
-            raise ValueError(
-                f"target_share {target_share!r} needs more than {_MAX_INTERVALS} steps: take less of it"
-            )
+            raise ValueError(f"target_share {target_share!r} needs over {_MAX_INTERVALS} steps: take less")
         if log_excess(left, at) >= 0.0:
             ladder.append(1.0)
         else:
@@ -213,9 +211,7 @@ def from_observations(observations: ArrayLike, prior_variance: float = 1.0) -> G
     """
     values = np.asarray(observations, np.float64)
     if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
-        raise ValueError(
-            f"observations must be a vector of one finite number at least, got shape {list(values.shape)}"
-        )
+        raise ValueError(f"observations must be a vector of finite numbers, got shape {list(values.shape)}")
     if not prior_variance > 0.0:
         raise ValueError(f"prior_variance must be positive, got {prior_variance!r}")
     mean = float(values.mean())

@@ -10,12 +10,8 @@ class Settings(CaseSettings):
     """One case: Markov kernels on Gaussian targets, or estimators of an evidence that is known."""
 
     design: str = setting("kernels", "what is run", ("kernels", "evidence"))
-    correlation: float = setting(
-        0.9, "of the target of figures 2.1 and 2.2 (design kernels)", (-0.999, 0.999)
-    )
-    n_evaluations_shown: int = setting(
-        200, "evaluations of a chain drawn in figure 2.1 (design kernels)", (10, 10_000)
-    )
+    correlation: float = setting(0.9, "in the target of figures 2.1, 2.2 (design kernels)", (-0.999, 0.999))
+    n_evaluations_shown: int = setting(200, "evaluations of a drawn chain (design kernels)", (10, 10_000))
     random_walk_scale: float = setting(
         0.2, "standard deviation of the random walk's proposal (design kernels)", (1e-6, 100.0)
     )
@@ -23,20 +19,14 @@ class Settings(CaseSettings):
     n_leapfrog: int = setting(10, "leapfrog steps of an update (design kernels)", (1, 1000))
     n_steps_shown: int = setting(500, "steps of a chain drawn in figure 2.2 (design kernels)", (10, 100_000))
     gradient_step: float = setting(0.01, "eta of the chains of figure 2.2 (design kernels)", (1e-9, 0.3))
-    friction: float = setting(
-        0.1, "alpha of the Hamiltonian chain of figure 2.2 (design kernels)", (1e-6, 1.0)
-    )
-    gradient_variance: float = setting(
-        1.0, "variance of the gradient's noise in figure 2.2 (design kernels)", (0.0, 1e6)
-    )
+    friction: float = setting(0.1, "alpha of the Hamiltonian chain (design kernels)", (1e-6, 1.0))
+    gradient_variance: float = setting(1.0, "variance of the gradient's noise (design kernels)", (0.0, 1e6))
     batch_rows: list[int] = setting(
         [200, 2000, 20_000, 200_000],
         "numbers of rows that mini-batches are drawn from (design kernels)",
         (10, 10_000_000),
     )
-    n_batch_draws: int = setting(
-        2000, "steps of a chain with mini-batches (design kernels)", (100, 100_000_000)
-    )
+    n_batch_draws: int = setting(2000, "steps of chains with mini-batches (kernels)", (100, 100_000_000))
     n_samples: int = setting(10, "prior or posterior draws of one estimate (design evidence)", (1, 1000))
     n_replicates: int = setting(
         1_000_000, "estimates by prior averaging and by harmonic means (design evidence)", (2000, 100_000_000)
@@ -54,9 +44,7 @@ class Settings(CaseSettings):
         "live points of nested sampling, none to leave it out (design evidence)",
         (2, 10_000),
     )
-    nested_metropolis: bool = setting(
-        True, "whether moves of nested sampling are accepted or rejected (design evidence)"
-    )
+    nested_metropolis: bool = setting(True, "whether nested sampling rejects moves (design evidence)")
     n_nested_runs: int = setting(
         64, "runs of nested sampling for each number of live points (design evidence)", (5, None)
     )

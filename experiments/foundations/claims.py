@@ -27,9 +27,7 @@ with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") a
 _FUNCTIONS = {claim: function for design in TOPICS for claim, function in claims_of(design).items()}
 
 MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
-    claim: {
-        setting: _recorded(f"{claim} {setting}", _FUNCTIONS[claim]) for id_, setting in _LINES if id_ == claim
-    }
+    claim: {name: _recorded(f"{claim} {name}", _FUNCTIONS[claim]) for id_, name in _LINES if id_ == claim}
     for claim in dict(_LINES)
 }
 

@@ -62,9 +62,7 @@ def reflective_slice(tables: Tables) -> Figure:
     axis.contourf(across, up, height, levels=[0.0, 1e9], colors=["#CFE8DF"])
     axis.contour(across, up, height, levels=[0.0], colors=[edge], linewidths=1.0)
     label = "bracket, reflected at the walls"
-    axis.plot(
-        path["reflective_path_1"], path["reflective_path_2"], color="#777777", linewidth=1.0, label=label
-    )
+    axis.plot(path["reflective_path_1"], path["reflective_path_2"], color="#777777", lw=1.0, label=label)
     looks = {
         "current": ("o", "black", "current point"),
         "rejected": ("X", METHOD_COLOURS["apm_ss_mh"], "rejected proposal"),

@@ -351,9 +351,8 @@ def prior_data_not_finite(tables: Tables) -> Measurement:
 
 def early_failures(tables: Tables) -> Measurement:
     """IM-GL-20: integration errors of the first iterations without warm-up less those with it."""
-    main, warm_up = (
-        mean(by_chain(tables, case, "failed_early")) for case in ("no_warm_up", "constrained_hmc")
-    )
+    cases = ("no_warm_up", "constrained_hmc")
+    main, warm_up = (mean(by_chain(tables, case, "failed_early")) for case in cases)
     return (main - warm_up).noted(f"means {main.value:.2f} and {warm_up.value:.2f}")
 
 
@@ -449,9 +448,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "GL constrained HMC": partial(score, case="constrained_hmc"),
         "GL modified ABC": partial(score, case="modified_abc"),
     },
-    "IM-ALG-06": {
-        f"GL tolerance {eps:g}": partial(step_ratio, case=case) for case, eps in _TOLERANCES.items()
-    },
+    "IM-ALG-06": {f"GL tolerance {e:g}": partial(step_ratio, case=case) for case, e in _TOLERANCES.items()},
     "IM-ALG-07": {"GL exponent": step_exponent},
     "IM-ALG-14": {"GL monotone": smallest_rise},
 }

@@ -262,7 +262,7 @@ def _print_height(axis: Axes, place: float, height: float, error: float, mark: P
     if mark is not None and near:
         top = max(top, mark.value)
     axis.annotate(
-        text, (place, top), (0, 6 if near else 2), textcoords="offset points", ha="center", fontsize=6.5
+        text, (place, top), (0, 6 if near else 2), textcoords="offset points", ha="center", size=6.5
     )
 
 

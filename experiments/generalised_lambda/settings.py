@@ -81,9 +81,7 @@ class Settings(CaseSettings):
         "integrator step (constrained_hmc, abc_hmc) or half side of the cube of proposals (modified_abc)",
         (1e-9, 1e3),
     )
-    step_unit: str = setting(
-        "absolute", "step_size as it is, or in multiples of the tolerance", ("absolute", "tolerance")
-    )
+    step_unit: str = setting("absolute", "step_size itself, or over the tolerance", ("absolute", "tolerance"))
     min_steps: int = setting(5, "fewest integrator steps of a trajectory", (1, 100_000))
     max_steps: int = setting(10, "most integrator steps of a trajectory", (1, 100_000))
     n_inner_steps: int = setting(4, "geodesic sub-steps of an integrator step (constrained_hmc)", (1, 1000))
@@ -106,9 +104,7 @@ class Settings(CaseSettings):
     )
     n_walkers: int = setting(32, "walkers of a reference posterior, an even number", (8, 10_000))
     n_burn_in: int = setting(250, "discarded iterations of a reference posterior", (10, 1_000_000))
-    n_prior_draws: int = setting(
-        10_000, "data sets drawn from the prior (design reference)", (100, 10_000_000)
-    )
+    n_prior_draws: int = setting(10_000, "data sets from the prior (design reference)", (100, 10_000_000))
 
 
 def batch_values(settings: Settings, name: str) -> list[float] | list[str]:

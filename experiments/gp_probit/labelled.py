@@ -85,8 +85,6 @@ def _code_labels(cells: Cells, name: str, how: str) -> tuple[FloatArray, tuple[s
     found = [written[key] for key in sorted(written)]
     if len(found) != 2:
         got = f"{len(found)}: {list_values(found)}"
-        fail(
-            cells.source, f"column '{name}'{how}: expected two classes, got {got}; name another label column"
-        )
+        fail(cells.source, f"column '{name}'{how}: expected two classes, got {got}; name another label")
     coded = np.array([1.0 if written[key] == found[1] else -1.0 for key in keys])
     return coded, (found[0], found[1])

@@ -93,9 +93,7 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
     )
     small = _small_step_chains(problem, settings, context, positions)
     shape = positions.shape[:2]
-    recorded = {
-        name: array[:, 0, 0].reshape(*shape, *array.shape[3:]) for name, array in weights.draws.items()
-    }
+    recorded = {name: x[:, 0, 0].reshape(*shape, *x.shape[3:]) for name, x in weights.draws.items()}
     statistics = estimator_statistics(
         recorded["log_estimate"],
         recorded["log_estimate_proposed"],

@@ -35,9 +35,7 @@ class Settings(CaseSettings):
         ("chains", "estimator"),
     )
     data: str = setting("", "CSV file with your own features and labels; empty for the breast cancer data")
-    label: str = setting(
-        "", "column of the data file with the two classes; empty to choose it by its content"
-    )
+    label: str = setting("", "column of the data file with the two classes; empty to choose by content")
     drop_first_complete_row: bool = setting(
         False,
         "leave out the first complete row of the breast cancer data, as the published run seems to have",
@@ -52,22 +50,12 @@ class Settings(CaseSettings):
         added=True,
     )
     bracket_width: float = setting(4.0, "initial bracket of the slice (methods ending in ss)", (1e-6, 1000.0))
-    batch_size: int = setting(
-        100, "iterations in a batch of step-size adaptation (methods ending in mh)", (1, 100_000)
-    )
+    batch_size: int = setting(100, "iterations in a batch of adaptation (methods ending in mh)", (1, 100_000))
     n_batches: int = setting(20, "batches of adaptation, the warm-up of methods ending in mh", (0, 10_000))
-    n_warm_up_slice: int = setting(
-        1000, "iterations of warm-up of methods ending in ss, which adapt nothing", (0, 1_000_000)
-    )
-    n_reference_draws: int = setting(
-        10, "posterior draws of each reference chain (design estimator)", (1, 100_000)
-    )
-    reference_spacing: int = setting(
-        10, "iterations of a reference chain between two of its draws", (1, 100_000)
-    )
-    n_weights: int = setting(
-        5000, "importance weights at each posterior draw (design estimator)", (2, 1_000_000)
-    )
+    n_warm_up_slice: int = setting(1000, "warm-up of methods ending in ss (no adaptation)", (0, 1_000_000))
+    n_reference_draws: int = setting(10, "draws of each reference chain (design estimator)", (1, 100_000))
+    reference_spacing: int = setting(10, "iterations of a reference chain between two draws", (1, 100_000))
+    n_weights: int = setting(5000, "importance weights at each draw (design estimator)", (2, 1_000_000))
     n_importance_grid: list[int] = setting(
         [1, 5, 10, 50, 100, 500], "numbers of importance samples (design estimator)", (1, 1_000_000)
     )
@@ -76,9 +64,7 @@ class Settings(CaseSettings):
         "step sizes of PM MH chains with one importance sample from posterior draws (design estimator)",
         (1e-6, 100.0),
     )
-    n_fixed_step_draws: int = setting(
-        200, "iterations of the chains at fixed step sizes (design estimator)", (10, 1_000_000)
-    )
+    n_fixed_step_draws: int = setting(200, "iterations of chains at fixed steps (estimator)", (10, 1_000_000))
 
 
 def check(settings: Settings) -> None:
@@ -89,24 +75,16 @@ def check(settings: Settings) -> None:
         DataError: the data file cannot be used.
     """
     if settings.label and not settings.data:
-        raise SettingsError(
-            "label names a column of your own data file: give data=FILE.csv too, or leave it empty"
-        )
+        raise SettingsError("label names a column of your own data: give data=FILE.csv too, or leave empty")
     if settings.drop_first_complete_row and settings.data:
-        raise SettingsError(
-            "drop_first_complete_row is about the breast cancer data: leave it false with your own data"
-        )
+        raise SettingsError("drop_first_complete_row is about the breast cancer data: not with your own")
     if settings.data:
         read_labelled(settings.data, settings.label)
     if settings.design == "estimator":
         if not settings.fixed_step_sizes:
-            raise SettingsError(
-                "fixed_step_sizes needs one or more numbers with design=estimator, got an empty list"
-            )
+            raise SettingsError("fixed_step_sizes needs numbers with design=estimator, got an empty list")
         if not settings.n_importance_grid:
-            raise SettingsError(
-                "n_importance_grid needs one or more numbers with design=estimator, got an empty list"
-            )
+            raise SettingsError("n_importance_grid needs numbers with design=estimator, got an empty list")
         if 2 * max(settings.n_importance_grid) > settings.n_weights:
             raise SettingsError(
                 f"n_weights must be at least twice the largest n_importance_grid ({max(settings.n_importance_grid)}), "

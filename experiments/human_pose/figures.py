@@ -111,9 +111,7 @@ def monocular(tables: Tables) -> Figure:
 def scenes(tables: Tables) -> Figure:
     """The scenes: true poses and their images."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
-    images = {
-        (scene, camera): _scene_image(tables, scene, camera) for scene in (1, 2, 3) for camera in (1, 2)
-    }
+    images = {(s, camera): _scene_image(tables, s, camera) for s in (1, 2, 3) for camera in (1, 2)}
     poses = _true_poses(tables)
     grid = figure.subplots(3, 5)
     for scene, panels in enumerate(grid, start=1):
@@ -371,9 +369,7 @@ def _method_legend(
 
 
 def _side_handles(*, circles: bool) -> list[Line2D]:
-    handles = [
-        Line2D([], [], color=colour, linewidth=2.6, label=side) for side, colour in SIDE_COLOURS.items()
-    ]
+    handles = [Line2D([], [], color=c, linewidth=2.6, label=side) for side, c in SIDE_COLOURS.items()]
     ring: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": "black"}
     return [*handles, Line2D([], [], linestyle="none", label="observed", **ring)] if circles else handles
 

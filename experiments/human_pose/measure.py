@@ -130,9 +130,8 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
         true = truth.transpose("scene", "joint", "axis").values
         dims = ("scene", "step_size", "chain", "point")
         plain = [running_rmse(own, pose, counts) for own, pose in zip(values, true, strict=True)]
-        published = [
-            running_rmse(own, pose, counts, homogeneous=True) for own, pose in zip(values, true, strict=True)
-        ]
+        pairs = zip(values, true, strict=True)
+        published = [running_rmse(own, pose, counts, homogeneous=True) for own, pose in pairs]
         curves["rmse"] = (dims, np.stack(plain))
         curves["rmse_homogeneous"] = (dims, np.stack(published))
         seconds = fraction_of_time(run_s, draws["n_work"].sum("draw").astype(float))

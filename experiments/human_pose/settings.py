@@ -102,9 +102,7 @@ class Settings(CaseSettings):
         (1e-13, 1.0),
         unit="units of the image plane",
     )
-    data: str = setting(
-        "", "CSV file with your own image coordinates: joint, view, x, y; empty for simulated scenes"
-    )
+    data: str = setting("", "CSV file with image coordinates: joint, view, x, y; empty for simulated scenes")
 
 
 def batch_values(settings: Settings, name: str) -> list[float]:

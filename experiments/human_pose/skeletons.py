@@ -63,7 +63,7 @@ def draw_skeleton(
     if ground is not None:
         centre, spread = 0.5 * (x.min() + x.max()), max(x.max() - x.min(), 0.5)
         axis.add_patch(
-            Ellipse((centre, ground), 1.25 * spread, 0.12, color=_GROUND_COLOUR, linewidth=0.0, zorder=0.5)
+            Ellipse((centre, ground), 1.25 * spread, 0.12, color=_GROUND_COLOUR, lw=0.0, zorder=0.5)
         )
     depth_range = max(float(z.max() - z.min()), 1e-9)
     depths = np.array([0.5 * (z[a] + z[b]) for a, b in drawing.bones])
@@ -83,9 +83,7 @@ def draw_skeleton(
         begin, end = np.array([x[a], y[a]]), np.array([x[b], y[b]])
         rim = np.stack([begin + _RIM * (end - begin), end - _RIM * (end - begin)])
         axis.plot(*rim.T, color="white", linewidth=width + 1.6, solid_capstyle="butt", zorder=order)
-        axis.plot(
-            [x[a], x[b]], [y[a], y[b]], color=shade, linewidth=width, solid_capstyle="round", zorder=order
-        )
+        axis.plot([x[a], x[b]], [y[a], y[b]], color=shade, lw=width, solid_capstyle="round", zorder=order)
 
 
 def draw_points(axis: Axes, across: ArrayLike, up: ArrayLike) -> None:

@@ -137,9 +137,7 @@ def from_lower(tables: Tables, model: str, missed_too: bool) -> Measurement:
     distances, variances = _from_lower(tables, model)
     counted = missed_too | (distances >= -_MISSED)
     noise = math.sqrt(float(variances[counted].sum()))
-    return Measurement(
-        float(distances[counted].sum()), noise, f"{int(counted.sum())} images together, in nats"
-    )
+    return Measurement(float(distances[counted].sum()), noise, f"{int(counted.sum())} images together (nats)")
 
 
 def index_fraction(tables: Tables, model: str) -> Measurement:
@@ -393,9 +391,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C03": _by_model(_SANDWICH, ("mnist",)),
     "CT-C04": _by_model(_SANDWICH, ("omniglot",)),
     "CT-C05": _by_model({"upper - lower": gap}),
-    "CT-C06": _by_model(
-        {f"K = {count}": partial(annealed, n_temperatures=count) for count in _PUBLISHED_LADDERS}
-    ),
+    "CT-C06": _by_model({f"K = {k}": partial(annealed, n_temperatures=k) for k in _PUBLISHED_LADDERS}),
     "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}),
     "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}),
     "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}),

@@ -226,9 +226,7 @@ def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) ->
 
 
 def _footer(figure: Figure, tables: Tables) -> None:
-    n_repetitions, n_chains, n_runs = (
-        tables.setting(name) for name in ("n_repetitions", "n_chains", "n_runs")
-    )
+    n_repetitions, n_chains, n_runs = map(tables.setting, ("n_repetitions", "n_chains", "n_runs"))
     each = f"each of {n_chains} chains or {n_runs} annealed runs of an image"
     footer(figure, tables, f"{n_repetitions} repetitions, {each}")
 

@@ -99,6 +99,4 @@ def of_images(
 def running_estimate(tables: Tables, model: str, method: str) -> RunningEstimate:
     """Running estimate of a method of chains; raises as `value_of`."""
     rows = rows_of(tables, model, "points", "running_mean", method=method).sort_values("point")
-    return RunningEstimate(
-        *(rows[f"running_{name}"].to_numpy(np.float64) for name in RunningEstimate._fields)
-    )
+    return RunningEstimate(*(rows[f"running_{name}"].to_numpy(float) for name in RunningEstimate._fields))

@@ -147,9 +147,8 @@ def published_facts(settings: Settings) -> list[PublishedFacts]:
     for name in published_at_hand(settings):
         weights = read_autoencoder(name)
         layers = [*weights.decoder, *weights.encoder, weights.code_mean, weights.code_log_scale]
-        differ = sum(
-            layer.weights.shape != shape for layer, shape in zip(layers, _PUBLISHED_LAYERS, strict=True)
-        )
+        shapes = zip(layers, _PUBLISHED_LAYERS, strict=True)
+        differ = sum(layer.weights.shape != shape for layer, shape in shapes)
         state = np.random.RandomState(_PUBLISHED_SEED)
         images = generate_images(weights, state, _PUBLISHED_NUMBER).images
         same = hashlib.sha256(images.tobytes()).hexdigest() == _PUBLISHED_SHA256[name]

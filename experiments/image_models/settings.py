@@ -66,9 +66,7 @@ class Settings(CaseSettings):
         "$AUXMC_DATA_DIR",
         MODELS,
     )
-    weights: str = setting(
-        "", "file or folder with your own weights, which then count; step sizes stay those of the model"
-    )
+    weights: str = setting("", "file or folder with your own weights; step sizes stay those of the model")
     method: str = setting(
         "gibbs_ct",
         "annealed importance sampling, the same in both directions, simulated tempering, Gibbs continuous tempering, "
@@ -76,9 +74,7 @@ class Settings(CaseSettings):
         METHODS,
     )
     n_images: int = setting(1000, "test images whose evidence is estimated", (2, 1_000_000))
-    n_generated: int = setting(
-        1000, "test images that are drawn; the first n_images are used", (2, 1_000_000)
-    )
+    n_generated: int = setting(1000, "test images drawn; the first n_images are used", (2, 1_000_000))
     image_seed: int = setting(201702, "seed of the test images", (0, 2**32 - 1))
     n_zeta_draws: int = setting(100, "importance samples that give log zeta of an image", (1, 1_000_000))
     lanes_per_unit: int = setting(
@@ -100,9 +96,7 @@ class Settings(CaseSettings):
         (0.0, 100.0),
     )
     n_steps: int = setting(10, "leapfrog steps of an update", (1, 10_000))
-    control_mass: float = setting(
-        0.0, "mass of the temperature control (ct_hmc); 0 for the published one", (0.0, 1e6)
-    )
+    control_mass: float = setting(0.0, "mass of the temperature control; 0 for the published", (0.0, 1e6))
     precision: str = setting(
         "float32",
         "floating type of energies and chains; sums over images are always float64",

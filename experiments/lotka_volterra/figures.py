@@ -169,9 +169,7 @@ def _common_axes(histograms: Mapping[Axes, _Density], exact: _Density | None, wi
         if edges[-1] < low:
             axis.text(0.03, 0.9, "← all samples", transform=axis.transAxes, va="top", fontsize=7.0)
         elif edges[0] > high:
-            axis.text(
-                0.97, 0.9, "all samples →", transform=axis.transAxes, ha="right", va="top", fontsize=7.0
-            )
+            axis.text(0.97, 0.9, "all samples →", transform=axis.transAxes, ha="right", va="top", size=7.0)
 
 
 def _without_heights(axis: Axes) -> None:
@@ -191,9 +189,8 @@ def _exact_density(tables: Tables, rate: int, scheme: str) -> _Density | None:
     """Places and density at them [point]; None where they are not known."""
     where = {"case": "constrained", "coordinate": COORDINATES[rate], "scheme": scheme}
     with suppress(MissingData):
-        places, density = (
-            tables.values(f"exact_{name}", "coordinate_point", **where) for name in ("place", "density")
-        )
+        exact = tables.rows("coordinate_point", "exact_place", **where)
+        places, density = (exact[f"exact_{name}"].to_numpy() for name in ("place", "density"))
         return places, density
     return None
 

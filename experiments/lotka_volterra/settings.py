@@ -129,9 +129,7 @@ class Settings(CaseSettings):
         "what a reversed sub-step must meet again (chmc): its position, or the values of the constraint too",
         ("position", "position_and_constraint"),
     )
-    n_discard: int = setting(
-        10, "first iterations of each chain left out of all posterior statistics", (0, 100_000_000)
-    )
+    n_discard: int = setting(10, "first iterations of each chain left out of statistics", (0, 100_000_000))
     batch_size: int = setting(100, "iterations in a batch of scale adaptation (pm_summaries)", (1, 1_000_000))
     n_batches: int = setting(
         20, "batches of scale adaptation, within the discarded iterations (pm_summaries)", (0, 100_000)
@@ -148,9 +146,7 @@ class Settings(CaseSettings):
     )
     start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
     start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))
-    data: str = setting(
-        "", "CSV file with your own prey and predators, a row a time; empty for the published data"
-    )
+    data: str = setting("", "CSV file with your own prey and predators, a row a time; empty for published")
     time_step: float = setting(1.0, "time between two rows", (1e-9, 1e9))
     noise_scales: list[float] = setting(
         [1.0, 1.0], "noise of prey and of predators over one unit of time (standard deviation)", (1e-9, 1e9)

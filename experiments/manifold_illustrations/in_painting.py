@@ -103,9 +103,7 @@ def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
 
     def record_unconstrained(state: HMCState, info: HMCInfo) -> dict[str, Array]:
         # A gradient is a pass forward and one back.
-        return _record(
-            inked(state.position), info.is_accepted, 2 * info.n_gradients, jnp.zeros((), jnp.int32)
-        )
+        return _record(inked(state.position), info.is_accepted, 2 * info.n_gradients, jnp.int32(0))
 
     def start(key: Array, parameters: dict[str, Array]) -> Any:
         return constrained.init(noisy_input(generate, jnp.zeros(n_latent), observed, _NOISE), key=key)

@@ -12,23 +12,17 @@ class Settings(CaseSettings):
     design: str = setting(
         "trajectory", "what is run", ("trajectory", "branches", "identities", "costs", "in_painting")
     )
-    tolerance: float = setting(
-        0.05, "tolerance of the Gaussian kernel (trajectory, identities)", (1e-4, 10.0)
-    )
+    tolerance: float = setting(0.05, "of the Gaussian kernel (trajectory, identities)", (1e-4, 10.0))
     leapfrog_step_size: float = setting(0.04, "leapfrog step (design trajectory)", (1e-6, 10.0))
     n_leapfrog_steps: int = setting(24, "leapfrog steps (design trajectory)", (1, 10_000))
     n_momenta: int = setting(1000, "trajectories, each with its own momentum (design trajectory)", (2, None))
     step_size: float = setting(0.4, "constrained step (design branches)", (1e-6, 10.0))
     noise_scales: list[float] = setting(
-        [0.25, 0.5, 1.0, 2.0], "noise scales eps (branches, identities)", (1e-3, 100.0)
+        [0.25, 0.5, 1.0, 2.0], "noise scales (branches, identities)", (1e-3, 1e2)
     )
     n_simulations: int = setting(200_000, "simulations of rejection (design identities)", (1000, 10_000_000))
-    inner_steps: list[int] = setting(
-        [1, 3], "numbers of geodesic sub-steps, factors of 18 (design costs)", (1, 18)
-    )
-    n_cost_draws: int = setting(
-        200, "iterations after warm-up for each number of sub-steps (design costs)", (20, None)
-    )
+    inner_steps: list[int] = setting([1, 3], "numbers of sub-steps, factors of 18 (design costs)", (1, 18))
+    n_cost_draws: int = setting(200, "main iterations for each number of sub-steps (costs)", (20, None))
     dense_sizes: list[int] = setting(
         [200, 400, 800, 1600], "sizes of Gram matrices with dense algebra (design costs)", (10, 10_000)
     )

@@ -189,9 +189,8 @@ def _fit_curves(base: Base) -> dict[str, Any]:
     n_steps, seconds = base.objective.size, base.statistics["fit_seconds"]
     ends = np.arange(_FIT_BLOCK, n_steps + 1, _FIT_BLOCK)
     objective = base.objective[: ends.size * _FIT_BLOCK].reshape(-1, _FIT_BLOCK).mean(axis=1)
-    return _along(
-        "fit_step", {"objective": objective, "fit_time": seconds * ends / n_steps, "fit_step": ends}
-    )
+    times = seconds * ends / n_steps
+    return _along("fit_step", {"objective": objective, "fit_time": times, "fit_step": ends})
 
 
 def _moments(log_weights: FloatArray, effects: FloatArray) -> dict[str, Any]:
@@ -206,9 +205,8 @@ def _along(dim: str, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def _difference(data: GroupedData, published: Any) -> float:
     """Largest difference of our data from the published file's, in any column; infinite where the shapes differ."""
-    pairs = [
-        (published[name], ours) for name, ours in zip("yxu", (data.outcome, *data.regressors.T), strict=False)
-    ]
+    columns = (data.outcome, *data.regressors.T)
+    pairs = [(published[name], ours) for name, ours in zip("yxu", columns, strict=False)]
     pairs.append((published["county"], data.group))
     if any(theirs.shape != ours.shape for theirs, ours in pairs):
         return np.inf

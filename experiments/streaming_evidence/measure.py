@@ -71,9 +71,8 @@ def stream_statistics(
         statistics["final_error"] = ("repeat", final - exact[-1], nats)
         statistics["final_error_per_row"] = ("repeat", (final - exact[-1]) / ends[-1], nats)
     repeats = {"repeat": np.arange(len(final))}
-    return xr.Dataset(statistics, repeats), xr.Dataset(
-        curves, {**repeats, "absorbed": np.asarray(ends)[shown]}
-    )
+    absorbed = {"absorbed": np.asarray(ends)[shown]}
+    return xr.Dataset(statistics, repeats), xr.Dataset(curves, repeats | absorbed)
 
 
 def operations(settings: Settings, record: NamedArrays, ends: list[int]) -> FloatArray:

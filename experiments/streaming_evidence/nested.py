@@ -106,9 +106,8 @@ def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, name
         about = (settings.stream, settings.n_components, "hybrid", name)
         with stopwatch() as times:
             program = nested_runs(model, rows[:HYBRID_ROWS], ways[name])
-            runs = [
-                program(key, HYBRID_ROWS) for key in keys_of_runs(context, settings.n_hybrid_runs, *about)
-            ]
+            keys = keys_of_runs(context, settings.n_hybrid_runs, *about)
+            runs = [program(key, HYBRID_ROWS) for key in keys]
         values = np.array([evidence_of(run, ways[name]).value for run in runs])
         return {"values": values, "seconds": np.asarray(times.run_s / len(runs))}
 

@@ -133,9 +133,7 @@ class Settings(CaseSettings):
         "regression is always exact)",
         ("auto", "none"),
     )
-    sizes: list[int] = setting(
-        [100, 1000, 10_000], "numbers of rows (design full_data)", (1, 10_000_000), unit="rows"
-    )
+    sizes: list[int] = setting([100, 1000, 10_000], "rows (design full_data)", (1, 10_000_000), unit="rows")
     annealed_rows: int = setting(
         10_000, "most rows for annealed importance sampling (design full_data)", (0, None), unit="rows"
     )
@@ -145,9 +143,7 @@ class Settings(CaseSettings):
     n_few_runs: int = setting(
         1, "runs with more rows than few_runs_above, n_repeats if that is fewer (design full_data)", (1, 1000)
     )
-    n_start_moves: int = setting(
-        2000, "moves of particles that see all rows at once (design starts)", (1, None)
-    )
+    n_start_moves: int = setting(2000, "moves of particles that see all rows (design starts)", (1, None))
 
 
 class Point(NamedTuple):
@@ -188,9 +184,7 @@ def check(settings: Settings) -> None:
         SettingsError: settings that contradict each other.
     """
     if (settings.batch or settings.variations) and settings.design != "stream":
-        raise SettingsError(
-            f"design={settings.design} runs with one setting: leave batch and variations empty"
-        )
+        raise SettingsError(f"design={settings.design} runs with one setting: leave batch, variations empty")
     for point in points(settings):
         _check_point(point.settings)
 

@@ -169,9 +169,8 @@ def _joint_distribution(
         return state.position[0], temperature(state), state.delta
 
     keys = jax.random.split(jax.random.fold_in(key, 1), n)
-    x, b, ends = map(
-        np.asarray, jax.jit(jax.vmap(chain))(keys, jnp.asarray(starts), jnp.asarray(uniforms[1]))
-    )
+    found = jax.jit(jax.vmap(chain))(keys, jnp.asarray(starts), jnp.asarray(uniforms[1]))
+    x, b, ends = map(np.asarray, found)
     position = np.interp(x, POINTS, distribution)
     given = truncated_exponential(b, ends)
     product = (position - 0.5) * (given - 0.5)

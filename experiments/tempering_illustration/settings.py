@@ -27,24 +27,18 @@ class Settings(CaseSettings):
     n_annealed_temperatures: int = setting(
         10, "intervals of the longest ladder of annealed runs (design kernels)", (3, 1_000_000)
     )
-    n_ladder: int = setting(
-        20, "intervals of the ladder of simulated tempering (designs ladder, weights)", (1, 100_000)
-    )
+    n_ladder: int = setting(20, "intervals of simulated tempering (ladder, weights)", (1, 100_000))
     passage_intervals: list[int] = setting(
         [10, 20, 40, 80], "intervals of the flat ladders that are crossed (design ladder)", (2, 10_000)
     )
-    n_passage_draws: int = setting(
-        20_000, "updates of a chain on a flat ladder (design ladder)", (100, 100_000_000)
-    )
+    n_passage_draws: int = setting(20_000, "updates of a chain on a flat ladder (ladder)", (100, 100_000_000))
     n_index_draws: int = setting(
         100_000,
         "draws of an index or of an inverse temperature for each energy difference (designs ladder, kernels), and "
         "annealed runs (design kernels)",
         (1000, None),
     )
-    n_gradient_draws: int = setting(
-        20_000, "draws of gradients of the lower bound (design exact)", (100, 100_000_000)
-    )
+    n_gradient_draws: int = setting(20_000, "draws of gradients of the bound (exact)", (100, 100_000_000))
     gradient_dim: int = setting(20, "dimension in which gradients are compared (design exact)", (1, 10_000))
 
 

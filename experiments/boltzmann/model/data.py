@@ -144,9 +144,7 @@ def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> Boltz
     if w.ndim != 2 or w.shape[0] != w.shape[1] or len(w) < 2:
         fail(where, f"weights must be a square matrix of 2 units or more, got shape {list(w.shape)}")
     if b.shape != (len(w),):
-        fail(
-            where, f"biases must be a vector of {len(w)} numbers, one a unit of weights, got {list(b.shape)}"
-        )
+        fail(where, f"biases must be a vector of {len(w)} numbers, one a unit, got {list(b.shape)}")
     for name, values in (("weights", w), ("biases", b)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):

@@ -67,9 +67,7 @@ def relax(
     kept = eigenvalues > least_eigenvalue
     dim = int(kept.sum())
     if not dim:
-        raise ValueError(
-            f"no eigenvalue of the shifted weights exceeds {least_eigenvalue:g}: the weights are zero"
-        )
+        raise ValueError(f"no eigenvalue of the weights exceeds {least_eigenvalue:g}: they are zero")
     loadings = vectors[:, kept] * np.sqrt(eigenvalues[kept])
     n = parameters.n_units
     constant = 0.5 * float(shift.sum()) + 0.5 * dim * math.log(2.0 * math.pi) - n * math.log(2.0)

@@ -172,9 +172,7 @@ def cost_against_dimension(work: Work) -> Arrays:
     found, accepted = [], []
     for transition, evaluations in ((walk, np.ones(len(dims))), (hamiltonian, 2.0 * np.array(_ROOTS))):
         many = jax.jit(jax.vmap(transition, (None, None, 0, 0, 0)))
-        results = [
-            many(*of_length, starts, normals, uniforms) for of_length in zip(roots, present, strict=True)
-        ]
+        results = [many(*pair, starts, normals, uniforms) for pair in zip(roots, present, strict=True)]
         lag_one = np.array([float(jnp.mean(correlations)) for correlations, _ in results])
         accepted.append([float(jnp.mean(probabilities)) for _, probabilities in results])
         found.append(dims * evaluations * (1.0 + lag_one) / (1.0 - lag_one))

@@ -201,9 +201,8 @@ def directions(figure: Figure, curves: Curves) -> None:
     long, short = axes_of_mass[:, None] * circle()
     ellipse = np.stack([long - short, long + short]) / np.sqrt(2.0)
     edges = np.geomspace(0.8 * jumps.values.min(), 1.25 * jumps.values.max(), 41)
-    for row, (name, letter, colour) in enumerate(
-        zip(points["direction"].values, "ab", (RED, BLUE), strict=True)
-    ):
+    names = points["direction"].values
+    for row, (name, letter, colour) in enumerate(zip(names, "ab", (RED, BLUE), strict=True)):
         axis = axes[row]
         axis.plot(*ellipse, color=REFERENCE, linestyle=":")
         marks(axis, points.values[row].T, ".", colour, markersize=2.5)

@@ -250,9 +250,7 @@ def listing(work: Work) -> Lines:
     masses = np.concatenate([np.ones((_N_BLOCKS, 1)), _block_means(run.masses)], axis=1)
 
     def over_sum(first: int) -> Measurement:
-        shells = (
-            masses[:, first : first + likelihoods.size - 1] - masses[:, first + 1 : first + likelihoods.size]
-        )
+        shells = -np.diff(masses[:, first : first + likelihoods.size], axis=1)
         return estimate(lambda s: listed / (likelihoods[:-1] @ s.mean(axis=0)), shells, method="jackknife")
 
     # E[X_k - X_(k+1)] begins with the mass of the first dead point, E[X_(k-1) - X_k] with all of it.

@@ -114,9 +114,7 @@ def fibre_integral(
         density = np.exp(-0.5 * np.sum(u**2, axis=1)) / (2.0 * math.pi)
         values = function(u) * density * branch.speeds(t) / gradient_norm(u)
         if max(abs(values[0]), abs(values[-1])) > 1e-15 * np.abs(values).max():
-            raise ValueError(
-                f"the integrand has not vanished at the ends {branch.ends} of a piece: widen them"
-            )
+            raise ValueError(f"the integrand does not vanish at the ends {branch.ends}: widen them")
         total += float(values.sum() * (t[1] - t[0]))
     return total
 
@@ -128,9 +126,7 @@ def hyperbola_branches(output: float) -> tuple[Branch, Branch]:
         ValueError: the output is 0, where the fibre crosses itself.
     """
     if output == 0.0:
-        raise ValueError(
-            "the fibre of 0 is two crossing lines, and the density of the output is infinite there"
-        )
+        raise ValueError("the fibre of 0 is two crossing lines: the density is infinite there")
     scale = math.sqrt(abs(output))
     order = (0, 1) if output > 0.0 else (1, 0)
     # There exp(-scale^2 cosh(2t) / 2) is below exp(-60) of its value at 0.

@@ -132,10 +132,8 @@ class Graph(NamedTuple):
 
 def _node(operation: str, explanation: str) -> Callable[..., "Variable"]:
     def method(self: "Variable", *others: "Variable | float") -> "Variable":
-        variables = (
-            o if isinstance(o, Variable) else Variable("constant", constant=float(o)) for o in others
-        )
-        return Variable(operation, (self, *variables))
+        given = (o if isinstance(o, Variable) else Variable("constant", constant=float(o)) for o in others)
+        return Variable(operation, (self, *given))
 
     method.__doc__ = explanation
     return method

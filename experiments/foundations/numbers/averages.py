@@ -280,9 +280,7 @@ def _degree_of_exactness() -> int:
     return degree
 
 
-@TOPIC.claim(
-    "FN-MC-03", numbers=["formula with the sum to N", "mean of the covariances", "formula as printed"]
-)
+@TOPIC.claim("FN-MC-03", ["formula with the sum to N", "mean of the covariances", "formula as printed"])
 def printed_variance(work: Work) -> Lines:
     """The mean of three values of an autoregression with correlation 1/2."""
     rho, n = 0.5, 3

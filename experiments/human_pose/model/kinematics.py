@@ -70,7 +70,7 @@ def _directions(angles: Array) -> tuple[Array, Array]:
     """Unit vectors from parents to nodes [node, 3] and axes of the free rotations [47, 3], in the frame of the root."""
     full = jnp.concatenate([angles, jnp.zeros(1)])[_ANGLE_OF_SLOT]
     cos, sin = jnp.cos(full)[:, :, None, None], jnp.sin(full)[:, :, None, None]
-    first, second, third = jnp.moveaxis(cos * _COS_PART + sin * _SIN_PART + _CONSTANT_PART, 1, 0)
+    first, second, third = jnp.moveaxis(cos * _COSINES + sin * _SINES + _CONSTANTS, 1, 0)
     two = first @ second
     # Products over the last 1, 2, 4 and 8 nodes on the way from the root, which stands behind a node that turns
     # nothing.
@@ -109,7 +109,7 @@ def _ancestors(index: int) -> list[int]:
 _N_NODES = len(NODES)
 _ORDERS = [["xyz".index(axis) for axis in (node.order or "xyz")] for node in NODES]
 _PARTS = [[_elementary(axis) for axis in order] for order in _ORDERS]
-_COS_PART, _SIN_PART, _CONSTANT_PART = (
+_COSINES, _SINES, _CONSTANTS = (
     np.array([[part[kind] for part in parts] for parts in _PARTS]) for kind in range(3)
 )
 _AXES = np.array([[np.eye(3)[axis] for axis in order] for order in _ORDERS])

@@ -70,9 +70,8 @@ def pair_distribution(prior: PosePrior, code: Array) -> PairDistribution:
     weights = [jnp.asarray(weight) for weight in prior.weights]
     outputs = decode(weights, [jnp.asarray(bias) for bias in prior.biases], code)
     cos_mean, sin_mean, cos_log_variance, sin_log_variance = jnp.split(outputs, 4)
-    return PairDistribution(
-        cos_mean, sin_mean, jnp.exp(0.5 * cos_log_variance), jnp.exp(0.5 * sin_log_variance)
-    )
+    cos_sd, sin_sd = jnp.exp(0.5 * cos_log_variance), jnp.exp(0.5 * sin_log_variance)
+    return PairDistribution(cos_mean, sin_mean, cos_sd, sin_sd)
 
 
 def angle_pairs(prior: PosePrior, code: Array, cos_noise: Array, sin_noise: Array) -> tuple[Array, Array]:

@@ -101,9 +101,8 @@ def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
     skeletons = thin(np.stack(bitmaps))
     kept = [i for i, skeleton in enumerate(skeletons) if skeleton.sum() >= _MIN_SKELETON]
     distances = np.stack([distance_transform_edt(~skeletons[i]) for i in kept]) / _SIDE
-    return Skeletons(
-        distances.astype(np.float32), tuple(characters[i] for i in kept), tuple(names[i] for i in kept)
-    )
+    pairs = [(characters[i], names[i]) for i in kept]
+    return Skeletons(distances.astype(np.float32), *zip(*pairs, strict=True))
 
 
 def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int) -> Drawings:
