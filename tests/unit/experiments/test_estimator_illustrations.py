@@ -1,4 +1,4 @@
-"""The estimator illustrations: closed forms, tiny real runs, figures, claims and settings."""
+"""The estimator illustrations: closed forms, quadrature, tiny real runs."""
 
 import decimal
 import math
@@ -10,11 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, stats
+from scipy.special import logsumexp
 
 from auxmc.driver.chains import RunContext
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression
+from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.catalogue import load_study
 from experiments.estimator_illustrations import exact_moves, nested
 from experiments.estimator_illustrations.dynamics import stationary_variance
@@ -24,6 +26,15 @@ from experiments.estimator_illustrations.kernels import (
     lag_one_autocorrelation,
     trajectories,
 )
+from experiments.estimator_illustrations.model import (
+    FOUR_OBSERVATIONS,
+    HUNDRED_OBSERVATIONS,
+    GaussianMean,
+    from_observations,
+    limit_ladder,
+    log_evidence_distribution,
+)
+from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS as MODEL
 from experiments.estimator_illustrations.run import run
 from experiments.estimator_illustrations.simple import excess_probabilities
 from experiments.streaming_evidence.model import rows
@@ -171,3 +182,184 @@ def test_measures_of_a_series():
     np.testing.assert_allclose(lag_one_autocorrelation(alternating), -1.0)
     _, fractions = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
     np.testing.assert_array_equal(fractions, [0.75, 0.5, 0.25])
+
+
+MODELS = (FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace(prior_variance=100.0))
+GRID = np.linspace(-12.0, 12.0, 400_001)
+
+
+def log_prior(model, mu):
+    return np.asarray(stats.norm.logpdf(mu, 0.0, math.sqrt(model.prior_variance)))
+
+
+def log_integral(values):
+    return float(logsumexp(values) + math.log(GRID[1] - GRID[0]))
+
+
+def test_canonical_facts():
+    large, small = HUNDRED_OBSERVATIONS, FOUR_OBSERVATIONS
+    assert large.log_evidence == pytest.approx(-145.68161159868988, abs=1e-10)
+    assert large.log_largest_likelihood - large.log_evidence == pytest.approx(math.log(72.80308), abs=1e-6)
+    assert large.information == pytest.approx(3.773103, abs=1e-6)
+    assert large.posterior() == pytest.approx((200.0 / 101.0, 1.0 / 101.0), rel=1e-14)
+    assert small.log_evidence == pytest.approx(-6.08047309, abs=1e-8)
+    assert math.exp(small.log_largest_likelihood - small.log_evidence) == pytest.approx(2.4712373, abs=1e-7)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("b", [0.0, 0.05, 1.0, 2.0])
+def test_normalisers_and_moments_are_those_of_quadrature(model, b):
+    grid = GRID * math.sqrt(model.prior_variance)
+    log_density = log_prior(model, grid) + b * model.log_likelihood(grid)
+    total = log_integral(log_density) + 0.5 * math.log(model.prior_variance)
+    assert float(model.log_normaliser(b)) == pytest.approx(total, abs=1e-9)
+    weights = np.exp(log_density - logsumexp(log_density))
+    mean, variance = model.posterior(b)
+    assert float(mean) == pytest.approx(weights @ grid, abs=1e-9)
+    assert float(variance) == pytest.approx(weights @ np.square(grid - mean), rel=1e-8)
+    values = model.log_likelihood(grid)
+    expected, spread = model.log_likelihood_moments(b)
+    assert float(expected) == pytest.approx(weights @ values, rel=1e-9)
+    assert float(spread) == pytest.approx(weights @ np.square(values - expected), rel=1e-7)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_have_the_statistics_and_their_densities_multiply_to_the_evidence(model):
+    rows = model.rows()
+    again = from_observations(rows, model.prior_variance)
+    assert again.sample_mean == pytest.approx(model.sample_mean, abs=1e-13)
+    assert again.sum_of_squares == pytest.approx(model.sum_of_squares, rel=1e-13)
+    log_likelihood = stats.norm.logpdf(rows[:, None], np.array([0.3, 2.2])[None, :]).sum(axis=0)
+    np.testing.assert_allclose(model.log_likelihood([0.3, 2.2]), log_likelihood, rtol=1e-13)
+    predictive, mean, variance = 0.0, 0.0, model.prior_variance
+    for row in rows:
+        predictive += stats.norm.logpdf(row, mean, math.sqrt(1.0 + variance))
+        mean, variance = mean + variance / (1.0 + variance) * (row - mean), variance / (1.0 + variance)
+    assert model.log_evidence == pytest.approx(predictive, rel=1e-12)
+
+
+def test_one_row_alone():
+    model = from_observations([0.7])
+    assert model.rows().tolist() == [0.7]
+    assert model.log_evidence == pytest.approx(stats.norm.logpdf(0.7, 0.0, math.sqrt(2.0)), rel=1e-13)
+
+
+def test_information_is_the_divergence_of_the_posterior_from_the_prior():
+    model = FOUR_OBSERVATIONS
+    log_posterior = log_prior(model, GRID) + model.log_likelihood(GRID) - model.log_evidence
+    weights = np.exp(log_posterior) * (GRID[1] - GRID[0])
+    assert model.information == pytest.approx(weights @ (log_posterior - log_prior(model, GRID)), rel=1e-9)
+
+
+def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps():
+    model, ladder = FOUR_OBSERVATIONS, np.array([0.0, 0.3, 1.0])
+    rng = np.random.default_rng(1)
+    normals = rng.standard_normal((2, 5))
+    mean, variance = model.posterior(ladder)
+    for reverse, order, sign in ((False, (0, 1), 1.0), (True, (1, 2), -1.0)):
+        draws = [mean[k] + np.sqrt(variance[k]) * normals[place] for place, k in enumerate(order)]
+        exact = sign * (0.3 * model.log_likelihood(draws[0]) + 0.7 * model.log_likelihood(draws[1]))
+        found = model.annealed_log_weights(np.random.default_rng(1), ladder, 5, reverse=reverse)
+        np.testing.assert_allclose(found, exact, rtol=1e-13)
+    moments = model.annealed_moments(ladder)
+    assert moments.forward_mean < model.log_evidence < -moments.reverse_mean
+
+
+def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
+    distribution, n, mean = log_evidence_distribution(7, 0.8), 7, 0.8
+    squares = np.linspace(1e-9, 80.0, 80_001)
+    density = stats.chi2.pdf(squares, n - 1)
+    for value in (distribution.mean - distribution.sd, distribution.mean + 0.5 * distribution.sd):
+        # The other way round: the sum of squares is integrated over, the sample mean has its tail.
+        room = -2.0 * value - n * math.log(2.0 * math.pi) - math.log(n + 1.0) - squares
+        tail = np.where(room > 0.0, stats.ncx2.sf((n + 1.0) * np.maximum(room, 1e-300), 1, n * mean**2), 1.0)
+        assert distribution.cdf(value) == pytest.approx(np.trapezoid(density * tail, squares), abs=1e-6)
+
+
+def test_moments_of_the_log_evidence_are_those_of_its_distribution():
+    distribution = log_evidence_distribution(7, 0.8)
+    grid = np.linspace(
+        distribution.mean - 14.0 * distribution.sd, distribution.mean + 8.0 * distribution.sd, 201
+    )
+    cdf = np.array([distribution.cdf(value) for value in grid])
+    middle, chances = 0.5 * (grid[1:] + grid[:-1]), np.diff(cdf)
+    assert chances.sum() == pytest.approx(1.0, abs=1e-6)
+    assert middle @ chances == pytest.approx(distribution.mean, abs=3e-3)
+    assert math.sqrt(np.square(middle - distribution.mean) @ chances) == pytest.approx(
+        distribution.sd, rel=3e-3
+    )
+
+
+def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean():
+    distribution = log_evidence_distribution(100, 2.0)
+    assert distribution.probability_of_range_above(0.0) == pytest.approx(1.0)
+    # At the sample mean where a data set has exactly this range.
+    sample_mean = 2.05
+    model = GaussianMean(100, sample_mean, 90.0)
+    log_range = model.log_largest_likelihood - model.log_evidence
+    assert distribution.probability_of_range_above(log_range) == pytest.approx(stats.norm.sf(0.5), abs=1e-12)
+
+
+def test_what_is_no_data_set_is_rejected():
+    with pytest.raises(ValueError, match="vector of one finite number at least, got shape"):
+        from_observations([])
+    with pytest.raises(ValueError, match="vector of one finite number at least"):
+        from_observations([1.0, math.nan])
+    with pytest.raises(ValueError, match=r"prior_variance must be positive, got 0\.0"):
+        from_observations([1.0], 0.0)
+    with pytest.raises(ValueError, match="n_rows must be at least 2, got 1"):
+        log_evidence_distribution(1, 0.0)
+
+
+def log_fraction(step, at):
+    middle, end = MODEL.log_normaliser(at + step), MODEL.log_normaliser(at + 2.0 * step)
+    return float(2.0 * middle - MODEL.log_normaliser(at) - end)
+
+
+@pytest.mark.parametrize(
+    ("n", "mean", "variance", "gap", "tolerance"),
+    [
+        (10, -22.321072, 451.0347, 2.627463, 1e-4),
+        (100, -1.575898, 5.625522, 0.918955, 1e-5),
+        (1000, -0.128486, 0.273065, 0.121, 1e-5),
+    ],
+)
+def test_moments_on_the_canonical_example(n, mean, variance, gap, tolerance):
+    found = MODEL.annealed_moments(linear_schedule(n))
+    assert found.forward_mean - MODEL.log_evidence == pytest.approx(mean, abs=tolerance)
+    assert found.forward_variance == pytest.approx(variance, abs=tolerance)
+    assert -found.reverse_mean - MODEL.log_evidence == pytest.approx(gap, abs=1e-5)
+
+
+def test_one_interval_is_a_draw_of_the_base():
+    means, variances = MODEL.log_likelihood_moments([0.0, 1.0])
+    assert MODEL.annealed_moments([0.0, 1.0]) == (means[0], variances[0], -means[1], variances[1])
+
+
+@pytest.mark.parametrize(
+    ("fraction", "n_temperatures", "first"),
+    [(0.5, 4, 0.0084496), (0.9, 14, 0.0019535), (0.99, 48, 0.00050700)],
+)
+def test_ladders_keep_the_fraction(fraction, n_temperatures, first):
+    ladder = limit_ladder(lambda b: float(MODEL.log_normaliser(b)), fraction)
+    assert ladder[0] == 0.0
+    assert ladder[-1] == 1.0
+    assert np.all(np.diff(ladder) > 0.0)
+    assert ladder.size - 1 == n_temperatures
+    assert ladder[1] == pytest.approx(first, abs=1e-7)
+    fractions = np.exp(
+        [log_fraction(step, at) for step, at in zip(np.diff(ladder), ladder[:-1], strict=True)]
+    )
+    np.testing.assert_allclose(fractions[:-1], fraction, rtol=1e-9)
+    assert fractions[-1] >= fraction
+
+
+def test_an_easy_path_is_taken_at_once():
+    assert limit_ladder(lambda b: 0.1 * b, 0.9).tolist() == [0.0, 1.0]
+
+
+def test_what_is_no_ladder_is_rejected():
+    with pytest.raises(ValueError, match=r"target_share must be above 0 and below 1, got 1\.0"):
+        limit_ladder(lambda b: b, 1.0)
+    with pytest.raises(ValueError, match="needs more than 10000 steps"):
+        limit_ladder(lambda b: 0.5e9 * b**2, 0.99)

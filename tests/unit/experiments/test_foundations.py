@@ -1,21 +1,56 @@
-"""Foundations: every line is measured, exact lines do not depend on the seed, closed forms, arrays of the figures."""
+"""Foundations: every line is measured, exact lines do not depend on the seed; algorithms against closed forms."""
 
 import csv
 import functools
 import math
+from functools import partial
 from pathlib import Path
+from typing import get_args
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import integrate, stats
+from scipy.special import k0, k1, ndtr, ndtri
 
+from auxmc.numerics.random import standard_normal
 from auxmc_pipeline.tables import load_tables
 from experiments.boltzmann.model.machine import relax
-from experiments.foundations import run
+from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
+from experiments.foundations import run, sampling
 from experiments.foundations.chains import slices
 from experiments.foundations.chains.inputs import mixture_density
+from experiments.foundations.evidence import sequential
+from experiments.foundations.evidence.nested import (
+    expected_nested_ratio,
+    expected_upper_bound_ratio,
+    ideal_nested_sampling,
+)
 from experiments.foundations.models.differentiation import random_graph
+from experiments.foundations.models.generators import (
+    Branch,
+    Scheme,
+    fibre_integral,
+    geometric_brownian_motion,
+    hyperbola_branches,
+    simulate_sde,
+)
 from experiments.foundations.models.machines import five_units, relaxation_by_quadrature
 from experiments.foundations.models.tape import Arithmetic, evaluate, jacobian_by_rows
+from experiments.foundations.numbers.sampling import bit_rows, congruential_states, smallest_period
+from experiments.foundations.sampling import (
+    Distribution,
+    avoiding_zero,
+    box_muller,
+    draw_by_inversion,
+    inverse_box_muller,
+    product_simpson,
+    simpson_rule,
+    symmetric_root,
+    transformed_log_density,
+    uniform_from_bits,
+)
 from experiments.foundations.topic import Work, measurements
 from tests.unit.experiments.record import RECORDED
 
@@ -160,3 +195,480 @@ def test_particles_of_the_figure_descend_from_their_ancestors():
     assert np.all(ancestors.sel(tree="none") == np.arange(n))
     resampled = ancestors.sel(tree="each step").values
     assert all(len(set(step)) < n for step in resampled)
+
+
+@pytest.mark.parametrize(
+    ("n_live", "factor", "expected"),
+    [
+        (10, 10 / 11, 1.458963),
+        (10, math.exp(-0.1), 1.222305),
+        (100, 100 / 101, 1.041893),
+        (100, math.exp(-0.01), 1.020868),
+    ],
+)
+def test_values_on_the_canonical_example(n_live, factor, expected):
+    assert expected_nested_ratio(HUNDRED_OBSERVATIONS, n_live, factor) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("n_live", [2, 10, 1000])
+@pytest.mark.parametrize("model", [FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace(prior_variance=9.0)])
+def test_one_less_one_over_the_live_points_is_unbiased(n_live, model):
+    assert expected_nested_ratio(model, n_live, 1.0 - 1.0 / n_live) == pytest.approx(1.0, abs=1e-10)
+
+
+def test_biases_fall_with_the_live_points_and_with_the_factor():
+    for factor in (lambda m: m / (m + 1.0), lambda m: math.exp(-1.0 / m)):
+        ratios = [expected_nested_ratio(FOUR_OBSERVATIONS, m, factor(m)) for m in (2, 8, 64, 4096)]
+        assert ratios == sorted(ratios, reverse=True)
+        assert 1.0 < ratios[-1] < 1.001
+
+
+def test_the_upper_sum_with_true_masses_is_that_of_simulated_runs():
+    model, n_live = FOUR_OBSERVATIONS, 3
+    found = ideal_nested_sampling(
+        np.random.default_rng(4), ndtr, ndtri, model.sample_mean, n_live=n_live, n_dead=60, n_runs=20_000
+    )
+    shells = -np.diff(found.masses, axis=1, prepend=1.0)
+    sums = np.sum(np.exp(model.log_likelihood(found.dead) - model.log_evidence) * shells, axis=1)
+    error = sums.std() / math.sqrt(sums.size)
+    assert error < 0.01
+    assert abs(sums.mean() - expected_upper_bound_ratio(model, n_live)) < 4.0 * error
+
+
+def test_a_narrow_likelihood_has_the_bound_of_small_masses():
+    narrow = HUNDRED_OBSERVATIONS._replace(prior_variance=1e6)
+    assert expected_upper_bound_ratio(narrow, 10) == pytest.approx(10.0 / 9.0, abs=1e-9)
+
+
+CENTRE = 2.0
+
+
+def runs(n_live=6, n_dead=40, n_runs=300):
+    rng = np.random.default_rng(n_live)
+    return ideal_nested_sampling(rng, ndtr, ndtri, CENTRE, n_live=n_live, n_dead=n_dead, n_runs=n_runs)
+
+
+def test_points_die_from_the_outside_and_live_ones_are_inside():
+    found = runs()
+    distances = np.abs(found.dead - CENTRE)
+    assert np.all(np.diff(distances, axis=1) <= 0.0)
+    assert np.all(np.abs(found.live - CENTRE) <= distances[:, -1:])
+    assert found.dead.shape == found.masses.shape == (300, 40)
+    assert found.live.shape == (300, 6)
+
+
+def test_masses_are_those_of_the_prior_inside_the_contour():
+    found = runs()
+    distances = np.abs(found.dead - CENTRE)
+    np.testing.assert_allclose(found.masses, ndtr(CENTRE + distances) - ndtr(CENTRE - distances), atol=1e-14)
+    assert np.all(np.diff(found.masses, axis=1) <= 0.0)
+    assert np.all((found.masses > 0.0) & (found.masses <= 1.0))
+
+
+def test_the_same_generator_gives_the_same_runs():
+    for first, second in zip(runs(), runs(), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+OTHER = sequential.LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
+
+
+def joint(model, n):
+    """Covariance of the states and of the observations."""
+    variances = [model.initial_variance]
+    for _ in range(n - 1):
+        variances.append(model.coefficient**2 * variances[-1] + model.state_variance)
+    first, second = (
+        np.minimum.outer(np.arange(n), np.arange(n)),
+        np.abs(np.subtract.outer(np.arange(n), np.arange(n))),
+    )
+    states = np.array(variances)[first] * model.coefficient**second
+    return states, states + model.noise_variance * np.eye(n)
+
+
+@pytest.mark.parametrize("model", [sequential.TWENTY_STEPS, OTHER])
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_filter_and_likelihood_are_those_of_the_joint_gaussian(model, n):
+    values = sequential.SINE_OBSERVATIONS[:n]
+    states, observed = joint(model, n)
+    found = sequential.kalman_filter(model, values)
+    exact = stats.multivariate_normal.logpdf(values, np.zeros(n), observed)
+    assert found.log_likelihood == pytest.approx(exact, abs=1e-10)
+    gain = np.linalg.solve(observed, states[:, -1])
+    assert found.mean[-1] == pytest.approx(gain @ values, abs=1e-11)
+    assert found.variance[-1] == pytest.approx(states[-1, -1] - gain @ states[:, -1], abs=1e-11)
+
+
+def test_numbers_of_the_fixture():
+    found = sequential.kalman_filter(sequential.TWENTY_STEPS, sequential.SINE_OBSERVATIONS)
+    assert found.log_likelihood == pytest.approx(-26.685529062, abs=1e-9)
+    assert found.mean[-1] == pytest.approx(0.205585119, abs=1e-9)
+    assert found.variance[-1] == pytest.approx(0.346789125, abs=1e-9)
+
+
+def test_emissions_are_normal_densities_below_their_largest():
+    states = jnp.linspace(-3.0, 3.0, 7)
+    found = OTHER.log_emission(jnp.asarray(0.4), states)
+    np.testing.assert_allclose(found, stats.norm.logpdf(0.4, states, math.sqrt(0.2)), rtol=1e-13)
+    assert float(found.max()) <= OTHER.log_largest_likelihood(1)
+    assert OTHER.log_largest_likelihood(3) == pytest.approx(3.0 * stats.norm.logpdf(0.0, 0.0, math.sqrt(0.2)))
+
+
+def test_states_are_maps_of_standard_normal_numbers():
+    key = jax.random.key(0)
+    normal = np.asarray(standard_normal(key, (5,)))
+    states = OTHER.draw_initial(key, 5)
+    np.testing.assert_allclose(states, math.sqrt(2.5) * normal, rtol=1e-14)
+    np.testing.assert_allclose(
+        OTHER.draw_next(key, states), -0.4 * np.asarray(states) + math.sqrt(1.3) * normal, rtol=1e-13
+    )
+
+
+NOISE = np.random.default_rng(5).normal(size=(32, 2))
+START = jnp.array([1.0, 2.0])
+STEP = 0.05
+
+
+def drift(y):
+    return jnp.stack([0.5 * y[0] - y[1], jnp.sin(y[0])])
+
+
+def diffusion(y):
+    return 0.3 * jnp.sqrt(1.0 + y**2)
+
+
+def loop(fraction_of_correction):
+    y, states = np.array([1.0, 2.0]), []
+    for n in NOISE:
+        root = np.sqrt(1.0 + y**2)
+        s, slope = 0.3 * root, 0.3 * y / root
+        m = np.array([0.5 * y[0] - y[1], np.sin(y[0])])
+        correction = fraction_of_correction * 0.5 * STEP * s * slope * (n**2 - 1.0)
+        y = y + STEP * m + np.sqrt(STEP) * s * n + correction
+        states.append(y)
+    return np.array(states)
+
+
+@pytest.mark.parametrize(("scheme", "fraction"), [("euler_maruyama", 0.0), ("milstein", 1.0)])
+def test_steps_are_those_of_a_loop(scheme, fraction):
+    found = simulate_sde(drift, diffusion, START, jnp.asarray(NOISE), STEP, scheme)
+    np.testing.assert_allclose(found, loop(fraction), rtol=1e-12)
+
+
+def test_constant_noise_makes_the_schemes_the_same():
+    first, second = (
+        simulate_sde(drift, lambda y: 0.2 * jnp.ones_like(y), START, jnp.asarray(NOISE), STEP, scheme)
+        for scheme in get_args(Scheme)
+    )
+    np.testing.assert_array_equal(first, second)
+
+
+def test_without_noise_the_path_is_eulers():
+    path = simulate_sde(lambda y: -y, jnp.zeros_like, START, jnp.zeros((20, 2)), 0.1, "milstein")
+    np.testing.assert_allclose(path[-1], 0.9**20 * np.asarray(START), rtol=1e-13)
+
+
+def test_the_exact_path_solves_in_the_limit():
+    # Noise refined by halving: Milstein's error falls about fourfold where steps are four times as many.
+    fine = np.random.default_rng(11).normal(size=(512, 1))
+    errors = []
+    for n_steps in (32, 128, 512):
+        noise = jnp.asarray(fine.reshape(n_steps, -1).sum(axis=1, keepdims=True) / np.sqrt(512 // n_steps))
+        exact = geometric_brownian_motion(jnp.ones(1), 0.5, 0.4, noise, 1.0 / n_steps)
+        path = simulate_sde(
+            lambda y: 0.5 * y, lambda y: 0.4 * y, jnp.ones(1), noise, 1.0 / n_steps, "milstein"
+        )
+        errors.append(float(jnp.max(jnp.abs(path - exact))))
+    assert errors[0] > 2.0 * errors[1] > 4.0 * errors[2]
+    assert errors[2] < 2e-3
+
+
+def test_the_exact_path_does_not_depend_on_the_resolution():
+    fine = np.random.default_rng(3).normal(size=(64, 1))
+    coarse = fine.reshape(8, 8).sum(axis=1, keepdims=True) / np.sqrt(8.0)
+    ends = [
+        geometric_brownian_motion(jnp.ones(1), 0.5, 1.0, jnp.asarray(noise), 1.0 / len(noise))[-1, 0]
+        for noise in (fine, coarse)
+    ]
+    assert ends[0] == pytest.approx(float(ends[1]), rel=1e-12)
+
+
+def gradient_norm(u):
+    return 2.0 * np.linalg.norm(u, axis=1)
+
+
+def along(output, function):
+    return fibre_integral(function, gradient_norm, hyperbola_branches(output))
+
+
+def density(output):
+    return along(output, lambda u: np.ones(len(u)))
+
+
+@pytest.mark.parametrize("output", [-3.0, -0.2, 1e-3, 0.5, 1.0, 9.0])
+def test_the_density_of_the_output_is_a_bessel_function(output):
+    assert density(output) == pytest.approx(k0(0.5 * abs(output)) / (2.0 * math.pi), rel=1e-12)
+
+
+def test_conditional_moments_are_ratios_of_bessel_functions():
+    # On the fibre of 1, u1^2 + u2^2 = cosh 2t has the mean K1(1/2) / K0(1/2).
+    sizes = along(1.0, lambda u: np.sum(u**2, axis=1)) / density(1.0)
+    assert sizes == pytest.approx(k1(0.5) / k0(0.5), rel=1e-12)
+
+
+@pytest.mark.parametrize("output", [-0.7, 2.0])
+def test_points_lie_on_the_fibre_and_move_at_their_speed(output):
+    for branch in hyperbola_branches(output):
+        t = np.linspace(-1.0, 1.0, 7)
+        np.testing.assert_allclose(np.square(branch.points(t)) @ [1.0, -1.0], output, rtol=1e-13)
+        slopes = (branch.points(t + 1e-6) - branch.points(t - 1e-6)) / 2e-6
+        np.testing.assert_allclose(np.linalg.norm(slopes, axis=1), branch.speeds(t), rtol=1e-8)
+
+
+def test_messages():
+    with pytest.raises(ValueError, match="fibre of 0 is two crossing lines"):
+        hyperbola_branches(0.0)
+    first = hyperbola_branches(1.0)[0]
+    short = Branch(first.points, first.speeds, (-1, 1))
+    with pytest.raises(ValueError, match=r"has not vanished at the ends \(-1, 1\)"):
+        fibre_integral(lambda u: np.ones(len(u)), gradient_norm, [short])
+
+
+def test_states_of_the_published_example():
+    states = congruential_states(37, 61, 128, 37, 129)
+    assert states[:8].tolist() == [37, 22, 107, 52, 65, 34, 39, 96]
+    assert sorted(states[:128].tolist()) == list(range(128))
+    assert states[128] == states[0]
+
+
+def test_generators_side_by_side_are_those_run_alone():
+    together = congruential_states([[5], [9]], [1, 3, 7], 64, 2, 20)
+    assert together.shape == (20, 2, 3)
+    np.testing.assert_array_equal(together[:, 1, 2], congruential_states(9, 7, 64, 2, 20))
+
+
+def test_products_near_the_largest_modulus_do_not_overflow():
+    m = 2**31 - 1
+    assert congruential_states(m - 1, m - 1, m, m - 1, 2)[1] == ((m - 1) * (m - 1) + m - 1) % m
+
+
+def test_bits_make_up_their_state():
+    states = np.arange(128)
+    rows = bit_rows(states, 7)
+    assert set(np.unique(rows)) == {0, 1}
+    np.testing.assert_array_equal(2 ** np.arange(7) @ rows, states)
+
+
+@pytest.mark.parametrize(
+    ("sequence", "period"),
+    [([7], 1), ([1, 1, 1], 1), ([1, 2, 3], 3), ([1, 2, 1, 2, 1], 2), ([0, 0, 1, 0, 0], 3)],
+)
+def test_periods_of_short_sequences(sequence, period):
+    assert smallest_period(sequence) == period
+
+
+WIDTHS = [(jnp.float32, 32, 24), (jnp.float64, 64, 53)]
+
+
+def patterns(width):
+    numbers = sorted({p for k in range(width) for p in (0, 2**k - 1, 2**k, 2**width - 2**k, 2**width - 1)})
+    return jnp.asarray(np.array(numbers, f"uint{width}"))
+
+
+@pytest.mark.parametrize(("dtype", "width", "digits"), WIDTHS)
+def test_floats_are_multiples_of_their_resolution_below_one(dtype, width, digits):
+    uniforms = uniform_from_bits(patterns(width), dtype)
+    assert uniforms.dtype == dtype
+    values = np.asarray(uniforms, np.float64)
+    assert values.min() == 0.0
+    assert values.max() == 1.0 - 2.0**-digits
+    assert np.all(np.diff(values) >= 0.0)
+    np.testing.assert_array_equal(values * 2.0**digits % 1.0, 0.0)
+
+
+@pytest.mark.parametrize(("dtype", "width", "digits"), WIDTHS)
+def test_the_guard_moves_the_open_end_from_one_to_zero_without_rounding(dtype, width, digits):
+    uniforms = uniform_from_bits(patterns(width), dtype)
+    guarded = np.asarray(avoiding_zero(uniforms), np.float64)
+    assert guarded.min() == 2.0**-digits
+    assert guarded.max() == 1.0
+    np.testing.assert_array_equal(guarded + np.asarray(uniforms, np.float64), 1.0)
+
+
+def test_bits_of_another_width_and_other_types_are_rejected():
+    with pytest.raises(ValueError, match="bits must be uint64 to make float64, got uint32"):
+        uniform_from_bits(jnp.uint32(1), jnp.float64)
+    with pytest.raises(ValueError, match="dtype must be float32 or float64, got int32"):
+        uniform_from_bits(jnp.uint32(1), jnp.int32)
+
+
+def log_normal_distribution(u):
+    return jnp.sum(-0.5 * u**2 - 0.5 * math.log(2.0 * math.pi))
+
+
+def test_a_transformed_normal_is_lognormal():
+    log_density = transformed_log_density(log_normal_distribution, jnp.log)
+    x = jnp.geomspace(0.01, 30.0, 50)[:, None]
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(log_density))(x), stats.lognorm.logpdf(x[:, 0], 1.0), rtol=1e-12
+    )
+
+
+def test_a_transformed_density_integrates_to_one():
+    # x = sinh(u), decreasing side included.
+    log_density = transformed_log_density(log_normal_distribution, lambda x: -jnp.arcsinh(x))
+    x = np.sinh(np.linspace(-9.0, 9.0, 4001))
+    density = np.exp(np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(x)[:, None])))
+    assert integrate.trapezoid(density, x) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_the_inverse_transform_gives_the_density_back():
+    there = transformed_log_density(
+        log_normal_distribution, lambda x: jnp.stack([jnp.arcsinh(x[0]), x[1] - x[0] ** 2])
+    )
+    back = transformed_log_density(there, lambda u: jnp.stack([jnp.sinh(u[0]), u[1] + jnp.sinh(u[0]) ** 2]))
+    points = jnp.asarray(np.random.default_rng(3).normal(size=(20, 2)))
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(back))(points), jax.vmap(log_normal_distribution)(points), rtol=1e-12
+    )
+
+
+def test_box_muller_at_quarter_turns():
+    u = jnp.array([[math.exp(-2.0), turn] for turn in (0.0, 0.25, 0.5, 0.75)])
+    np.testing.assert_allclose(box_muller(u), [[2, 0], [0, 2], [-2, 0], [0, -2]], atol=1e-15)
+
+
+def test_box_muller_makes_the_normal_density_out_of_the_uniform_one():
+    log_density = transformed_log_density(lambda u: jnp.zeros(()), inverse_box_muller)
+    points = jnp.asarray(np.random.default_rng(4).normal(size=(50, 2)))
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(log_density))(points), jax.vmap(log_normal_distribution)(points), rtol=1e-11
+    )
+
+
+def test_the_inverse_holds_in_all_quadrants_and_stays_below_a_turn():
+    line = jnp.linspace(0.02, 0.98, 25)
+    u = jnp.stack(jnp.meshgrid(line, line), axis=-1)
+    np.testing.assert_allclose(jax.jit(lambda v: inverse_box_muller(box_muller(v)))(u), u, atol=1e-14)
+    assert float(inverse_box_muller(jnp.array([1.0, -1e-300]))[1]) == 0.0
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_precision_is_kept_and_the_largest_uniform_number_gives_a_finite_normal_one(dtype):
+    largest = 1.0 - 0.5 * jnp.finfo(dtype).eps
+    u = avoiding_zero(jnp.asarray([0.0, largest], dtype))
+    numbers = jax.jit(box_muller)(jnp.stack([u, jnp.zeros(2, dtype)], axis=-1))
+    assert numbers.dtype == dtype
+    assert bool(jnp.all(jnp.isfinite(numbers)))
+    digits = 24 if dtype == jnp.float32 else 53
+    assert float(numbers[1, 0]) == pytest.approx(math.sqrt(2.0 * digits * math.log(2.0)), rel=1e-6)
+
+
+DISTRIBUTIONS = {
+    "normal": (sampling.normal(1.5, 0.3), stats.norm(1.5, 0.3)),
+    "exponential": (sampling.exponential(2.5), stats.expon(scale=0.4)),
+    "generalised logistic": (sampling.generalised_logistic(0.4), None),
+}
+NAMES = list(DISTRIBUTIONS)
+
+
+@partial(jax.jit, static_argnames="name")
+def there_and_back(name, u):
+    distribution, _ = DISTRIBUTIONS[name]
+    return distribution.distribution_function(distribution.quantile(u))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_distribution_function_undoes_the_quantile(name):
+    small = np.geomspace(1e-12, 0.5, 200)
+    u = np.concatenate([small, 1.0 - small])
+    np.testing.assert_allclose(there_and_back(name, u), u, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_probabilities_keep_their_digits(name):
+    u = np.geomspace(1e-300, 1e-3, 400)
+    assert np.max(np.abs(np.log(np.asarray(there_and_back(name, u)) / u))) < 1e-9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_slope_of_the_distribution_function_is_the_density(name):
+    distribution, _ = DISTRIBUTIONS[name]
+
+    @jax.jit
+    def both(u):
+        x = distribution.quantile(u)
+        return jax.vmap(jax.grad(distribution.distribution_function))(x), jnp.exp(distribution.log_density(x))
+
+    slope, density = both(jnp.linspace(0.02, 0.98, 25))
+    np.testing.assert_allclose(slope, density, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, known) in DISTRIBUTIONS.items() if known is not None])
+def test_distributions_are_those_of_scipy(name):
+    distribution, known = DISTRIBUTIONS[name]
+    x = np.concatenate([[-2.0, 0.0], known.ppf(np.linspace(0.01, 0.99, 30))])
+    np.testing.assert_allclose(jax.jit(distribution.log_density)(x), known.logpdf(x), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(jax.jit(distribution.distribution_function)(x), known.cdf(x), atol=1e-13)
+
+
+def test_the_generalised_logistic_distribution_of_exponent_one_is_logistic():
+    x = np.linspace(-30.0, 30.0, 61)
+    one = sampling.generalised_logistic(1.0)
+    np.testing.assert_allclose(one.log_density(x), stats.logistic.logpdf(x), rtol=1e-12)
+    np.testing.assert_allclose(one.distribution_function(x), stats.logistic.cdf(x), rtol=1e-12)
+
+
+def test_draws_are_quantiles_and_repeatable():
+    distribution = sampling.exponential(2.0)
+    draw = jax.jit(lambda key: draw_by_inversion(key, distribution, (1000,)))
+    first = draw(jax.random.key(5))
+    assert first.dtype == jnp.float64
+    assert bool(jnp.all(first > 0.0))
+    np.testing.assert_array_equal(first, draw(jax.random.key(5)))
+
+
+def test_no_uniform_number_of_the_draws_is_zero_or_one():
+    seen = []
+    identity = Distribution(lambda x: x, lambda x: x, lambda u: seen.append(u) or u)
+    draw_by_inversion(jax.random.key(6), identity, (100_000,))
+    (u,) = (np.asarray(values) for values in seen)
+    assert 0.0 < u.min() < 1e-3
+    assert 1.0 - 1e-3 < u.max() < 1.0
+    np.testing.assert_array_equal(u * 2.0**53 % 2.0, 1.0)
+
+
+def test_the_root_is_symmetric_and_its_square_the_covariance():
+    half = np.random.default_rng(8).normal(size=(4, 4))
+    covariance = half @ half.T + 0.1 * np.eye(4)
+    root = symmetric_root(covariance)
+    np.testing.assert_allclose(root @ root, covariance, atol=1e-13)
+    np.testing.assert_allclose(root, root.T, atol=1e-14)
+
+
+@pytest.mark.parametrize("n_panels", [1, 2, 5])
+def test_polynomials_up_to_degree_three_are_integrated_exactly(n_panels):
+    points, weights = simpson_rule(n_panels)
+    for degree in range(4):
+        assert weights @ points**degree == pytest.approx(1.0 / (degree + 1), rel=1e-13)
+    assert abs(weights @ points**4 - 0.2) > 1e-6
+
+
+def test_the_rule_is_that_of_scipy():
+    points, weights = simpson_rule(7)
+    assert weights @ np.exp(points) == pytest.approx(integrate.simpson(np.exp(points), x=points), rel=1e-13)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_product_of_functions_is_the_product_of_their_integrals(dim, monkeypatch):
+    points, weights = simpson_rule(4)
+    expected = (weights @ np.exp(points)) ** dim
+    whole = product_simpson(lambda x: np.exp(x.sum(axis=1)), 4, dim)
+    assert whole == pytest.approx(expected, rel=1e-12)
+    assert whole == pytest.approx((math.e - 1.0) ** dim, rel=1e-4)
+    monkeypatch.setattr(sampling, "_CHUNK", 5)
+    assert product_simpson(lambda x: np.exp(x.sum(axis=1)), 4, dim) == pytest.approx(whole, rel=1e-12)
+
+
+def test_each_axis_of_the_grid_is_a_dimension():
+    assert product_simpson(lambda x: x[:, 0] + 10.0 * x[:, 2] ** 2, 2, 3) == pytest.approx(0.5 + 10.0 / 3.0)

@@ -1,0 +1,414 @@
+"""The grouped regression study: density and evidence against dense forms, data, tiny runs on the example file."""
+
+import functools
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from auxmc.driver.chains import RunContext
+from auxmc.errors import DataError
+from auxmc.plots.style import use_style
+from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import MissingData, Tables, load_tables
+from experiments.radon import settings as declared
+from experiments.radon.exact import evidence_on_grid, exact_evidence, log_marginal, quadrature_grid
+from experiments.radon.figures import DRAW
+from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns, GroupedData, read_grouped
+from experiments.radon.measure import base_moment_scores, running_points
+from experiments.radon.model import PARAMETRISATIONS, grouped_regression
+from experiments.radon.run import run
+
+STUDY = load_study("radon")
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
+OWN = [
+    f"data={EXAMPLE}",
+    "outcome=score",
+    "group=school",
+    "row_regressors=[hours]",
+    "group_regressors=[funding]",
+]
+TINY = ["n_draws=40", "n_chains=3", "n_warm_up=10", "n_fit_steps=400", "fit_rate=0.02", "n_bound_draws=200"]
+SIZES = {"nuts": [], "gibbs_ct": [], "ct_hmc": [], "ais": ["n_draws=10", "n_temperatures=30", "n_steps=4"]}
+
+
+@cache
+def run_tiny(method):
+    settings = STUDY.settings(["preset=smoke", *OWN, *TINY, f"method={method}", *SIZES[method]])
+    return run(settings, RunContext("radon", 5, Path(mkdtemp()), "identity", "test"))
+
+
+def statistics(method):
+    return run_tiny(method)["statistics"]
+
+
+def test_errors_of_posterior_moments_are_not_known_of_annealed_runs():
+    for name in ("posterior_mean_error", "posterior_sd_error"):
+        assert np.isnan(statistics("ais")[name]).all()
+        assert np.isfinite(statistics("nuts")[name]).all()
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["nuts", "ais", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gibbs_ct", "ct_hmc"))],
+)
+def test_every_method_estimates_the_evidence_of_the_users_own_data(method):
+    found = statistics(method)
+    exact, error = float(found["exact_log_evidence"]), float(found["log_evidence_error"])
+    assert float(found["exact_log_evidence_error"]) < 1e-3
+    # Chains this short begin at the base: the estimate is between log zeta and the truth, or near it.
+    assert float(found["log_zeta"]) - 5.0 < float(found["log_evidence"]) < exact + 5.0
+    assert 0.0 < error < 5.0
+    # A control with little mass can be thrown out of range by a chain that has not settled: counted, not lost.
+    assert int(found["n_not_finite"].sum()) <= 5
+    assert float(found["lower_bound"]) < exact + 3.0 * float(found["lower_bound_error"])
+    assert {int(found[name]) for name in ("n_rows", "n_groups", "n_parameters")} == {63, 8, 15}
+
+
+def test_all_methods_fraction_one_base():
+    zetas = {float(statistics(method)["log_zeta"]) for method in ("nuts", "ais")}
+    assert len(zetas) == 1
+
+
+def test_chains_record_what_the_figures_need():
+    result = run_tiny("nuts")
+    curves = result["curves"]
+    assert curves["iteration"].values[-1] == 40
+    pooled = float(curves["running_pooled"].values[-1])
+    assert pooled == pytest.approx(float(result["statistics"]["log_evidence"]), abs=1e-9)
+    assert curves["log_temperature_density"].values[0] == 0.0
+    gain = pooled - float(result["statistics"]["log_zeta"])
+    assert float(curves["log_temperature_density"].values[-1]) == pytest.approx(gain, abs=1e-9)
+    assert result["posterior"]["effects"].shape == (3, 40, 7)
+    assert curves.sizes["fit_step"] == 4
+
+
+@pytest.mark.slow
+def test_another_optimiser_gives_another_base():
+    words = ["preset=smoke", *OWN, *TINY, "optimiser=adam", "n_fit_draws=2", "method=ais", *SIZES["ais"]]
+    settings = STUDY.settings(words)
+    # optax itself mixes types, which the tests' stricter rules of JAX reject.
+    with jax.numpy_dtype_promotion("standard"):
+        result = run(settings, RunContext("radon", 5, Path(mkdtemp()), "identity", "test"))
+    assert float(result["statistics"]["log_zeta"]) != float(statistics("ais")["log_zeta"])
+
+
+@pytest.mark.slow
+def test_a_fit_that_is_lost_is_rejected(tmp_path):
+    settings = STUDY.settings(["preset=smoke", *OWN, *TINY, "fit_rate=10.0"])
+    with pytest.raises(SettingsError, match="take a smaller fit_rate"):
+        run(settings, RunContext("radon", 5, tmp_path, "identity", "test"))
+
+
+def test_wrong_columns_are_named_before_anything_runs():
+    with pytest.raises(SettingsError, match=r"group: there is no column 'shcool'.*did you mean 'school'"):
+        STUDY.settings([*OWN[:2], "group=shcool", *OWN[3:]])
+    assert issubclass(DataError, ValueError)
+
+
+def test_data_are_compared_with_the_published_file_where_there_is_one(tmp_path, monkeypatch):
+    settings = STUDY.settings([])
+    monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
+    assert declared.data_files(settings) == []
+    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
+    assert declared.published_file() is None
+    file = tmp_path / "continuous_tempering" / "radon" / "radon-group.npz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"")
+    assert declared.data_files(settings) == [str(file)]
+    own = STUDY.settings(OWN)
+    assert declared.data_files(own) == [str(EXAMPLE)]
+
+
+def _running(estimates):
+    """Tables with running estimates [chain, iteration] of an evidence whose log is -10."""
+    chains, iterations = np.indices(estimates.shape)
+    columns = {"chain": chains.ravel(), "iteration": iterations.ravel() + 1.0}
+    rows = pd.DataFrame({"case": "nuts", **columns, "running_by_chain": estimates.ravel()})
+    point = pd.DataFrame({"case": ["nuts"], "exact_log_evidence": [-10.0]})
+    return Tables({"chain_iteration": rows, "point": point})
+
+
+def test_convergence_is_counted_from_the_last_estimate_that_is_far():
+    far_then_near = np.array([[-4.0, -9.0, -7.0, -10.5, -10.2], [-5.0, -9.0, -8.5, -9.0, -9.9]])
+    measure = STUDY.measures()["CT-D07"]["iterations to come within 1.5 nats"]
+    found = measure(_running(far_then_near))
+    assert found.value == 4.0
+    assert found.error > 0.0
+    assert measure(_running(far_then_near[:, :3])).value == np.inf
+    with pytest.raises(MissingData, match="does not stay near"):
+        STUDY.measures()["CT-D07"]["seconds to come within 1.5 nats"](_running(far_then_near[:, :3]))
+
+
+def test_an_unknown_error_has_no_bar():
+    tables = dict(load_tables(ROOT / "published" / "paper" / "radon" / "tables"))
+    unknown = tables | {"effect": tables["effect"].assign(posterior_mean_error=np.nan)}
+    with use_style():
+        figures = [DRAW["fig_temperature"](Tables(found)) for found in (tables, unknown)]
+    bars = [figure.axes[1].containers[0].lines[2][0].get_segments() for figure in figures]
+    assert len(bars[0]) > 0
+    lengths = [
+        np.array([segment[1, 0] - segment[0, 0] for segment in found if len(segment)]) for found in bars
+    ]
+    assert np.all(lengths[0] > 0.0)
+    assert not np.any(lengths[1] == 0.0)
+
+
+def test_base_moments_of_exact_draws_have_scores_of_size_one():
+    rng = np.random.default_rng(0)
+    scores = base_moment_scores(np.zeros((20, 200)), rng.normal(size=(20, 200, 50)))
+    assert scores.shape == (100,)
+    assert np.mean(scores**2) == pytest.approx(1.0, abs=0.6)
+    shifted = base_moment_scores(np.zeros((20, 200)), 0.3 + rng.normal(size=(20, 200, 50)))
+    assert np.abs(shifted[:50]).min() > 8.0
+
+
+def test_running_points_are_increasing_and_hold_the_published_ones():
+    points = running_points(2500)
+    assert np.all(np.diff(points) > 0)
+    assert {1, 100, 250, 500, 1000, 2500} <= set(points.tolist())
+    assert running_points(40)[-1] == 40
+
+
+SCALE = 1.7
+
+
+@functools.cache
+def data():
+    rng = np.random.default_rng(4)
+    group = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3])
+    regressors = np.column_stack([rng.normal(size=10), np.array([0.3, -1.0, 0.8, 0.1])[group]])
+    outcome = 50.0 + regressors @ [0.5, -0.2] + rng.normal(size=4)[group] + 0.4 * rng.normal(size=10)
+    return GroupedData(outcome - 50.0, group, ("a", "b", "c", "d"), regressors, ("x", "u"))
+
+
+@functools.cache
+def model(parametrisation="non_centred"):
+    return grouped_regression(data(), SCALE, parametrisation)
+
+
+def dense_log_density(position, parametrisation):
+    """Every term as a product of textbook densities, row by row."""
+    log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:5]
+    own_b, own_a = position[5:7], position[7:]
+    sigma_a, sigma_b, noise = np.exp([log_sigma_a, log_sigma_b, log_noise])
+    if parametrisation == "centred":
+        b, a = own_b, own_a
+        local = stats.norm(mean_b, sigma_b).logpdf(b).sum() + stats.norm(mean_a, sigma_a).logpdf(a).sum()
+    else:
+        b, a = mean_b + sigma_b * own_b, mean_a + sigma_a * own_a
+        local = stats.norm.logpdf(position[5:]).sum()
+    scales = np.array([sigma_a, sigma_b, noise])
+    prior = (stats.halfcauchy(scale=SCALE).logpdf(scales) + np.log(scales)).sum()
+    prior += stats.norm.logpdf([mean_a, mean_b]).sum()
+    mean = a[data().group] + data().regressors @ b
+    return float(local + prior + stats.norm(mean, noise).logpdf(data().outcome).sum())
+
+
+@pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
+def test_the_log_density_is_that_of_the_textbook_densities(parametrisation):
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        position = 0.7 * rng.normal(size=model().dim)
+        found = float(model(parametrisation).log_density(jnp.asarray(position)))
+        assert found == pytest.approx(dense_log_density(position, parametrisation), rel=1e-12)
+
+
+def test_a_large_common_offset_costs_no_digits():
+    shifted = grouped_regression(data()._replace(outcome=data().outcome + 1e6), SCALE, "centred")
+    position = jnp.zeros(model().dim)
+    centred = position.at[7:].set(1.0)
+    moved = centred.at[7:].add(1e6).at[1].set(1e6)
+    prior_shift = 0.5e12
+    difference = shifted.log_density(moved) - model("centred").log_density(centred.at[1].set(0.0))
+    assert float(-difference) == pytest.approx(prior_shift, rel=1e-9)
+
+
+def test_both_parametrisations_have_one_density_up_to_their_jacobian():
+    rng = np.random.default_rng(2)
+    standard = jnp.asarray(0.5 * rng.normal(size=model().dim))
+    sigma_a, sigma_b = jnp.exp(standard[0]), jnp.exp(standard[2])
+    centred = jnp.concatenate(
+        [standard[:5], standard[3] + sigma_b * standard[5:7], standard[1] + sigma_a * standard[7:]]
+    )
+    log_jacobian = 4 * standard[0] + 2 * standard[2]
+    first, second = model().log_density(standard), model("centred").log_density(centred)
+    assert float(first) == pytest.approx(float(second + log_jacobian), rel=1e-12)
+    np.testing.assert_allclose(model().effects(standard), model("centred").effects(centred), rtol=1e-12)
+
+
+def test_effects_are_named():
+    assert len(model().regressor_names) + 5 == len(model().effect_names)
+    assert model().effect_names[-1] == "b[u]"
+
+
+def test_the_start_is_at_the_medians_of_the_scales():
+    start = np.asarray(model().start)
+    np.testing.assert_allclose(start[[0, 2, 4]], np.log(SCALE))
+    assert np.count_nonzero(start) == 3
+
+
+def test_an_extreme_noise_gives_zero_density_not_a_number():
+    position = model().start.at[4].set(-800.0)
+    assert float(model().log_density(position)) == -np.inf
+
+
+def test_the_log_marginal_is_a_dense_gaussian():
+    for log_scales in ([-0.5, 0.2, -0.9], [-9.0, -11.0, 0.3], [1.5, 5.0, -1.5]):
+        sigma_a, sigma_b, noise = np.exp(log_scales)
+        intercept = np.ones((10, 10)) + sigma_a**2 * (data().group[:, None] == data().group)
+        x = data().regressors
+        slopes = x @ (np.ones((2, 2)) + sigma_b**2 * np.eye(2)) @ x.T
+        covariance = intercept + slopes + noise**2 * np.eye(10)
+        scales = np.exp(log_scales)
+        prior = (stats.halfcauchy(scale=SCALE).logpdf(scales) + log_scales).sum()
+        dense = stats.multivariate_normal(np.zeros(10), covariance).logpdf(data().outcome) + prior
+        assert log_marginal(model(), np.array([log_scales]))[0] == pytest.approx(dense, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_the_evidence_settles_and_does_not_depend_on_the_box():
+    found = exact_evidence(model(), 1e-6)
+    assert found.error < 3e-6
+    wider = quadrature_grid(model(), (20, 20, 61))
+    wider[:2] = [np.linspace(points[0] - 3, points[-1] + 3, 101) for points in wider[:2]]
+    again = evidence_on_grid(model(), wider)
+    assert found.log_evidence == pytest.approx(again.log_evidence, abs=1e-5)
+    np.testing.assert_allclose(found.mean, again.mean, atol=1e-4)
+    np.testing.assert_allclose(found.sd, again.sd, rtol=1e-3)
+
+
+def test_the_evidence_and_the_moments_agree_with_weighted_prior_draws():
+    """Importance sampling from the prior: 2e5 draws know the evidence of ten rows within a few per cent."""
+
+    @jax.jit
+    def weigh(key):
+        def one(key):
+            keys = jax.random.split(key, 3)
+            position = jax.random.normal(keys[0], (model().dim,))
+            log_scales = jnp.log(SCALE * jnp.abs(jax.random.cauchy(keys[1], (3,))))
+            position = position.at[jnp.array([0, 2, 4])].set(log_scales)
+            ratio = log_scales - jnp.log(SCALE)
+            log_prior = -0.5 * jnp.sum(position[jnp.array([1, 3])] ** 2) - 0.5 * jnp.sum(position[5:] ** 2)
+            log_prior -= 0.5 * (model().dim - 3) * jnp.log(2 * jnp.pi)
+            log_prior += jnp.sum(ratio + jnp.log(2 / jnp.pi) - jax.nn.softplus(2 * ratio))
+            log_weight = model().log_density(position) - log_prior
+            return log_weight, model().effects(position)
+
+        return jax.vmap(one)(jax.random.split(key, 200_000))
+
+    log_weights, values = (np.asarray(array) for array in weigh(jax.random.key(0)))
+    top = log_weights.max()
+    weights = np.exp(log_weights - top)
+    estimate = float(np.log(weights.mean()) + top)
+    ess = weights.sum() ** 2 / np.sum(weights**2)
+    exact = exact_evidence(model())
+    # Six standard errors of the log of the mean weight.
+    assert estimate == pytest.approx(exact.log_evidence, abs=6.0 / np.sqrt(ess))
+    means = weights @ values / weights.sum()
+    errors = np.sqrt((weights**2) @ (values - means) ** 2) / weights.sum()
+    assert np.all(np.abs(means - exact.mean) < 6.0 * errors)
+
+
+def test_the_radon_evidence_is_the_published_line():
+    found = exact_evidence(grouped_regression(read_grouped(RADON_FILE, RADON_COLUMNS)))
+    assert found.log_evidence == pytest.approx(-1081.02, abs=0.005)
+    assert found.error < 1e-4
+    assert found.mean[5:] == pytest.approx([-0.663, 0.715], abs=0.002)
+
+
+def test_a_grid_that_cannot_settle_is_rejected(monkeypatch):
+    monkeypatch.setattr("experiments.radon.exact._MOST_POINTS", 100_000)
+    with pytest.raises(ValueError, match="take a larger tolerance"):
+        exact_evidence(model(), 1e-300)
+
+
+COLUMNS = GroupedColumns("score", "school", ("hours",), ("funding",))
+HEADER = "school,hours,funding,score"
+ROWS = ("A,1.0,0.5,2.0", "A,2.0,0.5,3.0", "B,1.5,-1.0,1.0", "B,0.5,-1.0,0.5")
+
+
+def write(folder, *rows, header=HEADER):
+    path = folder / "rows.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_radon_has_the_published_size_and_groups_in_order():
+    data = read_grouped(RADON_FILE, RADON_COLUMNS)
+    assert data.outcome.shape == (919,)
+    assert len(data.group_names) == 85
+    assert data.group_names[:2] == ("AITKIN", "ANOKA")
+    assert data.regressor_names == ("first_floor", "log_uranium")
+    assert data.regressors[:, 0].sum() == 153
+    assert data.outcome.min() == pytest.approx(np.log(0.1), abs=1e-8)
+    np.testing.assert_array_equal(np.unique(data.group), np.arange(85))
+
+
+def test_the_example_file_is_readable():
+    example = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
+    data = read_grouped(example, COLUMNS)
+    assert len(data.group_names) == 8
+    assert data.regressors.shape == (len(data.outcome), 2)
+
+
+def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path):
+    rows = (f"{row},note {i}" for i, row in enumerate(ROWS))
+    data = read_grouped(write(tmp_path, *rows, header=f"{HEADER},remark"), COLUMNS)
+    np.testing.assert_array_equal(data.outcome, [2.0, 3.0, 1.0, 0.5])
+    np.testing.assert_array_equal(data.group, [0, 0, 1, 1])
+    np.testing.assert_array_equal(data.regressors[:, 1], [0.5, 0.5, -1.0, -1.0])
+
+
+def changed(row, text):
+    return (*ROWS[:row], text, *ROWS[row + 1 :])
+
+
+WRONG_ROWS = [
+    (changed(1, "A,x,0.5,3.0"), "row 2 (line 3), column 'hours': 'x' is not a number"),
+    (changed(1, "A,nan,0.5,3.0"), "row 2 (line 3), column 'hours': missing value (nan)"),
+    (changed(0, "A,1.0,0.5,inf"), "row 1 (line 2), column 'score': 'inf' is not a finite number"),
+    (changed(3, ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
+    (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
+    (
+        tuple(f"{row.rpartition(',')[0]},2.0" for row in ROWS),
+        "column 'score': every row has the value 2; name another column as outcome",
+    ),
+    (
+        changed(3, "B,0.5,-2.0,0.5"),
+        "group 'B' has -1 in row 3 (line 4) and -2 in row 4 (line 5); name it in row_regressors",
+    ),
+    (
+        tuple(row.replace("B", "A") for row in ROWS),
+        "column 'school': expected two or more groups, some of them with several rows, got 1 groups of 4 rows",
+    ),
+    (
+        tuple(group + row[1:] for group, row in zip("ABCD", ROWS, strict=True)),
+        "some of them with several rows, got 4 groups of 4 rows",
+    ),
+    (ROWS[:3], "has 3 rows of data, needs at least 4"),
+]
+WRONG_COLUMNS = [
+    ({"outcome": "scor"}, "outcome: there is no column 'scor', only school, hours"),
+    ({"outcome": "scor"}, "did you mean 'score'?"),
+    ({"group": "shool"}, "group: there is no column 'shool'"),
+    ({"row_regressors": ("score",)}, "column 'score' is named twice, in outcome and in row_reg"),
+    ({"row_regressors": (), "group_regressors": ()}, "no regressor is named"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [(rows, {}, message) for rows, message in WRONG_ROWS] + [(ROWS, *wrong) for wrong in WRONG_COLUMNS],
+)
+def test_what_cannot_be_used_is_named(tmp_path, rows, columns, message):
+    with pytest.raises(DataError) as raised:
+        read_grouped(write(tmp_path, *rows), COLUMNS._replace(**columns))
+    assert message in str(raised.value)
