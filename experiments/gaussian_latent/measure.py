@@ -22,6 +22,7 @@ from auxmc_pipeline.chain_statistics import (
     over_draws,
     pooled,
     thinned_r_hat,
+    units_of,
     with_units,
 )
 from experiments.gaussian_latent.problem import Distribution, Known
@@ -36,21 +37,18 @@ _N_BINS = 100
 _HALF_RANGE_SD = 4.0
 _AUXILIARY_EDGES = np.linspace(-4.0, 4.0, _N_BINS + 1)
 _R_HAT_DRAWS = 1000
-_UNITS = {
-    "ess_per_evaluation": "draws per density evaluation",
-    "work_normalised_error": "density evaluations",
-    "estimates_position": "1/iteration",
-    "estimates_auxiliary": "1/iteration",
-    "longest_run_position": "iterations",
-    "longest_run_auxiliary": "iterations",
-    "longest_run_window": "iterations",
-    "n_collapsed": "updates",
-    "n_failures": "proposals",
-    "n_not_finite": "iterations",
-    "auxiliary_ess": "draws",
-    "auxiliary_ess_per_iteration": "draws per iteration",
-    "auxiliary_ess_per_evaluation": "draws per density evaluation",
-}
+_UNITS = units_of(
+    {
+        "draws": "auxiliary_ess",
+        "draws per density evaluation": "ess_per_evaluation auxiliary_ess_per_evaluation",
+        "density evaluations": "work_normalised_error",
+        "draws per iteration": "auxiliary_ess_per_iteration",
+        "1/iteration": "estimates_position estimates_auxiliary",
+        "iterations": "longest_run_position longest_run_auxiliary longest_run_window n_not_finite",
+        "updates": "n_collapsed",
+        "proposals": "n_failures",
+    }
+)
 
 
 def recorded(chains: Chains) -> xr.Dataset:

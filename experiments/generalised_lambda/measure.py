@@ -33,8 +33,7 @@ _UNITS = {
     "ess_per_1000_evaluations": "draws per 1000 evaluations",
     "start_redraws": "draws",
     "n_not_finite_density": "iterations",
-    "failed_warm_up": "proposals",
-    "failed_early": "proposals",
+    **dict.fromkeys(("failed_warm_up", "failed_early"), "proposals"),
     "iterations_per_projection_warm_up": "1/projection",
     "largest_residual": "units of the data",
 }

@@ -22,7 +22,7 @@ from auxmc.kernels.hamiltonian.phased import PhasedState, phased
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.chain_statistics import labelled_draws
+from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda.measure import chain_curves, chain_groups, chain_statistics
 from experiments.generalised_lambda.model.exact import reference_draws
@@ -69,11 +69,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         SettingsError: no prior draw can generate the data, or no trajectory at a step size was accepted.
     """
     problem = build_problem(settings)
-    groups = (
-        reference_result(problem, settings, context)
-        if settings.design == "reference"
-        else _chains(problem, settings, context)
-    )
+    result = reference_result if settings.design == "reference" else _chains
+    groups = result(problem, settings, context)
     observed = xr.Dataset({"x": (("datum",), problem.observations)})
     return {**groups, "observed_data": observed}
 
@@ -96,11 +93,8 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
     )
     draws = _labelled(chains, problem, settings)
     _check_moves(draws, settings)
-    start_redraws = xr.DataArray(
-        n_redraws,
-        dims=("prior", "chain"),
-        coords={"prior": list(problem.priors), "chain": np.arange(settings.n_chains)},
-    )
+    coords = {"prior": list(problem.priors), "chain": np.arange(settings.n_chains)}
+    start_redraws = xr.DataArray(n_redraws, coords)
     return {
         "statistics": chain_statistics(draws, settings, chains.run_s, start_redraws),
         "curves": chain_curves(draws, settings),
@@ -311,12 +305,7 @@ def _check_moves(draws: xr.Dataset, settings: Settings) -> None:
     if bool(moved.any() if many else moved.all()):
         return
     where = "" if many else f" with {_first_still(moved)}"
-    counts = {
-        str(n): int(draws[n].sum())
-        for n in draws.data_vars
-        if str(n).startswith("n_not") or n == "n_irreversible"
-    }
-    reasons = ", ".join(f"{name}={count}" for name, count in counts.items() if count)
+    reasons = counted_failures(draws, [n for n in draws if str(n).startswith(("n_not", "n_irreversible"))])
     steps = ", ".join(f"{step:g}" for step in batch_values(settings, "step_size"))
     raise SettingsError(
         f"no proposal of {settings.n_chains} chains in {settings.n_draws} iterations{where} was accepted at "

@@ -19,6 +19,7 @@ from auxmc_pipeline.chain_statistics import (
     longest_run,
     pooled,
     scale_reduction,
+    units_of,
     with_units,
     without_sweep,
 )
@@ -33,9 +34,8 @@ SLICE_HISTOGRAM_FRACTION = 0.4
 
 _N_BINS = 100
 _AGGREGATES = (AVERAGE, "largest", "first coordinate")
-_UNITS = {
-    name: unit
-    for unit, names in {
+_UNITS = units_of(
+    {
         "operations": "cubic_operations cubic_operations_per_iteration cubic_operations_so_far",
         "estimates": "estimates_position_per_iteration estimates_auxiliary_per_iteration",
         "iterations": "longest_run_so_far longest_run_fixed_step n_not_finite main_draws",
@@ -47,9 +47,8 @@ _UNITS = {
         "draws": "histogram histogram_draws",
         "nats": "sd_log_estimate",
         "steps": "newton_steps",
-    }.items()
-    for name in names.split()
-}
+    }
+)
 
 
 def recorded(chains: Chains, coordinates: Sequence[str]) -> xr.Dataset:

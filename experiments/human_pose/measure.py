@@ -7,7 +7,14 @@ import xarray as xr
 
 from auxmc.diagnostics.coda import potential_scale_reduction
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.chain_statistics import arviz_groups, fraction_of_time, over_chains, thinned, with_units
+from auxmc_pipeline.chain_statistics import (
+    arviz_groups,
+    fraction_of_time,
+    over_chains,
+    thinned,
+    units_of,
+    with_units,
+)
 from experiments.human_pose.model.skeleton import JOINT_NAMES
 
 AXES = ("x", "y", "z")
@@ -45,21 +52,16 @@ def running_rmse(
     return error
 
 
-_UNITS = {
-    "n_chains_still": "chains",
-    "misfit": "noise standard deviations",
-    "seconds_per_chain": "s",
-    "work_per_iteration": "1/iteration",
-    "largest_residual": "units of the image plane",
-    "spread_within": "m",
-    "spread_between": "m",
-    "rms_front": "m",
-    "rms_depth": "m",
-    "rmse": "m",
-    "rmse_homogeneous": "m",
-    "mean_position": "m",
-    "time_s": "s",
-}
+_UNITS = units_of(
+    {
+        "chains": "n_chains_still",
+        "noise standard deviations": "misfit",
+        "s": "seconds_per_chain time_s",
+        "1/iteration": "work_per_iteration",
+        "units of the image plane": "largest_residual",
+        "m": "spread_within spread_between rms_front rms_depth rmse rmse_homogeneous mean_position",
+    }
+)
 
 
 def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:

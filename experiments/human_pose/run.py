@@ -17,7 +17,7 @@ from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
-from auxmc_pipeline.chain_statistics import labelled_draws
+from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
 from auxmc_pipeline.settings import SettingsError
 from experiments.human_pose.measure import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
 from experiments.human_pose.model.cameras import project_joints
@@ -88,18 +88,11 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     )
     draws = _labelled(chains, problem)
     check_moves(draws, settings)
-    truth = _array(problem.truth, ("scene", "joint", "axis")).assign_coords(scene=list(problem.scenes))
+    truth = _true_positions(problem)
+    curves = [chain_curves(draws, first, truth, chains.run_s), _sample_images(draws, problem)]
     groups = {
         "statistics": chain_statistics(draws, first, truth, chains.run_s).merge(facts),
-        "curves": xr.merge(
-            [
-                chain_curves(draws, first, truth, chains.run_s),
-                _sample_images(draws, problem),
-                _scene_curves(problem),
-                poses,
-            ],
-            join="outer",
-        ),
+        "curves": xr.merge([*curves, _scene_curves(problem), poses], join="outer"),
         **chain_groups(draws),
     }
     # A setting that is not swept stands in its own column.
@@ -130,12 +123,10 @@ def check_moves(draws: xr.Dataset, settings: Settings) -> None:
     """
     if bool(draws["accepted"].any()):
         return
-    counts = {
-        str(name): int(draws[name].sum())
-        for name in draws.data_vars
-        if str(name).startswith("n_") and name not in ("n_work", "n_fallback", "n_projection_iterations")
-    }
-    reasons = ", ".join(f"{name}={count}" for name, count in counts.items() if count)
+    work = {"n_work", "n_fallback", "n_projection_iterations"}
+    reasons = counted_failures(
+        draws, [name for name in draws if str(name).startswith("n_") and name not in work]
+    )
     steps = ", ".join(f"{step:g}" for step in draws["step_size"].values)
     advice = "; more n_inner_steps also help" if settings.method == "constrained_hmc" else ""
     raise SettingsError(
@@ -156,14 +147,15 @@ def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
     dims = places.dims[:-2]
     values = np.asarray(flat).reshape(*places.shape[:-2], -1, 2, N_JOINTS)
     images = xr.DataArray(values, dims=(*dims, "view", "image_axis", "joint"), name="sample_image")
-    return images.assign_coords(
-        {
-            **{name: places[name] for name in dims},
-            "view": np.arange(1, values.shape[-3] + 1),
-            "image_axis": list(AXES[:2]),
-            "joint": list(JOINT_NAMES),
-        }
-    )
+    return images.assign_coords({name: places[name] for name in dims} | _image_coordinates(values.shape[-3]))
+
+
+def _image_coordinates(n_views: int) -> dict[str, Any]:
+    return {
+        "view": np.arange(1, n_views + 1),
+        "image_axis": list(AXES[:2]),
+        "joint": list(JOINT_NAMES),
+    }
 
 
 # --- what is known without chains ----------------------------------------------------------------------
@@ -205,40 +197,29 @@ def _prior_facts(problem: Problem, context: RunContext) -> tuple[xr.Dataset, xr.
         return positions(model, u), generator_jacobian(model, u), jax.jacrev(constraint)(point)
 
     poses, matrices, noisy = map(np.asarray, jax.jit(lambda many: jax.lax.map(at, many))(inputs))
-    statistics = xr.Dataset(
-        {
-            "rank": (("jacobian",), np.linalg.matrix_rank(matrices)),
-            "smallest_singular_value": (
-                ("jacobian",),
-                np.linalg.svd(matrices, compute_uv=False).min(axis=-1),
-            ),
-            "smallest_noisy_singular_value": (
-                ("jacobian",),
-                np.linalg.svd(noisy, compute_uv=False).min(axis=-1),
-            ),
-        }
-    )
+    smallest, smallest_noisy = (np.linalg.svd(m, compute_uv=False).min(axis=-1) for m in (matrices, noisy))
+    statistics = {
+        "rank": ("jacobian", np.linalg.matrix_rank(matrices)),
+        "smallest_singular_value": ("jacobian", smallest),
+        "smallest_noisy_singular_value": ("jacobian", smallest_noisy),
+    }
     shown = _array(poses[:_N_PRIOR_POSES], ("prior_pose", "joint", "axis"))
-    return statistics, shown.to_dataset(name="prior_position")
+    return xr.Dataset(statistics), shown.to_dataset(name="prior_position")
 
 
 def _scene_curves(problem: Problem) -> xr.Dataset:
     """True poses and images by scene."""
     images = problem.observed.reshape(len(problem.scenes), -1, 2, N_JOINTS)
-    data = xr.Dataset(
-        {"observed": (("scene", "view", "image_axis", "joint"), images)},
-        coords={
-            "scene": list(problem.scenes),
-            "view": np.arange(1, images.shape[1] + 1),
-            "image_axis": list(AXES[:2]),
-            "joint": list(JOINT_NAMES),
-        },
-    )
+    coords = {"scene": list(problem.scenes), **_image_coordinates(images.shape[1])}
+    data = xr.Dataset({"observed": (("scene", "view", "image_axis", "joint"), images)}, coords)
     if problem.is_simulated:
-        data["true_position"] = _array(problem.truth, ("scene", "joint", "axis")).assign_coords(
-            scene=list(problem.scenes)
-        )
+        data["true_position"] = _true_positions(problem)
     return data
+
+
+def _true_positions(problem: Problem) -> xr.DataArray:
+    truth = _array(problem.truth, ("scene", "joint", "axis"))
+    return truth.assign_coords(scene=list(problem.scenes))
 
 
 def _array(values: Any, dims: tuple[str, ...]) -> xr.DataArray:

@@ -1,7 +1,7 @@
 """Skeletons as figures: limbs coloured by side of the body, near ones over far ones, a ground to stand on."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -88,17 +88,13 @@ def draw_skeleton(
 
 def draw_points(axis: Axes, across: ArrayLike, up: ArrayLike) -> None:
     """Observed joints as small open circles over what is drawn."""
-    axis.plot(
-        np.asarray(across, dtype=np.float64),
-        np.asarray(up, dtype=np.float64),
-        linestyle="none",
-        marker="o",
-        markersize=3.2,
-        markerfacecolor="none",
-        markeredgecolor="black",
-        markeredgewidth=0.7,
-        zorder=4.0,
-    )
+    look: dict[str, Any] = {
+        "markersize": 3.2,
+        "markerfacecolor": "none",
+        "markeredgewidth": 0.7,
+        "zorder": 4.0,
+    }
+    axis.plot(np.asarray(across, float), np.asarray(up, float), "o", markeredgecolor="black", **look)
 
 
 def common_box(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,16 +53,9 @@ def evidence_over_time(tables: Tables) -> Figure:
     running = running.assign(time=seconds + running["time_so_far"])
     fit = tables.rows("fit_step", case="nuts")
     sns.lineplot(fit, x="fit_time", y="objective", color=_BLUE, label="variational objective", ax=axis)
-    sns.lineplot(
-        running,
-        x="time",
-        y="running_by_chain",
-        errorbar=("se", _N_ERRORS),
-        color=_NUTS,
-        err_kws={"alpha": 0.25, "linewidth": 0.0},
-        label="NUTS, mean of chains",
-        ax=axis,
-    )
+    look: dict[str, Any] = {"errorbar": ("se", _N_ERRORS), "err_kws": {"alpha": 0.25, "linewidth": 0.0}}
+    label = "NUTS, mean of chains"
+    sns.lineplot(running, x="time", y="running_by_chain", color=_NUTS, label=label, ax=axis, **look)
     axis.axvline(seconds, color="black", linestyle=":", linewidth=0.9, label="end of the variational fit")
     axis.axhline(zeta, color=_RED, linestyle="-.", linewidth=1.0, label=r"$\log\zeta$")
     reference = tables.value("log_evidence", case="ais")
@@ -72,27 +66,22 @@ def evidence_over_time(tables: Tables) -> Figure:
     published_mark(axis, 0.5 * seconds, line)
     # The published range, moved to the exact value; wider where log zeta would lie outside.
     low, high = _PUBLISHED_RANGE
-    axis.set(
-        xlim=(0.0, 1.02 * running["time"].max()),
-        ylim=(min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0)),
-        xlabel="run time without compiling (s)",
-        ylabel="log evidence (nats)",
-    )
+    ends = min(exact + low, zeta - 5.0), max(exact + high, zeta + 5.0)
+    axis.set(xlim=(0.0, 1.02 * running["time"].max()), ylim=ends)
+    axis.set(xlabel="run time without compiling (s)", ylabel="log evidence (nats)")
     # Their seconds are those of another machine: they stand at ours after as many steps or iterations.
-    steps = (
-        (fit["fit_step"], fit["fit_time"], _BLUE),
-        (times["iteration"], seconds + times["time_so_far"], _NUTS),
-    )
-    for series, (counts, places, colour) in zip(("objective", "nuts"), steps, strict=True):
+    after = seconds + times["time_so_far"]
+    for series, counts, places, colour in (
+        ("objective", fit["fit_step"], fit["fit_time"], _BLUE),
+        ("nuts", times["iteration"], after, _NUTS),
+    ):
         if (there := published.curve("5.6", series)) is not None:
             seen = there.x <= counts.max()
-            x, ends = np.interp(there.x[seen], counts, places), (there.low[seen], there.high[seen])
-            published_curve(
-                axis, x, there.y[seen], ends, document=_DOCUMENT, colour=colour, note="at our time"
-            )
-    _legend_above(figure, axis)
+            x, band = np.interp(there.x[seen], counts, places), (there.low[seen], there.high[seen])
+            look = {"document": _DOCUMENT, "colour": colour, "note": "at our time"}
+            published_curve(axis, x, there.y[seen], band, **look)
     said = "AIS (black), end of the fit; curves after as many steps or iterations, without their seconds"
-    return _with_footer(figure, tables, f"published: {said}" if line else "")
+    return _finished(figure, tables, f"published: {said}" if line else "", entries_of=axis)
 
 
 def methods(tables: Tables) -> Figure:
@@ -120,8 +109,7 @@ def methods(tables: Tables) -> Figure:
     for axis in (left, right):
         axis.set(xscale="log", xlabel="gradients of all chains or runs")
         axis.xaxis.set_minor_formatter(NullFormatter())
-    _legend_above(figure, left)
-    return _with_footer(figure, tables)
+    return _finished(figure, tables, entries_of=left)
 
 
 def temperature_and_moments(tables: Tables) -> Figure:
@@ -138,7 +126,7 @@ def temperature_and_moments(tables: Tables) -> Figure:
     left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="log density relative to the base (nats)")
     left.legend(loc="upper left")
     _moments_panel(right, tables.rows("effect", case="nuts"))
-    return _with_footer(figure, tables)
+    return _finished(figure, tables)
 
 
 def _moments_panel(axis: Axes, moments: pd.DataFrame) -> None:
@@ -178,14 +166,12 @@ def _pretty(name: str) -> str:
     return "$" + re.sub("(log|sigma|mu|epsilon) ?", r"\\\1", name) + "$"
 
 
-def _legend_above(figure: Figure, axis: Axes) -> None:
-    handles, labels = entries_published_last(axis)
-    if (legend := axis.get_legend()) is not None:
-        legend.remove()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4)
-
-
-def _with_footer(figure: Figure, tables: Tables, *details: str) -> Figure:
+def _finished(figure: Figure, tables: Tables, *details: str, entries_of: Axes | None = None) -> Figure:
+    """The figure with a footer, and with the entries of an axis above its panels."""
+    if entries_of is not None:
+        if (legend := entries_of.get_legend()) is not None:
+            legend.remove()
+        figure.legend(*entries_published_last(entries_of), loc="outside upper center", ncols=4)
     chains = chain_lengths(tables, case="nuts")
     footer(figure, tables, chains and f"{chains}, all of them used", *details)
     return figure

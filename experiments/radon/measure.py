@@ -11,7 +11,7 @@ from auxmc.diagnostics import tempered_evidence as evidence
 from auxmc.diagnostics.weighted import in_batches, weighted_estimates
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
-from auxmc_pipeline.chain_statistics import arviz_groups, with_units
+from auxmc_pipeline.chain_statistics import arviz_groups, units_of, with_units
 from experiments.radon.base import Base
 from experiments.radon.grouped import GroupedData
 from experiments.radon.model import Problem
@@ -25,9 +25,8 @@ _BATCHES = 10
 _N_TEMPERATURES = 101
 _N_POINTS = 120
 _KEPT = ("delta", "inverse_temperature", "acceptance", "n_gradients", "n_failures", "step_size")
-_UNITS = {
-    name: unit
-    for unit, names in {
+_UNITS = units_of(
+    {
         "nats": "log_evidence log_evidence_error log_evidence_by_chain sd_log_weight exact_log_evidence "
         "exact_log_evidence_error log_zeta log_zeta_error lower_bound lower_bound_error objective running_by_chain "
         "running_pooled running_pooled_error log_temperature_density log_temperature_density_error",
@@ -37,9 +36,8 @@ _UNITS = {
         "runs": "n_runs ess_is",
         "steps": "fit_not_finite",
         "standard errors": "base_moment_score",
-    }.items()
-    for name in names.split()
-}
+    }
+)
 
 
 def measure_case(chains: Chains, posterior: Problem, base: Base, settings: Settings) -> dict[str, xr.Dataset]:

@@ -114,13 +114,7 @@ def errors_figure(tables: Tables) -> Figure:
             look = _LOOKS[name]
             # Near-exact values are far apart: each of them shows where it is.
             band(axis, found, look if model == "linear" else look._replace(marker=look.marker or "o"))
-        axis.plot(
-            truth.index,
-            1e-3 * truth,
-            color=REFERENCE_COLOUR,
-            linestyle=":",
-            label="0.1 % of the log evidence",
-        )
+        axis.plot(truth.index, 1e-3 * truth, ":", color=REFERENCE_COLOUR, label="0.1 % of the log evidence")
         axis.axhline(1.0, color=REFERENCE_COLOUR, linewidth=0.8)
         if model == "linear":
             _published_errors(axis, truth)
@@ -191,16 +185,9 @@ def _evidence_panel(axis: Axes, tables: Tables, model: str, found: dict[str, pd.
         band(axis, estimates, _LOOKS[name])
     with contextlib.suppress(MissingData):
         truth = _from_first_rows(reference(tables, model))
-        line, marker, label = ("-", "", "exact") if model == "linear" else ("none", "x", "near-exact")
-        axis.plot(
-            truth.index,
-            truth / truth.index,
-            color=REFERENCE_COLOUR,
-            linewidth=0.9,
-            linestyle=line,
-            marker=marker,
-            label=label,
-        )
+        line, label = ("-", "exact") if model == "linear" else ("x", "near-exact")
+        per = truth / truth.index
+        axis.plot(truth.index, per, line, color=REFERENCE_COLOUR, linewidth=0.9, label=label)
     axis.set_ylabel("log evidence / rows (nats)")
     axis.set_ylim(_late_range(list(found.values())))
 
@@ -249,13 +236,8 @@ def _loss_panel(axis: Axes, tables: Tables) -> None:
     found = {RATES[variation]: values for variation, values in available(loss, RATES).items()}
     band(axis, pd.DataFrame(found).sort_index(axis=1), _RUNS._replace(marker="o"))
     fine = np.geomspace(min(found), max(found), 50)
-    axis.plot(
-        fine,
-        [-predicted_loss(rate) for rate in fine],
-        color=REFERENCE_COLOUR,
-        linestyle="--",
-        label="predicted",
-    )
+    lost = [-predicted_loss(rate) for rate in fine]
+    axis.plot(fine, lost, "--", color=REFERENCE_COLOUR, label="predicted")
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("learning rate per row")
@@ -267,9 +249,8 @@ def _variance_panel(axis: Axes, tables: Tables) -> None:
     found = between(published(tables, "linear").curve("variance_ratio"), 1000)
     band(axis, found, _RUNS)
     rows = row_counts(found)
-    axis.plot(
-        rows, [predicted_ratio(n) for n in rows], color=REFERENCE_COLOUR, linestyle="--", label="predicted"
-    )
+    ratios = [predicted_ratio(n) for n in rows]
+    axis.plot(rows, ratios, "--", color=REFERENCE_COLOUR, label="predicted")
     axis.set_yscale("log")
     axis.set_ylabel("variance ratio")
     log_rows(axis)

@@ -21,6 +21,7 @@ from auxmc.kernels.streams.full_data_evidence import AnnealedRun, AnnealedSettin
 from auxmc.kernels.streams.nested_sampling import NestedRun
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray, NamedArrays
+from auxmc_pipeline.chain_statistics import units_of
 from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested_runs
 from experiments.streaming_evidence.problem import exact_linear, keys_of_runs, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
@@ -30,22 +31,17 @@ _ROWS_TO_COMPILE = 10
 
 _TITLES = {"nested": "nested sampling", "annealed": "annealed importance sampling"}
 
-_UNITS = {
-    "nested_log_evidence": "nats",
-    "nested_standard_error": "nats",
-    "nested_seconds": "processor s",
-    "nested_likelihood_rows": "rows",
-    "nested_iterations": "points",
-    "nested_stuck": "points",
-    "n_failures": "runs",
-    "annealed_log_evidence": "nats",
-    "annealed_seconds": "processor s",
-    "annealed_steps": "annealing steps",
-    "annealed_likelihood_rows": "rows",
-    "annealed_gradient_rows": "rows",
-    "annealed_unfinished": "runs",
-    "n_not_finite": "particles",
-}
+_UNITS = units_of(
+    {
+        "nats": "nested_log_evidence nested_standard_error annealed_log_evidence",
+        "processor s": "nested_seconds annealed_seconds",
+        "rows": "nested_likelihood_rows annealed_likelihood_rows annealed_gradient_rows",
+        "points": "nested_iterations nested_stuck",
+        "annealing steps": "annealed_steps",
+        "runs": "n_failures annealed_unfinished",
+        "particles": "n_not_finite",
+    }
+)
 
 _Program = Callable[[Array], Any]
 """Makes a run from a key."""

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, NamedTuple
 
-from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
+from auxmc_pipeline.settings import CaseSettings, SettingsError, check_values, setting
 
 DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair")
 MODELS = {
@@ -205,15 +205,7 @@ def _changes(text: str) -> dict[str, Any]:
             found[name] = kind(value)
         except ValueError as error:
             raise SettingsError(f"variations: {name} must be {kind.__name__}, got {value!r}") from error
-        about = metadata[name]
-        low, high = about["minimum"], about["maximum"]
-        wrong = about["choices"] and found[name] not in about["choices"]
-        if kind is not str:
-            number = float(found[name])
-            wrong = (low is not None and number < low) or (high is not None and number > high)
-        if wrong:
-            allowed = ", ".join(about["choices"]) or f"{low} to {'any number' if high is None else high}"
-            raise SettingsError(f"variations: {name} must be {allowed}, got {value!r}")
+        check_values(name, [found[name]], metadata[name], "variations")
     if not found:
         raise SettingsError("variations: an element is empty")
     return found

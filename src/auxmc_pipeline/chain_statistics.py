@@ -15,17 +15,26 @@ from auxmc.numerics.array_types import FloatArray
 MOST_KEPT = 2_000_000
 """Draws are kept in the result file, and ranked, if there are at most this many numbers, all coordinates counted."""
 
-UNITS = {
-    "ess": "draws",
-    "bulk_ess": "draws",
-    "tail_ess": "draws",
-    "ess_per_second": "1/s",
-    "longest_run": "iterations",
-    "n_iterations": "iterations",
-    "chain_seconds": "s",
-    "evaluations_per_iteration": "1/iteration",
-    "iterations_per_projection": "1/projection",
-}
+
+def units_of(quantities: Mapping[str, str]) -> dict[str, str]:
+    """Unit of each quantity, from the names of the quantities of each unit.
+
+    >>> units_of({"s": "run_time chain_seconds"})
+    {'run_time': 's', 'chain_seconds': 's'}
+    """
+    return {name: unit for unit, names in quantities.items() for name in names.split()}
+
+
+UNITS = units_of(
+    {
+        "draws": "ess bulk_ess tail_ess",
+        "1/s": "ess_per_second",
+        "iterations": "longest_run n_iterations",
+        "s": "chain_seconds",
+        "1/iteration": "evaluations_per_iteration",
+        "1/projection": "iterations_per_projection",
+    }
+)
 """Units of quantities that mean the same in every study."""
 
 Statistic = Callable[[FloatArray], Any]
@@ -186,6 +195,16 @@ def longest_run(series: xr.DataArray, *coordinate: str) -> xr.DataArray:
         longest_constant_run, series, input_core_dims=[["draw", *coordinate]], vectorize=True
     )
     return result
+
+
+def counted_failures(draws: xr.Dataset, names: Sequence[Any]) -> str:
+    """Counters of draws that are not 0, in words.
+
+    >>> counted_failures(xr.Dataset({"n_lost": ("draw", [1, 2]), "n_stuck": ("draw", [0, 0])}), ["n_lost", "n_stuck"])
+    'n_lost=3'
+    """
+    counts = {name: int(draws[name].sum()) for name in names}
+    return ", ".join(f"{name}={count}" for name, count in counts.items() if count)
 
 
 def fraction_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:

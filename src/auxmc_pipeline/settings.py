@@ -123,7 +123,7 @@ def check_ranges(settings: CaseSettings, study: str, where: str) -> None:
     fields = {field.name: field.metadata for field in dataclasses.fields(settings)}
     for name, about in fields.items():
         value = getattr(settings, name)
-        _check_values(name, value if isinstance(value, list) else [value], about, where)
+        check_values(name, value if isinstance(value, list) else [value], about, where)
     for name, value in settings.resources.items():
         if name not in _RESOURCES:
             raise SettingsError(unknown(name, _RESOURCES, f"resource of study {study}"))
@@ -136,10 +136,11 @@ def check_ranges(settings: CaseSettings, study: str, where: str) -> None:
         kinds = (int, float) if wanted is float else (wanted,)
         if not values or not isinstance(values, list) or any(type(value) not in kinds for value in values):
             raise SettingsError(f"batch.{name}: expected a list of {wanted.__name__} values, got {values!r}")
-        _check_values(name, values, fields[name], where)
+        check_values(name, values, fields[name], where)
 
 
-def _check_values(name: str, values: list[Any], about: Mapping[str, Any], where: str) -> None:
+def check_values(name: str, values: list[Any], about: Mapping[str, Any], where: str) -> None:
+    """Checks values of one setting against its metadata; raises as `check_ranges`."""
     low, high, choices = (about.get(bound) for bound in ("minimum", "maximum", "choices"))
     for value in values:
         if choices and value not in choices:

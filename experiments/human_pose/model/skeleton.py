@@ -7,21 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-BONE_NAMES = (
-    "waist",
-    "mid-spine",
-    "spine",
-    "head",
-    "half-shoulder",
-    "upper-arm",
-    "lower-arm",
-    "hand",
-    "half-hip",
-    "upper-leg",
-    "lower-leg",
-    "back-foot",
-    "fore-foot",
-)
+_TRUNK_AND_ARM = "waist mid-spine spine head half-shoulder upper-arm lower-arm hand"
+BONE_NAMES = tuple(f"{_TRUNK_AND_ARM} half-hip upper-leg lower-leg back-foot fore-foot".split())
 """Independent bone lengths; left and right share theirs, and the last moves no output joint."""
 
 N_BONES = len(BONE_NAMES)
