@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from auxmc.plots.panels import band_curve
+from auxmc.plots.panels import band_curve, page
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
@@ -78,8 +78,7 @@ def projections(tables: Tables) -> Figure:
 
 def errors(error: str, tables: Tables) -> Figure:
     """Figure 5.2 for one of the three errors."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.5), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
+    figure, axes = page(3.5, 1, 2, sharey=True)
     for axis, (cost, label) in zip(axes, _COSTS.items(), strict=True):
         _error_panel(axis, tables, error, cost)
         axis.set_xlabel(label)
@@ -130,8 +129,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
 
 def poolings(tables: Tables) -> Figure:
     """The same chains in three poolings, with the published values."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
-    grid = figure.subplots(len(ERROR_LABELS), len(CURVE_METHODS), sharex="col", sharey="row")
+    figure, grid = page(6.0, len(ERROR_LABELS), len(CURVE_METHODS), sharex="col", sharey="row")
     for row, error in zip(grid, ERROR_LABELS, strict=True):
         for axis, method in zip(row, CURVE_METHODS, strict=True):
             _pooling_panel(axis, tables, method, error)

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import histogram_panel
+from auxmc.plots.panels import histogram_panel, page
 from auxmc.plots.published import published_level
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import Tables
@@ -36,8 +36,7 @@ _OF_GRADIENT_STEPS = {
 
 def exploring(tables: Tables) -> Figure:
     """Figure 2.1."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 4.1), layout="constrained")
-    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure, (left, right) = page(4.1, 1, 2, sharex=True, sharey=True)
     walk = tables.array("random_walk_path", "step", "axis").values
     states = tables.array("hmc_states", "update", "axis").values
     paths = tables.array("leapfrog_path", "trajectory", "leapfrog", "axis").values
@@ -62,8 +61,7 @@ def exploring(tables: Tables) -> Figure:
 
 def noisy_gradients(tables: Tables) -> Figure:
     """Figure 2.2."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 4.3), layout="constrained")
-    axes = figure.subplots(1, 2, sharex=True, sharey=True)
+    figure, axes = page(4.3, 1, 2, sharex=True, sharey=True)
     looks = {
         "sgld": (_BLUE, "stochastic-gradient Langevin dynamics"),
         "sghmc": (_RED, "stochastic-gradient HMC"),
@@ -87,8 +85,7 @@ def noisy_gradients(tables: Tables) -> Figure:
 
 def gaussian_example(tables: Tables) -> Figure:
     """Figure 3.1."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.9)
     rows = tables.rows("mu", "prior_density")
     mu, prior, likelihood = (rows[name] for name in ("mu", "prior_density", "scaled_likelihood"))
     log_evidence = tables.value("log_evidence")
@@ -111,8 +108,7 @@ def gaussian_example(tables: Tables) -> Figure:
 
 def evidence_estimates(name: str, tables: Tables) -> Figure:
     """Figures 3.2 and 3.3: histograms of estimates by prior averaging and by the harmonic mean."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.9, 1, 2)
     exact = tables.value("log_evidence")
     largest = tables.value("log_largest_likelihood")
     counts, log_counts = (
@@ -150,8 +146,7 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
 
 def inflation(tables: Tables) -> Figure:
     """Stationary variances."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.9, 1, 2)
     variances = tables.rows("configuration_chain", "variance").merge(tables["configuration"])
     exact = variances[variances["configuration"].str.startswith("step")]
     for axis, chains, x, y, formula in (

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from auxmc.plots.factor_graphs import factor_graph
-from auxmc.plots.panels import bin_edges, histogram_panel, missing_panel, trace_panel
+from auxmc.plots.panels import bin_edges, histogram_panel, missing_panel, page, trace_panel
 from auxmc.plots.published import published_curve, published_entry, published_level, published_mark
 from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
 from auxmc_pipeline.footer import footer
@@ -53,8 +53,7 @@ def model_graph(tables: Tables) -> Figure:
 
 def reflective_slice(tables: Tables) -> Figure:
     """Figure 3.2: one reflective slice update in the unit square."""
-    figure = Figure(figsize=(0.8 * PAGE_WIDTH_IN, 2.8), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.8, width=0.8 * PAGE_WIDTH_IN)
     height = tables.array("reflective_log_density_above_slice", "grid_2", "grid_1", table="grid_1_grid_2")
     path, marks = tables.rows("offset"), tables.rows("mark").set_index("mark")
     edge = QUANTITY_COLOURS["ess"]
@@ -93,8 +92,7 @@ def efficiency(
 
     With `tuned`, marks the acceptance rate that the thesis tunes the step size for, and the step size.
     """
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.15 * len(rows) + 0.2), layout="constrained")
-    grid = figure.subplots(len(rows), 2, squeeze=False)
+    figure, grid = page(2.15 * len(rows) + 0.2, len(rows), 2, squeeze=False)
     published = PublishedMarks("gaussian_latent", tables)
     chains: set[int] = set()
     for axes, (method, size) in zip(grid, rows, strict=True):
@@ -152,8 +150,7 @@ def auxiliary(tables: Tables) -> Figure:
 
 def data_sets(tables: Tables) -> Figure:
     """Noise of the log estimate, acceptance rates and efficiency on the calibrated data and on data as stated."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 7.4), layout="constrained")
-    grid = figure.subplots(4, 3, sharey="row")
+    figure, grid = page(7.4, 4, 3, sharey="row")
     published = PublishedMarks("gaussian_latent", tables)
     for column, size in enumerate(SIZES):
         grid[0, column].set_title(f"N = {size}")
@@ -272,8 +269,7 @@ class _Row(NamedTuple):
 def _traces_and_histograms(
     tables: Tables, name: str, rows: Sequence[_Row], height: float, lengths_of: str
 ) -> Figure:
-    figure = Figure(figsize=(PAGE_WIDTH_IN, height), layout="constrained")
-    grid = figure.subplots(len(rows), 2, width_ratios=(1.35, 1.0))
+    figure, grid = page(height, len(rows), 2, width_ratios=(1.35, 1.0))
     lengths = []
     for axes, row in zip(grid, rows, strict=True):
         try:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, histogram_panel, mean_bars
+from auxmc.plots.panels import bar_place, histogram_panel, mean_bars, page
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
@@ -45,8 +45,7 @@ _DOCUMENT = "PhD thesis"
 
 def data_figure(tables: Tables) -> Figure:
     """Figure 4.6: the data."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.3), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.3)
     values = tables.values("observation", "datum")
     fresh = tables.rows("points", "fresh_density")
     look = {"color": "#E69F00", "alpha": 0.45, "linewidth": 0.5, "element": "step"}
@@ -68,8 +67,7 @@ def data_figure(tables: Tables) -> Figure:
 
 def marginals(tables: Tables) -> Figure:
     """Figure 4.7: marginal posteriors by method, with the reference posterior of the same target."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.2), layout="constrained")
-    grid = figure.subplots(len(ROWS), len(PARAMETERS))
+    figure, grid = page(6.2, len(ROWS), len(PARAMETERS))
     published = PublishedMarks("generalised_lambda", tables)
     draws = [_chain_draws(tables, row.case) for row in ROWS]
     references = [_reference_draws(tables, row.target) for row in ROWS]
@@ -114,8 +112,7 @@ def marginals(tables: Tables) -> Figure:
 
 def efficiency(tables: Tables) -> Figure:
     """Figure 4.8: effective sample size per second by parameter and method."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.9)
     labels = {row.case: row.label for row in ROWS}
     rows = tables.rows("chain_parameter", case=list(labels), prior="strong")
     rows = rows.rename(columns={"ess_per_second": "value"}).assign(
@@ -149,8 +146,7 @@ def efficiency(tables: Tables) -> Figure:
 
 def prior_effect(tables: Tables) -> Figure:
     """Marginal posteriors given the data exactly under the two priors."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.2), layout="constrained")
-    axes = figure.subplots(1, len(PARAMETERS))
+    figure, axes = page(2.2, 1, len(PARAMETERS))
     references = [_reference_draws(tables, "exact", prior) for prior in _PRIORS]
     chains = [_chain_draws(tables, "constrained_hmc", prior) for prior in _PRIORS]
     for axis, parameter in zip(axes, PARAMETERS, strict=True):
@@ -177,8 +173,7 @@ def prior_effect(tables: Tables) -> Figure:
 
 def step_sizes(tables: Tables) -> Figure:
     """Acceptance rate of HMC against its step size at three tolerances."""
-    figure = Figure(figsize=(0.7 * PAGE_WIDTH_IN, 2.7), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.7, width=0.7 * PAGE_WIDTH_IN)
     published = PublishedMarks("generalised_lambda", tables)
     rates = tables.rows("chain", "acceptance_probability", case="step_sizes")
     # Step sizes of the settings are in units of the tolerance.

@@ -21,6 +21,7 @@ from auxmc.plots.panels import (
     histogram_panel,
     mean_bars,
     missing_panel,
+    page,
     trace_panel,
 )
 from auxmc.plots.published import (
@@ -31,7 +32,7 @@ from auxmc.plots.published import (
     published_mark,
     published_moments,
 )
-from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedSeries, published_series, published_value
 from auxmc_pipeline.tables import Tables
@@ -63,8 +64,7 @@ def model_graph(tables: Tables) -> Figure:
 
 def efficiency_bars(tables: Tables) -> Figure:
     """Figure 3.11a: effective sample size per 1000 cubic operations by coordinate and method."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.9)
     methods = {main_case(method): METHOD_LABELS[method] for method in MAIN_METHODS}
     rows = tables.rows("chain_coordinate", case=list(methods))
     rows = rows.assign(
@@ -107,8 +107,7 @@ def convergence_supplement(tables: Tables) -> Figure:
 
 def output_scale(tables: Tables) -> Figure:
     """Figure 3.12: trace and histogram of the log output scale by method."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.8), layout="constrained")
-    grid = figure.subplots(len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
+    figure, grid = page(6.8, len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
     histograms = {method: _histogram(tables, method) for method in MAIN_METHODS}
     pooled = _pooled([histograms[method] for method in MAIN_METHODS[1:]])
     drawn: list[tuple[Axes, Axes]] = []
@@ -151,8 +150,7 @@ def output_scale(tables: Tables) -> Figure:
 
 def importance_samples(tables: Tables) -> Figure:
     """Noise of the log estimate and expected acceptance rates over the number of importance samples."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.8, 1, 2)
     rates = {
         "acceptance_mi": ("MI update of $u$", METHOD_COLOURS["apm_mi_mh"], "s"),
         "acceptance_apm_mh": ("MH update of $x$, $u$ fixed", "black", "^"),
@@ -217,8 +215,7 @@ def _lengths(tables: Tables) -> str:
 
 def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
     """Two panels next to each other, each with title, aggregate of R-hat, cost and label of the cost."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
-    axes = figure.subplots(1, 2, sharey=True)
+    figure, axes = page(3.0, 1, 2, sharey=True)
     for axis, (title, aggregate, cost, cost_label) in zip(axes, panels, strict=True):
         _r_hat_panel(axis, tables, aggregate, cost, cost_label)
         axis.set_title(title)

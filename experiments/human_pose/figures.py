@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.panels import page
 from auxmc.plots.published import published_curve, published_entry, published_level
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import footer
@@ -56,8 +57,7 @@ _DRAWING = Drawing(DRAWN_BONES, [_side(bone) for bone in DRAWN_BONES], (1, 2))
 
 def errors(tables: Tables) -> Figure:
     """Figure 4.14: images of the scenes, and error of the mean pose against run time."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.4), layout="constrained")
-    grid = figure.subplots(3, 3, width_ratios=[1.0, 1.0, 1.9])
+    figure, grid = page(6.4, 3, 3, width_ratios=[1.0, 1.0, 1.9])
     cases, published = {name: name for name in _COMPARED}, PublishedMarks("human_pose", tables)
     for row, panels in enumerate(grid):
         for view, axis in enumerate(panels[:2], start=1):
@@ -174,8 +174,7 @@ def modes(tables: Tables) -> Figure:
 
 def step_sizes(tables: Tables) -> Figure:
     """Acceptance rate of HMC against its step size."""
-    figure = Figure(figsize=(0.65 * PAGE_WIDTH_IN, 2.6), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.6, width=0.65 * PAGE_WIDTH_IN)
     colours = (_METHODS["hmc"][1], CYCLE[0])
     many = tables.rows("chain", case="steps")
     steps = np.sort(many["step_size"].unique())
@@ -213,8 +212,7 @@ def step_sizes(tables: Tables) -> Figure:
 
 def notebook(tables: Tables) -> Figure:
     """Error of the mean pose against run time at the settings of the notebook."""
-    figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.9, width=0.75 * PAGE_WIDTH_IN)
     cases = {name: f"notebook_{name}" for name in _METHODS}
     _error_panel(axis, tables, cases, 1, last=True)
     axis.set_title("scene 1")

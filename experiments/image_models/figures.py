@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import band_curve
+from auxmc.plots.panels import band_curve, page
 from auxmc.plots.published import (
     PublishedValue,
     entries_published_last,
@@ -65,8 +65,7 @@ def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     """Figure 5.4 against seconds or gradients."""
     models = models_in(tables)
     n_rows = max(1, -(-len(models) // 2))
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 0.6 + 2.7 * n_rows), layout="constrained")
-    axes = figure.subplots(n_rows, min(2, max(1, len(models))), squeeze=False).ravel()
+    figure, axes = page(0.6 + 2.7 * n_rows, n_rows, min(2, max(1, len(models))), squeeze=False).ravel()
     entries: dict[str, Artist] = {}
     for axis, model in zip(axes, models or [""], strict=False):
         _estimate_panel(axis, tables, model, horizontal)
@@ -174,8 +173,9 @@ def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, Publ
 def own_models(tables: Tables) -> Figure:
     """Training, and what the models that ship with the package make of images that they were not trained on."""
     models = [model for model in models_in(tables) if model.startswith("own_")]
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 0.3 + 2.5 * max(1, len(models))), layout="constrained")
-    grid = figure.subplots(max(1, len(models)), 2, squeeze=False, width_ratios=[1.0, 1.5])
+    figure, grid = page(
+        0.3 + 2.5 * max(1, len(models)), max(1, len(models)), 2, squeeze=False, width_ratios=[1.0, 1.5]
+    )
     for (left, right), model in zip(grid, models or [""], strict=True):
         for quantity, label, style in (
             ("training_objective", "trained on", "-"),

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, mean_bars
+from auxmc.plots.panels import bar_place, mean_bars, page
 from auxmc.plots.published import (
     entries_published_last,
     published_curve,
@@ -57,8 +57,7 @@ _Density = tuple[FloatArray, FloatArray]
 
 def data_series(tables: Tables) -> Figure:
     """Figure 4.9: prey and predators."""
-    figure = Figure(figsize=(0.75 * PAGE_WIDTH_IN, 2.4), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.4, width=0.75 * PAGE_WIDTH_IN)
     series = tables.rows("step", case="constrained")
     for population, colour, marker in (("prey", "#0072B2", "o"), ("predators", "#D55E00", "s")):
         look = {"color": colour, "marker": marker, "markeredgewidth": None, "markeredgecolor": None}
@@ -83,8 +82,7 @@ def posteriors(tables: Tables) -> Figure:
 
 def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool = False) -> Figure:
     """Figure with a row for each method and a column for each log rate."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, height), layout="constrained")
-    grid = figure.subplots(len(rows), 4, squeeze=False)
+    figure, grid = page(height, len(rows), 4, squeeze=False)
     published = PublishedMarks("lotka_volterra", tables)
     for rate, axes in enumerate(grid.T):
         exact = _exact_density(tables, rate, "code")
@@ -197,8 +195,7 @@ def _exact_density(tables: Tables, rate: int, scheme: str) -> _Density | None:
 
 def efficiency(tables: Tables) -> Figure:
     """Figure 4.12: bars of effective sample size per second."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.9)
     published = PublishedMarks("lotka_volterra", tables)
     colours = {ROWS[row].label: _COLOURS[row] for row in FIGURE_ROWS}
     chains = available(

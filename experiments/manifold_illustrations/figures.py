@@ -8,6 +8,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from auxmc.plots.panels import page
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, readable
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.tables import Tables
@@ -18,8 +19,7 @@ _MARKERS: dict[str, Any] = {"errorbar": None, "markeredgewidth": 0.0}
 
 def oscillating_trajectory(tables: Tables) -> Figure:
     """Figure 4.3."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.0), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(3.0, 1, 2)
     fibre = tables["u1"].sort_values("u1")
     first, second = np.linspace(-3.0, 3.0, 121), np.linspace(-3.0, 4.0, 141)
     grid = np.meshgrid(first, second)
@@ -86,8 +86,7 @@ def two_branches(tables: Tables) -> Figure:
 def unit_densities(tables: Tables) -> Figure:
     """Figure D.1: closed forms, nothing from the tables."""
     del tables
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.4, 1, 2)
     u = np.linspace(-5.0, 5.0, 401)
     rate = np.pi / np.sqrt(3.0)
     densities = {

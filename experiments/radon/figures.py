@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.plots.factor_graphs import factor_graph
-from auxmc.plots.panels import band_curve, missing_panel
+from auxmc.plots.panels import band_curve, missing_panel, page
 from auxmc.plots.published import entries_published_last, published_curve, published_level, published_mark
-from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
@@ -44,8 +44,7 @@ def model_graph(tables: Tables) -> Figure:
 
 def evidence_over_time(tables: Tables) -> Figure:
     """Figure 5.6: running estimate and variational objective against run time."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(3.3)
     published = PublishedMarks("radon", tables)
     seconds, zeta = (tables.value(name, case="nuts") for name in ("fit_seconds", "log_zeta"))
     times = tables.rows("iteration", "time_so_far", case="nuts")
@@ -86,8 +85,7 @@ def evidence_over_time(tables: Tables) -> Figure:
 
 def methods(tables: Tables) -> Figure:
     """Pooled running estimates of all methods, and their errors, against gradients."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2, sharex=True)
+    figure, (left, right) = page(3.2, 1, 2, sharex=True)
     for case, (label, colour, line) in _CHAINS.items():
         with suppress(MissingData):
             rows = tables.rows("iteration", "running_pooled", case=case)
@@ -114,8 +112,7 @@ def methods(tables: Tables) -> Figure:
 
 def temperature_and_moments(tables: Tables) -> Figure:
     """Distribution of the inverse temperature, and posterior moments compared with the exact ones."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(3.2, 1, 2)
     rows = tables.rows("inverse_temperature", case="nuts")
     half = _N_ERRORS * rows["log_temperature_density_error"]
     points, density = rows["inverse_temperature"], rows["log_temperature_density"]

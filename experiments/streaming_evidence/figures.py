@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.plots.panels import page
 from auxmc.plots.published import entries_published_last, published_mark
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.available import available
@@ -89,8 +90,7 @@ _Read = Callable[[Tables, str, str], pd.DataFrame]
 
 def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Figure:
     """Figures 5.2 to 5.7."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(3.3, 1, 2)
     estimates = _curves_of(tables, model, methods, log_evidence)
     times = _curves_of(tables, model, [name for name in methods if name != "hybrid"], seconds)
     _evidence_panel(left, tables, model, estimates)
@@ -140,8 +140,7 @@ def _published_errors(axis: Axes, truth: pd.Series) -> None:
 
 def floor_figure(tables: Tables) -> Figure:
     """What gradient noise does to the linear model."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    figure, (left, middle, right) = page(3.3, 1, 3)
     for axis, draw in ((left, _loss_panel), (middle, _variance_panel), (right, _remedies_panel)):
         draw(axis, tables)
     handles, labels = right.get_legend_handles_labels()
@@ -300,8 +299,7 @@ def histograms_figure(tables: Tables) -> Figure:
 
 def changes_figure(tables: Tables) -> Figure:
     """Figure 5.8."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(3.3, 1, 2)
     for number, k in enumerate(COMPONENTS):
         ordered = _look(number, f"{k} components")
         for stream, look in (
@@ -332,8 +330,7 @@ def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
         name: of the sweep.
         label: what the legend's numbers are.
     """
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axes = figure.subplots(1, 3)
+    figure, axes = page(2.9, 1, 3)
     _sweep_panels(axes, tables, name, sweep(tables, name))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)

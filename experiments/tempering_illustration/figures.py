@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bin_edges
+from auxmc.plots.panels import bin_edges, page
 from auxmc.plots.published import entries_published_last, published_curve, published_mark, published_moments
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import published_series, published_value
 from auxmc_pipeline.tables import Tables
@@ -33,8 +33,7 @@ _FITS = {"a": "CT-V03", "b": "CT-V05", "c": "CT-V04"}
 
 def path_curves(tables: Tables) -> Figure:
     """Figure 2.13."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    axis = figure.subplots()
+    figure, axis = page(2.9)
     found = tables.array("bridge_density", "fifth", "x")
     x = found["x"].values
     n = found.sizes["fifth"]
@@ -54,8 +53,7 @@ def path_curves(tables: Tables) -> Figure:
 
 def bimodal(tables: Tables) -> Figure:
     """The four panels on the target with two modes."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 5.2), layout="constrained")
-    ((densities, potential), (joint, histograms)) = figure.subplots(2, 2)
+    figure, ((densities, potential), (joint, histograms)) = page(5.2, 2, 2)
     energies = _arrays(tables, "x", "target_energy", "base_energy")
     path = (tables["points"][f"trajectory_{name}"] for name in ("x", "control"))
     plain, states, inverse_temperatures, weights = (
@@ -98,8 +96,7 @@ def bimodal(tables: Tables) -> Figure:
 
 def temperature(tables: Tables) -> Figure:
     """Distribution of the inverse temperature for several guesses of the normaliser, and estimates of chains."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.9, 1, 2)
     density = tables.array("temperature_density", "log_zeta", "bin")
     exact = tables.array("temperature_density_exact", "log_zeta", "bin")
     masses = tables.array("mass_left_by_chain", "chain")
@@ -125,8 +122,7 @@ def temperature(tables: Tables) -> Figure:
 
 def ladder(tables: Tables) -> Figure:
     """Estimators and crossing times of simulated tempering."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.9), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.9, 1, 2)
     estimates = _arrays(tables, "chain", "log_normaliser_counts", "log_normaliser_conditional")
     crossing, error = (
         tables.array(name, "index_update", "n_intervals")
@@ -159,8 +155,7 @@ def ladder(tables: Tables) -> Figure:
 
 def laplace(tables: Tables) -> Figure:
     """Figure C.1."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.6, 1, 2)
     density, gaussian = _arrays(tables, "skew_x", "skew_log_density", "laplace_log_density_curve")
     x = density["skew_x"].values
     left.plot(x, density.values, color=_BLUE, label="density")
@@ -176,8 +171,7 @@ def laplace(tables: Tables) -> Figure:
 
 def divergences(tables: Tables) -> Figure:
     """Figure C.2."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.5), layout="constrained")
-    axes = figure.subplots(1, 3, sharey=True)
+    figure, axes = page(2.5, 1, 3, sharey=True)
     target = tables.array("mixture_density", "mixture_x")
     fits = tables.array("fit_density", "fit", "mixture_x")
     x = target["mixture_x"].values
@@ -197,8 +191,7 @@ def divergences(tables: Tables) -> Figure:
 
 def orders(tables: Tables) -> Figure:
     """Fits and bounds against the order of the divergence."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = page(2.6, 1, 2)
     sd, mean = _arrays(tables, "order", "sd_by_order", "mean_by_order")
     bound = tables.array("bound_by_order", "bound_order")
     left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")

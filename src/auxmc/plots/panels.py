@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.style import QUANTITY_COLOURS, wrapped
+from auxmc.plots.style import PAGE_WIDTH_IN, QUANTITY_COLOURS, wrapped
 
 _BAND_ALPHA = 0.25
 _RASTERISE_ABOVE = 20000
@@ -21,6 +21,19 @@ _NOTE_HEIGHT_IN = 0.2
 _NOTE_CHARACTERS_PER_IN = 20.0
 # Width of the bars of one group together; groups are 1 apart.
 _CLUSTER = 0.8
+
+
+def page(height: float, *grid: int, width: float = PAGE_WIDTH_IN, **options: Any) -> tuple[Figure, Any]:
+    """A figure, as wide as a page unless it says otherwise, and its panels.
+
+    Args:
+        height: in inches.
+        grid: rows and columns of panels; one panel by default.
+        width: in inches.
+        options: further ones of `Figure.subplots`.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(*grid, **options)
 
 
 def band_curve(
