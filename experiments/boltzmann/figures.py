@@ -72,8 +72,7 @@ def projections(tables: Tables) -> Figure:
         axis.set(xlabel=names[0], ylabel=names[1])
         axis.set_aspect("equal", adjustable="datalim")
     n_samples, n_units = (float(tables.setting(name)) for name in ("n_exact_samples", "n_units"))
-    footer(figure, tables, f"{n_samples:.0f} exact samples, {min(28.0, n_units):.0f} units")
-    return figure
+    return footer(figure, tables, f"{n_samples:.0f} exact samples, {min(28.0, n_units):.0f} units")
 
 
 def errors(error: str, tables: Tables) -> Figure:
@@ -84,8 +83,7 @@ def errors(error: str, tables: Tables) -> Figure:
         axis.set_xlabel(label)
     axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
     _legend(figure, axes[0], 2)
-    footer(figure, tables, f"{n_systems(tables)} systems, errors of the base = 1")
-    return figure
+    return footer(figure, tables, f"{n_systems(tables)} systems, errors of the base = 1")
 
 
 def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
@@ -139,8 +137,7 @@ def poolings(tables: Tables) -> Figure:
     for axis in grid[-1]:
         axis.set_xlabel("samples of each chain")
     _legend(figure, grid[0, 0], 4)
-    footer(figure, tables, f"{n_systems(tables)} systems, published values of ten")
-    return figure
+    return footer(figure, tables, f"{n_systems(tables)} systems, published values of ten")
 
 
 def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:

@@ -34,10 +34,7 @@ _GRADIENTS_A_BLOCK = 5_000_000
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Returns:
-        Groups `statistics` and, where chains run or systems are described, `curves`.
+    """Runs one case; returns groups `statistics` and, where chains run or systems are described, `curves`.
 
     Raises:
         DataError: the user's file cannot be used.

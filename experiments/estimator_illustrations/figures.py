@@ -50,13 +50,12 @@ def exploring(tables: Tables) -> Figure:
     right.plot(*states.T, color=_RED, linestyle="none", marker="o", markersize=3.5)
     left.set_ylabel("$x_2$")
     setting = partial(tables.setting, case="kernels")
-    footer(
+    return footer(
         figure,
         tables,
         f"{setting('n_evaluations_shown')} evaluations of one chain; numbers are means of {setting('n_chains')} "
         f"chains of {setting('n_draws')} evaluations, autocorrelations along (1, 1)",
     )
-    return figure
 
 
 def noisy_gradients(tables: Tables) -> Figure:
@@ -74,13 +73,12 @@ def noisy_gradients(tables: Tables) -> Figure:
         axis.plot(*path.T, color=colour, linewidth=0.6)
     axes[0].set_ylabel("$x_2$")
     setting = partial(tables.setting, case="kernels")
-    footer(
+    return footer(
         figure,
         tables,
         f"{setting('n_steps_shown')} steps of one chain; lengths of as many steps, and times, are means of "
         f"{setting('n_chains')} chains of {setting('n_draws')} steps, times along (1, 1)",
     )
-    return figure
 
 
 def gaussian_example(tables: Tables) -> Figure:
@@ -140,8 +138,7 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
     right.legend(loc="upper left")
     setting = partial(tables.setting, case="evidence")
     draws = f"{setting('n_replicates')} estimates from {setting('n_samples')} draws each"
-    footer(figure, tables, f"{draws}, {setting('n_bins')} bins")
-    return figure
+    return footer(figure, tables, f"{draws}, {setting('n_bins')} bins")
 
 
 def inflation(tables: Tables) -> Figure:
@@ -165,8 +162,7 @@ def inflation(tables: Tables) -> Figure:
     left.legend(loc="upper left")
     setting = partial(tables.setting, case="kernels")
     lengths = f"{setting('n_draws')} steps (left) and of {setting('n_batch_draws')} steps (right)"
-    footer(figure, tables, f"{setting('n_chains')} chains of {lengths}")
-    return figure
+    return footer(figure, tables, f"{setting('n_chains')} chains of {lengths}")
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -22,11 +22,7 @@ _DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], dict[str, xr.Dataset]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Returns:
-        Groups `statistics` and `curves`, the parts of the design together.
-    """
+    """Runs one case; returns groups `statistics` and `curves`, the parts of the design together."""
     return together([part(settings, context) for part in _DESIGNS[settings.design]])
 
 

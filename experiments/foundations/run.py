@@ -41,11 +41,8 @@ def curves_of(design: str) -> dict[str, Callable[[Work], Arrays]]:
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Returns:
-        Groups `statistics` (for every claim's settings `measured`, `measured_error`, and 1 in `measured_exact` where no
-        random number enters) and `curves`.
+    """Runs one case; returns groups `statistics` (for every claim's settings `measured`, `measured_error`, and 1 in
+    `measured_exact` where no random number enters) and `curves`.
     """
     work = Work(context.seed, context.study, settings.effort)
     claims, figures = claims_of(settings.design), curves_of(settings.design)

@@ -118,8 +118,7 @@ def efficiency(
                     _published_peak(axis, published, size, unit, QUANTITY_COLOURS["ess"])
     _efficiency_legend(figure, published, {method for method, _ in rows}, tuned=tuned)
     counted = f"{' or '.join(str(n) for n in sorted(chains)) or 'no'} chains"
-    footer(figure, tables, f"calibrated data; {counted} in a cell; bands +- 1 sd over chains")
-    return figure
+    return footer(figure, tables, f"calibrated data; {counted} in a cell; bands +- 1 sd over chains")
 
 
 def long_chains(tables: Tables, method: str) -> Figure:
@@ -171,8 +170,7 @@ def data_sets(tables: Tables) -> Figure:
     if (rate := published("PM-G11", "N = 1")) is not None:
         handles.append(published_entry(rate.document))
     figure.legend(handles=handles, loc="outside upper center", ncols=3)
-    footer(figure, tables, "bands +- 1 sd over chains")
-    return figure
+    return footer(figure, tables, "bands +- 1 sd over chains")
 
 
 def _sweep(tables: Tables, method: str, size: int, dataset: str = "calibrated") -> pd.DataFrame:
@@ -286,8 +284,7 @@ def _traces_and_histograms(
     if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:
         handles.append(published_entry(_DOCUMENT, "histogram, its data", curve=True))
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    footer(figure, tables, f"calibrated data; one chain a row; {lengths_of}: {', '.join(lengths)}")
-    return figure
+    return footer(figure, tables, f"calibrated data; one chain a row; {lengths_of}: {', '.join(lengths)}")
 
 
 def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _Row) -> int:

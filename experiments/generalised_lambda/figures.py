@@ -61,8 +61,7 @@ def data_figure(tables: Tables) -> Figure:
         if (there := published.curve("4.6", series)) is not None:
             published_curve(axis, there.x, there.y, document=_DOCUMENT, steps=steps)
     axis.legend(*entries_published_last(axis), loc="upper right")
-    footer(figure, tables)
-    return figure
+    return footer(figure, tables)
 
 
 def marginals(tables: Tables) -> Figure:
@@ -106,8 +105,7 @@ def marginals(tables: Tables) -> Figure:
         handles.append(published_entry(_DOCUMENT, "histogram", curve=True))
         handles.append(published_entry(_DOCUMENT, "mean, bar of 1 sd"))
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    footer(figure, tables, *_lengths(tables))
-    return figure
+    return footer(figure, tables, *_lengths(tables))
 
 
 def efficiency(tables: Tables) -> Figure:
@@ -140,8 +138,7 @@ def efficiency(tables: Tables) -> Figure:
             place = bar_place(group, index, len(drawn))
             _print_height(axis, place, value, error, marks[name][group])
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables), "strong prior")
-    return figure
+    return footer(figure, tables, *_lengths(tables), "strong prior")
 
 
 def prior_effect(tables: Tables) -> Figure:
@@ -167,8 +164,7 @@ def prior_effect(tables: Tables) -> Figure:
         for colour, style, marker, label in _PRIORS.values()
     ]
     figure.legend(handles=[*handles, _generating_line()], loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables))
-    return figure
+    return footer(figure, tables, *_lengths(tables))
 
 
 def step_sizes(tables: Tables) -> Figure:
@@ -203,8 +199,7 @@ def step_sizes(tables: Tables) -> Figure:
     axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="acceptance rate")
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
     n_chains, n_draws = (tables.setting(name, case="step_sizes") for name in ("n_chains", "n_draws"))
-    footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
-    return figure
+    return footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

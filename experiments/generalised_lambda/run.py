@@ -56,14 +56,8 @@ Parameters = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics`, `curves`, `observed_data`; with chains also `posterior` and `sample_stats`.
+    """Runs one case; returns groups `statistics`, `curves`, `observed_data`; with chains also `posterior` and
+    `sample_stats`.
 
     Raises:
         SettingsError: no prior draw can generate the data, or no trajectory at a step size was accepted.

@@ -87,8 +87,7 @@ def efficiency_bars(tables: Tables) -> Figure:
     axis.set(ylabel="ESS per 1000 cubic operations", ylim=(0.0, None))
     axis.set_xlabel("log output variance $\\log s$, log length scales by feature")
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=len(drawn) + 1)
-    footer(figure, tables, _lengths(tables))
-    return figure
+    return footer(figure, tables, _lengths(tables))
 
 
 def convergence(tables: Tables) -> Figure:
@@ -144,8 +143,7 @@ def output_scale(tables: Tables) -> Figure:
             published_entry(_DOCUMENT, "histogram", curve=True),
         ]
         figure.legend(handles=entries, loc="outside upper right", ncols=2)
-    footer(figure, tables, _lengths(tables))
-    return figure
+    return footer(figure, tables, _lengths(tables))
 
 
 def importance_samples(tables: Tables) -> Figure:
@@ -183,8 +181,7 @@ def importance_samples(tables: Tables) -> Figure:
         len(found[columns].drop_duplicates()) for columns in (["chain", "reference"], ["chain"])
     )
     draws = f"{n_points} posterior draws of {n_chains} reference chains"
-    footer(figure, tables, f"{draws}, {n_weights} weights at each")
-    return figure
+    return footer(figure, tables, f"{draws}, {n_weights} weights at each")
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {
@@ -223,8 +220,7 @@ def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
     handles, labels = entries_published_last(axes[0])
     if handles:
         figure.legend(handles, labels, loc="outside upper center", ncols=len(handles))
-    footer(figure, tables, _lengths(tables))
-    return figure
+    return footer(figure, tables, _lengths(tables))
 
 
 def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_label: str) -> None:

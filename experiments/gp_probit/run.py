@@ -39,15 +39,8 @@ _REFERENCE_N_IMPORTANCE = 50
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics`, `observed_data`, `constant_data`; with chains also `posterior` and `sample_stats`, and, for
-        design chains, `warmup_posterior`, `warmup_sample_stats` and `curves`.
+    """Runs one case; returns groups `statistics`, `observed_data`, `constant_data`; with chains also `posterior` and
+    `sample_stats`, and, for design chains, `warmup_posterior`, `warmup_sample_stats` and `curves`.
 
     Raises:
         ValueError: no prior draw of a chain has a finite density estimate.

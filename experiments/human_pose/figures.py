@@ -72,8 +72,7 @@ def errors(tables: Tables) -> Figure:
         more.append(published_entry(_DOCUMENT, "its scenes, at the end", level=True))
         more.append(published_entry(_DOCUMENT, "its scenes", curve=True))
     _method_legend(figure, tables, cases, more)
-    footer(figure, tables, *_lengths(tables, _COMPARED))
-    return figure
+    return footer(figure, tables, *_lengths(tables, _COMPARED))
 
 
 def monocular(tables: Tables) -> Figure:
@@ -104,8 +103,7 @@ def monocular(tables: Tables) -> Figure:
     for axis, name in zip(grid[:, 0], ("image", "front", "left side"), strict=True):
         axis.set_ylabel(name)
     figure.legend(handles=_side_handles(circles=True), loc="outside upper center", ncols=4)
-    footer(figure, tables, *_lengths(tables, ["monocular"]))
-    return figure
+    return footer(figure, tables, *_lengths(tables, ["monocular"]))
 
 
 def scenes(tables: Tables) -> Figure:
@@ -125,8 +123,7 @@ def scenes(tables: Tables) -> Figure:
     for axis, name in zip(grid[0], (*_VIEWS, "camera 1", "camera 2"), strict=True):
         axis.set_title(name)
     figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
-    footer(figure, tables, *_lengths(tables, ["constrained_hmc"]))
-    return figure
+    return footer(figure, tables, *_lengths(tables, ["constrained_hmc"]))
 
 
 def prior_poses(tables: Tables) -> Figure:
@@ -144,8 +141,7 @@ def prior_poses(tables: Tables) -> Figure:
         _finish(axis, ((-middle - half, -middle + half), (low[1] - 0.12, low[1] + tallest + 0.15)))
     figure.legend(handles=_side_handles(circles=False), loc="outside upper center", ncols=3)
     prior = tables.setting("prior", case="constrained_hmc")
-    footer(figure, tables, f"prior={prior}", f"{len(poses)} draws")
-    return figure
+    return footer(figure, tables, f"prior={prior}", f"{len(poses)} draws")
 
 
 def modes(tables: Tables) -> Figure:
@@ -168,8 +164,7 @@ def modes(tables: Tables) -> Figure:
         for i in range(max(mean.sizes["chain"] for mean in means.values()))
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 6))
-    footer(figure, tables, *_lengths(tables, _COMPARED))
-    return figure
+    return footer(figure, tables, *_lengths(tables, _COMPARED))
 
 
 def step_sizes(tables: Tables) -> Figure:
@@ -206,8 +201,7 @@ def step_sizes(tables: Tables) -> Figure:
     if used is not None:
         handles.append(published_entry(used.document, "its step size", level=True))
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
-    footer(figure, tables, *_lengths(tables, ["steps", "one_step", "one_step_larger"]))
-    return figure
+    return footer(figure, tables, *_lengths(tables, ["steps", "one_step", "one_step_larger"]))
 
 
 def notebook(tables: Tables) -> Figure:
@@ -217,8 +211,7 @@ def notebook(tables: Tables) -> Figure:
     _error_panel(axis, tables, cases, 1, last=True)
     axis.set_title("scene 1")
     _method_legend(figure, tables, cases)
-    footer(figure, tables, *_lengths(tables, list(cases.values())))
-    return figure
+    return footer(figure, tables, *_lengths(tables, list(cases.values())))
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

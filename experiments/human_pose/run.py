@@ -39,14 +39,7 @@ Parameters = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics`, `curves`, `posterior`, `sample_stats` and `observed_data`.
+    """Runs one case; returns groups `statistics`, `curves`, `posterior`, `sample_stats` and `observed_data`.
 
     Raises:
         SettingsError: no trajectory of any chain was accepted.

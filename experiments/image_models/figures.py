@@ -76,8 +76,7 @@ def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
         axis.set_axis_off()
     axes[0].set_ylabel("joint log evidence (nats)")
     figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=4)
-    _footer(figure, tables)
-    return figure
+    return _footer(figure, tables)
 
 
 def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> None:
@@ -194,8 +193,7 @@ def own_models(tables: Tables) -> Figure:
         # Down a column: an image, its reconstruction, the next image.
         _mosaic(right, np.stack(images, axis=1).reshape(-1, images[0].shape[1]), 2 * _N_PAIRS)
         right.set_title("images (odd rows) and reconstructions (even rows)")
-    _footer(figure, tables)
-    return figure
+    return _footer(figure, tables)
 
 
 def unpacked(rows: FloatArray) -> FloatArray:
@@ -225,10 +223,10 @@ def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) ->
     return rows.pivot(index=row, columns=column, values=quantity).to_numpy(np.float64)
 
 
-def _footer(figure: Figure, tables: Tables) -> None:
+def _footer(figure: Figure, tables: Tables) -> Figure:
     n_repetitions, n_chains, n_runs = map(tables.setting, ("n_repetitions", "n_chains", "n_runs"))
     each = f"each of {n_chains} chains or {n_runs} annealed runs of an image"
-    footer(figure, tables, f"{n_repetitions} repetitions, {each}")
+    return footer(figure, tables, f"{n_repetitions} repetitions, {each}")
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

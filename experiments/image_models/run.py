@@ -42,14 +42,7 @@ _RUNS_A_BLOCK = 4
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics` and `curves`.
+    """Runs one case; returns groups `statistics` and `curves`.
 
     Raises:
         SettingsError: weights cannot be read, found or fetched.

@@ -66,8 +66,7 @@ def data_series(tables: Tables) -> Figure:
         )
     axis.set(xlabel="step", ylabel="population", xlim=(-0.5, None), ylim=(0.0, None))
     figure.legend(loc="outside right upper")
-    footer(figure, tables, "published data, step 0 is the initial state")
-    return figure
+    return footer(figure, tables, "published data, step 0 is the initial state")
 
 
 def summary_posteriors(tables: Tables) -> Figure:
@@ -124,8 +123,7 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
             colour = _COLOURS["pm_normalised"]
             handles.append(published_entry(_DOCUMENT, "smallest sample", level=True, colour=colour))
     figure.legend(handles=handles, loc="outside upper right", ncols=2)
-    footer(figure, tables, "scheme code", _lengths(tables, rows))
-    return figure
+    return footer(figure, tables, "scheme code", _lengths(tables, rows))
 
 
 def _marginal_panel(axis: Axes, histogram: _Density, colour: str, exact: _Density | None) -> None:
@@ -212,8 +210,7 @@ def efficiency(tables: Tables) -> Figure:
             published_mark(axis, bar_place(rate, index, len(drawn)), value, note="its machine")
     figure.legend(*entries_published_last(axis), loc="outside right upper")
     absent = ", ".join(label for label in colours if label not in drawn)
-    footer(figure, tables, "scheme code", "logarithmic axis", f"not run: {absent}" if absent else "")
-    return figure
+    return footer(figure, tables, "scheme code", "logarithmic axis", f"not run: {absent}" if absent else "")
 
 
 def schemes(tables: Tables) -> Figure:
@@ -236,10 +233,9 @@ def schemes(tables: Tables) -> Figure:
         Line2D([], [], color=_GENERATING, linestyle=":", label="generating value"),
     ]
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
-    footer(
+    return footer(
         figure, tables, "lines: exact", "shaded: constrained HMC given all data, of the schemes that were run"
     )
-    return figure
 
 
 def _lengths(tables: Tables, rows: Sequence[str]) -> str:

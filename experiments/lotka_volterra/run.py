@@ -54,15 +54,8 @@ _FINITE = 1e300
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Args:
-        settings: checked settings.
-        context: random streams, checkpoints and progress.
-
-    Returns:
-        Groups `statistics`, `curves` and `observed_data`; `posterior` and `sample_stats` where the draws of a single
-        program are few enough to keep.
+    """Runs one case; returns groups `statistics`, `curves` and `observed_data`; `posterior` and `sample_stats` where
+    the draws of a single program are few enough to keep.
 
     Raises:
         SettingsError: no chain of a method moved at all, so that there is no posterior to speak of.

@@ -43,8 +43,7 @@ def oscillating_trajectory(tables: Tables) -> Figure:
     right.set(xlim=(low, high), ylim=(low2, high2), title="two trajectories of equal integration time")
     right.legend()
     tolerance = tables.setting("tolerance", case="trajectory")
-    footer(figure, tables, f"Gaussian kernel of tolerance {tolerance:g}")
-    return figure
+    return footer(figure, tables, f"Gaussian kernel of tolerance {tolerance:g}")
 
 
 def two_branches(tables: Tables) -> Figure:
@@ -79,8 +78,7 @@ def two_branches(tables: Tables) -> Figure:
     places = {"x": "noise", "y": "branch_changes_per_iteration"}
     sns.lineplot(rows[rows["noise"] > 0.0], **places, color=_CONSTRAINED, ax=right, **bars)
     right.set(xlabel=r"noise scale $\epsilon$", ylabel="branch changes / iteration", ylim=(0.0, None))
-    footer(figure, tables, chain_lengths(tables, case="branches"))
-    return figure
+    return footer(figure, tables, chain_lengths(tables, case="branches"))
 
 
 def unit_densities(tables: Tables) -> Figure:
@@ -108,8 +106,7 @@ def costs(tables: Tables) -> Figure:
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
     for axis, draw in zip(figure.subplots(1, 3), (_by_noise, _by_size, _by_inner_steps), strict=True):
         draw(axis, tables)
-    footer(figure, tables)
-    return figure
+    return footer(figure, tables)
 
 
 def _by_noise(axis: Axes, tables: Tables) -> None:

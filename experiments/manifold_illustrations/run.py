@@ -39,11 +39,7 @@ _OBSERVED = jnp.ones(1)
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Returns:
-        Group `statistics`, and for the figures of trajectories and branches `curves`.
-    """
+    """Runs one case; returns group `statistics`, and for the figures of trajectories and branches `curves`."""
     return _DESIGNS[settings.design](settings, context)
 
 

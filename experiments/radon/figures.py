@@ -170,8 +170,7 @@ def _finished(figure: Figure, tables: Tables, *details: str, entries_of: Axes | 
             legend.remove()
         figure.legend(*entries_published_last(entries_of), loc="outside upper center", ncols=4)
     chains = chain_lengths(tables, case="nuts")
-    footer(figure, tables, chains and f"{chains}, all of them used", *details)
-    return figure
+    return footer(figure, tables, chains and f"{chains}, all of them used", *details)
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -99,8 +99,7 @@ def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Fig
         axis.set_title(title)
         log_rows(axis)
     _legend(figure, 3)
-    stream_footer(figure, tables)
-    return figure
+    return stream_footer(figure, tables)
 
 
 def errors_figure(tables: Tables) -> Figure:
@@ -123,8 +122,7 @@ def errors_figure(tables: Tables) -> Figure:
         log_rows(axis)
     figure.supylabel("absolute error (nats)", fontsize=8.5)
     _legend(figure, 4)
-    stream_footer(figure, tables)
-    return figure
+    return stream_footer(figure, tables)
 
 
 def _published_errors(axis: Axes, truth: pd.Series) -> None:
@@ -145,8 +143,7 @@ def floor_figure(tables: Tables) -> Figure:
         draw(axis, tables)
     handles, labels = right.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, title="right panel")
-    stream_footer(figure, tables)
-    return figure
+    return stream_footer(figure, tables)
 
 
 def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
@@ -318,8 +315,7 @@ def changes_figure(tables: Tables) -> Figure:
         axis.set_title(title)
         log_rows(axis)
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    stream_footer(figure, tables)
-    return figure
+    return stream_footer(figure, tables)
 
 
 def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
@@ -334,8 +330,7 @@ def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
     _sweep_panels(axes, tables, name, sweep(tables, name))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
-    stream_footer(figure, tables)
-    return figure
+    return stream_footer(figure, tables)
 
 
 def _sweep_panels(axes: np.ndarray, tables: Tables, name: str, found: dict[float, StreamRuns]) -> None:
@@ -416,11 +411,11 @@ def log_rows(axis: Axes) -> None:
     axis.set_xlabel("rows")
 
 
-def stream_footer(figure: Figure, tables: Tables) -> None:
+def stream_footer(figure: Figure, tables: Tables) -> Figure:
     """Preset, and number of runs."""
     streams = tables["settings"].query("design == 'stream'")
     repeats = ", ".join(f"{n:.0f}" for n in streams["n_repeats"].unique()) or "0"
-    footer(figure, tables, f"{repeats} runs of each streaming method, without their compiling")
+    return footer(figure, tables, f"{repeats} runs of each streaming method, without their compiling")
 
 
 _SEQUENTIAL = ("sequential", "hybrid", "nested")

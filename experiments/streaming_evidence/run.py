@@ -107,9 +107,5 @@ _DESIGNS = {
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Returns:
-        Group `statistics`, and `curves` for streams.
-    """
+    """Runs one case; returns group `statistics`, and `curves` for streams."""
     return _DESIGNS[settings.design](settings, context)

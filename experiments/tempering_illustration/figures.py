@@ -90,8 +90,7 @@ def bimodal(tables: Tables) -> Figure:
     for axis in (densities, potential, joint, histograms):
         axis.set(xlim=_HISTOGRAM_RANGE, xlabel="$x$")
     n_draws = tables.setting("n_draws", case="bimodal")
-    footer(figure, tables, f"one chain of {n_draws} iterations of each method")
-    return figure
+    return footer(figure, tables, f"one chain of {n_draws} iterations of each method")
 
 
 def temperature(tables: Tables) -> Figure:
@@ -116,8 +115,7 @@ def temperature(tables: Tables) -> Figure:
     right.set(xlim=(0.0, 1.0), xlabel="weighted mass left of zero, single chains", ylabel="density of chains")
     right.axvline(exact_mass, color=_REFERENCE, linestyle="--", label="exact")
     right.legend(loc="upper left")
-    footer(figure, tables, chain_lengths(tables, case="bimodal"))
-    return figure
+    return footer(figure, tables, chain_lengths(tables, case="bimodal"))
 
 
 def ladder(tables: Tables) -> Figure:
@@ -149,8 +147,7 @@ def ladder(tables: Tables) -> Figure:
     right.set_xticks(lengths, [f"{length:g}" for length in lengths])
     right.minorticks_off()
     _legend_above(right, 2)
-    footer(figure, tables, chain_lengths(tables, case="ladder"))
-    return figure
+    return footer(figure, tables, chain_lengths(tables, case="ladder"))
 
 
 def laplace(tables: Tables) -> Figure:

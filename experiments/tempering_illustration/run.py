@@ -16,11 +16,7 @@ from experiments.tempering_illustration.settings import Settings
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case.
-
-    Returns:
-        Group `statistics`, and `curves` where there are any.
-    """
+    """Runs one case; returns group `statistics`, and `curves` where there are any."""
     if settings.design == "bimodal":
         return run_bimodal(settings, context)
     if settings.design == "ladder":

@@ -6,8 +6,8 @@ from auxmc.plots.panels import preset_note
 from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 
-def footer(figure: Figure, tables: Tables, *details: str) -> None:
-    """Writes the preset of the tables, then details such as the number of chains, under a figure.
+def footer(figure: Figure, tables: Tables, *details: str) -> Figure:
+    """Writes the preset of the tables, then details such as the number of chains, under a figure; returns it.
 
     Args:
         figure: what was drawn.
@@ -16,6 +16,7 @@ def footer(figure: Figure, tables: Tables, *details: str) -> None:
     """
     shown = ", ".join(tables["settings"]["preset"].dropna().unique()) if "settings" in tables else "unknown"
     preset_note(figure, "; ".join([f"preset {shown}", *filter(None, details)]))
+    return figure
 
 
 def chain_lengths(tables: Tables, **wanted: Wanted) -> str:
