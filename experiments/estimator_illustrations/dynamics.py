@@ -93,11 +93,7 @@ def stationary_variance(
 
 
 def run_dynamics(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs all chains.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Runs all chains; returns groups `statistics` and `curves`."""
     chains, batches = _chains(settings, context), _batch_chains(settings, context)
     parts = [_variances(settings, chains), _growth(settings, chains), _figure_measures(settings, chains)]
     parts.append(_inflation(settings, context, batches))

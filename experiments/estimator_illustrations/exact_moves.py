@@ -72,11 +72,7 @@ class Stage(NamedTuple):
 
 
 def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs every estimator many times.
-
-    Returns:
-        Group `statistics`.
-    """
+    """Runs every estimator many times; returns group `statistics`."""
     data = rows("linear", _N_STREAM_ROWS)
     plans = _plans(data)
     found: dict[str, dict[int, FloatArray]] = {}

@@ -119,11 +119,7 @@ _CORRECTION = 0.3
 
 
 def run_identities(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Largest errors over random points; nothing depends on the settings but the seed.
-
-    Returns:
-        Group `statistics`.
-    """
+    """Largest errors over random points; nothing depends on the settings but the seed; returns group `statistics`."""
     del settings
     rng = generator(context.seed, context.study, "identities")
     phases = rng.standard_normal((_N_POINTS, 4))
@@ -190,11 +186,7 @@ _FORGOTTEN = 0.1
 
 
 def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs chains of both kernels.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Runs chains of both kernels; returns groups `statistics` and `curves`."""
     runs = {"random_walk": _random_walks(settings, context), "hmc": _trajectories(settings, context)}
     evaluations = {"random_walk": 1, "hmc": settings.n_leapfrog}
     measured = [_measures(runs[method], evaluations[method]) for method in _METHODS]

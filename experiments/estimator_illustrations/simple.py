@@ -28,11 +28,7 @@ _EXCESSES = (1.0, 2.0, 3.0)
 
 
 def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Makes all estimates.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Makes all estimates; returns groups `statistics` and `curves`."""
     model = from_observations(rows("normal", _N_ROWS)[:, 0])
     variables: dict[str, Any] = {
         "log_evidence": ((), model.log_evidence, {"units": "nats"}),

@@ -40,11 +40,7 @@ _PUBLISHED_SEED = 20170628
 
 
 def reference_result(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs a case of design reference.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Runs a case of design reference; returns groups `statistics` and `curves`."""
     draws = _posteriors(problem, settings, context)
     statistics = _moments(draws).merge(_prior_facts(problem, settings, context))
     statistics = statistics.merge(_data_facts(problem, settings))

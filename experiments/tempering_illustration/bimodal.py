@@ -35,11 +35,7 @@ _CODING_SCALE = 3.0
 
 
 def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs the chains and measures them.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Runs the chains and measures them; returns groups `statistics` and `curves`."""
     tempered = _tempered_chains(settings, context)
     plain = _plain_chains(settings, context)
     at_zero = settings.log_zetas.index(0.0)

@@ -43,11 +43,7 @@ _LEAST_EXPECTED = 5.0
 
 
 def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs the chains and measures them.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Runs the chains and measures them; returns groups `statistics` and `curves`."""
     chains = _chains(settings, context, "simulated_tempering", _record_weights)
     passages = {update: _passages(settings, context, update) for update in INDEX_UPDATES}
     p_values = _index_draws(settings, context)
