@@ -459,7 +459,7 @@ def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected():
     base = machine.mixture_moments(relaxation, MeanFieldFits(np.eye(5)[:3], np.zeros(3), np.zeros(3)))
     with pytest.raises(ValueError, match="use in_diagonal_basis"):
         machine.relaxation_bridge(relaxation, base)
-    with pytest.raises(ValueError, match="the weights are zero"):
+    with pytest.raises(ValueError, match="of the weights exceeds .*: they are zero"):
         machine.relax(data.BoltzmannParameters(np.zeros((3, 3)), np.zeros(3)), np.zeros(3))
 
 
@@ -493,7 +493,7 @@ def _changed(i, j, value):
         (_changed(1, 1, 0.7), np.zeros(3), r"element \(2, 2\) is 0.7; the diagonal must be zero"),
         (_changed(1, 0, np.nan), np.zeros(3), r"weights, element \(2, 1\): nan is not a finite number"),
         (_GOOD, np.array([0.0, np.inf, 0.0]), r"biases, element \(2\): inf is not a finite number"),
-        (_GOOD, np.zeros(2), r"biases must be a vector of 3 numbers, one a unit of weights, got \[2\]"),
+        (_GOOD, np.zeros(2), r"biases must be a vector of 3 numbers, one a unit, got \[2\]"),
         (_GOOD[:2], np.zeros(2), r"weights must be a square matrix of 2 units or more, got shape \[2, 3\]"),
         (np.zeros((1, 1)), np.zeros(1), "square matrix of 2 units or more"),
     ],

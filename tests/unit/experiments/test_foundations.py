@@ -430,7 +430,7 @@ def test_messages():
         hyperbola_branches(0.0)
     first = hyperbola_branches(1.0)[0]
     short = Branch(first.points, first.speeds, (-1, 1))
-    with pytest.raises(ValueError, match=r"has not vanished at the ends \(-1, 1\)"):
+    with pytest.raises(ValueError, match=r"does not vanish at the ends \(-1, 1\)"):
         fibre_integral(lambda u: np.ones(len(u)), gradient_norm, [short])
 
 

@@ -106,12 +106,12 @@ BAD_LABELLED = {
     ),
     "one_class": (
         GOOD.replace("yes", "no"),
-        "column 'class' (chosen because it is the last): expected two classes, got 1: no; name another label column",
+        "column 'class' (chosen because it is the last): expected two classes, got 1: no; name another label",
     ),
     "many_classes": (
         "a,y\n" + "".join(f"{i},{i}\n" for i in range(12)),
         "column 'y' (chosen because it is the last): expected two classes, got 12: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 "
-        "more; name another label column",
+        "more; name another label",
     ),
     "constant": (
         "a,b,class\n1,7,yes\n2,7.0,no\n3,7,yes\n4,7,no\n",

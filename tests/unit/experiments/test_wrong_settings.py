@@ -40,7 +40,7 @@ WRONG = {
     "gp_probit": [
         ("label=class", "give data=FILE.csv"),
         ("++batch.step_size=[0.1]", "runs no settings side by side"),
-        ("design=estimator fixed_step_sizes=[]", "fixed_step_sizes needs one or more"),
+        ("design=estimator fixed_step_sizes=[]", "fixed_step_sizes needs numbers"),
         ("design=estimator n_weights=100", "at least twice the largest"),
         ("design=estimator n_importance_grid=[]", "one or more numbers"),
         ("data=nowhere.csv", "no such file"),
