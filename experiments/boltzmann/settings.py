@@ -138,7 +138,7 @@ def check(settings: Settings) -> None:
         published_shift_file()
     if settings.data:
         if settings.design == "systems":
-            raise DataError("design=systems is of the published systems: leave data empty")
+            raise DataError("design=systems describes the published systems: leave data empty")
         read_parameters(settings.data)
 
 

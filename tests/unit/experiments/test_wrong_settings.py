@@ -42,7 +42,7 @@ WRONG = {
         ("++batch.step_size=[0.1]", "runs no settings side by side"),
         ("design=estimator fixed_step_sizes=[]", "fixed_step_sizes needs numbers"),
         ("design=estimator n_weights=100", "at least twice the largest"),
-        ("design=estimator n_importance_grid=[]", "one or more numbers"),
+        ("design=estimator n_importance_grid=[]", "n_importance_grid needs numbers"),
         ("data=nowhere.csv", "no such file"),
         ("n_importance=0", "n_importance must be between 1"),
     ],
