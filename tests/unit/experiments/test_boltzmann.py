@@ -459,7 +459,7 @@ def test_bases_that_are_not_diagonal_and_weights_that_are_zero_are_rejected():
     base = machine.mixture_moments(relaxation, MeanFieldFits(np.eye(5)[:3], np.zeros(3), np.zeros(3)))
     with pytest.raises(ValueError, match="use in_diagonal_basis"):
         machine.relaxation_bridge(relaxation, base)
-    with pytest.raises(ValueError, match="of the weights exceeds .*: they are zero"):
+    with pytest.raises(ValueError, match=r"of the weights exceeds .*: they are zero"):
         machine.relax(data.BoltzmannParameters(np.zeros((3, 3)), np.zeros(3)), np.zeros(3))
 
 
