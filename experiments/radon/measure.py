@@ -12,7 +12,6 @@ from auxmc.diagnostics.weighted import in_batches, weighted_estimates
 from auxmc.driver.chains import Chains
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 from auxmc_pipeline.chain_statistics import arviz_groups, units_of, with_units
-from experiments.radon.base import Base
 from experiments.radon.grouped import GroupedData
 from experiments.radon.model import Problem
 from experiments.radon.settings import Settings, published_file
@@ -40,21 +39,24 @@ _UNITS = units_of(
 )
 
 
-def measure_case(chains: Chains, posterior: Problem, base: Base, settings: Settings) -> dict[str, xr.Dataset]:
-    """Groups of the result file of a case, from its chains or annealed runs."""
+def measure_case(
+    chains: Chains, posterior: Problem, settings: Settings, objective: FloatArray, of_fit: dict[str, float]
+) -> dict[str, xr.Dataset]:
+    """Groups of the result file of a case, from its chains or annealed runs and the objective of the fit [step]."""
     draws, seconds = chains.draws, chains.run_s / chains.n_lanes
     coords = {"effect": list(posterior.effect_names)}
-    curves, groups = _fit_curves(base), {}
+    curves, groups = _fit_curves(objective, of_fit["fit_seconds"]), {}
     if settings.method == "ais":
         statistics = annealed_statistics(draws, seconds)
     else:
         statistics = chain_statistics(draws, seconds, settings.n_warm_up if settings.method == "nuts" else 0)
         curves = chain_curves(draws, seconds) | curves
-        kept: dict[str, Any] = {name: (("chain", "draw"), draws[name]) for name in _KEPT}
-        kept["effects"] = (("chain", "draw", "effect"), draws["effects"])
-        numbered = {"chain": np.arange(len(draws["delta"]))}
-        groups = arviz_groups(xr.Dataset(kept, numbered | coords), ["effects"])
-    statistics |= problem_statistics(posterior, settings) | base.statistics
+        own_dims = {"effects": ("chain", "draw", "effect")}
+        kept = {name: (own_dims.get(name, ("chain", "draw")), draws[name]) for name in (*_KEPT, *own_dims)}
+        groups = arviz_groups(
+            xr.Dataset(kept, coords | {"chain": np.arange(len(draws["delta"]))}), ["effects"]
+        )
+    statistics |= problem_statistics(posterior, settings) | of_fit
     data = posterior.data
     return {
         **groups,
@@ -182,13 +184,12 @@ def running_points(n_draws: int) -> IntegerArray:
     return np.unique(np.concatenate([*spaced, claims]).round().astype(np.int64))
 
 
-def _fit_curves(base: Base) -> dict[str, Any]:
+def _fit_curves(objective: FloatArray, seconds: float) -> dict[str, Any]:
     """Objective of the variational fit, averaged over blocks of 100 steps."""
-    n_steps, seconds = base.objective.size, base.statistics["fit_seconds"]
-    ends = np.arange(_FIT_BLOCK, n_steps + 1, _FIT_BLOCK)
-    objective = base.objective[: ends.size * _FIT_BLOCK].reshape(-1, _FIT_BLOCK).mean(axis=1)
-    times = seconds * ends / n_steps
-    return _along("fit_step", {"objective": objective, "fit_time": times, "fit_step": ends})
+    ends = np.arange(_FIT_BLOCK, objective.size + 1, _FIT_BLOCK)
+    blocks = objective[: ends.size * _FIT_BLOCK].reshape(-1, _FIT_BLOCK).mean(axis=1)
+    times = seconds * ends / objective.size
+    return _along("fit_step", {"objective": blocks, "fit_time": times, "fit_step": ends})
 
 
 def _moments(log_weights: FloatArray, effects: FloatArray) -> dict[str, Any]:
