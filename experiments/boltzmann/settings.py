@@ -2,10 +2,14 @@
 
 import dataclasses
 import os
+from pathlib import Path
 
 from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
+
+PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")
+"""Values of the author's ten systems of 30 units."""
 
 POOLINGS = ("disjoint", "nested", "single")
 
@@ -147,7 +151,7 @@ def data_files(settings: Settings) -> list[str]:
     files = [settings.data] if settings.data else []
     if settings.shift == "published" or (settings.design == "systems" and os.environ.get(DATA_VARIABLE)):
         files.append(str(published_shift_file()))
-    return files
+    return files + [str(PUBLISHED_SYSTEMS)] * (settings.design == "systems")
 
 
 def _check_lengths(settings: Settings, methods: list[str]) -> None:
