@@ -172,8 +172,8 @@ def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
     named = {name: c for name, c in configurations(settings).items() if not c.correlated and c.friction > 0.0}
     index = [list(configurations(settings)).index(name) for name in named]
     kept = chains.draws["square"][index][:, :, int(_FORGOTTEN * settings.n_draws) :]
-    chains = named.values()
-    expected = [stationary_variance(c.step, c.friction, 1.0, c.variance, c.correction) for c in chains]
+    each = named.values()
+    expected = [stationary_variance(c.step, c.friction, 1.0, c.variance, c.correction) for c in each]
     return xr.Dataset(
         {
             "variance": (("configuration", "chain"), kept.mean(axis=2)),

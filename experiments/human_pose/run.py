@@ -82,7 +82,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     draws = _labelled(chains, problem)
     check_moves(draws, settings)
     truth = _true_positions(problem)
-    curves = [chain_curves(draws, first, truth, chains.run_s), _sample_images(draws, problem)]
+    curves: list[Any] = [chain_curves(draws, first, truth, chains.run_s), _sample_images(draws, problem)]
     groups = {
         "statistics": chain_statistics(draws, first, truth, chains.run_s).merge(facts),
         "curves": xr.merge([*curves, _scene_curves(problem), poses], join="outer"),

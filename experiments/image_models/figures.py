@@ -65,7 +65,8 @@ def estimates(horizontal: str, label: str, tables: Tables) -> Figure:
     """Figure 5.4 against seconds or gradients."""
     models = models_in(tables)
     n_rows = max(1, -(-len(models) // 2))
-    figure, axes = page(0.6 + 2.7 * n_rows, n_rows, min(2, max(1, len(models))), squeeze=False).ravel()
+    figure, grid = page(0.6 + 2.7 * n_rows, n_rows, min(2, max(1, len(models))), squeeze=False)
+    axes = grid.ravel()
     entries: dict[str, Artist] = {}
     for axis, model in zip(axes, models or [""], strict=False):
         _estimate_panel(axis, tables, model, horizontal)
