@@ -1,7 +1,9 @@
 """Densities of the documents with known moments, checked and printed as a page."""
 
+import tomllib
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,119 +80,29 @@ class _MultivariateLogNormal:
         return np.asarray(np.exp(self._logs.rvs(size=size, random_state=random_state)), float)
 
 
-_MEAN = Parameter("mean", "a real number", 0.7)
-_LOCATION = _MEAN._replace(meaning="location")
-_SD = Parameter("standard deviation", "positive", 1.3)
-_SCALE = _SD._replace(meaning="scale")
-_VECTOR = Parameter("mean", "a vector", (0.5, -1.0))
-_COVARIANCE = Parameter("covariance", "a symmetric positive definite matrix", ((1.0, 0.6), (0.6, 2.0)))
-
-DENSITIES: Mapping[str, Density] = {
-    "Bernoulli": Density(
-        "Ber(x | pi)",
-        "A.1",
-        "pi^x (1 - pi)^(1 - x)",
-        "x in {0, 1}",
-        {"pi": Parameter("probability", "in [0, 1]", 0.3)},
-        lambda pi: stats.bernoulli(pi),
-    ),
-    "categorical": Density(
-        "Cat(x | pi)",
-        "A.1",
-        "pi_x",
-        "x in {1, ..., K}",
-        {"pi": Parameter("probabilities", "probabilities with sum 1", (0.2, 0.5, 0.3))},
-        lambda pi: stats.rv_discrete(values=(np.arange(1, len(pi) + 1), pi)),
-    ),
-    "normal": Density(
-        "N(x | mu, sigma^2)",
-        "A.2",
-        "exp(-(x - mu)^2 / (2 sigma^2)) / (sqrt(2 pi) sigma)",
-        "x real",
-        {"mu": _MEAN, "sigma": _SD},
-        lambda mu, sigma: stats.norm(mu, sigma),
-        "x",
-    ),
-    "multivariate normal": Density(
-        "N(x | mu, Sigma)",
-        "A.2",
-        "exp(-(x - mu)^T Sigma^-1 (x - mu) / 2) / sqrt((2 pi)^D |Sigma|)",
-        "x in R^D",
-        {"mu": _VECTOR, "Sigma": _COVARIANCE},
-        lambda mu, Sigma: stats.multivariate_normal(mu, Sigma),
-        "x",
-    ),
-    "logistic": Density(
-        "Logistic(x | mu, sigma)",
-        "A.2",
-        "cosh((x - mu) / (2 sigma))^-2 / (4 sigma)",
-        "x real",
-        {"mu": _LOCATION, "sigma": _SCALE},
-        lambda mu, sigma: stats.logistic(mu, sigma),
-        "x",
-    ),
-    "inverse cosh": Density(
-        "InvCosh(x | mu, sigma)",
-        "A.2",
-        "cosh(pi (x - mu) / (2 sigma))^-1 / (2 sigma)",
-        "x real",
-        {"mu": _LOCATION, "sigma": _SCALE},
-        # The scale of the document is the standard deviation; SciPy's density is 1 / (pi cosh x).
-        lambda mu, sigma: stats.hypsecant(mu, 2.0 * sigma / np.pi),
-        "x",
-    ),
-    "log-normal": Density(
-        "LogNorm(x | mu, sigma^2)",
-        "A.3",
-        "exp(-(log x - mu)^2 / (2 sigma^2)) / (x sqrt(2 pi) sigma)",
-        "x > 0",
-        {"mu": _MEAN._replace(meaning="mean of log x"), "sigma": _SD._replace(meaning="sd of log x")},
-        lambda mu, sigma: stats.lognorm(s=sigma, scale=np.exp(mu)),
-        "log x",
-    ),
-    "multivariate log-normal": Density(
-        "LogNorm(x | mu, Sigma)",
-        "A.3",
-        "exp(-(log x - mu)^T Sigma^-1 (log x - mu) / 2) / (prod_d x_d sqrt((2 pi)^D |Sigma|))",
-        "x in (0, inf)^D",
-        {
-            "mu": _VECTOR._replace(meaning="mean of log x"),
-            "Sigma": _COVARIANCE._replace(meaning="covariance of log x"),
-        },
-        lambda mu, Sigma: _MultivariateLogNormal(mu, Sigma),
-        "log x",
-    ),
-    "exponential": Density(
-        "Exp(x | rate)",
-        "A.3",
-        "rate exp(-rate x)",
-        "x >= 0",
-        {"rate": Parameter("rate", "positive", 2.5)},
-        lambda rate: stats.expon(scale=1.0 / rate),
-        "log x",
-    ),
-    "uniform": Density(
-        "U(x | a, b)",
-        "A.3",
-        "1 / (b - a)",
-        "a <= x <= b",
-        {
-            "a": Parameter("least value", "a real number", -1.0),
-            "b": Parameter("largest value", "a real number", 2.0),
-        },
-        lambda a, b: stats.uniform(a, b - a),
-        "log((x - a) / (b - x))",
-    ),
-    "half-Cauchy": Density(
-        "C>=0(x | gamma)",
-        "A.3",
-        "2 / (pi gamma (1 + x^2 / gamma^2))",
-        "x >= 0",
-        {"gamma": Parameter("scale", "positive", 0.8)},
-        lambda gamma: stats.halfcauchy(scale=gamma),
-        "log x",
-    ),
+_FROZEN: Mapping[str, Callable[..., Distribution]] = {
+    "Bernoulli": lambda pi: stats.bernoulli(pi),
+    "categorical": lambda pi: stats.rv_discrete(values=(np.arange(1, len(pi) + 1), pi)),
+    "normal": lambda mu, sigma: stats.norm(mu, sigma),
+    "multivariate normal": lambda mu, Sigma: stats.multivariate_normal(mu, Sigma),
+    "logistic": lambda mu, sigma: stats.logistic(mu, sigma),
+    # The scale of the document is the standard deviation; SciPy's density is 1 / (pi cosh x).
+    "inverse cosh": lambda mu, sigma: stats.hypsecant(mu, 2.0 * sigma / np.pi),
+    "log-normal": lambda mu, sigma: stats.lognorm(s=sigma, scale=np.exp(mu)),
+    "multivariate log-normal": lambda mu, Sigma: _MultivariateLogNormal(mu, Sigma),
+    "exponential": lambda rate: stats.expon(scale=1.0 / rate),
+    "uniform": lambda a, b: stats.uniform(a, b - a),
+    "half-Cauchy": lambda gamma: stats.halfcauchy(scale=gamma),
 }
+
+
+def _read(name: str, entry: dict[str, Any]) -> Density:
+    parameters = {symbol: Parameter(*about) for symbol, about in entry.pop("parameters").items()}
+    return Density(**entry, parameters=parameters, freeze=_FROZEN[name])
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("densities.toml").read_text(encoding="utf-8"))
+DENSITIES: Mapping[str, Density] = {name: _read(name, entry) for name, entry in _TABLE.items()}
 """All families by name."""
 
 
