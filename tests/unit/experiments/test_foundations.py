@@ -12,10 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import k0, k1, ndtr, ndtri
+from scipy.special import k0, k1, logsumexp, ndtr, ndtri
 
 from auxmc.numerics.random import standard_normal
 from auxmc_pipeline.tables import load_tables
+from experiments.boltzmann.model.enumeration import exact_moments, sign_table
 from experiments.boltzmann.model.machine import relax
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
 from experiments.foundations import run, sampling
@@ -27,6 +28,7 @@ from experiments.foundations.evidence.nested import (
     expected_upper_bound_ratio,
     ideal_nested_sampling,
 )
+from experiments.foundations.models import tape
 from experiments.foundations.models.differentiation import random_graph
 from experiments.foundations.models.generators import (
     Branch,
@@ -36,7 +38,27 @@ from experiments.foundations.models.generators import (
     hyperbola_branches,
     simulate_sde,
 )
-from experiments.foundations.models.machines import five_units, relaxation_by_quadrature
+from experiments.foundations.models.machines import (
+    LAYER_DATA,
+    RestrictedBoltzmann,
+    block_gibbs_matrices,
+    condition_on_units,
+    contrastive_divergence,
+    expected_contrastive_divergence,
+    five_units,
+    hidden_probabilities,
+    layer_states,
+    likelihood_gradient,
+    log_likelihood,
+    log_normaliser,
+    log_weights,
+    log_weights_visible,
+    relaxation_by_quadrature,
+    three_by_two,
+    three_units,
+    visible_probabilities,
+    visible_transition,
+)
 from experiments.foundations.models.tape import Arithmetic, evaluate, jacobian_by_rows
 from experiments.foundations.numbers.sampling import bit_rows, congruential_states, smallest_period
 from experiments.foundations.sampling import (
@@ -672,3 +694,245 @@ def test_a_product_of_functions_is_the_product_of_their_integrals(dim, monkeypat
 
 def test_each_axis_of_the_grid_is_a_dimension():
     assert product_simpson(lambda x: x[:, 0] + 10.0 * x[:, 2] ** 2, 2, 3) == pytest.approx(0.5 + 10.0 / 3.0)
+
+
+MACHINE = three_by_two()
+BIGGER = RestrictedBoltzmann(
+    np.random.default_rng(2).normal(size=(4, 3)), np.array([0.3, -0.2, 0.1, 1.0]), np.array([0.5, -1.0, 0.0])
+)
+MACHINES = pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by two", "four by three"])
+
+
+def joint_states(machine):
+    """Probabilities of all joint states [visible state, hidden state], written out."""
+    v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
+    logs = np.array(
+        [
+            [a @ machine.weights @ b - machine.visible_biases @ a - machine.hidden_biases @ b for b in h]
+            for a in v
+        ]
+    )
+    weights = np.exp(logs)
+    return weights / weights.sum()
+
+
+@MACHINES
+def test_sums_are_those_over_joint_states(machine):
+    states = layer_states(len(machine.visible_biases))
+    distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
+    np.testing.assert_allclose(distribution, joint_states(machine).sum(axis=1), rtol=1e-12)
+
+
+@MACHINES
+def test_conditional_probabilities_are_those_of_the_joint_distribution(machine):
+    p = joint_states(machine)
+    v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
+    given_visible = (p / p.sum(axis=1, keepdims=True)) @ h
+    given_hidden = (p / p.sum(axis=0)).T @ v
+    np.testing.assert_allclose(hidden_probabilities(machine, v), given_visible, rtol=1e-12)
+    np.testing.assert_allclose(visible_probabilities(machine, h), given_hidden, rtol=1e-12)
+
+
+@MACHINES
+def test_the_gradient_is_that_of_automatic_differentiation(machine):
+    n_visible = len(machine.visible_biases)
+    data = layer_states(n_visible)[[1, 2, 2, 5]]
+
+    def mean_log_likelihood(m):
+        def log_weight(v):
+            fields = jax.nn.softplus(v @ m.weights - m.hidden_biases[None, :])
+            return jnp.sum(fields, axis=-1) - v @ m.visible_biases
+
+        return jnp.mean(log_weight(jnp.asarray(data))) - jax.nn.logsumexp(
+            log_weight(jnp.asarray(layer_states(n_visible)))
+        )
+
+    assert log_likelihood(machine, data) == pytest.approx(float(mean_log_likelihood(machine)), rel=1e-12)
+    expected = jax.jit(jax.grad(mean_log_likelihood))(jax.tree.map(jnp.asarray, machine))
+    for found, wanted in zip(likelihood_gradient(machine, data), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-13)
+
+
+@MACHINES
+def test_block_sweeps_leave_the_distributions_of_both_layers_unchanged(machine):
+    p = joint_states(machine)
+    up, down = block_gibbs_matrices(machine)
+    for matrix in (up, down):
+        np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-14)
+    np.testing.assert_allclose(p.sum(axis=1) @ visible_transition(machine), p.sum(axis=1), atol=1e-14)
+    np.testing.assert_allclose(p.sum(axis=0) @ down @ up, p.sum(axis=0), atol=1e-14)
+    # One layer after the other from a state of the layer: the chain of one layer is reversible.
+    flow = p.sum(axis=1)[:, None] * visible_transition(machine)
+    np.testing.assert_allclose(flow, flow.T, atol=1e-14)
+
+
+def test_the_rows_of_the_matrices_are_conditional_distributions():
+    p = joint_states(MACHINE)
+    up, down = block_gibbs_matrices(MACHINE)
+    np.testing.assert_allclose(up, p / p.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(down, (p / p.sum(axis=0)).T, rtol=1e-12)
+
+
+def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
+    gradient = likelihood_gradient(MACHINE, LAYER_DATA).weights
+    errors = [
+        np.abs(expected_contrastive_divergence(MACHINE, LAYER_DATA, k).weights - gradient).max()
+        for k in (8, 9, 10)
+    ]
+    rate = np.sort(np.abs(np.linalg.eigvals(visible_transition(MACHINE))))[-2]
+    assert errors[2] < 1e-7
+    np.testing.assert_allclose([errors[1] / errors[0], errors[2] / errors[1]], rate, rtol=1e-3)
+
+
+def test_divergence_at_the_distribution_of_the_machine_is_zero():
+    # Data with the machine's own proportions: every sweep leaves them as they are.
+    machine = RestrictedBoltzmann(np.zeros((2, 1)), np.zeros(2), np.array([0.4]))
+    found = expected_contrastive_divergence(machine, layer_states(2), 3)
+    for part in found:
+        np.testing.assert_allclose(part, 0.0, atol=1e-15)
+
+
+def test_one_estimate_uses_probabilities_of_the_hidden_layer():
+    rng = np.random.default_rng(0)
+    # A machine that cannot leave its state: large fields fix both layers.
+    machine = RestrictedBoltzmann(np.array([[400.0]]), np.array([200.0]), np.array([200.0]))
+    found = contrastive_divergence(machine, [[1.0], [0.0]], 3, rng)
+    np.testing.assert_allclose(found.weights, 0.0, atol=1e-12)
+    one = contrastive_divergence(MACHINE, [[1.0, 0.0, 1.0]], 1, rng).weights
+    assert np.all(np.abs(one) < 1.0)
+    assert len(np.unique(one)) > 2
+
+
+FIVE = five_units()
+STATES = sign_table(5)
+
+
+def test_five_units_have_their_known_moments():
+    moments = exact_moments(FIVE)
+    assert moments.log_normaliser == pytest.approx(5.895045722265, abs=1e-11)
+    assert moments.second[0, 1] == pytest.approx(0.57938606, abs=1e-8)
+    assert logsumexp(log_weights(FIVE, STATES)) == pytest.approx(moments.log_normaliser, abs=1e-13)
+
+
+def test_three_units_have_their_known_probabilities():
+    logs = log_weights(three_units(), sign_table(3))
+    found = np.exp(logs - logsumexp(logs))
+    expected = [0.091168, 0.159298, 0.005132, 0.125812, 0.115724, 0.005284, 0.303273, 0.194310]
+    np.testing.assert_allclose(found, expected, atol=5e-7)
+
+
+def test_the_restricted_machine_has_its_known_normaliser():
+    assert log_normaliser(three_by_two()) == pytest.approx(4.221014123980, abs=1e-11)
+
+
+@pytest.mark.parametrize("units", [[0, 1], [4], [3, 0, 2]])
+def test_conditioning_is_that_of_the_whole_distribution(units):
+    logs = log_weights(FIVE, STATES)
+    rest = [i for i in range(5) if i not in units]
+    for spins in sign_table(len(units)):
+        chosen = np.all(STATES[:, units] == spins, axis=1)
+        expected = np.exp(logs[chosen] - logsumexp(logs[chosen]))
+        found = log_weights(condition_on_units(FIVE, units, spins), STATES[chosen][:, rest])
+        np.testing.assert_allclose(np.exp(found - logsumexp(found)), expected, atol=1e-15)
+
+
+POINT = np.array([0.7, 1.3, -0.4])
+
+
+def mixed(x, y, z):
+    """Every operation, variables used twice, constants on the right."""
+    shared = (x * y + 2.0).log()
+    return [shared / y - z.sin(), (z - x * 0.5).half_square() + shared.exp(), shared * shared]
+
+
+def mixed_in_jax(u):
+    x, y, z = u
+    shared = jnp.log(x * y + 2.0)
+    return jnp.stack([shared / y - jnp.sin(z), 0.5 * (z - 0.5 * x) ** 2 + jnp.exp(shared), shared**2])
+
+
+GRAPH = tape.record(mixed, 3)
+
+
+def gradient_cost(graph, inputs):
+    """Operations of a value, and of a value and its gradient."""
+    arithmetic = tape.Arithmetic()
+    values = tape.evaluate(graph, inputs, arithmetic)
+    forward = arithmetic.n_operations
+    tape.reverse_sweep(graph, values, [1.0] * len(graph.outputs), arithmetic)
+    return forward, arithmetic.n_operations
+
+
+def test_values_are_those_of_jax():
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    np.testing.assert_allclose([values[i] for i in GRAPH.outputs], mixed_in_jax(POINT), rtol=1e-14)
+
+
+@pytest.mark.parametrize("by", [tape.jacobian_by_rows, tape.jacobian_by_columns])
+def test_jacobians_are_those_of_jax(by):
+    expected = jax.jacobian(mixed_in_jax)(jnp.asarray(POINT))
+    np.testing.assert_allclose(by(GRAPH, POINT, tape.Arithmetic()), expected, rtol=1e-13, atol=1e-14)
+
+
+def test_a_reverse_sweep_with_several_seeds_is_a_vector_jacobian_product():
+    seeds = [0.3, -1.0, 2.0]
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    bars = tape.reverse_sweep(GRAPH, values, seeds, tape.Arithmetic())
+    expected = np.array(seeds) @ tape.jacobian_by_columns(GRAPH, POINT, tape.Arithmetic())
+    np.testing.assert_allclose(bars[:3], expected, rtol=1e-13)
+
+
+def test_a_forward_sweep_is_a_jacobian_vector_product():
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    slopes = tape.forward_sweep(GRAPH, values, [1.0, -2.0, 0.5], tape.Arithmetic())
+    expected = tape.jacobian_by_rows(GRAPH, POINT, tape.Arithmetic()) @ np.array([1.0, -2.0, 0.5])
+    np.testing.assert_allclose([slopes[i] for i in GRAPH.outputs], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", sorted(tape.OPERATIONS))
+def test_an_operation_alone_costs_at_most_six_times_its_value(name):
+    operation = tape.OPERATIONS[name]
+    n_arguments = operation.pull.__code__.co_argcount - 3
+    arguments = [0.7, 1.3][:n_arguments]
+    forward, reverse = tape.Arithmetic(), tape.Arithmetic()
+    result = operation.value(forward, *arguments)
+    operation.pull(reverse, 1.0, *arguments, result)
+    # One addition into the accumulator of each argument.
+    assert forward.n_operations + reverse.n_operations + n_arguments <= 6 * forward.n_operations
+
+
+def test_counts_are_those_of_a_chain_written_by_hand():
+    # y = exp(x) x: two operations; backwards a product for each of the factors, one for exp, one sum.
+    graph = tape.record(lambda x: x.exp() * x, 1)
+    assert gradient_cost(graph, np.array([0.2])) == (2, 6)
+
+
+def test_terms_of_several_uses_are_summed():
+    graph = tape.record(lambda x: x * x + x, 1)
+    values = tape.evaluate(graph, [3.0], tape.Arithmetic())
+    assert tape.reverse_sweep(graph, values, [1.0], tape.Arithmetic())[0] == 7.0
+
+
+def test_an_input_that_is_not_used_has_derivative_zero():
+    graph = tape.record(lambda x, y: x * 2.0, 2)
+    values = tape.evaluate(graph, [3.0, 4.0], tape.Arithmetic())
+    assert tape.reverse_sweep(graph, values, [1.0], tape.Arithmetic())[:2] == [2.0, 0.0]
+
+
+def test_a_wrong_partial_derivative_is_seen():
+    wrong = tape.OPERATIONS["divide"]._replace(pull=lambda m, bar, a, b, y: (bar, -m.multiply(bar, y)))
+    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
+    right = tape.reverse_sweep(GRAPH, values, [1.0, 0.0, 0.0], tape.Arithmetic())
+    bars = tape.reverse_sweep(
+        GRAPH, values, [1.0, 0.0, 0.0], tape.Arithmetic(), tape.OPERATIONS | {"divide": wrong}
+    )
+    assert max(abs(a - b) for a, b in zip(bars[:3], right[:3], strict=True)) > 0.01
+
+
+def test_messages_of_the_tape():
+    with pytest.raises(ValueError, match="n_inputs must be at least 1, got 0"):
+        tape.record(lambda: [], 0)
+    with pytest.raises(ValueError, match="must return variables of the graph, got"):
+        tape.record(lambda x: [3.0], 1)
+    with pytest.raises(ValueError, match=r"has 3 inputs, got values of shape \[2\]"):
+        tape.evaluate(GRAPH, [1.0, 2.0], tape.Arithmetic())

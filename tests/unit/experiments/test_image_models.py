@@ -2,9 +2,12 @@
 
 import dataclasses
 import hashlib
+import importlib.util
 import itertools
+import json
 import math
 import os
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +34,7 @@ from experiments.image_models.model.autoencoder_weights import (
     local_published_files,
     read_autoencoder,
 )
+from experiments.image_models.model.digits import N_PIXELS, read_digits
 from experiments.image_models.model.generated_images import encoder_bases, generate_images
 from experiments.image_models.model.glyphs import BLOCKS, draw_glyphs, make_skeletons, thin
 from experiments.image_models.run import run
@@ -319,10 +323,10 @@ def test_pieces_of_a_case_make_the_same_arrays(tmp_path, n_pieces):
                 np.testing.assert_array_equal(merged[group][name], values, err_msg=str(name))
 
 
-N_PIXELS, N_LATENT = 4, 3
+N_MODEL_PIXELS, N_LATENT = 4, 3
 
 
-def small_model(dtype=jnp.float64, n_pixels=N_PIXELS, n_latent=N_LATENT):
+def small_model(dtype=jnp.float64, n_pixels=N_MODEL_PIXELS, n_latent=N_LATENT):
     rng = np.random.default_rng(5)
     model = autoencoder.initial_autoencoder(rng, rng.uniform(0.2, 0.8, n_pixels), 6, n_latent)
     # Biases too, which start at zero in training.
@@ -343,7 +347,7 @@ def test_logits_are_those_of_the_layers_written_out():
 
 def test_probabilities_of_all_images_add_up_to_one():
     model, latent = small_model(), jnp.array([0.5, 1.5, -0.7])
-    images = jnp.array(list(itertools.product([0.0, 1.0], repeat=N_PIXELS)))
+    images = jnp.array(list(itertools.product([0.0, 1.0], repeat=N_MODEL_PIXELS)))
     logs = jax.vmap(lambda image: autoencoder.log_likelihood(model, image, latent))(images)
     assert float(jnp.sum(jnp.exp(logs))) == pytest.approx(1.0, abs=1e-12)
     on = expit(np.asarray(autoencoder.logits(model, latent)))
@@ -457,7 +461,7 @@ def test_single_precision_is_kept_and_close():
 
 def test_many_images_take_one_matrix_product_a_layer():
     model, n = small_model(), 7
-    images = jnp.zeros((n, N_PIXELS))
+    images = jnp.zeros((n, N_MODEL_PIXELS))
     codes = jax.vmap(lambda image: autoencoder.encode(model, image))(images)
 
     def gradients(x):
@@ -737,3 +741,49 @@ def test_scripts_without_characters_are_rejected():
 def test_no_drawings_are_rejected():
     with pytest.raises(ValueError, match="n_drawings must be at least 1, got 0"):
         draw_glyphs(np.random.default_rng(0), make_skeletons({"Ogham": BLOCKS["Ogham"]}), 0)
+
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "make_digits.py"
+
+
+def load_script():
+    spec = importlib.util.spec_from_file_location("make_digits", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_there_are_ten_thousand_different_images_of_ten_digits():
+    digits = read_digits()
+    counts = [1001, 1127, 991, 1032, 980, 863, 1014, 1070, 944, 978]
+    np.testing.assert_array_equal(np.bincount(digits.labels), counts)
+    assert len(np.unique(digits.images, axis=0)) == 10_000
+    assert digits.images.dtype == np.uint8
+    assert digits.images.max() == 255
+
+
+def test_images_are_centred_ink_on_empty_paper():
+    ink = read_digits().images.reshape(-1, 28, 28).mean(axis=0)
+    assert ink[:2].max() < 1.0
+    assert ink[12:16, 12:16].min() > 50.0
+
+
+def test_three_decimals_give_back_every_level(tmp_path):
+    levels = np.arange(2 * N_PIXELS) % 256
+    (tmp_path / "0.json").write_text(json.dumps({"data": [round(level / 255, 3) for level in levels]}))
+    np.testing.assert_array_equal(load_script().read_digit(tmp_path / "0.json").ravel(), levels)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"data": [0.5, 0.5]}', "not images of 784 pixels"),
+        (json.dumps({"data": [0.5] * 784}), "256 grey levels"),
+        ('{"pixels": []}', "list of numbers under 'data'"),
+        ("no json", "list of numbers under 'data'"),
+    ],
+)
+def test_other_files_are_rejected(tmp_path, content, message):
+    (tmp_path / "3.json").write_text(content)
+    with pytest.raises(ValueError, match=message):
+        load_script().read_digit(tmp_path / "3.json")
