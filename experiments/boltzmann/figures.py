@@ -65,7 +65,9 @@ def projections(tables: Tables) -> Figure:
             there = published_series("boltzmann", "5.1", "samples")
             look = {"markersize": 2.5, "color": _PUBLISHED_POINTS, "rasterized": True, "zorder": 3.0}
             # The sign of an eigenvector is arbitrary.
-            axis.plot(-there.x, there.y, ".", label=published_label(_DOCUMENT, "its system mirrored"), **look)
+            axis.plot(
+                -there.x, there.y, ".", label=published_label(_DOCUMENT, "its system, mirrored"), **look
+            )
             axis.legend(loc="upper right", markerscale=3.0)
         points = tables.array("projection", "axis", "sample", table="view_sample_axis", view=view)
         axis.plot(*points.values, ".", markersize=1.5, color=CYCLE[0], alpha=0.5, rasterized=True)
