@@ -109,7 +109,9 @@ def lotka_volterra_model(
         raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
     values = np.asarray(observations, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != 2:
-        raise ValueError(f"observations must be a matrix [step, 2] of prey and predators, got {values.shape}")
+        raise ValueError(
+            f"observations must be a matrix [step, 2] of prey and predators, got shape {values.shape}"
+        )
     if not np.all(np.isfinite(values)):
         row, column = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
