@@ -14,7 +14,7 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import MissingData, Tables, recorded
-from experiments.gaussian_latent.settings import METHODS, SIZES, long_case
+from experiments.gaussian_latent.settings import SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
     Program,
     average,
@@ -35,7 +35,9 @@ from experiments.gaussian_latent.sweeps import (
 
 Measure = Callable[[Tables], Measurement]
 
-PM, MI, SS, MI_SLICE, SS_SLICE = ((method, 1) for method in METHODS)
+PM, MI, SS, MI_SLICE, SS_SLICE = (
+    (method, 1) for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")
+)
 PM_32 = ("pm_mh", 32)
 _UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
 # PM-G11 is about step sizes from the first on, PM-G19 from the second on, PM-G24 about brackets from the third on.
