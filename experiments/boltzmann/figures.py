@@ -18,7 +18,7 @@ from auxmc.plots.published import (
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_series, published_settings
+from auxmc_pipeline.published_values import PublishedMarks, published_series, published_settings
 from auxmc_pipeline.tables import Tables
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
@@ -61,7 +61,7 @@ def projections(tables: Tables) -> Figure:
         ),
         strict=True,
     ):
-        if view == "published":
+        if view == "published" and PublishedMarks("boltzmann", tables).apply:
             there = published_series("boltzmann", "5.1", "samples")
             look = {"markersize": 2.5, "color": _PUBLISHED_POINTS, "rasterized": True, "zorder": 3.0}
             # The sign of an eigenvector is arbitrary.
@@ -90,6 +90,7 @@ def errors(error: str, tables: Tables) -> Figure:
 
 def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
     drawn_there = []
+    is_published = cost == "gradients_per_repeat" and PublishedMarks("boltzmann", tables).apply
     curves = available(lambda method: running_errors(tables, method, error), _LINES)
     for method, found in curves.items():
         unit = cost_per_repeat(tables, method, cost)
@@ -97,7 +98,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
         look = {"colour": _COLOURS[method], "label": METHOD_LABELS[method], "linestyle": _LINES[method]}
         band_curve(axis, found.points * unit, found.mean, half, **look)
         # Seconds of another machine have no place on this axis.
-        if method in CURVE_METHODS and cost == "gradients_per_repeat":
+        if method in CURVE_METHODS and is_published:
             there = published_series("boltzmann", "5.2", f"{error} {method}")
             as_far = there.x <= _REACH * found.points[-1]
             ends = there.low[as_far], there.high[as_far]
@@ -115,7 +116,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
             places, found.mean, half, color=colour, marker=_MARKERS[method], label=label, elinewidth=1.0
         )
         bars.lines[0].set_linewidth(0.5)
-        if method == "h_ais" and cost == "gradients_per_repeat":
+        if method == "h_ais" and is_published:
             said = published_settings("boltzmann", "CT-B17")
             for place, k in zip(places, found.points, strict=True):
                 if at_k := said.get(f"{ERROR_LABELS[error]}, K = {k:.0f}"):
@@ -147,8 +148,9 @@ def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
         found = running_errors(tables, method, error, pooling)
         half = _BAND * found.drawn_error
         band_curve(axis, found.points, found.mean, half, colour=colour, label=label, linestyle=style)
-    for n_samples, value in _published_curve(error, method, found.points[-1]):
-        published_mark(axis, n_samples, value)
+    if PublishedMarks("boltzmann", tables).apply:
+        for n_samples, value in _published_curve(error, method, found.points[-1]):
+            published_mark(axis, n_samples, value)
     axis.set(xscale="log", yscale="log")
     _plain_numbers(axis)
 

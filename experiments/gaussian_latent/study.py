@@ -12,5 +12,5 @@ STUDY = Study(
     batchable=BATCHABLE,
     batched=("method", "n_importance"),
     check=check,
-    about="noise=gaussian",
+    about="data= noise=gaussian",
 )

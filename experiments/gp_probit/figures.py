@@ -34,7 +34,7 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
-from auxmc_pipeline.published_values import PublishedSeries, published_series, published_value
+from auxmc_pipeline.published_values import PublishedMarks, PublishedSeries
 from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, main_case
 
@@ -42,7 +42,7 @@ _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _CUBIC_OPERATIONS = ("cubic_operations_so_far", "cubic operations in a chain")
 _PUBLISHED_SIZE = 50
-_published = partial(published_value, "gp_probit")
+_marks = partial(PublishedMarks, "gp_probit")
 _DOCUMENT = "PhD thesis"
 _PUBLISHED_BARS: dict[str, Any] = {
     "color": PUBLISHED_COLOUR, "fmt": "_", "elinewidth": 0.6, "markersize": 3.0, "markeredgewidth": 0.8,
@@ -78,10 +78,12 @@ def efficiency_bars(tables: Tables) -> Figure:
     drawn = mean_bars(axis, rows, "coordinate", "method", colours)
     last = rows["coordinate"].nunique() - 1
     methods_of = {METHOD_LABELS[method]: method for method in MAIN_METHODS}
+    published = _marks(tables)
     for index, name in enumerate(drawn):
         place = bar_place(last, index, len(drawn))
-        published_mark(axis, place, _published("PM-P06", f"average {name}"))
-        bars = published_series("gp_probit", "3.11a", methods_of[name])
+        published_mark(axis, place, published("PM-P06", f"average {name}"))
+        if (bars := published.curve("3.11a", methods_of[name])) is None:
+            continue
         places = np.array([bar_place(group, index, len(drawn)) for group in range(len(bars.y))])
         axis.errorbar(places, bars.y, bars.high - bars.y, label="_", **_PUBLISHED_BARS)
     axis.set(ylabel="ESS per 1000 cubic operations", ylim=(0.0, None))
@@ -109,6 +111,8 @@ def output_scale(tables: Tables) -> Figure:
     figure, grid = page(6.8, len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
     histograms = {method: _histogram(tables, method) for method in MAIN_METHODS}
     pooled = _pooled([histograms[method] for method in MAIN_METHODS[1:]])
+    published = _marks(tables)
+    mean, sd = (published("PM-P12", name) for name in ("mean", "standard deviation"))
     drawn: list[tuple[Axes, Axes]] = []
     for (left, right), (method, histogram) in zip(grid, histograms.items(), strict=True):
         colour, title = METHOD_COLOURS[method], METHOD_LABELS[method]
@@ -122,10 +126,11 @@ def output_scale(tables: Tables) -> Figure:
             continue
         histogram_panel(right, edges, counts, n_total=n_draws, colour=colour)
         right.set_title(f"{n_draws:.0f} draws")
-        there = published_series("gp_probit", "3.12", method)
-        published_curve(right, there.x, there.y, document=_DOCUMENT, steps=True)
+        if (there := published.curve("3.12", method)) is not None:
+            published_curve(right, there.x, there.y, document=_DOCUMENT, steps=True)
         right.stairs(pooled / np.diff(edges), edges, color=_REFERENCE, linewidth=0.8)
-        published_moments(right, *(_published("PM-P12", name) for name in ("mean", "standard deviation")))
+        if mean is not None and sd is not None:
+            published_moments(right, mean, sd)
         drawn.append((left, right))
     # Panels are compared with each other: they get the same limits, those without draws left out.
     for column in zip(*drawn, strict=True):
@@ -137,9 +142,9 @@ def output_scale(tables: Tables) -> Figure:
     if drawn:
         drawn[-1][0].set_xlabel("iteration of the main run")
         drawn[-1][1].set_xlabel(r"$\log s$")
-        document = _published("PM-P12", "mean").document
+    if drawn and mean is not None:
         entries = [
-            published_entry(document, "mean, bar of 1 sd"),
+            published_entry(mean.document, "mean, bar of 1 sd"),
             published_entry(_DOCUMENT, "histogram", curve=True),
         ]
         figure.legend(handles=entries, loc="outside upper right", ncols=2)
@@ -168,7 +173,7 @@ def importance_samples(tables: Tables) -> Figure:
         sns.lineplot(chains, y=name, label=label, legend=False, ax=right, **look, **drawn)
     points = found["n_importance"].unique()
     if _PUBLISHED_SIZE in points:
-        rate = _published("PM-P08", f"main runs N={_PUBLISHED_SIZE}")
+        rate = _marks(tables)("PM-P08", f"main runs N={_PUBLISHED_SIZE}")
         published_mark(right, _PUBLISHED_SIZE, rate, colour=rates["acceptance_mi"][1], note="MI update")
     right.set(ylim=(0.0, None), ylabel="expected acceptance rate")
     for axis in (left, right):
@@ -240,8 +245,8 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
         band_curve(axis, place, low, colour=colour, label=METHOD_LABELS[method])
         if len(low) == 1:
             axis.vlines(place, low, high, color=colour, alpha=0.5)
-        if cost == _CUBIC_OPERATIONS[0] and aggregate == AVERAGE:
-            there = published_series("gp_probit", "3.11b", method)
+        there = _marks(tables).curve("3.11b", method)
+        if there is not None and cost == _CUBIC_OPERATIONS[0] and aggregate == AVERAGE:
             # An iteration of a method costs as many cubic operations throughout.
             drawn_there.append((there, place[-1] / found["end"].iloc[-1], colour))
         usable = (np.isfinite(low) & np.isfinite(high)).tolist()

@@ -16,4 +16,5 @@ STUDY = Study(
         "r_hat",
     ),
     check=check,
+    about="data=",
 )

@@ -21,7 +21,12 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, PAGE_WIDTH_IN, QUANTITY_COLOURS
 from auxmc_pipeline.footer import footer
-from auxmc_pipeline.published_values import published_series, published_settings, published_value
+from auxmc_pipeline.published_values import (
+    PublishedMarks,
+    published_series,
+    published_settings,
+    published_value,
+)
 from auxmc_pipeline.tables import Tables
 from experiments.image_models.joint_estimates import (
     PUBLISHED_MODELS,
@@ -152,7 +157,8 @@ def _published_curve(tables: Tables, model: str, method: str) -> tuple[FloatArra
     """
     n_images = value_of(tables, model, "n_images_used")
     lengths = tables.rows("settings", model=model)["length"]
-    if model not in PUBLISHED_MODELS or n_images >= _N_PUBLISHED_IMAGES or not (lengths >= 1.0).all():
+    is_other = model not in PUBLISHED_MODELS or not PublishedMarks("image_models", tables).apply
+    if is_other or n_images >= _N_PUBLISHED_IMAGES or not (lengths >= 1.0).all():
         return None
     there = published_series("image_models", "5.4", f"{model} {method}")
     bound = published_value(
@@ -164,7 +170,8 @@ def _published_curve(tables: Tables, model: str, method: str) -> tuple[FloatArra
 
 def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:
     """Published joint estimates by claim and setting: of all published images, so none where fewer were used."""
-    if value_of(tables, model, "n_images_used") != _N_PUBLISHED_IMAGES:
+    apply = PublishedMarks("image_models", tables).apply
+    if not apply or value_of(tables, model, "n_images_used") != _N_PUBLISHED_IMAGES:
         return {}
     claims = ("CT-C03", "CT-C04", "CT-C06", *_FINAL_CLAIMS.values())
     return {claim: published_settings("image_models", claim) for claim in claims}

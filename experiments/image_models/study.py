@@ -12,4 +12,5 @@ STUDY = Study(
     batched=("method", "n_temperatures"),
     check=check,
     data_files=data_files,
+    about="weights=",
 )

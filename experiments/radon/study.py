@@ -17,5 +17,5 @@ STUDY = Study(
     ),
     check=check,
     data_files=data_files,
-    about="model=intercepts prior_scale=2.5",
+    about="data= model=intercepts prior_scale=2.5",
 )

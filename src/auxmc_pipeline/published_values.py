@@ -125,19 +125,22 @@ class PublishedMarks:
     Args:
         study: name of the study.
         tables: of a run.
+
+    Attributes:
+        apply: whether they are.
     """
 
     def __init__(self, study: str, tables: Tables) -> None:
         self._study = study
-        self._apply = not unmet_about(load_study(study), tables)
+        self.apply = not unmet_about(load_study(study), tables)
 
     def __call__(self, claim_id: str, setting: str) -> PublishedValue | None:
         """As `published_value`; None where the run is about another model."""
-        return published_value(self._study, claim_id, setting) if self._apply else None
+        return published_value(self._study, claim_id, setting) if self.apply else None
 
     def curve(self, figure: str, series: str) -> PublishedSeries | None:
         """As `published_series`; None where the run is about another model."""
-        return published_series(self._study, figure, series) if self._apply else None
+        return published_series(self._study, figure, series) if self.apply else None
 
 
 def published_settings(study: str, claim_id: str) -> dict[str, PublishedValue]:

@@ -110,6 +110,13 @@ def test_every_claim_and_number_is_that_of_the_published_results(study):
     np.testing.assert_allclose(numbers["value"], kept.loc[numbers.index, "value"], rtol=1e-9)
 
 
+def test_published_claims_are_about_the_published_data():
+    """A run on data or weights of the user's own is judged by none of them."""
+    for study in map(load_study, NAMED):
+        own = {"data", "weights"} & study.schema.__dataclass_fields__.keys()
+        assert all(f"{name}=" in study.about.split() for name in own), study.name
+
+
 @pytest.mark.parametrize("study", WITH_MODELS)
 def test_published_claims_do_not_apply_to_another_model(study):
     judged = judge_study(load_study(study), without_exact_answers(study)).query("origin == 'published'")
