@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Shown", "at_smoke_size", "commands", "console_lines", "note_commands", "snippets"]
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -2,16 +2,19 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import xarray as xr
 
+from auxmc_pipeline import catalogue
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.steps import draw
 from tests.copies import python_path
 from tests.pipeline.conftest import SMOKE, assert_all_is_made, planned
+
+RESULTS, FIGURES = "results/smoke/radon", "paper_figures/smoke/radon"
 
 
 def _runs(jobs):
@@ -25,7 +28,7 @@ def test_what_is_declared_is_made(radon):
 
 
 def test_a_result_says_what_produced_it(radon):
-    path = next((radon.folder / "results/smoke/radon").glob("*.nc"))
+    path = next((radon.folder / RESULTS).glob("*.nc"))
     attributes = xr.open_datatree(path, engine="h5netcdf").attrs
     for name in ("settings", "numbers", "code", "seed", "git_commit", "packages", "device", "threads"):
         assert attributes[name] != "", name
@@ -35,13 +38,15 @@ def test_a_result_says_what_produced_it(radon):
     assert json.loads(attributes["settings"])["preset"] == "smoke"
 
 
-def test_a_renamed_clone_has_nothing_to_do_in_any_locale(radon):
+def test_a_renamed_clone_with_a_comment_more_has_nothing_to_do_in_any_locale(radon):
     folder, environment = radon.folder, radon.environment
     radon.folder = folder.rename(folder.with_name("renamed"))
     plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     radon.environment = environment | plain | {"PYTHONPATH": python_path(radon.folder)}
     try:
-        assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
+        with radon.changed("src/auxmc/driver/chains.py") as append:
+            append("\n# a remark\n")
+            assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
     finally:
         radon.folder.rename(folder)
         radon.folder, radon.environment = folder, environment
@@ -53,46 +58,47 @@ def test_lint_is_clean(radon):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_an_output_that_is_deleted_comes_back_by_the_rule_that_makes_it(radon):
-    figures = radon.folder / "paper_figures/smoke/radon"
-    before = (figures / "fig_5_6.pdf").read_bytes()
-    results = radon.folder / "results/smoke/radon"
-    deleted = [figures / "fig_5_5.svg", results / "numbers.csv"]
+@pytest.mark.parametrize(
+    ("names", "jobs"),
+    [
+        ([f"{FIGURES}/fig_5_5.svg", f"{RESULTS}/numbers.csv"], {"draw_radon", "judge_claims"}),
+        ([f"{RESULTS}/tables/chain.parquet"], {"tabulate", "draw_radon", "judge_claims"}),
+        ([f"{RESULTS}/ais.nc"], {"run_case", "tabulate", "draw_radon", "judge_claims"}),
+    ],
+)
+def test_an_output_that_is_missing_is_made_by_its_rule(radon, names, jobs):
+    aside = [(radon.folder / name).rename(radon.folder / f"{name}.aside") for name in names]
+    try:
+        found = planned(radon, "radon", *SMOKE)
+    finally:
+        for path in aside:
+            path.rename(path.with_suffix(""))
+    assert _runs(found) == jobs
+    assert found.get("run_case", 0) == ("run_case" in jobs)
+
+
+@pytest.mark.slow
+def test_a_deleted_output_comes_back_to_the_byte(radon):
+    kept = radon.folder / FIGURES / "fig_5_6.pdf"
+    before = kept.read_bytes()
+    deleted = [radon.folder / RESULTS / "tables/chain.parquet", radon.folder / FIGURES / "fig_5_5.svg"]
     for path in deleted:
         path.unlink()
-    assert _runs(planned(radon, "radon", *SMOKE)) == {"draw_radon", "judge_claims"}
-    deleted.append(results / "tables/chain.parquet")
-    deleted[-1].unlink()
-    assert _runs(planned(radon, "radon", *SMOKE)) == {"tabulate", "draw_radon", "judge_claims"}
     # Snakemake keeps which tables were missing, and tabulates twice.
     for _ in range(2):
         radon.snakemake("radon", *SMOKE)
     assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
     assert all(path.is_file() for path in deleted)
-    assert (figures / "fig_5_6.pdf").read_bytes() == before
+    assert kept.read_bytes() == before
 
 
-def test_a_deleted_result_is_sampled_again(radon):
-    path = radon.folder / "results/smoke/radon/ais.nc"
-    aside = path.rename(path.with_suffix(".aside"))
-    try:
-        assert planned(radon, "radon", *SMOKE)["run_case"] == 1
-    finally:
-        aside.rename(path)
-
-
-def test_a_comment_changes_nothing_and_code_changes_what_uses_it(radon):
+def test_code_changes_what_uses_it(radon):
     with radon.changed("src/auxmc/driver/chains.py") as append:
-        append("\n# a remark\n")
-        assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
         append("\nEXTRA = 1\n")
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
         # Judges the tables that are there, of one study, and samples nothing.
-        assert set(planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)) <= {
-            "claims",
-            "judge_claims",
-            "total",
-        }
+        judged = planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)
+        assert set(judged) <= {"claims", "judge_claims", "total"}
 
 
 @pytest.mark.parametrize(
@@ -111,22 +117,20 @@ def test_a_seed_changes_its_study(radon):
         assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
 
 
-def test_tables_from_other_settings_are_rejected_when_results_are_gone(fresh, radon):
-    target = fresh.folder / "results/smoke/radon"
-    target.mkdir(parents=True)
-    shutil.copytree(radon.folder / "results/smoke/radon/tables", target / "tables")
-    conf = fresh.folder / "experiments/radon/config.yaml"
-    words = ("-m", "auxmc_pipeline.steps.draw", "radon", "smoke", "fig_5_6", "--tables")
-    fresh.python(*words, "results/smoke/radon/tables", "--out", "f")
-    conf.write_text(conf.read_text() + "\nseed: 5\n")
-    done = fresh.python(*words, "results/smoke/radon/tables", "--out", "g", check=False)
-    assert done.returncode == 1
-    assert "was made with other settings for" in done.stderr
-    assert not (fresh.folder / "g").exists()
+def test_tables_from_other_settings_are_rejected_when_results_are_gone(radon, tmp_path, monkeypatch, capsys):
+    words = ["radon", "smoke", "fig_5_6", "--tables", str(radon.folder / RESULTS / "tables"), "--out"]
+    assert draw.main([*words, str(tmp_path / "f")]) == 0
+    conf = tmp_path / "radon" / "config.yaml"
+    conf.parent.mkdir()
+    conf.write_text((catalogue.STUDIES / "radon" / "config.yaml").read_text() + "\nseed: 5\n")
+    monkeypatch.setattr(catalogue, "STUDIES", tmp_path)
+    assert draw.main([*words, str(tmp_path / "g")]) == 1
+    assert "was made with other settings for" in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
 
 
 def test_a_claim_by_itself_runs_what_it_needs_and_is_printed(radon):
-    path = radon.folder / "results/smoke/radon/nuts.nc"
+    path = radon.folder / RESULTS / "nuts.nc"
     aside = path.rename(path.with_suffix(".aside"))
     try:
         jobs = planned(radon, "claim", *SMOKE, "id=CT-D04")
@@ -135,7 +139,7 @@ def test_a_claim_by_itself_runs_what_it_needs_and_is_printed(radon):
     assert _runs(jobs) == {"run_case", "claim"}
     assert jobs["run_case"] == 1
     said = radon.snakemake("claim", *SMOKE, "id=CT-D04").stdout
-    row = pd.read_csv(radon.folder / "results/smoke/radon/claims.csv").set_index("claim_id").loc["CT-D04"]
+    row = pd.read_csv(radon.folder / RESULTS / "claims.csv").set_index("claim_id").loc["CT-D04"]
     assert row["statement"] in said
     assert f"CT-D04: {row['verdict']}" in said
     (line,) = [line for line in said.splitlines() if line.startswith(f"  {row['setting']}")]

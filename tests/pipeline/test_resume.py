@@ -17,14 +17,8 @@ import pytest
 from auxmc.driver.results import read_result
 from tests.pipeline.conftest import assert_identical
 
-WORDS = [
-    "study=gaussian_latent",
-    "preset=smoke",
-    "n_importance=8",
-    "n_draws=60000",
-    "n_chains=4",
-    "block_size=600",
-]
+SETTINGS = "study=gaussian_latent preset=smoke n_importance=8 n_draws=60000 n_chains=4 block_size=600"
+WORDS = SETTINGS.split()
 
 
 @pytest.mark.slow

@@ -20,17 +20,9 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil
     ],
 )
 def test_the_page_shows_what_its_address_names(report, address, part, n_shown):
-    words = [
-        str(BROWSER),
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--enable-logging=stderr",
-        "--dump-dom",
-    ]
-    done = subprocess.run(
-        [*words, f"{report.as_uri()}#{address}"], capture_output=True, text=True, timeout=60
-    )
+    options = "--headless --no-sandbox --disable-gpu --enable-logging=stderr --dump-dom"
+    words = [BROWSER, *options.split(), f"{report.as_uri()}#{address}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
     assert re.findall(r".*CONSOLE.*", done.stderr) == []
     assert re.findall(r'class="page[^"]* current" id="([\w-]+)"', done.stdout) == [part]
     assert re.findall(r'href="#([\w-]+)" aria-current="page"', done.stdout) == [part]
