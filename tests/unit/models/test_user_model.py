@@ -89,6 +89,8 @@ def test_constants_of_a_file_do_not_change_the_precision(tmp_path):
     [
         ("x = (", "mine.py: the file fails: SyntaxError"),
         ("import absent_library", "mine.py, line 1: the file fails: ModuleNotFoundError: No module named"),
+        ("raise SystemExit(5)", "mine.py, line 1: the file fails: SystemExit: 5"),
+        ("\x00", "mine.py: the file fails: (SyntaxError|ValueError): source code .*null bytes"),
         ("def other(): pass", "neither a function 'model' nor a function 'log_likelihood'.*; it has other"),
         ("model = 3", "model must be a function of n_columns, got int"),
         ("def model(n_columns): return 3", "model must return what .*row_model makes, got int"),
