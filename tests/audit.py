@@ -1,12 +1,14 @@
 """What the interpreter says that it runs."""
 
 import contextlib
+import platform
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 _RUNS = {"pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect"}
 _seen: list[str] | None = None
+platform.processor()  # some libraries ask for it when they are imported; the first answer is that of a process
 _is_hooked = False
 
 
