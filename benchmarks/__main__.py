@@ -14,38 +14,40 @@ import time
 
 from benchmarks.harness import ROOT, TABLE, Benchmark, measure, read
 
-NAMES = (
-    "gaussian_latent",
-    "random_numbers",
-    "gp_probit",
-    "constrained_hmc",
-    "boltzmann",
-    "streaming_speed",
-    "streaming_memory",
-    "streaming_evidence",
-    "library_speed",
-    "library_comparison",
-    "library_pages",
-    "posterior_accuracy",
-    "evidence_coverage",
-    "two_cores",
-)
+# By name, the module whose BENCHMARKS has it.
+MODULES = {
+    "gaussian_latent": "gaussian_latent",
+    "random_numbers": "library",
+    "gp_probit": "gp_probit",
+    "constrained_hmc": "constrained_hmc",
+    "boltzmann": "boltzmann",
+    "streaming_speed": "streaming_speed",
+    "streaming_memory": "streaming_speed",
+    "streaming_evidence": "streaming_evidence",
+    "library_speed": "library",
+    "library_comparison": "library",
+    "library_pages": "library",
+    "posterior_accuracy": "posterior_accuracy",
+    "evidence_coverage": "evidence_coverage",
+    "two_cores": "library",
+}
 QUICK_SEEDS = 3
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def benchmark_of(name: str) -> Benchmark:
-    """What the module of this name measures."""
-    return importlib.import_module(f"benchmarks.{name}").BENCHMARK
+    """The benchmark of this name."""
+    return importlib.import_module(f"benchmarks.{MODULES[name]}").BENCHMARKS[name]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"benchmarks: {', '.join(NAMES)}",
+        epilog=f"benchmarks: {', '.join(MODULES)}",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks; all, if none is named")
     parser.add_argument("--quick", action="store_true", help="small sizes, some of the problems")
@@ -53,19 +55,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="measure again what was measured in this form")
     parser.add_argument("--page", action="store_true", help="write the pages and measure nothing")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if unknown := [name for name in options.names if name not in NAMES]:
-        parser.error(f"there is no benchmark {unknown[0]!r}: choose from {', '.join(NAMES)}")
+    options = parser.parse_args(words)
+    if unknown := [name for name in options.names if name not in MODULES]:
+        parser.error(f"there is no benchmark {unknown[0]!r}: choose from {', '.join(MODULES)}")
     if options.seeds is not None and options.seeds < 1:
         parser.error(f"--seeds must be at least 1, got {options.seeds}")
-    names, failed = options.names or NAMES, []
+    names, failed = options.names or list(MODULES), []
     if options.here:
         return _measure_here(names[0], options)
     try:
         for i, name in enumerate([] if options.page else names):
             print(f"{name}: {i + 1} of {len(names)}", flush=True)
             wall = time.monotonic()
-            failed += [name] * bool(_measure(name, options))
+            failed += [name] * bool(_measure(name, [word for word in words if word not in options.names]))
             print(f"{name}: {time.monotonic() - wall:.0f} s", flush=True)
         write_pages()
     except KeyboardInterrupt:
@@ -75,20 +77,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     if failed:
-        print(
-            f"error: programs failed, and have no value, in {', '.join(failed)}: see --again", file=sys.stderr
-        )
+        reason = f"programs failed, and have no value, in {', '.join(failed)}: see --again"
+        print(f"error: {reason}", file=sys.stderr)
     return min(1, len(failed))
 
 
-def _measure(name: str, options: argparse.Namespace) -> int:
+def _measure(name: str, options: list[str]) -> int:
     """Runs a benchmark in a process of its own; returns its exit status."""
     # Threads of BLAS are started when NumPy is imported, where a later bound to cores does not reach them: they would
     # wait in loops on the other cores, and their processor time would count.
     threads = dict.fromkeys(THREADS, str(benchmark_of(name).cores))
-    words = ["--quick"] * options.quick + ["--again"] * options.again
-    words += ["--seeds", str(options.seeds)] if options.seeds else []
-    command = [sys.executable, "-m", "benchmarks", name, "--here", *words]
+    command = [sys.executable, "-m", "benchmarks", name, "--here", *options]
     return subprocess.run(command, cwd=ROOT, env={**os.environ, **threads}).returncode
 
 
@@ -104,8 +103,7 @@ def _measure_here(name: str, options: argparse.Namespace) -> int:
     os.environ["NPROC"] = str(benchmark.cores)
     configure("cpu", ROOT / ".cache" / "benchmarks")
     n_seeds = options.seeds or (QUICK_SEEDS if options.quick else benchmark.seeds)
-    form = "quick" if options.quick else "full"
-    return measure(name, benchmark, form, n_seeds, lambda text: print(text, flush=True), again=options.again)
+    return measure(name, benchmark, options.quick, n_seeds, options.again)
 
 
 def write_pages() -> None:
@@ -117,16 +115,13 @@ def write_pages() -> None:
     from benchmarks import pages
 
     kept, text = read(), pages.PAGE.read_text(encoding="utf-8")
-    for name in NAMES:
+    for name in MODULES:
         benchmark, rows = benchmark_of(name), kept[kept["benchmark"] == name]
         text = between_marks(text, name, (benchmark.table or pages.table)(rows, benchmark), str(pages.PAGE))
     write_atomically(pages.PAGE, lambda file: file.write_text(text, encoding="utf-8"))
     if (figure := pages.draw(kept)) is not None:
         save_figure(figure, pages.FIGURE.with_suffix(""), ("svg",))
-    print(
-        f"{len(kept)} values in {TABLE.relative_to(ROOT)}; tables and figure are written into docs/",
-        flush=True,
-    )
+    print(f"{len(kept)} values in {TABLE.relative_to(ROOT)}; tables and figure are written into docs/")
 
 
 if __name__ == "__main__":

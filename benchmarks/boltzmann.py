@@ -9,11 +9,10 @@ and of the mean relative to the variational base of the published recipe.
   an effective sample size of 90 %, and as many particles as the time allows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import blackjax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,16 +21,14 @@ from jax import Array
 from auxmc.diagnostics.tempered_evidence import weighted_moments
 from auxmc_pipeline.catalogue import load_study
 from benchmarks.harness import Benchmark, Program, Run, compiled, timed
+from benchmarks.peers import tempered_smc
 from experiments.boltzmann.measure import annealed_statistics, base_errors, chain_statistics
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import method_settings
 
-N_CHAINS = 100
-N_RUNS = 500
-N_TEMPERATURES = 1000
-PILOT_PARTICLES = 500
+N_CHAINS, N_RUNS, N_TEMPERATURES, PILOT_PARTICLES = 100, 500, 1000, 500
 LOG_Z, MEAN = "error of log Z", "error of mean"
 
 
@@ -41,25 +38,27 @@ def _system(number: int) -> tuple[Any, Problem]:
     return settings, build_problem(settings, "published")
 
 
-def _until_spent(seconds: float, function: Callable[[int], Any]) -> list[Any]:
-    """Values of a function of the number of the call, called until it has used so many CPU seconds."""
+def _until_spent(quick: bool, function: Callable[[int], Any]) -> list[Any]:
+    """Values of a function of the number of the call, called until it has used its CPU seconds."""
     values: list[Any] = []
     used = 0.0
-    while used < seconds:
+    while used < _seconds(quick):
         value, cpu, _ = timed(function, len(values))
         used += cpu
         values.append(jax.tree.map(np.asarray, value))
     return values
 
 
+def _seconds(quick: bool) -> float:
+    return 1.5 if quick else 9.0
+
+
 def _pooled(found: Any) -> dict[str, float]:
-    return {
-        LOG_Z: float(found["pooled_log_z_error"]),
-        MEAN: float(found["pooled_error"].sel(coordinate="mean")),
-    }
+    mean = found["pooled_error"].sel(coordinate="mean")
+    return {LOG_Z: float(found["pooled_log_z_error"]), MEAN: float(mean)}
 
 
-def _run_chains(method: str, seconds: float) -> Run:
+def _chains(method: str, quick: bool) -> Run:
     """Chains of a method, a block of iterations at a time, until the CPU time is spent."""
 
     def run(system: int) -> dict[str, float]:
@@ -80,14 +79,14 @@ def _run_chains(method: str, seconds: float) -> Run:
             states, summary = program(keys, jnp.uint32(i), states)
             return summary
 
-        parts = _until_spent(seconds, block)
+        parts = _until_spent(quick, block)
         draws = {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
         return _pooled(chain_statistics(draws, problem, method, settings.n_repeats, settings.summary_size))
 
     return run
 
 
-def _run_annealed(seconds: float) -> Run:
+def _annealed(quick: bool) -> Run:
     """Annealed importance sampling, 500 runs of 1000 temperatures at a time, until the CPU time is spent."""
 
     def run(system: int) -> dict[str, float]:
@@ -100,20 +99,36 @@ def _run_annealed(seconds: float) -> Run:
             return jax.vmap(lambda key: sampler.record(*kernel.step(key, kernel.init(key=key))))(keys)
 
         program = compiled(runs, jax.random.key(0))
-        parts = _until_spent(seconds, lambda i: program(jax.random.key(i)))
+        parts = _until_spent(quick, lambda i: program(jax.random.key(i)))
         draws = {name: np.concatenate([part[name] for part in parts])[:, None] for name in parts[0]}
         return _pooled(annealed_statistics(draws, problem))
 
     return run
 
 
-def _run_blackjax(seconds: float) -> Run:
-    """Adaptive tempered sequential Monte Carlo with as many particles as a pilot run says the time allows."""
+def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments, float]:
+    """Moments by BlackJAX, and the CPU seconds that they took."""
+    bridge = problem.bridge
+
+    def sample(key: Array) -> Any:
+        noise = jax.random.normal(jax.random.fold_in(key, 0), (n_particles, bridge.dim))
+        prior, target = (lambda x: bridge.log_densities(x)[1]), (lambda x: bridge.log_densities(x)[0])
+        particles = jax.vmap(bridge.draw_base)(noise)
+        return tempered_smc(key, prior, lambda x: target(x) - prior(x), particles, 0.5, 20, target_ess=0.9)
+
+    program = compiled(sample, jax.random.key(seed))
+    found, used, _ = timed(program, jax.random.key(seed))
+    moments = weighted_moments(np.log(np.asarray(found.weights)), np.asarray(found.particles))
+    return RelaxedMoments(float(found.log_evidence), *moments), used
+
+
+def _blackjax(quick: bool) -> Run:
+    """As many particles as a pilot run says the time allows."""
 
     def run(system: int) -> dict[str, float]:
         _, problem = _system(system)
-        _, pilot = _smc(problem, PILOT_PARTICLES, 0)
-        moments, _ = _smc(problem, max(PILOT_PARTICLES, round(PILOT_PARTICLES * seconds / pilot)), 1)
+        pilot = _smc(problem, PILOT_PARTICLES, 0)[1]
+        moments, _ = _smc(problem, round(PILOT_PARTICLES * max(1.0, _seconds(quick) / pilot)), 1)
         assert problem.truth is not None
         errors, base = (base_errors(found, problem.truth) for found in (moments, problem.reference))
         return {LOG_Z: float(errors[0]), MEAN: float(errors[1] / base[1])}
@@ -121,50 +136,16 @@ def _run_blackjax(seconds: float) -> Run:
     return run
 
 
-def _smc(problem: Problem, n_particles: int, seed: int) -> tuple[RelaxedMoments, float]:
-    """Moments, and the CPU seconds that they took."""
-    bridge = problem.bridge
-    kernel = blackjax.hmc.build_kernel()
-
-    def step(key: Array, state: Any, log_density: Callable[[Array], Array], **parameters: Any) -> Any:
-        return kernel(key, state, log_density, num_integration_steps=20, **parameters)
-
-    smc = blackjax.adaptive_tempered_smc(
-        lambda x: bridge.log_densities(x)[1],
-        lambda x: bridge.log_densities(x)[0] - bridge.log_densities(x)[1],
-        step,
-        blackjax.hmc.init,
-        {"step_size": jnp.full((1,), 0.5), "inverse_mass_matrix": jnp.ones((1, bridge.dim))},
-        blackjax.smc.resampling.systematic,
-        0.9,
-        num_mcmc_steps=5,
+PROGRAMS = [
+    Program("auxmc, CT-HMC", partial(_chains, "ct_hmc")),
+    Program("auxmc, Gibbs CT", partial(_chains, "gibbs_ct")),
+    Program("auxmc, simulated tempering", partial(_chains, "st")),
+    Program("auxmc, AIS", _annealed),
+    Program("BlackJAX, tempered SMC", _blackjax),
+]
+PROBLEMS = {"relaxations of 30 units": PROGRAMS}
+BENCHMARKS = {
+    "boltzmann": Benchmark(
+        PROBLEMS, {LOG_Z: "nats", MEAN: "relative"}, list(PROBLEMS), seeds=10, ratios=False
     )
-    key = jax.random.key(seed)
-    noise = jax.random.normal(jax.random.fold_in(key, 0), (n_particles, bridge.dim))
-    state = smc.init(jax.vmap(bridge.draw_base)(noise))
-    program = compiled(smc.step, key, state)
-    log_z, used, i = 0.0, 0.0, 1
-    while float(state.tempering_param) < 1.0:
-        (state, info), cpu_s, _ = timed(program, jax.random.fold_in(key, i), state)
-        log_z, used, i = log_z + float(info.log_likelihood_increment), used + cpu_s, i + 1
-    moments = weighted_moments(np.log(np.asarray(state.weights)), np.asarray(state.particles))
-    return RelaxedMoments(log_z, *moments), used
-
-
-def _relaxations(quick: bool) -> Sequence[Program]:
-    seconds = 1.5 if quick else 9.0
-    chains = {"CT-HMC": "ct_hmc", "Gibbs CT": "gibbs_ct", "simulated tempering": "st"}
-    return [
-        *(Program(f"auxmc, {name}", partial(_run_chains, m, seconds)) for name, m in chains.items()),
-        Program("auxmc, AIS", partial(_run_annealed, seconds)),
-        Program("BlackJAX, tempered SMC", partial(_run_blackjax, seconds), package="blackjax"),
-    ]
-
-
-BENCHMARK = Benchmark(
-    problems={"relaxations of 30 units": _relaxations},
-    units={LOG_Z: "nats", MEAN: "relative"},
-    quick=["relaxations of 30 units"],
-    seeds=10,
-    ratios=False,
-)
+}

@@ -8,7 +8,7 @@ Jacobian, which is what it has for such constraints. NUTS runs where the inputs 
 hand, which few simulators allow. Then the time of one integrator step with growing data.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -17,10 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import ConditionedModel
-from benchmarks.harness import Benchmark, Program, Run, compiled, smallest_ess, timed
+from benchmarks.harness import Benchmark, Program, Run, compiled, timed
 from experiments.generalised_lambda.model import fibre as generalised_lambda_fibre
 from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.exact import log_posterior as collapsed_generalised_lambda
@@ -28,25 +29,25 @@ from experiments.lotka_volterra.model import generator as lotka_volterra
 from experiments.lotka_volterra.model.conditioning import conditioned_model as condition_lotka_volterra
 
 N_PARAMETERS = 4
-SIZES = (1_000, 100_000)
 RATE, SUB_STEP = "ESS per CPU second", "CPU time of a geodesic sub-step"
 
 
 class Settings(NamedTuple):
-    """Step size, smallest and largest number of steps, inner steps, projection solver, chains in one program."""
+    """Step size, smallest and largest number of steps, inner steps, projection solver, chains, draws of each."""
 
     step_size: float
     n_steps: tuple[int, int]
     n_inner_steps: int
     solver: str = "quasi_newton"
     n_chains: int = 1
+    n_draws: int = 1000
+    dynamic: bool = False
 
     def text(self) -> str:
         """The settings for a table."""
-        low, high = self.n_steps
-        steps = f"{low}" if low == high else f"{low} to {high}"
-        side_by_side = f", {self.n_chains} chains side by side" if self.n_chains > 1 else ""
-        return f"step {self.step_size:g}, {steps} of them, {self.n_inner_steps} inner, {self.solver}{side_by_side}"
+        steps = f"{self.n_steps[0]} to {self.n_steps[1]} steps of {self.step_size:g}"
+        steps = "dynamic, step size adapted" if self.dynamic else steps
+        return f"{steps}, {self.n_inner_steps} inner, {self.solver}, {self.n_chains} chains of {self.n_draws}"
 
 
 class Target(NamedTuple):
@@ -54,13 +55,13 @@ class Target(NamedTuple):
 
     Attributes:
         model: of all inputs.
-        start: returns inputs.
+        start: inputs.
         coordinates: maps inputs to the parameters of `collapsed` [4].
         collapsed: their log posterior density, in nats.
     """
 
     model: ConditionedModel
-    start: Callable[[], Array]
+    start: Array
     coordinates: Callable[[Array], Array]
     collapsed: Callable[[Array], Array]
 
@@ -68,62 +69,32 @@ class Target(NamedTuple):
 LOTKA_VOLTERRA, GENERALISED_LAMBDA = Settings(0.25, (4, 8), 3), Settings(0.6, (5, 10), 4)
 
 
+@cache
 def _lotka_volterra(constraint: Any) -> Target:
     model = lotka_volterra.published_model()
 
     def collapsed(u: Array) -> Array:
         return -0.5 * jnp.sum(u**2) - 0.5 * jnp.sum(lotka_volterra.noise_inputs(model, u) ** 2)
 
-    @cache
-    def start() -> Array:
-        forced = condition_lotka_volterra(model, "teacher_forced")
-        return _warmed(forced, lotka_volterra.initial_inputs(model, jax.random.key(0)), LOTKA_VOLTERRA, 100)
-
-    conditioned = condition_lotka_volterra(model, constraint)
-    return Target(conditioned, start, lambda inputs: inputs[:N_PARAMETERS], collapsed)
+    forced = condition_lotka_volterra(model, "teacher_forced")
+    start = _warmed(
+        forced, lotka_volterra.initial_inputs(model, jax.random.key(0)), LOTKA_VOLTERRA._replace(n_draws=100)
+    )
+    return Target(condition_lotka_volterra(model, constraint), start, lambda u: u[:N_PARAMETERS], collapsed)
 
 
+@cache
 def _generalised_lambda() -> Target:
     model = generalised_lambda.generalised_lambda_model(generalised_lambda.published_observations())
     conditioned = generalised_lambda.conditioned_model(model)
-
-    @cache
-    def start() -> Array:
-        first = generalised_lambda_fibre.initial_inputs(jax.random.key(3), model).inputs
-        return _warmed(conditioned, first, Settings(0.05, (2, 2), 4), 300)
 
     def coordinates(inputs: Array) -> Array:
         z = generalised_lambda.parameters(inputs[:N_PARAMETERS], model.prior)
         return z.at[1].set(jnp.log(z[1]))
 
+    first = generalised_lambda_fibre.initial_inputs(jax.random.key(3), model).inputs
+    start = _warmed(conditioned, first, Settings(0.05, (2, 2), 4, n_draws=300))
     return Target(conditioned, start, coordinates, collapsed_generalised_lambda(model, "exact"))
-
-
-def _lotka_volterra_programs(quick: bool) -> Sequence[Program]:
-    published, best = LOTKA_VOLTERRA, Settings(1.05, (2, 2), 1, "newton")
-    generator, forced = _lotka_volterra("generator"), _lotka_volterra("teacher_forced")
-    return [
-        _ours("auxmc, best found, teacher-forced", forced, best._replace(n_chains=4), 1000),
-        _ours("auxmc, the same, one chain", forced, best, 1000),
-        _ours("auxmc, published, teacher-forced", forced, published, 1000),
-        _ours("auxmc, published", generator, published, 200 if quick else 1000),
-        _mici("Mici, best found, teacher-forced", forced, best, 100 if quick else 400),
-        _mici("Mici, published", generator, published, 40 if quick else 200),
-        _mici("Mici, dynamic trajectories", generator, published, 40 if quick else 200, dynamic=True),
-        _nuts(generator, 1000),
-    ]
-
-
-def _generalised_lambda_programs(quick: bool) -> Sequence[Program]:
-    published, best, target = GENERALISED_LAMBDA, Settings(0.6, (3, 5), 1, "newton"), _generalised_lambda()
-    return [
-        _ours("auxmc, best found", target, best, 1000),
-        _ours("auxmc, published", target, published, 1000),
-        _mici("Mici, best found", target, best, 200),
-        _mici("Mici, published", target, published, 200),
-        _mici("Mici, dynamic trajectories", target, published, 200, dynamic=True),
-        _nuts(target, 1000),
-    ]
 
 
 def _kernel(model: ConditionedModel, settings: Settings, dim: int) -> Any:
@@ -132,7 +103,7 @@ def _kernel(model: ConditionedModel, settings: Settings, dim: int) -> Any:
     return constrained_hmc(model, settings.step_size, steps, dim, n_inner_steps=inner, projection=solver)
 
 
-def _chain(model: ConditionedModel, settings: Settings, n: int) -> Callable[[Array, Array], Any]:
+def _chain(model: ConditionedModel, settings: Settings) -> Callable[[Array, Array], Any]:
     def run(key: Array, start: Array) -> Any:
         kernel = _kernel(model, settings, start.shape[0])
 
@@ -140,145 +111,161 @@ def _chain(model: ConditionedModel, settings: Settings, n: int) -> Callable[[Arr
             state, _ = kernel.step(key, state)
             return state, state.position[:N_PARAMETERS]
 
-        end, kept = jax.lax.scan(one, kernel.init(start), jax.random.split(key, n))
+        end, kept = jax.lax.scan(one, kernel.init(start), jax.random.split(key, settings.n_draws))
         return end.position, kept
 
     return run
 
 
-def _warmed(model: ConditionedModel, start: Array, settings: Settings, n: int) -> Array:
-    return jax.jit(_chain(model, settings, n))(jax.random.key(7), start)[0]
+def _warmed(model: ConditionedModel, start: Array, settings: Settings) -> Array:
+    return jax.jit(_chain(model, settings))(jax.random.key(7), start)[0]
 
 
-def _rate(chains: Any, cpu_s: float) -> dict[str, float]:
-    """Of chains [chain, draw, dim], each of which is worth what it is worth alone."""
-    return {RATE: sum(smallest_ess(draws) for draws in chains) / cpu_s}
+def smallest_ess(draws: Any) -> float:
+    """Smallest bulk effective sample size over the variables of one chain [draw, dim]."""
+    return float(np.min(bulk_ess(np.asarray(draws).T[:, None, :])))
 
 
-def _ours(name: str, target: Target, settings: Settings, n: int) -> Program:
-    def prepare() -> Run:
-        def keys(i: int) -> Array:
-            return jax.random.split(jax.random.key(i), settings.n_chains)
+Sample = Callable[[int], Any]
+"""Maps a seed to draws [chain, draw, dim] of chains, each of which is worth what it is worth alone."""
 
-        starts, chain = jnp.tile(target.start(), (settings.n_chains, 1)), _chain(target.model, settings, n)
-        # A single chain is not batched, which would turn each branch into both.
-        batch = settings.n_chains if settings.n_chains > 1 else None
-        program = compiled(
-            lambda *stacks: jax.lax.map(lambda one: chain(*one), stacks, batch_size=batch), keys(0), starts
-        )
+
+def _ours(target: Target, settings: Settings) -> Sample:
+    def keys(i: int) -> Array:
+        return jax.random.split(jax.random.key(i), settings.n_chains)
+
+    starts, chain = jnp.tile(target.start, (settings.n_chains, 1)), _chain(target.model, settings)
+    # A single chain is not batched, which would turn each branch into both.
+    batch = settings.n_chains if settings.n_chains > 1 else None
+    program = compiled(
+        lambda *stacks: jax.lax.map(lambda one: chain(*one), stacks, batch_size=batch), keys(0), starts
+    )
+
+    return lambda i: program(keys(i), starts)[1]
+
+
+def _mici(target: Target, settings: Settings) -> Sample:
+    """The same model in Mici; dynamic trajectories have a step size adapted in as many iterations as follow."""
+    import mici
+
+    system = mici.systems.DenseConstrainedEuclideanMetricSystem(
+        lambda q: -target.model.log_prior(q), target.model.constraint, dens_wrt_hausdorff=False, backend="jax"
+    )
+    integrator = mici.integrators.ConstrainedLeapfrogIntegrator(
+        system,
+        step_size=settings.step_size,
+        n_inner_step=settings.n_inner_steps,
+        projection_solver=getattr(mici.solvers, f"solve_projection_onto_manifold_{settings.solver}"),
+    )
+    options: dict[str, Any] = {"display_progress": False, "n_worker": 1}
+    starts = [np.array(target.start)]
+
+    def sampler(seed: int) -> Any:
+        random = np.random.default_rng(seed)
+        if settings.dynamic:
+            return mici.samplers.DynamicMultinomialHMC(system, integrator, random)
+        low, high = settings.n_steps
+        # Mici draws below the upper bound, whatever its documentation says.
+        return mici.samplers.RandomMetropolisHMC(system, integrator, random, n_step_range=(low, high + 1))
+
+    # Compiles, and finds the step size of dynamic trajectories, which the integrator keeps.
+    adapters = [mici.adapters.DualAveragingStepSizeAdapter(0.8)] if settings.dynamic else []
+    sampler(0).sample_chains(
+        settings.n_draws if settings.dynamic else 5, 1, starts, adapters=adapters, **options
+    )
+
+    options["trace_funcs"] = [lambda state: {"parameters": state.pos[:N_PARAMETERS]}]
+    return lambda i: sampler(i).sample_chains(0, settings.n_draws, starts, **options).traces["parameters"]
+
+
+def _nuts(target: Target, settings: Settings) -> Sample:
+    """NumPyro's NUTS on the parameters alone, in a loop of its own: `MCMC.run` would be traced again at every call."""
+    from numpyro.infer import MCMC, NUTS
+
+    nuts = NUTS(potential_fn=lambda u: -target.collapsed(u))
+    warm_up = MCMC(nuts, num_warmup=500, num_samples=1, progress_bar=False)
+    warm_up.warmup(jax.random.key(0), init_params=target.coordinates(target.start))
+
+    def chain(key: Array, state: Any) -> Any:
+        def one(state: Any, _: None) -> Any:
+            state = nuts.sample(state, (), {})
+            return state, state.z
+
+        return jax.lax.scan(one, state._replace(rng_key=key), None, length=settings.n_draws)[1]
+
+    program = compiled(chain, jax.random.key(0), warm_up.last_state)
+
+    return lambda i: program(jax.random.key(i), warm_up.last_state)[None]
+
+
+def _sub_step(size: int, quick: bool) -> Run:
+    values = generalised_lambda.simulate_observations(0, size)
+    model = generalised_lambda.generalised_lambda_model(values)
+    truth = jnp.asarray(generalised_lambda.GENERATING_PARAMETERS)
+    inputs = generalised_lambda_fibre.inputs_of_parameters(truth, model)
+    start = generalised_lambda_fibre.fibre_point(inputs, model).inputs
+    settings = Settings(0.6 / np.sqrt(size / 250), (5, 5), 1, "newton")
+    kernel = _kernel(generalised_lambda.conditioned_model(model), settings, start.shape[0])
+    state = kernel.init(start)
+    step = compiled(kernel.step, jax.random.key(0), state)
+
+    def run(i: int) -> dict[str, float]:
+        (_, info), cpu_s, _ = timed(step, jax.random.key(i), state)
+        return {SUB_STEP: 1e6 * cpu_s / max(1, int(info.errors.n_projections) // 2)}
+
+    return run
+
+
+def _program(name: str, target_of: Callable[[], Target], settings: Settings) -> Program:
+    """A program of the package that the name begins with; a fifth of the draws in the quick form."""
+
+    def prepare(quick: bool) -> Run:
+        own = settings._replace(n_draws=settings.n_draws // 5) if quick else settings
+        sample = {"auxmc": _ours, "Mici": _mici, "NumPyro": _nuts}[name.split(",")[0]](target_of(), own)
 
         def run(i: int) -> dict[str, float]:
-            (_, draws), cpu_s, _ = timed(program, keys(i), starts)
-            return _rate(draws, cpu_s)
+            draws, cpu_s, _ = timed(sample, i)
+            return {RATE: sum(map(smallest_ess, draws)) / cpu_s}
 
         return run
 
     return Program(name, prepare, settings.text())
 
 
-def _mici(name: str, target: Target, settings: Settings, n: int, dynamic: bool = False) -> Program:
-    """The same model in Mici; dynamic trajectories have a step size adapted in as many iterations as follow."""
-
-    def prepare() -> Run:
-        import mici
-
-        system = mici.systems.DenseConstrainedEuclideanMetricSystem(
-            lambda q: -target.model.log_prior(q),
-            target.model.constraint,
-            dens_wrt_hausdorff=False,
-            backend="jax",
-        )
-        newton = settings.solver == "newton" and not dynamic
-        solver = f"solve_projection_onto_manifold_{'newton' if newton else 'quasi_newton'}"
-        integrator = mici.integrators.ConstrainedLeapfrogIntegrator(
-            system,
-            step_size=settings.step_size,
-            n_inner_step=settings.n_inner_steps,
-            projection_solver=getattr(mici.solvers, solver),
-        )
-        options: dict[str, Any] = {"display_progress": False, "n_worker": 1}
-        starts = [np.array(target.start())]
-
-        def sampler(seed: int) -> Any:
-            random = np.random.default_rng(seed)
-            if dynamic:
-                return mici.samplers.DynamicMultinomialHMC(system, integrator, random)
-            low, high = settings.n_steps
-            # Mici draws below the upper bound, whatever its documentation says.
-            return mici.samplers.RandomMetropolisHMC(system, integrator, random, n_step_range=(low, high + 1))
-
-        # Compiles, and finds the step size of dynamic trajectories, which the integrator keeps.
-        adapters = [mici.adapters.DualAveragingStepSizeAdapter(0.8)] if dynamic else []
-        sampler(0).sample_chains(n if dynamic else 5, 1, starts, adapters=adapters, **options)
-
-        def run(i: int) -> dict[str, float]:
-            cost = timed(partial(sampler(i).sample_chains, 0, n, starts, trace_funcs=[_trace], **options))
-            return _rate(cost.value.traces["parameters"], cost.cpu_s)
-
-        return run
-
-    text = f"step adapted, {settings.n_inner_steps} inner" if dynamic else settings.text()
-    return Program(name, prepare, text, "mici")
-
-
-def _trace(state: Any) -> dict[str, Any]:
-    return {"parameters": state.pos[:N_PARAMETERS]}
-
-
-def _nuts(target: Target, n: int) -> Program:
-    def prepare() -> Run:
-        from numpyro.infer import MCMC, NUTS
-
-        nuts = NUTS(potential_fn=lambda u: -target.collapsed(u))
-        warm_up = MCMC(nuts, num_warmup=500, num_samples=1, progress_bar=False)
-        warm_up.warmup(jax.random.key(0), init_params=target.coordinates(target.start()))
-
-        def chain(key: Array, state: Any) -> Any:
-            def one(state: Any, _: None) -> Any:
-                state = nuts.sample(state, (), {})
-                return state, state.z
-
-            return jax.lax.scan(one, state._replace(rng_key=key), None, length=n)[1]
-
-        # In a loop of its own: `MCMC.run` would be traced again at every call.
-        program = compiled(chain, jax.random.key(0), warm_up.last_state)
-
-        def run(i: int) -> dict[str, float]:
-            draws, cpu_s, _ = timed(program, jax.random.key(i), warm_up.last_state)
-            return _rate([draws], cpu_s)
-
-        return run
-
-    return Program("NumPyro, NUTS, inputs integrated out by hand", prepare, "adapted", "numpyro")
-
-
-def _sub_steps(size: int, quick: bool) -> Sequence[Program]:
-    def prepare() -> Run:
-        values = generalised_lambda.simulate_observations(0, size)
-        model = generalised_lambda.generalised_lambda_model(values)
-        truth = jnp.asarray(generalised_lambda.GENERATING_PARAMETERS)
-        inputs = generalised_lambda_fibre.inputs_of_parameters(truth, model)
-        start = generalised_lambda_fibre.fibre_point(inputs, model).inputs
-        settings = Settings(0.6 / np.sqrt(size / 250), (5, 5), 1, "newton")
-        kernel = _kernel(generalised_lambda.conditioned_model(model), settings, start.shape[0])
-        state = kernel.init(start)
-        step = compiled(kernel.step, jax.random.key(0), state)
-
-        def run(i: int) -> dict[str, float]:
-            (_, info), cpu_s, _ = timed(step, jax.random.key(i), state)
-            return {SUB_STEP: 1e6 * cpu_s / max(1, int(info.errors.n_projections) // 2)}
-
-        return run
-
-    return [Program("auxmc", prepare, "5 steps, 1 inner, newton; reversibility checked")]
-
-
-BENCHMARK = Benchmark(
-    problems={
-        "Lotka-Volterra": _lotka_volterra_programs,
-        "generalised lambda": _generalised_lambda_programs,
-    }
-    | {f"generalised lambda, {size:,} observations": partial(_sub_steps, size) for size in SIZES},
-    units={RATE: "1/s", SUB_STEP: "microseconds"},
-    quick=["Lotka-Volterra"],
-)
+GENERATOR, FORCED = partial(_lotka_volterra, "generator"), partial(_lotka_volterra, "teacher_forced")
+BEST, BEST_LAMBDA = Settings(1.05, (2, 2), 1, "newton"), Settings(0.6, (3, 5), 1, "newton")
+NUTS, ADAPTED = "NumPyro, NUTS, inputs integrated out by hand", Settings(0.0, (0, 0), 0, "", dynamic=True)
+PROBLEMS = {
+    "Lotka-Volterra": [
+        _program("auxmc, best found, teacher-forced", FORCED, BEST._replace(n_chains=4)),
+        _program("auxmc, the same, one chain", FORCED, BEST),
+        _program("auxmc, published, teacher-forced", FORCED, LOTKA_VOLTERRA),
+        _program("auxmc, published", GENERATOR, LOTKA_VOLTERRA),
+        _program("Mici, best found, teacher-forced", FORCED, BEST._replace(n_draws=400)),
+        _program("Mici, published", GENERATOR, LOTKA_VOLTERRA._replace(n_draws=200)),
+        _program("Mici, dynamic trajectories", GENERATOR, LOTKA_VOLTERRA._replace(dynamic=True, n_draws=200)),
+        _program(NUTS, GENERATOR, ADAPTED),
+    ],
+    "generalised lambda": [
+        _program("auxmc, best found", _generalised_lambda, BEST_LAMBDA),
+        _program("auxmc, published", _generalised_lambda, GENERALISED_LAMBDA),
+        _program("Mici, best found", _generalised_lambda, BEST_LAMBDA._replace(n_draws=200)),
+        _program("Mici, published", _generalised_lambda, GENERALISED_LAMBDA._replace(n_draws=200)),
+        _program(
+            "Mici, dynamic trajectories",
+            _generalised_lambda,
+            GENERALISED_LAMBDA._replace(dynamic=True, n_draws=200),
+        ),
+        _program(NUTS, _generalised_lambda, ADAPTED),
+    ],
+} | {
+    f"generalised lambda, {size:,} observations": [
+        Program("auxmc", partial(_sub_step, size), "5 steps, 1 inner, newton; reversibility checked")
+    ]
+    for size in (1_000, 100_000)
+}
+BENCHMARKS = {
+    "constrained_hmc": Benchmark(
+        PROBLEMS, units={RATE: "1/s", SUB_STEP: "microseconds"}, quick=["Lotka-Volterra"]
+    )
+}

@@ -3,7 +3,9 @@
 import datetime
 import importlib.metadata
 import importlib.util
+import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -24,6 +26,7 @@ COLUMNS = [
     *("date", "machine", "cores", "load", "versions"),
 ]
 RATIO = "ratio"
+PEERS = {"blackjax", "dynesty", "mici", "numpyro", "pyabc", "ultranest"}
 
 Run = Callable[[int], Mapping[str, float]]
 """Runs a program once: maps a seed, which no two calls share, to values by quantity."""
@@ -33,43 +36,46 @@ class Program(NamedTuple):
     """One way to solve a problem.
 
     Attributes:
-        name: in tables; one name, one program, within a problem.
-        prepare: builds and compiles, none of which is measured unless a quantity says so.
+        name: in tables, unique within a problem; begins with its package if that is one of `PEERS`.
+        prepare: builds and compiles, none of which is measured; the argument says whether the quick form is wanted.
         settings: those that were chosen for this program, in words.
-        package: whose absence leaves the program out, and whose version is kept with the values.
-        compared: whether its quality is that of the first program, so that a ratio says something.
     """
 
     name: str
-    prepare: Callable[[], Run]
+    prepare: Callable[[bool], Run]
     settings: str = ""
-    package: str = "jax"
-    compared: bool = True
+
+    @property
+    def package(self) -> str:
+        """The package whose absence leaves the program out, and whose version is kept with the values."""
+        word = re.split("[ ,]", self.name)[0].lower()
+        return word if word in PEERS else "jax"
 
 
 class Benchmark(NamedTuple):
     """Problems with the programs that solve each.
 
     Attributes:
-        problems: programs of each problem; the argument says whether the quick form is wanted. The first program is
-            the one of this package that ratios are taken against.
+        problems: programs of each problem. The first is the one of this package that ratios are taken against.
         units: of every quantity. Ratios are of a problem's first one: more is better if its unit is 1/s, else less.
         quick: problems of the quick form.
         repeats: measurements with one seed, in turns over the programs of a problem.
         seeds: of the full form; the quick form has three.
         cores: that the benchmark is bound to.
         ratios: whether the programs of a problem are compared.
+        of_other_quality: programs without a ratio, as their errors are much larger than those of the first.
         timed: whether values depend on the machine.
         table: makes the page's table from rows of this benchmark and itself; None for the common one.
     """
 
-    problems: Mapping[str, Callable[[bool], Sequence[Program]]]
+    problems: Mapping[str, Sequence[Program]]
     units: Mapping[str, str]
     quick: Sequence[str]
     repeats: int = 1
     seeds: int = 3
     cores: int = 1
     ratios: bool = True
+    of_other_quality: Sequence[str] = ()
     timed: bool = True
     table: Callable[[Any, Any], str] | None = None
 
@@ -94,24 +100,17 @@ def timed(function: Callable[..., Any], *arguments: Any, calls: int = 1) -> Cost
 
 
 def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The function's program for arguments of these shapes."""
+    """Compiles a function for arguments of these shapes."""
     import jax
 
     return jax.jit(function).lower(*arguments).compile()
-
-
-def smallest_ess(draws: Any) -> float:
-    """Smallest bulk effective sample size over the variables of one chain [draw, dim]."""
-    from auxmc.diagnostics.convergence import bulk_ess
-
-    return float(np.min(bulk_ess(np.asarray(draws).T[:, None, :])))
 
 
 def own_process(*words: str) -> tuple[str, float]:
     """Runs Python with these words; its output, and the CPU seconds of all of it, imports and compilation included.
 
     Raises:
-        RuntimeError: the process failed; the message is its last line.
+        RuntimeError: If the process failed; the message is its last line.
     """
     before = os.times()
     done = subprocess.run(
@@ -123,18 +122,17 @@ def own_process(*words: str) -> tuple[str, float]:
     return done.stdout, sum(after[2:4]) - sum(before[2:4])
 
 
-def read(path: Path = TABLE) -> pd.DataFrame:
-    """All rows that were kept.
+def reported(module: str, words: Sequence[str], quick: bool) -> Run:
+    """Runs a module of benchmarks with these words and a seed; the values that its last line reports as JSON."""
+    command = ["-m", f"benchmarks.{module}", *words]
+    return lambda seed: json.loads(own_process(*command, str(seed))[0].splitlines()[-1])
 
-    Raises:
-        ValueError: the file has other columns.
-    """
+
+def read(path: Path = TABLE) -> pd.DataFrame:
+    """All rows that were kept."""
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
-    found = pd.read_csv(path, keep_default_na=False, na_values={"value": [""], "load": [""]})
-    if list(found.columns) != COLUMNS:
-        raise ValueError(f"{path} has columns {', '.join(found.columns)}; wanted are {', '.join(COLUMNS)}")
-    return found
+    return pd.read_csv(path, keep_default_na=False, na_values={"value": [""], "load": [""]})[COLUMNS]
 
 
 def add(rows: pd.DataFrame, path: Path = TABLE) -> None:
@@ -149,62 +147,42 @@ def add(rows: pd.DataFrame, path: Path = TABLE) -> None:
 
 
 def measure(
-    name: str,
-    benchmark: Benchmark,
-    form: str,
-    n_seeds: int,
-    say: Callable[[str], None],
-    path: Path = TABLE,
-    again: bool = False,
+    name: str, benchmark: Benchmark, quick: bool, n_seeds: int, again: bool = False, path: Path = TABLE
 ) -> int:
-    """Measures what the table lacks, and keeps it seed by seed.
-
-    Args:
-        name: of the benchmark.
-        benchmark: its problems.
-        form: quick or full.
-        n_seeds: how many seeds.
-        say: told of what comes next and of what failed.
-        path: the table.
-        again: measures what the table has, too, and replaces it.
+    """Measures what the table lacks, or all if `again`, and keeps it seed by seed.
 
     Returns:
         Exit status: 1 if a program failed. It has a row without a value.
     """
-    status = 0
-    for problem in benchmark.quick if form == "quick" else benchmark.problems:
-        programs = benchmark.problems[problem](form == "quick")
-        missing = dict.fromkeys(p.package for p in programs if not importlib.util.find_spec(p.package))
-        programs = [p for p in programs if p.package not in missing]
-        if missing:
-            say(f"  {problem}: without {', '.join(missing)}: not installed")
-        here = _stamp([p.package for p in programs])
-        key = {"benchmark": name, "problem": problem, "form": form, "machine": here["machine"]}
+    status, form = 0, "quick" if quick else "full"
+    for problem in benchmark.quick if quick else benchmark.problems:
+        programs = [p for p in benchmark.problems[problem] if importlib.util.find_spec(p.package)]
+        if missing := dict.fromkeys(p.package for p in benchmark.problems[problem] if p not in programs):
+            print(f"  {problem}: without {', '.join(missing)}: not installed", flush=True)
+        about = _provenance([p.package for p in programs])
+        key = {"benchmark": name, "problem": problem, "form": form, "machine": about["machine"]}
         kept = read(path)
-        same = [
-            kept[column] == value for column, value in key.items() if benchmark.timed or column != "machine"
-        ]
-        by_seed = kept[np.logical_and.reduce(same)].groupby("seed")["program"].agg(set).to_dict()
-        seeds = [
-            s for s in range(n_seeds) if again or not {p.name for p in programs} <= by_seed.get(s, set())
-        ]
+        for column in list(key)[: 4 if benchmark.timed else 3]:
+            kept = kept[kept[column] == key[column]]
+        done = kept.groupby("seed")["program"].agg(set).to_dict()
+        seeds = [s for s in range(n_seeds) if again or not {p.name for p in programs} <= done.get(s, set())]
         if not seeds or not programs:
             continue
         runs = []
         for program in programs:
-            say(f"  {problem}: {program.name}")
-            runs.append((program, _attempt(program.prepare, program, say)))
+            print(f"  {problem}: {program.name}", flush=True)
+            runs.append((program, _attempt(program.prepare, program, quick)))
         for seed in seeds:
             before = os.getloadavg()[0]
-            say(f"  {problem}: seed {seed + 1} of {n_seeds}, load {before:.1f}")
-            rows = _measure_seed(runs, seed, benchmark, say)
-            here |= {"load": round(max(before, os.getloadavg()[0]), 1)}
-            add(pd.DataFrame([key | here | {"seed": seed} | row for row in rows]), path)
+            print(f"  {problem}: seed {seed + 1} of {n_seeds}, load {before:.1f}", flush=True)
+            rows = _measure_seed(runs, seed, benchmark)
+            common = key | about | {"seed": seed, "load": round(max(before, os.getloadavg()[0]), 1)}
+            add(pd.DataFrame([common | row for row in rows]), path)
             status |= any(pd.isna(row["value"]) for row in rows)
     return status
 
 
-def _stamp(packages: Sequence[str]) -> dict[str, object]:
+def _provenance(packages: Sequence[str]) -> dict[str, object]:
     """When and where something is measured, and with which versions."""
     from auxmc.driver.provenance import describe_environment
 
@@ -219,30 +197,32 @@ def _stamp(packages: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _attempt(
-    function: Callable[..., Any], program: Program, say: Callable[[str], None], *arguments: Any
-) -> Any:
-    """What the function returns, or None after saying what was raised: others continue."""
+def _attempt(function: Callable[..., Any], program: Program, argument: int) -> Any:
+    """What the function returns, or None after printing what was raised: others continue."""
     try:
-        return function(*arguments)
+        return function(argument)
     except Exception as error:
-        lines = str(error).strip().splitlines() or [""]
-        say(f"error: {program.name} failed: {type(error).__name__}: {lines[0]}")
+        reason = (str(error).strip().splitlines() or [""])[0]
+        print(f"error: {program.name} failed: {type(error).__name__}: {reason}", flush=True)
         return None
 
 
 def _measure_seed(
-    runs: Sequence[tuple[Program, Run | None]], seed: int, benchmark: Benchmark, say: Callable[[str], None]
+    runs: Sequence[tuple[Program, Run | None]], seed: int, benchmark: Benchmark
 ) -> list[dict[str, Any]]:
     """Rows of all programs, measured in turns, there and back, so that a disturbance falls on all of them."""
-    rows = []
+    rows: list[dict[str, Any]] = []
+
+    def keep(program: Program, repeat: int, quantity: str, unit: str, value: float) -> None:
+        about = {"program": program.name, "settings": program.settings, "repeat": repeat}
+        rows.append(about | {"quantity": quantity, "unit": unit, "value": value})
+
     for repeat in range(benchmark.repeats):
         for program, run in runs[:: 1 if repeat % 2 == 0 else -1]:
-            values = run and _attempt(run, program, say, seed * benchmark.repeats + repeat)
-            about = {"program": program.name, "settings": program.settings, "repeat": repeat}
-            for quantity, value in (values or {next(iter(benchmark.units)): float("nan")}).items():
-                rows.append(about | {"quantity": quantity, "unit": benchmark.units[quantity], "value": value})
-    compared = [program for program, _ in runs if program.compared]
+            values = run and _attempt(run, program, seed * benchmark.repeats + repeat)
+            for quantity, value in (values or {next(iter(benchmark.units)): np.nan}).items():
+                keep(program, repeat, quantity, benchmark.units[quantity], value)
+    compared = [program for program, _ in runs if program.name not in benchmark.of_other_quality]
     if len(compared) > 1 and benchmark.ratios:
         quantity = next(q for q in benchmark.units if q in {row["quantity"] for row in rows})
         table = pd.DataFrame(rows).query("quantity == @quantity")
@@ -250,7 +230,5 @@ def _measure_seed(
         power = 1.0 if benchmark.units[quantity] == "1/s" else -1.0
         for p in compared:
             if {p.name, runs[0][0].name} <= set(medians.index):
-                value = (medians[runs[0][0].name] / medians[p.name]) ** power
-                about = {"program": p.name, "settings": p.settings, "repeat": 0}
-                rows.append(about | {"quantity": RATIO, "unit": "", "value": value})
+                keep(p, 0, RATIO, "", (medians[runs[0][0].name] / medians[p.name]) ** power)
     return rows

@@ -13,10 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from scipy import stats
 
 import auxmc
-from benchmarks.library_programs import two_moons_model
+from benchmarks.library_comparison import two_moons_model
 
 _SLCP = np.array([[0.7, -2.9], [1.1, -2.2], [-0.4, -3.4], [0.9, -2.6]])
 N_EXACT = 2000
@@ -39,16 +38,19 @@ class Found(NamedTuple):
     log_evidence: tuple[float, float, float] | None = None
 
 
+Draw = Callable[[np.random.Generator], Found]
+
+
 def two_moons(random: np.random.Generator) -> Found:
     """Two crescents, mirror images of each other."""
-    return _sampled(auxmc.constrained_hmc(two_moons_model()), "theta", _exact_two_moons(random), random)
+    return sampled(auxmc.constrained_hmc(two_moons_model()), "theta", _exact_two_moons(random), random)
 
 
 def two_moons_jumps(random: np.random.Generator) -> Found:
     """The same, with jumps from each crescent to the other."""
     method = auxmc.constrained_hmc(two_moons_model())
     mirrored = auxmc.with_symmetry(method, lambda v: v | {"theta": -v["theta"][::-1]})
-    return _sampled(mirrored, "theta", _exact_two_moons(random), random)
+    return sampled(mirrored, "theta", _exact_two_moons(random), random)
 
 
 def _exact_two_moons(random: np.random.Generator) -> np.ndarray:
@@ -62,14 +64,14 @@ def _exact_two_moons(random: np.random.Generator) -> np.ndarray:
 
 def slcp(random: np.random.Generator) -> Found:
     """Four modes: the signs of two parameters do not matter."""
-    return _sampled(auxmc.constrained_hmc(slcp_model()), "theta", _exact_slcp(random)[0], random)
+    return sampled(auxmc.constrained_hmc(slcp_model()), "theta", _exact_slcp(random)[0], random)
 
 
 def slcp_jumps(random: np.random.Generator) -> Found:
     """The same, with jumps that change a sign."""
     flips = [lambda v, i=i: v | {"theta": v["theta"].at[i].multiply(-1.0)} for i in (2, 3)]
     method = auxmc.with_symmetry(auxmc.constrained_hmc(slcp_model()), flips)
-    return _sampled(method, "theta", _exact_slcp(random)[0], random)
+    return sampled(method, "theta", _exact_slcp(random)[0], random)
 
 
 def slcp_likelihood(random: np.random.Generator) -> Found:
@@ -86,10 +88,10 @@ def slcp_likelihood(random: np.random.Generator) -> Found:
 
     start, seed = {"w": np.array([0.1, -0.5, 0.3, 0.3, 0.1])}, int(random.integers(2**31))
     found = auxmc.evidence(log_density, start, seed=seed, progress=False)
-    draws = 3.0 * np.tanh(_array(found.posterior, "w"))
+    draws = 3.0 * np.tanh(as_array(found.posterior, "w"))
     exact, log_integral = _exact_slcp(random)
     # The derivative of each parameter by its real number has a factor of 3 that the density leaves out.
-    return _tempered(found, draws, exact, log_integral - 5.0 * math.log(3.0))
+    return tempered(found, draws, exact, log_integral - 5.0 * math.log(3.0))
 
 
 def slcp_model() -> Any:
@@ -141,62 +143,13 @@ def gaussian_linear(random: np.random.Generator) -> Found:
     """Ten parameters, each seen once with noise."""
     data, sd = random.normal(size=10), math.sqrt(0.1)
     exact = data / 2.0 + math.sqrt(0.05) * random.normal(size=(N_EXACT, 10))
-    return _sampled(_linear(data, auxmc.prior.normal(10, sd=sd)), "theta", exact, random)
+    return sampled(linear_method(data, auxmc.prior.normal(10, sd=sd)), "theta", exact, random)
 
 
-def gaussian_linear_uniform(random: np.random.Generator) -> Found:
-    """The same with a uniform prior, whose ends cut the posterior off."""
-    data, sd = random.uniform(-1.0, 1.0, 10), math.sqrt(0.1)
-    low, high = (-1.0 - data) / sd, (1.0 - data) / sd
-    exact = stats.truncnorm.rvs(low, high, data, sd, size=(N_EXACT, 10), random_state=random)
-    return _sampled(_linear(data, auxmc.prior.uniform(10, low=-1.0, high=1.0)), "theta", exact, random)
-
-
-def _linear(data: np.ndarray, prior: Any) -> Any:
+def linear_method(data: np.ndarray, prior: Any) -> Any:
+    """Constrained HMC of ten parameters, each seen once with noise of variance 0.1."""
     inputs = {"theta": prior, "noise": auxmc.prior.normal(10, sd=math.sqrt(0.1))}
     return auxmc.constrained_hmc(auxmc.simulator(lambda v: v["theta"] + v["noise"], data, inputs))
-
-
-def latent_mean(random: np.random.Generator) -> Found:
-    """A mean with a standard normal prior; 20 data of variance 1 around latent values of variance 1 around it."""
-    data = random.normal(0.7, _ROOT, 20)
-
-    def log_estimate(v: dict[str, Array], u: Array) -> Array:
-        terms = jax.scipy.stats.norm.logpdf(data[None, :], v["mean"] + u)
-        return jnp.sum(jax.nn.logsumexp(terms, axis=0) - math.log(len(u)))
-
-    model = auxmc.estimated(lambda v: -0.5 * v["mean"] ** 2, log_estimate, (8, 20), {"mean": 0.0})
-    precision = 1.0 + 20.0 / 2.0
-    exact = np.sum(data) / 2.0 / precision + random.normal(size=(N_EXACT, 1)) / math.sqrt(precision)
-    return _sampled(auxmc.auxiliary_pseudo_marginal(model), "mean", exact, random)
-
-
-def regression(random: np.random.Generator) -> Found:
-    """Two coefficients and the log of the noise's variance, conjugate: a draw of the variance, then of the others."""
-    x = np.column_stack([np.ones(30), random.normal(size=30)])
-    y = x @ [0.5, -1.0] + 0.7 * random.normal(size=30)
-    shape, rate, precision = 3.0, 2.0, 0.25
-
-    def log_density(v: dict[str, Array]) -> Array:
-        sd = jnp.exp(0.5 * v["log_variance"])
-        of_rows = jax.scipy.stats.norm.logpdf(y, x @ v["slope"], sd)
-        of_slope = jax.scipy.stats.norm.logpdf(v["slope"], 0.0, sd / math.sqrt(precision))
-        # Of the inverse gamma distribution, with the derivative of the variance by its log.
-        of_variance = shape * (math.log(rate) - v["log_variance"]) - math.lgamma(shape) - rate / sd**2
-        return jnp.sum(of_rows) + jnp.sum(of_slope) + of_variance
-
-    start, seed = {"slope": np.zeros(2), "log_variance": 0.0}, int(random.integers(2**31))
-    found = auxmc.evidence(log_density, start, seed=seed, progress=False)
-    after = precision * np.eye(2) + x.T @ x
-    mean = np.linalg.solve(after, x.T @ y)
-    shape_after, rate_after = shape + 15.0, rate + 0.5 * (y @ y - mean @ after @ mean)
-    scale = rate / shape * (np.eye(30) + x @ x.T / precision)
-    log_evidence = float(stats.multivariate_t.logpdf(y, np.zeros(30), scale, df=2.0 * shape))
-    variance = rate_after / random.gamma(shape_after, size=N_EXACT)
-    slopes = random.normal(size=(N_EXACT, 2)) @ np.linalg.inv(np.linalg.cholesky(after))
-    exact = np.column_stack([mean + np.sqrt(variance)[:, None] * slopes, np.log(variance)])
-    draws = np.concatenate([_array(found.posterior, name) for name in ("slope", "log_variance")], axis=-1)
-    return _tempered(found, draws, exact, log_evidence)
 
 
 def gaussian_mixture(random: np.random.Generator) -> Found:
@@ -210,7 +163,7 @@ def gaussian_mixture(random: np.random.Generator) -> Found:
     method = auxmc.hmc(auxmc.density(log_density, {"theta": np.zeros(2)}))
     scales = random.choice([1.0, 0.1], N_EXACT)
     exact = point + scales[:, None] * random.normal(size=(N_EXACT, 2))
-    return _sampled(method, "theta", exact, random)
+    return sampled(method, "theta", exact, random)
 
 
 def two_modes(random: np.random.Generator) -> Found:
@@ -224,36 +177,23 @@ def two_modes(random: np.random.Generator) -> Found:
     seed = int(random.integers(2**31))
     found = auxmc.evidence(log_density, {"x": np.zeros(3)}, seed=seed, progress=False)
     exact = centres[random.choice(2, N_EXACT, p=fractions)] + 0.5 * random.normal(size=(N_EXACT, 3))
-    return _tempered(found, _array(found.posterior, "x"), exact, 1.5 * math.log(0.5 * math.pi))
+    return tempered(found, as_array(found.posterior, "x"), exact, 1.5 * math.log(0.5 * math.pi))
 
 
-def _tempered(found: Any, draws: np.ndarray, exact: np.ndarray, log_evidence: float) -> Found:
+def tempered(found: Any, draws: np.ndarray, exact: np.ndarray, log_evidence: float) -> Found:
+    """What is compared of a result of `auxmc.evidence`."""
     own = found.log_evidence, found.standard_error, log_evidence
     return Found(draws, exact, list(found.warnings), own)
 
 
-def _sampled(method: Any, name: str, exact: np.ndarray, random: np.random.Generator) -> Found:
+def sampled(method: Any, name: str, exact: np.ndarray, random: np.random.Generator) -> Found:
+    """What is compared of 8 chains of 2000 draws of a variable."""
     seed = int(random.integers(2**31))
     tree = auxmc.sample(method, draws=2000, warm_up=500, chains=8, seed=seed, progress=False)
-    return Found(_array(tree, name), exact, list(tree.attrs["warnings"]))
+    return Found(as_array(tree, name), exact, list(tree.attrs["warnings"]))
 
 
-def _array(tree: xr.DataTree, name: str) -> np.ndarray:
+def as_array(tree: xr.DataTree, name: str) -> np.ndarray:
+    """Draws of a variable as vectors [chain, draw, dim]."""
     array = tree["posterior"][name].to_numpy()
     return array.reshape(*array.shape[:2], -1)
-
-
-# By problem and method.
-PROBLEMS: dict[tuple[str, str], Callable[[np.random.Generator], Found]] = {
-    ("two moons", "constrained HMC"): two_moons,
-    ("two moons", "constrained HMC with jumps to the mirror image"): two_moons_jumps,
-    ("SLCP, four modes", "constrained HMC"): slcp,
-    ("SLCP, four modes", "constrained HMC with jumps to mirror images"): slcp_jumps,
-    ("SLCP, its likelihood given", "auxmc.evidence"): slcp_likelihood,
-    ("Gaussian linear, 10 parameters", "constrained HMC"): gaussian_linear,
-    ("Gaussian linear, uniform prior", "constrained HMC"): gaussian_linear_uniform,
-    ("Gaussian mixture, scales 1 and 0.1", "HMC"): gaussian_mixture,
-    ("mean behind latent variables", "auxiliary pseudo-marginal"): latent_mean,
-    ("conjugate regression", "auxmc.evidence"): regression,
-    ("two modes of 30 and 70 %", "auxmc.evidence"): two_modes,
-}

@@ -1,6 +1,5 @@
 """Benchmarks make their problems and name their programs; rows are kept, gone on with, and shown with their spread."""
 
-import argparse
 import re
 import subprocess
 import tomllib
@@ -10,44 +9,38 @@ import pandas as pd
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import pages
-from benchmarks.harness import (
-    COLUMNS,
-    ROOT,
-    Benchmark,
-    Program,
-    add,
-    measure,
-    own_process,
-    read,
-    smallest_ess,
-)
+from benchmarks import harness, pages
+from benchmarks.constrained_hmc import smallest_ess
+from benchmarks.harness import COLUMNS, ROOT, Benchmark, Program, add, measure, own_process, read
 
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 PEERS = {re.split(r"\W", requirement)[0] for requirement in EXTRAS["bench"]}
 
 
-@pytest.mark.parametrize("name", command.NAMES)
-def test_a_benchmark_makes_its_problems_and_names_its_programs(name):
+@pytest.mark.parametrize("name", command.MODULES)
+def test_a_benchmark_has_problems_a_table_and_programs_with_names_of_their_own(name):
     benchmark = command.benchmark_of(name)
     assert set(benchmark.quick) <= set(benchmark.problems)
     page = pages.PAGE.read_text()
     assert f"<!-- {name}: begin -->\n" in page
     assert f"<!-- {name}: end -->" in page
-    for problem, programs_of in benchmark.problems.items():
-        for quick in [False] + [True] * (problem in benchmark.quick):
-            programs = programs_of(quick)
-            names = [program.name for program in programs]
-            assert names
-            assert len(set(names)) == len(names), problem
-            assert {program.package for program in programs} <= PEERS | {"jax", "scipy", "blackjax"}
+    for problem, programs in benchmark.problems.items():
+        names = [program.name for program in programs]
+        assert names
+        assert len(set(names)) == len(names), problem
+        assert set(benchmark.of_other_quality) & set(names) < set(names)
 
 
 def test_every_package_that_the_comparisons_install_is_compared_with():
-    problems = [make for name in command.NAMES for make in command.benchmark_of(name).problems.values()]
-    assert {program.package for programs_of in problems for program in programs_of(False)} >= PEERS
+    programs = [
+        program
+        for name in command.MODULES
+        for own in command.benchmark_of(name).problems.values()
+        for program in own
+    ]
+    assert {program.package for program in programs} == PEERS | {"jax", "blackjax"}
     locked = (ROOT / "benchmarks" / "requirements.lock").read_text()
-    assert set(re.findall(r"^([\w.-]+)==", locked, re.M)) >= PEERS
+    assert {re.split(r"\W", name)[0] for name in re.findall(r"^([\w.-]+)==", locked, re.M)} >= PEERS
 
 
 def _toy(calls, **options):
@@ -58,11 +51,11 @@ def _toy(calls, **options):
         return {"CPU time": seconds * (1 + i % 3), "error": 0.5}
 
     programs = [
-        Program("ours", lambda: partial(run, "ours", 1.0)),
-        Program("other", lambda: partial(run, "other", 2.0)),
+        Program("ours", lambda quick: partial(run, "ours", 1.0)),
+        Program("other", lambda quick: partial(run, "other", 2.0)),
     ]
     return Benchmark(
-        problems={"a": lambda quick: programs, "b": lambda quick: programs},
+        problems={"a": programs, "b": programs},
         units={"CPU time": "s", "error": "nats"},
         quick=["a"],
         **{"repeats": 3} | options,
@@ -71,7 +64,7 @@ def _toy(calls, **options):
 
 def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path):
     calls = []
-    assert measure("toy", _toy(calls), "quick", 2, print, tmp_path / "table.csv") == 0
+    assert measure("toy", _toy(calls), True, 2, path=tmp_path / "table.csv") == 0
     assert [name for name, _ in calls[:6]] == ["ours", "other", "other", "ours", "ours", "other"]
     assert {i for _, i in calls} == set(range(6)), "no two measurements share their random numbers"
     rows = read(tmp_path / "table.csv")
@@ -86,11 +79,10 @@ def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path
 def test_of_a_rate_more_is_better_and_a_program_of_another_quality_has_no_ratio(tmp_path):
     rates = {"ours": 6.0, "other": 2.0, "worse": 3.0}
     programs = [
-        Program(name, lambda rate=rate: lambda i: {"rate": rate}, compared=name != "worse")
-        for name, rate in rates.items()
+        Program(name, lambda quick, rate=rate: lambda i: {"rate": rate}) for name, rate in rates.items()
     ]
-    benchmark = Benchmark({"a": lambda quick: programs}, {"rate": "1/s"}, ["a"])
-    measure("toy", benchmark, "full", 1, print, tmp_path / "table.csv")
+    benchmark = Benchmark({"a": programs}, {"rate": "1/s"}, ["a"], of_other_quality=["worse"])
+    measure("toy", benchmark, False, 1, path=tmp_path / "table.csv")
     rows = read(tmp_path / "table.csv")
     ratios = rows[rows["quantity"] == "ratio"].set_index("program")["value"]
     assert dict(ratios) == {"ours": 1.0, "other": 3.0}
@@ -99,13 +91,13 @@ def test_of_a_rate_more_is_better_and_a_program_of_another_quality_has_no_ratio(
 def test_what_is_kept_is_not_measured_again(tmp_path):
     calls = []
     path, benchmark = tmp_path / "table.csv", _toy(calls)
-    measure("toy", benchmark, "quick", 1, print, path)
+    measure("toy", benchmark, True, 1, path=path)
     kept = read(path)
-    measure("toy", benchmark, "quick", 2, print, path)
+    measure("toy", benchmark, True, 2, path=path)
     assert [i for _, i in calls[6:]] == [3, 3, 4, 4, 5, 5]
     pd.testing.assert_frame_equal(read(path)[: len(kept)], kept)
     add(kept.assign(value=7.0), path)
-    measure("toy", benchmark, "quick", 1, print, path, again=True)
+    measure("toy", benchmark, True, 1, again=True, path=path)
     assert [i for _, i in calls[12:]] == [0, 0, 1, 1, 2, 2]
     assert len(read(path)) == 2 * len(kept)
     assert (read(path)["value"] != 7.0).all(), "rows measured again take the place of the old ones"
@@ -117,26 +109,27 @@ def test_an_interrupted_run_keeps_the_seeds_that_are_finished(tmp_path):
             raise KeyboardInterrupt
         return {"CPU time": 1.0}
 
-    benchmark = Benchmark({"a": lambda quick: [Program("ours", lambda: stops)]}, {"CPU time": "s"}, ["a"])
+    benchmark = Benchmark({"a": [Program("ours", lambda quick: stops)]}, {"CPU time": "s"}, ["a"])
     with pytest.raises(KeyboardInterrupt):
-        measure("toy", benchmark, "full", 4, print, tmp_path / "table.csv")
+        measure("toy", benchmark, False, 4, path=tmp_path / "table.csv")
     assert list(read(tmp_path / "table.csv")["seed"]) == [0, 1]
 
 
-def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path):
-    def broken():
+def test_a_program_that_fails_or_is_missing_leaves_the_others(tmp_path, monkeypatch, capsys):
+    def broken(quick):
         raise ValueError("no such sampler\nsecond line")
 
+    monkeypatch.setattr(harness, "PEERS", {"absent_package"})
     programs = [
-        Program("ours", lambda: lambda i: {"CPU time": 1.0}),
+        Program("ours", lambda quick: lambda i: {"CPU time": 1.0}),
         Program("broken", broken),
-        Program("absent", broken, package="a_package_that_nobody_has"),
+        Program("Absent_package, its sampler", broken),
     ]
-    said = []
-    benchmark = Benchmark({"a": lambda quick: programs}, {"CPU time": "s"}, ["a"])
-    assert measure("toy", benchmark, "full", 1, said.append, tmp_path / "table.csv") == 1
-    assert "error: broken failed: ValueError: no such sampler" in said
-    assert "  a: without a_package_that_nobody_has: not installed" in said
+    benchmark = Benchmark({"a": programs}, {"CPU time": "s"}, ["a"])
+    assert measure("toy", benchmark, False, 1, path=tmp_path / "table.csv") == 1
+    said = capsys.readouterr().out
+    assert "error: broken failed: ValueError: no such sampler\n" in said
+    assert "  a: without absent_package: not installed\n" in said
     rows = read(tmp_path / "table.csv")
     assert set(rows["program"]) == {"ours", "broken"}
     assert rows[rows["program"] == "broken"]["value"].isna().all()
@@ -207,7 +200,7 @@ def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch):
 
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     monkeypatch.setattr(command.subprocess, "run", started)
-    assert command._measure("gp_probit", argparse.Namespace(quick=True, again=False, seeds=None)) == 0
+    assert command._measure("gp_probit", ["--quick"]) == 0
 
 
 def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds():
