@@ -29,6 +29,7 @@ MODULES = {
     "library_pages": "library",
     "posterior_accuracy": "posterior_accuracy",
     "evidence_coverage": "evidence_coverage",
+    "evidence_set": "evidence_set",
     "two_cores": "library",
 }
 QUICK_SEEDS = 3

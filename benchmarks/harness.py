@@ -26,7 +26,7 @@ COLUMNS = [
     *("date", "machine", "cores", "load", "versions"),
 ]
 RATIO = "ratio"
-PEERS = {"blackjax", "dynesty", "mici", "numpyro", "pyabc", "ultranest"}
+PEERS = {"blackjax", "dynesty", "jaxns", "mici", "nautilus", "numpyro", "pyabc", "pymc", "ultranest"}
 
 Run = Callable[[int], Mapping[str, float]]
 """Runs a program once: maps a seed, which no two calls share, to values by quantity."""

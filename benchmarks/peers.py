@@ -4,12 +4,24 @@ Packages are imported where they are used, as processes that are timed as a whol
 in nats.
 """
 
+import contextlib
+import json
 import logging
+import os
+import resource
+import sys
 import tempfile
+import time
+import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from benchmarks.evidence_problems import PROBLEMS
+
+CPU_LIMIT_S = 120
 
 
 class Particles(NamedTuple):
@@ -113,3 +125,205 @@ def pyabc(simulate, prior, distance, data, seed, n_draws, limits, **options: Any
     frame, weights = abc.run(**limits).get_distribution()
     rows = np.random.default_rng(seed).choice(len(frame), n_draws, p=weights / weights.sum())
     return frame.iloc[rows].to_dict("series")
+
+
+def evidence_by_auxmc(problem):
+    import jax
+    import jax.numpy as jnp
+
+    import auxmc
+
+    def draw_prior(key):
+        if problem.half:
+            return {"x": jax.random.uniform(key, (problem.dim,), float, -problem.half, problem.half)}
+        return {"x": problem.sd * jax.random.normal(key, (problem.dim,))}
+
+    model = auxmc.density(
+        lambda v: problem.log_likelihood(v["x"], jnp),
+        prior=(lambda v: problem.log_prior(v["x"], jnp), draw_prior),
+        bounds={"x": (-problem.half, problem.half)} if problem.half else None,
+    )
+
+    def run(seed):
+        found = auxmc.evidence(model, seed=seed, progress=False)
+        return found.log_evidence, found.standard_error, len(found.warnings)
+
+    return run
+
+
+def _for_jax(problem):
+    """Log prior and log likelihood of a point, and draws of the prior from a key and their number."""
+    import jax
+    import jax.numpy as jnp
+
+    def draw(key, n):
+        draws = jax.random.normal if problem.sd else partial(jax.random.uniform, minval=-1.0, maxval=1.0)
+        return (problem.sd or problem.half) * draws(key, (n, problem.dim))
+
+    return partial(problem.log_prior, xp=jnp), partial(problem.log_likelihood, xp=jnp), draw
+
+
+def _of_runs(log_evidences):
+    """Log of the mean of independent estimates, with its standard error."""
+    logs = np.asarray(log_evidences)
+    ratios = np.exp(logs - logs.max())
+    return logs.max() + np.log(ratios.mean()), ratios.std(ddof=1) / ratios.mean() / np.sqrt(len(logs)), 0
+
+
+def evidence_by_smc(problem):
+    """Eight runs of 1000 particles."""
+    import jax
+
+    log_prior, log_likelihood, draw = _for_jax(problem)
+    step_size = problem.dim**-0.25
+
+    def one(key):
+        particles = draw(jax.random.fold_in(key, 0), 1000)
+        n_steps = max(1, round(0.5 * np.pi / step_size))
+        return tempered_smc(
+            key, log_prior, log_likelihood, particles, step_size, n_steps, adapted=True
+        ).log_evidence
+
+    program = jax.jit(jax.vmap(one))
+    return lambda seed: _of_runs(program(jax.random.split(jax.random.key(seed), 8)))
+
+
+def evidence_by_nss(problem):
+    """Nested slice sampling: 500 live points, 50 replaced at a time, max(5, 2 dim) slices as its documentation asks."""
+    import blackjax
+    import jax
+
+    log_prior, log_likelihood, draw = _for_jax(problem)
+    algorithm = blackjax.nss(
+        log_prior, log_likelihood, num_inner_steps=max(5, 2 * problem.dim), num_delete=50
+    )
+    init, step = jax.jit(algorithm.init), jax.jit(algorithm.step)
+
+    def run(seed):
+        key = jax.random.key(seed)
+        state, dead = init(draw(jax.random.fold_in(key, 0), 500)), []
+        while state.integrator.logZ_live - state.integrator.logZ > -3.0:
+            state, info = step(jax.random.fold_in(key, len(dead) + 1), state)
+            dead.append(info)
+        dead = blackjax.ns.utils.finalise(state, dead)
+        logs = jax.nn.logsumexp(blackjax.ns.utils.log_weights(key, dead), axis=0)
+        return logs.mean(), logs.std(), 0
+
+    return run
+
+
+def evidence_by_jaxns(problem):
+    import jax
+    import jax.numpy as jnp
+    from jaxns.core import NestedSampler
+    from jaxns.model import Model
+    from jaxns.priors import Prior
+    from tensorflow_probability.substrates.jax import distributions
+
+    def model():
+        half, sd = (np.full(problem.dim, value) for value in (problem.half, problem.sd))
+        prior = distributions.Uniform(-half, half) if problem.half else distributions.Normal(0.0 * sd, sd)
+        return problem.log_likelihood(Prior(prior, name="x").realise(), jnp)
+
+    sampler = NestedSampler(model=Model(prior_model=model))
+
+    def run(seed):
+        found = sampler.run(key=jax.random.PRNGKey(seed)).to_result()
+        return found.log_Z_mean, found.log_Z_uncert, 0
+
+    return run
+
+
+def evidence_by_nautilus(problem):
+    """An error of one over the root of the effective sample size, 10 000 by default."""
+    from nautilus import Sampler
+
+    def run(seed):
+        likelihood = partial(problem.log_likelihood, xp=np)
+        sampler = Sampler(
+            problem.from_cube, likelihood, problem.dim, vectorized=True, pass_dict=False, seed=seed
+        )
+        finished = sampler.run()
+        return sampler.log_z, sampler.n_eff**-0.5, int(not finished)
+
+    return run
+
+
+def evidence_by_dynesty(problem):
+    def run(seed):
+        found = dynesty(partial(problem.log_likelihood, xp=np), problem.from_cube, problem.dim, seed)
+        return found.logz[-1], found.logzerr[-1], 0
+
+    return run
+
+
+def evidence_by_ultranest(problem):
+    def run(seed):
+        found = ultranest(partial(problem.log_likelihood, xp=np), problem.from_cube, problem.dim, seed)
+        return found["logz"], found["logzerr"], 0
+
+    return run
+
+
+def evidence_by_pymc(problem):
+    """Sequential Monte Carlo, four chains of 2000 draws; the error is their spread."""
+    import pymc
+    import pytensor.tensor
+
+    with pymc.Model() as model:
+        shape = {"shape": problem.dim}
+        x = (
+            pymc.Uniform("x", -problem.half, problem.half, **shape)
+            if problem.half
+            else pymc.Normal("x", 0.0, problem.sd, **shape)
+        )
+        pymc.Potential("likelihood", problem.log_likelihood(x, pytensor.tensor))
+
+    def run(seed):
+        with model:
+            found = pymc.sample_smc(chains=4, cores=1, random_seed=seed, progressbar=False)
+        return _of_runs([chain[-1] for chain in found.sample_stats["log_marginal_likelihood"].values])
+
+    return run
+
+
+EVIDENCE = {
+    "auxmc": evidence_by_auxmc,
+    "BlackJAX, tempered SMC": evidence_by_smc,
+    "BlackJAX, nested slices": evidence_by_nss,
+    "jaxns": evidence_by_jaxns,
+    "dynesty": evidence_by_dynesty,
+    "UltraNest": evidence_by_ultranest,
+    "nautilus": evidence_by_nautilus,
+    "PyMC, SMC": evidence_by_pymc,
+}
+
+
+def _cpu_s():
+    return time.process_time() + sum(os.times()[2:4])
+
+
+def main(problem, program, seed):
+    """Prints CPU time of the process, that of a second seed, the error in nats, its stated size, and warnings."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    if program != "auxmc":  # which sets it
+        os.environ["JAX_ENABLE_X64"] = "1"
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S))
+    os.chdir(tempfile.mkdtemp())  # jaxns writes a log into the folder
+    problem = PROBLEMS[problem]()
+    run = EVIDENCE[program](problem)
+    with contextlib.redirect_stdout(sys.stderr):
+        value, error, n_warnings = run(seed)
+        value, cold = float(value), _cpu_s()
+    found = {"CPU time": cold, "error": value - problem.log_evidence(), "stated error": float(error)}
+    if cold < CPU_LIMIT_S / 6:  # twice the time of a long run would say little more
+        with contextlib.redirect_stdout(sys.stderr):
+            begin = _cpu_s()
+            run(seed + 1000)
+            found["CPU time of a second seed"] = _cpu_s() - begin
+    print(json.dumps(found | {"warnings": n_warnings}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
