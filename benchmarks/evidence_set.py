@@ -39,12 +39,11 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
         return "Not measured yet.\n"
     keys = ["problem", "program", "seed"]
     wide = rows.drop_duplicates([*keys, "quantity"]).pivot(index=keys, columns="quantity", values="value")
-    wide = wide.reindex(columns=list(benchmark.units))
-    names = [name for name in EVIDENCE if name in wide.index.get_level_values("program")]
+    groups = dict(list(wide.reindex(columns=list(benchmark.units)).groupby(keys[:2])))
+    names = [name for name in EVIDENCE if name in set(rows["program"])]
     lines = [["problem", *names], ["---"] * (1 + len(names))]
     for problem in PROBLEMS:
-        cells = [wide.query("problem == @problem and program == @name") for name in names]
-        lines.append([f"`{problem}`", *map(_cell, cells)])
+        lines.append([f"`{problem}`", *(_cell(groups.get((problem, name), wide[:0])) for name in names)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
