@@ -188,7 +188,8 @@ def _provenance(packages: Sequence[str]) -> dict[str, object]:
 
     about = describe_environment(ROOT)
     versions = {"Python": about["python"], "auxmc": about["git_commit"][:7]}
-    versions |= {name: importlib.metadata.version(name) for name in dict.fromkeys(["jax", *packages])}
+    for name in dict.fromkeys(["jax", *packages]):
+        versions[name] = importlib.metadata.version("nautilus-sampler" if name == "nautilus" else name)
     return {
         "date": datetime.date.today().isoformat(),
         "machine": about["processor"],
