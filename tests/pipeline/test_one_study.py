@@ -79,7 +79,7 @@ def test_an_output_that_is_missing_is_made_by_its_rule(radon, names, jobs):
 
 @pytest.mark.slow
 def test_a_deleted_output_comes_back_to_the_byte(radon):
-    kept = radon.folder / FIGURES / "fig_5_6.pdf"
+    kept = radon.folder / FIGURES / "fig_5_6.svg"
     before = kept.read_bytes()
     deleted = [radon.folder / RESULTS / "tables/chain.parquet", radon.folder / FIGURES / "fig_5_5.svg"]
     for path in deleted:

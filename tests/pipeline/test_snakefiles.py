@@ -27,7 +27,7 @@ def run(*words):
 def test_a_snakefile_plans_everything_by_default(snakefile, tmp_path):
     words = ("--snakefile", snakefile, "--directory", str(tmp_path), "--config", "preset=smoke")
     plan = run("-m", "snakemake", "-n", *words)
-    for job in ("report.html", "nuts.nc", "claims.csv", "fig_5_6.png"):
+    for job in ("report.html", "nuts.nc", "claims.csv", "fig_5_6.svg"):
         assert job in plan
 
 

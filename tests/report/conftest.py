@@ -62,7 +62,7 @@ def report(tmp_path_factory):
     for name in load_study(STUDY).figures:
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")
         figure.subplots().plot([0.0, 1.0], [1.0, 0.0])
-        save_figure(figure, root / "paper_figures" / "quick" / STUDY / name)
+        save_figure(figure, root / "paper_figures" / "quick" / STUDY / name, ("svg",))
     (root / "logs" / "quick" / STUDY).mkdir(parents=True)
     job = "s\tmax_rss\tcpu_time\n0.4\t-\t-\n"
     (root / "logs" / "quick" / STUDY / "claims.benchmark.tsv").write_text(job)

@@ -101,7 +101,7 @@ def test_verdicts_on_the_front_page_are_those_of_the_claims(report):
 def test_figures_and_provenance_name_code_commands_machine_and_cost(report):
     text = re.sub(r"<[^>]+>", "", report.read_text(encoding="utf-8").partition("</style>")[2])
     for name in load_study(STUDY).figures:
-        assert f"snakemake paper_figures/quick/{STUDY}/{name}.pdf --config preset=quick" in text
+        assert f"snakemake paper_figures/quick/{STUDY}/{name}.svg --config preset=quick" in text
     assert f"drawn by experiments/{STUDY}/figures.py, evidence_over_time" in text
     machines = text.partition("Machines and versions")[2]
     words = "A processor|jax 0.10.2|dddddddd, modified|01234567|12.8|809|judge_claims"

@@ -1,5 +1,6 @@
 # Helpers of the rules: which cases there are and what each depends on. No mathematics, no values.
 import functools
+import os
 import re
 import shlex
 import sys
@@ -19,6 +20,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 try:
     from auxmc.driver.provenance import fingerprint
     from auxmc_pipeline.code import code_digest
+    from auxmc_pipeline.fork_server import ADDRESS
     from auxmc_pipeline.overrides import split_overrides
     from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of
     from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
@@ -44,7 +46,7 @@ def checked(function):
 
 
 SWEEP = ("study", "name", "over")
-KNOWN_CONFIG = ("preset", "variant", "id", *SWEEP)
+KNOWN_CONFIG = ("preset", "variant", "id", "formats", *SWEEP)
 for _key in config:
     if _key not in KNOWN_CONFIG:
         raise WorkflowError(
@@ -73,13 +75,18 @@ if typed("variant"):
         raise WorkflowError(f"unknown variant {typed('variant')!r}. Allowed: {', '.join(_known) or 'none'}")
 OF_VARIANT = f"-{typed('variant')}" * bool(typed("variant"))
 PRESET = typed("preset") if "preset" in config else "quick"
+# Of figures: SVG, and what is asked for by --config formats="pdf png".
+FORMATS = list(dict.fromkeys(["svg", *typed("formats").split()]))
+if _odd := [suffix for suffix in FORMATS if suffix not in ("svg", "pdf", "png")]:
+    raise WorkflowError(f"formats: expected pdf and png, got {' '.join(_odd)}")
 NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
 
 
 def pipeline(wildcards, resources):
     """Start of a command. Snakemake does not record what depends on resources: a folder may move, and nothing runs."""
-    return f"PYTHONPATH={shlex.quote(f'{ROOT}/src:{ROOT}')} {shlex.quote(PYTHON)} -m auxmc_pipeline"
+    start = "auxmc_pipeline.fork_server auxmc_pipeline" if ADDRESS in os.environ else "auxmc_pipeline"
+    return f"PYTHONPATH={shlex.quote(f'{ROOT}/src:{ROOT}')} {shlex.quote(PYTHON)} -m {start}"
 
 
 wildcard_constraints:
@@ -180,7 +187,7 @@ def figure_files(study, preset):
     return [
         f"paper_figures/{preset}/{study}/{figure}.{suffix}"
         for figure in load_study(study).figures
-        for suffix in ("pdf", "png", "svg")
+        for suffix in FORMATS
     ]
 
 

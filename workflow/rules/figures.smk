@@ -23,7 +23,7 @@ for _study in STUDIES:
                     category=_study,
                     labels={"figure": Path(file).stem, "preset": "{preset}"},
                 )
-                if file.endswith(".png")
+                if file.endswith(".svg")
                 else file
                 for file in figure_files(_study, "{preset}")
             ],
@@ -37,6 +37,7 @@ for _study in STUDIES:
         params:
             pipeline=pipeline,
             study=_study,
+            formats=FORMATS,
             folder=lambda w, output: str(Path(output[0]).parent),
             code=lambda w, study=_study: load_study(study).code("figures"),
             captions=load_study(_study).figures,
@@ -49,4 +50,4 @@ for _study in STUDIES:
             numbers=lambda w, study=_study: numbers_of_cases(study, w.preset),
         shell:
             "{params.pipeline}.steps.draw {params.study} {wildcards.preset}"
-            " --tables {input.tables:q} --out {params.folder:q} > {log:q} 2>&1 || (cat {log:q} >&2; false)"
+            " --tables {input.tables:q} --out {params.folder:q} --formats {params.formats} > {log:q} 2>&1 || (cat {log:q} >&2; false)"

@@ -52,7 +52,7 @@ rule write_tables:
 rule write_report:
     input:
         claims=[claims_files(study, "{preset}") for study in STUDIES],
-        figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith((".png", ".svg"))],
+        figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith(".svg")],
         summaries=lambda w: [tables_of(study, w.preset) for study in STUDIES],
         tables=PAPER_TABLES,
     output:

@@ -54,6 +54,11 @@ QUANTITY_COLOURS = MappingProxyType(
 # Okabe and Ito's palette without its yellow, which is too light for lines on white.
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
+# A page with larger vector graphics opens slowly.
+_LARGEST_VECTOR_BYTES = 500_000
+# Below axes and letters, above all data.
+_DATA = 2.4
+
 _WITHOUT_DATES: Any = {
     "pdf": {"CreationDate": None, "ModDate": None},
     "png": {"Software": None},
@@ -132,7 +137,8 @@ def save_figure(
     """Writes a figure in several formats, each file complete or not at all.
 
     Files hold no dates, so that the same figure gives the same bytes. Panels are laid out once, so that all
-    formats agree. Letters of SVG files are outlines: they look the same where the font is missing.
+    formats agree. Letters of SVG files are outlines: they look the same where the font is missing. An SVG file that
+    would be larger than 500 kB holds data as bitmaps.
 
     Args:
         figure: what to write; sizes in inches are those of the figure.
@@ -154,10 +160,21 @@ def save_figure(
             temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
             try:
                 figure.savefig(temporary, format=suffix, metadata=_WITHOUT_DATES[suffix])
+                if suffix == "svg" and temporary.stat().st_size > _LARGEST_VECTOR_BYTES:
+                    _save_with_bitmaps(figure, temporary)
                 os.replace(temporary, path)
             finally:
                 temporary.unlink(missing_ok=True)
     return paths
+
+
+def _save_with_bitmaps(figure: Figure, path: Path) -> None:
+    """Writes an SVG file in which all data of a panel are one bitmap."""
+    for axis in figure.axes:
+        axis.set_rasterization_zorder(_DATA)
+    figure.savefig(path, format="svg", metadata=_WITHOUT_DATES["svg"])
+    for axis in figure.axes:
+        axis.set_rasterization_zorder(None)
 
 
 def _lay_out(figure: Figure) -> None:

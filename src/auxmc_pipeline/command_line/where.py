@@ -36,5 +36,5 @@ def describe_figure(figure: str, study_name: str | None = None) -> str:
     return (
         f"{figure}, study {study.name}: {study.figures[figure]}\n\n"
         f"drawn by\n  {drawn_by(study, figure)}\n\nrun by experiments/{study.name}/run.py, with\n{lines}\n\n"
-        f"Draw it:\n  snakemake paper_figures/quick/{study.name}/{figure}.png"
+        f"Draw it:\n  snakemake paper_figures/quick/{study.name}/{figure}.svg"
     )

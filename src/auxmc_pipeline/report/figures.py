@@ -1,6 +1,5 @@
 """Figures of a study for the page, and what their names say."""
 
-import base64
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,9 +13,6 @@ from auxmc.errors import DamagedFile
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.report.code_places import drawn_by
 from auxmc_pipeline.report.markdown import plain
-
-# A larger vector graphic is slow to draw: the page shows the bitmap.
-LARGEST_VECTOR_BYTES = 250_000
 
 # Characters that need no escape in a data URI, next to letters and digits.
 _PLAIN = " <>=:/'(),.;-+*!?_{}[]|^~@$`"
@@ -119,7 +115,7 @@ def page_figures(
 
     Args:
         study: the study.
-        files: the file to show for each figure (.svg or .png), by its name.
+        files: the file to show for each figure (.svg), by its name.
         drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
         as well: folder of a copy of `files` relative to the page; empty for images inside the page.
 
@@ -152,12 +148,10 @@ def page_figures(
 
 def _data_uri(path: Path) -> Markup:
     content = path.read_bytes()
-    if not content.rstrip().endswith((b"</svg>", b"IEND\xaeB`\x82")):
+    if not content.rstrip().endswith(b"</svg>"):
         raise DamagedFile(
             f"{path} is damaged: it is cut short; make it again with {regenerate_command(path)}"
         )
-    if path.suffix == ".png":
-        return Markup(f"data:image/png;base64,{base64.b64encode(content).decode()}")
     # As text in an attribute in double quotes, which is a third shorter than base64.
     svg = content.decode().replace("'", "&apos;").replace('"', "'")
     return Markup(f"data:image/svg+xml,{quote(svg, safe=_PLAIN)}")

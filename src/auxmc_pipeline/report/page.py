@@ -21,7 +21,7 @@ from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 from auxmc_pipeline.published_values import DISTANCE
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
-from auxmc_pipeline.report.figures import LARGEST_VECTOR_BYTES, page_figures
+from auxmc_pipeline.report.figures import page_figures
 from auxmc_pipeline.report.findings import Readme, main_findings, read_findings, read_readme
 from auxmc_pipeline.report.findings_text import LookUp, fill
 from auxmc_pipeline.settings import PRESETS, numbers_of
@@ -93,7 +93,7 @@ def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyRes
             numbers=read_numbers(folder / "numbers.csv"),
             summary=long_rows(load_tables(folder / "tables")),
             figures={name: _drawing(drawings / name) for name in study.figures},
-            drawings=f"{drawings}/{{name}}.pdf",
+            drawings=f"{drawings}/{{name}}.svg",
             jobs=by_case(job_table(rows)),
         )
     return found
@@ -174,7 +174,6 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
         "created": jobs["created"].max()[:10] if len(jobs) else "unknown date",
         "machines": machines(jobs),
         "rules": [cost for name in results for cost in rule_costs(name, presets[name], results[name].jobs)],
-        "vector_limit_kb": LARGEST_VECTOR_BYTES // 1000,
     }
 
 
@@ -330,9 +329,7 @@ def _text(value: Any) -> str:
 
 
 def _drawing(name: Path) -> Path:
-    """The vector graphic of a figure if it is small enough for a page, else its bitmap."""
-    vector, bitmap = (name.with_name(f"{name.name}.{suffix}") for suffix in ("svg", "png"))
-    path = vector if vector.is_file() and vector.stat().st_size <= LARGEST_VECTOR_BYTES else bitmap
+    path = name.with_name(f"{name.name}.svg")
     if not path.is_file():
-        raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {name}.png`")
+        raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {path}`")
     return path

@@ -1,6 +1,6 @@
 """Draws a study's figures from its tables: `python -m auxmc_pipeline.steps.draw --help`.
 
-Each is written as PDF, PNG and SVG; no sampler runs.
+No sampler runs.
 """
 
 import sys
@@ -28,6 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("figures", nargs="*", help="which ones, by default all")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--formats", nargs="+", default=["svg"], choices=("svg", "pdf", "png"))
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     draw = study.drawings()
@@ -39,8 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     with use_style():
         for name in options.figures or draw:
             figure = _drawn(draw[name], tables)
-            save_figure(figure, options.out / name, ("pdf", "png", "svg"))
-            print(options.out / f"{name}.pdf")
+            for path in save_figure(figure, options.out / name, options.formats):
+                print(path)
     return 0
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from auxmc_pipeline.command_errors import step_parser
+from auxmc_pipeline.fork_server import fork_server
 from auxmc_pipeline.settings import PRESETS
 
 LOCK = Path(".checkpoints/running.lock")
@@ -40,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             # Everything is missing in a fresh clone: the reason of a job is the list of its files, once more.
             words = ["--cores", options.cores, "--quiet", "reason", "--config", f"preset={options.preset}"]
-            status = subprocess.call([*snakemake, *words], close_fds=False)
+            with fork_server() as environment:
+                status = subprocess.call([*snakemake, *words], env=environment, close_fds=False)
         except KeyboardInterrupt:
             print("interrupted: the same command continues where it stopped", file=sys.stderr)
             return 130

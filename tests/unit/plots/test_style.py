@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
@@ -78,6 +79,17 @@ def test_files_hold_no_date_and_repeat_to_the_byte(tmp_path):
     assert b"CreationDate" not in first[0]
     assert b"Type3" not in first[0]
     assert b"metadata" not in first[2]
+
+
+def test_data_of_a_large_drawing_are_a_bitmap_in_svg_alone(tmp_path):
+    figure = small_figure()
+    axis = figure.axes[0]
+    axis.scatter(*np.random.default_rng(1).normal(size=(2, 8000)))
+    svg, pdf = save_figure(figure, tmp_path / "figure", ("svg", "pdf"))
+    assert svg.stat().st_size < 100_000
+    assert b"data:image/png" in svg.read_bytes()
+    assert b"/Subtype /Image" not in pdf.read_bytes()
+    assert b"data:image" not in save_figure(small_figure(), tmp_path / "small", ("svg",))[0].read_bytes()
 
 
 def test_failed_write_leaves_the_old_file_and_no_temporary_one(tmp_path, monkeypatch):
