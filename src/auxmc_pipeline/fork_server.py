@@ -1,7 +1,7 @@
 """Runs commands in forks of one process that has imported the packages, which take most of a command's start.
 
-`python -m auxmc_pipeline.fork_server MODULE [ARGUMENT ...]` is `python -m MODULE [ARGUMENT ...]`, in a fork of the server
-that `fork_server` has started, or in this process if there is none.
+`python -m auxmc_pipeline.fork_server MODULE [ARGUMENT ...]` is `python -m MODULE [ARGUMENT ...]`, in a fork of the
+server that `fork_server` has started, or in this process if there is none.
 """
 
 import contextlib

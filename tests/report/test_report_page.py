@@ -10,6 +10,7 @@ import pytest
 from auxmc_pipeline.catalogue import ROOT, load_study
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.verdicts import VERDICTS as ALL_VERDICTS
+from auxmc_pipeline.report.numbers import with_error
 
 STUDY = "radon"
 VOID = {"meta", "br", "img", "input", "wbr", "rect", "line", "circle"}
@@ -108,6 +109,16 @@ def test_figures_and_provenance_name_code_commands_machine_and_cost(report):
     for word in words.split("|"):
         assert word in machines, word
     assert "proposals with a numerical failure" in text
+
+
+def test_claims_are_shown_next_to_the_kept_run(report, published_report):
+    text = re.sub(r"<[^>]+>", " ", report.read_text(encoding="utf-8").partition("</style>")[2])
+    assert "Compared with the kept run" in text
+    (kept,) = read_published("paper").judged[STUDY].query("claim_id == 'CT-D08'").to_dict("records")
+    value = with_error(kept["measured"], kept["monte_carlo_error"])
+    assert re.search(rf"ours \(kept run\)\s+{value}, {kept['verdict']}", text), "a line measured there alone"
+    assert f"{value}, {kept['verdict']}: kept only" in text
+    assert "Compared with the kept run" not in published_report.read_text(encoding="utf-8")
 
 
 def test_published_results_are_shown_with_their_figures_next_to_the_page(published_report):

@@ -15,7 +15,7 @@ import jinja2
 from auxmc.driver.files import write_atomically
 from auxmc_pipeline.catalogue import ROOT, check_preset
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
-from auxmc_pipeline.judging.published import read_published
+from auxmc_pipeline.judging.published import published_presets, read_published
 from auxmc_pipeline.report.markdown import breakable, prose
 from auxmc_pipeline.report.numbers import number, seconds
 from auxmc_pipeline.report.page import FIGURES, StudyResults, published_results, read_page, results_of_run
@@ -41,7 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
         text, size = render(page, ""), _copy_figures(results, options.out)
     else:
         check_preset(options.preset)
-        page = read_page(results_of_run(options.preset, options.studies), f"preset {options.preset}")
+        results = results_of_run(options.preset, options.studies)
+        largest = published_presets()[:1]
+        compares = options.preset != "smoke" and largest not in ([], [options.preset])
+        judged = read_published(*largest).judged if compares else {}
+        page = read_page(results, f"preset {options.preset}", kept=judged)
         text = render(page, Path(os.path.relpath(Path.cwd(), options.out.parent.resolve())).as_posix())
     for claim in page["unexplained"]:
         print(f"warning: {claim}: no finding in the README of the study explains it", file=sys.stderr)

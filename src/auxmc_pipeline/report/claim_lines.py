@@ -20,12 +20,17 @@ from auxmc_pipeline.report.numbers import band, number, with_error
 
 Line = dict[str, Any]
 
+CONSISTENT, DIFFERENT, KEPT_ONLY = "consistent with the kept run", "differs from the kept run", "kept only"
+"""How a line compares with the published run: within three standard errors, or not; or measured there alone."""
+
 _OPEN = ("inconclusive", "not measured")
 _SMOKE = (
     "Preset smoke runs far shorter than the claim requires: its verdicts test the pipeline, not the claim. Preset "
     "quick judges it."
 )
 _LARGEST = "paper"
+# Of several hundred lines, a few are further apart than two standard errors by chance.
+_MOST_ERRORS = 3.0
 # A value that would need so many times the run lies on the edge of its band.
 _MOST_TIMES = 1e4
 
@@ -36,6 +41,7 @@ def claim_groups(
     judged: pd.DataFrame,
     findings: Sequence[Finding],
     figures: Sequence[PageFigure] = (),
+    kept: pd.DataFrame | None = None,
 ) -> list[Line]:
     """The claims of a study, lines of one claim and statement together.
 
@@ -45,6 +51,7 @@ def claim_groups(
         judged: of `auxmc_pipeline.judging.study_tables.read_verdicts`.
         findings: all findings.
         figures: figures of the study.
+        kept: lines of the published run that these are compared with; None compares with none.
 
     Returns:
         Dicts with claim_id, anchor, statement, figures, and lines: rows of `judged` with what `claim_line` adds.
@@ -52,8 +59,10 @@ def claim_groups(
     groups: dict[tuple[str, str], list[Line]] = {}
     cpu_s = {name: recorded_jobs(study.name, name)["cpu_s"].sum() for name in {preset, _LARGEST}}
     changes = _changes(study, judged)
+    lines_kept = {} if kept is None else kept.set_index(["claim_id", "setting"]).to_dict("index")
     for row in judged.to_dict("records"):
         line = claim_line({str(name): value for name, value in row.items()}, study, preset, findings, cpu_s)
+        line |= compared(line, lines_kept.get((line["claim_id"], line["setting"])))
         keys = (line["claim_id"], line["setting"]), line["claim_id"]
         line["changes"] = [said for key in keys for said in changes.pop(key, [])]
         groups.setdefault((line["claim_id"], line["statement"]), []).append(line)
@@ -116,6 +125,28 @@ def claim_line(
         "decides": decides,
         "cost": duration(cost) if cost > 0.0 else "–",
     }
+
+
+def compared(row: Mapping[str, Any], kept: Mapping[str, Any] | None) -> dict[str, str]:
+    """A line next to that of the published run: `kept`, its value and verdict, and `agreement`; both empty for none.
+
+    Args:
+        row: the line, with measured, monte_carlo_error, exact, verdict and kind.
+        kept: the same of the published run; None if it has no such line.
+    """
+    if kept is None or not math.isfinite(kept["measured"]):
+        return {"kept": "", "agreement": ""}
+    said = f"{with_error(kept['measured'], kept['monte_carlo_error'])}, {kept['verdict']}"
+    if math.isnan(row["measured"]):
+        return {"kept": said, "agreement": KEPT_ONLY}
+    # Exact values are rounding errors, or counts that depend on the size of the run.
+    if row["exact"] and kept["exact"]:
+        return {"kept": said, "agreement": CONSISTENT if row["verdict"] == kept["verdict"] else DIFFERENT}
+    error = math.hypot(*(0.0 if line["exact"] else float(line["monte_carlo_error"]) for line in (row, kept)))
+    if row["kind"] == "W" or not error > 0.0:
+        return {"kept": said, "agreement": ""}
+    is_near = abs(row["measured"] - kept["measured"]) <= _MOST_ERRORS * error
+    return {"kept": said, "agreement": CONSISTENT if is_near else DIFFERENT}
 
 
 def explanation(row: Mapping[str, Any], preset: str) -> str:

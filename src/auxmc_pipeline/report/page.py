@@ -4,6 +4,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -19,7 +20,13 @@ from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 from auxmc_pipeline.published_values import DISTANCE
-from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
+from auxmc_pipeline.report.claim_lines import (
+    CONSISTENT,
+    DIFFERENT,
+    KEPT_ONLY,
+    claim_groups,
+    unexplained,
+)
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import page_figures
 from auxmc_pipeline.report.findings import Readme, main_findings, read_findings, read_readme
@@ -122,13 +129,20 @@ def published_results(kept: Published) -> dict[str, StudyResults]:
     return found
 
 
-def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bool = False) -> dict[str, Any]:
+def read_page(
+    results: Mapping[str, StudyResults],
+    run: str,
+    *,
+    is_published: bool = False,
+    kept: Mapping[str, pd.DataFrame] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Variables of the template `report.html.j2`.
 
     Args:
         results: results of each study.
         run: which results these are, in words.
         is_published: whether they are published ones, whose figures are next to the page in `FIGURES`/study.
+        kept: published claims with verdicts, by study, that the claims are compared with.
 
     Raises:
         ValueError: If a README or `docs/findings.md` names a number that does not exist.
@@ -146,7 +160,7 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
     for study in declared:
         found, next_to_page = results[study.name], f"{FIGURES}/{study.name}" if is_published else ""
         figures = page_figures(study, found.figures, found.drawings, next_to_page)
-        groups = claim_groups(study, found.preset, found.judged, findings, figures)
+        groups = claim_groups(study, found.preset, found.judged, findings, figures, kept.get(study.folder))
         pages.append(_study_page(study, found, readmes[study.name]) | {"figures": figures, "groups": groups})
     judged = pd.concat([found.judged for found in results.values()], ignore_index=True)
     by_document = counts_by_document(judged)
@@ -161,6 +175,7 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
         "documents": [(d, by_document[d.key]) for d in read_documents() if d.key in by_document],
         "verdict_of": {claim: look_up.verdict(claim) for claim in judged["claim_id"].unique()},
         "highlights": _highlights(look_up, pages, run),
+        "agreements": _agreements(pages) if kept else {},
         "unexplained": [
             f"{page['name']}: {claim}"
             for page in pages
@@ -175,6 +190,17 @@ def read_page(results: Mapping[str, StudyResults], run: str, *, is_published: bo
         "machines": machines(jobs),
         "rules": [cost for name in results for cost in rule_costs(name, presets[name], results[name].jobs)],
     }
+
+
+def _agreements(pages: Sequence[dict[str, Any]]) -> dict[str, list[tuple[Any, Any]]]:
+    """Groups and lines of claims by how they compare with the published run."""
+    found: dict[str, list[tuple[Any, Any]]] = {word: [] for word in (CONSISTENT, DIFFERENT, KEPT_ONLY)}
+    for page in pages:
+        for group in page["groups"]:
+            for line in group["lines"]:
+                if line["agreement"]:
+                    found[line["agreement"]].append((group, line))
+    return found
 
 
 def read_readmes(declared: Sequence[Study], look_up: LookUp, run: str) -> dict[str, Readme]:
@@ -262,7 +288,8 @@ def machines(jobs: pd.DataFrame) -> list[dict[str, Any]]:
 def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path()) -> list[dict[str, Any]]:
     """Time and memory of the jobs of every rule in a study, from Snakemake's benchmark files.
 
-    CPU time and memory of cases are those of `jobs`: Snakemake samples a long job every half minute.
+    CPU time and memory are those of `jobs`, and zero for other rules: Snakemake samples a long job every half minute, and
+    does not see what a job does in a fork of another process.
 
     Args:
         study: name of the study.
@@ -278,9 +305,8 @@ def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path())
     for path in sorted((root / "logs" / preset / study).glob("*.benchmark.tsv")):
         name = path.name.removesuffix(".benchmark.tsv")
         found = pd.read_csv(path, sep="\t", na_values="-").iloc[:1].to_dict("records")
-        job = {"s": 0.0, "cpu_time": 0.0, "max_rss": 0.0, **(found[0] if found else {})}
-        own = stated.get(name, {"cpu_s": job["cpu_time"], "peak_memory_mib": job["max_rss"]})
-        row = {"rule": _RULES.get(name, "run_case"), "wall_s": job["s"]}
+        own = stated.get(name, {"cpu_s": 0.0, "peak_memory_mib": 0.0})
+        row = {"rule": _RULES.get(name, "run_case"), "wall_s": found[0].get("s", 0.0) if found else 0.0}
         rows.append({**row, "cpu_s": own["cpu_s"], "peak_mib": own["peak_memory_mib"]})
     if not rows:
         return []

@@ -18,7 +18,14 @@ from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.report.__main__ import main as report_command
-from auxmc_pipeline.report.claim_lines import claim_groups, explanation, strip, unexplained, what_decides
+from auxmc_pipeline.report.claim_lines import (
+    claim_groups,
+    compared,
+    explanation,
+    strip,
+    unexplained,
+    what_decides,
+)
 from auxmc_pipeline.report.code_places import drawn_by, measured_by
 from auxmc_pipeline.report.figures import is_named, page_figures
 from auxmc_pipeline.report.findings import about, main_findings, read_readme, split_readme
@@ -168,6 +175,36 @@ def test_a_failed_claim_without_a_finding_is_reported():
     groups = claim_groups(study, "quick", table, [])
     assert unexplained(groups, "quick") == ["CT-D02: parameters", "CT-D02: counties", "CT-D02: rows"]
     assert unexplained(groups, "smoke") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "kept", "said", "agreement"),
+    [
+        ({}, {"measured": 1.5}, "1.50 ± 0.50, reproduced", "consistent with the kept run"),
+        ({}, {"measured": 4.0}, "4.00 ± 0.50, reproduced", "differs from the kept run"),
+        ({"measured": NAN}, {}, "1.00 ± 0.50, reproduced", "kept only"),
+        ({}, {"measured": NAN}, "", ""),
+        ({"monte_carlo_error": NAN}, {}, "1.00 ± 0.50, reproduced", ""),
+        ({"kind": "W"}, {"verdict": "timing"}, "1.00 ± 0.50, timing", ""),
+        ({"exact": True}, {"measured": 2.0}, "2.00 ± 0.50, reproduced", "consistent with the kept run"),
+        (
+            {"exact": True},
+            {"measured": 1.2, "exact": True},
+            "1.20 ± 0.50, reproduced",
+            "consistent with the kept run",
+        ),
+        (
+            {"exact": True},
+            {"exact": True, "verdict": "not reproduced"},
+            "1.00 ± 0.50, not reproduced",
+            "differs from the kept run",
+        ),
+    ],
+)
+def test_a_line_is_compared_with_the_kept_run(line, kept, said, agreement):
+    here = {"measured": 1.0, "monte_carlo_error": 0.5, "exact": False, "kind": "I", "verdict": "reproduced"}
+    assert compared(here | line, here | kept) == {"kept": said, "agreement": agreement}
+    assert compared(here | line, None) == {"kept": "", "agreement": ""}
 
 
 @pytest.mark.parametrize(
