@@ -4,13 +4,17 @@ import dataclasses
 import functools
 import hashlib
 import importlib
+import importlib.metadata
+import json
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from auxmc.driver.files import write_atomically
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases, variants_of
 from auxmc_pipeline.code import code_digest
@@ -146,8 +150,7 @@ class Study:
 
     def cases(self, preset: str) -> list[Case]:
         """The study's own cases at a preset, checked."""
-        cases = study_cases(self.file, preset)
-        return [case._replace(settings=self.checked(case.settings)) for case in cases]
+        return [case._replace(settings=self.checked(case.settings)) for case in self._composed(preset)]
 
     def sweep(self, preset: str, over: Sequence[str]) -> list[Case]:
         """Cases of a user's sweep at a preset, checked."""
@@ -194,6 +197,25 @@ class Study:
             words = " ".join(str(error).split())
             raise SettingsError(f"{named}: cannot be read ({type(error).__name__}: {words})") from error
         return settings
+
+    def _composed(self, preset: str) -> list[Case]:
+        """Cases as composed now, or by an earlier command: Hydra takes longer than the rest of a plan."""
+        config = STUDIES / self.folder / "config.yaml"
+        code = [code_digest(name, CODE_ROOTS) for name in (self.schema.__module__, "auxmc_pipeline.cases")]
+        versions = [importlib.metadata.version(name) for name in ("hydra-core", "omegaconf")]
+        depends = [preset, self.name, config.read_text(encoding="utf-8"), code, versions, str(Path.home())]
+        kept = ROOT / ".cache" / "cases" / f"{fingerprint(depends)}.json"
+        # A file that is damaged is as good as none.
+        with suppress(OSError, ValueError, TypeError):
+            return [
+                Case(name, tuple(overrides), tuple(axes), self.schema(**settings))
+                for name, overrides, axes, settings in json.loads(kept.read_text(encoding="utf-8"))
+            ]
+        cases = study_cases(self.file, preset)
+        text = json.dumps([case._replace(settings=dataclasses.asdict(case.settings)) for case in cases])  # type: ignore[arg-type]
+        with suppress(OSError):
+            write_atomically(kept, lambda path: path.write_text(text, encoding="utf-8"))
+        return cases
 
     def _together(self, modules: Sequence[str], name: str) -> dict[str, Any]:
         found: dict[str, Any] = {}

@@ -7,6 +7,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+from auxmc_pipeline import catalogue
 from auxmc_pipeline.cases import StudyFile, compose_settings, study_cases, sweep_cases
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.overrides import split_overrides
@@ -195,3 +196,15 @@ def test_only_what_changes_results_counts_as_a_number(toy):
     smoke = compose_settings(toy, ["preset=smoke", "++resources.mem_mb=1"])
     assert numbers_of(quick) == numbers_of(smoke)
     assert numbers_of(quick) != numbers_of(compose_settings(toy, ["step=0.25"]))
+
+
+def test_cases_that_are_kept_are_those_that_hydra_composes(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "ROOT", tmp_path)
+    composed = load_study("radon").cases("quick")
+    (kept,) = tmp_path.glob(".cache/cases/*.json")
+    assert repr(load_study("radon").cases("quick")) == repr(composed)
+    kept.write_text(kept.read_text().replace("2500", "2600"))
+    assert load_study("radon").cases("quick")[0].settings.n_draws == 2600
+    kept.write_text("[[")
+    assert repr(load_study("radon").cases("quick")) == repr(composed)
+    assert repr(load_study("radon").cases("smoke")) != repr(composed)
