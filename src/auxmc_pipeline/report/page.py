@@ -288,8 +288,8 @@ def machines(jobs: pd.DataFrame) -> list[dict[str, Any]]:
 def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path()) -> list[dict[str, Any]]:
     """Time and memory of the jobs of every rule in a study, from Snakemake's benchmark files.
 
-    CPU time and memory are those of `jobs`, and zero for other rules: Snakemake samples a long job every half minute, and
-    does not see what a job does in a fork of another process.
+    CPU time and memory are those of `jobs`, and zero for other rules: Snakemake samples a long job every half minute,
+    and does not see what a job does in a fork of another process.
 
     Args:
         study: name of the study.
