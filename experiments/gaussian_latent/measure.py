@@ -97,7 +97,7 @@ def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr
         "n_iterations": draws.sizes["draw"],
         "chain_seconds": chain_s,
         **pooled(position, "posterior_mean", *few),
-        "chain_mean": position.mean("draw"),
+        "chain_mean": position.mean("draw", skipna=False),
         "posterior_sd": over_chains(partial(np.std, ddof=1), position, one_by_one=True),
         "r_hat": thinned_r_hat(position, _R_HAT_DRAWS),
     }

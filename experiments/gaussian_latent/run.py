@@ -63,18 +63,7 @@ def long_chain_draws(settings: Settings, method: str, n_importance: int) -> int:
 def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     parts: list[dict[str, xr.Dataset]] = []
     for method, n_importance in programs(settings):
-        chains = _chains(posterior, settings, context, method, n_importance)
-        about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
-        groups = _measured(posterior, settings, chains, method, n_importance)
-        if settings.record_accuracy:
-            noise = estimator_noise(context, {_label(settings): posterior}, [n_importance], settings.n_draws)
-            noise_sd = noise["statistics"][["sd_log_estimate", "sd_log_estimate_error"]]
-            groups["statistics"] = groups["statistics"].merge(noise_sd.squeeze(drop=True))
-        groups = {name: data.expand_dims(about) for name, data in groups.items()}
-        if len(programs(settings)) == 1:
-            draws = measure.recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
-            groups |= arviz_groups(draws.expand_dims(about), ["x"], most=MOST_KEPT)
-        parts.append(groups)
+        parts.append(_run_program(posterior, settings, context, method, n_importance))
     merged = {}
     for name in parts[0]:
         # Traces of unequal length are filled up first: else all curves would be joined along their iterations too.
@@ -85,6 +74,24 @@ def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -
             of_programs, join="outer", compat="no_conflicts", data_vars="all", combine_attrs="override"
         )
     return merged  # type: ignore[return-value]
+
+
+def _run_program(
+    posterior: Problem, settings: Settings, context: RunContext, method: str, n_importance: int
+) -> dict[str, xr.Dataset]:
+    # A function of its own, so that the draws of one program are gone when the next one runs.
+    chains = _chains(posterior, settings, context, method, n_importance)
+    about: dict[str, Sequence[Any]] = {"method": [method], "n_importance": [n_importance]}
+    groups = _measured(posterior, settings, chains, method, n_importance)
+    if settings.record_accuracy:
+        noise = estimator_noise(context, {_label(settings): posterior}, [n_importance], settings.n_draws)
+        noise_sd = noise["statistics"][["sd_log_estimate", "sd_log_estimate_error"]]
+        groups["statistics"] = groups["statistics"].merge(noise_sd.squeeze(drop=True))
+    groups = {name: data.expand_dims(about) for name, data in groups.items()}
+    if len(programs(settings)) == 1:
+        draws = measure.recorded(chains).drop_vars("auxiliary", errors="ignore").rename(position="x")
+        groups |= arviz_groups(draws.expand_dims(about), ["x"], most=MOST_KEPT)
+    return groups
 
 
 def _chains(

@@ -1,6 +1,6 @@
 """From recorded chains to the numbers and curves of a case: evidence, moments, running estimates."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -140,7 +140,10 @@ def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
     pairs = zip(target[:, None], base[:, None], strict=True)
     each = [evidence.running_log_evidence(*pair)[points - 1] for pair in pairs]
     inverse_temperatures = np.linspace(0.0, 1.0, _N_TEMPERATURES)
-    conditional = [base - b * draws["delta"] for b in inverse_temperatures]
+
+    def conditional() -> Iterator[FloatArray]:
+        # One after the other: each is as large as the draws of a quantity.
+        return (base - b * draws["delta"] for b in inverse_temperatures)
 
     def errors(pairs: Iterable[tuple[FloatArray, FloatArray]]) -> list[float]:
         return [evidence.log_evidence_error(*pair) if n_chains > 1 else np.nan for pair in pairs]
@@ -153,8 +156,8 @@ def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
         "iteration": points,
     }
     by_temperature = {
-        "log_temperature_density": [evidence.log_evidence(weights, base) for weights in conditional],
-        "log_temperature_density_error": errors((weights, base) for weights in conditional),
+        "log_temperature_density": [evidence.log_evidence(weights, base) for weights in conditional()],
+        "log_temperature_density_error": errors((weights, base) for weights in conditional()),
         "inverse_temperature": inverse_temperatures,
     }
     return {
@@ -173,8 +176,10 @@ def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> Fl
     """
     n_batches = min(_BATCHES, standard.shape[1])
     weights, states = in_batches(log_base_weights, n_batches), in_batches(standard, n_batches)
-    estimates = weighted_estimates(weights, np.concatenate([states, states**2], axis=2))
-    return estimates.scores(np.repeat([0.0, 1.0], standard.shape[2]))
+    first = weighted_estimates(weights, states).scores(0.0)
+    # A few coordinates at a time: squares of all states would be as large as these.
+    few = np.array_split(states, max(1, states.shape[2] // 8), axis=2)
+    return np.concatenate([first, *(weighted_estimates(weights, part**2).scores(1.0) for part in few)])
 
 
 def running_points(n_draws: int) -> IntegerArray:

@@ -41,7 +41,8 @@ Statistic = Callable[[FloatArray], Any]
 Draws = TypeVar("Draws", xr.Dataset, xr.DataArray)
 
 _POOLED: dict[str, Statistic] = {
-    "posterior_mean": partial(np.mean, axis=(-2, -1)),
+    # Without a copy of all draws, as NumPy's mean makes one.
+    "posterior_mean": partial(xr.DataArray.mean, axis=(-2, -1), skipna=False),
     "posterior_sd": partial(np.std, axis=(-2, -1), ddof=1),
     "mcse_mean": convergence.mcse_mean,
     "mcse_sd": convergence.mcse_sd,

@@ -24,6 +24,8 @@ from pathlib import Path
 ADDRESS = "AUXMC_FORK_SERVER"
 """Environment variable with the path of the server's socket."""
 
+_SERVE = "--serve"
+
 # Without modules of the project: commands read their present code.
 _PACKAGES = (
     "arviz_stats.base.array",
@@ -53,21 +55,26 @@ def fork_server() -> Iterator[dict[str, str]]:
         return
     # Not in the working directory: paths of sockets have at most 107 characters.
     with tempfile.TemporaryDirectory(prefix="auxmc-") as folder:
-        environment = {**os.environ, ADDRESS: f"{folder}/socket"}
-        command = [sys.executable, "-m", "auxmc_pipeline.fork_server"]
-        # Inherits the locks of this process, as jobs do.
-        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, close_fds=False) as server:
+        # Listens from now on, so that a command that is faster than the server waits for it.
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(f"{folder}/socket")
+            listener.listen(128)
+            listener.set_inheritable(True)
+            command = [sys.executable, "-m", "auxmc_pipeline.fork_server", _SERVE, str(listener.fileno())]
+            # Inherits the locks of this process, as jobs do.
+            server = subprocess.Popen(command, stdin=subprocess.PIPE, close_fds=False)
+        with server:
             try:
-                yield environment
+                yield {**os.environ, ADDRESS: f"{folder}/socket"}
             finally:
                 assert server.stdin is not None
                 server.stdin.close()
 
 
 def main(words: list[str]) -> int:
-    """Command line; returns the exit status of the command, and serves if there is none."""
-    if not words:
-        return _serve(os.environ.pop(ADDRESS))
+    """Command line; returns the exit status of the command."""
+    if words[0] == _SERVE:
+        return _serve(int(words[1]))
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(os.environ[ADDRESS])
@@ -84,11 +91,10 @@ def main(words: list[str]) -> int:
     return status[0] if status else 1
 
 
-def _serve(address: str) -> int:
-    """Forks for every connection, until standard input is closed."""
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen(128)
+def _serve(number: int) -> int:
+    """Forks for every connection to the socket with this file number, until standard input is closed."""
+    with socket.socket(fileno=number) as listener:
+        listener.set_inheritable(False)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         from auxmc.driver.runtime import limit_threads
@@ -131,8 +137,8 @@ def _answer(connection: socket.socket) -> int:
         status = _run(request["words"])
     finally:
         ended.set()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    sys.stdout.flush()
+    sys.stderr.flush()
     connection.sendall(bytes([status]))
     return status
 

@@ -12,6 +12,9 @@ from scipy.special import logsumexp
 
 from auxmc.numerics.array_types import FloatArray
 
+# Quantities are worked on in groups of about this size, so that deviations of all draws are never there together.
+_GROUP_BYTES = 1 << 26
+
 
 class WeightedMoments(NamedTuple):
     """Weighted means and standard deviations, each [quantity].
@@ -53,9 +56,18 @@ def weighted_estimates(log_weights: ArrayLike, values: ArrayLike) -> WeightedMom
             f"log_weights must be [unit, draw] and values [unit, draw, quantity], got {logs.shape} and {states.shape}"
         )
     fractions = np.exp(logs - logsumexp(logs))
+    # Sums over draws have the same last bits in groups of two quantities or more, which halves of five or more are.
+    n_groups = max(1, -(-states.shape[2] // max(4, _GROUP_BYTES // max(1, logs.nbytes))))
+    groups = [_moments_of_group(fractions, part) for part in np.array_split(states, n_groups, axis=2)]
+    return WeightedMoments(*map(np.concatenate, zip(*groups, strict=True)))
+
+
+def _moments_of_group(fractions: FloatArray, states: FloatArray) -> WeightedMoments:
+    """Moments of a few quantities [unit, draw, quantity] with normalised weights [unit, draw]."""
     mean = np.einsum("ud,ude->e", fractions, states)
     deviation = states - mean
-    variance = np.einsum("ud,ude->e", fractions, deviation**2)
+    squares = deviation**2
+    variance = np.einsum("ud,ude->e", fractions, squares)
     sd = np.sqrt(variance)
     n_units = len(fractions)
     if n_units < 2:
@@ -63,7 +75,7 @@ def weighted_estimates(log_weights: ArrayLike, values: ArrayLike) -> WeightedMom
         return WeightedMoments(mean, unknown, sd, unknown)
     # Influence of each unit on the ratio of sums; its mean over units is zero.
     on_mean = n_units * np.einsum("ud,ude->ue", fractions, deviation)
-    on_variance = n_units * np.einsum("ud,ude->ue", fractions, deviation**2 - variance)
+    on_variance = n_units * np.einsum("ud,ude->ue", fractions, squares - variance)
     mean_error = on_mean.std(axis=0, ddof=1) / np.sqrt(n_units)
     variance_error = on_variance.std(axis=0, ddof=1) / np.sqrt(n_units)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -227,6 +227,7 @@ def run_blocks(
         )
         at = At(states, first + n, at.run_s + time.perf_counter() - clock)
         yield at, {name: np.asarray(value)[:, :n] for name, value in record.items()}
+        del record  # before the next block makes another
 
 
 def run_program(
@@ -294,6 +295,7 @@ def run_program(
                 keep()
             if progress is not None:
                 progress.advance(min(at.n_done, n_draws), at.run_s)
+            del record, array
     finally:
         keep()
     draws = {name: array[:, :n_draws] for name, array in draws.items()}

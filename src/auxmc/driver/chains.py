@@ -161,7 +161,12 @@ def run_chains(
     made = context.units.stage(purpose, len(units), make)
     seconds = {name: float(sum(unit[name] for unit in made)) for name in (_COMPILE_S, _RUN_S)}
     shape = (*(len(values) for values in axes.values()), n_chains)
-    draws = {name: np.concatenate([unit[name] for unit in made]) for name in made[0] if "." not in name}
+    draws = {
+        # One unit needs no copy: draws of many chains are most of the memory of a case.
+        name: array if len(made) == 1 else np.concatenate([unit[name] for unit in made])
+        for name, array in made[0].items()
+        if "." not in name
+    }
     draws = {name: array.reshape(*shape, *array.shape[1:]) for name, array in draws.items()}
     jax.clear_caches()
     return Chains(draws, axes, seconds[_COMPILE_S], seconds[_RUN_S])

@@ -42,9 +42,9 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         check_preset(options.preset)
         results = results_of_run(options.preset, options.studies)
-        largest = published_presets()[:1]
-        compares = options.preset != "smoke" and largest not in ([], [options.preset])
-        judged = read_published(*largest).judged if compares else {}
+        largest = next(iter(published_presets()), options.preset)
+        compares = options.preset not in ("smoke", largest)
+        judged = read_published(largest).judged if compares else {}
         page = read_page(results, f"preset {options.preset}", kept=judged)
         text = render(page, Path(os.path.relpath(Path.cwd(), options.out.parent.resolve())).as_posix())
     for claim in page["unexplained"]:

@@ -59,7 +59,9 @@ def claim_groups(
     groups: dict[tuple[str, str], list[Line]] = {}
     cpu_s = {name: recorded_jobs(study.name, name)["cpu_s"].sum() for name in {preset, _LARGEST}}
     changes = _changes(study, judged)
-    lines_kept = {} if kept is None else kept.set_index(["claim_id", "setting"]).to_dict("index")
+    lines_kept: dict[Any, Any] = (
+        {} if kept is None else kept.set_index(["claim_id", "setting"]).to_dict("index")
+    )
     for row in judged.to_dict("records"):
         line = claim_line({str(name): value for name, value in row.items()}, study, preset, findings, cpu_s)
         line |= compared(line, lines_kept.get((line["claim_id"], line["setting"])))

@@ -264,7 +264,7 @@ def test_settings_failures_and_costs_are_collected(tmp_path):
     }
     jobs = job_table([about])
     judged, run = rule_costs("alpha", "quick", jobs, tmp_path)
-    assert list(run.values()) == ["alpha", "run_case", 3, 6.0, 9.0, 100.0]
+    assert list(run.values()) == ["alpha", "run_case", 3, 6.0, 7.0, 60.0]
     assert (judged["rule"], judged["peak_mib"]) == ("judge_claims", 0.0)
     assert [(machine["versions"], machine["n_cases"]) for machine in machines(jobs)] == [("v", 1)]
 
