@@ -273,17 +273,24 @@ def _file(folder, text):
     return path
 
 
-def test_density_with_a_prior_and_bounds(tmp_path, capsys):
-    """A model file that has a prior needs no start; nothing is said of a uniform prior's edges."""
-    model = tmp_path / "rate.py"
-    model.write_text(
-        "import jax, jax.numpy as jnp\n"
-        "prior = (lambda v: jnp.zeros(()), lambda key: {'theta': jax.random.uniform(key)})\n"
-        "bounds = {'theta': (0, 1)}\n"
-        "def log_density(v):\n"
-        "    return 7 * jnp.log(v['theta']) + 13 * jnp.log1p(-v['theta'])\n",
-        encoding="utf-8",
-    )
+RATE = """
+import jax, jax.numpy as jnp
+prior = (lambda v: jnp.zeros(()), lambda key: {"theta": jax.random.uniform(key)})
+bounds = {"theta": (0, 1)}
+def log_density(v):
+    return 7 * jnp.log(v["theta"]) + 13 * jnp.log1p(-v["theta"])
+"""
+
+
+def test_a_density_with_a_prior_needs_no_start(tmp_path):
+    own = read_model(_file(tmp_path, RATE), None)
+    assert own.kind == "density"
+    assert {"prior", "bounds"} <= own.parts.keys()
+
+
+@pytest.mark.slow
+def test_nothing_is_said_of_the_edges_of_a_uniform_prior(tmp_path, capsys):
+    model = _file(tmp_path, RATE)
     assert main(["evidence", str(model), "--draws", "128", "--quiet", "--output", str(tmp_path / "out")]) == 0
     told = capsys.readouterr()
     assert "reached from the prior" in told.out
