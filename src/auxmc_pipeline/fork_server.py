@@ -95,7 +95,7 @@ def _serve(number: int) -> int:
     """Forks for every connection to the socket with this file number, until standard input is closed."""
     with socket.socket(fileno=number) as listener:
         listener.set_inheritable(False)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         from auxmc.driver.runtime import limit_threads
 
@@ -107,6 +107,8 @@ def _serve(number: int) -> int:
             connection, _ = listener.accept()
             if os.fork() == 0:
                 listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, interrupted)
                 return _answer(connection)
             connection.close()
     return 0
@@ -114,8 +116,6 @@ def _serve(number: int) -> int:
 
 def _answer(connection: socket.socket) -> int:
     """Runs the command of a connection, and returns its exit status, also to the client."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     size, streams, _, _ = socket.recv_fds(connection, 8, 3)
     with connection.makefile("rb") as file:
         request = json.loads(file.read(int.from_bytes(size, "big")))
