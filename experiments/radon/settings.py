@@ -8,7 +8,7 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.radon.grouped import RADON_COLUMNS, GroupedColumns, read_grouped
 
 CHAIN_METHODS = ("nuts", "gibbs_ct", "ct_hmc")
-METHODS = (*CHAIN_METHODS, "ais")
+METHODS = (*CHAIN_METHODS, "ais", "fits")
 _PUBLISHED_PATH = Path("continuous_tempering") / "radon" / "radon-group.npz"
 
 
@@ -18,7 +18,8 @@ class Settings(CaseSettings):
 
     method: str = setting(
         "nuts",
-        "sampler: NUTS or HMC with the temperature as a coordinate, HMC with Gibbs updates of it, or annealed runs",
+        "sampler: NUTS or HMC with the temperature as a coordinate, HMC with Gibbs updates of it, or annealed runs; or "
+        "as many variational fits as there are chains, and no sampler",
         METHODS,
     )
     parametrisation: str = setting(

@@ -51,22 +51,27 @@ class _Stream(NamedTuple):
     draw: Callable[[np.random.Generator], FloatArray]
 
 
-def rows(name: str, n_rows: int) -> FloatArray:
+def rows(name: str, n_rows: int, data_set: int = 0) -> FloatArray:
     """The first rows of a simulated stream.
 
     Args:
         name: one of STREAMS.
         n_rows: how many; at most 100 000 for `non_stationary` and `shuffled`, 100 for `normal`.
+        data_set: other numbers than 0 draw the rows of `non_stationary` and `shuffled` anew.
 
     Returns:
         Rows [row, column], float64; the last column of `linear` is the response, of `softmax` and `softmax_sharp` the
         class.
 
     Raises:
-        ValueError: no such stream, or more rows than it has.
+        ValueError: no such stream, more rows than it has, or another stream that is to be drawn anew.
     """
     if n_rows < 1:
         raise ValueError(f"n_rows must be at least 1, got {n_rows}")
+    if data_set:
+        if name not in _CHANGING:
+            raise ValueError(f"expected one of {', '.join(_CHANGING)} to draw anew, got {name!r}")
+        return _CHANGING[name](data_set)[:n_rows]
     return np.concatenate(list(blocks(name, n_rows)))
 
 
@@ -87,8 +92,8 @@ def blocks(name: str, n_rows: int) -> Iterator[FloatArray]:
         yield drawn[: n_rows - block * BLOCK_ROWS]
 
 
-def _generator(number: int, purpose: int, block: int | None = None) -> np.random.Generator:
-    key = (number, purpose) if block is None else (number, purpose, block)
+def _generator(number: int, *purpose: int) -> np.random.Generator:
+    key = (number, *purpose)
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(_SEED, spawn_key=key)))
 
 
@@ -144,19 +149,19 @@ def _mixture_rows(
     return draw
 
 
-def _non_stationary() -> FloatArray:
-    phases = []
+def _non_stationary(data_set: int = 0) -> FloatArray:
+    phases, other = [], (data_set,) * bool(data_set)
     for phase, (n_rows, n_clusters) in enumerate(NON_STATIONARY_PHASES):
-        generator = _generator(6, _ROWS, phase)
+        generator = _generator(6, _ROWS, phase, *other)
         cluster = generator.integers(0, n_clusters, n_rows)
         noise = generator.standard_normal((n_rows, 2))
         phases.append(_CLUSTER_MEANS[cluster] + _CLUSTER_SDS[cluster] * noise)
     return np.concatenate(phases)
 
 
-def _shuffled() -> FloatArray:
-    everything = _non_stationary()
-    return everything[_generator(6, _PERMUTATION).permutation(len(everything))]
+def _shuffled(data_set: int = 0) -> FloatArray:
+    everything, other = _non_stationary(data_set), (data_set,) * bool(data_set)
+    return everything[_generator(6, _PERMUTATION, *other).permutation(len(everything))]
 
 
 def _normal() -> FloatArray:
@@ -172,10 +177,7 @@ _ENDLESS: dict[str, Callable[[], _Stream]] = {
     "mixture_intermediate": partial(_mixture, 9, "mixture_intermediate"),
     "mixture_from_prior": _mixture_from_prior,
 }
-_FINITE: dict[str, Callable[[], FloatArray]] = {
-    "non_stationary": _non_stationary,
-    "shuffled": _shuffled,
-    "normal": _normal,
-}
+_CHANGING: dict[str, Callable[..., FloatArray]] = {"non_stationary": _non_stationary, "shuffled": _shuffled}
+_FINITE: dict[str, Callable[[], FloatArray]] = {**_CHANGING, "normal": _normal}
 STREAMS = (*_ENDLESS, *_FINITE)
 """Names of the simulated streams."""

@@ -30,9 +30,9 @@ _N_FEATURES, _N_CLASSES = 10, 4
 _N_DENSE, _N_SPARSE = 250, 60
 
 
-def rows_of_stream(settings: Settings) -> FloatArray:
-    """The rows of a case [row, column]."""
-    return simulated_rows(settings.stream, settings.n_rows)
+def rows_of_stream(settings: Settings, data_set: int = 0) -> FloatArray:
+    """The rows of a case [row, column], drawn anew for other data sets than 0."""
+    return simulated_rows(settings.stream, settings.n_rows, data_set)
 
 
 def model_of(settings: Settings) -> RowModel:

@@ -72,9 +72,10 @@ def _run_repeats(
 ) -> Runs:
     # The streams of random numbers do not depend on the settings of the estimator: neighbours in a sweep share them.
     about = (settings.stream, settings.n_components, settings.method)
+    numbers = range(1, settings.n_repeats + 1)
     return run_repeats(
         build_stream(model_of(settings), settings),
-        [rows] * settings.n_repeats,
+        [rows_of_stream(settings, n) for n in numbers] if settings.redrawn else [rows] * settings.n_repeats,
         ends,
         keys_of_runs(context, settings.n_repeats, *about),
         context,

@@ -117,6 +117,9 @@ class Settings(CaseSettings):
         "settings that change from run to run: each element changes some of them, as in 'learning_rate=1 n_moves=2' "
         "(design stream)",
     )
+    redrawn: bool = setting(
+        False, "whether every run has rows of its own (streams that change, design stream)", added=True
+    )
     n_hybrid_runs: int = setting(
         0,
         "runs of nested sampling on the first 100 rows that replace the beginning of the sequential estimate",
