@@ -3,11 +3,22 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion, proportion_of
+from auxmc_pipeline.measuring import (
+    Measurement,
+    estimate,
+    exact,
+    largest,
+    mean,
+    proportion,
+    proportion_of,
+    score_of_p_values,
+)
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_settings
 from auxmc_pipeline.tables import MissingData, Tables, Wanted, recorded
 from experiments.boltzmann.model.data import N_SYSTEMS
@@ -225,6 +236,80 @@ def annealed_value(tables: Tables, error: str, n_temperatures: int) -> Measureme
     """CT-B17: a point of annealed importance sampling."""
     found = annealed_errors(tables, "h_ais", error)
     return found.measured(found.at_temperatures(n_temperatures))
+
+
+class _Compared(NamedTuple):
+    """A point of figure 5.2: log of our error over the published one, and standard errors of both logs."""
+
+    log_ratio: float
+    own: float
+    published: float
+
+
+def points_of_curves(tables: Tables, method: str) -> dict[str, _Compared]:
+    """CT-B16: the points of a method's three curves at which both are known."""
+    return {
+        curve_setting(error, method, n): _compared(
+            curve_value(tables, method, error, n), f"{error} {method}", n
+        )
+        for error in ERROR_LABELS
+        for n in _SAMPLES[method]
+    }
+
+
+def points_of_annealed(tables: Tables, n_temperatures: int) -> dict[str, _Compared]:
+    """CT-B17: the three errors with a number of temperatures."""
+    return {
+        f"{label}, K = {n_temperatures}": _compared(
+            annealed_value(tables, error, n_temperatures), f"{error} ais", n_temperatures
+        )
+        for error, label in ERROR_LABELS.items()
+    }
+
+
+def _compared(found: Measurement, series: str, x: float) -> _Compared:
+    """A value against the published curve at x, whose bars are intervals of 95 % by the notebook that draws them."""
+    there = published_series("boltzmann", "5.2", series)
+    index = int(np.argmin(np.abs(there.x - x)))
+    low, high = math.log(there.low[index]), math.log(there.high[index])
+    # Where the curve's own height is missing, it is the middle of its bar.
+    height = there.y[index] if there.y[index] > 0.0 else math.exp(0.5 * (low + high))
+    return _Compared(
+        math.log(found.value / height),
+        found.error / found.value,
+        (high - low) / (2.0 * stats.norm.isf(0.025)),
+    )
+
+
+def least_p_value(groups: Iterable[dict[str, _Compared]]) -> Measurement:
+    """CT-B16 and CT-B17: smallest p-value of all points, by both errors, as a standard score."""
+    points = {name: point for group in groups for name, point in group.items()}
+    scores = {name: abs(p.log_ratio) / math.hypot(p.own, p.published) for name, p in points.items()}
+    p_values = [2.0 * stats.norm.sf(each) for each in scores.values()]
+    return score_of_p_values(p_values, max(scores, key=lambda name: scores[name]))
+
+
+def mean_log_ratio(groups: Iterable[dict[str, _Compared]]) -> Measurement:
+    """CT-B16 and CT-B17: mean over all points of the log of our error over the published one.
+
+    Points of a group come from the same chains: their errors are added; groups are independent.
+    """
+    each = [list(group.values()) for group in groups]
+    n = sum(map(len, each))
+    errors = [sum(point.own for point in group) / n for group in each]
+    return Measurement(
+        sum(point.log_ratio for group in each for point in group) / n, math.hypot(*errors), f"{n} points"
+    )
+
+
+def curves_compared(tables: Tables, measure: Callable[..., Measurement]) -> Measurement:
+    """CT-B16: a measure of the points of all curves, by method."""
+    return measure([points_of_curves(tables, method) for method in CURVE_METHODS])
+
+
+def annealed_compared(tables: Tables, measure: Callable[..., Measurement]) -> Measurement:
+    """CT-B17: a measure of the points of all ladders, whose runs are independent."""
+    return measure([points_of_annealed(tables, k) for k in _BANDS["mean"]])
 
 
 def disjoint_value(tables: Tables, method: str) -> Measurement:
@@ -476,12 +561,20 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for run, until in (("first 2401 samples", _BEGINNING_OF_RUN), ("whole run", _END_OF_CONTINUOUS))
     },
     "CT-B16": {
+        "p-value as a standard score": partial(curves_compared, measure=least_p_value),
+        "mean log ratio": partial(curves_compared, measure=mean_log_ratio),
+    }
+    | {
         curve_setting(error, method, n): partial(curve_value, method=method, error=error, n_samples=n)
         for error in ERROR_LABELS
         for method in CURVE_METHODS
         for n in _SAMPLES[method]
     },
     "CT-B17": {
+        "p-value as a standard score": partial(annealed_compared, measure=least_p_value),
+        "mean log ratio": partial(annealed_compared, measure=mean_log_ratio),
+    }
+    | {
         f"{ERROR_LABELS[error]}, K = {k}": partial(annealed_value, error=error, n_temperatures=k)
         for error, bands in _BANDS.items()
         for k in bands

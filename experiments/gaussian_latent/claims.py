@@ -179,7 +179,7 @@ def tuning_ranges(tables: Tables) -> Measurement:
 
 def first_rise(tables: Tables, size: int) -> Measurement:
     """PM-G06: mean acceptance rate at small step sizes, minus that at the smallest."""
-    sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
+    sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size), more="pm_mh_small_steps")
     small = sweep.sel(point=slice(None, _SMALL_STEPS))["point"].values
     if small.size < 2:
         raise MissingData(f"no second step size up to {_SMALL_STEPS:g}: not run at this preset")
@@ -214,7 +214,8 @@ def independence_acceptance(tables: Tables, size: int) -> Measurement:
 
 def independence_trend(tables: Tables, size: int) -> Measurement:
     """PM-G11: relative change over step sizes."""
-    (rates,) = sweeps_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size), low=_TREND_FROM)
+    more = "apm_mi_mh_one" if size == 1 else ""
+    (rates,) = sweeps_of(tables, "acceptance_auxiliary", ("apm_mi_mh", size), low=_TREND_FROM, more=more)
     points = rates["point"].values
     if points.size < 3:
         raise MissingData(f"a trend needs three step sizes from {_TREND_FROM:g} on: not run at this preset")

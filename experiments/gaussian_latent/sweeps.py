@@ -8,7 +8,7 @@ import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest, mean
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import MissingData, Tables, first_run
 from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, program_rows, scale_name
 
 # Method and number of importance samples.
@@ -17,19 +17,31 @@ Program = tuple[str, int]
 _SMOOTHING_POINTS = 5
 
 
-def sweep_of(tables: Tables, quantity: str, program: Program, dataset: str = "calibrated") -> xr.DataArray:
-    """A quantity of a program in each chain over its step sizes or brackets [chain, point]."""
-    scale = scale_name(program[0])
-    found = tables.array(quantity, "chain", scale, table="chain", **program_rows(*program, dataset))
+def sweep_of(
+    tables: Tables, quantity: str, program: Program, dataset: str = "calibrated", more: str = ""
+) -> xr.DataArray:
+    """A quantity of a program in each chain over its step sizes or brackets [chain, point].
+
+    Args:
+        tables: of the study.
+        quantity: its name.
+        program: method and number of importance samples.
+        dataset: as in the settings.
+        more: case with more chains of the program, which is taken where the preset has it.
+    """
+    scale, where = scale_name(program[0]), program_rows(*program, dataset)
+    where["case"] = first_run(tables, more, where["case"])
+    found = tables.array(quantity, "chain", scale, table="chain", **where)
     # Rounded, so that points of several grids can be equal.
     return found.rename({scale: "point"}).assign_coords(point=found[scale].values.round(9)).sortby("point")
 
 
 def sweeps_of(
-    tables: Tables, quantity: str, *programs: Program, low: float = -math.inf
+    tables: Tables, quantity: str, *programs: Program, low: float = -math.inf, more: str = ""
 ) -> list[xr.DataArray]:
-    """A quantity of several programs at the points, from `low` on, that all of them have."""
-    sweeps = xr.align(*(sweep_of(tables, quantity, one) for one in programs), join="inner", exclude=["chain"])
+    """A quantity of several programs at the points, from `low` on, that all of them have; `more` as of `sweep_of`."""
+    each = (sweep_of(tables, quantity, one, more=more) for one in programs)
+    sweeps = xr.align(*each, join="inner", exclude=["chain"])
     if not (sweeps[0]["point"] >= low - 1e-9).any():
         raise MissingData("no common values of the tuning parameter at this preset")
     return [sweep.sel(point=slice(low - 1e-9, None)) for sweep in sweeps]

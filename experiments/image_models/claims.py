@@ -153,7 +153,7 @@ def time_ratio(tables: Tables, model: str, quantity: str, method: str) -> Measur
 
 
 def sharing(tables: Tables, model: str, which: int) -> Measurement:
-    """CT-C15: error of the length of one chain shared by several, over that of the one chain (Gibbs CT)."""
+    """CT-C15: log of the error of the length of one chain shared by several over that of the one chain (Gibbs CT)."""
     counts = _counts(tables, model, "layout_mean", "n_sharing", method="gibbs_ct")
     if len(counts) <= 1:
         raise MissingData(f"several short chains of model {model}: not run at this preset")
@@ -165,7 +165,7 @@ def sharing(tables: Tables, model: str, which: int) -> Measurement:
 
 
 def parallel(tables: Tables, model: str) -> Measurement:
-    """CT-C16: gain of annealing from pooling runs over the gain of Gibbs continuous tempering from pooling chains."""
+    """CT-C16: log of the gain of annealing from pooling runs over that of Gibbs CT from pooling chains."""
     last = float(_ladders(tables, model)[-1])
     chains = _counts(tables, model, "pooled_mean", "n_parallel", method="gibbs_ct")
     runs = _counts(tables, model, "ais_pooled_mean", "n_parallel", n_temperatures=last)
@@ -356,7 +356,7 @@ def _of_pools(
 def _ratio_of_errors(
     tables: Tables, model: str, above: list[FloatArray], below: list[FloatArray], note: str
 ) -> Measurement:
-    """Product of root mean square errors of joint estimates of what is claimed over another one, of `_of_pools`."""
+    """Log of a product of root mean square errors of joint estimates over another, of `_of_pools`."""
     n_images = _n_images(tables, model)
     # Of a part of the images the squared bias has the error of their choice in it, which draws ratios towards 1.
     scale = n_claimed(model, n_images) / n_images
@@ -365,11 +365,18 @@ def _ratio_of_errors(
         biases, variances = pools.T
         return math.hypot(scale * float(biases.sum()), math.sqrt(scale * float(variances.sum())))
 
-    def ratio(*pools: FloatArray) -> float:
-        errors = [error(pool) for pool in pools]
-        return math.prod(errors[: len(above)]) / math.prod(errors[len(above) :])
+    def log_ratio(*pools: FloatArray) -> float:
+        logs = [math.log(error(pool)) for pool in pools]
+        return math.fsum(logs[: len(above)]) - math.fsum(logs[len(above) :])
 
-    return estimate(ratio, *above, *below, method="paired", note=note)
+    return estimate(log_ratio, *above, *below, method="paired", note=note)
+
+
+def _from_log(measure: Callable[..., Measurement], tables: Tables, model: str) -> Measurement:
+    """A ratio whose log is measured."""
+    found = measure(tables, model)
+    ratio = math.exp(found.value)
+    return Measurement(ratio, ratio * found.error, found.note)
 
 
 def _by_model(
@@ -433,8 +440,8 @@ NUMBERS: dict[str, Measure] = {
             "upper - lower bound": gap,
             "published form - upper bound": looseness,
             "Gibbs CT - ST": below,
-            "error of 2 chains over that of one": partial(sharing, which=1),
-            "gain of AIS from parallel runs": parallel,
+            "error of 2 chains over that of one": partial(_from_log, partial(sharing, which=1)),
+            "gain of AIS from parallel runs": partial(_from_log, parallel),
             "error of ST over that of CT-HMC": partial(efficiency, method="ct_hmc"),
             "error of ST over that of Gibbs CT": partial(efficiency, method="gibbs_ct"),
             "time of ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),

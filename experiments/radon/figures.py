@@ -60,7 +60,7 @@ def evidence_over_time(tables: Tables) -> Figure:
     reference = tables.value("log_evidence", case="ais")
     axis.axhline(reference, color="black", linestyle="--", linewidth=1.0, label="AIS")
     exact = _exact_line(axis, tables)
-    published_mark(axis, seconds, published("CT-D05", "mean of last 100 values"), colour=_BLUE)
+    published_mark(axis, seconds, published("CT-D05", "end of the fit"), colour=_BLUE)
     line = published("CT-D03", "log evidence")
     published_mark(axis, 0.5 * seconds, line)
     # The published range, moved to the exact value; wider where log zeta would lie outside.

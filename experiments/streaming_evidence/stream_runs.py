@@ -11,11 +11,13 @@ import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.tables import MissingData, Tables, Wanted, not_run
+from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_run
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
-_MODEL_OF = {"floor": "linear", "sensitivity": "mixture"}
+_MODEL_OF = {"floor": "linear", "sensitivity": "mixture"} | {
+    f"early__stream-{model}": model for model in MODEL_CASES
+}
 
 _ERROR_OF = {
     "log_evidence": "error",
@@ -117,6 +119,21 @@ def published(tables: Tables, case: str, method: str = "annealed") -> StreamRuns
     return StreamRuns(tables, case, {"method": method})
 
 
+def early(tables: Tables, model: str, method: str = "annealed") -> StreamRuns:
+    """Most runs of few rows with the published settings."""
+    return published(tables, first_run(tables, f"early__stream-{model}", model), method)
+
+
+def early_full(tables: Tables, model: str) -> str:
+    """Case with most runs of few rows by estimators that need all rows."""
+    return first_run(tables, f"early_full__stream-{model}", f"{model}_full")
+
+
+def million(tables: Tables, model: str) -> str:
+    """Case with most runs of nested sampling on a million rows."""
+    return first_run(tables, f"million__stream-{model}", f"{model}_full")
+
+
 def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
     """Runs with a variation of the settings, as it is written in the case's settings.
 
@@ -171,20 +188,27 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
     return found[common] - truth[common]
 
 
-def by_size(tables: Tables, model: str, quantity: str) -> pd.DataFrame:
-    """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer."""
-    return _by_run(tables, quantity, "size", case=f"{model}_full")
+def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.DataFrame:
+    """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer.
+
+    Args:
+        tables: of the study.
+        model: one of MODEL_CASES.
+        quantity: its name.
+        case: another case of the model than that with all numbers of rows.
+    """
+    return _by_run(tables, quantity, "size", case=case or f"{model}_full")
 
 
-def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
-    """A quantity of estimators that need all rows, for a number of rows [repeat]."""
-    return values_at(by_size(tables, model, quantity), size)
+def full_data(tables: Tables, model: str, quantity: str, size: float, case: str = "") -> FloatArray:
+    """A quantity of estimators that need all rows, for a number of rows [repeat]; arguments as of `by_size`."""
+    return values_at(by_size(tables, model, quantity, case), size)
 
 
-def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
+def full_data_errors(tables: Tables, model: str, rival: str, case: str = "") -> pd.DataFrame:
     """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
-    truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
-    return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
+    truth = by_size(tables, model, "exact", case).iloc[0] if model == "linear" else reference(tables, model)
+    return against(by_size(tables, model, RIVALS[rival].log_evidence, case), truth)
 
 
 def sweep(tables: Tables, name: str) -> dict[float, StreamRuns]:
@@ -215,6 +239,13 @@ def variations_run(tables: Tables) -> list[str]:
 def following(tables: Tables, n_components: int, stream: str) -> StreamRuns:
     """Runs of a mixture on the stream that changes, in order (non_stationary) or shuffled."""
     return StreamRuns(tables, f"change__n_components-{n_components}", {"stream": stream})
+
+
+def following_redrawn(tables: Tables, n_components: int, stream: str) -> StreamRuns:
+    """The same, each run on a data set of its own, where the preset has these."""
+    name = f"n_components-{n_components}"
+    case = first_run(tables, f"change_redrawn__{name}", f"change__{name}")
+    return StreamRuns(tables, case, {"stream": stream})
 
 
 def between(found: pd.DataFrame, first: float, last: float = np.inf) -> pd.DataFrame:

@@ -152,6 +152,12 @@ def recorded(
     return measure
 
 
+def first_run(tables: Tables, *cases: str) -> str:
+    """Returns the first of some cases that was run, the last where none was: a preset may lack those with more runs."""
+    there = set(tables["settings"]["case"])
+    return next((case for case in cases if case in there), cases[-1])
+
+
 def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
     """Settings that a run lacks, in words; empty for none.
 
