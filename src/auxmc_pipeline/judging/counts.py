@@ -39,7 +39,7 @@ def verdict_of_claim(lines: pd.DataFrame) -> str:
     """Returns the verdict of a claim: the worst of its lines, where of several readings the best counts.
 
     Times count only where there is nothing else. Where words fail that a figure of the document contradicts, and all
-    other lines are reproduced, it is `FIGURE_ONLY`.
+    other lines are reproduced, it is `FIGURE_ONLY`; while the other lines are open, it is inconclusive.
 
     Args:
         lines: of one claim, with columns `verdict` and `nature`.
@@ -50,9 +50,9 @@ def verdict_of_claim(lines: pd.DataFrame) -> str:
 def _verdict(counted: pd.DataFrame) -> str:
     is_words = counted["nature"] == "words"
     words_fail = (counted["verdict"][is_words] == "not reproduced").any()
-    if words_fail and _worst(counted[~is_words]) == "reproduced":
-        return FIGURE_ONLY
-    return _worst(counted)
+    # Whether the figure is reproduced decides between two verdicts: while it is open, so is the claim.
+    of_figure = {"reproduced": FIGURE_ONLY, "inconclusive": "inconclusive"}
+    return (words_fail and of_figure.get(_worst(counted[~is_words]))) or _worst(counted)
 
 
 def _counted(lines: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -11,6 +12,7 @@ from auxmc_pipeline.judging.verdicts import FIGURE_ONLY, judge, verdict
 from auxmc_pipeline.measuring import Measurement, exact, mean
 from auxmc_pipeline.needs import cases_needed, parse_needs
 from auxmc_pipeline.steps.check_claims import responses
+from auxmc_pipeline.steps.wrong_verdicts import simulate
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 
 NAN = float("nan")
@@ -253,13 +255,15 @@ def test_words_that_their_own_figure_contradicts_have_a_verdict_of_their_own():
     assert counts_of(found).verdicts[FIGURE_ONLY] == 1
     tail = 0.02275013194817921  # of a standard normal distribution beyond 2
     assert counts_of(found).expected_wrong == pytest.approx(1.0 - (1.0 - tail) ** 2)
+    # While the figure is open, so is the claim.
+    assert verdict_of_claim(found.assign(verdict=["not reproduced"] * 2 + ["inconclusive"])) == "inconclusive"
     # The figure must be reproduced, and the words must fail.
     assert verdict_of_claim(found.assign(verdict=["not reproduced"] * 3)) == "not reproduced"
     assert (
         verdict_of_claim(found.assign(verdict=["inconclusive", "inconclusive", "reproduced"]))
         == "inconclusive"
     )
-    assert verdict_of_claim(judged.assign(nature=["words", "conclusion", "figure"])) == "not reproduced"
+    assert verdict_of_claim(judged.assign(nature=["words", "conclusion", "figure"])) == "inconclusive"
 
 
 def test_a_claim_that_fails_only_as_printed_is_a_misprint():
@@ -345,3 +349,15 @@ def test_what_has_no_verdict_to_turn_is_left_out(measure, kind):
 def _responses(measure, low, kind="I"):
     line = {"claim_id": "X-1", "setting": "s", "low": low, "high": float("inf"), "kind": kind}
     return list(responses(pd.DataFrame([line]), {"X-1": {"s": measure}}, TABLES))
+
+
+def test_simulated_verdicts_are_wrong_no_more_often_than_expected():
+    judged = _judged(*((f"A{n}", "t", "published", "reproduced", 0.25 * n) for n in range(1, 13)))
+    found = simulate(judged.assign(kind="I"), 200, np.random.default_rng(1))
+    assert 0.0 < found.wrong < 0.023 * found.decided + 2.0 * found.error
+    assert 0.0 < found.expected < 0.023 * found.decided
+    # Larger errors leave more claims open.
+    noisier = judged.assign(kind="I", monte_carlo_error=4.0)
+    assert simulate(noisier, 200, np.random.default_rng(1)).decided < found.decided
+    with pytest.raises(ValueError, match="nothing to draw"):
+        simulate(judged.assign(kind="I", exact=True), 10, np.random.default_rng(1))
