@@ -563,21 +563,21 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B16": {
         "p-value as a standard score": partial(curves_compared, measure=least_p_value),
         "mean log ratio": partial(curves_compared, measure=mean_log_ratio),
-    }
-    | {
-        curve_setting(error, method, n): partial(curve_value, method=method, error=error, n_samples=n)
-        for error in ERROR_LABELS
-        for method in CURVE_METHODS
-        for n in _SAMPLES[method]
+        **{
+            curve_setting(error, method, n): partial(curve_value, method=method, error=error, n_samples=n)
+            for error in ERROR_LABELS
+            for method in CURVE_METHODS
+            for n in _SAMPLES[method]
+        },
     },
     "CT-B17": {
         "p-value as a standard score": partial(annealed_compared, measure=least_p_value),
         "mean log ratio": partial(annealed_compared, measure=mean_log_ratio),
-    }
-    | {
-        f"{ERROR_LABELS[error]}, K = {k}": partial(annealed_value, error=error, n_temperatures=k)
-        for error, bands in _BANDS.items()
-        for k in bands
+        **{
+            f"{ERROR_LABELS[error]}, K = {k}": partial(annealed_value, error=error, n_temperatures=k)
+            for error, bands in _BANDS.items()
+            for k in bands
+        },
     },
     "CT-B18": {"start": start, "end, chains": end, "end, AIS": end_annealed},
     "CT-B19": {

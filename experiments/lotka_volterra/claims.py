@@ -20,6 +20,7 @@ from auxmc_pipeline.measuring import (
     mean,
     mean_proportion,
     proportion,
+    proportion_of,
 )
 from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import MissingData, Tables
@@ -199,6 +200,11 @@ def step_ratio(tables: Tables) -> Measurement:
     )
     note = f"steps {above.value:.3g} and {below.value:.3g} at acceptance rate {USABLE_ACCEPT_RATE:g}"
     return (above / below).noted(note)
+
+
+def never_move(tables: Tables) -> Measurement:
+    """Proportion of chains of HMC that accept nothing."""
+    return proportion_of(by_chain(tables, "acceptance", "hmc") == 0.0)
 
 
 def longest_stand(tables: Tables) -> Measurement:
@@ -558,6 +564,7 @@ MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
 
 NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
     "iterations for which a chain of HMC stands still": longest_stand,
+    "proportion of chains of HMC that never move": never_move,
     **{
         f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)
         for tolerance, row in (("1", "pm_normalised"), ("2.5", "pm_wider"))

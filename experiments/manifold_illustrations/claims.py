@@ -126,10 +126,13 @@ def small_noise(tables: Tables) -> Measurement:
 
 def small_noise_by_evaluations(tables: Tables) -> Measurement:
     """IM-ALG-13: log of the same ratio for each evaluation, of geometric means over chains."""
-    rates = np.log(tables.array("noise_ess_per_evaluation", "sampler", "small_noise", "chain"))
+    rates = tables.array("noise_ess_per_evaluation", "sampler", "small_noise", "chain")
+
+    def mean_log(sampler: str, scale: float) -> Measurement:
+        return mean(np.log(rates.sel(sampler=sampler, small_noise=scale).values))
+
     found = {
-        scale: mean(rates.sel(sampler="constrained_hmc", small_noise=scale))
-        - mean(rates.sel(sampler="hmc", small_noise=scale))
+        scale: mean_log("constrained_hmc", scale) - mean_log("hmc", scale)
         for scale in rates["small_noise"].values
         if scale <= _SMALL_NOISE
     }

@@ -57,20 +57,20 @@ def rows(name: str, n_rows: int, data_set: int = 0) -> FloatArray:
     Args:
         name: one of STREAMS.
         n_rows: how many; at most 100 000 for `non_stationary` and `shuffled`, 100 for `normal`.
-        data_set: other numbers than 0 draw the rows of `non_stationary` and `shuffled` anew.
+        data_set: other numbers than 0 draw the rows of `non_stationary` and `shuffled` again.
 
     Returns:
         Rows [row, column], float64; the last column of `linear` is the response, of `softmax` and `softmax_sharp` the
         class.
 
     Raises:
-        ValueError: no such stream, more rows than it has, or another stream that is to be drawn anew.
+        ValueError: no such stream, more rows than it has, or another stream that is to be drawn again.
     """
     if n_rows < 1:
         raise ValueError(f"n_rows must be at least 1, got {n_rows}")
     if data_set:
         if name not in _CHANGING:
-            raise ValueError(f"expected one of {', '.join(_CHANGING)} to draw anew, got {name!r}")
+            raise ValueError(f"expected one of {', '.join(_CHANGING)} to draw again, got {name!r}")
         return _CHANGING[name](data_set)[:n_rows]
     return np.concatenate(list(blocks(name, n_rows)))
 

@@ -31,7 +31,7 @@ _N_DENSE, _N_SPARSE = 250, 60
 
 
 def rows_of_stream(settings: Settings, data_set: int = 0) -> FloatArray:
-    """The rows of a case [row, column], drawn anew for other data sets than 0."""
+    """The rows of a case [row, column], drawn again for other data sets than 0."""
     return simulated_rows(settings.stream, settings.n_rows, data_set)
 
 

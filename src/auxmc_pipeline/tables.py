@@ -181,9 +181,14 @@ def unmet_about(study: Study, tables: Tables) -> str:
     """Why the published claims of a study are not about the model of a run; empty where they are."""
     settings = tables["settings"]
     defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(study.schema)}
-    # A setting that was added since is not recorded: the run had its default.
+    # A setting that was added since is not recorded, or not for older cases: these had its default.
     added = {need.name: defaults[need.name] for need in parse_needs(study.about, list(defaults))}
-    missing = {name: default for name, default in added.items() if name not in settings}
+    recorded_since = {field.name for field in dataclasses.fields(study.schema) if field.metadata.get("added")}
+    missing = {
+        name: settings[name].fillna(default) if name in settings else default
+        for name, default in added.items()
+        if name in recorded_since or name not in settings
+    }
     return unmet_needs(study.about, settings.assign(**missing))
 
 

@@ -418,3 +418,15 @@ def test_rows_that_are_not_there_are_rejected():
         rows("linea", 5)
     with pytest.raises(ValueError, match="n_rows must be at least 1, got 0"):
         rows("linear", 0)
+
+
+def test_streams_that_change_are_drawn_again_for_other_data_sets():
+    first, second = (rows("non_stationary", 3000, data_set=n) for n in (1, 2))
+    assert not np.isin(first, rows("non_stationary", 3000)).any()
+    assert not np.isin(first, second).any()
+    shuffled = rows("shuffled", 100_000, data_set=1)
+    whole = rows("non_stationary", 100_000, data_set=1)
+    np.testing.assert_array_equal(whole[:3000], first)
+    np.testing.assert_array_equal(np.sort(shuffled, axis=0), np.sort(whole, axis=0))
+    with pytest.raises(ValueError, match="to draw again"):
+        rows("linear", 10, data_set=1)
