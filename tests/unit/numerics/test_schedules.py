@@ -1,5 +1,7 @@
 """Ladders of inverse temperatures."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -23,14 +25,10 @@ def test_a_gentle_slope_is_nearly_linear():
     np.testing.assert_allclose(sigmoidal_schedule(10, 1e-3), linear_schedule(10), atol=1e-6)
 
 
-@pytest.mark.parametrize("n_intervals", [0, -1, 2.5, True])
-def test_numbers_of_intervals_are_checked(n_intervals):
-    for schedule in (sigmoidal_schedule, linear_schedule):
+def test_numbers_of_intervals_and_slopes_are_checked():
+    for schedule, n_intervals in itertools.product((sigmoidal_schedule, linear_schedule), (0, -1, 2.5, True)):
         with pytest.raises(ValueError, match="n_intervals must be a positive integer"):
             schedule(n_intervals)
-
-
-@pytest.mark.parametrize("slope", [0.0, -1.0, float("nan"), float("inf")])
-def test_slopes_are_checked(slope):
-    with pytest.raises(ValueError, match="slope must be positive"):
-        sigmoidal_schedule(3, slope)
+    for slope in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="slope must be positive"):
+            sigmoidal_schedule(3, slope)

@@ -24,13 +24,6 @@ COMPILED = jax.jit(
 LOG_WEIGHT_SETS = arrays.arrays(np.float64, st.just(6), elements=st.floats(-300.0, 300.0))
 
 
-def test_a_mean_of_four_weights():
-    size, log_mean, average = COMPILED(np.log([1.0, 2.0, 3.0, 6.0]), np.array([4.0, 0.0, 0.0, 2.0]))
-    assert math.exp(log_mean) == pytest.approx(3.0)
-    assert float(size) == pytest.approx(144.0 / 50.0)
-    assert float(average) == pytest.approx(16.0 / 12.0)
-
-
 def test_sets_of_weights_are_treated_one_by_one():
     rng = np.random.default_rng(0)
     logs, values = jnp.asarray(rng.normal(size=(2, 3, 5))), jnp.asarray(rng.normal(size=(2, 3, 5)))
