@@ -14,9 +14,10 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import MissingData, Tables, recorded
-from experiments.gaussian_latent.settings import SIZES, long_case
+from experiments.gaussian_latent.settings import RIVAL_CASES, SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
     Program,
+    at_best_steps,
     average,
     extreme_ratio,
     height,
@@ -465,6 +466,67 @@ def exact_sd(tables: Tables) -> Measurement:
     return exact(float(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]))
 
 
+def at_best(tables: Tables, method: str, quantity: str, **where: float) -> FloatArray:
+    """A quantity of each chain of a method with one importance sample at the step sizes where its mean is best.
+
+    Args:
+        tables: of the study.
+        method: the method.
+        quantity: `ess_per_evaluation`, largest at its best, or `work_normalised_error`, smallest.
+        where: step sizes that are given.
+    """
+    rows = tables.rows("chain", quantity, case=RIVAL_CASES[method], method=method, n_importance=1, **where)
+    return at_best_steps(rows, quantity=quantity)[quantity].to_numpy(np.float64)
+
+
+def gain(
+    tables: Tables, above: str, below: str, quantity: str = "ess_per_evaluation", **where: float
+) -> Measurement:
+    """Efficiency of one method over that of another with one importance sample, both at their best step sizes."""
+    first, second = at_best(tables, above, quantity, **where), at_best(tables, below, quantity)
+    if quantity != "ess_per_evaluation":
+        first, second = second, first
+    return estimate(lambda a, b: float(a.mean() / b.mean()), first, second)
+
+
+def smallest_step_of_u(tables: Tables, quantity: str) -> Measurement:
+    """Efficiency of Crank-Nicolson updates at the smallest step size of u over that at the best."""
+    rows = tables.rows("chain", quantity, case="crank_nicolson", method="apm_cn_mh", n_importance=1)
+    least = float(rows["auxiliary_step"].min())
+    return gain(tables, "apm_cn_mh", "apm_cn_mh", quantity, auxiliary_step=least).noted(
+        f"step size {least:g}"
+    )
+
+
+def best_step_of_u(tables: Tables, quantity: str) -> Measurement:
+    """Step size of Crank-Nicolson updates with the best efficiency of those that were run."""
+    rows = tables.rows("chain", quantity, case="crank_nicolson", method="apm_cn_mh", n_importance=1)
+    best = at_best_steps(rows, quantity=quantity)["auxiliary_step"]
+    return exact(float(best.iloc[0]), "of the step sizes that were run")
+
+
+def largest_score(tables: Tables, method: str) -> Measurement:
+    """Largest error of the mean of a coordinate of x in standard errors, at the step sizes of the smallest errors."""
+    where: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1}
+    best = at_best_steps(
+        tables.rows("chain", "work_normalised_error", **where), quantity="work_normalised_error"
+    )
+    steps = [name for name in ("step_size", "auxiliary_step") if best[name].notna().all()]
+    where |= {name: float(best[name].iloc[0]) for name in steps}
+    rows = tables.rows("coordinate", "exact_mean", **where)
+    scores = (rows["posterior_mean"] - rows["exact_mean"]) / rows["mcse_mean"]
+    return Measurement(float(scores.abs().max()), 1.0, f"of {len(scores)} coordinates")
+
+
+_GAINS = {
+    "Crank-Nicolson over elliptical": ("apm_cn_mh", "apm_ss_mh"),
+    "Crank-Nicolson over independence": ("apm_cn_mh", "apm_mi_mh"),
+    "random walk over Crank-Nicolson": ("apm_rw_mh", "apm_cn_mh"),
+    "correlated over PM MH": ("cpm_mh", "pm_mh"),
+    "PM HMC over elliptical": ("pm_hmc", "apm_ss_mh"),
+}
+_MEASURES = {"ESS": "ess_per_evaluation", "errors": "work_normalised_error"}
+
 # Sweeps that figures draw: figure, method, sizes.
 _DRAWN_SWEEPS = [("3.3", "pm_mh", SIZES), ("3.5", "apm_mi_mh", SIZES), ("3.7", "apm_ss_mh", (1,))]
 _DRAWN_SWEEPS += [("3.9", "apm_mi_ss", (1,)), ("3.9", "apm_ss_ss", (1,))]
@@ -498,4 +560,18 @@ NUMBERS: Mapping[str, Measure] = {
     "least efficiency for brackets from 3.5 to 9": partial(flatness, low=3.5, high=9.0),
     "calls of an elliptical update": elliptical_calls,
     "PM MH per call, N = 8": slower_per_call,
+    **{
+        f"{name}, by {by}": partial(gain, above=above, below=below, quantity=quantity)
+        for name, (above, below) in _GAINS.items()
+        for by, quantity in _MEASURES.items()
+    },
+    **{f"best step size of u, by {by}": partial(best_step_of_u, quantity=q) for by, q in _MEASURES.items()},
+    **{
+        f"smallest step size of u over the best, by {by}": partial(smallest_step_of_u, quantity=quantity)
+        for by, quantity in _MEASURES.items()
+    },
+    **{
+        f"largest z, {method}": partial(largest_score, method=method)
+        for method in ("cpm_mh", "apm_cn_mh", "apm_rw_mh", "pm_hmc")
+    },
 }

@@ -15,11 +15,27 @@ from matplotlib.patches import Patch
 from auxmc.plots.factor_graphs import factor_graph
 from auxmc.plots.panels import bin_edges, histogram_panel, missing_panel, page, trace_panel
 from auxmc.plots.published import published_curve, published_entry, published_level, published_mark
-from auxmc.plots.style import METHOD_COLOURS, PAGE_WIDTH_IN, QUANTITY_COLOURS, readable
+from auxmc.plots.style import (
+    METHOD_COLOURS,
+    METHOD_LABELS,
+    METHOD_MARKERS,
+    PAGE_WIDTH_IN,
+    QUANTITY_COLOURS,
+    readable,
+)
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.gaussian_latent.settings import BEST_STEP, SIZES, long_case, program_rows, scale_name
+from experiments.gaussian_latent.settings import (
+    BEST_STEP,
+    RIVAL_CASES,
+    SIZES,
+    STEPPING_METHODS,
+    long_case,
+    program_rows,
+    scale_name,
+)
+from experiments.gaussian_latent.sweeps import at_best_steps
 
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
 _STYLES: dict[str, Literal["-", "--"]] = {"calibrated": "-", "as_stated": "--"}
@@ -41,6 +57,8 @@ _DOCUMENT = "PhD thesis"
 _BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
 
 
+# Efficiencies by what they are computed from.
+_MEASURES = ("ess_per_evaluation", "work_normalised_error")
 # Symbol and bins of each number along a long chain.
 _RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary")}
 
@@ -145,6 +163,67 @@ def auxiliary(tables: Tables) -> Figure:
         for method in ("apm_mi_mh", "apm_ss_mh")
     ]
     return _traces_and_histograms(tables, "auxiliary", rows, 3.9, "iterations")
+
+
+def rivals(tables: Tables) -> Figure:
+    """Efficiency by ESS and by errors, and acceptance rate of u, against the step size of u."""
+    drawn = tables.rows("chain", "work_normalised_error", case=list(RIVAL_CASES.values()))
+    sizes = sorted(int(size) for size in drawn["n_importance"].unique())
+    figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
+    grid = figure.subplots(3, len(sizes), sharex=True, sharey="row", squeeze=False)
+    for axes, size in zip(grid.T, sizes, strict=True):
+        for method in RIVAL_CASES:
+            rows = drawn[(drawn["method"] == method) & (drawn["n_importance"] == size)]
+            if rows.empty:
+                continue
+            for axis, quantity in zip(axes, _MEASURES, strict=False):
+                if method in STEPPING_METHODS:
+                    curve = at_best_steps(rows, ["auxiliary_step"], quantity)
+                    _efficiency_curve(axis, curve, "auxiliary_step", quantity, method)
+                else:
+                    level = _efficiency_of(at_best_steps(rows, quantity=quantity)[quantity], quantity)
+                    axis.axhline(level, color=METHOD_COLOURS[method], linestyle="--", linewidth=1.0)
+            if method in STEPPING_METHODS:
+                curve = at_best_steps(rows, ["auxiliary_step"])
+                sns.lineplot(
+                    curve, x="auxiliary_step", y="acceptance_auxiliary", ax=axes[2], **_look(method), **_BAND
+                )
+        axes[0].set(title=f"N = {size}", xscale="log")
+        axes[2].set(xlabel="step size of $u$", ylim=(0.0, 1.0))
+    grid[0, 0].set(yscale="log", ylabel="ESS / evaluation")
+    grid[1, 0].set(yscale="log", ylabel="1 / (squared error\nx evaluations)")
+    grid[2, 0].set_ylabel("acceptance rate of $u$")
+    _method_legend(figure, RIVAL_CASES, STEPPING_METHODS)
+    footer(figure, tables, "calibrated data; bands +- 1 sd over chains")
+    return figure
+
+
+def _efficiency_of(values: "pd.Series[float]", quantity: str) -> float:
+    """Efficiency of chains: their mean, or one over it where it is an error."""
+    mean = float(values.mean())
+    return mean if quantity == "ess_per_evaluation" else 1.0 / mean
+
+
+def _efficiency_curve(axis: Axes, rows: pd.DataFrame, x: str, quantity: str, method: str) -> None:
+    """Efficiency of the chains at each value of x; errors have no band, for one is of all chains."""
+    if quantity == "ess_per_evaluation":
+        sns.lineplot(rows, x=x, y=quantity, ax=axis, **_look(method), **_BAND)
+        return
+    curve = rows.groupby(x)[quantity].agg(lambda values: _efficiency_of(values, quantity)).reset_index()
+    sns.lineplot(curve, x=x, y=quantity, ax=axis, errorbar=None, legend=False, **_look(method))
+
+
+def _method_legend(figure: Figure, methods: Sequence[str], curves: Sequence[str]) -> None:
+    """Methods with a curve, and those with a level, which is dashed."""
+    handles = []
+    for method in methods:
+        look = _look(method) if method in curves else {"color": METHOD_COLOURS[method], "linestyle": "--"}
+        handles.append(Line2D([], [], label=METHOD_LABELS[method], **look))
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+
+
+def _look(method: str) -> dict[str, Any]:
+    return {"color": METHOD_COLOURS[method], "marker": METHOD_MARKERS[method], "markeredgewidth": 0.0}
 
 
 def data_sets(tables: Tables) -> Figure:
@@ -365,4 +444,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
         efficiency, rows=[("apm_mi_ss", 1), ("apm_ss_ss", 1)], accept=False, size_in_title=False
     ),
     "fig_data_sets": data_sets,
+    "fig_rivals": rivals,
 }

@@ -1,9 +1,10 @@
 """Curves over step sizes and brackets: read from the tables, smoothed and compared, with errors from their chains."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
@@ -34,6 +35,24 @@ def sweep_of(
     found = tables.array(quantity, "chain", scale, table="chain", **where)
     # Rounded, so that points of several grids can be equal.
     return found.rename({scale: "point"}).assign_coords(point=found[scale].values.round(9)).sortby("point")
+
+
+def at_best_steps(
+    rows: pd.DataFrame, by: Sequence[str] = (), quantity: str = "ess_per_evaluation"
+) -> pd.DataFrame:
+    """Rows of one program at the step sizes with the largest mean ESS, or the smallest mean error, per evaluation.
+
+    Args:
+        rows: a row for each chain at each point.
+        by: columns for each value of which the best step sizes are kept.
+        quantity: `ess_per_evaluation` or `work_normalised_error`.
+    """
+    steps = [name for name in ("step_size", "auxiliary_step") if name in rows and rows[name].notna().any()]
+    keys = [*dict.fromkeys([*steps, *by])]
+    means = rows.groupby(keys)[quantity].mean().reset_index()
+    groups = means.groupby(list(by) or (lambda _: 0))[quantity]
+    best = groups.idxmax() if quantity == "ess_per_evaluation" else groups.idxmin()
+    return rows.merge(means.loc[best, keys], on=keys)
 
 
 def sweeps_of(

@@ -1,5 +1,6 @@
 """Measures the claims of the tempering illustrations from their tables."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -288,7 +289,25 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-V11": {"one dimension": partial(variance_ratio, "gradient_variance_one", "near the fit")},
 }
 
+
+def error_ratio(tables: Tables, above: str, below: str, function: str) -> Measurement:
+    """Root mean squared error of one kind of weights over that of another, from the same chains."""
+    where = {"case": "weights", "function": function}
+    first, second = (
+        tables.values("squared_error", "estimator_function_chain", estimator=name, **where)
+        for name in (above, below)
+    )
+    return estimate(lambda a, b: math.sqrt(a.mean() / b.mean()), first, second, method="paired")
+
+
 NUMBERS: dict[str, Measure] = {
+    **{
+        f"error of {above} over integrated weights, {function}": partial(
+            error_ratio, above=above, below="integrated", function=function
+        )
+        for above in ("naive", "optimal")
+        for function in ("position", "negative position")
+    },
     "arithmetic less harmonic upper bound": looser_bound,
     "variance of the gradient through the draws over that by the score, 20 dimensions": partial(
         variance_ratio, "gradient_variance_many", "far from the fit"
