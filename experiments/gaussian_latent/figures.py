@@ -193,7 +193,7 @@ def rivals(tables: Tables) -> Figure:
     grid[0, 0].set(yscale="log", ylabel="ESS / evaluation")
     grid[1, 0].set(yscale="log", ylabel="1 / (squared error\nx evaluations)")
     grid[2, 0].set_ylabel("acceptance rate of $u$")
-    _method_legend(figure, RIVAL_CASES, STEPPING_METHODS)
+    _method_legend(figure, list(RIVAL_CASES), STEPPING_METHODS)
     footer(figure, tables, "calibrated data; bands +- 1 sd over chains")
     return figure
 
