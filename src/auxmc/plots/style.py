@@ -179,9 +179,12 @@ def _save_with_bitmaps(figure: Figure, path: Path) -> None:
 
 def _lay_out(figure: Figure) -> None:
     # Laying out costs as much as drawing, and matplotlib would do it again for every format.
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
     before: list[Any] = []
     for _ in range(_LAYOUT_PASSES):
-        figure.draw_without_rendering()
+        engine.execute(figure)  # without drawing
         places = [axis.get_position().bounds for axis in figure.axes]
         if before and np.allclose(before, places, rtol=0.0, atol=_SETTLED):
             break
