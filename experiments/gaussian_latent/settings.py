@@ -19,8 +19,6 @@ RIVAL_CASES = {
     **dict.fromkeys(("pm_mh", "apm_mi_mh", "apm_ss_mh"), "fresh_u"),
 }
 """Cases that compare the methods with those that the thesis names and does not run."""
-MAP_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "cpm_mh", "apm_cn_mh", "pm_hmc")
-"""Methods that are compared over dimensions of x and noise of the log estimate."""
 DATASETS = ("calibrated", "as_stated")
 SIZES = (1, 8, 32)
 """Numbers of importance samples, N in the thesis."""

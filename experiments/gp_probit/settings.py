@@ -7,9 +7,6 @@ from experiments.gp_probit.labelled import read_labelled
 
 METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh")
 
-STEPPING_METHODS = ("cpm_mh", "apm_cn_mh")
-"""Methods of the runs with a step size of the auxiliary variables."""
-
 MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 """Methods of the main runs, in the order of the published figures."""
 
