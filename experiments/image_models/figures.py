@@ -218,7 +218,7 @@ def _mosaic(axis: Axes, images: FloatArray, n_rows: int) -> None:
     blank = np.zeros((n_rows * n_columns - len(images), images.shape[1]))
     cells = np.concatenate([images, blank]).reshape(n_columns, n_rows, side, side)
     picture = cells.transpose(1, 2, 0, 3).reshape(n_rows * side, n_columns * side)
-    axis.imshow(1.0 - picture, cmap="gray", vmin=0.0, vmax=1.0, interpolation="antialiased")
+    axis.imshow(1.0 - picture, cmap="gray", vmin=0.0, vmax=1.0, interpolation="none")
     axis.set_xticks([])
     axis.set_yticks([])
     for spine in axis.spines.values():
