@@ -91,6 +91,26 @@ def test_sweep_reproduces_the_exact_posterior(sweep):
     assert (data["r_hat"] < 1.05).all()
 
 
+@pytest.mark.parametrize(
+    ("method", "steps"),
+    [
+        ("cpm_mh", "++batch.auxiliary_step=[0.3] ++batch.step_size=[0.9]"),
+        ("apm_rw_mh", "++batch.auxiliary_step=[0.5] ++batch.step_size=[0.9]"),
+        ("pm_hmc", "++batch.step_size=[0.4]"),
+    ],
+)
+def test_rivals_reproduce_the_exact_posterior_and_record_their_errors(tmp_path, method, steps):
+    words = f"method={method} n_chains=8 n_draws=3000 record_accuracy=true {steps}"
+    data = run_small(tmp_path, words)["statistics"].squeeze()
+    np.testing.assert_array_less(abs(data["posterior_mean"] - data["exact_mean"]) / data["mcse_mean"], 6.0)
+    np.testing.assert_allclose(data["posterior_sd"], data["exact_sd"], rtol=0.15)
+    squared = ((data["chain_mean"] - data["exact_mean"]) / data["exact_sd"]) ** 2
+    evaluations = data["evaluations_per_iteration"] * 3000
+    expected = squared.mean("coordinate") * evaluations
+    np.testing.assert_allclose(data["work_normalised_error"], expected, rtol=1e-10)
+    assert float(data["sd_log_estimate"]) > 0.5
+
+
 def test_a_small_sweep_keeps_its_draws_chain_and_draw_first(sweep):
     posterior = sweep["posterior"]["x"]
     assert posterior.dims == ("chain", "draw", "method", "n_importance", "step_size", "coordinate")
