@@ -39,7 +39,17 @@ def test_style_holds_inside_the_block_only():
 
 def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with():
     families = (
-        {"pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss"},
+        {
+            "pm_mh",
+            "apm_mi_mh",
+            "apm_ss_mh",
+            "apm_mi_ss",
+            "apm_ss_ss",
+            "cpm_mh",
+            "apm_cn_mh",
+            "apm_rw_mh",
+            "pm_hmc",
+        },
         {"gibbs_ct", "ct_hmc", "st", "ais", "nuts"},
     )
     for table in (METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS):
