@@ -31,8 +31,7 @@ def sweep_of(
         more: case with more chains of the program, which is taken where the preset has it.
     """
     scale, where = scale_name(program[0]), program_rows(*program, dataset)
-    if more:
-        where["case"] = first_run(tables, more, where["case"])
+    where["case"] = first_run(tables, more, where["case"])
     found = tables.array(quantity, "chain", scale, table="chain", **where)
     # Rounded, so that points of several grids can be equal.
     return found.rename({scale: "point"}).assign_coords(point=found[scale].values.round(9)).sortby("point")

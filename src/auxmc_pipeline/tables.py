@@ -154,7 +154,7 @@ def recorded(
 
 def first_run(tables: Tables, *cases: str) -> str:
     """Returns the first of some cases that was run, the last where none was: a preset may lack those with more runs."""
-    there = set(tables["settings"]["case"])
+    there = set(tables["settings"]["case"]) if "settings" in tables else set()
     return next((case for case in cases if case in there), cases[-1])
 
 
