@@ -386,7 +386,7 @@ def _joint_metropolis(
 def _metropolis_auxiliary(
     estimator: Estimator,
     propose: Callable[[Array, Array], Array],
-    log_factor: Callable[[Array], Array] = lambda _: jnp.zeros(()),
+    log_factor: Callable[[Array], Array | float] = lambda _: 0.0,
 ) -> Update:
     """Metropolis update of u to `propose(fresh u, current u)`; `log_factor(u)` is what its ratio needs of rho."""
 
