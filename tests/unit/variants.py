@@ -1,6 +1,7 @@
 """A variant of a study for tests, in place of those that it has."""
 
 import re
+import shutil
 
 from auxmc_pipeline.catalogue import ROOT
 
@@ -10,4 +11,5 @@ def set_variant(studies, study, name, settings):
     text = (ROOT / "experiments" / study / "config.yaml").read_text()
     others = re.sub(r"(?ms)^variants:.*?(?=^\S|\Z)", "", text)
     (studies / study).mkdir(parents=True)
+    shutil.copy(ROOT / "experiments" / study / "captions.toml", studies / study)
     (studies / study / "config.yaml").write_text(f"{others}\nvariants:\n  {name}: {settings}\n")

@@ -19,10 +19,12 @@ TEMPLATE = catalogue.ROOT / "docs" / "examples" / "study"
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    shutil.copytree(TEMPLATE, tmp_path / "two_modes")
-    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(tmp_path)])
+    studies = tmp_path / "experiments"
+    shutil.copytree(TEMPLATE, studies / "two_modes")
+    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__, str(studies)])
+    monkeypatch.setattr(catalogue, "CODE_ROOTS", (*catalogue.CODE_ROOTS, tmp_path))
     for module in (catalogue, study_tables):
-        monkeypatch.setattr(module, "STUDIES", tmp_path)
+        monkeypatch.setattr(module, "STUDIES", studies)
     found = importlib.import_module("experiments.two_modes.study").STUDY
     return found
 
