@@ -43,7 +43,9 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     names = [name for name in EVIDENCE if name in set(rows["program"])]
     lines = [["problem", *names], ["---"] * (1 + len(names))]
     for problem in PROBLEMS:
-        lines.append([f"`{problem}`", *(_cell(groups.get((problem, name), wide[:0])) for name in names)])
+        cells = [_cell(groups.get((problem, name), wide[:0])) for name in names]
+        if any(cells):
+            lines.append([f"`{problem}`", *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
