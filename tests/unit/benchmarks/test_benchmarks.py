@@ -95,7 +95,8 @@ def test_what_is_kept_is_not_measured_again(tmp_path):
     kept = read(path)
     measure("toy", benchmark, True, 2, path=path)
     assert [i for _, i in calls[6:]] == [3, 3, 4, 4, 5, 5]
-    pd.testing.assert_frame_equal(read(path)[: len(kept)], kept)
+    # A load that happens to be an integer is read as one.
+    pd.testing.assert_frame_equal(read(path)[: len(kept)], kept, check_dtype=False)
     add(kept.assign(value=7.0), path)
     measure("toy", benchmark, True, 1, again=True, path=path)
     assert [i for _, i in calls[12:]] == [0, 0, 1, 1, 2, 2]
