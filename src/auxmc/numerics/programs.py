@@ -66,7 +66,8 @@ def coarse_in_float32(values: np.ndarray, fewest: float = _FEWEST_STEPS) -> Bool
     """
     largest, spread = np.max(np.abs(values), axis=0, initial=0.0), np.ptp(values, axis=0)
     exact = np.all(values == np.round(values), axis=0) & (largest <= _LARGEST_EXACT)
-    steps = np.spacing(largest.astype(np.float32)).astype(float)
+    with np.errstate(over="ignore"):  # the step after the largest number is infinite
+        steps = np.spacing(np.minimum(largest, np.finfo(np.float32).max).astype(np.float32)).astype(float)
     return np.asarray(~exact & (np.where(spread > 0.0, spread, 1.0) < fewest * steps))
 
 

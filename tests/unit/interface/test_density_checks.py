@@ -16,6 +16,7 @@ from auxmc.interface.checks.densities import NOT_FALLING, advise_tails
 from auxmc.interface.checks.jumps import largest_jump
 from auxmc.interface.layout import layout_of
 from auxmc.interface.streams.rows import checked_model, read_rows
+from auxmc.numerics.programs import coarse_in_float32
 
 LINES = (np.array([[-3.0, 1.0], [2.0, -5.0]]), np.array([[4.0, 1.5], [-2.0, 6.0]]))
 
@@ -299,6 +300,8 @@ def test_arrays_that_lost_digits_are_named():
         warnings.simplefilter("error", auxmc.SamplingWarning)
         of(np.float32([0.1, 0.7, -1.3]))
         of(np.float32([2001.0, 2003.0, 2010.0]))
+    huge = np.array([[0.0, 3.402823364973241e38, 1e300], [1.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(coarse_in_float32(huge), [False, True, True])
     ones = np.ones(3, np.float32)
     with pytest.raises(ValueError, match="rows: column 1 lost digits in float32"):
         read_rows(np.stack([ones, days], axis=1), 3)
