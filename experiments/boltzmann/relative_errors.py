@@ -1,6 +1,7 @@
 """Errors averaged over repeats and systems, from the study's tables, and what its figures and claims call them."""
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -117,6 +118,7 @@ def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wa
     return found.assign(system=found["case"].map(system))
 
 
+@lru_cache(maxsize=64)
 def running_errors(tables: Tables, method: str, error: str, pooling: str = "disjoint") -> Averages:
     """Errors of running estimates of a method.
 
@@ -137,6 +139,7 @@ def running_errors(tables: Tables, method: str, error: str, pooling: str = "disj
     return found._replace(nested_error=by_place.sel(n_samples=found.points, system=found.systems).values)
 
 
+@lru_cache(maxsize=64)
 def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
     """Errors of annealed importance sampling by number of temperatures.
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ Program = tuple[str, int]
 _SMOOTHING_POINTS = 5
 
 
+@lru_cache(maxsize=256)
 def sweep_of(
     tables: Tables, quantity: str, program: Program, dataset: str = "calibrated", more: str = ""
 ) -> xr.DataArray:

@@ -164,10 +164,12 @@ def largest_psrf(tables: Tables, case: str) -> Measurement:
 
     def factor(means: FloatArray, sds: FloatArray) -> float:
         rng = np.random.default_rng(0)
-        sets = (rng.choice(len(means), _PUBLISHED_CHAINS, replace=False) for _ in range(_CHAIN_SETS))
-        of_sets = [scale_reduction_of_moments(means[s].T, sds[s].T ** 2, n_draws).point.max() for s in sets]
+        sets = [rng.choice(len(means), _PUBLISHED_CHAINS, replace=False) for _ in range(_CHAIN_SETS)]
+        # Each [set, parameter, chain].
+        of_means, variances = (np.moveaxis(values[np.array(sets)], 1, 2) for values in (means, sds**2))
+        excess = scale_reduction_of_moments(of_means, variances, n_draws).point.max(axis=1) - 1.0
         # The mean of logs, since a jackknife of a median is not consistent.
-        return float(1.0 + np.exp(np.mean(np.log(np.maximum(np.array(of_sets) - 1.0, _LEAST_EXCESS)))))
+        return float(1.0 + np.exp(np.mean(np.log(np.maximum(excess, _LEAST_EXCESS)))))
 
     moments = [by_parameter(tables, case, name)[kept] for name in ("chain_mean", "chain_sd")]
     return estimate(factor, *moments, method="paired", note=f"{kept.sum()} of {kept.size} chains moved")

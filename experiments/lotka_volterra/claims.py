@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ def by_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
     return tables.values(quantity, **ROWS[row].where())
 
 
+@lru_cache(maxsize=256)
 def by_rate_and_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
     """A statistic of each chain of a published row [rate, chain]."""
     where = ROWS[row].where()

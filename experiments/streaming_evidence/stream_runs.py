@@ -5,6 +5,7 @@ enough rows, is a MissingData error.
 """
 
 import contextlib
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +85,7 @@ class StreamRuns(NamedTuple):
 
     tables: Tables
     case: str
-    wanted: dict[str, Wanted]
+    wanted: dict[str, str | float]
     last: float = np.inf
 
     @property
@@ -286,7 +287,8 @@ def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
     return (found[end] - found[begin]).to_numpy(dtype=np.float64) / (end - begin)
 
 
-def _by_run(tables: Tables, quantity: str, columns: str, **wanted: Wanted) -> pd.DataFrame:
+@lru_cache(maxsize=256)
+def _by_run(tables: Tables, quantity: str, columns: str, **wanted: str | float) -> pd.DataFrame:
     """One line a run, or one alone for what runs do not differ in."""
     rows = _rows(tables, quantity, **wanted)
     rows = rows if "repeat" in rows else rows.assign(repeat=0)

@@ -45,6 +45,12 @@ class Tables(Mapping[str, pd.DataFrame]):
     def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
         self._tables = dict(tables)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether these are the same tables, so that what is computed from them can be cached."""
+        return self is other
+
+    __hash__ = object.__hash__
+
     def __getitem__(self, name: str) -> pd.DataFrame:
         """A table; raises MissingData where the run recorded nothing of this kind."""
         if name not in self._tables:

@@ -76,10 +76,11 @@ def judge(
     rows = []
     for line in claims.to_dict("records"):
         claim_id, setting = line["claim_id"], line["setting"]
-        found = _measured(line, measures[claim_id][setting], tables)
-        found_verdict = verdict(found, float(line["low"]), float(line["high"]), str(line["kind"]))
         if other_model and line["origin"] == "published":
             found, found_verdict = Measurement(math.nan, math.nan, other_model), DOES_NOT_APPLY
+        else:
+            found = _measured(line, measures[claim_id][setting], tables)
+            found_verdict = verdict(found, float(line["low"]), float(line["high"]), str(line["kind"]))
         rows.append(
             {
                 **line,
@@ -114,9 +115,9 @@ def _measured(
 ) -> Measurement:
     """What a line measures; NaN, with the reason, where the tables lack something or the run was too short."""
     try:
-        found, unmet = measure(tables), unmet_needs(str(line["needs"]), tables["settings"])
+        unmet = unmet_needs(str(line["needs"]), tables["settings"])
+        return Measurement(math.nan, math.nan, unmet) if unmet else measure(tables)
     except MissingData as missing:
         return Measurement(math.nan, math.nan, str(missing))
     except ValueError as error:
         raise ValueError(f"{line['claim_id']}, {line['setting']}: {error}") from error
-    return Measurement(math.nan, math.nan, unmet) if unmet else found
