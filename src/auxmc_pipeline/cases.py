@@ -182,6 +182,10 @@ def _composed_by_hydra(file: StudyFile) -> DictConfig:
         raise HydraException(f"expected `- /schema/{file.name}` and `- _self_` under `defaults:`")
     if odd := next((name for name in config.presets if name not in PRESETS), None):
         raise HydraException(unknown(odd, PRESETS, "preset"))
+    # A preset's settings of a case that is gone would make a case of the study's settings alone.
+    changed = itertools.chain(*((one or {}).get("cases") or {} for one in config.presets.values()))
+    if odd := next((name for name in changed if name not in config.cases), None):
+        raise HydraException(unknown(odd, list(config.cases), "case"))
     for name in ("cases", "batch", "resources"):
         OmegaConf.set_struct(config[name], False)
     return config
