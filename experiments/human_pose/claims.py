@@ -131,15 +131,16 @@ def modes(tables: Tables, case: str) -> Measurement:
     """IM-PO-05: largest PSRF of a joint coordinate over scenes; of more chains the geometric mean over sets of five."""
     many = f"{case}_many"
     if first_run(tables, many, case) == many:
-        of_sets = tables.array("largest_psrf_of_set", "chain_set", "scene", case=many).values.max(axis=1)
+        by_scene = tables.array("largest_psrf_of_set", "chain_set", "scene", table="chain_set", case=many)
+        of_sets = by_scene.max("scene").values
         logs = mean(np.log(of_sets))
         centre = math.exp(logs.value)
         return Measurement(centre, centre * logs.error, f"by set {_listed(of_sets)}")
     factors = tables.values("psrf", "joint_axis", case=case)
     without = tables.array("largest_psrf_without_chain", "scene", "chain", table="chain", case=case).values
-    by_scene = tables.values("largest_psrf", "point", case=case)
+    largest_psrf = tables.values("largest_psrf", "point", case=case)
     apart = f"fraction of joint coordinates above 1.2: {np.mean(factors > 1.2):.2f}"
-    return left_out(by_scene.max(), without.max(axis=0), f"by scene {_listed(by_scene)}; {apart}")
+    return left_out(largest_psrf.max(), without.max(axis=0), f"by scene {_listed(largest_psrf)}; {apart}")
 
 
 def depth_over_front(tables: Tables) -> Measurement:
