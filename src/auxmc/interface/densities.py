@@ -73,7 +73,7 @@ class Density(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether the kept variables are the numbers of the vector, and evaluation costs the same everywhere."""
-        is_open = has_open_cost(self.log_density, jnp.asarray(self.start))
+        is_open = has_open_cost(self.log_density, self.start)
         return self.constrained is None and not self.layout.transforms and not is_open
 
     def values(self, vector: Array) -> dict[str, Array]:
@@ -343,7 +343,7 @@ def _hamiltonian(
     check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
     if mass not in _MASSES:
         raise ValueError(f"mass must be one of {', '.join(_MASSES)}, got {mass!r}")
-    is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
+    is_open = has_open_cost(model.log_density, model.start)
 
     def build(*scales: Array) -> Kernel:
         log_density = guarded(model.log_density, *scales) if is_open else model.log_density

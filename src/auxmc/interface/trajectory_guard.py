@@ -28,13 +28,13 @@ def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, st
         start: vector where it is finite [dim].
         step_size: largest.
     """
-    if not has_open_cost(log_density, jnp.asarray(start)):
+    if not has_open_cost(log_density, start):
         return step_size
     gradient = jit_short(jax.grad(log_density))
-    at_start = np.asarray(gradient(jnp.asarray(start)))
+    at_start = np.asarray(gradient(start))
     ways = np.concatenate([at_start[None], np.random.default_rng(4).normal(size=(3, start.size))])
     ways *= _NEARBY / np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-300)
-    turns = [np.linalg.norm(gradient(jnp.asarray(start + way)) - at_start) / _NEARBY for way in ways]
+    turns = [np.linalg.norm(gradient(start + way) - at_start) / _NEARBY for way in ways]
     with np.errstate(divide="ignore"):
         return float(min(step_size, 0.1 / np.sqrt(max(turns)), 0.2 / np.linalg.norm(at_start)))
 

@@ -60,21 +60,19 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
     """A function that rejects a start [dim] where a log density or its gradient is not finite (ValueError)."""
 
     def check(start: np.ndarray) -> None:
-        evaluate, point = _with_gradient(log_density), jnp.asarray(start)
         try:
             # Traced here: Python code of the user's function must run in this thread, with its settings of JAX.
-            program = evaluate.lower(point)
+            program = _with_gradient(log_density).lower(start)
         except ValueError as error:
             raise without_reverse_mode("log_density", error) from None
-        value, gradient = _evaluated_in_time(lambda: program.compile()(point))
+        value, gradient = _evaluated_in_time(lambda: program.compile()(start))
         if not math.isfinite(float(value)):
             advice = "Give a start inside the support, and look for nan in the data"
             advice = "Return log densities, in nats" if float(value) == math.inf else advice
             raise ValueError(
                 f"log_density: expected a finite value at the start, got {float(value)}. {advice}"
             )
-        if not bool(jnp.all(jnp.isfinite(gradient))):
-            n_bad = int(jnp.sum(~jnp.isfinite(gradient)))
+        if n_bad := int(np.sum(~np.isfinite(gradient))):
             raise ValueError(
                 f"log_density: {n_bad} of {gradient.size} derivatives at the start are not finite. Look for square "
                 "roots and logarithms of zero, also inside jnp.where"
@@ -119,7 +117,7 @@ def first_finite(log_density: LogDensity, points: Iterable[np.ndarray]) -> np.nd
     """The first of some points [dim] where a log density and its gradient are finite; None without one."""
     evaluate = _with_gradient(log_density)
     for point in points:
-        if all(np.all(np.isfinite(part)) for part in evaluate(jnp.asarray(point))):
+        if all(np.all(np.isfinite(part)) for part in evaluate(point)):
             return point
     return None
 
@@ -153,10 +151,10 @@ def examine_density(
         ValueError: If it is finite nowhere around the start, changes between calls, grows without end, does not depend
             on a variable, or is a step function of one.
     """
-    is_open = has_open_cost(log_density, jnp.asarray(start))
+    is_open = has_open_cost(log_density, start)
     points = _points_around(start, _NEAR[:_N_NEAREST] if is_open else _NEAR)
     evaluate = jax.value_and_grad(log_density) if derivatives else lambda point: (log_density(point), point)
-    values, gradients = (np.asarray(part) for part in jit_short(jax.vmap(evaluate))(jnp.asarray(points)))
+    values, gradients = (np.asarray(part) for part in jit_short(jax.vmap(evaluate))(points))
     finite = np.isfinite(values)
     if not finite[1:].any():
         raise ValueError(
@@ -164,7 +162,7 @@ def examine_density(
             "support"
         )
     undefined = np.isnan(values[1:]) | (finite & np.any(np.isnan(gradients), axis=1))[1:]
-    advice = advise_precision(what, log_density, jnp.asarray(start))
+    advice = advise_precision(what, log_density, start)
     advice += advise_undefined(f"{what} or its derivative" if derivatives else what, undefined)
     tails = advise_tails(what, log_density, start, layout, value=float(values[0]))
     if derivatives and not is_open:
@@ -233,10 +231,10 @@ def advise_tails(
         ValueError: If it grows without end in all directions or along a coordinate, changes between calls with the same
             variables, or does not depend on a variable.
     """
-    is_open = has_open_cost(log_density, jnp.asarray(start))
+    is_open = has_open_cost(log_density, start)
     far, coordinates = _far_points(start)
     points = np.concatenate([start[None], far.reshape(-1, start.size)])[: 1 if is_open else None]
-    all_values = np.asarray(jit_short(jax.vmap(log_density))(jnp.asarray(points)))
+    all_values = np.asarray(jit_short(jax.vmap(log_density))(points))
     # Traced twice: a function that draws random numbers or counts its calls gives another value.
     value = float(log_density(jnp.asarray(start))) if value is None else value
     if not math.isclose(value, all_values[0], rel_tol=1e-6, abs_tol=1e-6):
@@ -330,11 +328,11 @@ def reject_steps(
     if not still.size:
         return
     program = jit_short(jax.vmap(function))
-    values, names = np.asarray(program(jnp.asarray(points))), layout.coordinates()
+    values, names = np.asarray(program(points)), layout.coordinates()
     for k in still:
         moved = points.copy()
         moved[:, k] = points[0, k]
-        change = np.abs(np.asarray(program(jnp.asarray(moved))) - values)
+        change = np.abs(np.asarray(program(moved)) - values)
         if np.max(change, initial=0.0, where=np.isfinite(change)) > _LEAST_STEP:
             raise ValueError(
                 f"{what} is a step function of {names[k]}: it jumps, and its derivative is zero. Sum over what is "
@@ -357,7 +355,7 @@ def _ridge(
     line = ways[-1] / scales
     line /= np.abs(line).max()
     far = start + np.append(0.0, _FAR[[0, 2, 4]])[:, None] * line
-    values = np.asarray(jit_short(jax.vmap(log_density))(jnp.asarray(far)))
+    values = np.asarray(jit_short(jax.vmap(log_density))(far))
     if not (np.all(np.isfinite(values)) and np.all(values[1:] >= values[0] - _LEAST_FALL)):
         return []
     names = [layout.coordinates()[k] for k in np.flatnonzero(np.abs(line) > _LEAST_PART)]

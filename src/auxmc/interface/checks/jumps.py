@@ -27,7 +27,7 @@ _DEPTH = 20.0
 def advise_jumps(log_density: Callable[[Array], Array], draws: FloatArray, layout: Layout) -> list[Advice]:
     """Advice about the largest jump of a log density on lines between draws [draw, dim]."""
     some = draws[np.linspace(0, len(draws) - 1, _N_LINES + 1).astype(int)]
-    if has_open_cost(log_density, jnp.asarray(some[0])):
+    if has_open_cost(log_density, some[0]):
         return []
     jump = largest_jump(log_density, some[:-1], some[1:], _LEAST_JUMP, _DEPTH + some.shape[1])
     if jump is None:
@@ -82,7 +82,7 @@ def largest_jump(
         return low, top, *change(low, high)
 
     cuts = begins + np.linspace(0.0, 1.0, _INTERVALS + 1)[:, None, None] * (ends - begins)
-    low, high = (jnp.asarray(part.reshape(-1, begins.shape[1])) for part in (cuts[:-1], cuts[1:]))
+    low, high = (part.reshape(-1, begins.shape[1]) for part in (cuts[:-1], cuts[1:]))
     places, tops, first, last, explained = map(np.asarray, jax.jit(jax.vmap(shrink))(low, high))
     tops = tops[np.isfinite(tops)]
     with np.errstate(invalid="ignore"):

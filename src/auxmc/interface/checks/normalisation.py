@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from scipy.optimize import brentq
@@ -55,7 +54,7 @@ def advise_constant(
     def log_ratios(points: FloatArray, standard: FloatArray) -> FloatArray:
         """Log of prior over Gaussian [point]."""
         log_gaussian = -0.5 * np.sum(standard**2 + math.log(2.0 * math.pi), axis=1) - log_root
-        return np.asarray(evaluate(jnp.asarray(points)), dtype=np.float64) - log_gaussian
+        return np.asarray(evaluate(points), dtype=np.float64) - log_gaussian
 
     of_gaussian = log_ratios(centre + standard @ root.T, standard)
     of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)

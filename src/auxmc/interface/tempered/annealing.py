@@ -158,7 +158,7 @@ def anneal(
     if path is not None:
         n = len(path.inverse_temperatures)
         table[:, :n] = path
-    found = _program(target, prior, n_steps)(base, starts, key, table, jnp.asarray(n), jnp.asarray(n_updates))
+    found = _program(target, prior, n_steps)(base, starts, key, table, n, n_updates)
     values = {name: np.asarray(array) for name, array in found.items()}
     n = int(values["n"])
     logs = np.where(np.isnan(values["log_weights"]), -np.inf, values["log_weights"])

@@ -144,7 +144,7 @@ def find_base(
         ValueError: If there is no such base, its shapes are wrong, no fit is finite, or no run reaches the target.
     """
     search = _Search(model, key, n_steps)
-    is_open = has_open_cost(model.log_density, jnp.asarray(model.start))
+    is_open = has_open_cost(model.log_density, model.start)
     if isinstance(base, Gaussian):
         first = _given(model, base)
     elif base not in BASES:
@@ -215,7 +215,7 @@ def search_around(
     """Annealed runs from the prior or from wide Gaussians around a mixture, and runs from the mixture itself."""
     search, from_prior = _Search(model, key, n_steps), model.draw_prior is not None
     first = search.coordinates_of_prior() if from_prior else _moments(mixture)
-    factors = _NARROW if has_open_cost(model.log_density, jnp.asarray(model.start)) else _FACTORS
+    factors = _NARROW if has_open_cost(model.log_density, model.start) else _FACTORS
     return search.explore(first, factors, from_prior=from_prior), _joined(search.pair(mixture))
 
 
@@ -376,7 +376,7 @@ def _fitted(model: Density, name: str, key: Array) -> Mixture:
     if name in ("automatic", "advi"):
         # Optax's schedules multiply integers and floats.
         with jax.numpy_dtype_promotion("standard"):
-            found = _mean_field(model.log_density)(jnp.asarray(model.start), jax.random.fold_in(key, 0))
+            found = _mean_field(model.log_density)(model.start, jax.random.fold_in(key, 0))
         mean, log_sd = np.asarray(found.mean), np.asarray(found.log_sd)
         if np.all(np.isfinite(mean)) and np.all(np.isfinite(log_sd)):
             candidates.append(gaussian_mixture(mean, np.diag(np.exp(log_sd))))
@@ -397,7 +397,7 @@ def _fitted(model: Density, name: str, key: Array) -> Mixture:
 
 
 @lru_cache(maxsize=32)
-def _mean_field(log_density: Callable[[Array], Array]) -> Callable[[Array, Array], MeanField]:
+def _mean_field(log_density: Callable[[Array], Array]) -> Callable[..., MeanField]:
     """Fit of independent normal variables from a start [dim], with a key; compiled once for all seeds."""
 
     def fit(start: Array, key: Array) -> MeanField:

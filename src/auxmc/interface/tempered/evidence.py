@@ -504,7 +504,7 @@ def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> 
         for oldest in list(_programs_of_values)[: 1 - _N_PROGRAMS]:
             del _programs_of_values[oldest]
         _programs_of_values[key] = jit_short(jax.vmap(model.values))
-    values = _programs_of_values[key](jnp.asarray(vectors.reshape(-1, dim)))
+    values = _programs_of_values[key](vectors.reshape(-1, dim))
     arrays = {
         name: np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:]) for name, value in values.items()
     }

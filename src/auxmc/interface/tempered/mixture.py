@@ -252,7 +252,7 @@ def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> tuple[
     """Values of a program at points [point, dim]; two numbers of points are compiled."""
     size = _TOGETHER if len(x) <= _TOGETHER else _MOST_AT_ONCE
     parts = np.resize(x, (-(-len(x) // size), size, x.shape[1]))
-    values = [compiled(jnp.asarray(part), *rest) for part in parts]
+    values = [compiled(part, *rest) for part in parts]
     return tuple(np.concatenate(several)[: len(x)] for several in zip(*values, strict=True))
 
 
