@@ -3,24 +3,23 @@
 All functions take recorded values [..., chain, draw] of at least 4 draws, or an xarray with these two dimensions,
 return an array [...] or a tuple of such, and raise ValueError where a value is not finite, draws are too few, or an
 array without named dimensions has more chains than draws: its axes are likely in another order. Effective sizes, R-hat
-and the error of the mean are computed by arviz_stats as in Vehtari, Gelman, Simpson, Carpenter and Burkner (2021).
+and the error of the mean follow Vehtari, Gelman, Simpson, Carpenter and Burkner (2021) and equal those of arviz_stats,
+whose import takes longer than many runs.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from arviz_stats.base.array import array_stats
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.fft import next_fast_len
+from scipy.special import fdtri, ndtri
 
 from auxmc.diagnostics.checks import finite_series
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
 _MIN_DRAWS = 4
-
-# arviz_stats has no annotations.
-_arviz: Any = array_stats
 
 
 class ChainSummary(NamedTuple):
@@ -77,7 +76,7 @@ def bulk_ess(chains: ArrayLike) -> FloatArray:
     Source: Vehtari et al. (2021), section 3.
     """
     values = _chains(chains)
-    return np.where(_constant(values), 0.0, _arviz.ess(values, method="bulk"))
+    return np.where(_constant(values), 0.0, _each(lambda x: _ess(_scores(_split(x))), values))
 
 
 def tail_ess(chains: ArrayLike) -> FloatArray:
@@ -89,7 +88,8 @@ def tail_ess(chains: ArrayLike) -> FloatArray:
     Source: Vehtari et al. (2021), section 4.3.
     """
     values = _chains(chains)
-    return np.where(_constant(values), 0.0, _arviz.ess(values, method="tail", prob=(0.05, 0.95)))
+    ess = _each(lambda x: min(_ess(_split(x <= np.quantile(x, tail))) for tail in (0.05, 0.95)), values)
+    return np.where(_constant(values), 0.0, ess)
 
 
 def rank_r_hat(chains: ArrayLike) -> FloatArray:
@@ -105,7 +105,7 @@ def rank_r_hat(chains: ArrayLike) -> FloatArray:
     if values.shape[-2] < 2:
         return np.full(values.shape[:-2], np.nan)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(_constant(values), np.nan, _arviz.rhat(values, method="rank"))
+        return np.where(_constant(values), np.nan, _each(_rank_r_hat, values))
 
 
 def r_hat_limit(chains: ArrayLike, n_quantities: int = 1, level: float = 0.01) -> FloatArray:
@@ -122,7 +122,7 @@ def r_hat_limit(chains: ArrayLike, n_quantities: int = 1, level: float = 0.01) -
     folded = np.abs(values - np.median(values, axis=(-2, -1), keepdims=True))
     ess = np.minimum(*(bulk_ess(one[..., None, :]).sum(axis=-1) for one in (values, folded)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        quantile = stats.f.isf(0.5 * level / n_quantities, n_halves - 1, ess)
+        quantile = fdtri(n_halves - 1, ess, 1.0 - 0.5 * level / n_quantities)
         return np.where(ess > 0.0, np.sqrt(1.0 + quantile * n_halves / ess), np.inf)
 
 
@@ -136,7 +136,8 @@ def mcse_mean(chains: ArrayLike) -> FloatArray:
     Source: Vehtari et al. (2021), section 4.4.
     """
     scaled, spread = _scaled(_chains(chains))
-    return np.where(spread == 0.0, np.nan, _arviz.mcse(scaled, method="mean")) * spread
+    error = np.std(scaled, axis=(-2, -1), ddof=1) / np.sqrt(_each(lambda x: _ess(_split(x)), scaled))
+    return np.where(spread == 0.0, np.nan, error) * spread
 
 
 def mcse_sd(chains: ArrayLike) -> FloatArray:
@@ -153,7 +154,7 @@ def mcse_sd(chains: ArrayLike) -> FloatArray:
     scaled, spread = _scaled(_chains(chains))
     squares = (scaled - np.mean(scaled, axis=(-2, -1), keepdims=True)) ** 2
     variance = np.mean(squares, axis=(-2, -1))
-    ess = _arviz.ess(scaled, method="sd")
+    ess = _each(lambda x: _ess(_split(x)), squares)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(np.var(squares, axis=(-2, -1)) / (4.0 * variance * ess))
     return np.where(spread == 0.0, np.nan, error) * spread
@@ -178,7 +179,59 @@ def _constant(values: FloatArray) -> BooleanArray:
 
 
 def _scaled(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Values moved to [0, 1] and their range [...]: arviz_stats takes a range below 1e-15 for none."""
+    """Values moved to [0, 1] and their range [...]: `_ess` takes a range below 1e-15 for none."""
     low = np.min(values, axis=(-2, -1), keepdims=True)
     spread = np.max(values, axis=(-2, -1), keepdims=True) - low
     return (values - low) / np.where(spread == 0.0, 1.0, spread), spread[..., 0, 0]
+
+
+def _each(function: Callable[[FloatArray], float], values: FloatArray) -> FloatArray:
+    """The function of each quantity's chains [chain, draw]."""
+    found = [function(one) for one in values.reshape(-1, *values.shape[-2:])]
+    return np.asarray(found, np.float64).reshape(values.shape[:-2])
+
+
+def _split(chains: np.ndarray) -> FloatArray:
+    half = chains.shape[1] // 2
+    return np.concatenate([chains[:, :half], chains[:, -half:]]).astype(np.float64)
+
+
+def _scores(chains: FloatArray) -> FloatArray:
+    """Normal scores of the ranks, by Blom's formula."""
+    _, places, counts = np.unique(chains, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - 0.5 * (counts - 1)
+    return np.asarray(ndtri((ranks[places] - 0.375) / (chains.size + 0.25)).reshape(chains.shape))
+
+
+def _rank_r_hat(chains: FloatArray) -> float:
+    halves = _split(chains)
+    return max(_r_hat(_scores(x)) for x in (halves, np.abs(halves - np.median(halves))))
+
+
+def _r_hat(chains: FloatArray) -> float:
+    n = chains.shape[1]
+    between, within = n * np.var(chains.mean(axis=1), ddof=1), np.mean(np.var(chains, axis=1, ddof=1))
+    return float(np.sqrt((between / within + n - 1) / n))
+
+
+def _ess(chains: FloatArray) -> float:
+    """Effective sample size of chains [chain, draw] by Geyer's initial monotone sequence."""
+    n = chains.shape[1]
+    if np.ptp(chains) < np.finfo(float).resolution:
+        return chains.size
+    size = next_fast_len(2 * n, real=True)
+    spectrum = np.fft.rfft(chains - chains.mean(axis=1, keepdims=True), n=size)
+    spectrum *= np.conjugate(spectrum)
+    by_chain = np.fft.irfft(spectrum, n=size)[:, :n] / n
+    covariances = np.mean(np.ascontiguousarray(by_chain.T), axis=1)
+    within = covariances[0] * n / (n - 1.0)
+    variance = within * (n - 1.0) / n + np.var(chains.mean(axis=1), ddof=1)
+    pairs = (1.0 - (within - covariances) / variance)[: 2 * max(1, (n - 1) // 2)].reshape(-1, 2)
+    pairs[0, 0] = 1.0
+    sums = pairs.sum(axis=1)
+    last = np.argmax(np.append(sums[:-1] <= 0.0, True))
+    head, lowest = pairs[:last], np.minimum.accumulate(sums[:last])
+    head = np.where((sums[:last] > lowest)[:, None], 0.5 * lowest[:, None], head)
+    rest = pairs[last, 0] if pairs[last, 0] > 0.0 or sums[last] >= 0.0 else 0.0
+    time = -1.0 + 2.0 * np.sum(head) + rest
+    return float(chains.size / max(time, 1.0 / np.log10(chains.size)))

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from auxmc.numerics.array_types import FloatArray
 
@@ -121,8 +121,8 @@ def few_replicates(n_replicates: float, n_looks: int = 1) -> float:
     >>> [round(few_replicates(n), 2) for n in (2, 5, 100)]
     [6.98, 1.43, 1.01]
     """
-    level = 1.0 - (1.0 - stats.norm.cdf(2.0)) / n_looks
-    return float(stats.t.ppf(level, n_replicates - 1)) / 2.0
+    level = 1.0 - (1.0 - ndtr(2.0)) / n_looks
+    return float(stdtrit(n_replicates - 1, level)) / 2.0
 
 
 def replicated_evidence_error(
@@ -197,4 +197,4 @@ def score_between_chains(values: ArrayLike, exact: ArrayLike) -> FloatArray:
     error = np.std(array, axis=-1, ddof=1) / math.sqrt(n_chains)
     with np.errstate(divide="ignore", invalid="ignore"):
         student = (np.mean(array, axis=-1) - np.asarray(exact)) / error
-    return np.asarray(np.sign(student) * stats.norm.isf(stats.t.sf(np.abs(student), n_chains - 1)))
+    return np.asarray(np.sign(student) * -ndtri(stdtr(n_chains - 1, -np.abs(student))))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from auxmc.diagnostics.convergence import bulk_ess, r_hat_limit, rank_r_hat
 from auxmc.diagnostics.runs import longest_rejection_run
@@ -219,7 +219,7 @@ def advise_convergence(kind: str, posterior: xr.Dataset, cores: int | None = Non
     if not draws:
         return
     worst = int(np.argmin(ess))
-    if ess[worst] < _MIN_ESS * n_chains * np.exp(-_ERROR_OF_ESS * norm.isf(0.5 / len(draws))):
+    if ess[worst] < _MIN_ESS * n_chains * np.exp(-_ERROR_OF_ESS * -ndtri(0.5 / len(draws))):
         scales = "give variables with scales of about 1 that depend less on each other"
         yield Advice(
             f"the effective sample size is {ess[worst]:.0f} for {names[worst]}, below {_MIN_ESS:.0f} a chain",
