@@ -5,15 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
-import seaborn as sns
 import xarray as xr
+from matplotlib.figure import Figure
 
 from auxmc.command_line.own_models.output import elements
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
+from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import save_figure, use_style
 
 _MAX_TRACES, _MAX_PAIRS, _MAX_POINTS = 10, 6, 2000
@@ -25,56 +24,63 @@ _PLAIN_NUMBERS: Any = {"axes.formatter.use_mathtext": False}
 def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
     """Writes the figures `trace` and `pairs` of the first scalars among the variables, as PDF and PNG.
 
+    They are drawn without seaborn, whose import takes longer than they do.
+
     Args:
         posterior: draws, variables [chain, draw, ...].
         folder: for the figures.
     """
-    found = {
-        name: values.ravel()
+    found = [
+        (name, values)
         for name, values in elements(posterior)
         if np.isfinite(values).all() and np.ptp(values) > 0.0
-    }
+    ]
     if not found:
         return
-    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
-    chain = np.repeat(np.arange(n_chains), n_draws).astype(str)
-    # Blanks, so that no variable has the same name.
-    wide = pd.DataFrame(
-        {"chain number": chain, "draw number": np.tile(np.arange(n_draws), n_chains), **found}
-    )
-    names = list(found)
-    traces = wide.melt(["chain number", "draw number"], names[:_MAX_TRACES])
-    thinned = wide[:: max(1, len(wide) // _MAX_POINTS)]
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
-        grid = sns.relplot(
-            traces,
-            x="draw number",
-            y="value",
-            hue="chain number",
-            row="variable",
-            kind="line",
-            estimator=None,
-            linewidth=0.5,
-            rasterized=True,
-            height=1.2,
-            aspect=5.0,
-            facet_kws={"sharey": False},
+        save_figure(_traces(found[:_MAX_TRACES]), folder / "trace")
+        thin = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // _MAX_POINTS)
+        save_figure(
+            _pairs([(name, values[:, ::thin]) for name, values in found[:_MAX_PAIRS]]), folder / "pairs"
         )
-        grid.set_titles(row_template="{row_name}")
-        save_figure(grid.figure, folder / "trace")
-        pairs = sns.pairplot(
-            thinned,
-            hue="chain number",
-            vars=names[:_MAX_PAIRS],
-            corner=True,
-            height=1.5,
-            diag_kind="hist",
-            plot_kws={"s": 3.0, "linewidth": 0.0, "rasterized": True},
-            diag_kws={"element": "step", "fill": False},
-        )
-        save_figure(pairs.figure, folder / "pairs")
-        plt.close(grid.figure)
-        plt.close(pairs.figure)
+
+
+def _traces(found: list[tuple[str, FloatArray]]) -> Figure:
+    figure = Figure(figsize=(7.0, 0.4 + 1.2 * len(found)), layout="constrained")
+    axes = figure.subplots(len(found), sharex=True, squeeze=False)[:, 0]
+    for axis, (name, values) in zip(axes, found, strict=True):
+        lines = axis.plot(values.T, linewidth=0.5, rasterized=True)
+        axis.set(title=name, ylabel="value")
+    axes[-1].set_xlabel("draw number")
+    return _with_chains(figure, lines)
+
+
+def _pairs(found: list[tuple[str, FloatArray]]) -> Figure:
+    n = len(found)
+    figure = Figure(figsize=(0.8 + 1.5 * n, 1.5 * n), layout="constrained")
+    axes = figure.subplots(n, n, sharex="col", squeeze=False)
+    for i, (name, values) in enumerate(found):
+        for j, (other, across) in enumerate(found):
+            axis = axes[i, j]
+            if j > i:
+                axis.remove()
+            elif j < i:
+                axis.plot(across.T, values.T, ".", markersize=1.5, rasterized=True)
+            else:
+                edges = np.histogram_bin_edges(values, "auto")
+                steps = [axis.stairs(np.histogram(chain, edges)[0], edges) for chain in values]
+                axis.set_yticks([])
+            if j == 0 < i:
+                axis.set_ylabel(name)
+            if i == n - 1:
+                axis.set_xlabel(other)
+    return _with_chains(figure, steps)
+
+
+def _with_chains(figure: Figure, artists: list[Any]) -> Figure:
+    numbers = [str(i) for i in range(len(artists))]
+    figure.legend(artists, numbers, title="chain number", loc="outside right upper")
+    return figure
 
 
 def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
@@ -92,7 +98,8 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
     widening = few_replicates(n_chains)
     errors = np.array([log_evidence_error(target[:, :n], base[:, :n]) * widening for n in counts])
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
-        figure, axis = plt.subplots(figsize=(5.0, 3.0), layout="constrained")
+        figure = Figure(figsize=(5.0, 3.0), layout="constrained")
+        axis = figure.subplots()
         axis.fill_between(
             n_chains * counts, values - 2.0 * errors, values + 2.0 * errors, alpha=0.3, linewidth=0.0
         )
@@ -102,4 +109,3 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
         if math.isfinite(values[-1]):
             axis.axhline(values[-1], linewidth=0.5, linestyle="--")
         save_figure(figure, path_without_suffix)
-        plt.close(figure)
