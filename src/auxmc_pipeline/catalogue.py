@@ -146,7 +146,9 @@ class Study:
         Raises:
             SettingsError: If a setting, a combination of settings or a data file is wrong.
         """
-        return self.checked(compose_settings(self.file, overrides))
+        kept = self._composed("".join(overrides[:1]).removeprefix("preset="), only_kept=True)
+        of_case = next((case.settings for case in kept if case.overrides == tuple(overrides)), None)
+        return self.checked(of_case or compose_settings(self.file, overrides))
 
     def cases(self, preset: str) -> list[Case]:
         """The study's own cases at a preset, checked."""
@@ -198,8 +200,8 @@ class Study:
             raise SettingsError(f"{named}: cannot be read ({type(error).__name__}: {words})") from error
         return settings
 
-    def _composed(self, preset: str) -> list[Case]:
-        """Cases as composed now, or by an earlier command: Hydra takes longer than the rest of a plan."""
+    def _composed(self, preset: str, only_kept: bool = False) -> list[Case]:
+        """Cases as an earlier command composed them, else now: Hydra takes longer than the rest of a plan."""
         config = STUDIES / self.folder / "config.yaml"
         code = [code_digest(name, CODE_ROOTS) for name in (self.schema.__module__, "auxmc_pipeline.cases")]
         versions = [importlib.metadata.version(name) for name in ("hydra-core", "omegaconf")]
@@ -211,6 +213,8 @@ class Study:
                 Case(name, tuple(overrides), tuple(axes), self.schema(**settings))
                 for name, overrides, axes, settings in json.loads(kept.read_text(encoding="utf-8"))
             ]
+        if only_kept:
+            return []
         cases = study_cases(self.file, preset)
         text = json.dumps([case._replace(settings=dataclasses.asdict(case.settings)) for case in cases])  # type: ignore[arg-type]
         with suppress(OSError):

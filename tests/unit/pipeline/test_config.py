@@ -147,10 +147,7 @@ def test_cases_are_merged_over_the_preset_and_span_values(toy):
     assert cases[0].settings.batch == {"step": [0.1, 0.2, 0.3, 0.4]}
     assert cases[0].axes == ("size", "step")
     assert cases[3].settings == Toy(preset="quick", kind="fancy", n_draws=30, resources={"pieces": 2})
-    assert [case.name for case in study_cases(toy, "smoke")] == [
-        "main__size-1",
-        "main__size-2",
-    ]
+    assert [case.name for case in study_cases(toy, "smoke")] == ["main__size-1", "main__size-2"]
     (alone, _) = study_cases(toy, "paper")
     assert (alone.name, alone.settings.size, alone.settings.n_draws) == ("main", 8, 2000)
 
@@ -159,7 +156,7 @@ def test_cases_are_merged_over_the_preset_and_span_values(toy):
 def test_overrides_of_a_case_make_its_settings(preset):
     for study in map(load_study, ("gp_probit", "streaming_evidence", "human_pose")):
         for case in study.cases(preset):
-            assert study.settings(case.overrides) == case.settings
+            assert compose_settings(study.file, case.overrides) == case.settings
 
 
 def test_a_user_sweep_batches_what_can_be_batched(toy):
