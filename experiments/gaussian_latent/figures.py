@@ -64,9 +64,11 @@ _RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary
 
 
 def model_graph(tables: Tables) -> Figure:
-    """Figure 3.1: factor graph of the hierarchical model; uses no data."""
-    del tables
-    return factor_graph(Path(__file__).with_name("model_graph.toml"))
+    """Figure 3.1: factor graph of the published model; uses no data."""
+    figure = factor_graph(Path(__file__).with_name("model_graph.toml"))
+    if not PublishedMarks("gaussian_latent", tables).apply:
+        figure.suptitle("graph of the published model")
+    return figure
 
 
 def reflective_slice(tables: Tables) -> Figure:
@@ -167,7 +169,8 @@ def auxiliary(tables: Tables) -> Figure:
 
 def rivals(tables: Tables) -> Figure:
     """Efficiency by ESS and by errors, and acceptance rate of u, against the step size of u."""
-    drawn = tables.rows("chain", "work_normalised_error", case=list(RIVAL_CASES.values()))
+    drawn = tables.rows("chain", "ess_per_evaluation", case=list(RIVAL_CASES.values()))
+    measures = [quantity for quantity in _MEASURES if quantity in drawn]
     sizes = sorted(int(size) for size in drawn["n_importance"].unique())
     figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
     grid = figure.subplots(3, len(sizes), sharex=True, sharey="row", squeeze=False)
@@ -176,7 +179,7 @@ def rivals(tables: Tables) -> Figure:
             rows = drawn[(drawn["method"] == method) & (drawn["n_importance"] == size)]
             if rows.empty:
                 continue
-            for axis, quantity in zip(axes, _MEASURES, strict=False):
+            for axis, quantity in zip(axes, measures, strict=False):
                 if method in STEPPING_METHODS:
                     curve = at_best_steps(rows, ["auxiliary_step"], quantity)
                     _efficiency_curve(axis, curve, "auxiliary_step", quantity, method)
@@ -193,6 +196,9 @@ def rivals(tables: Tables) -> Figure:
     grid[0, 0].set(yscale="log", ylabel="ESS / evaluation")
     grid[1, 0].set(yscale="log", ylabel="1 / (squared error\nx evaluations)")
     grid[2, 0].set_ylabel("acceptance rate of $u$")
+    if len(measures) < len(_MEASURES):
+        for axis in grid[1]:
+            missing_panel(axis, "no exact posterior is known")
     _method_legend(figure, list(RIVAL_CASES), STEPPING_METHODS)
     footer(figure, tables, "calibrated data; bands +- 1 sd over chains")
     return figure
@@ -358,8 +364,9 @@ def _traces_and_histograms(
             lengths.append("none")
     handles: list[Patch | Line2D] = [
         Patch(facecolor=QUANTITY_COLOURS["samples"], alpha=0.45, label="histogram of the chain"),
-        Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"),
     ]
+    if _has_exact_density(tables, name):
+        handles.append(Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"))
     if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:
         handles.append(published_entry(_DOCUMENT, "histogram, its data", curve=True))
     figure.legend(handles=handles, loc="outside upper right", ncols=3)
@@ -380,7 +387,7 @@ def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _
     axes[0].set_xlabel(f"iteration after the first {first:,}".replace(",", " ") if first else "iteration")
     edges = bin_edges(histogram[bins])
     histogram_panel(axes[1], edges, histogram[f"histogram_{name}"] * (edges[1] - edges[0]), n_total=1.0)
-    if bins in tables and f"exact_density_{name}" in tables[bins]:
+    if _has_exact_density(tables, name):
         exact = tables.rows(bins, f"exact_density_{name}", **where)
         axes[1].plot(exact[bins], exact[f"exact_density_{name}"], color=QUANTITY_COLOURS["exact_density"])
     if (there := PublishedMarks("gaussian_latent", tables).curve(*row.published)) is not None:
@@ -388,6 +395,10 @@ def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _
     axes[1].set_xlabel(symbol)
     axes[0].set_ylim(edges[0], edges[-1])
     return n_draws
+
+
+def _has_exact_density(tables: Tables, name: str) -> bool:
+    return f"exact_density_{name}" in tables.get(_RECORDED[name][1], ())
 
 
 def _noise_panel(axis: Axes, tables: Tables, published: PublishedMarks, size: int) -> None:

@@ -57,6 +57,10 @@ class Tables(Mapping[str, pd.DataFrame]):
             raise MissingData(f"no table {name!r}: not recorded by this run")
         return self._tables[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """A table, or the default where the run recorded nothing of this kind."""
+        return self._tables.get(name, default)
+
     def __contains__(self, name: object) -> bool:
         """Whether there is a table of this name."""
         return name in self._tables
@@ -81,13 +85,15 @@ class Tables(Mapping[str, pd.DataFrame]):
             MissingData: If there are no such rows.
         """
         table = self[name]
-        if quantity and quantity not in table:
-            raise not_run(quantity, wanted)
         for column, value in wanted.items():
             table = table[agrees(table[column], value)] if column in table else table.iloc[:0]
-        table = table[table[quantity].notna()] if quantity else table
         if table.empty:
             raise not_run(quantity or name, wanted)
+        if not quantity:
+            return table
+        table = table[table[quantity].notna()] if quantity in table else table.iloc[:0]
+        if table.empty:
+            raise not_run(quantity, wanted, "not recorded by this run")
         return table
 
     def values(self, quantity: str, by: str = "chain", **wanted: Wanted) -> np.ndarray:  # type: ignore[override]
@@ -330,10 +336,10 @@ def _by_dimensions(
     }
 
 
-def not_run(what: str, wanted: Mapping[str, Wanted]) -> MissingData:
-    """Returns the error of a quantity that a preset does not run, with the values that were asked for."""
+def not_run(what: str, wanted: Mapping[str, Wanted], reason: str = "not run at this preset") -> MissingData:
+    """Returns the error of a quantity that is missing, with the values that were asked for."""
     asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
-    return MissingData(f"{what}{' for ' * bool(asked)}{asked}: not run at this preset")
+    return MissingData(f"{what}{' for ' * bool(asked)}{asked}: {reason}")
 
 
 def agrees(column: "pd.Series[Any]", value: Wanted) -> "pd.Series[bool] | np.ndarray[Any, Any]":

@@ -14,6 +14,7 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.verdicts import judge, unmatched
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import cases_needed
+from auxmc_pipeline.published_values import DISTANCE
 from auxmc_pipeline.settings import SettingsError, nearest
 from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about
 
@@ -147,9 +148,12 @@ def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
     Returns:
         Columns name, value, error, exact, note; a value that the tables do not give is NaN, and its note says why.
     """
+    about = unmet_about(study, tables)
     rows = []
     for name, function in study.numbers().items():
         try:
+            if about and name.startswith(DISTANCE):
+                raise MissingData(f"does not apply: {about}")
             found = function(tables)
         except MissingData as missing:
             found = Measurement(math.nan, math.nan, str(missing))

@@ -16,6 +16,7 @@ from auxmc_pipeline.judging.study_tables import (
 )
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.needs import parse_needs
+from auxmc_pipeline.published_values import DISTANCE
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import MissingData, Tables, load_tables
 from tests.unit.experiments.published_marks import check_published_marks
@@ -80,6 +81,21 @@ def test_figures_of_another_model_have_no_published_marks(study, figure):
     labels += [text.get_text() for legend in drawn.legends for text in legend.get_texts()]
     assert not any(str(label).startswith("published") for label in labels)
     assert not any("not recorded" in text.get_text() for axis in drawn.axes for text in axis.texts)
+
+
+@pytest.mark.parametrize("study", WITH_MODELS)
+def test_distances_from_published_curves_do_not_apply_to_another_model(study):
+    numbers = measure_numbers(load_study(study), without_exact_answers(study))
+    assert numbers.loc[numbers["name"].str.startswith(DISTANCE), "value"].isna().all()
+
+
+def test_figures_of_a_model_without_a_known_posterior_draw_the_rest():
+    tables = without_exact_answers("gaussian_latent")
+    tables = Tables(dict(tables) | {"chain": tables["chain"].drop(columns="work_normalised_error")})
+    with use_style():
+        drawn = {n: d(tables) for n, d in load_study("gaussian_latent").drawings().items()}
+    assert [axis.has_data() for axis in drawn["fig_rivals"].axes] == [True, True, False, False, True, True]
+    assert "exact density" not in [text.get_text() for text in drawn["fig_3_6"].legends[0].get_texts()]
 
 
 def check_measured(judged, kept, rtol, atol):

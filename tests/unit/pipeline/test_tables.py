@@ -44,8 +44,11 @@ def test_what_is_missing_is_named():
         TABLES.rows("chain", "ess", scheme="code")
     with pytest.raises(MissingData, match="no table 'draw'"):
         TABLES.array("ess", "draw")
-    with pytest.raises(MissingData, match="acceptance: not run"):
+    with pytest.raises(MissingData, match="acceptance: not recorded by this run"):
         TABLES.value("acceptance")
+    with pytest.raises(MissingData, match="log_z for case d: not run"):
+        TABLES.value("log_z", case="d")
+    assert TABLES.get("draw", ()) == ()
     with pytest.raises(MissingData, match="settings for case c: not run"):
         TABLES.setting("n_draws", case="c")
 
