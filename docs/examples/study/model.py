@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from experiments.two_modes.settings import Settings
 from jax import Array
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
+from experiments.two_modes.settings import Settings
 
 
 class Problem(NamedTuple):

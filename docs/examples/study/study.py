@@ -1,8 +1,7 @@
 """What the study declares. No JAX, no pandas: the Snakefile imports this."""
 
-from experiments.two_modes.settings import Settings
-
 from auxmc_pipeline.catalogue import Study
+from experiments.two_modes.settings import Settings
 
 STUDY = Study(
     name="two_modes",
