@@ -162,8 +162,8 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
     """The draws, before they are examined, and the job that made them; errors are those of `sample`."""
     if not isinstance(method, Method):
         raise TypeError(
-            "method: expected a density, or a method on a model, such as auxmc.constrained_hmc(model), got "
-            f"{type(method).__name__}"
+            "method: expected a density, or a method such as auxmc.constrained_hmc(simulator) or "
+            f"auxmc.auxiliary_pseudo_marginal(estimate), got {type(method).__name__}"
         )
     keys = [stream(options.seed, "sample", method.name, chain) for chain in range(options.chains)]
     starts = _starts(method, start, keys, stream(options.seed, "starts", method.name))
