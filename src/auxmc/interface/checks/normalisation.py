@@ -6,7 +6,6 @@ from collections.abc import Callable
 import jax
 import numpy as np
 from jax import Array
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from auxmc.interface.advice import Advice
@@ -83,6 +82,9 @@ def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float
 
     def excess(value: float) -> float:
         return float(np.sum(expit(of_gaussian - value)) - np.sum(expit(value - of_prior)))
+
+    # Not above: an evidence without a prior does without this import, a tenth of a second.
+    from scipy.optimize import brentq
 
     both = np.concatenate([finite, of_prior])
     found = float(brentq(excess, both.min() - 50.0, both.max() + 50.0))
