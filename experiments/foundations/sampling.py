@@ -46,18 +46,6 @@ def uniform_from_bits(bits: Array, dtype: DTypeLike = jnp.float64) -> Array:
     return shifted.astype(wanted) * jnp.asarray(2.0**-digits, wanted)
 
 
-def avoiding_zero(uniforms: Array) -> Array:
-    """1 - u, exactly: moves floats of [0, 1) to (0, 1], where a logarithm is finite.
-
-    Args:
-        uniforms: as `uniform_from_bits` makes them, any shape.
-
-    Returns:
-        Floats of the same shape and type; the distribution is the same but for the end that can occur.
-    """
-    return jnp.asarray(1.0, uniforms.dtype) - uniforms
-
-
 _TURN = 2.0 * math.pi
 
 
@@ -94,8 +82,7 @@ def box_muller(uniforms: Array) -> Array:
     x = sqrt(-2 log u1) (cos(2 pi u2), sin(2 pi u2)).
 
     Args:
-        uniforms: u1 in (0, 1] and u2 in [0, 1) [..., 2]; a generator that can give u1 = 0 needs
-            `uniforms.avoiding_zero`.
+        uniforms: u1 in (0, 1] and u2 in [0, 1) [..., 2]; of a generator that can give 0, one minus its numbers is u1.
 
     Returns:
         Normal numbers [..., 2], of the type of uniforms.

@@ -507,23 +507,9 @@ def test_files_that_cannot_be_used_say_why(tmp_path):
     (tmp_path / "wide.csv").write_text("0,2,2,3,4\n2,0,2,3,4\n")
     with pytest.raises(DataError, match="has 2 rows and 5 columns; give a row for each unit"):
         data.read_parameters(tmp_path / "wide.csv")
-    (tmp_path / "text.csv").write_text("0,2\na,0\n")
-    with pytest.raises(DataError, match="'a' is not a number"):
-        data.read_parameters(tmp_path / "text.csv")
     np.savez(tmp_path / "other.npz", matrix=_GOOD)
     with pytest.raises(DataError, match=r"no array 'weights' \(arrays: matrix\)"):
         data.read_parameters(tmp_path / "other.npz")
-    np.savez(tmp_path / "complex.npz", weights=_GOOD.astype(complex))
-    with pytest.raises(DataError, match=r"weights\[0, 0\]: '0j' is not a number but a complex"):
-        data.read_parameters(tmp_path / "complex.npz")
-    (tmp_path / "bad.npz").write_bytes(b"no archive")
-    with pytest.raises(DataError, match="not a NumPy file of plain arrays"):
-        data.read_parameters(tmp_path / "bad.npz")
-    (tmp_path / "bad.npz").write_bytes(b"")
-    with pytest.raises(DataError, match=r"bad\.npz: the file is empty"):
-        data.read_parameters(tmp_path / "bad.npz")
-    with pytest.raises(DataError, match="no such file"):
-        data.read_parameters(tmp_path / "missing.npz")
 
 
 def test_published_diagonals_need_their_folder(tmp_path, monkeypatch):

@@ -47,8 +47,7 @@ TINY += ["n_replicates=20000", "n_runs=100", "n_nested_runs=5"]
 
 
 def settings(*words):
-    composed = STUDY.settings([*TINY, *words])
-    return composed
+    return STUDY.settings([*TINY, *words])
 
 
 def context():

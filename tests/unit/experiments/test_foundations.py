@@ -29,7 +29,6 @@ from experiments.foundations.evidence.nested import (
     ideal_nested_sampling,
 )
 from experiments.foundations.models import tape
-from experiments.foundations.models.differentiation import random_graph
 from experiments.foundations.models.generators import (
     Branch,
     Scheme,
@@ -46,7 +45,6 @@ from experiments.foundations.models.machines import (
     contrastive_divergence,
     expected_contrastive_divergence,
     five_units,
-    hidden_probabilities,
     layer_states,
     likelihood_gradient,
     log_likelihood,
@@ -56,14 +54,11 @@ from experiments.foundations.models.machines import (
     relaxation_by_quadrature,
     three_by_two,
     three_units,
-    visible_probabilities,
     visible_transition,
 )
-from experiments.foundations.models.tape import Arithmetic, evaluate, jacobian_by_rows
 from experiments.foundations.numbers.sampling import bit_rows, congruential_states, smallest_period
 from experiments.foundations.sampling import (
     Distribution,
-    avoiding_zero,
     box_muller,
     draw_by_inversion,
     inverse_box_muller,
@@ -166,19 +161,6 @@ def test_the_quadrature_of_the_relaxation_has_settled():
     first, second = (relaxation_by_quadrature(relaxed, n) for n in (20, 24))
     assert first[0] == pytest.approx(second[0], abs=1e-5)
     np.testing.assert_allclose(first[2], second[2], atol=1e-4)
-
-
-def test_derivatives_of_random_graphs_are_those_of_differences():
-    rng = np.random.default_rng(8)
-    graph, point = random_graph(rng, 4, 40, n_outputs=2), rng.uniform(0.3, 1.0, 4)
-    found = jacobian_by_rows(graph, point, Arithmetic())
-    for i in range(4):
-        high, low = (
-            np.array(evaluate(graph, point + side * 1e-6 * np.eye(4)[i], Arithmetic()))
-            for side in (1.0, -1.0)
-        )
-        slopes = (high - low)[list(graph.outputs)] / 2e-6
-        np.testing.assert_allclose(found[:, i], slopes, rtol=1e-5, atol=1e-7)
 
 
 def test_the_first_bit_of_the_raster_alternates():
@@ -287,11 +269,6 @@ def test_masses_are_those_of_the_prior_inside_the_contour():
     assert np.all((found.masses > 0.0) & (found.masses <= 1.0))
 
 
-def test_the_same_generator_gives_the_same_runs():
-    for first, second in zip(runs(), runs(), strict=True):
-        np.testing.assert_array_equal(first, second)
-
-
 OTHER = sequential.LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
 
 
@@ -319,13 +296,6 @@ def test_filter_and_likelihood_are_those_of_the_joint_gaussian(model, n):
     gain = np.linalg.solve(observed, states[:, -1])
     assert found.mean[-1] == pytest.approx(gain @ values, abs=1e-11)
     assert found.variance[-1] == pytest.approx(states[-1, -1] - gain @ states[:, -1], abs=1e-11)
-
-
-def test_numbers_of_the_fixture():
-    found = sequential.kalman_filter(sequential.TWENTY_STEPS, sequential.SINE_OBSERVATIONS)
-    assert found.log_likelihood == pytest.approx(-26.685529062, abs=1e-9)
-    assert found.mean[-1] == pytest.approx(0.205585119, abs=1e-9)
-    assert found.variance[-1] == pytest.approx(0.346789125, abs=1e-9)
 
 
 def test_emissions_are_normal_densities_below_their_largest():
@@ -508,15 +478,6 @@ def test_floats_are_multiples_of_their_resolution_below_one(dtype, width, digits
     np.testing.assert_array_equal(values * 2.0**digits % 1.0, 0.0)
 
 
-@pytest.mark.parametrize(("dtype", "width", "digits"), WIDTHS)
-def test_the_guard_moves_the_open_end_from_one_to_zero_without_rounding(dtype, width, digits):
-    uniforms = uniform_from_bits(patterns(width), dtype)
-    guarded = np.asarray(avoiding_zero(uniforms), np.float64)
-    assert guarded.min() == 2.0**-digits
-    assert guarded.max() == 1.0
-    np.testing.assert_array_equal(guarded + np.asarray(uniforms, np.float64), 1.0)
-
-
 def test_bits_of_another_width_and_other_types_are_rejected():
     with pytest.raises(ValueError, match="bits must be uint64 to make float64, got uint32"):
         uniform_from_bits(jnp.uint32(1), jnp.float64)
@@ -578,7 +539,7 @@ def test_the_inverse_holds_in_all_quadrants_and_stays_below_a_turn():
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_precision_is_kept_and_the_largest_uniform_number_gives_a_finite_normal_one(dtype):
     largest = 1.0 - 0.5 * jnp.finfo(dtype).eps
-    u = avoiding_zero(jnp.asarray([0.0, largest], dtype))
+    u = 1.0 - jnp.asarray([0.0, largest], dtype)
     numbers = jax.jit(box_muller)(jnp.stack([u, jnp.zeros(2, dtype)], axis=-1))
     assert numbers.dtype == dtype
     assert bool(jnp.all(jnp.isfinite(numbers)))
@@ -676,11 +637,6 @@ def test_polynomials_up_to_degree_three_are_integrated_exactly(n_panels):
     assert abs(weights @ points**4 - 0.2) > 1e-6
 
 
-def test_the_rule_is_that_of_scipy():
-    points, weights = simpson_rule(7)
-    assert weights @ np.exp(points) == pytest.approx(integrate.simpson(np.exp(points), x=points), rel=1e-13)
-
-
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_a_product_of_functions_is_the_product_of_their_integrals(dim, monkeypatch):
     points, weights = simpson_rule(4)
@@ -724,16 +680,6 @@ def test_sums_are_those_over_joint_states(machine):
 
 
 @MACHINES
-def test_conditional_probabilities_are_those_of_the_joint_distribution(machine):
-    p = joint_states(machine)
-    v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
-    given_visible = (p / p.sum(axis=1, keepdims=True)) @ h
-    given_hidden = (p / p.sum(axis=0)).T @ v
-    np.testing.assert_allclose(hidden_probabilities(machine, v), given_visible, rtol=1e-12)
-    np.testing.assert_allclose(visible_probabilities(machine, h), given_hidden, rtol=1e-12)
-
-
-@MACHINES
 def test_the_gradient_is_that_of_automatic_differentiation(machine):
     n_visible = len(machine.visible_biases)
     data = layer_states(n_visible)[[1, 2, 2, 5]]
@@ -754,21 +700,16 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine):
 
 
 @MACHINES
-def test_block_sweeps_leave_the_distributions_of_both_layers_unchanged(machine):
+def test_the_chain_of_one_layer_is_reversible(machine):
     p = joint_states(machine)
-    up, down = block_gibbs_matrices(machine)
-    for matrix in (up, down):
-        np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-14)
-    np.testing.assert_allclose(p.sum(axis=1) @ visible_transition(machine), p.sum(axis=1), atol=1e-14)
-    np.testing.assert_allclose(p.sum(axis=0) @ down @ up, p.sum(axis=0), atol=1e-14)
-    # One layer after the other from a state of the layer: the chain of one layer is reversible.
     flow = p.sum(axis=1)[:, None] * visible_transition(machine)
     np.testing.assert_allclose(flow, flow.T, atol=1e-14)
 
 
-def test_the_rows_of_the_matrices_are_conditional_distributions():
-    p = joint_states(MACHINE)
-    up, down = block_gibbs_matrices(MACHINE)
+@MACHINES
+def test_the_rows_of_the_matrices_are_conditional_distributions(machine):
+    p = joint_states(machine)
+    up, down = block_gibbs_matrices(machine)
     np.testing.assert_allclose(up, p / p.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(down, (p / p.sum(axis=0)).T, rtol=1e-12)
 
@@ -874,19 +815,13 @@ def test_jacobians_are_those_of_jax(by):
     np.testing.assert_allclose(by(GRAPH, POINT, tape.Arithmetic()), expected, rtol=1e-13, atol=1e-14)
 
 
-def test_a_reverse_sweep_with_several_seeds_is_a_vector_jacobian_product():
-    seeds = [0.3, -1.0, 2.0]
+def test_sweeps_with_several_seeds_are_products_with_the_jacobian():
+    seeds, jacobian = [0.3, -1.0, 2.0], tape.jacobian_by_rows(GRAPH, POINT, tape.Arithmetic())
     values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
     bars = tape.reverse_sweep(GRAPH, values, seeds, tape.Arithmetic())
-    expected = np.array(seeds) @ tape.jacobian_by_columns(GRAPH, POINT, tape.Arithmetic())
-    np.testing.assert_allclose(bars[:3], expected, rtol=1e-13)
-
-
-def test_a_forward_sweep_is_a_jacobian_vector_product():
-    values = tape.evaluate(GRAPH, POINT, tape.Arithmetic())
-    slopes = tape.forward_sweep(GRAPH, values, [1.0, -2.0, 0.5], tape.Arithmetic())
-    expected = tape.jacobian_by_rows(GRAPH, POINT, tape.Arithmetic()) @ np.array([1.0, -2.0, 0.5])
-    np.testing.assert_allclose([slopes[i] for i in GRAPH.outputs], expected, rtol=1e-13)
+    np.testing.assert_allclose(bars[:3], np.array(seeds) @ jacobian, rtol=1e-13)
+    slopes = tape.forward_sweep(GRAPH, values, seeds, tape.Arithmetic())
+    np.testing.assert_allclose([slopes[i] for i in GRAPH.outputs], jacobian @ np.array(seeds), rtol=1e-13)
 
 
 @pytest.mark.parametrize("name", sorted(tape.OPERATIONS))

@@ -423,33 +423,9 @@ def test_noise_falls_with_importance_samples_as_published(data):
         assert sd == pytest.approx(published, abs=0.15)
 
 
-@pytest.mark.parametrize("build", [glv.estimator, glv.lumped_estimator])
-def test_estimates_side_by_side_equal_single_ones_and_count_nothing(small_model, build):
-    estimator = build(small_model, 3)
-    positions = jax.random.normal(jax.random.key(1), (6, 2))
-    keys = jax.random.split(jax.random.key(2), 6)
-
-    def value(position, key):
-        return estimator.log_estimate(estimator.prepare(position), estimator.draw_auxiliary(key))
-
-    together = jax.jit(jax.vmap(value))(positions, keys)
-    one = jax.jit(value)
-    single = [float(one(position, key)) for position, key in zip(positions, keys, strict=True)]
-    np.testing.assert_allclose(together, single, rtol=1e-12)
-    cache = estimator.prepare(positions[0])
-    for count in (estimator.n_cubic(cache), estimator.n_failures(cache)):
-        assert count.dtype == jnp.int32
-        assert int(count) == 0
-
-
 @pytest.fixture(scope="module")
 def model():
     return gaussian_latent_model(simulate_data(1).observations)
-
-
-@pytest.fixture(scope="module")
-def tiny_model():
-    return gaussian_latent_model([[0.3, -1.0], [1.2, 0.4], [-0.5, 0.8]], sd_latent=0.7, sd_observation=1.5)
 
 
 def _condition_on_observations(model, component):
@@ -461,8 +437,8 @@ def _condition_on_observations(model, component):
     return gain @ model.observations[:, component], np.eye(n + 1) - gain @ mixing
 
 
-def test_posterior_is_the_conditional_of_the_joint_gaussian(model, tiny_model):
-    for case in (model, tiny_model):
+def test_posterior_is_the_conditional_of_the_joint_gaussian(model, small_model):
+    for case in (model, small_model):
         posterior = exact.exact_posterior(case)
         for component in range(case.dim):
             mean, covariance = _condition_on_observations(case, component)
@@ -471,8 +447,8 @@ def test_posterior_is_the_conditional_of_the_joint_gaussian(model, tiny_model):
     assert exact.exact_posterior(model).sd == pytest.approx(math.sqrt(1.0 / 3.0), rel=1e-12)
 
 
-def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussian(model, tiny_model):
-    for case in (model, tiny_model):
+def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussian(model, small_model):
+    for case in (model, small_model):
         for observation in range(case.n_observations):
             mean, covariance = _condition_on_observations(case, 1)
             marginal = exact.auxiliary_marginal(case, 1, observation, 1)

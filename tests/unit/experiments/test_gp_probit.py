@@ -14,8 +14,7 @@ from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
 from auxmc.driver.chains import Chains, RunContext
-from auxmc.driver.units import Share, Units, read_pieces, write_piece
-from auxmc.errors import UnitsMissing
+from auxmc.driver.units import Units
 from auxmc_pipeline.catalogue import load_study
 from experiments.gp_probit import run
 from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, margins
@@ -23,6 +22,7 @@ from experiments.gp_probit.measure import estimator_statistics, expected_accepta
 from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise
 from experiments.gp_probit.settings import MAIN_METHODS, main_case
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
+from tests.unit.experiments.pieces import run_in_pieces
 
 STUDY = load_study("gp_probit")
 COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
@@ -85,14 +85,7 @@ def test_a_case_in_pieces_gives_the_arrays_of_the_whole_one(data_file, tmp_path)
 
     whole = result("whole", Units())
     for n_pieces in (3, 5):
-        paths = []
-        for piece in range(n_pieces):
-            units, path = Units(Share(piece, n_pieces)), tmp_path / f"{piece}-of-{n_pieces}.npz"
-            with pytest.raises(UnitsMissing):
-                result(f"piece-{piece}-of-{n_pieces}", units)
-            write_piece(path, units, "identity", {})
-            paths.append(path)
-        merged = result("merged", Units(given=read_pieces(paths, "identity")[0]))
+        merged = run_in_pieces(result, n_pieces)
         for group in ("posterior", "warmup_posterior", "sample_stats", "warmup_sample_stats"):
             for quantity, values in whole[group].items():
                 np.testing.assert_array_equal(merged[group][quantity], values, strict=True, err_msg=quantity)
@@ -416,15 +409,8 @@ def test_estimate_agrees_with_the_dense_formulae(n_importance):
     np.testing.assert_allclose(value, expected.log_estimate, rtol=1e-7)
     assert int(n_cubic) == expected.n_newton + 3
     assert int(n_failures) == 0
-
-
-def test_log_marginal_agrees_with_the_dense_formulae():
-    model = _toy(12)
-    labels = np.where(model.n_plus > 0, 1.0, -1.0)
-    x = np.array([1.0, -1.5, -1.0])
-    expected = _dense_estimate(model.inputs, labels, x, np.zeros((12, 1))).log_marginal
-    cache = jax.jit(estimator(model, 1).prepare)(jnp.asarray(x))
-    np.testing.assert_allclose(cache.log_marginal, expected, rtol=1e-9)
+    cache = jax.jit(estimator(model, n_importance).prepare)(jnp.asarray(x))
+    np.testing.assert_allclose(cache.log_marginal, expected.log_marginal, rtol=1e-9)
 
 
 def test_estimate_agrees_with_the_dense_formulae_on_data(biopsy):
@@ -483,15 +469,6 @@ def test_collapsing_duplicates_leaves_the_log_marginal_unchanged(biopsy):
         for model in (collapsed, single)
     ]
     np.testing.assert_allclose(*values, rtol=1e-7)
-
-
-def test_prepare_is_a_function_of_the_position_alone():
-    density = estimator(_toy(20), 3)
-    prepare = jax.jit(density.prepare)
-    x, elsewhere = jnp.asarray([1.0, 0.2, 0.4]), jnp.asarray([4.0, -3.0, 2.0])
-    first = prepare(x)
-    prepare(elsewhere)
-    jax.tree.map(np.testing.assert_array_equal, first, prepare(x))
 
 
 def test_vmap_over_positions_equals_single_runs():
@@ -595,8 +572,3 @@ def test_terms_are_in_range_everywhere():
     assert bool(jnp.all(jnp.isfinite(terms.log_cdf) & (terms.log_cdf <= 0.0)))
     assert bool(jnp.all(jnp.isfinite(terms.slope) & (terms.slope >= 0.0)))
     assert bool(jnp.all((terms.curvature >= 0.0) & (terms.curvature <= 1.0)))
-
-
-def test_compiled_and_plain_give_the_same():
-    z = jnp.linspace(-30.0, 10.0, 64)
-    np.testing.assert_allclose(jax.jit(log_normal_cdf)(z), log_normal_cdf(z), rtol=1e-14)

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,6 @@ from auxmc.errors import DataError
 from experiments.gp_probit.labelled import read_labelled
 
 GOOD = "a,b,class\n1,2,yes\n2,3.5,no\n3,-1e3,yes\n4,0,no\n"
-
-Write = Callable[[str | bytes], Path]
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The streaming evidence study: its streams, runs of a few hundred rows, claims on known curves."""
 
-import contextlib
 import dataclasses
 import math
 
@@ -14,8 +13,7 @@ from scipy import stats
 from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
-from auxmc.driver.units import Share, Units
-from auxmc.errors import UnitsMissing
+from auxmc.driver.units import Units
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
@@ -37,6 +35,7 @@ from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import METHODS, points
+from tests.unit.experiments.pieces import run_in_pieces
 
 STUDY = load_study("streaming_evidence")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
@@ -178,19 +177,6 @@ def test_cases_report_what_they_did(results):
     assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
 
 
-def _in_pieces(settings, folder, n_pieces):
-    """The result of a case whose units so many jobs have made, none of them the merging one."""
-    given = {}
-    for piece in range(n_pieces):
-        context = dataclasses.replace(_context(folder / str(piece)), units=Units(Share(piece, n_pieces)))
-        with contextlib.suppress(UnitsMissing):
-            run(settings, context)
-        given |= context.units.made
-    # Its own share begins after all units, so that a unit that is not given would be missed.
-    merging = Units(Share(len(given), len(given) + 1), given)
-    return run(settings, dataclasses.replace(_context(folder / "merged"), units=merging))
-
-
 _CUT_CASES = {
     "linear": ["n_rows=130", "n_hybrid_runs=1", "n_repeats=3", "+batch.method=[annealed,sequential]"],
     "linear_full": ["design=full_data", "sizes=[100,200]", "annealed_rows=100", "n_repeats=2"],
@@ -206,9 +192,13 @@ def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch
     monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
     monkeypatch.setattr(designs, "STARTS", ("growing", "at_once"))
     settings = _settings(*_CUT_CASES[case])
-    whole = run(settings, _context(tmp_path / "whole"))
+
+    def result(name, units):
+        return run(settings, dataclasses.replace(_context(tmp_path / name), units=units))
+
+    whole = result("whole", Units())
     for n_pieces in (3, 5) if case.startswith("linear") else (3,):
-        merged = _in_pieces(settings, tmp_path / str(n_pieces), n_pieces)
+        merged = run_in_pieces(result, n_pieces)
         assert merged.keys() == whole.keys()
         for group, dataset in whole.items():
             assert set(merged[group]) == set(dataset)
