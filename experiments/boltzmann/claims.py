@@ -13,14 +13,15 @@ from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
     exact,
-    largest,
+    largest_of,
+    largest_score,
     mean,
     proportion,
     proportion_of,
     score_of_p_values,
 )
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_settings
-from auxmc_pipeline.tables import MissingData, Tables, Wanted, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
 from experiments.boltzmann.model.data import N_SYSTEMS
 from experiments.boltzmann.relative_errors import (
     CURVE_METHODS,
@@ -32,8 +33,6 @@ from experiments.boltzmann.relative_errors import (
     rows_of,
     running_errors,
 )
-
-Measure = Callable[[Tables], Measurement]
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
@@ -100,8 +99,7 @@ def large_eigenvalues(tables: Tables) -> Measurement:
 
 def exact_sample_score(tables: Tables) -> Measurement:
     """CT-B05: largest deviation of a mean of exact samples."""
-    scores = np.abs(tables.values("exact_sample_score", "direction"))
-    return largest(scores, np.ones_like(scores), [f"largest of {scores.size}"] * scores.size)
+    return largest_score(tables.values("exact_sample_score", "direction"))
 
 
 def plain_shift(tables: Tables) -> Measurement:
@@ -170,7 +168,7 @@ def over_annealed(tables: Tables, annealed: str, pooling: str, n_temperatures: i
             ratios[f"largest of 6: {METHOD_LABELS[method]}, {label}"] = above / points.measured(
                 points.at_temperatures(n_temperatures)
             )
-    return _largest(ratios)
+    return largest_of(ratios)
 
 
 def _pairs(
@@ -320,13 +318,13 @@ def disjoint_value(tables: Tables, method: str) -> Measurement:
 
 def start(tables: Tables) -> Measurement:
     """CT-B18: the lowest of the nine curves at its start."""
-    found = _largest({name: curve.measured(0) * -1.0 for name, (_, curve) in _drawn_curves(tables).items()})
+    found = largest_of({name: curve.measured(0) * -1.0 for name, (_, curve) in _drawn_curves(tables).items()})
     return found._replace(value=-found.value)
 
 
 def end(tables: Tables) -> Measurement:
     """CT-B18: the highest of the nine curves at the end of the published one."""
-    return _largest(
+    return largest_of(
         {
             name: curve.measured(curve.at_samples(_SAMPLES[method][-1]))
             for name, (method, curve) in _drawn_curves(tables).items()
@@ -336,7 +334,7 @@ def end(tables: Tables) -> Measurement:
 
 def end_annealed(tables: Tables) -> Measurement:
     """CT-B18: the highest of the three errors of annealed importance sampling with the longest ladder."""
-    return _largest(
+    return largest_of(
         {
             f"of 3: {METHOD_LABELS['h_ais']}, {label}": annealed_value(tables, error, max(_BANDS[error]))
             for error, label in ERROR_LABELS.items()
@@ -386,11 +384,6 @@ def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
         for method in CURVE_METHODS
         for error, label in ERROR_LABELS.items()
     }
-
-
-def _largest(found: dict[str, Measurement]) -> Measurement:
-    values, errors = ([getattr(each, field) for each in found.values()] for field in ("value", "error"))
-    return largest(values, errors, list(found))
 
 
 # What chains and annealed runs do, their time, temperatures and weights: CT-B19, B20, B23, CT-T06, T17, T23, T24.

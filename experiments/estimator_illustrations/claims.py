@@ -1,20 +1,17 @@
 """Measures the published claims SE-01 to SE-23 and SE-31, and the numbers of the findings, from the tables."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
-from auxmc_pipeline.tables import MissingData, Tables, Wanted, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
 
 _HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}
 _SGHMC, _SGLD = {"dynamics": "sghmc"}, {"dynamics": "sgld"}
 _BATCH_ROWS = (200, 2000, 20_000, 200_000)
-
-Measure = Callable[[Tables], Measurement]
 
 
 def known(quantity: str, by: str, **wanted: Wanted) -> Measure:

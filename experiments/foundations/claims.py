@@ -5,12 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import Measure, Tables
 from experiments.foundations.run import TOPICS, claims_of
 from experiments.foundations.topic import Lines, Work
 
 
-def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Callable[[Tables], Measurement]:
+def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Measure:
     """A measure that reads what `computed_by` has put into the table."""
 
     def measure(tables: Tables) -> Measurement:
@@ -26,7 +26,7 @@ with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") a
 
 _FUNCTIONS = {claim: function for design in TOPICS for claim, function in claims_of(design).items()}
 
-MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
+MEASURE: dict[str, dict[str, Measure]] = {
     claim: {name: _recorded(f"{claim} {name}", _FUNCTIONS[claim]) for id_, name in _LINES if id_ == claim}
     for claim in dict(_LINES)
 }

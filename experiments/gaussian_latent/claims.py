@@ -13,7 +13,7 @@ from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
-from auxmc_pipeline.tables import MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from experiments.gaussian_latent.settings import RIVAL_CASES, SIZES, long_case
 from experiments.gaussian_latent.sweeps import (
     Program,
@@ -33,8 +33,6 @@ from experiments.gaussian_latent.sweeps import (
     sweeps_of,
     with_rounding,
 )
-
-Measure = Callable[[Tables], Measurement]
 
 PM, MI, SS, MI_SLICE, SS_SLICE = (
     (method, 1) for method in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss")

@@ -172,8 +172,7 @@ def rivals(tables: Tables) -> Figure:
     drawn = tables.rows("chain", "ess_per_evaluation", case=list(RIVAL_CASES.values()))
     measures = [quantity for quantity in _MEASURES if quantity in drawn]
     sizes = sorted(int(size) for size in drawn["n_importance"].unique())
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
-    grid = figure.subplots(3, len(sizes), sharex=True, sharey="row", squeeze=False)
+    figure, grid = page(5.6, 3, len(sizes), sharex=True, sharey="row", squeeze=False)
     for axes, size in zip(grid.T, sizes, strict=True):
         for method in RIVAL_CASES:
             rows = drawn[(drawn["method"] == method) & (drawn["n_importance"] == size)]

@@ -1,7 +1,6 @@
 """Measures the claims IM-GL-01 to IM-GL-20 and IM-ALG-02 to IM-ALG-14, and the numbers of the findings."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 
@@ -15,13 +14,14 @@ from auxmc_pipeline.measuring import (
     estimate,
     exact,
     largest,
+    largest_score,
     mean,
     mean_proportion,
     proportion,
     proportion_of,
     smallest_proportion,
 )
-from auxmc_pipeline.tables import MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
@@ -189,8 +189,7 @@ def score(tables: Tables, case: str) -> Measurement:
     """IM-ALG-04: largest distance of a mean from the reference, in standard errors; its own error is one of them."""
     found, error = chain_moment(tables, case, "mean")
     known, known_error = reference_moment(tables, "mean", _TARGETS[case])
-    scores = np.abs(found - known) / np.hypot(error, known_error)
-    return largest(scores, np.ones(scores.size), PARAMETERS)
+    return largest_score((found - known) / np.hypot(error, known_error), PARAMETERS)
 
 
 def smallest_rise(tables: Tables) -> Measurement:
@@ -377,8 +376,6 @@ def data_difference(tables: Tables) -> Measurement:
     """IM-GL-01."""
     return exact(tables.value("data_difference"), "all published values")
 
-
-Measure = Callable[[Tables], Measurement]
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-01": {

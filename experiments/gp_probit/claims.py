@@ -12,10 +12,8 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
-from auxmc_pipeline.tables import MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, main_case
-
-Measure = Callable[[Tables], Measurement]
 
 PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"

@@ -1,7 +1,7 @@
 """Measures the claims IM-PO-01 to IM-PO-08 and IM-ALG-02 to IM-ALG-09, and numbers of the findings."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from auxmc_pipeline.measuring import (
     proportion_of,
     smallest_proportion,
 )
-from auxmc_pipeline.tables import MissingData, Tables, first_run, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.usable_steps import usable_step
 
 _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}
@@ -133,9 +133,7 @@ def modes(tables: Tables, case: str) -> Measurement:
     if first_run(tables, many, case) == many:
         by_scene = tables.array("largest_psrf_of_set", "chain_set", "scene", table="chain_set", case=many)
         of_sets = by_scene.max("scene").values
-        logs = mean(np.log(of_sets))
-        centre = math.exp(logs.value)
-        return Measurement(centre, centre * logs.error, f"by set {_listed(of_sets)}")
+        return mean(np.log(of_sets)).exp().noted(f"by set {_listed(of_sets)}")
     factors = tables.values("psrf", "joint_axis", case=case)
     without = tables.array("largest_psrf_without_chain", "scene", "chain", table="chain", case=case).values
     largest_psrf = tables.values("largest_psrf", "point", case=case)
@@ -245,8 +243,6 @@ def _scene(case: str, scene: int) -> dict[str, Any]:
 def _listed(values: FloatArray) -> str:
     return ", ".join(f"{value:.3g}" for value in np.ravel(values))
 
-
-Measure = Callable[[Tables], Measurement]
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-PO-01": {

@@ -77,13 +77,12 @@ def errors(tables: Tables) -> Figure:
 
 def monocular(tables: Tables) -> Figure:
     """Figure 4.15: true pose and samples given one image."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
     (observed,) = _images(tables, "observed", "view", case="monocular").values
     true = _poses(tables, "true_position", case="monocular").values
     samples = _poses(tables, "sample_position", "chain", "sample", case="monocular").values
     drawn = _images(tables, "sample_image", "chain", "sample", "view", case="monocular").values
     poses, images = np.stack([true, *samples[0]]), np.stack([observed, *drawn[0, :, 0]])
-    grid = figure.subplots(3, len(poses))
+    figure, grid = page(5.6, 3, len(poses))
     front, side = (_seen(poses, view) for view in ("front", "left side"))
     boxes = (
         common_box(images[:, 0], images[:, 1], 0.2),
@@ -108,10 +107,9 @@ def monocular(tables: Tables) -> Figure:
 
 def scenes(tables: Tables) -> Figure:
     """The scenes: true poses and their images."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 6.0), layout="constrained")
     images = {(s, camera): _scene_image(tables, s, camera) for s in (1, 2, 3) for camera in (1, 2)}
     poses = _true_poses(tables)
-    grid = figure.subplots(3, 5)
+    figure, grid = page(6.0, 3, 5)
     for scene, panels in enumerate(grid, start=1):
         for axis, view in zip(panels, _VIEWS, strict=False):
             _draw_body(axis, poses.sel(scene=scene).values, view)
@@ -128,10 +126,9 @@ def scenes(tables: Tables) -> Figure:
 
 def prior_poses(tables: Tables) -> Figure:
     """Poses drawn from the prior."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.4), layout="constrained")
     poses = _poses(tables, "prior_position", "prior_pose", case="constrained_hmc").values
     n_columns = 6
-    grid = figure.subplots(-(-len(poses) // n_columns), n_columns)
+    figure, grid = page(3.4, -(-len(poses) // n_columns), n_columns)
     lows, highs = poses.min(axis=1), poses.max(axis=1)
     widest, tallest, _ = (highs - lows).max(axis=0)
     half = 0.5 * widest + 0.1
@@ -146,10 +143,9 @@ def prior_poses(tables: Tables) -> Figure:
 
 def modes(tables: Tables) -> Figure:
     """Mean pose of each chain by scene and method."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 5.6), layout="constrained")
     true = _true_poses(tables)
     means = {name: _poses(tables, "mean_position", "scene", "chain", case=name) for name in _COMPARED}
-    grid = figure.subplots(3, 4)
+    figure, grid = page(5.6, 3, 4)
     for scene, row in enumerate(grid, start=1):
         for name, panels in zip(_COMPARED, (row[:2], row[2:]), strict=True):
             pose, chains = (array.sel(scene=scene).values for array in (true, means[name]))

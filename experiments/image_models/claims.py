@@ -8,7 +8,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion, root_mean_square
-from auxmc_pipeline.tables import MissingData, Tables, Wanted
+from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted
 from experiments.image_models.joint_estimates import (
     PUBLISHED_IMAGES,
     PUBLISHED_MODELS,
@@ -19,8 +19,6 @@ from experiments.image_models.joint_estimates import (
     total_over_images,
     value_of,
 )
-
-Measure = Callable[[Tables], Measurement]
 
 _OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
@@ -374,9 +372,7 @@ def _ratio_of_errors(
 
 def _from_log(measure: Callable[..., Measurement], tables: Tables, model: str) -> Measurement:
     """A ratio whose log is measured."""
-    found = measure(tables, model)
-    ratio = math.exp(found.value)
-    return Measurement(ratio, ratio * found.error, found.note)
+    return measure(tables, model).exp()
 
 
 def _by_model(

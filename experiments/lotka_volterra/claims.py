@@ -23,7 +23,7 @@ from auxmc_pipeline.measuring import (
     proportion_of,
 )
 from auxmc_pipeline.published_values import published_series
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.tables import Measure, MissingData, Tables
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
@@ -137,10 +137,9 @@ def largest_psrf(tables: Tables, row: str, rates: slice, note: str) -> Measureme
         n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
         sets = [slice(n * _PUBLISHED_CHAINS, (n + 1) * _PUBLISHED_CHAINS) for n in range(n_sets)]
         of_sets = [scale_reduction_of_moments(means[:, s], sds[:, s] ** 2, n_draws).point.max() for s in sets]
-        logs = mean(np.log(np.array(of_sets) - 1.0))
-        excess = math.exp(logs.value)
+        excess = mean(np.log(np.array(of_sets) - 1.0)).exp()
         each = ", ".join(f"{factor:.3f}" for factor in of_sets)
-        return Measurement(1.0 + excess, excess * logs.error, f"{note}; sets of ten chains: {each}")
+        return excess._replace(value=1.0 + excess.value, note=f"{note}; sets of ten chains: {each}")
     without = without_chain(tables, "psrf", row)[rates]
     return left_out(float(np.max(by_rate(tables, "psrf", row)[rates])), without.max(axis=0), note)
 
@@ -462,7 +461,7 @@ def generator_runs(tables: Tables, row: str) -> FloatArray:
     return np.asarray(evaluations + runs_of_jacobian * (n_sub_steps + _RUNS_OF_GRADIENT * n_steps))
 
 
-MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
+MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference},
     "IM-LV-02": {
         name: partial(rejected, target="all", tolerance=1000.0, reading=reading)
@@ -563,7 +562,7 @@ MEASURE: dict[str, dict[str, Callable[[Tables], Measurement]]] = {
     "IM-ALG-06": {"LV tolerance 10": step_ratio},
 }
 
-NUMBERS: dict[str, Callable[[Tables], Measurement]] = {
+NUMBERS: dict[str, Measure] = {
     "iterations for which a chain of HMC stands still": longest_stand,
     "proportion of chains of HMC that never move": never_move,
     **{

@@ -52,9 +52,8 @@ def chain_statistics(
 
     Counters and rates are over all iterations, moments and effective sample sizes over the kept ones; run times include
     the discarded iterations, but no compilation. The time of a chain is its fraction of the generator runs of all:
-        slices
-    take more of them at a narrow tolerance. What ends in `_without_chain` is the statistic of that name from all
-    chains but one, for its error by the jackknife; it needs at least three chains.
+    slices take more of them at a narrow tolerance. What ends in `_without_chain` is the statistic of that name from
+    all chains but one, for its error by the jackknife; it needs at least three chains.
 
     Args:
         draws: recorded quantities (tolerance, step_size, chain, draw, ...).

@@ -1,16 +1,13 @@
 """Measures the claims of the illustrations from their tables."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, exact, largest, mean, proportion
-from auxmc_pipeline.tables import Tables, recorded
-
-Measure = Callable[[Tables], Measurement]
+from auxmc_pipeline.tables import Measure, Tables, recorded
 
 _SMALL_NOISE = 0.05
 _CHECKED_MODELS = {

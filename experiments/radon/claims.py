@@ -1,7 +1,6 @@
 """Measures the published claims CT-D01 to CT-D11, and the numbers of the findings, from the tables of the study."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from auxmc_pipeline.measuring import (
     rate,
     score_of_p_values,
 )
-from auxmc_pipeline.tables import MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 
 _PUBLISHED_AIS, _PUBLISHED_END = -1081.01, -1088.49
 _PUBLISHED_CHAINS = 10
@@ -32,7 +31,6 @@ _CASES = {
 # CT-HMC takes as many gradients as Gibbs CT.
 _COUNTED = {name: case for name, case in _CASES.items() if name != "CT-HMC"}
 
-Measure = Callable[[Tables], Measurement]
 
 of_nuts = partial(recorded, case="nuts")
 log_zeta = of_nuts("log_zeta", "log_zeta_error")

@@ -6,19 +6,17 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, exact, mean, proportion_of
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.measuring import Measurement, estimate, exact, largest_of, mean, proportion_of
+from auxmc_pipeline.tables import Measure, MissingData, Tables
 from experiments.streaming_evidence.claims_evidence import (
     ALL_ROWS,
     COSTS,
     LATE_ROWS,
-    Measure,
     as_near,
     costs_by_size,
     discrepancy,
     final_error,
     growth_of_cost,
-    largest_of,
     magnitude,
     ratio,
     speed_up_measures,

@@ -1,14 +1,13 @@
 """Measures the claims about nested sampling, AIS and the sequential estimator: SE-19 to SE-42."""
 
-from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, proportion, proportion_of
-from auxmc_pipeline.tables import MissingData, Tables
+from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, proportion, proportion_of
+from auxmc_pipeline.tables import Measure, MissingData, Tables
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
@@ -26,8 +25,6 @@ from experiments.streaming_evidence.stream_runs import (
     slope_per_row,
     values_at,
 )
-
-Measure = Callable[[Tables], Measurement]
 
 COSTS = {"time": "seconds", "operations": "operations"}
 """Quantities of costs by the names that settings of claims have for them."""
@@ -47,11 +44,6 @@ def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurem
 def ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
     """Ratio of means over independent runs [repeat]."""
     return (mean(above) / mean(below)).noted(note)
-
-
-def largest_of(found: Mapping[str, Measurement]) -> Measurement:
-    """The largest of some measurements, with its name as note."""
-    return largest([m.value for m in found.values()], [m.error for m in found.values()], list(found))
 
 
 def costs_by_size(tables: Tables, model: str, rival: str, cost: str, case: str = "") -> pd.DataFrame:

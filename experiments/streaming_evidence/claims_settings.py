@@ -12,18 +12,17 @@ from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
     exact,
+    largest_of,
     mean,
     proportion,
     rank_correlation,
     rate,
 )
-from auxmc_pipeline.tables import MissingData, Tables, first_run
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from experiments.streaming_evidence.claims_evidence import (
     ALL_ROWS,
     COSTS,
-    Measure,
     full_cost,
-    largest_of,
     magnitude,
     power_of_rows,
     ratio,

@@ -15,7 +15,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import page
 from auxmc.plots.published import entries_published_last, published_mark
-from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
+from auxmc.plots.style import CYCLE, QUANTITY_COLOURS
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
@@ -104,8 +104,8 @@ def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Fig
 
 def errors_figure(tables: Tables) -> Figure:
     """Absolute errors in nats of all methods."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
-    for axis, model in zip(figure.subplots(1, len(MODEL_CASES), sharey=True), MODEL_CASES, strict=True):
+    figure, axes = page(3.2, 1, len(MODEL_CASES), sharey=True)
+    for axis, model in zip(axes, MODEL_CASES, strict=True):
         axis.set_title(_TITLES[model])
         truth = _from_first_rows(reference(tables, model)).abs()
         methods = ("annealed", "sequential", "corrected", "running_laplace", "nested", "ais")
@@ -278,9 +278,8 @@ def histograms_figure(tables: Tables) -> Figure:
     ends = np.cumsum([n for n, _ in NON_STATIONARY_PHASES])
     everything = simulated_rows("non_stationary", int(ends[-1]))
     parts = [*zip([0, *ends[:-1]], ends, strict=True), (0, ends[-1])]
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.3), layout="constrained")
+    figure, axes = page(2.3, 1, len(parts), sharex=True, sharey=True)
     edges = np.linspace(-_SIDE, _SIDE, _N_BINS + 1)
-    axes = figure.subplots(1, len(parts), sharex=True, sharey=True)
     for axis, (begin, end) in zip(axes, parts, strict=True):
         first, second = everything[begin:end].T
         counts, _, _ = np.histogram2d(first, second, bins=[edges, edges])

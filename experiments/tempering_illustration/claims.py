@@ -1,7 +1,6 @@
 """Measures the claims of the tempering illustrations from their tables."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,14 +10,12 @@ from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
     exact,
-    largest,
+    largest_score,
     mean,
     proportion,
     score_of_p_values,
 )
-from auxmc_pipeline.tables import Tables, Wanted, recorded
-
-Measure = Callable[[Tables], Measurement]
+from auxmc_pipeline.tables import Measure, Tables, Wanted, recorded
 
 # Read off the published panel: a histogram whose parts are as near as this to 0.6 and 0.4 looks right.
 _MASS, _NEAR = 0.6, 0.08
@@ -36,10 +33,9 @@ def excess(first: Measure, second: Measure) -> Measure:
     return measure
 
 
-def largest_score(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
+def largest_distance(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
     """Largest size of several distances in standard errors."""
-    scores = np.abs(tables.values(quantity, by, **wanted))
-    return largest(scores, np.ones_like(scores), [f"largest of {scores.size}"] * scores.size)
+    return largest_score(tables.values(quantity, by, **wanted))
 
 
 def moment_score(tables: Tables, quantity: str, moment: str) -> Measurement:
@@ -172,7 +168,7 @@ _BARRIER = partial(_exact, "barrier_height", by="control")
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-T01": {
         "distribution": partial(p_values, quantity="temperature_p_value", by="delta"),
-        "mean": partial(largest_score, quantity="temperature_mean_score", by="delta"),
+        "mean": partial(largest_distance, quantity="temperature_mean_score", by="delta"),
     },
     "CT-T03": {
         name: _exact("weight_identity_error", by="identity", identity=name)
@@ -283,7 +279,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-V09": {"skew symmetry": _exact("skew_symmetry_error"), "order 1/2": _exact("half_symmetry_error")},
     "CT-V10": {
-        name: partial(largest_score, quantity="gradient_score", by="estimate_parameter", estimate=name)
+        name: partial(largest_distance, quantity="gradient_score", by="estimate_parameter", estimate=name)
         for name in ("reparameterisation", "score function")
     },
     "CT-V11": {"one dimension": partial(variance_ratio, "gradient_variance_one", "near the fit")},

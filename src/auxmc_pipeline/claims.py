@@ -1,14 +1,13 @@
 """Published claims: what a document says and where, which values agree with it, and what a run needs to judge it."""
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import number, parse_needs
-from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tables import Measure
 
 KINDS = ("I", "W", "Q")
 """Independent of the implementation; about wall-clock time; qualitative or about a random event."""
@@ -42,7 +41,7 @@ COLUMNS = (
 """Columns of a study's `claims.csv`; `also` may follow: where else a line stands, as in `documents_of`."""
 
 
-Measures = Mapping[str, Mapping[str, Callable[[Tables], Measurement]]]
+Measures = Mapping[str, Mapping[str, Measure]]
 """Functions that measure, by claim id and setting."""
 
 

@@ -62,6 +62,11 @@ class Measurement(NamedTuple):
         """Multiple; keeps the note."""
         return self._replace(value=factor * self.value, error=abs(factor) * self.error)
 
+    def exp(self) -> "Measurement":
+        """Exponential, by the delta method; keeps the note."""
+        value = math.exp(self.value)
+        return self._replace(value=value, error=value * self.error)
+
     def noted(self, note: str) -> "Measurement":
         """The same measurement with another note."""
         return self._replace(note=note)
@@ -288,6 +293,17 @@ def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measu
     # Around the largest value the others count with their distances: what other runs would have given.
     error = float(np.std(np.max(all_values + all_errors * noise, axis=1)))
     return Measurement(float(all_values[place]), error, names[place])
+
+
+def largest_of(found: Mapping[str, Measurement]) -> Measurement:
+    """The largest of some independent measurements, with its name as note; see `largest`."""
+    return largest([m.value for m in found.values()], [m.error for m in found.values()], list(found))
+
+
+def largest_score(scores: ArrayLike, names: Sequence[str] = ()) -> Measurement:
+    """The largest size of distances in standard errors, whose own errors are 1; without names it notes their number."""
+    sizes = np.abs(np.ravel(scores))
+    return largest(sizes, np.ones(sizes.size), names or [f"largest of {sizes.size}"] * sizes.size)
 
 
 def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:

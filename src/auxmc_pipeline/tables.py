@@ -137,6 +137,10 @@ class Tables(Mapping[str, pd.DataFrame]):
         return found[0]
 
 
+Measure = Callable[[Tables], Measurement]
+"""Measures one line of a claim, or one number of a finding."""
+
+
 def recorded(
     quantity: str,
     error: str = "",
@@ -145,7 +149,7 @@ def recorded(
     note: str = "",
     by: str = "point",
     **wanted: Wanted,
-) -> Callable[[Tables], Measurement]:
+) -> Measure:
     """Makes a function that measures a number as the run recorded it.
 
     Args:
