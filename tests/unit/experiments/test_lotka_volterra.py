@@ -13,7 +13,6 @@ from scipy import integrate, optimize
 
 from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
-from auxmc.models.conditioned import ConditionedModel
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra import settings as declared
@@ -346,11 +345,6 @@ def test_potential_and_surface_element_give_the_ordinary_posterior(form):
     np.testing.assert_allclose(np.diff(charts), np.diff(ordinary), atol=1e-8)
 
 
-def test_prior_is_standard_normal_in_all_inputs():
-    inputs = jnp.asarray([1.0, -2.0, 0.5])
-    assert float(generator.log_prior(inputs)) == pytest.approx(-0.5 * (1.0 + 4.0 + 0.25))
-
-
 @cache
 def _log_density(scheme):
     """Unnormalised log posterior of (log z3, log z4), written from the recursion of the model, not from its design."""
@@ -525,35 +519,11 @@ def test_first_row_can_be_the_initial_state():
     np.testing.assert_array_equal(model.observations, data[1:])
 
 
-def test_own_series_is_read_from_a_file(tmp_path):
+def test_a_file_with_a_column_of_times_is_rejected(tmp_path):
     path = tmp_path / "series.csv"
-    path.write_text("hares,lynx\n30,4\n47.2,6.1\n70.2,9.8\n77.4,35.2\n36.3,59.4\n20.6,41.7\n")
-    series = read_populations(path)
-    assert series.shape == (6, 2)
-    assert generator.lotka_volterra_model(series, initial_state=None).n_steps == 5
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("t,r,f\n0,1,2\n1,1,2\n2,1,2\n3,1,2\n4,1,2\n", "expected 2 columns, prey and predators, got 3"),
-        ("r,f\n1,2\n1,2\n", "has 2 rows of data, needs at least 5"),
-    ],
-)
-def test_wrong_file_is_rejected_with_row_and_column(tmp_path, text, message):
-    path = tmp_path / "series.csv"
-    path.write_text(text)
-    with pytest.raises(DataError, match=message):
+    path.write_text("t,r,f\n" + "0,1,2\n" * 5)
+    with pytest.raises(DataError, match="expected 2 columns, prey and predators, got 3"):
         read_populations(path)
-
-
-def test_conditioned_models_keep_their_contract():
-    model = generator.published_model()
-    for form in FORMS:
-        conditioned = conditioned_model(model, form)
-        assert isinstance(conditioned, ConditionedModel)
-        shape = jax.eval_shape(conditioned.constraint, jnp.zeros(model.n_inputs)).shape
-        assert shape == ((9,) if form == "summaries" else (100,))
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,6 @@ def test_a_fit_that_is_lost_is_rejected(tmp_path):
 def test_wrong_columns_are_named_before_anything_runs():
     with pytest.raises(SettingsError, match=r"group: there is no column 'shcool'.*did you mean 'school'"):
         STUDY.settings([*OWN[:2], "group=shcool", *OWN[3:]])
-    assert issubclass(DataError, ValueError)
 
 
 def test_data_are_compared_with_the_published_file_where_there_is_one(tmp_path, monkeypatch):
@@ -352,13 +351,6 @@ def test_radon_has_the_published_size_and_groups_in_order():
     np.testing.assert_array_equal(np.unique(data.group), np.arange(85))
 
 
-def test_the_example_file_is_readable():
-    example = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
-    data = read_grouped(example, COLUMNS)
-    assert len(data.group_names) == 8
-    assert data.regressors.shape == (len(data.outcome), 2)
-
-
 def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path):
     rows = (f"{row},note {i}" for i, row in enumerate(ROWS))
     data = read_grouped(write(tmp_path, *rows, header=f"{HEADER},remark"), COLUMNS)
@@ -373,8 +365,6 @@ def changed(row, text):
 
 WRONG_ROWS = [
     (changed(1, "A,x,0.5,3.0"), "row 2 (line 3), column 'hours': 'x' is not a number"),
-    (changed(1, "A,nan,0.5,3.0"), "row 2 (line 3), column 'hours': missing value (nan)"),
-    (changed(0, "A,1.0,0.5,inf"), "row 1 (line 2), column 'score': 'inf' is not a finite number"),
     (changed(3, ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
     (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
     (
