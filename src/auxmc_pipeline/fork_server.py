@@ -28,7 +28,6 @@ _SERVE = "--serve"
 
 # Without modules of the project: commands read their present code.
 _PACKAGES = (
-    "arviz_stats.base.array",
     "h5netcdf",
     "hydra",
     "jax.scipy.linalg",
@@ -38,6 +37,7 @@ _PACKAGES = (
     "pyarrow.parquet",
     "scipy.integrate",
     "scipy.interpolate",
+    "scipy.stats",
     "seaborn",
     "xarray",
 )
