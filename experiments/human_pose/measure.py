@@ -30,6 +30,9 @@ N_SAMPLES = 3
 MOST_STORED_DRAWS = 1000
 """Draws of each chain that go into the result file, evenly spaced."""
 
+# Of which samples are recorded.
+_MOST_SHOWN_CHAINS = 10
+
 
 def running_rmse(
     positions: FloatArray, truth: FloatArray, counts: IntegerArray, *, homogeneous: bool = False
@@ -144,7 +147,10 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
     n_draws = draws.sizes["draw"]
     shown = chain_samples(samples)
     half = samples.isel(draw=slice(n_draws // 2, None))
-    curves: dict[str, Any] = {"sample_position": shown.astype(float), "mean_position": half.mean("draw")}
+    curves: dict[str, Any] = {
+        "sample_position": of_shown_chains(shown.astype(float)),
+        "mean_position": half.mean("draw"),
+    }
     if bool(np.isfinite(truth).all()):
         counts = np.unique(np.round(np.linspace(1, n_draws + 1, N_CURVE_POINTS)).astype(np.int64))
         start = first.broadcast_like(samples.isel(draw=0)).transpose(*samples.isel(draw=0).dims)
@@ -169,6 +175,11 @@ def chain_samples(draws: xr.DataArray) -> xr.DataArray:
     places = [-(-n_draws * (index + 1) // N_SAMPLES) - 1 for index in range(N_SAMPLES)]
     shown = draws.isel(draw=places).rename(draw="sample")
     return shown.assign_coords(sample=np.arange(1, N_SAMPLES + 1))
+
+
+def of_shown_chains(samples: xr.DataArray) -> xr.DataArray:
+    """Samples or curves of as many chains as figures show, others missing: of all they would be megabytes of rows."""
+    return samples.where(samples["chain"] < _MOST_SHOWN_CHAINS)
 
 
 def chain_groups(draws: xr.Dataset) -> dict[str, xr.Dataset]:

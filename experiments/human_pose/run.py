@@ -19,7 +19,14 @@ from auxmc.kernels.base import Kernel
 from auxmc.models.conditioned import noisy_input
 from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose.measure import AXES, chain_curves, chain_groups, chain_samples, chain_statistics
+from experiments.human_pose.measure import (
+    AXES,
+    chain_curves,
+    chain_groups,
+    chain_samples,
+    chain_statistics,
+    of_shown_chains,
+)
 from experiments.human_pose.model.cameras import project_joints
 from experiments.human_pose.model.generator import (
     conditioned_model,
@@ -83,6 +90,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     check_moves(draws, settings)
     truth = _true_positions(problem)
     curves: list[Any] = [chain_curves(draws, first, truth, chains.run_s), _sample_images(draws, problem)]
+    if draws.sizes["step_size"] > 1:
+        curves[0] = curves[0].map(lambda a: of_shown_chains(a) if "chain" in a.dims else a, keep_attrs=True)
     groups = {
         "statistics": chain_statistics(draws, first, truth, chains.run_s).merge(facts),
         "curves": xr.merge([*curves, _scene_curves(problem), poses], join="outer"),
@@ -140,7 +149,10 @@ def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
     dims = places.dims[:-2]
     values = np.asarray(flat).reshape(*places.shape[:-2], -1, 2, N_JOINTS)
     images = xr.DataArray(values, dims=(*dims, "view", "image_axis", "joint"), name="sample_image")
-    return images.assign_coords({name: places[name] for name in dims} | _image_coordinates(values.shape[-3]))
+    images = images.assign_coords(
+        {name: places[name] for name in dims} | _image_coordinates(values.shape[-3])
+    )
+    return of_shown_chains(images)
 
 
 def _image_coordinates(n_views: int) -> dict[str, Any]:
