@@ -149,10 +149,8 @@ def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
     dims = places.dims[:-2]
     values = np.asarray(flat).reshape(*places.shape[:-2], -1, 2, N_JOINTS)
     images = xr.DataArray(values, dims=(*dims, "view", "image_axis", "joint"), name="sample_image")
-    images = images.assign_coords(
-        {name: places[name] for name in dims} | _image_coordinates(values.shape[-3])
-    )
-    return of_shown_chains(images)
+    coordinates = {name: places[name] for name in dims} | _image_coordinates(values.shape[-3])
+    return of_shown_chains(images.assign_coords(coordinates))
 
 
 def _image_coordinates(n_views: int) -> dict[str, Any]:
