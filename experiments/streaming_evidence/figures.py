@@ -411,8 +411,8 @@ def log_rows(axis: Axes) -> None:
 
 
 def stream_footer(figure: Figure, tables: Tables) -> Figure:
-    """Preset, and number of runs."""
-    streams = tables["settings"].query("design == 'stream'")
+    """Preset, and number of runs; replicates that claims alone read do not count."""
+    streams = tables["settings"].query("design == 'stream' and not case.str.match('early|change_redrawn')")
     repeats = ", ".join(f"{n:.0f}" for n in streams["n_repeats"].unique()) or "0"
     return footer(figure, tables, f"{repeats} runs of each streaming method, without their compiling")
 

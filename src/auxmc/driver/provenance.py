@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "arviz-stats", "hydra-core")
+_PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "hydra-core")
 
 
 def describe_environment(root: Path) -> dict[str, Any]:

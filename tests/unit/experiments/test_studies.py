@@ -38,7 +38,13 @@ def published_tables(study):
 
 TABLES = {"published": published_tables, "recorded": recorded_tables, "empty": lambda study: Tables({})}
 THERE = {"published": WITH_RESULTS, "recorded": KEPT, "empty": NAMED}
-DRAWN = [(*pair, source) for pair in FIGURES for source in TABLES if pair[0] in THERE[source]]
+DRAWN = [
+    # Runs from start to end draw those of preset smoke.
+    pytest.param(*pair, source, marks=[pytest.mark.slow] * (source == "recorded"))
+    for pair in FIGURES
+    for source in TABLES
+    if pair[0] in THERE[source]
+]
 
 
 def without_exact_answers(study):
