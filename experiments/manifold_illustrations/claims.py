@@ -36,12 +36,6 @@ def noisy_changes(tables: Tables, place: int = -1) -> Measurement:
     return mean(tables.values(_CHANGES, "noise_chain", noise=scale), f"noise scale {scale:g}")
 
 
-def fall_of_changes(tables: Tables) -> Measurement:
-    """Changes at the smallest noise scale over those at the largest."""
-    few, many = noisy_changes(tables, 1), noisy_changes(tables)
-    return (few / many).noted(f"{few.note} over {many.note.removeprefix('noise scale ')}")
-
-
 def checking_time(tables: Tables, model: str) -> Measurement:
     """IM-ALG-01, time."""
     ratio = float(tables.values("check_time_ratio", "checked_model", checked_model=model)[0])
@@ -228,7 +222,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
 }
 
 NUMBERS: dict[str, Measure] = {
-    "changes of branch at the smallest over those at the largest noise": fall_of_changes,
     **{
         f"evaluations of the check, {name}": partial(check_work, model=model)
         for name, model in _CHECKED_MODELS.items()

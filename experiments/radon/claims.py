@@ -121,10 +121,10 @@ def seconds_until_near(tables: Tables) -> Measurement:
     return Measurement(there["time_so_far"], math.nan, note)
 
 
-def divergences(tables: Tables, case: str = "nuts") -> Measurement:
+def divergences(tables: Tables) -> Measurement:
     """CT-D10: diverged trajectories in a thousand."""
-    counts = tables.values("n_failures", case=case)
-    thousands = float(tables.setting("n_draws", case=case)) / 1000.0
+    counts = tables.values("n_failures", case="nuts")
+    thousands = float(tables.setting("n_draws", case="nuts")) / 1000.0
     note = f"{int(counts.sum())} in all"
     return mean(counts / thousands, note) if counts.any() else rate(0, counts.size * thousands, note)
 
@@ -189,7 +189,6 @@ NUMBERS: dict[str, Measure] = {
     "exact log evidence": of_nuts("exact_log_evidence", exact=True),
     "change of the quadrature between grids": of_nuts("exact_log_evidence_error", exact=True),
     "centred minus non-centred form, in standard errors": parametrisations,
-    "divergences of centred NUTS": partial(divergences, case="centred"),
     **{f"log evidence by {name}": log_evidence(case=case) for name, case in _CASES.items()},
     **{f"million gradients of {name}": partial(gradients, case=case) for name, case in _COUNTED.items()},
 }

@@ -56,16 +56,6 @@ def p_values(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measur
     return score_of_p_values(tables.values(quantity, by, **wanted))
 
 
-def looser_bound(tables: Tables) -> Measurement:
-    """Mean over batches of reverse runs of the difference of two upper bounds made of the same weights."""
-    arithmetic, harmonic = (
-        tables.values(quantity, "point") for quantity in ("bound_upper_arithmetic", "bound_upper")
-    )
-    n_runs = tables.value("n_runs_of_batch")
-    each = f"above log Z = 0 by {arithmetic.mean():.3f} and {harmonic.mean():.3f} nats"
-    return mean(arithmetic - harmonic, f"{each}; batches of {n_runs:.0f} runs")
-
-
 def batches(tables: Tables, quantity: str, n_intervals: float) -> Measurement:
     """CT-T15 and CT-T16: mean over batches of annealed runs."""
     return mean(tables.values(quantity, "n_intervals", n_intervals=n_intervals))
@@ -304,7 +294,6 @@ NUMBERS: dict[str, Measure] = {
         for above in ("naive", "optimal")
         for function in ("position", "negative position")
     },
-    "arithmetic less harmonic upper bound": looser_bound,
     "variance of the gradient through the draws over that by the score, 20 dimensions": partial(
         variance_ratio, "gradient_variance_many", "far from the fit"
     ),

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc_pipeline.tables import Tables
-from experiments.manifold_illustrations.claims import MEASURE, fall_of_changes
+from experiments.manifold_illustrations.claims import MEASURE
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
 from experiments.manifold_illustrations.figures import DRAW
 from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank, _rejection
@@ -73,11 +72,6 @@ def test_changes_of_branch_become_claims():
     # No change in 8000 iterations is no certainty, but says more than a thousandth.
     assert 0.0 < 2.0 * never.error < 1e-3
     assert MEASURE["IM-IL-02"]["noisy"](tables).value == pytest.approx(0.5)
-    falls = fall_of_changes(tables)
-    assert falls.value == pytest.approx(0.4)
-    # Two chains: the errors of both means are widened.
-    assert falls.error == pytest.approx(np.hypot(0.1 / 0.5, 0.4 * 0.1 / 0.5) * few_replicates(2))
-    assert np.isnan(fall_of_changes(_branches({noise: [0.0, 0.0] for noise in (0.0, 0.5, 2.0)})).value)
 
 
 _TOLERANCES = (0.1, 0.2, 0.4)
