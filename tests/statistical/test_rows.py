@@ -223,7 +223,15 @@ ESTIMATES = {
 }
 
 
-@pytest.mark.parametrize("name", ESTIMATES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            n, marks=[pytest.mark.slow] * (n in {"all rows, exact moves", "growing, always", "stream, none"})
+        )
+        for n in ESTIMATES
+    ],
+)
 def test_with_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(name):
     """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
     boundaries, run = ESTIMATES[name]()

@@ -37,6 +37,7 @@ def test_far_out_values_stay_inside_the_bounds(low, high):
     assert np.all((far > low) & (far < high))
 
 
+@pytest.mark.slow
 def test_evidence_of_a_density_that_is_infinite_at_its_bounds():
     model = auxmc.density(
         lambda v: -0.5 * jnp.log(v["p"]) - 0.5 * jnp.log1p(-v["p"]), {"p": 0.5}, bounds={"p": (0, 1)}
@@ -157,6 +158,7 @@ def test_prior_of_tensorflow_probability():
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
 
 
+@pytest.mark.slow
 def test_exchangeable_labels():
     """Two normal means whose labels can be exchanged: the evidence of both orders, draws in increasing order."""
     data = jnp.asarray([-1.0, 2.5])

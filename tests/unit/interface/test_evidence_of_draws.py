@@ -41,6 +41,7 @@ def test_normal_in_ten_dimensions_from_a_tree():
     assert not found.warnings
 
 
+@pytest.mark.slow
 def test_bounded_variables_on_their_own_scales():
     """A beta and a gamma density; draws as a mapping of arrays."""
     random = np.random.default_rng(3)

@@ -77,6 +77,7 @@ def test_a_second_seed_shares_the_program_and_changed_data_do_not(compiled):
     assert (longer["posterior"].sizes["draw"], len(compiled)) == (31, 2)
 
 
+@pytest.mark.slow
 def test_tempered_chains_of_a_second_seed_share_the_program(compiled):
     """What exploring runs found is an argument of the program, and a call of its own gives the same chains."""
     target = auxmc.density(lambda x: -0.5 * x**2, 0.1)

@@ -28,6 +28,7 @@ def test_modes_of_a_density_keep_their_fractions():
     assert abs(fraction - 0.7) < 4.5 * math.sqrt(0.21 / 12000.0)
 
 
+@pytest.mark.slow
 def test_arcs_of_a_manifold_keep_their_fractions():
     """The square of an input is observed with noise; its prior is about 0.5: exact by quadrature."""
     model = auxmc.simulator(

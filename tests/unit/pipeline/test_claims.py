@@ -351,13 +351,14 @@ def _responses(measure, low, kind="I"):
     return list(responses(pd.DataFrame([line]), {"X-1": {"s": measure}}, TABLES))
 
 
+@pytest.mark.slow
 def test_simulated_verdicts_are_wrong_no_more_often_than_expected():
     judged = _judged(*((f"A{n}", "t", "published", "reproduced", 0.25 * n) for n in range(1, 13)))
-    found = simulate(judged.assign(kind="I"), 40, np.random.default_rng(1))
+    found = simulate(judged.assign(kind="I"), 200, np.random.default_rng(1))
     assert 0.0 < found.wrong < 0.023 * found.decided + 2.0 * found.error
     assert 0.0 < found.expected < 0.023 * found.decided
     # Larger errors leave more claims open.
     noisier = judged.assign(kind="I", monte_carlo_error=4.0)
-    assert simulate(noisier, 40, np.random.default_rng(1)).decided < found.decided
+    assert simulate(noisier, 200, np.random.default_rng(1)).decided < found.decided
     with pytest.raises(ValueError, match="nothing to draw"):
         simulate(judged.assign(kind="I", exact=True), 10, np.random.default_rng(1))

@@ -76,6 +76,7 @@ def test_particles_may_rest_while_their_weights_are_even(default_run):
     assert abs(float(record.log_evidence[-1]) - exact(DATA, (300,))[0]) < 3.0
 
 
+@pytest.mark.slow
 def test_inputs_on_scales_far_from_one_keep_the_evidence():
     """The first row narrows the posterior by a thousand: taken whole, it left one particle and errors of 1e5 nats."""
     scaled = np.random.default_rng(0).normal(size=(60, 3)) * np.array([1e-3, 1.0, 1e3])

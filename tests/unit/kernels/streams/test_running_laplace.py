@@ -57,6 +57,7 @@ def test_records_say_how_even_weights_were(linear_run):
     np.testing.assert_allclose(record["weight_size"][record["n_rows"] == 200], 100.0, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_posterior_without_a_mode_is_counted():
     """Each row multiplies a flat prior by exp(sqrt(1 + theta^2) / 1000): the density rises for ever."""
     model = row_model(
