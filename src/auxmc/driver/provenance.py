@@ -48,6 +48,7 @@ def describe_environment(root: Path) -> dict[str, Any]:
             name: str(getattr(jax.config, name))
             for name in ("jax_enable_x64", "jax_default_prng_impl", "jax_threefry_partitionable")
         },
+        "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
 
 

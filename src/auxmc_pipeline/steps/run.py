@@ -151,7 +151,7 @@ def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count
 
 def _configure(settings: CaseSettings) -> None:
     cache = None if os.environ.get("AUXMC_COMPILATION_CACHE") == "off" else Path(".cache/jax")
-    configure(settings.hardware, cache)
+    configure(settings.hardware, cache, compiles_fast=settings.preset != "paper")
 
 
 def _context(study: Study, settings: CaseSettings, out: Path, label: str, units: "Units") -> "RunContext":
