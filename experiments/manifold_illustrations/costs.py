@@ -64,8 +64,9 @@ def check_costs(settings: Settings, context: RunContext, rates: Mapping[str, Cha
         rates: chains of the Lotka-Volterra model for each of CHECKS, which record `work`.
     """
     runs = {"Lotka-Volterra": rates}
-    for name, case in (("generalised lambda", _lambda()), ("human pose", _pose())):
-        runs[name] = {check: _chains(settings, context, name, case, check) for check in CHECKS}
+    others = {"generalised lambda": _lambda, "human pose": _pose} if settings.larger_models else {}
+    for name, case in others.items():
+        runs[name] = {check: _chains(settings, context, name, case(), check) for check in CHECKS}
     seconds = [[part[check].run_s for check in CHECKS] for part in runs.values()]
     work = [[part[check].draws["work"][0].mean(axis=1) for check in CHECKS] for part in runs.values()]
     return xr.Dataset(
@@ -314,13 +315,8 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
 
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         work = info.errors.n_projection_iterations
-        evaluations = work + info.num_integration_steps
-        return {
-            "inputs": state.position[:2],
-            "accepted": info.is_accepted,
-            "work": work,
-            "evaluations": evaluations,
-        }
+        n = work + info.num_integration_steps
+        return {"inputs": state.position[:2], "accepted": info.is_accepted, "work": work, "evaluations": n}
 
     def record_unconstrained(state: HMCState, info: HMCInfo) -> dict[str, Array]:
         n = info.n_gradients

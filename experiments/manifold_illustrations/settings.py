@@ -23,13 +23,12 @@ class Settings(CaseSettings):
     n_simulations: int = setting(200_000, "simulations of rejection (design identities)", (1000, 10_000_000))
     inner_steps: list[int] = setting([1, 3], "numbers of sub-steps, factors of 18 (design costs)", (1, 18))
     n_cost_draws: int = setting(200, "main iterations for each number of sub-steps (costs)", (20, None))
+    larger_models: bool = setting(True, "time the check on larger models too (design costs)", added=True)
     dense_sizes: list[int] = setting(
         [200, 400, 800, 1600], "sizes of Gram matrices with dense algebra (design costs)", (10, 10_000)
     )
     structured_sizes: list[int] = setting(
-        [1000, 10_000, 100_000],
-        "sizes of Gram matrices with structured algebra (design costs)",
-        (10, 10_000_000),
+        [1000, 10_000, 100_000], "sizes of Gram matrices with structured algebra (costs)", (10, 10_000_000)
     )
     n_painted: int = setting(
         30,
