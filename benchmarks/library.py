@@ -86,7 +86,7 @@ def simulator() -> Problem:
 @cache
 def _ready(make: Callable[[], Problem]) -> tuple[Problem, float, np.ndarray]:
     """The problem, a step size found by a warm-up, and four starts [chain, dim]."""
-    auxmc.use_float64()
+    auxmc.enable_x64()
     problem = make()
     warm = auxmc.sample(problem.method(0.1), draws=10, warm_up=500, chains=4, progress=False)
     step = float(warm["sample_stats"]["step_size"].mean())

@@ -94,7 +94,6 @@ def schools_in_numpyro():
 def schools_by_numpyro_in_auxmc(seed):
     import auxmc
 
-    auxmc.use_float64()
     density = auxmc.from_numpyro(schools_in_numpyro)
     return auxmc.sample(auxmc.hmc(density), draws=2000, seed=seed, progress=False)["posterior"]
 
@@ -313,8 +312,7 @@ def errors_of(problem, answer):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    if "auxmc" not in sys.argv[2]:  # which sets it
-        os.environ["JAX_ENABLE_X64"] = "1"
+    os.environ["JAX_ENABLE_X64"] = "1"
     answer = PROGRAMS[sys.argv[1]][sys.argv[2]](int(sys.argv[3]))
     answer = {name: np.asarray(values) for name, values in answer.items()}  # arrays of JAX may be to come
     found = {"CPU time": time.process_time()}  # the exact answer is no part of the program's time

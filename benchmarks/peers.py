@@ -307,8 +307,7 @@ def main(problem, program, seed):
     """Prints CPU time of the process, that of a second seed, the error in nats, its stated size, and warnings."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
-    if program != "auxmc":  # which sets it
-        os.environ["JAX_ENABLE_X64"] = "1"
+    os.environ["JAX_ENABLE_X64"] = "1"
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S))
     os.chdir(tempfile.mkdtemp())  # jaxns writes a log into the folder
     problem = PROBLEMS[problem]()

@@ -19,6 +19,7 @@ import numpy as np
 
 import auxmc
 
+auxmc.enable_x64()
 times = np.array([2.0, 5, 10, 15, 20, 25, 30, 40, 50, 60])
 readings = np.array([86.2, 77.8, 71.0, 62.5, 59.9, 51.5, 49.4, 38.6, 36.7, 30.4])
 

@@ -18,6 +18,7 @@ import numpy as np
 
 import auxmc
 
+auxmc.enable_x64()
 random = np.random.default_rng(1)
 counts = random.poisson(np.exp(1.0 + 0.7 * random.normal(size=30)))
 print(counts)

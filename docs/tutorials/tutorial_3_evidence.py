@@ -20,6 +20,7 @@ from jax.scipy.stats import norm
 
 import auxmc
 
+auxmc.enable_x64()
 beacons = np.array([[-4.0, 0.0], [4.0, 0.0]])
 distances, distance_error = np.array([5.9, 5.3]), 0.3
 north, north_error = 2.0, 8.0

@@ -22,6 +22,7 @@ from scipy.stats import multivariate_normal
 
 import auxmc
 
+auxmc.enable_x64()
 random = np.random.default_rng(4)
 error = 0.2
 loads = random.uniform(0.0, 2.0, size=400)

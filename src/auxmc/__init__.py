@@ -15,7 +15,7 @@ _names, _find, _ = lazy_names(
     __name__,
     """
     diagnostics
-    interface.arguments use_float64
+    interface.arguments enable_x64
     interface.calibration check
     interface.densities density hmc nuts
     interface.estimates auxiliary_pseudo_marginal estimated pseudo_marginal

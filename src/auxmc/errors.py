@@ -46,6 +46,10 @@ class PieceError(AuxmcError, ValueError):
     """The pieces of a case are incomplete or do not fit together; the message names the file."""
 
 
+class PrecisionError(AuxmcError, RuntimeError):
+    """JAX computes in single precision."""
+
+
 class UnitsMissing(AuxmcError):
     """The next stage needs units that other jobs compute; those of this job are done."""
 

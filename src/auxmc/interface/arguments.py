@@ -2,8 +2,8 @@
 
 import math
 import numbers
-import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from auxmc.data.cells import as_array, read_array
 from auxmc.driver.runtime import leave_debugging
-from auxmc.errors import DataError
+from auxmc.errors import DataError, PrecisionError
 
 FORKS = (
     "executor: expected processes that are spawned, got some that are forked, in which JAX hangs: make it with "
@@ -23,12 +23,26 @@ CHECKS = ("basic", "full", "off")
 """Levels of checks: cheap ones and those of known traps, all, or none."""
 
 
-def use_float64() -> None:
-    """Makes JAX compute in double precision, without its settings for debugging; says what it changes."""
+def enable_x64() -> None:
+    """Makes JAX compute in double precision, which everything here needs; arrays made before keep theirs."""
+    jax.config.update("jax_enable_x64", True)
+
+
+def require_x64() -> None:
+    """Rejects single precision; leaves JAX's settings for debugging, and says so.
+
+    Raises:
+        PrecisionError: If JAX is in single precision, here or in the threads that chains run in.
+    """
     leave_debugging()
-    if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-        jax.config.update("jax_enable_x64", True)
-        print("auxmc: JAX now computes in double precision (jax_enable_x64)", file=sys.stderr)
+    # A context of JAX around the call does not reach other threads.
+    with ThreadPoolExecutor(1) as thread:
+        elsewhere = thread.submit(lambda: jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+    if not (jax.config.jax_enable_x64 and elsewhere.result()):  # type: ignore[attr-defined]
+        raise PrecisionError(
+            "auxmc computes in double precision: call auxmc.enable_x64() (or set JAX_ENABLE_X64=1) "
+            "before JAX makes arrays"
+        )
 
 
 def float64_tree(name: str, tree: Any) -> Any:
@@ -51,7 +65,7 @@ def float64_tree(name: str, tree: Any) -> Any:
             raise TypeError(f"{place} must be an array of numbers, got {type(value).__name__}") from None
         if array.dtype.kind == "f" and array.dtype.itemsize < 8:
             raise TypeError(
-                f"{place} is {array.dtype}: auxmc computes in float64. Call auxmc.use_float64() before JAX makes "
+                f"{place} is {array.dtype}: auxmc computes in float64. Call auxmc.enable_x64() before JAX makes "
                 "arrays, or give NumPy arrays of float64"
             )
         if array.dtype.kind not in "biufO":

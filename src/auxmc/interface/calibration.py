@@ -12,7 +12,7 @@ from scipy import stats
 
 from auxmc.driver.seeds import generator_of, stream
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import check_callable, check_fraction, check_integer, check_seed, use_float64
+from auxmc.interface.arguments import check_callable, check_fraction, check_integer, check_seed, require_x64
 from auxmc.interface.densities import Density, nuts
 from auxmc.interface.layout import named
 from auxmc.interface.methods import Method, evaluated, follows_its_key, innermost
@@ -110,6 +110,7 @@ def check(
     density and dependence on the data by Modrak et al. 2023; normal scores by Cook, Gelman and Rubin 2006.
 
     >>> import auxmc
+    >>> auxmc.enable_x64()
     >>> model = lambda y: auxmc.density(
     ...     lambda v: -0.5 * v["mean"] ** 2 - 0.5 * (y - v["mean"]) ** 2, {"mean": 0.0}, checks="off"
     ... )
@@ -120,7 +121,7 @@ def check(
     >>> list(found.p_values)
     ['mean', 'lp']
     """
-    use_float64()
+    require_x64()
     for name, value, least in (
         ("replicates", replicates, 10),
         ("draws", draws, 1),

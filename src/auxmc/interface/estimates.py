@@ -16,11 +16,11 @@ from auxmc.interface.arguments import (
     check_level,
     check_positive,
     check_shape,
-    use_float64,
+    require_x64,
 )
 from auxmc.interface.checks.densities import advise_tails, advise_undefined, examine_density
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
-from auxmc.interface.methods import Method, evaluated, follows_its_key
+from auxmc.interface.methods import Method, evaluated_number, follows_its_key
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
@@ -90,6 +90,7 @@ def estimated(
             not depend on the auxiliary variables.
 
     >>> import auxmc
+    >>> auxmc.enable_x64()
     >>> model = auxmc.estimated(
     ...     log_prior=lambda p: -0.5 * p["mean"] ** 2,
     ...     log_estimate=lambda p, u: jax.nn.logsumexp(-0.5 * (1.0 - p["mean"] - u) ** 2) - jnp.log(u.size),
@@ -99,16 +100,14 @@ def estimated(
     >>> model.layout.names
     ('mean',)
     """
-    use_float64()
+    require_x64()
     check_level(checks)
     check_callable("log_prior", log_prior, "maps the parameters to their log prior density")
     check_callable(
         "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
     )
     begin, layout = start_variables(start)
-    is_normal = not callable(auxiliary)
-    shapes = _shapes(auxiliary) if is_normal else None
-    inner = layout_of(shapes) if is_normal else None
+    inner = None if callable(auxiliary) else layout_of(_shapes(auxiliary))
 
     def draw(key: Array) -> Any:
         if inner is None:
@@ -129,10 +128,10 @@ def estimated(
         raise TypeError(f"auxiliary must return one array for a key, got {type(drawn).__name__}")
     if inner is None:
         follows_its_key("auxiliary", draw)
-    _check_scalar("log_prior", evaluated("log_prior", log_prior, begin))
+    evaluated_number("log_prior", log_prior, begin)
     auxiliaries = drawn if inner is None else inner.tree(drawn)
-    _check_scalar("log_estimate", evaluated("log_estimate", log_estimate, begin, auxiliaries))
-    model = Estimated(estimator_of(log_density, draw), layout, vector, is_normal)
+    evaluated_number("log_estimate", log_estimate, begin, auxiliaries)
+    model = Estimated(estimator_of(log_density, draw), layout, vector, inner is not None)
     if checks == "off":
         return model
     values = _check_start(lambda u: as_given(jnp.asarray(vector), u), draw)
@@ -250,14 +249,6 @@ def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], An
             "support of the prior where the estimate is positive, and an estimate that is computed in logs"
         )
     return np.asarray(values)
-
-
-def _check_scalar(what: str, shape: Any) -> None:
-    if not hasattr(shape, "shape") or shape.shape != ():
-        found = getattr(shape, "shape", type(shape).__name__)
-        raise ValueError(
-            f"{what} must return one number, the log density in nats, got shape {found}: sum over the data"
-        )
 
 
 def _shapes(auxiliary: Any) -> Any:

@@ -27,7 +27,7 @@ from auxmc.interface.arguments import (
     check_executor,
     check_integer,
     check_seed,
-    use_float64,
+    require_x64,
 )
 from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
@@ -78,6 +78,7 @@ def replicate(
         RuntimeError: a process ended before its time.
 
     >>> import auxmc
+    >>> auxmc.enable_x64()
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(2) as threads:
     ...     seeds = auxmc.replicate(lambda seed: seed, 3, executor=threads)
@@ -90,10 +91,9 @@ def replicate(
     check_seed(seed)
     check_cores(cores)
     check_executor(executor, "give a ThreadPoolExecutor")
-    use_float64()
+    require_x64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
-    with _workers(executor, n, cores) as workers:
-        return list(_results(workers, [(function, (one,)) for one in seeds], lambda i, result: None))
+    return on_workers(executor, [(function, (one,)) for one in seeds], cores, lambda i, result: None)
 
 
 def on_executor(
@@ -129,8 +129,7 @@ def on_executor(
         reporter.advanced(chain, job.n_kept, samples.run_s)
 
     try:
-        with _workers(executor, len(calls), cores) as workers:
-            return _results(workers, calls, done)
+        return on_workers(executor, calls, cores, done)
     except KeyboardInterrupt:
         reporter.say_interrupted(folder)
         raise

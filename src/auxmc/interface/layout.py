@@ -158,22 +158,14 @@ def variables(what: str, tree: Any) -> Layout:
     names = [".".join(_word(key) for key in path) for path, _ in leaves]
     own = {f"{name}_dim_{i}" for name, (_, leaf) in zip(names, leaves, strict=True) for i in range(leaf.ndim)}
     for name in names:
-        if name in _DIMENSIONS:
-            raise ValueError(
-                f"{what}: {name!r} is a dimension of every variable; give that variable another name"
-            )
-        if name in own:
-            raise ValueError(
-                f"{what}: {name!r} is a dimension of another variable in results; give one another name"
-            )
-        if "/" in name:
-            raise ValueError(
-                f"{what}: {name!r} has a '/', which separates groups in results; give it another name"
-            )
-        if names.count(name) > 1:
-            raise ValueError(
-                f"{what}: two variables would be called {name!r} in results; give one another name"
-            )
+        for is_wrong, why in (
+            (name in _DIMENSIONS, "is a dimension of every variable"),
+            (name in own, "is a dimension of another variable"),
+            ("/" in name, "has a '/', which separates groups"),
+            (names.count(name) > 1, "is the name of two variables"),
+        ):
+            if is_wrong:
+                raise ValueError(f"{what}: {name!r} {why} in results; give that variable another name")
     return layout_of(tree)
 
 

@@ -166,3 +166,12 @@ def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
         if not hasattr(leaf, "shape"):
             raise TypeError(f"{what} must return arrays, got {type(leaf).__name__}")
     return shapes
+
+
+def evaluated_number(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Shape and dtype of what a function returns, by tracing; ValueError for anything but one number."""
+    found = evaluated(what, function, *arguments)
+    if getattr(found, "shape", None) != ():
+        got = getattr(found, "shape", type(found).__name__)
+        raise ValueError(f"{what} must return one number, in nats, got shape {got}: sum over its elements")
+    return found

@@ -11,7 +11,7 @@ from jax import Array
 from jax.extend.core import Literal
 
 from auxmc.interface import prior
-from auxmc.interface.arguments import check_callable, use_float64
+from auxmc.interface.arguments import check_callable, require_x64
 from auxmc.interface.methods import evaluated
 from auxmc.interface.prior import Prior
 
@@ -43,6 +43,7 @@ def record(
             precision, or a gamma variable whose parameter is itself random; or if there is none.
 
     >>> import auxmc
+    >>> auxmc.enable_x64()
     >>> def simulate(key, v):
     ...     return jnp.exp(-v["rate"]) + 0.1 * jax.random.normal(key, (3,))
     >>> generate, inputs = auxmc.record(simulate, {"rate": auxmc.prior.log_normal()})
@@ -50,7 +51,7 @@ def record(
     ['rate', 'normal_0']
     >>> model = auxmc.simulator(generate, [0.5, 0.4, 0.6], inputs)
     """
-    use_float64()
+    require_x64()
     check_callable("simulate", simulate, "maps a key to outputs")
     given, found = dict(inputs or {}), dict[str, Prior]()
     shapes = {name: jax.ShapeDtypeStruct(own.shape, jnp.float64) for name, own in given.items()}

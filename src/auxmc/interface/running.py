@@ -176,13 +176,7 @@ class ChainJob:
             parts = [program.digest.encode(), *(np.asarray(array).tobytes() for array in arrays)]
             checkpoint = Checkpoint(folder, hashlib.sha256(b"".join(parts)).hexdigest())
             same_run(folder.parent, folder / "block000000.npz", checkpoint.identity)
-        return run_program(
-            program,
-            self._lane(start),
-            key[None],
-            checkpoint=checkpoint,
-            progress=progress,
-        )
+        return run_program(program, self._lane(start), key[None], checkpoint=checkpoint, progress=progress)
 
     def short_chain(self, start: np.ndarray, key: Array) -> tuple[float, dict[str, np.ndarray]]:
         """Log density and variables at the end of a short chain without a checkpoint."""

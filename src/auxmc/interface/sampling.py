@@ -21,7 +21,7 @@ from auxmc.interface.arguments import (
     check_integer,
     check_level,
     check_seed,
-    use_float64,
+    require_x64,
 )
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.modes import advise_missed, flat_draws, is_usable
@@ -57,7 +57,7 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         """Checks the options before anything is computed."""
-        use_float64()
+        require_x64()
         check_integer("draws", self.draws, 1)
         check_integer("warm_up", self.warm_up, 0)
         check_integer("chains", self.chains, 1)

@@ -20,7 +20,7 @@ from auxmc.interface.arguments import (
     check_seed,
     check_steps,
     float64_tree,
-    use_float64,
+    require_x64,
 )
 from auxmc.interface.checks.manifold_starts import manifold_check
 from auxmc.interface.checks.simulators import check_derived, check_generator, check_outputs, check_prior
@@ -125,6 +125,7 @@ def simulator(
             out.
 
     >>> import auxmc
+    >>> auxmc.enable_x64()
     >>> model = auxmc.simulator(
     ...     lambda inputs: inputs["mean"] + inputs["noise"],
     ...     observed=[0.3, 0.9],
@@ -133,7 +134,7 @@ def simulator(
     >>> model.layout.dim, model.n_outputs
     (3, 2)
     """
-    use_float64()
+    require_x64()
     check_level(checks)
     check_callable("generate", generate, "maps inputs to outputs")
     if not isinstance(inputs, Mapping):
@@ -177,16 +178,8 @@ def simulator(
         model = condition_generator(outputs, log_prior, target)
         return Simulator(model, dict(inputs), layout, derived, None, np.asarray(target), texts)
     model = condition_noisy_generator(outputs, log_prior, target, noise_scale)
-    whole = _with_noise(layout_of(shapes), target.size)
-    return Simulator(
-        model,
-        dict(inputs),
-        whole,
-        derived,
-        lambda u: noisy_input(outputs, u, target, noise_scale),
-        np.asarray(target),
-        texts,
-    )
+    whole, start_of = _with_noise(layout, target.size), lambda u: noisy_input(outputs, u, target, noise_scale)
+    return Simulator(model, dict(inputs), whole, derived, start_of, np.asarray(target), texts)
 
 
 def constrained_hmc(
@@ -211,10 +204,8 @@ def constrained_hmc(
 
     Source: Graham and Storkey 2017, Algorithm 1; PhD thesis, Algorithm 11.
     """
-    projection, n_steps = (
-        ProjectionSettings(tolerance=check_positive("tolerance", tolerance)),
-        check_steps(n_steps),
-    )
+    n_steps = check_steps(n_steps)
+    projection = ProjectionSettings(tolerance=check_positive("tolerance", tolerance))
 
     def build(scale: Array) -> Kernel:
         return constrained.constrained_hmc(
@@ -264,7 +255,7 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
     Raises:
         ValueError: no point was found; says how near the nearest came.
     """
-    use_float64()
+    require_x64()
     check_instance("model", model, Simulator, "auxmc.simulator")
     check_integer("chains", chains, 1)
     check_seed(seed)

@@ -45,6 +45,7 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
     for general state spaces", section 2; where the image keeps distances, so it keeps areas on a manifold.
 
     >>> import auxmc, jax.numpy as jnp
+    >>> auxmc.enable_x64()
     >>> model = auxmc.density(lambda v: -((v["x"] ** 2 - 9.0) ** 2), start={"x": 3.0})
     >>> method = auxmc.with_symmetry(auxmc.hmc(model), lambda v: {"x": -v["x"]})
     >>> method.name

@@ -292,7 +292,7 @@ def test_arrays_that_lost_digits_are_named():
         fitted = jax.jit(lambda x: -0.5 * jnp.sum(((jnp.asarray(data) - data[0]).astype(float) - x) ** 2))
         return auxmc.density(lambda v: fitted(v["x"]), {"x": 0.1})
 
-    with pytest.raises(ValueError, match=r"array of float32 of shape \(3,\), from 2458849.5 .*use_float64"):
+    with pytest.raises(ValueError, match=r"array of float32 of shape \(3,\), from 2458849.5 .*enable_x64"):
         of(days)
     with pytest.warns(auxmc.SamplingWarning, match=r"log_density has an array of float32 of shape \(3,\)"):
         of(celsius)

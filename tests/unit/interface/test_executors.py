@@ -98,7 +98,7 @@ import auxmc
 from tests.unit.interface import models
 
 if __name__ == "__main__":
-    auxmc.use_float64()
+    auxmc.enable_x64()
     method = auxmc.constrained_hmc(models.sum_of_normals())
     settings = dict(draws=20, warm_up=10, chains=2, progress=False)
     here = auxmc.sample(method, cores=1, **settings)
@@ -116,7 +116,7 @@ def test_processes_give_the_same_draws(run):
 
 @pytest.mark.slow
 def test_a_script_without_guard_says_what_to_do(run):
-    text = run("import auxmc\nauxmc.replicate(lambda seed: seed, 2)\n")
+    text = run("import auxmc\nauxmc.enable_x64()\nauxmc.replicate(lambda seed: seed, 2)\n")
     assert "RuntimeError: a worker process ended before its time" in text
     assert '`if __name__ == "__main__":`' in text
 
@@ -146,7 +146,7 @@ def kill_one(killed):
 
 if __name__ == "__main__":
     START.mkdir()
-    auxmc.use_float64()
+    auxmc.enable_x64()
     method = auxmc.hmc(models.normal_density())
     settings = dict(draws=40, warm_up=20, chains=6, progress=False)
     here = auxmc.sample(method, cores=1, **settings)

@@ -348,11 +348,20 @@ def test_trajectories_that_gain_energy_are_counted_and_warned_of():
 
 
 def test_importing_changes_no_setting():
-    """`import auxmc` takes no time and leaves JAX in single precision."""
-    code = (
-        "import sys, auxmc; assert 'jax' not in sys.modules; import jax; assert not jax.config.jax_enable_x64;"
-        "auxmc.use_float64(); assert jax.config.jax_enable_x64"
-    )
+    """`import auxmc` takes no time; single precision, also that of threads alone, is rejected until it is left."""
+    code = """
+import sys, auxmc
+assert "jax" not in sys.modules
+import jax
+def model(): return auxmc.density(lambda v: -0.5 * v["x"] ** 2, {"x": 0.0}, checks="off")
+def rejected():
+    try: model()
+    except auxmc.errors.PrecisionError: return True
+assert rejected() and not jax.config.jax_enable_x64
+with jax.enable_x64(True): assert rejected()
+auxmc.enable_x64()
+assert auxmc.sample(model(), draws=2, warm_up=0, chains=1, progress=False, checks="off")
+"""
     path = str(Path(__file__).parents[3] / "src")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("JAX")}
     done = subprocess.run(
@@ -360,6 +369,30 @@ def test_importing_changes_no_setting():
     )
     assert done.returncode == 0, done.stderr
     assert jax.config.jax_enable_x64
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: auxmc.evidence(models.normal_density()),
+        lambda: auxmc.evidence_of({"x": np.zeros((4, 100))}, lambda v: 0.0),
+        lambda: auxmc.simulator(lambda inputs: inputs["x"], 1.0, {"x": auxmc.prior.normal(2)}),
+        lambda: auxmc.record(jax.random.normal),
+        lambda: auxmc.estimated(lambda p: p, lambda p, u: u, 1, 0.0),
+        lambda: auxmc.row_model(lambda p, rows: rows, lambda p: p, lambda key: 0.0),
+        lambda: auxmc.stream_evidence(None, np.zeros((2, 1))),
+        lambda: auxmc.laplace_evidence(None, np.zeros((2, 1))),
+        lambda: auxmc.growing_data(None, np.zeros((2, 1))),
+        lambda: auxmc.check(None, None, None),
+        lambda: auxmc.replicate(abs, 1),
+    ],
+)
+def test_single_precision_is_rejected_with_the_line_to_add(call):
+    with (
+        jax.enable_x64(False),
+        pytest.raises(auxmc.errors.PrecisionError, match=r"call auxmc.enable_x64\(\) \(or"),
+    ):
+        call()
 
 
 @pytest.mark.parametrize("make", [auxmc.hmc, auxmc.nuts])

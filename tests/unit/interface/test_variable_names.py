@@ -19,10 +19,10 @@ def _square(variables):
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ({"chain": 0.0}, "start: 'chain' is a dimension of every variable; give that variable another"),
+        ({"chain": 0.0}, "start: 'chain' is a dimension of every variable in results; give that"),
         ({"a": 1.0, "draw": 0.0}, "start: 'draw' is a dimension"),
         ({"a/b": 0.0}, "start: 'a/b' has a '/', which separates groups"),
-        ({"a.b": 0.0, "a": {"b": 1.0}}, "start: two variables would be called 'a.b'"),
+        ({"a.b": 0.0, "a": {"b": 1.0}}, "start: 'a.b' is the name of two variables"),
         ({1: 0.0, "b": 0.0}, "start: the keys of a dictionary must all be text"),
         ({1: 0.0, 2: 0.0}, "start: the keys of a dictionary must all be text"),
         ({"b": np.zeros(2), "b_dim_0": 0.0}, "start: 'b_dim_0' is a dimension of another variable"),

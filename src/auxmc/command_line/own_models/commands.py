@@ -124,7 +124,7 @@ def _run(options: argparse.Namespace) -> int:
     import os
 
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    os.environ.setdefault("JAX_ENABLE_X64", "1")
+    os.environ["JAX_ENABLE_X64"] = "1"
     from auxmc.command_line.kept_programs import keep_programs
     from auxmc.command_line.own_models.session import run
 

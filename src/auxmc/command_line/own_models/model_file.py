@@ -18,9 +18,10 @@ from auxmc.data.tables import read_arrays
 from auxmc.errors import CommandError, DataError
 from auxmc.models.user_model import run_file
 
+# The first function of each tells the kind.
 _KINDS = {
     "simulator": ("generate", "inputs"),
-    "estimate": ("log_prior", "log_estimate", "auxiliary", "start"),
+    "estimate": ("log_estimate", "log_prior", "auxiliary", "start"),
     "density": ("log_density", "start"),
 }
 _DENSITY = ("prior", "bounds", "periodic", "exchangeable")
@@ -145,28 +146,25 @@ class _Data:
 
 
 def _kind(path: Path, module: ModuleType) -> str:
-    begun = [kind for kind, names in _KINDS.items() if hasattr(module, _MARK[kind])]
+    begun = [kind for kind, names in _KINDS.items() if hasattr(module, names[0])]
     if not begun and hasattr(module, "log_likelihood") and hasattr(module, "draw_prior"):
         raise CommandError(f"{path}: is a model of rows: auxmc stream --data FILE --model {path}")
     if len(begun) != 1:
-        marks = ", ".join(_MARK[kind] for kind in (begun or _KINDS))
+        marks = ", ".join(_KINDS[kind][0] for kind in (begun or _KINDS))
         which = "more than one" if begun else "none"
         raise CommandError(
             f"{path}: expected one of the functions {marks}, got {which}; see --help"
-            f"{'' if begun else _misspelt(module, _MARK.values())}"
+            f"{'' if begun else _misspelt(module, [names[0] for names in _KINDS.values()])}"
         )
     # A prior draws the start.
     given = {"start"} if begun[0] == "density" and hasattr(module, "prior") else set()
     missing = [name for name in _KINDS[begun[0]] if name not in given and not hasattr(module, name)]
     if missing:
         hint = _misspelt(module, missing)
-        raise CommandError(f"{path}: has {_MARK[begun[0]]} but no {', '.join(missing)}; see --help{hint}")
+        raise CommandError(f"{path}: has {_KINDS[begun[0]][0]} but no {', '.join(missing)}; see --help{hint}")
     return begun[0]
 
 
 def _misspelt(module: ModuleType, wanted: Iterable[str]) -> str:
     found = ((name, difflib.get_close_matches(name, [*wanted], 1, 0.7)) for name in vars(module))
     return next((f"; did you mean {close[0]} by {name}?" for name, close in found if close), "")
-
-
-_MARK = {"simulator": "generate", "estimate": "log_estimate", "density": "log_density"}

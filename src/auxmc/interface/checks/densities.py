@@ -192,7 +192,7 @@ def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -
     advice = Advice(
         f"{what} has an array of {worst.dtype} of shape {worst.shape}, from {worst.min():.9g} to {worst.max():.9g}, "
         "which lost digits",
-        "Call auxmc.use_float64() before jax.numpy makes arrays, or use NumPy",
+        "Call auxmc.enable_x64() before jax.numpy makes arrays, or use NumPy",
     )
     if np.ptp(worst) > 0.0 and coarse_in_float32(worst.reshape(-1, 1).astype(float), _FEWEST_STEPS)[0]:
         raise ValueError(advice.text)

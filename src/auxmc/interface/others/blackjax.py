@@ -40,10 +40,7 @@ def from_blackjax(
             whose state has a `position`. Those on minibatches (`sgld`) or particles (`tempered_smc`) are not.
         ValueError: the step size is not positive, or the target is not between 0 and 1.
     """
-    step_size, target = (
-        check_positive("step_size", step_size),
-        check_fraction("target_acceptance", target_acceptance),
-    )
+    step_size = check_positive("step_size", step_size)
     check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
     check_callable("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
     start = jnp.asarray(model.start)
@@ -83,7 +80,7 @@ def from_blackjax(
         check=start_check(model.log_density),
         kind="density",
         adaptation="dual averaging" if "acceptance_rate" in fields else "",
-        target=target,
+        target=check_fraction("target_acceptance", target_acceptance),
         draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.logdensity} if hasattr(state, "logdensity") else {},
         log_density=model.log_density,

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.arguments import use_float64
+from auxmc.interface.arguments import require_x64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import Layout, named, variables
 from auxmc.interface.others.starts import spread_around
@@ -46,7 +46,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
         ) from error
     if not callable(model):
         raise TypeError(f"model must be a function that draws sites of NumPyro, got {type(model).__name__}")
-    use_float64()
+    require_x64()
     _check_sites(model, args, kwargs)
     try:
         info = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.arguments import use_float64
+from auxmc.interface.arguments import require_x64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.others.starts import spread_around
 
@@ -42,7 +42,7 @@ def from_pymc(model: Any) -> Density:
         raise ImportError("auxmc.from_pymc needs PyMC, which is not installed: pip install pymc") from error
     if not isinstance(model, pymc.Model):
         raise TypeError(f"model must be a pymc.Model, got {type(model).__name__}")
-    use_float64()
+    require_x64()
     variables = model.value_vars
     if not variables:
         raise ValueError("the model has no free variable: there is nothing to draw")

@@ -20,7 +20,7 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import check_folder, check_instance, check_integer, check_seed, use_float64
+from auxmc.interface.arguments import check_folder, check_instance, check_integer, check_seed, require_x64
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.interface.trees import dataset_of
@@ -128,7 +128,7 @@ def stream_evidence(
 
     Source: `auxmc.kernels.streams.running_laplace`, this project's.
     """
-    use_float64()
+    require_x64()
     check_integer("chunk", chunk, 1)
     check_integer("replicates", replicates, 2, "their spread is the error")
     check_integer("capacity", capacity, 1)

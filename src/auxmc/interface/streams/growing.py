@@ -11,7 +11,7 @@ import numpy as np
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import check_integer, check_seed, use_float64
+from auxmc.interface.arguments import check_integer, check_seed, require_x64
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.row_model import RowModel
@@ -69,7 +69,7 @@ def growing_data(
     Warns:
         SamplingWarning: the estimate must not be trusted as it is; says why and what to do.
     """
-    use_float64()
+    require_x64()
     check_integer("replicates", replicates, 2, "their spread is the error")
     check_seed(seed)
     source = read_rows(rows, 500)

@@ -9,7 +9,7 @@ import numpy as np
 from auxmc.approximations import laplace_evidence as laplace
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import check_integer, check_seed, use_float64
+from auxmc.interface.arguments import check_integer, check_seed, require_x64
 from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.models.row_model import RowModel
@@ -68,7 +68,7 @@ def laplace_evidence(
 
     Source: `auxmc.approximations.laplace_evidence`.
     """
-    use_float64()
+    require_x64()
     check_integer("draws", draws, 2, "their spread is the error")
     check_integer("copies", copies, 1)
     check_seed(seed)

@@ -13,10 +13,10 @@ from jax.experimental import checkify
 from auxmc.data.cells import read_floats
 from auxmc.data.tables import rows_in_memory
 from auxmc.interface.advice import Advice
-from auxmc.interface.arguments import check_callable, use_float64
+from auxmc.interface.arguments import check_callable, require_x64
 from auxmc.interface.checks.densities import advise_precision, reject_steps
 from auxmc.interface.layout import Layout, layout_of, named, variables
-from auxmc.interface.methods import evaluated, follows_its_key
+from auxmc.interface.methods import evaluated, evaluated_number, follows_its_key
 from auxmc.models.row_model import RowModel
 from auxmc.models.row_model import row_model as vector_row_model
 from auxmc.models.user_model import check_model
@@ -82,6 +82,7 @@ def row_model(
         ValueError: `log_prior` returns no scalar, a name cannot be kept, or `draw_prior` does not follow its key.
 
     >>> import auxmc
+    >>> auxmc.enable_x64()
     >>> model = auxmc.row_model(
     ...     lambda p, rows: -0.5 * (rows[:, 0] - p["mean"]) ** 2,
     ...     lambda p: -0.5 * p["mean"] ** 2,
@@ -90,7 +91,7 @@ def row_model(
     >>> model.layout.names
     ('mean',)
     """
-    use_float64()
+    require_x64()
     check_callable(
         "log_likelihood", log_likelihood, "maps parameters and rows to the log likelihood of each row"
     )
@@ -101,12 +102,7 @@ def row_model(
     if not jax.tree.leaves(shapes):
         raise ValueError("draw_prior must return parameters, arrays by name, got none")
     follows_its_key("draw_prior", draw_prior)
-    prior = evaluated("log_prior", log_prior, shapes)
-    if getattr(prior, "shape", None) != ():
-        found = getattr(prior, "shape", type(prior).__name__)
-        raise ValueError(
-            f"log_prior must return one number, in nats, got shape {found}: sum over the parameters"
-        )
+    evaluated_number("log_prior", log_prior, shapes)
     return RowsModel(log_likelihood, log_prior, draw_prior, variables("draw_prior", shapes))
 
 
@@ -230,9 +226,8 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
 def _beyond_the_end(model: RowModel, parameters: Array, rows: Array) -> list[Advice]:
     """JAX reads the last element in place of one beyond the end, so that a class that is none counts as another."""
     try:
-        found = checkify.checkify(model.log_likelihood, errors=checkify.index_checks)(parameters, rows)[
-            0
-        ].get()
+        checked = checkify.checkify(model.log_likelihood, errors=checkify.index_checks)
+        found = checked(parameters, rows)[0].get()
     except Exception:  # what cannot be looked at so is not said to be wrong
         return []
     if found is None:
@@ -284,6 +279,6 @@ def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArra
         column = int(np.argmax(lost))
         raise ValueError(
             f"rows: column {cells.names[column]} lost digits in {cells.columns[column].dtype}: make it with NumPy "
-            "in float64, or call auxmc.use_float64() before jax.numpy makes arrays"
+            "in float64, or call auxmc.enable_x64() before jax.numpy makes arrays"
         )
     return block, names or cells.names

@@ -143,7 +143,7 @@ def find_base(
     Raises:
         ValueError: If there is no such base, its shapes are wrong, no fit is finite, or no run reaches the target.
     """
-    search = _Search(model, key, n_steps)
+    search, has_prior = _Search(model, key, n_steps), model.draw_prior is not None
     is_open = has_open_cost(model.log_density, model.start)
     if isinstance(base, Gaussian):
         first = _given(model, base)
@@ -151,7 +151,7 @@ def find_base(
         raise ValueError(
             f"base must be one of {', '.join(BASES)}, or auxmc.gaussian(mean, scale), got {base!r}"
         )
-    elif base == "automatic" and model.draw_prior is not None:
+    elif base == "automatic" and has_prior:
         first = search.coordinates_of_prior()
     elif base == "automatic" and is_open:
         width = _STEPS_OF_WIDTH * first_step_size(model.log_density, model.start, _LARGEST_STEP)
@@ -160,11 +160,8 @@ def find_base(
         say("fitting a base")
         first = _fitted(model, base, jax.random.fold_in(key, 0))
     say("exploring")
-    explored = search.explore(
-        first,
-        _NARROW if is_open else _FACTORS,
-        from_prior=base == "automatic" and model.draw_prior is not None,
-    )
+    factors = _NARROW if is_open else _FACTORS
+    explored = search.explore(first, factors, from_prior=base == "automatic" and has_prior)
     found = [search.pair(first)] if base != "automatic" else []
     n_found = np.zeros(0, int)
     if base == "automatic":
@@ -188,11 +185,9 @@ def find_base(
         raise ValueError(_NOT_REACHED)
     everything = [*explored, *(run for pair in found for run in pair)]
     most = max(run.value - 3.0 * max(run.error, 0.1) for run in everything)
-    remedy = _remedy(is_automatic=base == "automatic", from_prior=model.draw_prior is not None)
+    remedy = _remedy(is_automatic=base == "automatic", from_prior=has_prior)
     advice = tuple(_advice(runs, remedy, missed=most > runs.value + 3.0 * runs.error))
-    return Base(
-        runs.base, runs, tuple(pilots), tuple(explored), n_found, model.draw_prior is not None, advice
-    )
+    return Base(runs.base, runs, tuple(pilots), tuple(explored), n_found, has_prior, advice)
 
 
 def mixture_of_draws(model: Density, draws: np.ndarray) -> Mixture:
@@ -290,9 +285,8 @@ def _fitted_to(
     labels, modes = regions(ends, model.log_density, like)
     kept = is_new | (np.bincount(labels, is_new) < _FEW_NEW)[labels]
     labels = np.unique(labels[kept], return_inverse=True)[1]
-    return fit_mixture(ends[kept], weights[kept], labels, like), np.unique(
-        modes[reached], return_inverse=True
-    )[1]
+    reached_modes = np.unique(modes[reached], return_inverse=True)[1]
+    return fit_mixture(ends[kept], weights[kept], labels, like), reached_modes
 
 
 def _best(found: Sequence[list[Annealed]]) -> list[Annealed]:

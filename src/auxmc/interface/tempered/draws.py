@@ -13,7 +13,7 @@ from jax import Array
 from auxmc.diagnostics.tempered_evidence import bridge_evidence
 from auxmc.driver.seeds import generator_of, stream
 from auxmc.interface.advice import MIN_DRAWS, Advice, advise_convergence, issue
-from auxmc.interface.arguments import check_level, check_seed, use_float64
+from auxmc.interface.arguments import check_level, check_seed, require_x64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.tempered.advice import large_error, missed_modes
 from auxmc.interface.tempered.bases import mixture_of_draws, search_around
@@ -75,7 +75,7 @@ def evidence_of(
     Source: Meng and Wong 1996, "Simulating ratios of normalizing constants via a simple identity"; Gronau et al. 2017,
     "A tutorial on bridge sampling".
     """
-    use_float64()
+    require_x64()
     check_level(checks)
     check_seed(seed)
     data = _dataset(draws)
@@ -140,9 +140,8 @@ def _vectors(model: Density, data: xr.Dataset, key: Array) -> np.ndarray:
         )
     tree = jax.tree.unflatten(model.layout.structure, [flat[name] for name in model.layout.names])
     vectors = jnp.asarray(model.layout.starts("draws", tree, sizes[0] * sizes[1]))
-    return np.asarray(jax.vmap(model.layout.filled)(jax.random.split(key, len(vectors)), vectors)).reshape(
-        *sizes, -1
-    )
+    filled = jax.vmap(model.layout.filled)(jax.random.split(key, len(vectors)), vectors)
+    return np.asarray(filled).reshape(*sizes, -1)
 
 
 def _log_ratios(model: Density, mixture: Mixture, points: np.ndarray) -> np.ndarray:

@@ -187,14 +187,8 @@ def _estimated(
     draws, seed = options.draws, options.seed
     reporter = Progress("evidence") if options.progress else None
     one = method in CHAINS
-    found = find_base(
-        model,
-        base,
-        stream(seed, "evidence", "base"),
-        n_steps,
-        one_component=one,
-        say=reporter.say if reporter else lambda text: None,
-    )
+    say = reporter.say if reporter else lambda text: None
+    found = find_base(model, base, stream(seed, "evidence", "base"), n_steps, one_component=one, say=say)
     random = generator_of(stream(seed, "evidence", "runs"))
     looks = _looks(draws, tolerance, max_draws)
     advice: list[Advice] = []
@@ -471,12 +465,8 @@ def _thinned(path: Path) -> Path:
 
     Their number is one of a few, as each needs a program of its own.
     """
-    whole = Path(
-        *(
-            np.concatenate([[first], array])
-            for first, array in zip((0.0, 0.0, path.step_sizes[0]), path, strict=True)
-        )
-    )
+    first = (0.0, 0.0, path.step_sizes[0])
+    whole = Path(*(np.concatenate([[one], array]) for one, array in zip(first, path, strict=True)))
     n = len(whole.inverse_temperatures)
     n_kept = max((size for size in _TEMPERATURES if size <= n), default=n)
     kept = np.linspace(0, n - 1, n_kept).round().astype(int)

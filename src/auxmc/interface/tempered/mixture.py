@@ -263,11 +263,8 @@ def _fit_component(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     floor = np.diag(np.maximum(z.var(axis=0), _NARROWEST**2))
     if n <= 2:
         return mean, np.eye(dim) * _NARROWEST**2 if n == 1 else floor, _NORMAL
-    covariance, nu, last = (
-        _shrunk(np.cov(z.T, bias=True).reshape(dim, dim), n) + _NARROWEST * floor,
-        10.0,
-        -np.inf,
-    )
+    covariance = _shrunk(np.cov(z.T, bias=True).reshape(dim, dim), n) + _NARROWEST * floor
+    nu, last = 10.0, -np.inf
     for _ in range(_ITERATIONS):
         root = np.linalg.cholesky(covariance)
         squares = np.sum(np.linalg.solve(root, (z - mean).T) ** 2, axis=0)
