@@ -7,13 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import ndtr
 
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
 from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover
-from experiments.foundations.models.densities import DENSITIES
 from experiments.foundations.models.machines import (
     contrastive_divergence,
     expected_contrastive_divergence,
@@ -269,16 +267,6 @@ MACHINE = three_by_two()
 
 def state_numbers(visible):
     return (visible @ np.array([4.0, 2.0, 1.0])).astype(int)
-
-
-def test_logs_of_vector_draws_are_normal_along_a_direction():
-    # The projection on which both the means and the correlation matter, standardised by the parameters alone.
-    density = DENSITIES["multivariate log-normal"]
-    mean, covariance = (np.asarray(density.parameters[p].example, float) for p in ("mu", "Sigma"))
-    along = np.array([1.0, -0.7])
-    projected = np.log(density.example().rvs(size=N_DRAWS, random_state=rng_for("log-normal"))) @ along
-    standard = (projected - mean @ along) / np.sqrt(along @ covariance @ along)
-    assert_uniform(ndtr(standard), label="log-normal")
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 2])

@@ -1,60 +1,28 @@
-"""Densities of the documents with known moments, checked and printed as a page."""
+"""Densities of Tables A.1 to A.3 of the PhD thesis, as distributions of SciPy with parameters of examples."""
 
-import tomllib
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import stats
 
-from auxmc.models.input_maps import INPUT_MAPS, INPUTS
 from auxmc.numerics.array_types import FloatArray
-
-
-class Distribution(Protocol):
-    """What is used of a distribution of SciPy, besides its `logpdf` or `logpmf`."""
-
-    def cdf(self, x: FloatArray) -> FloatArray:
-        """Distribution function."""
-
-    def rvs(self, size: int, random_state: np.random.Generator) -> FloatArray:
-        """Draws."""
-
-
-class Parameter(NamedTuple):
-    """A parameter: what it means, what it may be, and the value that examples use."""
-
-    meaning: str
-    domain: str
-    example: ArrayLike
 
 
 class Density(NamedTuple):
     """A family of densities.
 
     Attributes:
-        shorthand: as the documents write it.
-        table: where it stands in the PhD thesis.
-        formula: the density, in plain text.
-        support: where it is positive, in plain text.
-        parameters: by name, in the order of the shorthand.
         freeze: maps the parameters to a distribution of SciPy, or to one with the same methods.
-        to_real: map of the support to the whole line, in plain text; "-" for integers.
+        parameters: values of an example, by name, in the order of the thesis.
     """
 
-    shorthand: str
-    table: str
-    formula: str
-    support: str
-    parameters: Mapping[str, Parameter]
-    freeze: Callable[..., Distribution]
-    to_real: str = "-"
+    freeze: Callable[..., Any]
+    parameters: Mapping[str, Any]
 
-    def example(self) -> Distribution:
-        """The distribution with the parameters of the examples."""
-        return self.freeze(**{name: np.asarray(p.example, float) for name, p in self.parameters.items()})
+    def example(self) -> Any:
+        """The distribution with the parameters of the example."""
+        return self.freeze(*(np.asarray(value, float) for value in self.parameters.values()))
 
 
 class _MultivariateLogNormal:
@@ -70,59 +38,24 @@ class _MultivariateLogNormal:
             values = self._logs.logpdf(np.where(inside[..., None], logs, 0.0)) - logs.sum(axis=-1)
         return np.asarray(np.where(inside, values, -np.inf), float)
 
-    def cdf(self, x: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(np.maximum(x, 0.0))
-        # SciPy 1.14 gives NaN at minus infinity.
-        return np.where(np.all(x > 0.0, axis=-1), self._logs.cdf(logs), 0.0)
 
-    def rvs(self, size: int, random_state: np.random.Generator) -> FloatArray:
-        return np.asarray(np.exp(self._logs.rvs(size=size, random_state=random_state)), float)
+_LINE = {"mu": 0.7, "sigma": 1.3}
+_PLANE = {"mu": [0.5, -1.0], "Sigma": [[1.0, 0.6], [0.6, 2.0]]}
 
-
-_FROZEN: Mapping[str, Callable[..., Distribution]] = {
-    "Bernoulli": lambda pi: stats.bernoulli(pi),
-    "categorical": lambda pi: stats.rv_discrete(values=(np.arange(1, len(pi) + 1), pi)),
-    "normal": lambda mu, sigma: stats.norm(mu, sigma),
-    "multivariate normal": lambda mu, Sigma: stats.multivariate_normal(mu, Sigma),
-    "logistic": lambda mu, sigma: stats.logistic(mu, sigma),
+DENSITIES: Mapping[str, Density] = {
+    "Bernoulli": Density(stats.bernoulli, {"pi": 0.3}),
+    "categorical": Density(
+        lambda pi: stats.rv_discrete(values=(np.arange(1, len(pi) + 1), pi)), {"pi": [0.2, 0.5, 0.3]}
+    ),
+    "normal": Density(stats.norm, _LINE),
+    "multivariate normal": Density(stats.multivariate_normal, _PLANE),
+    "logistic": Density(stats.logistic, _LINE),
     # The scale of the document is the standard deviation; SciPy's density is 1 / (pi cosh x).
-    "inverse cosh": lambda mu, sigma: stats.hypsecant(mu, 2.0 * sigma / np.pi),
-    "log-normal": lambda mu, sigma: stats.lognorm(s=sigma, scale=np.exp(mu)),
-    "multivariate log-normal": lambda mu, Sigma: _MultivariateLogNormal(mu, Sigma),
-    "exponential": lambda rate: stats.expon(scale=1.0 / rate),
-    "uniform": lambda a, b: stats.uniform(a, b - a),
-    "half-Cauchy": lambda gamma: stats.halfcauchy(scale=gamma),
+    "inverse cosh": Density(lambda mu, sigma: stats.hypsecant(mu, 2.0 * sigma / np.pi), _LINE),
+    "log-normal": Density(lambda mu, sigma: stats.lognorm(s=sigma, scale=np.exp(mu)), _LINE),
+    "multivariate log-normal": Density(_MultivariateLogNormal, _PLANE),
+    "exponential": Density(lambda rate: stats.expon(scale=1.0 / rate), {"rate": 2.5}),
+    "uniform": Density(lambda a, b: stats.uniform(a, b - a), {"a": -1.0, "b": 2.0}),
+    "half-Cauchy": Density(lambda gamma: stats.halfcauchy(scale=gamma), {"gamma": 0.8}),
 }
-
-
-def _read(name: str, entry: dict[str, Any]) -> Density:
-    parameters = {symbol: Parameter(*about) for symbol, about in entry.pop("parameters").items()}
-    return Density(**entry, parameters=parameters, freeze=_FROZEN[name])
-
-
-_TABLE = tomllib.loads(Path(__file__).with_name("densities.toml").read_text(encoding="utf-8"))
-DENSITIES: Mapping[str, Density] = {name: _read(name, entry) for name, entry in _TABLE.items()}
 """All families by name."""
-
-
-_PAGE = """# Standard densities
-
-Densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1: the entries of
-`experiments.foundations.models.densities.DENSITIES`. Logs are natural.
-The last column maps an input u of unit variance to a draw.
-
-"""
-
-
-def density_page() -> str:
-    """Markdown table of all densities, a page of the documentation."""
-    header = ["density", "table", "written", "parameters", "formula", "support", "to the whole line"]
-    rows = [[*header, "from an input"], ["---"] * (len(header) + 1)]
-    for name, d in DENSITIES.items():
-        parameters = "; ".join(f"{p}: {about.meaning}, {about.domain}" for p, about in d.parameters.items())
-        mapped = INPUT_MAPS.get(name)
-        source = f"{mapped.formula}, u ~ {INPUTS[mapped.source].shorthand}" if mapped else "-"
-        rows.append([name, d.table, d.shorthand, parameters, d.formula, d.support, d.to_real, source])
-    lines = ["| " + " | ".join(entry.replace("|", "\\|") for entry in row) + " |\n" for row in rows]
-    return _PAGE + "".join(lines)

@@ -119,24 +119,16 @@ def fibre_integral(
     return total
 
 
-def hyperbola_branches(output: float) -> tuple[Branch, Branch]:
-    """The two branches of u1^2 - u2^2 = output: sqrt(output) (+-cosh t, sinh t), or with the axes exchanged.
-
-    Raises:
-        ValueError: the output is 0, where the fibre crosses itself.
-    """
-    if output == 0.0:
-        raise ValueError("the fibre of 0 is two crossing lines: the density is infinite there")
-    scale = math.sqrt(abs(output))
-    order = (0, 1) if output > 0.0 else (1, 0)
-    # There exp(-scale^2 cosh(2t) / 2) is below exp(-60) of its value at 0.
-    end = 0.5 * math.acosh(1.0 + 120.0 / scale**2)
+def hyperbola_branches() -> tuple[Branch, Branch]:
+    """The two branches (+-cosh t, sinh t) of u1^2 - u2^2 = 1."""
+    # There exp(-cosh(2t) / 2) is below exp(-60) of its value at 0.
+    end = 0.5 * math.acosh(121.0)
 
     def points(sign: float) -> Callable[[FloatArray], FloatArray]:
-        return lambda t: scale * np.stack([sign * np.cosh(t), np.sinh(t)], axis=1)[:, order]
+        return lambda t: np.stack([sign * np.cosh(t), np.sinh(t)], axis=1)
 
     def speeds(t: FloatArray) -> FloatArray:
-        return np.asarray(scale * np.sqrt(np.cosh(2.0 * t)), float)
+        return np.asarray(np.sqrt(np.cosh(2.0 * t)), float)
 
     return Branch(points(1.0), speeds, (-end, end)), Branch(points(-1.0), speeds, (-end, end))
 
@@ -249,7 +241,7 @@ def input_maps(work: Work) -> Lines:
     found = {}
     for name, mapped in INPUT_MAPS.items():
         family = DENSITIES[name]
-        values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
+        values = [float(np.asarray(family.parameters[p])) for p in mapped.parameters]
         reached = family.example().cdf(np.asarray(mapped.forward(u, *values)))
         wanted = np.asarray(INPUTS[mapped.source].cdf(u))
         difference = reached - wanted if mapped.increasing else reached + wanted - 1.0
@@ -264,23 +256,23 @@ def input_maps(work: Work) -> Lines:
 @TOPIC.claim("FN-GM-05", numbers=["mean of u1 squared", "mean size of u1", "mean of u1"])
 def fibre_densities(work: Work) -> Lines:
     """Density of u1^2 - u2^2 at 1, and moments given it."""
-    density = _on_fibre(1.0, lambda u: np.ones(len(u)))
+    density = _on_fibre(lambda u: np.ones(len(u)))
     return {
         "density at 1 less the known one": density - float(special.k0(0.5)) / (2.0 * math.pi),
-        "mean of u1 squared": _on_fibre(1.0, lambda u: u[:, 0] ** 2) / density,
-        "mean size of u1": _on_fibre(1.0, lambda u: np.abs(u[:, 0])) / density,
-        "mean of u1": _on_fibre(1.0, lambda u: u[:, 0]) / density,
+        "mean of u1 squared": _on_fibre(lambda u: u[:, 0] ** 2) / density,
+        "mean size of u1": _on_fibre(lambda u: np.abs(u[:, 0])) / density,
+        "mean of u1": _on_fibre(lambda u: u[:, 0]) / density,
     }
 
 
-def _on_fibre(output: float, function: Callable[[FloatArray], FloatArray]) -> float:
-    return fibre_integral(function, lambda u: 2.0 * np.linalg.norm(u, axis=1), hyperbola_branches(output))
+def _on_fibre(function: Callable[[FloatArray], FloatArray]) -> float:
+    return fibre_integral(function, lambda u: 2.0 * np.linalg.norm(u, axis=1), hyperbola_branches())
 
 
 @TOPIC.claim("FN-GM-06")
 def metric(work: Work) -> Lines:
     """J^T J / eps^2 + I against the second derivatives of the potential, at points of the fibre."""
-    points = np.concatenate([branch.points(np.linspace(-2.0, 2.0, 41)) for branch in hyperbola_branches(1.0)])
+    points = np.concatenate([branch.points(np.linspace(-2.0, 2.0, 41)) for branch in hyperbola_branches()])
 
     def generator(u: Array) -> Array:
         return u[0] ** 2 - u[1] ** 2

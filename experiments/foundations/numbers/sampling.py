@@ -159,32 +159,18 @@ def rejection_box(work: Work) -> Arrays:
     }
 
 
-def congruential_states(
-    multiplier: ArrayLike, increment: ArrayLike, modulus: int, seed: ArrayLike, n: int
-) -> IntegerArray:
-    """States s, f(s), f(f(s)), ... of the recursion f(s) = (a s + c) mod m, the seed first.
-
-    Args:
-        multiplier: a, in (0, m); an array [...] gives as many generators side by side.
-        increment: c, in [0, m); [...].
-        modulus: m, below 2^31, so that a product fits into 64 bits.
-        seed: first state, in [0, m); [...].
-        n: number of states, at least 1.
-
-    Returns:
-        States [draw, ...], int64.
+def congruential_states(multiplier: int, increment: int, modulus: int, seed: int, n: int) -> IntegerArray:
+    """The first n states s, f(s), f(f(s)), ... [draw] of f(s) = (a s + c) mod m, the seed first.
 
     Source: PhD thesis, section 2.1.2; Lehmer 1951.
 
     >>> congruential_states(37, 61, 128, 37, 4).tolist()
     [37, 22, 107, 52]
     """
-    a, c, state = (np.asarray(values, np.int64) for values in (multiplier, increment, seed))
-    states = np.empty((n, *np.broadcast_shapes(a.shape, c.shape, state.shape)), np.int64)
-    states[0] = state
-    for i in range(1, n):
-        states[i] = (a * states[i - 1] + c) % modulus
-    return states
+    states = [seed]
+    while len(states) < n:
+        states.append((multiplier * states[-1] + increment) % modulus)
+    return np.array(states)
 
 
 def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
@@ -217,12 +203,12 @@ def smallest_period(sequence: ArrayLike) -> int:
     return int(values.size)
 
 
-# PhD thesis, figure 2.1.
-_MULTIPLIER, _INCREMENT, _MODULUS, _SEED, _N_BITS = 37, 61, 128, 37, 7
+_MODULUS, _N_BITS = 128, 7
 
 
 def _states(n: int) -> IntegerArray:
-    return congruential_states(_MULTIPLIER, _INCREMENT, _MODULUS, _SEED, n)
+    """States of the generator of PhD thesis, figure 2.1."""
+    return congruential_states(37, 61, _MODULUS, 37, n)
 
 
 @TOPIC.claim("FN-RNG-01")
