@@ -13,14 +13,12 @@ from scipy import stats
 from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.dead_points import log_terms, nested_evidence
-from auxmc.diagnostics.simple_evidence import log_reciprocal, prior_average
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.kernels.streams.particle_filter import bootstrap_particle_filter, sequential_importance_resampling
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
-from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.resampling import SCHEMES
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
 from experiments.foundations.evidence.nested import expected_nested_ratio, ideal_nested_sampling
@@ -51,58 +49,6 @@ def rng_for(name):
     return np.random.default_rng(seed_for(name))
 
 
-# --- averages of likelihoods ---------------------------------------------------------------------------
-
-
-def test_prior_averages_are_unbiased():
-    draws = rng_for("evidence/prior").standard_normal((150_000, 2))
-    ratios = np.exp(prior_average(MODEL.log_likelihood(draws)) - MODEL.log_evidence)
-    assert_bounded_mean(ratios, 0.0, BOUND, 1.0, detects=0.03, label="prior averages")
-
-
-def test_importance_weights_are_unbiased_for_the_evidence_and_for_integrals():
-    mean, variance = (float(part) for part in MODEL.posterior())
-    sd = math.sqrt(2.0 * variance)
-
-    def log_normal(x, middle, spread):
-        return -0.5 * jnp.square((x - middle) / spread) - math.log(spread) - 0.5 * math.log(2.0 * math.pi)
-
-    def log_joint(x):
-        log_likelihood = MODEL.log_largest_likelihood - 0.5 * MODEL.n_rows * jnp.square(x - MODEL.sample_mean)
-        return log_likelihood + log_normal(x, 0.0, 1.0) - MODEL.log_evidence
-
-    draws = jax.jit(
-        lambda key: importance_draws(
-            key,
-            log_joint,
-            lambda key: mean + sd * jax.random.normal(key),
-            lambda x: log_normal(x, mean, sd),
-            100_000,
-        )
-    )(key_for("evidence/importance"))
-    weights = np.exp(np.asarray(draws.log_weights))
-    # Target over a proposal of the same mean and twice its variance: largest at the mean.
-    bound = math.sqrt(2.0) * (1.0 + 1e-12)
-    assert_bounded_mean(weights, 0.0, bound, 1.0, detects=0.02, label="importance weights")
-    above = np.asarray(draws.positions) > 0.5
-    exact = stats.norm.sf(0.5, mean, math.sqrt(variance))
-    assert_bounded_mean(weights * above, 0.0, bound, exact, detects=0.03, label="weighted share")
-
-
-def test_reciprocal_likelihoods_of_posterior_draws_are_unbiased_for_the_reciprocal_evidence():
-    """One observation 0.5 and a uniform prior on [-1.5, 1.5], so that reciprocals are bounded."""
-    low, high = ndtr(-2.0), ndtr(1.0)
-    evidence = (high - low) / 3.0
-    draws = 0.5 + ndtri(low + (high - low) * rng_for("evidence/reciprocal").random(40_000))
-    logs = stats.norm.logpdf(np.clip(draws, -1.5, 1.5), 0.5, 1.0)
-    ratios = evidence * np.exp(log_reciprocal(logs[:, None]))
-    ends = evidence / stats.norm.pdf([0.0, 2.0])
-    assert_bounded_mean(
-        ratios, 0.0, ends[1] * (1.0 + 1e-9), 1.0, detects=0.08, label="reciprocal likelihoods"
-    )
-    assert ratios.min() >= ends[0] * (1.0 - 1e-9)
-
-
 # --- annealed importance sampling ----------------------------------------------------------------------
 
 
@@ -115,13 +61,6 @@ def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_eviden
     rng = rng_for(f"evidence/perfect/{reverse}")
     logs = MODEL.annealed_log_weights(rng, ladder, 200_000, reverse=reverse)
     assert_standard_mean((logs - mean) / math.sqrt(variance), label="log weights of perfect annealing")
-
-
-@pytest.mark.parametrize("b", [0.0, 0.3, 1.0])
-def test_draws_at_an_inverse_temperature_have_their_distribution(b):
-    mean, variance = MODEL.posterior(b)
-    draws = MODEL.draw(rng_for(f"evidence/tempered/{b}"), (60_000,), b)
-    assert_uniform(stats.norm.cdf(draws, float(mean), math.sqrt(float(variance))), label="tempered draws")
 
 
 def gaussian_weights(sd, ladder, name, **options):

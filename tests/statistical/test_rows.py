@@ -139,27 +139,6 @@ def exact_mixture_evidence(rows, n_components):
     return float(logsumexp(terms))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("coordinates", WEIGHT_COORDINATES)
-def test_mixture_evidence_is_the_sum_over_assignments(coordinates):
-    """The mean likelihood of prior draws is the evidence, with no factor for relabelling.
-
-    The square of a likelihood is that of all rows taken twice: the variance is exact too. The skewness, from rows
-    taken three times, is 5.9: too small to count with so many draws.
-    """
-    rows = np.array([[0.3, -0.2], [-1.0, 0.4]])
-    model = gaussian_mixture(3, 2, weight_coordinates=coordinates)
-    exact = exact_mixture_evidence(rows, 3)
-    sd = math.sqrt(math.expm1(exact_mixture_evidence(np.repeat(rows, 2, axis=0), 3) - 2.0 * exact))
-
-    def log_ratio(key):
-        return jnp.sum(model.log_likelihood(model.draw_prior(key), jnp.asarray(rows))) - exact
-
-    keys = jax.random.split(key_for(f"rows/mixture/{coordinates}"), 100_000)
-    ratios = np.exp(np.asarray(jax.jit(jax.vmap(log_ratio))(keys)))
-    assert_standard_mean((ratios - 1.0) / sd, label=coordinates)
-
-
 # --- all rows ------------------------------------------------------------------------------------------
 
 

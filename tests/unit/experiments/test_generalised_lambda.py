@@ -13,12 +13,11 @@ from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.generalised_lambda import run
-from experiments.generalised_lambda.measure import chain_groups, chain_statistics
+from experiments.generalised_lambda.measure import chain_statistics
 from experiments.generalised_lambda.model import fibre, generator
 from experiments.generalised_lambda.model.exact import TARGETS, log_likelihood, log_posterior, reference_draws
 from experiments.generalised_lambda.model.reference_posterior import (
     differential_evolution,
-    independence_metropolis,
 )
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
@@ -106,14 +105,6 @@ def test_where_no_chain_moved_nothing_is_said_of_the_posterior():
     assert bool(np.isfinite(found["posterior_mean"].sel(step_size=0.1)).all())
     np.testing.assert_array_equal(still["moved"], 0.0)
     np.testing.assert_array_equal(still["longest_run"], 50.0)
-
-
-def test_draws_are_kept_as_arviz_expects_them():
-    draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
-    groups = chain_groups(draws, STUDY.settings(["n_warm_up=10"]))
-    assert groups["posterior"]["z"].dims[:2] == ("chain", "draw")
-    assert groups["posterior"].sizes["draw"] == 40
-    assert "accepted" in groups["sample_stats"]
 
 
 def test_the_limit_of_small_tolerances_is_approached_in_the_right_order():
@@ -571,11 +562,3 @@ def test_reference_posterior_of_the_published_data(published):
 def test_too_few_walkers_are_rejected():
     with pytest.raises(ValueError, match="even number of at least 8 walkers, got 7"):
         differential_evolution(jax.random.key(0), lambda x: x[0], jnp.zeros((7, 2)), 3)
-
-
-def test_independence_metropolis_never_keeps_an_impossible_point():
-    pilot = jnp.abs(jax.random.normal(jax.random.key(5), (50, 10, 1), dtype=jnp.float64)) + 0.01
-    draws, _ = independence_metropolis(
-        jax.random.key(6), lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan), pilot, 300
-    )
-    assert bool(jnp.all(draws > 0.0))

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Circle, Ellipse
 from motion_clips import (
     N_NUMBERS,
     SPREADS,
@@ -514,37 +513,9 @@ def test_near_limbs_are_in_front_of_far_ones_and_darker():
     assert 0.0 <= faded[0] < faded[1]
 
 
-def test_the_head_is_a_disc_and_the_ground_lies_below():
-    axis = drawn(np.zeros(5), ground=-0.85)
-    heads = [patch for patch in axis.patches if isinstance(patch, Circle)]
-    grounds = [
-        patch for patch in axis.patches if isinstance(patch, Ellipse) and not isinstance(patch, Circle)
-    ]
-    assert len(heads) == len(grounds) == 1
-    assert 0.5 < heads[0].center[1] < 0.7
-    assert grounds[0].get_zorder() < min(line.get_zorder() for line in axis.lines)
-    assert axis.get_aspect() == 1.0
-    assert not [patch for patch in drawn(np.zeros(5)).patches if not isinstance(patch, Circle)]
-
-
-def test_one_colour_serves_all_sides():
-    axis = drawn(np.zeros(5), colour="#000000")
-    assert {line.get_color() for line in axis.lines} == {"white", (0.0, 0.0, 0.0)}
-
-
 def test_coordinates_of_different_length_are_rejected():
     with pytest.raises(ValueError, match=r"must be \[joint\], got shapes \(5,\), \(5,\) and \(4,\)"):
         drawn(np.zeros(4))
-
-
-def test_points_box_and_clean_axis():
-    with use_style():
-        axis = plt.figure().subplots()
-        skeletons.draw_points(axis, ACROSS, UP)
-        skeletons.clean_axis(axis)
-        plt.close(axis.figure)
-    assert len(axis.get_xticks()) == 0
-    assert skeletons.common_box(ACROSS, UP, 0.1) == ((-0.5, 0.5), pytest.approx((-0.9, 0.8)))
 
 
 DATA = Path(pose_priors.__file__).parent
@@ -558,14 +529,6 @@ def test_skeleton_has_the_published_numbers():
     assert skeleton.channel_index("right toe base", "x") == 46
     with pytest.raises(KeyError, match="about z at node 'left leg'"):
         skeleton.channel_index("left leg", "z")
-
-
-def test_left_and_right_mirror_each_other():
-    left = [node for node in skeleton.NODES if node.name.startswith("left")]
-    right = [node for node in skeleton.NODES if node.name.startswith("right")]
-    for one, other in zip(left, right, strict=True):
-        assert (one.bone, one.order, one.free) == (other.bone, other.order, other.free)
-        assert np.allclose(np.array(one.direction) * [-1, 1, 1], other.direction)
 
 
 def test_bone_distribution_grows_with_stature():
