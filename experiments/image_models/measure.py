@@ -57,13 +57,28 @@ def _variances_of_means(estimates: FloatArray) -> FloatArray:
     return estimates.var(axis=1, ddof=1) / n if n > 1 else np.full(len(estimates), math.nan)
 
 
-def _image_moments(groups: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Means and variances of an estimate of each image [count, image], from estimates [image, estimate] of each count.
+def _joint(prefix: str, estimates: FloatArray) -> dict[str, Any]:
+    """Variables of a joint estimate and those of each image, from estimates [image, repetition]."""
+    joint = joint_of(estimates)
+    return {
+        **{f"{prefix}joint_{part}": ((), value, _NATS) for part, value in joint._asdict().items()},
+        f"{prefix}joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
+        f"{prefix}image_mean": ("image", estimates.mean(axis=1), _NATS),
+        f"{prefix}image_variance": ("image", _variances_of_means(estimates)),
+    }
+
+
+def _joint_by_count(name: str, dim: str, groups: Sequence[FloatArray]) -> dict[str, Any]:
+    """Variables along `dim` of joint estimates and those of each image, from estimates [image, estimate] of each count.
 
     Images are independent: errors of what is made of them come from leaving images out.
     """
-    means, variances = zip(*((one.mean(axis=1), one.var(axis=1, ddof=1)) for one in groups), strict=True)
-    return np.array(means), np.array(variances)
+    parts = zip(Joint._fields, zip(*map(joint_of, groups), strict=True), strict=True)
+    return {
+        **{f"{name}_{part}": (dim, list(values), _NATS) for part, values in parts},
+        f"{name}_image_mean": ((dim, "image"), [one.mean(axis=1) for one in groups], _NATS),
+        f"{name}_image_variance": ((dim, "image"), [one.var(axis=1, ddof=1) for one in groups]),
+    }
 
 
 def running_draws(n_draws: int) -> NDArray[np.int64]:
@@ -118,40 +133,23 @@ def chain_statistics(
         return _estimates(target, base, n_pooled, int(np.searchsorted(ends, n_used)) + 1)
 
     per_repetition = n_chains // n_repetitions
-    estimates = estimates_of(per_repetition, n_draws)
-    joint = joint_of(estimates)
     n_gradients = n_images * per_repetition * n_draws * n_steps
     seconds = run_s / n_repetitions
     shared = [count for count in LAYOUTS if n_chains // count >= 2 and n_draws >= count]
-    by_layout = [estimates_of(count, n_draws // count) for count in shared]
-    layouts, layout_moments = [joint_of(one) for one in by_layout], _image_moments(by_layout)
+    layouts = [estimates_of(count, n_draws // count) for count in shared]
     parallel = [count for count in PARALLEL if n_chains // count >= 2]
-    by_pool = [estimates_of(count, n_draws) for count in parallel]
-    pooled, pooled_moments = [joint_of(one) for one in by_pool], _image_moments(by_pool)
+    pooled = [estimates_of(count, n_draws) for count in parallel]
     return xr.Dataset(
         {
-            "joint_mean": ((), joint.mean, _NATS),
-            "joint_sd": ((), joint.sd, _NATS),
-            "joint_error": ((), joint.error, _NATS),
-            "joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
-            "image_mean": ("image", estimates.mean(axis=1), _NATS),
-            "image_variance": ("image", _variances_of_means(estimates)),
+            **_joint("", estimates_of(per_repetition, n_draws)),
             "acceptance": ((), sums["n_accepted"].sum() / (n_images * n_chains * n_draws), {"units": ""}),
             "n_gradients": ((), n_gradients, {"units": "gradients"}),
             "n_chain_draws": ((), n_draws, {"units": "iterations"}),
             "seconds": ((), seconds, _SECONDS),
             "seconds_per_iteration": ((), seconds / n_draws, _SECONDS),
             "seconds_per_gradient": ((), seconds / n_gradients, _SECONDS),
-            "layout_mean": ("n_sharing", [layout.mean for layout in layouts], _NATS),
-            "layout_sd": ("n_sharing", [layout.sd for layout in layouts], _NATS),
-            "layout_error": ("n_sharing", [layout.error for layout in layouts], _NATS),
-            "layout_image_mean": (("n_sharing", "image"), layout_moments[0], _NATS),
-            "layout_image_variance": (("n_sharing", "image"), layout_moments[1]),
-            "pooled_mean": ("n_parallel", [pool.mean for pool in pooled], _NATS),
-            "pooled_sd": ("n_parallel", [pool.sd for pool in pooled], _NATS),
-            "pooled_error": ("n_parallel", [pool.error for pool in pooled], _NATS),
-            "pooled_image_mean": (("n_parallel", "image"), pooled_moments[0], _NATS),
-            "pooled_image_variance": (("n_parallel", "image"), pooled_moments[1]),
+            **_joint_by_count("layout", "n_sharing", layouts),
+            **_joint_by_count("pooled", "n_parallel", pooled),
         },
         coords={"repetition": range(n_repetitions), "n_sharing": shared, "n_parallel": parallel},
     )
@@ -195,29 +193,18 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
     logs = draws["log_weight"].astype(float)
     n_images, n_repetitions, n_runs = logs.shape
     estimates = np.array([[annealed_evidence(runs).value for runs in of_image] for of_image in logs])
-    joint = joint_of(estimates)
     n_gradients = n_images * n_runs * (n_temperatures - 1) * n_steps
     together = logs.reshape(n_images, -1)
     parallel = [count for count in PARALLEL if together.shape[1] // count >= 2]
-    by_pool = [_annealed_groups(together, count) for count in parallel]
-    pooled, pooled_moments = [joint_of(one) for one in by_pool], _image_moments(by_pool)
+    pooled = [_annealed_groups(together, count) for count in parallel]
     return xr.Dataset(
         {
-            "ais_joint_mean": ((), joint.mean, _NATS),
-            "ais_joint_sd": ((), joint.sd, _NATS),
-            "ais_joint_error": ((), joint.error, _NATS),
-            "ais_joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
-            "ais_image_mean": ("image", estimates.mean(axis=1), _NATS),
-            "ais_image_variance": ("image", _variances_of_means(estimates)),
+            **_joint("ais_", estimates),
             "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), _NATS),
             "ais_acceptance": ((), draws["acceptance"].mean(), {"units": ""}),
             "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
             "ais_seconds": ((), run_s / n_repetitions, _SECONDS),
-            "ais_pooled_mean": ("n_parallel", [pool.mean for pool in pooled], _NATS),
-            "ais_pooled_sd": ("n_parallel", [pool.sd for pool in pooled], _NATS),
-            "ais_pooled_error": ("n_parallel", [pool.error for pool in pooled], _NATS),
-            "ais_pooled_image_mean": (("n_parallel", "image"), pooled_moments[0], _NATS),
-            "ais_pooled_image_variance": (("n_parallel", "image"), pooled_moments[1]),
+            **_joint_by_count("ais_pooled", "n_parallel", pooled),
         },
         coords={"repetition": range(n_repetitions), "n_parallel": parallel},
     )
@@ -267,16 +254,9 @@ def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.
     coords: dict[str, Any] = {}
     if facts:
         coords["published_model"] = [fact.model for fact in facts]
-        variables["n_layers_differ"] = (
-            "published_model",
-            [fact.n_layers_differ for fact in facts],
-            {"units": "layers"},
-        )
-        variables["n_images_differ"] = (
-            "published_model",
-            [fact.n_images_differ for fact in facts],
-            {"units": "images"},
-        )
+        for name in ("layers", "images"):
+            differ = [getattr(fact, f"n_{name}_differ") for fact in facts]
+            variables[f"n_{name}_differ"] = ("published_model", differ, {"units": name})
     return xr.Dataset(variables, coords=coords)
 
 

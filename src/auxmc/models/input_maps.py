@@ -21,12 +21,10 @@ class InputDensity(NamedTuple):
     """Distribution of one input, with mean 0 and variance 1.
 
     Attributes:
-        shorthand: as the thesis writes it.
         log_density: elementwise, in nats.
         cdf: distribution function, elementwise.
     """
 
-    shorthand: str
     log_density: Callable[[Array], Array]
     cdf: Callable[[Array], Array]
 
@@ -36,14 +34,12 @@ class InputMap(NamedTuple):
 
     Attributes:
         source: name of the input's distribution in `INPUTS`.
-        formula: the map, in plain text.
         forward: maps inputs and the parameters, in the order of `parameters`, to values, elementwise.
         parameters: their names.
         increasing: whether values rise with the input.
     """
 
     source: str
-    formula: str
     forward: Callable[..., Array]
     parameters: tuple[str, ...]
     increasing: bool
@@ -54,16 +50,12 @@ def _log_cosh(z: Array) -> Array:
 
 
 INPUTS: Mapping[str, InputDensity] = {
-    "normal": InputDensity(
-        "N(0, 1)", lambda u: -0.5 * jnp.square(u) - 0.5 * math.log(2.0 * math.pi), lambda u: ndtr(u)
-    ),
+    "normal": InputDensity(lambda u: -0.5 * jnp.square(u) - 0.5 * math.log(2.0 * math.pi), lambda u: ndtr(u)),
     "logistic": InputDensity(
-        "Logistic(0, sqrt(3) / pi)",
         lambda u: math.log(0.25 * _LOGISTIC_RATE) - 2.0 * _log_cosh(0.5 * _LOGISTIC_RATE * u),
         lambda u: jax.nn.sigmoid(_LOGISTIC_RATE * u),
     ),
     "inverse cosh": InputDensity(
-        "InvCosh(0, 1)",
         lambda u: -math.log(2.0) - _log_cosh(_SECANT_RATE * u),
         lambda u: jnp.arctan(jnp.exp(_SECANT_RATE * u)) / _SECANT_RATE,
     ),
@@ -74,27 +66,22 @@ Must hold: each integrates to 1 and has variance 1.
 """
 
 INPUT_MAPS: Mapping[str, InputMap] = {
-    "normal": InputMap("normal", "mu + sigma u", lambda u, mu, sigma: mu + sigma * u, ("mu", "sigma"), True),
-    "log-normal": InputMap(
-        "normal", "exp(mu + sigma u)", lambda u, mu, sigma: jnp.exp(mu + sigma * u), ("mu", "sigma"), True
-    ),
+    "normal": InputMap("normal", lambda u, mu, sigma: mu + sigma * u, ("mu", "sigma"), True),
+    "log-normal": InputMap("normal", lambda u, mu, sigma: jnp.exp(mu + sigma * u), ("mu", "sigma"), True),
     "exponential": InputMap(
         "logistic",
-        "log(1 + exp(pi u / sqrt(3))) / rate",
         lambda u, rate: jax.nn.softplus(_LOGISTIC_RATE * u) / rate,
         ("rate",),
         True,
     ),
     "uniform": InputMap(
         "logistic",
-        "a + (b - a) / (1 + exp(pi u / sqrt(3)))",
         lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC_RATE * u),
         ("a", "b"),
         False,
     ),
     "half-Cauchy": InputMap(
         "inverse cosh",
-        "gamma exp(pi u / 2)",
         lambda u, gamma: gamma * jnp.exp(_SECANT_RATE * u),
         ("gamma",),
         True,
