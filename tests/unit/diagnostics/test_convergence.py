@@ -35,27 +35,6 @@ def test_bulk_size_and_errors_of_an_autoregression(autoregression, coefficient, 
     assert np.median(rank_r_hat(chains)) < 1.0 + 8.0 / exact
 
 
-def _stuck(chains, value=None):
-    chains[2] = chains[2, 0] if value is None else value
-    return chains
-
-
-@pytest.mark.parametrize(
-    ("fault", "least"),
-    [
-        (_stuck, 1.1),
-        (lambda chains: _stuck(chains, 0.0), 1.1),
-        (lambda chains: chains + np.array([[-5.0], [-5.0], [5.0], [5.0]]), 1.5),
-        (lambda chains: chains + np.linspace(-2.0, 2.0, 1000), 1.1),
-    ],
-    ids=["stuck", "stuck at the centre", "two modes", "drift"],
-)
-def test_chains_that_disagree_are_seen(autoregression, fault, least):
-    chains = fault(autoregression(2, 0.5, (4, 1000)))
-    assert rank_r_hat(chains) > least
-    assert least < 1.5 or bulk_ess(chains) < 40
-
-
 def test_constant_chains_say_nothing_about_their_error():
     summary = summarise_chains(np.full((4, 100), 0.1))
     assert summary.bulk_ess == summary.tail_ess == 0.0

@@ -369,26 +369,6 @@ def test_density_is_the_mixture_over_all_states():
         assert float(log_density(x)) - log_z == pytest.approx(log_mixture, abs=1e-8)
 
 
-def test_normaliser_and_moments_agree_with_quadrature_in_the_plane():
-    weights = np.array([[0.0, 1.2, -0.4], [1.2, 0.0, 0.5], [-0.4, 0.5, 0.0]])
-    parameters = data.BoltzmannParameters(weights, np.array([0.1, -0.2, 0.3]))
-    shift = smallest_diagonal_shift(weights)
-    relaxation = machine.relax(parameters, shift)
-    assert relaxation.dim == 2
-    grid = np.linspace(-12.0, 12.0, 401)
-    x = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
-    density = np.exp(np.asarray(jax.vmap(machine.relaxation_log_density(relaxation))(x)))
-    cell = (grid[1] - grid[0]) ** 2
-    truth = machine.relaxed_moments(relaxation, exact_moments(parameters))
-    total = density.sum() * cell
-    # Two of the three eigenvalues are kept, and the third is zero to the accuracy of the solver.
-    assert np.log(total) == pytest.approx(truth.log_normaliser, abs=1e-6)
-    mean = density @ x * cell / total
-    np.testing.assert_allclose(mean, truth.mean, atol=1e-6)
-    second = (x * density[:, None]).T @ x * cell / total
-    np.testing.assert_allclose(second - np.outer(mean, mean), truth.covariance, atol=1e-6)
-
-
 def test_samples_are_shifted_spins_with_unit_noise():
     parameters, relaxation = _relaxation(6)
     spins = sample_exactly(parameters, 400, np.random.default_rng(0))
