@@ -14,7 +14,7 @@ COLUMNS = [
 ]  # fmt: skip
 """Columns of a study's `band_history.csv`: a line for each change, in nats and the like as in `claims.csv`."""
 
-_BOUNDS = ["low", "high"]
+_LINE, _BOUNDS = ["claim_id", "setting"], ["low", "high"]
 
 
 def read_band_history(study: Study) -> pd.DataFrame:
@@ -65,27 +65,13 @@ def unexplained_bands(kept: pd.DataFrame, claims: pd.DataFrame, history: pd.Data
         claims: its lines of today.
         history: its changes, as `read_band_history` returns them.
     """
-    line = ["claim_id", "setting"]
-    both = kept[[*line, *_BOUNDS]].merge(claims[[*line, *_BOUNDS]], on=line, suffixes=("_kept", ""))
-    changed = [
-        row
-        for row in both.to_dict("records")
-        if any(_differ(row[bound], row[f"{bound}_kept"]) for bound in _BOUNDS)
-    ]
-    explained = {
-        (row["claim_id"], row["setting"], _text(row["new_low"]), _text(row["new_high"]))
-        for row in history.to_dict("records")
-    }
-    return [
-        f"{row['claim_id']}, {row['setting']}"
-        for row in changed
-        if (row["claim_id"], row["setting"], _text(row["low"]), _text(row["high"])) not in explained
-    ]
-
-
-def _differ(first: float, second: float) -> bool:
-    return _text(first) != _text(second)
-
-
-def _text(bound: float) -> str:
-    return f"{bound:.6g}"
+    both = kept[[*_LINE, *_BOUNDS]].merge(claims[[*_LINE, *_BOUNDS]], on=_LINE, suffixes=("_kept", ""))
+    explained = history[[*_LINE, "new_low", "new_high"]].set_axis([*_LINE, *_BOUNDS], axis=1)
+    now, before, told = (
+        table.assign(**{bound: table[f"{bound}{end}"].map("{:.6g}".format) for bound in _BOUNDS})
+        for table, end in ((both, ""), (both, "_kept"), (explained, ""))
+    )
+    known = set(map(tuple, told.to_numpy()))
+    changed = now[(now[_BOUNDS] != before[_BOUNDS]).any(axis=1)]
+    rows = map(tuple, changed[[*_LINE, *_BOUNDS]].to_numpy())
+    return [f"{row[0]}, {row[1]}" for row in rows if row not in known]

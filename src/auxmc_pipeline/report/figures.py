@@ -117,7 +117,7 @@ def page_figures(
         study: the study.
         files: the file to show for each figure (.svg), by its name.
         drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
-        as well: folder of a copy of `files` relative to the page; empty for images inside the page.
+        folder: of a copy of `files`, relative to the page; empty for images inside the page.
 
     Raises:
         DamagedFile: If a file is cut short.

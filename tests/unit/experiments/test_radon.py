@@ -230,16 +230,12 @@ def test_a_large_common_offset_costs_no_digits():
     assert float(-difference) == pytest.approx(prior_shift, rel=1e-9)
 
 
-def test_both_parametrisations_have_one_density_up_to_their_jacobian():
-    rng = np.random.default_rng(2)
-    standard = jnp.asarray(0.5 * rng.normal(size=model().dim))
+def test_both_parametrisations_have_the_same_effects():
+    standard = jnp.asarray(0.5 * np.random.default_rng(2).normal(size=model().dim))
     sigma_a, sigma_b = jnp.exp(standard[0]), jnp.exp(standard[2])
     centred = jnp.concatenate(
         [standard[:5], standard[3] + sigma_b * standard[5:7], standard[1] + sigma_a * standard[7:]]
     )
-    log_jacobian = 4 * standard[0] + 2 * standard[2]
-    first, second = model().log_density(standard), model("centred").log_density(centred)
-    assert float(first) == pytest.approx(float(second + log_jacobian), rel=1e-12)
     np.testing.assert_allclose(model().effects(standard), model("centred").effects(centred), rtol=1e-12)
 
 
