@@ -22,9 +22,9 @@ from experiments.gaussian_latent.sweeps import (
     extreme_ratio,
     height,
     median_ratio,
+    noise_ratio,
     peak,
     peak_ratio,
-    relative_noise,
     rounding_error,
     smoothed,
     statistic,
@@ -258,11 +258,6 @@ def largest_rise(tables: Tables) -> Measurement:
     return largest(rises, np.concatenate([np.hypot(error[1:], error[:-1]) for error in errors]), names)
 
 
-def noise_ratio(tables: Tables, size: int) -> Measurement:
-    """PM-G15: relative spread over chains of the acceptance rate, PM MH over APM MI+MH, mean over step sizes."""
-    return relative_noise(tables, ("pm_mh", size), ("apm_mi_mh", size))
-
-
 def growth(tables: Tables) -> Measurement:
     """PM-G28."""
 
@@ -395,7 +390,11 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         **by_size(target_step, " target"),
         **by_size(efficiency_at_target, " efficiency there"),
     },
-    "PM-G15": {"largest rise": largest_rise, **by_size(noise_ratio, " noise")},
+    "PM-G15": {
+        "largest rise": largest_rise,
+        **by_size(partial(noise_ratio, relative=True), " noise"),
+        **by_size(partial(noise_ratio, relative=False), " noise, as drawn"),
+    },
     "PM-G16": {
         **{f"N = {n}": partial(_joint, above=("apm_mi_mh", n), below=("pm_mh", n)) for n in SIZES},
         "N = 2 as printed": partial(_joint, above=("apm_mi_mh", 2), below=("pm_mh", 2)),

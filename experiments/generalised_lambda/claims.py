@@ -14,7 +14,6 @@ from auxmc_pipeline.measuring import (
     estimate,
     exact,
     largest,
-    largest_score,
     mean,
     mean_proportion,
     proportion,
@@ -122,6 +121,11 @@ def distance_from_truth(tables: Tables) -> Measurement:
     return found.noted(f"{found.note} is the farthest")
 
 
+def largest_sd(tables: Tables) -> Measurement:
+    """IM-GL-02: largest posterior sd; the strong prior has an sd of 1 in every parameter."""
+    return largest(*chain_moment(tables, "constrained_hmc", "sd"), PARAMETERS)
+
+
 def sd_over_widest(tables: Tables) -> Measurement:
     """IM-GL-03: smallest over parameters of the sd at 0.25 over the widest of the other reference posteriors."""
     own, own_error = reference_moment(tables, "sd", _TARGETS["abc_hmc_025"])
@@ -185,11 +189,12 @@ def prior_shift(tables: Tables) -> Measurement:
     return found.noted(f"reference posteriors, weak less strong: {listed(shifts, '.2g')}")
 
 
-def score(tables: Tables, case: str) -> Measurement:
-    """IM-ALG-04: largest distance of a mean from the reference, in standard errors; its own error is one of them."""
+def bias(tables: Tables, case: str) -> Measurement:
+    """IM-ALG-04: largest distance of a mean from the reference, in posterior sds."""
     found, error = chain_moment(tables, case, "mean")
     known, known_error = reference_moment(tables, "mean", _TARGETS[case])
-    return largest_score((found - known) / np.hypot(error, known_error), PARAMETERS)
+    sd, _ = reference_moment(tables, "sd", _TARGETS[case])
+    return largest(np.abs(found - known) / sd, np.hypot(error, known_error) / sd, PARAMETERS)
 
 
 def smallest_rise(tables: Tables) -> Measurement:
@@ -384,11 +389,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-GL-02": {
         **{
-            f"posterior {moment} z1": partial(
-                posterior_moment, case="constrained_hmc", moment=moment, parameter="z1"
+            f"posterior {moment} {parameter}": partial(
+                posterior_moment, case="constrained_hmc", moment=moment, parameter=parameter
             )
+            for parameter in PARAMETERS
             for moment in ("mean", "sd")
         },
+        "largest sd over prior sd": largest_sd,
         "largest distance": distance_from_truth,
     },
     "IM-GL-03": {
@@ -444,8 +451,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-ALG-02": {"GL": failed_proposals},
     "IM-ALG-03": {"GL": residual},
     "IM-ALG-04": {
-        "GL constrained HMC": partial(score, case="constrained_hmc"),
-        "GL modified ABC": partial(score, case="modified_abc"),
+        "GL constrained HMC": partial(bias, case="constrained_hmc"),
+        "GL modified ABC": partial(bias, case="modified_abc"),
     },
     "IM-ALG-06": {f"GL tolerance {e:g}": partial(step_ratio, case=case) for case, e in _TOLERANCES.items()},
     "IM-ALG-07": {"GL exponent": step_exponent},

@@ -159,7 +159,7 @@ def sharing(tables: Tables, model: str, which: int) -> Measurement:
     one, several = (_of_pools(tables, model, _LAYOUT, "n_sharing", n, method="gibbs_ct") for n in (1, count))
     note = f"{count} chains of 1/{count} of the length"
     # The short chains are parts of the long ones: images are what is independent.
-    return _ratio_of_errors(tables, model, [several], [one], note)
+    return _ratio_of_errors([several], [one], note)
 
 
 def parallel(tables: Tables, model: str) -> Measurement:
@@ -178,7 +178,7 @@ def parallel(tables: Tables, model: str) -> Measurement:
         _of_pools(tables, model, _POOLED, "n_parallel", count, method="gibbs_ct") for count in (1, n)
     )
     note = f"root mean square errors of 1 over those of {n} pooled, K = {last:.0f}"
-    return _ratio_of_errors(tables, model, [single_run, pooled_chains], [pooled_runs, single_chain], note)
+    return _ratio_of_errors([single_run, pooled_chains], [pooled_runs, single_chain], note)
 
 
 def efficiency(tables: Tables, model: str, method: str) -> Measurement:
@@ -351,20 +351,12 @@ def _of_pools(
     return np.stack([means - of_images(tables, model, "image_middle"), variances], axis=1)
 
 
-def _ratio_of_errors(
-    tables: Tables, model: str, above: list[FloatArray], below: list[FloatArray], note: str
-) -> Measurement:
-    """Log of a product of root mean square errors of joint estimates over another, of `_of_pools`."""
-    n_images = _n_images(tables, model)
-    # Of a part of the images the squared bias has the error of their choice in it, which draws ratios towards 1.
-    scale = n_claimed(model, n_images) / n_images
-
-    def error(pools: FloatArray) -> float:
-        biases, variances = pools.T
-        return math.hypot(scale * float(biases.sum()), math.sqrt(scale * float(variances.sum())))
+def _ratio_of_errors(above: list[FloatArray], below: list[FloatArray], note: str) -> Measurement:
+    """Log of a product of root mean square errors over images over another, of `_of_pools`."""
 
     def log_ratio(*pools: FloatArray) -> float:
-        logs = [math.log(error(pool)) for pool in pools]
+        # Squared biases are summed, not biases: those of both signs would cancel in a joint estimate.
+        logs = [0.5 * math.log(float(np.sum(pool[:, 0] ** 2 + pool[:, 1]))) for pool in pools]
         return math.fsum(logs[: len(above)]) - math.fsum(logs[len(above) :])
 
     return estimate(log_ratio, *above, *below, method="paired", note=note)
