@@ -152,10 +152,6 @@ def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]
     return StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor"), exact
 
 
-def _lowered_by(variation: str) -> Measure:
-    return partial(lowered_loss, runs_of=partial(varied, case="floor", variation=variation))
-
-
 _relative_error = partial(final_error, method="annealed", relative=True)
 _discrepancy = partial(discrepancy, method="annealed", relative=True)
 
@@ -242,7 +238,9 @@ NUMBERS: dict[str, Measure] = {
         shared_rows, method="sequential", shared="method=sequential_shared"
     ),
     **{
-        f"loss left by {name}": _lowered_by(f"method={name}")
+        f"loss left by {name}": partial(
+            lowered_loss, runs_of=partial(varied, case="floor", variation=f"method={name}")
+        )
         for name in ("resampled", "cooled", "control_variates")
     },
     "loss left by corrected": partial(
