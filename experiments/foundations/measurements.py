@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from scipy import optimize, special, stats
 from scipy.stats import qmc
 
-from auxmc.diagnostics.errors_of_means import score_between_chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, standard_error
 
@@ -20,25 +19,15 @@ def spread(values: FloatArray) -> Measurement:
     return Measurement(sd, standard_error((values - values.mean()) ** 2) / (2.0 * sd))
 
 
-def distance_in_errors(found: Measurement, expected: float) -> Measurement:
-    """Distance of a measurement from its exact value, in its standard errors; its own error is one of them."""
-    return Measurement(abs(found.value - expected) / found.error, 1.0)
-
-
-def distance_of_mean(values: ArrayLike, expected: float) -> Measurement:
-    """Distance of a mean over replicates from its exact value, in standard errors, as a normal score."""
-    return Measurement(float(np.abs(score_between_chains(np.ravel(np.asarray(values)), expected))), 1.0)
-
-
 def distance_from_distribution(levels: FloatArray) -> Measurement:
-    """Kolmogorov's distance of a sample from a distribution times the root of its size, with its spread as error.
+    """Kolmogorov's distance of a sample from a distribution, with its spread where the sample has it.
 
     Args:
         levels: the distribution function at independent draws [draw], many of them.
     """
     distance = stats.kstest(levels, "uniform").statistic
     sd = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
-    return Measurement(float(distance) * math.sqrt(levels.size), sd)
+    return Measurement(float(distance), sd / math.sqrt(levels.size))
 
 
 def largest_size(errors: ArrayLike) -> float:

@@ -277,7 +277,7 @@ def persistent_momenta(work: Work) -> Lines:
 
 
 def _joint_distance(positions: Array, momenta: Array) -> Measurement:
-    """Largest distance from 0, in standard errors, of means of functions orthonormal under the joint distribution.
+    """Largest distance from 0 of means of functions that are orthonormal under the joint distribution.
 
     Four Legendre polynomials each of the distribution functions of position and momentum, and products of two of each.
     """
@@ -286,8 +286,8 @@ def _joint_distance(positions: Array, momenta: Array) -> Measurement:
     joint = (first[:, :2, None] * second[:, None, :2]).reshape(len(first), -1)
     means = np.concatenate([first, second, joint], axis=1).mean(axis=0)
     # Each function has variance 1, so that a mean has the error 1 / root of n.
-    scores = np.abs(means) * math.sqrt(len(first))
-    return largest(scores, np.ones(scores.size), [f"function {i + 1}" for i in range(scores.size)])
+    errors = np.full(means.size, 1.0 / math.sqrt(len(first)))
+    return largest(np.abs(means), errors, [f"function {i + 1}" for i in range(means.size)])
 
 
 def _legendre(uniforms: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from experiments.estimator_illustrations.model import (
     limit_ladder,
     log_evidence_distribution,
 )
-from experiments.foundations.measurements import distance_in_errors, power
+from experiments.foundations.measurements import power
 from experiments.foundations.models.machines import log_weights, three_units
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -79,10 +79,9 @@ def prior_averages(work: Work) -> FloatArray:
 def prior_averaging(work: Work) -> Lines:
     """Averages of ten likelihoods: unbiased, and nearly always far too low."""
     logs = work.once(prior_averages)
-    mean_ratio = mean(np.exp(logs))
     return {
         "share below a tenth of the evidence": proportion_of(logs < -_DECADE),
-        "mean ratio, distance in standard errors": distance_in_errors(mean_ratio, 1.0),
+        "mean ratio": mean(np.exp(logs)),
     }
 
 
@@ -208,7 +207,7 @@ def annealing(work: Work) -> Lines:
 def effective_size(work: Work) -> Lines:
     """The effective size never rises with the step, whatever the shape and the spread of the log likelihoods."""
     scores = ndtri((np.arange(30) + 0.5) / 30.0)
-    shapes = np.stack([np.sign(scores) * np.abs(scores) ** shape for shape in (0.5, 1.0, 3.0)])
+    shapes = [np.exp(scores), *(np.sign(scores) * np.abs(scores) ** shape for shape in (0.5, 1.0, 3.0))]
     logs = (np.geomspace(1e-3, 1e3, 60)[:, None, None] * shapes).reshape(-1, scores.size)
     steps = np.linspace(0.0, 1.0, 101)
     sizes = jax.jit(jax.vmap(jax.vmap(lambda v, d: log_effective_size(d * v), (None, 0)), (0, None)))

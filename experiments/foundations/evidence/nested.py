@@ -14,8 +14,8 @@ from auxmc.diagnostics.dead_points import SHRINKAGE, log_masses, log_terms
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, mean
 from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS, GaussianMean
-from experiments.foundations.measurements import distance_in_errors, power
-from experiments.foundations.topic import Arrays, Lines, Topic, Work
+from experiments.foundations.measurements import power
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
 # Beyond this many standard deviations of the likelihood nothing contributes.
 _WIDTHS = 40.0
@@ -179,19 +179,19 @@ def true_upper_sums(work: Work) -> FloatArray:
 @TOPIC.claim("FN-NS-01")
 def shrinkage(work: Work) -> Lines:
     """Ratios of successive masses have the distribution Beta(M, 1)."""
-    found = {}
+    found: Found = {}
     for n_live in (10, 100):
         run = _ideal(work, "short", n_live, _SHORT, work.replicates(20_000))
         logs = np.diff(np.log(run.masses), axis=1, prepend=0.0).ravel()
         # Minus the log is exponential, whose standard deviation has the relative error sqrt(2 / n).
         spread = Measurement(float(logs.std()), float(logs.std()) * math.sqrt(2.0 / logs.size))
-        for name, measured, exact in (
-            ("mean ratio", mean(np.exp(logs)), n_live / (n_live + 1.0)),
-            ("mean log ratio", mean(logs), -1.0 / n_live),
-            ("standard deviation of the log ratio", spread, 1.0 / n_live),
-        ):
-            away = distance_in_errors(measured, exact)
-            found[f"{name}, {n_live} live points, distance in standard errors"] = away
+        found |= {
+            f"mean of one less the ratio, times M + 1, {n_live} live points": mean(
+                -np.expm1(logs) * (n_live + 1)
+            ),
+            f"mean log ratio, times -M, {n_live} live points": mean(-n_live * logs),
+            f"standard deviation of the log ratio, times M, {n_live} live points": spread * n_live,
+        }
     return found
 
 

@@ -24,7 +24,6 @@ from auxmc.numerics.random import standard_normal
 from auxmc.sampling.resampling import SCHEMES, multinomial_indices
 from auxmc_pipeline.measuring import Measurement, estimate, largest, mean, quantile
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
-from experiments.foundations.measurements import distance_in_errors, distance_of_mean
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 
@@ -135,12 +134,10 @@ def filter_likelihood(work: Work) -> Lines:
     exact = kalman_filter(_MODEL, _OBSERVATIONS).log_likelihood
     short = kalman_filter(_MODEL, _OBSERVATIONS[:_SHORT]).log_likelihood
     logs = _filtered(work, "filter", _N_FILTER, 1.0, 8000).log_evidence
-    mean_ratio = mean(np.exp(logs[:, -1] - exact))
     bound = math.exp(_MODEL.log_largest_likelihood(_SHORT) - short)
     inside = _bounded_mean(np.exp(logs[:, _SHORT - 1] - short), bound)
     return {
-        "mean ratio of 20 steps": mean_ratio,
-        "mean ratio of 20 steps, distance in standard errors": distance_in_errors(mean_ratio, 1.0),
+        "mean ratio of 20 steps": mean(np.exp(logs[:, -1] - exact)),
         "mean ratio of 3 steps by a confidence sequence": inside,
     }
 
@@ -152,11 +149,10 @@ def resampling_counts(work: Work) -> Lines:
     found = {}
     expected = _N_DRAWN * _WEIGHTS / _WEIGHTS.sum()
     for scheme, table in counts.items():
-        scores = [distance_of_mean(table[:, k], expected[k]) for k in range(expected.size)]
+        ratios = [mean(table[:, k] / expected[k]) - 1.0 for k in range(expected.size)]
         names = [f"particle {k + 1}" for k in range(expected.size)]
-        found[f"{scheme}, distance in standard errors"] = largest(
-            [score.value for score in scores], [score.error for score in scores], names
-        )
+        sizes, errors = [abs(ratio.value) for ratio in ratios], [ratio.error for ratio in ratios]
+        found[f"{scheme}, largest relative error"] = largest(sizes, errors, names)
     return found
 
 
@@ -172,7 +168,6 @@ def data_tempering(work: Work) -> Lines:
     bound = math.exp(-0.5 * model.n_rows * math.log(2.0 * math.pi) - model.log_evidence)
     return {
         "mean ratio": mean(ratios),
-        "mean ratio, distance in standard errors": distance_in_errors(mean(ratios), 1.0),
         "mean ratio by a confidence sequence": _bounded_mean(ratios, bound),
         "largest ratio of a run": estimate(np.max, ratios),
     }
