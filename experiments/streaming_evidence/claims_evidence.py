@@ -259,9 +259,14 @@ def better_starts(tables: Tables, stream: str) -> Measurement:
 
 
 def poor_modes_left(tables: Tables) -> Measurement:
-    """SE-40: no run records its particles before the end, so that no preset has this."""
-    growing = {"start": "growing"}
-    return mean(StreamRuns(tables, "starts__stream-mixture_intermediate", growing).totals("poor_modes_left"))
+    """SE-40: fraction of the particles far from the best mode after 500 rows that are near it at the end."""
+    case = "starts__stream-mixture_intermediate"
+    early = 1.0 - tables.values("near_best_early", "repeat", case=case)
+    late = 1.0 - StreamRuns(tables, case, {"start": "growing"}).totals("near_best")
+    note = f"far from it {early.mean():.2f} early, {late.mean():.2f} at the end"
+    return estimate(
+        lambda one, two: float(1.0 - two.mean() / one.mean()), early, late, method="paired", note=note
+    )
 
 
 def updated_cost(tables: Tables, cost: str) -> Measurement:

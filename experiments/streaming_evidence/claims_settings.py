@@ -493,7 +493,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "error": partial(error_trend, name="exchange"),
     },
     "SE-90": {
-        "mixture, 2 moves, part without noise": partial(without_noise, case=_CASE, rate=_FAST),
+        "mixture, 2 moves, part without noise": partial(without_noise, case="fast", rate=_FAST),
         "mixture, part without noise": partial(without_noise, case=_CASE),
     },
     "SE-91": {"mixture": partial(compared, read=mean_steps, above=_FAST, below="default")},

@@ -94,6 +94,8 @@ STARTS = ("growing", "chunks", "at_once")
 
 # Nats for each row within which a particle counts as in the best mode.
 _NEAR = 0.05
+# Rows after which a growing stream is early on.
+_EARLY = 500
 
 
 def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -102,18 +104,22 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
 
     Returns:
-        Group `statistics`: log likelihoods for each row [start, repeat, particle], and fractions of particles near the
-        best of all [start, repeat].
+        Group `statistics`: log likelihoods for each row [start, repeat, particle], fractions of particles near the
+        best of all [start, repeat], and those of the growing stream after 500 rows [repeat].
     """
     rows = rows_of_stream(settings)
     model = model_of(settings)
     made = each(lambda start: _run(settings, context, model, rows, start), STARTS)
     found = np.stack([_scores(model, runs, rows) / len(rows) for runs in made])
     lost = np.stack([runs.record["n_not_finite"][:, -1] for runs in made])
-    near = np.mean(found > np.nanmax(found) - _NEAR, axis=2)
+    beginning = dataclasses.replace(settings, n_rows=min(_EARLY, len(rows)))
+    early_runs = _run(beginning, context, model, rows[: beginning.n_rows], "growing", "early")
+    early = _scores(model, early_runs, rows) / len(rows)
+    near, near_early = (np.mean(one > np.nanmax(found) - _NEAR, axis=-1) for one in (found, early))
     variables: dict[str, Any] = {
         "log_likelihood_per_row": (("start", "repeat", "particle"), found, {"units": "nats"}),
         "near_best": (("start", "repeat"), near, {"units": "share of particles"}),  # codespell:ignore
+        "near_best_early": ("repeat", near_early, {"units": "share of particles"}),  # codespell:ignore
         "n_not_finite": (("start", "repeat"), lost, {"units": "particles"}),
     }
     coords = {
@@ -124,7 +130,9 @@ def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     return {"statistics": xr.Dataset(variables, coords)}
 
 
-def _run(settings: Settings, context: RunContext, model: RowModel, rows: FloatArray, start: str) -> Runs:
+def _run(
+    settings: Settings, context: RunContext, model: RowModel, rows: FloatArray, start: str, names: str = ""
+) -> Runs:
     schedule = "growing" if start == "growing" else "constant"
     own = dataclasses.replace(settings, method="sequential", schedule=schedule)
     ends = ends_of(own)
@@ -132,7 +140,7 @@ def _run(settings: Settings, context: RunContext, model: RowModel, rows: FloatAr
         own = dataclasses.replace(own, n_moves=settings.n_start_moves, batch_size=1)
         ends = chunk_ends(len(rows), len(rows), cuts=())
     keys = keys_of_runs(context, settings.n_repeats, settings.stream, "starts", start)
-    return run_repeats(build_stream(model, own), [rows] * len(keys), ends, keys, context, start)
+    return run_repeats(build_stream(model, own), [rows] * len(keys), ends, keys, context, names or start)
 
 
 def _scores(model: RowModel, runs: Runs, rows: FloatArray) -> FloatArray:
