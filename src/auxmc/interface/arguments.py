@@ -1,7 +1,6 @@
 """Double precision, and checks of arguments: numbers, functions, models, folders."""
 
 import math
-import numbers
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from auxmc.data.cells import as_array, read_array
 from auxmc.driver.runtime import leave_debugging
 from auxmc.errors import DataError, PrecisionError
+from auxmc.kernels.base import check_integer, is_integer
 
 FORKS = (
     "executor: expected processes that are spawned, got some that are forked, in which JAX hangs: make it with "
@@ -110,16 +110,6 @@ def check_fraction(name: str, value: Any) -> float:
     return float(value)
 
 
-def check_steps(value: Any) -> int | tuple[int, int]:
-    """Steps of an update: an integer, or the smallest and the largest of a uniform draw; else ValueError."""
-    ends = tuple(value) if isinstance(value, tuple | list) else (value, value)
-    if len(ends) != 2 or not all(map(_is_integer, ends)) or not 1 <= ends[0] <= ends[1]:
-        raise ValueError(
-            f"n_steps must be an integer from 1 on, or the smallest and the largest of two, got {value!r}"
-        )
-    return int(ends[0]) if ends[0] == ends[1] else (int(ends[0]), int(ends[1]))
-
-
 def check_callable(name: str, value: Any, what: str) -> None:
     """Rejects what is not callable, by a TypeError that says what the function does."""
     if not callable(value):
@@ -132,14 +122,6 @@ def check_instance(name: str, value: Any, kind: type, maker: str) -> None:
         raise TypeError(f"{name} must be what {maker} makes, got {type(value).__name__}")
 
 
-def check_integer(name: str, value: Any, least: int, why: str = "") -> int:
-    """An integer that is not below the least one, for the reason `why`; else ValueError."""
-    if not _is_integer(value) or value < least:
-        reason = f": {why}" if why else ""
-        raise ValueError(f"{name} must be an integer, at least {least}{reason}, got {value!r}")
-    return int(value)
-
-
 def check_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
     """The shape of an array without empty axes, from an integer or a sequence of them; else ValueError.
 
@@ -149,15 +131,11 @@ def check_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
         further: end of the message.
     """
     size = tuple(value) if isinstance(value, Sequence) else (value,)
-    if not all(_is_integer(n) and n >= 1 for n in size):
+    if not all(is_integer(n) and n >= 1 for n in size):
         raise ValueError(
             f"{name} must be a positive integer or a tuple of them, () for a number, got {value!r}; {further}"
         )
     return tuple(int(n) for n in size)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_level(value: Any) -> None:

@@ -122,21 +122,15 @@ def check(
     ['mean', 'lp']
     """
     require_x64()
-    for name, value, least in (
-        ("replicates", replicates, 10),
-        ("draws", draws, 1),
-        ("thin", thin, 1),
-        ("warm_up", warm_up, 0),
-    ):
-        check_integer(name, value, least)
+    check_integer("replicates", replicates, 10)
+    check_integer("draws", draws, 1)
+    check_integer("thin", thin, 1)
+    check_integer("warm_up", warm_up, 0)
     check_seed(seed)
     check_fraction("level", level)
-    for name, function, what in (
-        ("model", model, "maps data to a model"),
-        ("draw_prior", draw_prior, "maps a key to variables"),
-        ("simulate", simulate, "maps a key and variables to data"),
-    ):
-        check_callable(name, function, what)
+    check_callable("model", model, "maps data to a model")
+    check_callable("draw_prior", draw_prior, "maps a key to variables")
+    check_callable("simulate", simulate, "maps a key and variables to data")
     names = _names(model, draw_prior, simulate)
 
     def replicate(key: Array) -> tuple[Array, Array, Array]:

@@ -18,7 +18,6 @@ from auxmc.interface.arguments import (
     check_integer,
     check_level,
     check_positive,
-    check_steps,
     require_x64,
 )
 from auxmc.interface.checks.densities import examine_density, first_finite, start_check
@@ -27,7 +26,7 @@ from auxmc.interface.methods import Method, evaluated_number, follows_its_key
 from auxmc.interface.trajectory_guard import first_step_size, guarded
 from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, ordered, sampled
 from auxmc.interface.transforms import periodic as _periodic
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_steps
 from auxmc.kernels.hamiltonian.hmc import hmc as hmc_kernel
 from auxmc.kernels.hamiltonian.nuts import nuts as nuts_kernel
 from auxmc.numerics.programs import has_open_cost

@@ -18,7 +18,6 @@ from auxmc.interface.arguments import (
     check_level,
     check_positive,
     check_seed,
-    check_steps,
     float64_tree,
     require_x64,
 )
@@ -28,7 +27,7 @@ from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import Method
 from auxmc.interface.prior import Prior
 from auxmc.interface.search import finder, search
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_steps
 from auxmc.kernels.manifold import constrained_hmc as constrained
 from auxmc.kernels.manifold.constrained_nuts import constrained_nuts as nuts_kernel
 from auxmc.kernels.manifold.projection import ProjectionSettings

@@ -3,10 +3,12 @@
 import functools
 import inspect
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from auxmc.numerics.linalg import as_vector
@@ -56,6 +58,33 @@ def require_key(key: Array | None) -> Array:
     return key
 
 
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of Python or NumPy; True and False are not."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_integer(name: str, value: Any, least: int, why: str = "") -> int:
+    """An integer that is not below the least one, for the reason `why`; else ValueError."""
+    if not is_integer(value) or value < least:
+        reason = f": {why}" if why else ""
+        raise ValueError(f"{name} must be an integer, at least {least}{reason}, got {value!r}")
+    return int(value)
+
+
+def check_steps(value: Any) -> tuple[int, int]:
+    """Smallest and largest number of steps of an update, from these two or from one number; else ValueError."""
+    ends = (value, value) if is_integer(value) else value
+    if np.shape(ends) != (2,) or not all(map(is_integer, ends)) or not 1 <= ends[0] <= ends[1]:
+        raise ValueError(f"n_steps must be one or two integers with 1 <= low <= high, got {value!r}")
+    return int(ends[0]), int(ends[1])
+
+
+def check_step_size(value: Any) -> None:
+    """Rejects numbers and arrays of NumPy that are not positive (ValueError); those of JAX may be traced."""
+    if isinstance(value, Real | np.ndarray) and not np.all(np.isfinite(value) & (value > 0.0)):
+        raise ValueError(f"step_size: expected a positive number, got {value}")
+
+
 def select(condition: Array, first: Any, second: Any) -> Any:
     """The first pytree of arrays where a scalar condition holds, else the second: what a step proposes, or keeps."""
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), first, second)
@@ -66,7 +95,7 @@ def pytree_positions(*functions: str) -> Callable[[Callable[Arguments, Made]], C
 
     The position of a state has the structure that it was given. Other vectors of a state, such as gradients, and masses
     have the order of `jax.flatten_util.ravel_pytree`. A `dim` of FROM_POSITION is that of the position; any other that
-    is not positive raises a ValueError.
+    is not positive raises a ValueError, and so does a `step_size`.
 
     Args:
         functions: parameters of the decorated function that map a position to something; "model.name" is an attribute.
@@ -78,13 +107,17 @@ def pytree_positions(*functions: str) -> Callable[[Callable[Arguments, Made]], C
 
         @functools.wraps(make)
         def made(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Made:
-            bound = signature.bind(*args, **kwargs)
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{make.__name__}() {error}") from None
             bound.apply_defaults()
             given = bound.arguments
             dim = given.get("dim")
             draws_later = dim == FROM_POSITION
-            if dim is not None and dim < 1 and not draws_later:
-                raise ValueError(f"dim must be a positive integer, got {dim}")
+            if dim is not None and not draws_later:
+                check_integer("dim", dim, 1)
+            check_step_size(given.get("step_size"))
             # Wrong arguments are named now, whatever the position will be.
             plain = build(**given | ({"dim": 1} if draws_later else {}))
 

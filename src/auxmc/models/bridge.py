@@ -8,6 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import solve_triangular
 
+from auxmc.numerics.linalg import check_lower_triangular
+
 LogDensitiesAndGradients = Callable[[Array], tuple[tuple[Array, Array], tuple[Array, Array]]]
 
 
@@ -78,7 +80,7 @@ def gaussian_base(mean: Array, scale: Array) -> GaussianBase:
         scale: lower Cholesky factor of the covariance [dim, dim], or standard deviations [dim].
 
     Raises:
-        ValueError: shapes do not agree.
+        ValueError: shapes do not agree, or a matrix is not lower triangular.
     """
     dim = mean.shape[0] if mean.ndim == 1 else -1
     if scale.shape not in ((dim,), (dim, dim)):
@@ -86,6 +88,8 @@ def gaussian_base(mean: Array, scale: Array) -> GaussianBase:
             "mean must be [dim] and scale [dim] (standard deviations) or [dim, dim] (lower Cholesky factor), "
             f"got {list(mean.shape)} and {list(scale.shape)}"
         )
+    if scale.ndim == 2:
+        check_lower_triangular("scale", scale)
     return GaussianBase(mean, scale)
 
 

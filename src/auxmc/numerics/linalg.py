@@ -9,7 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
+from jax.core import Tracer
 from jax.flatten_util import ravel_pytree
 
 
@@ -23,6 +25,17 @@ def as_vector(tree: Any) -> tuple[Array, Callable[[Array], Any]]:
 def scaled(scale: Array | float, vector: Array) -> Array:
     """A vector [dim] multiplied by a number, by a diagonal [dim], or by a matrix [dim, dim]."""
     return scale @ vector if jnp.ndim(scale) == 2 else scale * vector
+
+
+def check_lower_triangular(name: str, matrix: Array) -> None:
+    """Rejects what is not square and, unless traced, lower triangular: a covariance is no factor (ValueError)."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}")
+    if not isinstance(matrix, Tracer) and np.any(np.triu(matrix, 1)):
+        raise ValueError(
+            f"{name}: expected a lower Cholesky factor, got numbers above the diagonal: give "
+            "jnp.linalg.cholesky(covariance)"
+        )
 
 
 def upper_cholesky(matrix: Array) -> Array:

@@ -131,10 +131,10 @@ def test_custom_priors_that_do_not_fit_are_rejected(log_density, draw, message):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"n_steps": 0}, "n_steps must be an integer from 1 on, or the smallest and the largest"),
-        ({"n_steps": (9, 3)}, "n_steps must be an integer from 1 on"),
-        ({"n_steps": 2.5}, "n_steps must be an integer from 1 on"),
-        ({"n_inner_steps": 0}, "n_inner_steps must be at least 1"),
+        ({"n_steps": 0}, "n_steps must be one or two integers with 1 <= low <= high, got 0"),
+        ({"n_steps": (9, 3)}, "n_steps must be one or two integers"),
+        ({"n_steps": 2.5}, "n_steps must be one or two integers"),
+        ({"n_inner_steps": 0}, "n_inner_steps must be an integer, at least 1"),
         ({"target_acceptance": 2.0}, "target_acceptance must be between 0 and 1, got 2.0"),
         ({"step_size": -1.0}, "step_size must be a positive number"),
     ],

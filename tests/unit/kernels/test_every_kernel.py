@@ -402,13 +402,11 @@ def test_a_vector_runs_the_program_of_the_kernel_itself():
 
 @pytest.mark.parametrize("name", SIZED)
 def test_an_impossible_dimension_is_rejected(name):
-    with pytest.raises(ValueError, match="dim must be a positive integer, got 0"):
+    with pytest.raises(ValueError, match="dim must be an integer, at least 1, got 0"):
         SIZED[name](as_it_is, as_it_is, dim=0)
 
 
-def test_wrong_arguments_are_named_before_there_is_a_position():
+def test_missing_arguments_are_named_before_there_is_a_position():
     assert base.FROM_POSITION < 0
-    with pytest.raises(ValueError, match="1 <= low <= high, got 0"):
-        kernels.hmc(log_normal, 0.1, 0)
-    with pytest.raises(TypeError, match="missing a required argument: 'n_steps'"):
+    with pytest.raises(TypeError, match=r"hmc\(\) missing a required argument: 'n_steps'"):
         kernels.hmc(log_normal, 0.1)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_integer
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo
 
 _SHRINKAGE = 0.05
@@ -59,8 +59,7 @@ def dual_averaging(
 
     Source: Hoffman and Gelman 2014, section 3.2, with their constants.
     """
-    if n_warm_up < 0:
-        raise ValueError(f"n_warm_up must not be negative, got {n_warm_up}")
+    check_integer("n_warm_up", n_warm_up, 0)
     if not 0.0 < target < 1.0:
         raise ValueError(f"target must be between 0 and 1, got {target}")
     log_initial = jnp.log(jnp.asarray(initial_scale, float))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, check_steps, pytree_positions, select
 from auxmc.numerics.linalg import scaled
 from auxmc.numerics.random import standard_normal
 
@@ -87,7 +87,7 @@ def hmc(
         trajectory stops as soon as position or momentum is not finite, from where no end could be.
 
     Raises:
-        ValueError: dim or a number of steps is not positive, or these are out of order.
+        ValueError: dim, the step size or a number of steps is not positive, or these are out of order.
 
     Source: PhD thesis, Algorithm 6, and section 4.6 for the potential energy of inputs; MSc thesis, Algorithm 2.
 
@@ -121,9 +121,7 @@ def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Arra
     Raises:
         ValueError: dim or a number of steps is not positive, or these are out of order.
     """
-    low, high = (n_steps, n_steps) if isinstance(n_steps, int) else n_steps
-    if not 1 <= low <= high:
-        raise ValueError(f"n_steps must be one or two integers with 1 <= low <= high, got {n_steps}")
+    low, high = check_steps(n_steps)
 
     def draw(key: Array) -> HMCNoise:
         return HMCNoise(

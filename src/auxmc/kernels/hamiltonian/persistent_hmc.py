@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_key, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, require_key, select
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog, metropolis_end
 from auxmc.numerics.random import standard_normal
 
@@ -74,8 +74,7 @@ def persistent_hmc(
     >>> state.momentum.shape, int(info.n_gradients)
     ((2,), 4)
     """
-    if n_steps < 1:
-        raise ValueError(f"n_steps must be a positive integer, got {n_steps}")
+    check_integer("n_steps", n_steps, 1)
     if not 0.0 <= persistence < 1.0:
         raise ValueError(f"persistence must be at least 0 and below 1, got {persistence}")
     evaluate = jax.value_and_grad(log_density)

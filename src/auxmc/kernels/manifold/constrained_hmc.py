@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, select
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import ConditionedModel
@@ -140,8 +140,7 @@ def constrained_hmc(
     Source: PhD thesis, Algorithm 11 and section 4.8; Graham and Storkey 2017, Algorithm 1.
     """
     draw = trajectory_noise(n_steps, dim)
-    if n_inner_steps < 1:
-        raise ValueError(f"n_inner_steps must be at least 1, got {n_inner_steps}")
+    check_integer("n_inner_steps", n_inner_steps, 1)
     for solver in (projection.solver, projection.fallback):
         if solver is not None and solver not in SOLVERS:
             raise ValueError(f"unknown solver {solver!r}: expected one of {', '.join(SOLVERS)}")

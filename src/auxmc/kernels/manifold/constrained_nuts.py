@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, select
 from auxmc.kernels.manifold.constrained_hmc import (
     ConstrainedInfo,
     ConstrainedState,
@@ -115,10 +115,8 @@ def constrained_nuts(
     Source: Hoffman and Gelman 2014 (doubling), Betancourt 2017 (multinomial choice and the turning test with summed
     momenta).
     """
-    if max_depth < 1 or n_inner_steps < 1:
-        raise ValueError(
-            f"max_depth and n_inner_steps must be at least 1, got {max_depth} and {n_inner_steps}"
-        )
+    check_integer("max_depth", max_depth, 1)
+    check_integer("n_inner_steps", n_inner_steps, 1)
 
     def draw(key: Array) -> TrajectoryNoise:
         return TrajectoryNoise(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_integer
 
 ACCEPT_RATE_LOW = 0.15
 """Acceptance rate of a batch below which the scale is divided."""
@@ -85,10 +85,8 @@ def batch_adaptation(
 
     Source: the published auxiliary pseudo-marginal experiments.
     """
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be a positive integer, got {batch_size}")
-    if n_batches < 0:
-        raise ValueError(f"n_batches must not be negative, got {n_batches}")
+    check_integer("batch_size", batch_size, 1)
+    check_integer("n_batches", n_batches, 0)
     first_scale = jnp.asarray(initial_scale, float)
     is_accepted = _default_accepted if accepted is None else accepted
 

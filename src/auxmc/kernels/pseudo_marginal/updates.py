@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, require_key, select
+from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, require_key, select
 from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
@@ -290,8 +290,7 @@ def slice_position(
 
     Source: PhD thesis, section 3.5 (APM SS) and Algorithm 4.
     """
-    if max_step_outs < 0:
-        raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
+    check_integer("max_step_outs", max_step_outs, 0)
 
     def draw(key: Array) -> Any:
         return draw_line(key, dim, max_step_outs)

@@ -10,6 +10,7 @@ from jax import Array
 from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES
 from auxmc.kernels.slices.linear_slice import LineNoise, linear_slice
+from auxmc.numerics.linalg import check_lower_triangular
 from auxmc.numerics.random import standard_normal
 
 Direction = Callable[[Array], Array]
@@ -41,8 +42,7 @@ def along_gaussian(cholesky: Array, *, unit_length: bool = False) -> Direction:
     Raises:
         ValueError: the factor is not a square matrix.
     """
-    if cholesky.ndim != 2 or cholesky.shape[0] != cholesky.shape[1]:
-        raise ValueError(f"cholesky must be a square matrix, got shape {cholesky.shape}")
+    check_lower_triangular("cholesky", cholesky)
 
     def draw(key: Array) -> Array:
         vector = cholesky @ standard_normal(key, (len(cholesky),))

@@ -9,6 +9,7 @@ from jax import Array
 
 from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
+from auxmc.numerics.linalg import check_lower_triangular
 
 
 class EllipseNoise(NamedTuple):
@@ -96,7 +97,7 @@ def elliptical_slice(
         Kernel on SliceState, whose `log_density` is the log likelihood, with SliceInfo.
 
     Raises:
-        ValueError: prior_cholesky is not a square matrix, or neither it nor dim is given.
+        ValueError: prior_cholesky is not square and lower triangular, or neither it nor dim is given.
 
     Source: PhD thesis, Algorithm 5 and Eq. 2.50 with its sign corrected.
 
@@ -112,8 +113,7 @@ def elliptical_slice(
             )
         length = dim
     else:
-        if prior_cholesky.ndim != 2 or prior_cholesky.shape[0] != prior_cholesky.shape[1]:
-            raise ValueError(f"prior_cholesky must be a square matrix, got shape {prior_cholesky.shape}")
+        check_lower_triangular("prior_cholesky", prior_cholesky)
         length = prior_cholesky.shape[0]
 
     def draw_direction(key: Array) -> Array:

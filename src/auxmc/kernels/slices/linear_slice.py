@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions
+from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
 
 
@@ -168,10 +168,8 @@ def linear_slice(
     >>> bool(state.log_density > info.log_height)
     True
     """
-    if max_step_outs < 0:
-        raise ValueError(f"max_step_outs must not be negative, got {max_step_outs}")
-    if max_doublings < 0:
-        raise ValueError(f"max_doublings must not be negative, got {max_doublings}")
+    check_integer("max_step_outs", max_step_outs, 0)
+    check_integer("max_doublings", max_doublings, 0)
     if max_step_outs and max_doublings:
         raise ValueError("max_step_outs and max_doublings: expected one of them, got both")
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, Target
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
@@ -254,10 +255,8 @@ def _moves(
 
 def _check(settings: AnnealedSettings) -> None:
     for name in ("n_moves", "n_leapfrog", "max_annealing_steps", "block_rows"):
-        if getattr(settings, name) < 1:
-            raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
-    if settings.n_particles < 2:
-        raise ValueError(f"n_particles must be at least 2, got {settings.n_particles}")
+        check_integer(name, getattr(settings, name), 1)
+    check_integer("n_particles", settings.n_particles, 2)
     if settings.kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {settings.kernel!r}")
     if not settings.learning_rate > 0.0 or not 0.0 < settings.friction <= 1.0 or not settings.step_size > 0.0:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.kernels.streams.stochastic_gradient import injected_noise
 
 STOPPING_RULES = ("additive_term", "remaining_mass")
@@ -96,11 +97,8 @@ def nested_sampling(
     Source: MSc thesis, Algorithm 5 and section 5.1.2; reflection by Skilling 2012 (Galilean Monte Carlo);
         acceptance as in Horowitz 1991.
     """
-    if settings.n_live < 2 or settings.n_moves < 1 or settings.max_iterations < 1:
-        raise ValueError(
-            "n_live must be at least 2, n_moves and max_iterations at least 1, got "
-            f"{settings.n_live}, {settings.n_moves} and {settings.max_iterations}"
-        )
+    for name, least in (("n_live", 2), ("n_moves", 1), ("max_iterations", 1)):
+        check_integer(name, getattr(settings, name), least)
     if settings.stopping_rule not in STOPPING_RULES:
         raise ValueError(
             f"stopping_rule must be one of {', '.join(STOPPING_RULES)}, got {settings.stopping_rule!r}"

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, StreamState
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.kernels.streams.published_estimators import particle_evidence
@@ -224,14 +225,11 @@ def _past_log_density(
 
 
 def _check(settings: UpdatingSettings) -> None:
-    if settings.n_live < 10:
-        raise ValueError(
-            f"n_live must be at least 10, got {settings.n_live}: with fewer the points of the next chunk are mostly "
-            "copies of one"
-        )
+    check_integer(
+        "n_live", settings.n_live, 10, "with fewer the points of the next chunk are mostly copies of one"
+    )
     for name in ("n_moves", "n_free_moves", "batch_size", "max_iterations"):
-        if getattr(settings, name) < 1:
-            raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
+        check_integer(name, getattr(settings, name), 1)
     for name in ("friction", "free_friction"):
         if not 0.0 < getattr(settings, name) <= 1.0:
             raise ValueError(f"{name} must be in (0, 1], got {getattr(settings, name)}")

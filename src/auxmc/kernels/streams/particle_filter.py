@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.numerics.annealing import log_effective_size
 from auxmc.sampling.resampling import systematic_indices
 
@@ -90,9 +91,8 @@ def sequential_importance_resampling(
     resampling triggered by the weights is called stratified; Gordon, Salmond and Smith 1993.
 
     """
-    for name, number in (("n_steps", n_steps), ("n_particles", n_particles)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise ValueError(f"{name} must be a positive integer, got {number!r}")
+    check_integer("n_steps", n_steps, 1)
+    check_integer("n_particles", n_particles, 1)
     if isinstance(threshold, int | float) and not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be from 0 to 1, got {threshold!r}")
     log_number = math.log(n_particles)

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.kernels.streams.contract import (
     ESTIMATORS,
     RESAMPLING,
@@ -253,10 +254,8 @@ def _resample(
 
 def _check(settings: StreamSettings) -> None:
     for name in ("n_moves", "batch_size", "max_annealing_steps"):
-        if getattr(settings, name) < 1:
-            raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
-    if settings.n_particles < 2:
-        raise ValueError(f"n_particles must be at least 2, got {settings.n_particles}")
+        check_integer(name, getattr(settings, name), 1)
+    check_integer("n_particles", settings.n_particles, 2)
     if settings.estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {settings.estimator!r}")
     if settings.resampling not in RESAMPLING:

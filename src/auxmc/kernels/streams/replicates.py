@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.kernels.streams.contract import Chunk, Fetch, PastRows, Stream, StreamSettings
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
@@ -80,8 +81,7 @@ def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
     Raises:
         ValueError: n_replicates is not positive.
     """
-    if n_replicates < 1:
-        raise ValueError(f"n_replicates must be a positive integer, got {n_replicates}")
+    check_integer("n_replicates", n_replicates, 1)
     numbers = jnp.arange(n_replicates)
 
     def init(key: Array, dtype: Any) -> _States:

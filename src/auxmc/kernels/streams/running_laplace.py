@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import check_integer
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Mover, PastRows, Stream, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.models.row_model import RowModel
@@ -478,8 +479,7 @@ def _fit(model: RowModel, start: Array, chunk: Chunk, past: PastRows) -> tuple[A
 
 def _check(settings: RunningLaplaceSettings) -> None:
     for name in ("n_moves", "n_leapfrog", "first_fit", "exact_rows", "max_annealing_steps"):
-        if getattr(settings, name) < 1:
-            raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")
+        check_integer(name, getattr(settings, name), 1)
     if settings.n_particles < 4 or settings.n_particles % 2:
         raise ValueError(f"n_particles must be even and at least 4, got {settings.n_particles}")
     if settings.n_draws < settings.n_particles or settings.n_draws % 2:

@@ -352,7 +352,7 @@ def _tempered_with_control(
     dtype: Any,
 ) -> Kernel:
     """Kernel on ControlledState of a map from controls to inverse temperatures."""
-    check_settings(n_steps, refreshment, integrator)
+    check_settings(n_steps, refreshment, integrator, step_size)
     kick_first = integrator == "kick_drift_kick"
     root_mass = jnp.sqrt(jnp.asarray(control_mass, dtype=dtype))
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import require_key, select
+from auxmc.kernels.base import check_integer, check_step_size, require_key, select
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.random import standard_normal
 
@@ -115,7 +115,7 @@ def tempered_hmc(
 
     Source: PhD thesis, section 5.6.1; partial refreshment by Horowitz 1991.
     """
-    check_settings(n_steps, refreshment, integrator)
+    check_settings(n_steps, refreshment, integrator, step_size)
     kick_first = integrator == "kick_drift_kick"
 
     def init(position: Array, key: Array | None = None) -> TemperedState:
@@ -289,14 +289,14 @@ def normal_numbers(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     return jax.random.normal(key, shape, dtype)
 
 
-def check_settings(n_steps: int, refreshment: float, integrator: str) -> None:
+def check_settings(n_steps: int, refreshment: float, integrator: str, step_size: Array | float = 1.0) -> None:
     """Rejects settings that make no transition operator.
 
     Raises:
-        ValueError: n_steps is not positive, refreshment is not in (0, 1], or there is no such integrator.
+        ValueError: n_steps or the step size is not positive, refreshment is not in (0, 1], or the integrator unknown.
     """
-    if isinstance(n_steps, bool) or not isinstance(n_steps, int) or n_steps < 1:
-        raise ValueError(f"n_steps must be a positive integer, got {n_steps!r}")
+    check_integer("n_steps", n_steps, 1)
+    check_step_size(step_size)
     if not 0.0 < refreshment <= 1.0:
         raise ValueError(f"refreshment must be above 0 and at most 1, got {refreshment!r}")
     if integrator not in INTEGRATORS:

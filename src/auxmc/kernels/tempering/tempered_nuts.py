@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_integer, check_step_size
 from auxmc.kernels.tempering.tempered_move import START_CONTROL
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
@@ -92,7 +92,7 @@ def tempered_nuts(
         starts near inverse temperature 0: give it a draw of the base.
 
     Raises:
-        ValueError: the inverse mass has another length, or max_doublings is not positive.
+        ValueError: the inverse mass has another length, or max_doublings or the step size is not positive.
 
     Source: PhD thesis, sections 5.4 and 5.6.3; Hoffman and Gelman 2014; Betancourt 2017.
 
@@ -108,8 +108,8 @@ def tempered_nuts(
             f"inverse_mass must be [{bridge.dim + 1}], one number for each coordinate and one for the control, "
             f"got {list(jnp.shape(inverse_mass))}"
         )
-    if max_doublings < 1:
-        raise ValueError(f"max_doublings must be a positive integer, got {max_doublings}")
+    check_integer("max_doublings", max_doublings, 1)
+    check_step_size(step_size)
 
     def energies(extended: Array) -> tuple[Array, Array]:
         """Of the target over zeta and of the base: minus their log densities."""

@@ -127,13 +127,6 @@ def test_doublings_find_a_slice_that_is_orders_of_magnitude_wider_with_few_evalu
     assert np.mean(infos.n_evaluations) < 40
 
 
-def test_doubling_and_stepping_out_cannot_both_be_asked_for():
-    with pytest.raises(ValueError, match="max_step_outs and max_doublings: expected one of them, got both"):
-        linear_slice(log_bimodal, 1.0, 1, 2, max_doublings=2)
-    with pytest.raises(ValueError, match="max_doublings must not be negative, got -1"):
-        linear_slice(log_bimodal, 1.0, 1, max_doublings=-1)
-
-
 def test_a_gaussian_target_is_accepted_at_the_first_angle():
     """With a constant likelihood the slice is the whole ellipse."""
     kernel = elliptical_slice(lambda _: jnp.zeros(()), jnp.array([[2.0, 0.0], [1.0, 0.5]]))

@@ -29,7 +29,7 @@ def _delta(x):
 @pytest.mark.parametrize("n_intervals", [3, 34, 100])
 def test_every_length_makes_one_transition_a_temperature(n_intervals):
     """Where trajectories do not move, all points are the start and the weight telescopes."""
-    kernel = annealed_importance_sampling(BRIDGE, sigmoidal_schedule(n_intervals), 0.0, 3)
+    kernel = annealed_importance_sampling(BRIDGE, sigmoidal_schedule(n_intervals), jnp.zeros(()), 3)
     state, info = _run(kernel, 2)
     np.testing.assert_allclose(state.log_weight, LOG_ZETA - _delta(info.start), rtol=1e-11)
     assert np.all(info.n_gradients == 3 * (n_intervals - 1))
