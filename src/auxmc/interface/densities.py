@@ -24,8 +24,7 @@ from auxmc.interface.checks.densities import examine_density, first_finite, star
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated_number, follows_its_key
 from auxmc.interface.trajectory_guard import first_step_size, guarded
-from auxmc.interface.transforms import Transform, bounded, checked_bounds, of_distribution, ordered, sampled
-from auxmc.interface.transforms import periodic as _periodic
+from auxmc.interface.transforms import Transform, bound_transforms, of_distribution, ordered, sampled
 from auxmc.kernels.base import Kernel, check_steps
 from auxmc.kernels.hamiltonian.hmc import hmc as hmc_kernel
 from auxmc.kernels.hamiltonian.nuts import nuts as nuts_kernel
@@ -90,7 +89,7 @@ def density(
     start: Any = None,
     *,
     prior: Any = None,
-    bounds: Mapping[str, tuple[Any, Any]] | None = None,
+    bounds: Mapping[str, Any] | None = None,
     periodic: str | Sequence[str] = (),
     exchangeable: str | Sequence[str] = (),
     checks: str = "basic",
@@ -109,8 +108,9 @@ def density(
             are the bounds; or a pair of functions (log_prior, draw_prior): the normalised log density of the
             variables in nats, and a map from a key of `jax.random` to a draw of them. `auxmc.evidence` looks for modes
             from draws of it.
-        bounds: pairs (low, high) of variables by name, numbers or arrays; None for an open side. A single array is
-            called "x".
+        bounds: pairs (low, high) of variables by name, numbers or arrays; None for an open side. "ordered" in place of
+            a pair is for vectors whose numbers increase, as those of a start and of draws of a prior must. A single
+            array is called "x".
         exchangeable: names of arrays whose first axes carry labels that can be exchanged, all together, without a
             change of the density, such as the means and weights of a mixture's components. The first one is a vector
             without bounds: draws have it in increasing order, and the evidence counts all n! orders.
@@ -154,16 +154,16 @@ def density(
     tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
-    if draw_prior is not None and start is not None:
-        layout.starts("draws of the prior", jax.tree.map(np.asarray, next(tries)), 1)
-    for name, (low, high, turns) in checked_bounds(layout.names, bounds or {}, periodic).items():
-        shape = layout.shapes[layout.names.index(name)]
-        transforms[name] = _periodic(shape, float(low), float(high)) if turns else bounded(shape, low, high)
+    transforms |= bound_transforms(
+        dict(zip(layout.names, layout.shapes, strict=True)), bounds or {}, periodic
+    )
     n_orders = 0.0
     if labels:
         n = _n_labels(layout, labels, transforms)
         transforms[labels[0]], n_orders = ordered(n), math.lgamma(n + 1.0)
     layout = layout._replace(transforms=transforms)
+    if draw_prior is not None and start is not None:
+        layout.starts("draws of the prior", jax.tree.map(np.asarray, _in_order(next(tries), labels)), 1)
     begin = _in_order(begin, labels)
     dtype = evaluated_number("log_density", log_density, begin).dtype
     if not jnp.issubdtype(dtype, jnp.floating):
@@ -200,10 +200,9 @@ def density(
 def _n_labels(layout: Layout, labels: Sequence[str], transforms: Mapping[str, Transform]) -> int:
     """Number of labels that can be exchanged."""
     shapes = dict(zip(layout.names, layout.shapes, strict=True))
-    unknown = [name for name in labels if name not in shapes]
-    if unknown or not isinstance(layout.tree(jnp.zeros(layout.dim)), Mapping):
+    if not set(labels) <= set(shapes) or not isinstance(layout.tree(jnp.zeros(layout.dim)), Mapping):
         raise ValueError(
-            f"exchangeable: {', '.join(unknown)}: expected some of the variables {', '.join(shapes)}"
+            f"exchangeable: {', '.join(labels)}: expected some of the variables {', '.join(shapes)}"
         )
     first = shapes[labels[0]]
     if len(first) != 1 or first[0] < 2 or labels[0] in transforms:

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.scipy.special import log_ndtr, ndtri
 from scipy.special import betaln, digamma, gammaln, polygamma
 
 from auxmc.interface.arguments import check_callable, check_shape, float64_tree
@@ -88,10 +89,24 @@ def inverse_gamma(shape: Shape = (), *, alpha: Parameter = 1.0, scale: Parameter
 
 def dirichlet(shape: Shape, *, alpha: Parameter = 1.0) -> Prior:
     """Dirichlet distribution of the last axis of the input: positive numbers that sum to one."""
-    if not _shape(shape):
-        raise ValueError("shape: expected at least one axis, got ()")
+    _last_axis(shape)
     # Gamma variables over their sum: one standard variable more than the input has degrees of freedom.
     return _log_gamma("Dirichlet", shape, alpha, jax.nn.softmax)
+
+
+def ordered(shape: Shape, *, mean: float = 0.0, sd: float = 1.0) -> Prior:
+    """Normal variables in increasing order along the last axis of the input, with one mean and standard deviation."""
+    own, middle, width = normal(shape), _place("mean", mean, ()), _width("sd", sd, ())
+    powers = np.broadcast_to(np.arange(1.0, _last_axis(shape) + 1.0), own.shape)
+
+    def value(u: Array) -> Array:
+        # Of k uniform variables the largest is a further one to the power 1 / k, and the others are uniform below it.
+        logs = jax.lax.cumsum(log_ndtr(u) / powers, u.ndim - 1, reverse=True)
+        # The distribution function, from the nearer end.
+        low, high = ndtri(jnp.exp(jnp.minimum(logs, -0.5))), -ndtri(-jnp.expm1(jnp.maximum(logs, -1.0)))
+        return middle + width * jnp.where(logs < -0.7, low, high)
+
+    return own._replace(value=value, name="ordered")
 
 
 def beta(shape: Shape = (), *, alpha: Parameter = 1.0, beta: Parameter = 1.0) -> Prior:
@@ -203,6 +218,12 @@ def _width(name: str, value: Any, shape: Shape) -> float | np.ndarray:
     if not np.all(np.greater(found, 0.0)):
         raise ValueError(f"{name} must be positive, got {value!r}")
     return found
+
+
+def _last_axis(shape: Shape) -> int:
+    if not _shape(shape):
+        raise ValueError("shape: expected at least one axis, got ()")
+    return _shape(shape)[-1]
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:

@@ -115,12 +115,13 @@ def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Tran
         TypeError: If it is neither.
         ValueError: If it is discrete.
     """
+    discrete = ValueError(f"prior: {name} has a discrete distribution: chains move real numbers")
     if hasattr(distribution, "support") and hasattr(distribution, "log_prob"):
         from numpyro.distributions.transforms import biject_to
 
         support = distribution.support
         if support is None or support.is_discrete:
-            raise ValueError(f"prior: {name} has a discrete distribution: chains move real numbers")
+            raise discrete
         shape = tuple(distribution.shape())
         ends = [getattr(support, end, None) for end in ("lower_bound", "upper_bound")]
         if all(end is not None and np.all(np.isfinite(np.asarray(end))) for end in ends):
@@ -138,7 +139,7 @@ def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Tran
         shape = (*map(int, distribution.batch_shape), *map(int, distribution.event_shape))
         n = len(distribution.event_shape)
         if bijector is None:
-            raise ValueError(f"prior: {name} has a discrete distribution: chains move real numbers")
+            raise discrete
         inner = tuple(np.shape(jax.eval_shape(bijector.inverse, jax.ShapeDtypeStruct(shape, jnp.float64))))
         return shape, Transform(
             inner,
@@ -158,28 +159,35 @@ def sampled(distribution: Any, key: Array) -> Array:
     return distribution.sample(key) if hasattr(distribution, "support") else distribution.sample(seed=key)
 
 
-def checked_bounds(names: tuple[str, ...], bounds: Any, turning: Any) -> dict[str, tuple[Any, Any, bool]]:
-    """Bounds and whether a variable is periodic, by name.
+def bound_transforms(
+    shapes: Mapping[str, tuple[int, ...]], bounds: Any, turning: Any
+) -> dict[str, Transform]:
+    """Maps to variables with bounds, in increasing order or with a period, by name.
 
     Raises:
         TypeError: If `bounds` is no mapping of names to pairs.
-        ValueError: If a name is unknown, or a lower bound is not below the upper one.
+        ValueError: If a name is unknown, a lower bound is not below the upper one, or no vector is to be ordered.
     """
     if not isinstance(bounds, Mapping):
         raise TypeError(f'bounds: expected a mapping such as {{"x": (0, 1)}}, got {type(bounds).__name__}')
     turning = (turning,) if isinstance(turning, str) else tuple(turning)
     for what, given in (("bounds", bounds), ("periodic", turning)):
-        unknown = [name for name in given if name not in names]
+        unknown = [name for name in given if name not in shapes]
         if unknown:
-            raise ValueError(f"{what}: {unknown[0]!r} is no variable; expected some of {', '.join(names)}")
+            raise ValueError(f"{what}: {unknown[0]!r} is no variable; expected some of {', '.join(shapes)}")
     found = {}
-    for name in names:
+    for name, shape in shapes.items():
         if name not in bounds and name not in turning:
             continue
         pair = bounds.get(name, (-math.pi, math.pi))
+        if isinstance(pair, str) and pair == "ordered":
+            if len(shape) != 1 or name in turning:
+                raise ValueError(f'bounds: {name}: expected a vector without period for "ordered"')
+            found[name] = ordered(shape[0])
+            continue
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
-                f"bounds: {name}: expected a pair (low, high), None for an open side, got {pair!r}"
+                f'bounds: {name}: expected a pair (low, high), None for an open side, or "ordered", got {pair!r}'
             )
         low, high = (
             np.asarray(side if end is None else end, float)
@@ -189,5 +197,6 @@ def checked_bounds(names: tuple[str, ...], bounds: Any, turning: Any) -> dict[st
             raise ValueError(f"bounds: {name}: the lower bound must be below the upper one, got {pair!r}")
         if name in turning and (low.ndim or high.ndim or not np.isfinite(high - low)):
             raise ValueError(f"periodic: {name}: bounds must be two finite numbers, one period apart")
-        found[name] = (low, high, name in turning)
+        turns = name in turning
+        found[name] = periodic(shape, float(low), float(high)) if turns else bounded(shape, low, high)
     return found

@@ -100,6 +100,7 @@ def test_draws_are_on_the_scale_of_the_variables():
     [
         ({"bounds": {"y": (0, 1)}}, "bounds: 'y' is no variable; expected some of x"),
         ({"bounds": {"x": (1, 0)}}, "the lower bound must be below the upper one"),
+        ({"bounds": {"x": "ordered"}}, 'x: expected a vector without period for "ordered"'),
         ({"bounds": {"x": 3.0}}, r"expected a pair \(low, high\)"),
         ({"bounds": [0, 1]}, "bounds: expected a mapping"),
         ({"bounds": {"x": (1, 2)}}, r"start: x must lie inside \(1, 2\)"),
@@ -156,6 +157,25 @@ def test_prior_of_tensorflow_probability():
     found = auxmc.evidence(model, draws=1000, progress=False)
     exact = math.log(math.erfc(math.sqrt(0.5))) + 0.5
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+
+
+@pytest.mark.slow
+def test_evidence_of_ordered_variables():
+    """Three sorted normal numbers, of whose sum there is a datum: as if they were not sorted."""
+    normal = jax.scipy.stats.norm.logpdf
+    prior = (
+        lambda v: jnp.sum(normal(v["x"])) + math.log(6.0),
+        lambda key: {"x": jnp.sort(jax.random.normal(key, (3,)))},
+    )
+    model = auxmc.density(lambda v: normal(2.0, jnp.sum(v["x"]), 1.0), prior=prior, bounds={"x": "ordered"})
+    found = auxmc.evidence(model, draws=1000, progress=False)
+    assert not found.warnings
+    assert abs(found.log_evidence - float(normal(2.0, 0.0, 2.0))) < 4.0 * found.standard_error < 0.2
+    x = found.posterior["posterior"]["x"].to_numpy()
+    assert np.all(np.diff(x) > 0.0)
+    assert abs(x.sum(axis=-1).mean() - 1.5) < 0.1
+    with pytest.raises(ValueError, match="start: x must lie inside increasing numbers"):
+        auxmc.density(lambda v: -jnp.sum(v["x"] ** 2), {"x": [1.0, 0.0]}, bounds={"x": "ordered"})
 
 
 @pytest.mark.slow

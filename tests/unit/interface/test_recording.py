@@ -43,6 +43,23 @@ def test_priors_have_their_distributions(own, exact):
     assert exact.cdf(at) == pytest.approx(below, abs=1e-4) or exact.sf(at) == pytest.approx(below, abs=1e-4)
 
 
+def test_ordered_numbers_are_those_of_sorted_normal_ones():
+    """Each by its beta distribution, their means and covariance (David and Nagaraja 2003, for three), and far out."""
+    own = prior.ordered((20_000, 3), mean=2.0, sd=0.5)
+    value = np.asarray(jax.jit(own.value)(own.draw(jax.random.key(1))))
+    assert np.all(np.diff(value) > 0.0)
+    z = (value - 2.0) / 0.5
+    for k in range(3):
+        assert stats.kstest(stats.norm.cdf(z[:, k]), stats.beta(k + 1, 3 - k).cdf).pvalue > 1e-4
+    np.testing.assert_allclose(z.mean(axis=0), np.array([-1.5, 0.0, 1.5]) / math.sqrt(math.pi), atol=0.03)
+    apart, middle = math.sqrt(3.0) / (2.0 * math.pi), math.sqrt(3.0) / math.pi
+    exact = [[1.0 + apart - 9.0 / (4.0 * math.pi), apart], [apart, 1.0 - middle]]
+    np.testing.assert_allclose(np.cov(z.T)[:2, :2], exact, atol=0.03)
+    jacobian = np.asarray(jax.jacobian(prior.ordered(3).value)(jnp.array([9.0, -9.0, 30.0])))
+    assert np.isfinite(jacobian).all()
+    assert float(prior.ordered(1).value(jnp.array([-3.0]))[0]) == pytest.approx(-3.0)
+
+
 def test_dirichlet_and_ends_of_a_uniform():
     own = prior.dirichlet((4000, 3), alpha=[1.0, 2.0, 5.0])
     value = np.asarray(own.value(own.draw(jax.random.key(1))))

@@ -152,30 +152,16 @@ def stream_evidence(
         checkpoint=kept,
         report=_reporter(source) if progress else None,
     )[""]
-    return _result(checked, run, source, replicates, settings, stream(seed, "stream", "resampling"), said)
-
-
-def _result(
-    model: RowModel,
-    run: StreamRun,
-    rows: Rows,
-    n_replicates: int,
-    settings: RunningLaplaceSettings,
-    key: Array,
-    said: list[Advice],
-) -> StreamEvidence:
-    record = _dataset(run.record, n_replicates, settings.n_particles)
+    record = _dataset(run.record, replicates, settings.n_particles)
     last = record.isel(chunk=-1)
-    advice = [*said, *_advice(run, record, n_replicates)]
-    state = run.state
     return StreamEvidence(
         float(last["log_evidence"]),
         float(last["standard_error"]),
         int(last["n_rows"]),
-        np.asarray(replicate_log_evidences(state, n_replicates)),
+        np.asarray(replicate_log_evidences(run.state, replicates)),
         record,
-        _posterior(model, state, n_replicates, key),
-        issue(advice),
+        _posterior(checked, run.state, replicates, stream(seed, "stream", "resampling")),
+        issue([*said, *_advice(run, record, replicates)]),
     )
 
 
