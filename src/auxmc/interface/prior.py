@@ -104,7 +104,7 @@ def ordered(shape: Shape, *, mean: float = 0.0, sd: float = 1.0) -> Prior:
         logs = jax.lax.cumsum(log_ndtr(u) / powers, u.ndim - 1, reverse=True)
         # The distribution function, from the nearer end.
         low, high = ndtri(jnp.exp(jnp.minimum(logs, -0.5))), -ndtri(-jnp.expm1(jnp.maximum(logs, -1.0)))
-        return middle + width * jnp.where(logs < -0.7, low, high)
+        return jnp.asarray(middle + width * jnp.where(logs < -0.7, low, high))
 
     return own._replace(value=value, name="ordered")
 

@@ -81,8 +81,10 @@ def check_steps(value: Any) -> tuple[int, int]:
 
 def check_step_size(value: Any) -> None:
     """Rejects numbers and arrays of NumPy that are not positive (ValueError); those of JAX may be traced."""
-    if isinstance(value, Real | np.ndarray) and not np.all(np.isfinite(value) & (value > 0.0)):
-        raise ValueError(f"step_size: expected a positive number, got {value}")
+    if isinstance(value, Real | np.ndarray):
+        size = np.asarray(value, dtype=np.float64)
+        if not np.all(np.isfinite(size) & (size > 0.0)):
+            raise ValueError(f"step_size: expected a positive number, got {value}")
 
 
 def select(condition: Array, first: Any, second: Any) -> Any:
