@@ -16,7 +16,7 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_ru
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
-_MODEL_OF = {"floor": "linear", "sensitivity": "mixture"} | {
+_MODEL_OF = {"fast": "mixture", "floor": "linear", "sensitivity": "mixture"} | {
     f"early__stream-{model}": model for model in MODEL_CASES
 }
 

@@ -144,7 +144,7 @@ def importance_weights(figure: Figure, curves: Curves) -> None:
         axis.plot(x, weight, color=_DERIVED, linestyle=":", linewidth=1.6, label="weight $w(x)$")
         axis.set(xlim=(x[0], x[-1]), ylim=(0.0, 2.0), xlabel="$x$")
         axis.set_xticks([-2, -1, 0, 1, 2])
-        axis.set_title(f"sd of $q$ {sd:g}: effective share {kept:.1%}")
+        axis.set_title(f"sd of $q$ {sd:g}: effective fraction {kept:.1%}")
     axes[0].set_ylabel("density, weight")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
 
