@@ -418,7 +418,7 @@ def test_intervals_hold_at_the_look_at_which_runs_end():
         ({"base": auxmc.gaussian({"x": [0.0]}, {"x": [-1.0]})}, "scale must hold positive"),
         ({"base": auxmc.gaussian({"x": [0.0]}, np.array([[-1.0]]))}, "scale is no covariance"),
         ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, "mean must have the variables x"),
-        ({"n_steps": 0}, "n_steps must be a positive"),
+        ({"n_steps": 0}, "n_steps must be an integer, at least 1"),
         ({"draws": 0}, r"draws must be .*, at least 1, got 0"),
         ({"tolerance": 0.0}, "tolerance must be a positive number"),
         ({"tolerance": 0.1, "method": "simulated_tempering"}, "expected method=.annealed_importance"),
