@@ -310,7 +310,7 @@ def acceptance_in_many_dimensions(work: Work) -> Lines:
     made = (make_proposals(work.key("product", int(dim)), n, int(dim)).accepted for dim in dims)
     rates = np.array([np.mean(accepted) for accepted in made])
     pulls = (dims - dims.mean()) / np.sum((dims - dims.mean()) ** 2)
-    # The delta method: the log of a share has the variance (1 - rate) / (n rate).
+    # The delta method: the log of a proportion has the variance (1 - rate) / (n rate).
     error = math.sqrt(float(pulls**2 @ ((1.0 - rates) / (n * rates))))
     return {"slope of the log acceptance rate": Measurement(float(pulls @ np.log(rates)), error)}
 
