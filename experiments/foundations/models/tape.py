@@ -1,23 +1,14 @@
 """Reverse-mode differentiation on a tape, with counted operations: a teaching object."""
 
-import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
+from math import cos, exp, log, sin
+from operator import add, mul, truediv
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-
-
-def _counted(operation: Callable[..., float], explanation: str) -> Callable[..., float]:
-    def method(self: "Arithmetic", *numbers: float) -> float:
-        self.n_operations += 1
-        return operation(*numbers)
-
-    method.__doc__ = explanation
-    return method
 
 
 class Arithmetic:
@@ -27,16 +18,12 @@ class Arithmetic:
         n_operations: operations made so far; a sign costs nothing.
     """
 
-    def __init__(self) -> None:
-        self.n_operations = 0
+    n_operations = 0
 
-    add = _counted(operator.add, "a + b.")
-    multiply = _counted(operator.mul, "The product a b.")
-    divide = _counted(operator.truediv, "a / b.")
-    log = _counted(math.log, "Natural logarithm.")
-    exp = _counted(math.exp, "Exponential function.")
-    sin = _counted(math.sin, "Sine of an angle in radians.")
-    cos = _counted(math.cos, "Cosine of an angle in radians.")
+    def __call__(self, operation: Callable[..., float], *numbers: float) -> float:
+        """The result of an operation."""
+        self.n_operations += 1
+        return operation(*numbers)
 
 
 class Operation(NamedTuple):
@@ -55,48 +42,50 @@ class Operation(NamedTuple):
 
 
 def _divide_pull(m: Arithmetic, bar: float, a: float, b: float, y: float) -> tuple[float, float]:
-    fraction = m.divide(bar, b)
-    return fraction, -m.multiply(fraction, y)
+    fraction = m(truediv, bar, b)
+    return fraction, -m(mul, fraction, y)
 
 
 OPERATIONS: Mapping[str, Operation] = {
     "add": Operation(
-        lambda m, a, b: m.add(a, b),
+        lambda m, a, b: m(add, a, b),
         lambda m, bar, a, b, y: (bar, bar),
-        lambda m, da, db, a, b, y: m.add(da, db),
+        lambda m, da, db, a, b, y: m(add, da, db),
     ),
     "subtract": Operation(
-        lambda m, a, b: m.add(a, -b),
+        lambda m, a, b: m(add, a, -b),
         lambda m, bar, a, b, y: (bar, -bar),
-        lambda m, da, db, a, b, y: m.add(da, -db),
+        lambda m, da, db, a, b, y: m(add, da, -db),
     ),
     "multiply": Operation(
-        lambda m, a, b: m.multiply(a, b),
-        lambda m, bar, a, b, y: (m.multiply(bar, b), m.multiply(bar, a)),
-        lambda m, da, db, a, b, y: m.add(m.multiply(da, b), m.multiply(a, db)),
+        lambda m, a, b: m(mul, a, b),
+        lambda m, bar, a, b, y: (m(mul, bar, b), m(mul, bar, a)),
+        lambda m, da, db, a, b, y: m(add, m(mul, da, b), m(mul, a, db)),
     ),
     "divide": Operation(
-        lambda m, a, b: m.divide(a, b),
+        lambda m, a, b: m(truediv, a, b),
         _divide_pull,
-        lambda m, da, db, a, b, y: m.divide(m.add(da, -m.multiply(y, db)), b),
+        lambda m, da, db, a, b, y: m(truediv, m(add, da, -m(mul, y, db)), b),
     ),
     "log": Operation(
-        lambda m, a: m.log(a), lambda m, bar, a, y: (m.divide(bar, a),), lambda m, da, a, y: m.divide(da, a)
+        lambda m, a: m(log, a),
+        lambda m, bar, a, y: (m(truediv, bar, a),),
+        lambda m, da, a, y: m(truediv, da, a),
     ),
     "exp": Operation(
-        lambda m, a: m.exp(a),
-        lambda m, bar, a, y: (m.multiply(bar, y),),
-        lambda m, da, a, y: m.multiply(da, y),
+        lambda m, a: m(exp, a),
+        lambda m, bar, a, y: (m(mul, bar, y),),
+        lambda m, da, a, y: m(mul, da, y),
     ),
     "sin": Operation(
-        lambda m, a: m.sin(a),
-        lambda m, bar, a, y: (m.multiply(bar, m.cos(a)),),
-        lambda m, da, a, y: m.multiply(da, m.cos(a)),
+        lambda m, a: m(sin, a),
+        lambda m, bar, a, y: (m(mul, bar, m(cos, a)),),
+        lambda m, da, a, y: m(mul, da, m(cos, a)),
     ),
     "half_square": Operation(
-        lambda m, a: m.multiply(0.5, m.multiply(a, a)),
-        lambda m, bar, a, y: (m.multiply(bar, a),),
-        lambda m, da, a, y: m.multiply(da, a),
+        lambda m, a: m(mul, 0.5, m(mul, a, a)),
+        lambda m, bar, a, y: (m(mul, bar, a),),
+        lambda m, da, a, y: m(mul, da, a),
     ),
 }
 """Every operation that a graph may have, by name."""
@@ -282,4 +271,4 @@ def _visit(variable: Variable, order: dict[int, Variable]) -> None:
 
 
 def _accumulate(arithmetic: Arithmetic, total: float | None, term: float) -> float:
-    return term if total is None else arithmetic.add(total, term)
+    return term if total is None else arithmetic(add, total, term)
