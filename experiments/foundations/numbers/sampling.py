@@ -1,8 +1,7 @@
 """Topics: pseudo-random integers and uniform floats, transforms, inverse distribution functions, rejection."""
 
 import math
-from functools import cache, partial
-from typing import NamedTuple
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -57,21 +56,16 @@ def mixture_density(x: float | FloatArray) -> FloatArray:
     return np.asarray(sum(parts))
 
 
-def figure_envelope(dim: int = 1) -> Envelope:
-    """Envelope of figure 2.3 in each of some dimensions."""
+@partial(jax.jit, static_argnames=("n", "dim"))
+def make_proposals(key: Array, n: int, dim: int) -> Proposal:
+    """Independent proposals of figure 2.3 in each of some dimensions [draw]."""
     proposal = normal(PROPOSAL_MEAN, PROPOSAL_SD)
-    return Envelope(
+    envelope = Envelope(
         lambda x: jnp.sum(OVERLAPPING.log_density(x)),
         lambda key: draw_by_inversion(key, proposal, (dim,)),
         lambda x: jnp.sum(proposal.log_density(x)),
         dim * math.log(BOUND),
     )
-
-
-@partial(jax.jit, static_argnames=("n", "dim"))
-def make_proposals(key: Array, n: int, dim: int) -> Proposal:
-    """Independent proposals of figure 2.3 in each of some dimensions [draw]."""
-    envelope = figure_envelope(dim)
     return jax.vmap(lambda one: rejection_proposal(one, envelope))(jax.random.split(key, n))
 
 
@@ -89,24 +83,10 @@ def _envelope(x: FloatArray) -> FloatArray:
     return np.asarray(BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD))
 
 
-class Marked(NamedTuple):
-    """A proposal, its height, and target and envelope there."""
-
-    x: float
-    height: float
-    target: float
-    envelope: float
-
-
-def marked_points() -> dict[str, Marked]:
-    """The two proposals that figure 2.3 marks."""
-    proposal = stats.norm(PROPOSAL_MEAN, PROPOSAL_SD)
-    return {
-        name: Marked(
-            x, fraction * BOUND * proposal.pdf(x), float(mixture_density(x)), BOUND * proposal.pdf(x)
-        )
-        for name, (x, fraction) in _MARKED.items()
-    }
+def marked_points() -> FloatArray:
+    """Place and height of the two proposals that figure 2.3 marks, with target and envelope there [point, part]."""
+    x, fractions = np.array(list(_MARKED.values())).T
+    return np.stack([x, fractions * _envelope(x), mixture_density(x), _envelope(x)], axis=1)
 
 
 def tail_envelope() -> Envelope:
@@ -123,12 +103,11 @@ def tail_envelope() -> Envelope:
 @TOPIC.figure("fig_2_3")
 def rejection_curves(work: Work) -> Arrays:
     """Figure 2.3."""
-    line, marked = {"x": _SHOWN}, marked_points()
-    parts = {"point": list(marked), "part": list(Marked._fields)}
+    line, parts = {"x": _SHOWN}, {"point": list(_MARKED), "part": ["x", "height", "target", "envelope"]}
     return {
         "target": xr.DataArray(mixture_density(_SHOWN), line),
         "envelope": xr.DataArray(_envelope(_SHOWN), line),
-        "marked": xr.DataArray(list(marked.values()), parts),
+        "marked": xr.DataArray(marked_points(), parts),
     }
 
 
@@ -255,27 +234,14 @@ def box_muller_jacobian(work: Work) -> Lines:
 def box_muller_inverses(work: Work) -> Lines:
     """The inverse map, corrected and as printed."""
     uniforms = _points_away_from_the_edge()
-    image, back = (np.asarray(values) for values in _there_and_back(uniforms))
+    image = jax.jit(box_muller)(uniforms)
+    image, back = np.asarray(image), np.asarray(jax.jit(inverse_box_muller)(image))
     printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
     return {"corrected": largest_size(back - uniforms), "as printed": largest_size(printed - uniforms[:, 1])}
 
 
-@jax.jit
-def _there_and_back(uniforms: Array) -> tuple[Array, Array]:
-    image = box_muller(uniforms)
-    return image, inverse_box_muller(image)
-
-
 def _points_away_from_the_edge() -> FloatArray:
     return 0.01 + 0.98 * points_of_cube(1000, 2)
-
-
-@cache
-def _grid_and_image() -> tuple[FloatArray, FloatArray]:
-    """The grid of figure 2.2 and its image [first, second, axis]."""
-    line = 0.0455 + 0.909 * np.arange(12) / 11
-    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
-    return grid, np.asarray(jax.jit(box_muller)(grid))
 
 
 @TOPIC.claim("FN-DS-04")
@@ -300,7 +266,8 @@ def figure_acceptance(work: Work) -> Lines:
 @TOPIC.claim("FN-DS-06")
 def marked_proposals(work: Work) -> Lines:
     """A proposal is accepted if its height is at most the target."""
-    return {f"{name} decision": point.height <= point.target for name, point in marked_points().items()}
+    _, height, target, _ = marked_points().T
+    return {f"{name} decision": below for name, below in zip(_MARKED, height <= target, strict=True)}
 
 
 @TOPIC.claim("FN-DS-07")
@@ -327,9 +294,13 @@ def covariance_roots(work: Work) -> Lines:
 @TOPIC.figure("fig_2_2")
 def grid_image(work: Work) -> Arrays:
     """Figure 2.2."""
-    grid, image = _grid_and_image()
+    line = 0.0455 + 0.909 * np.arange(12) / 11
+    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
     along = {"first": np.arange(12), "second": np.arange(12), "axis": [1, 2]}
-    return {"uniform": xr.DataArray(grid, along), "normal": xr.DataArray(image, along)}
+    return {
+        "uniform": xr.DataArray(grid, along),
+        "normal": xr.DataArray(np.asarray(jax.jit(box_muller)(grid)), along),
+    }
 
 
 @TOPIC.figure("slides_inverse_cdf")
