@@ -250,7 +250,8 @@ def bounds_curves(work: Work) -> Arrays:
     fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
     moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
     exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
-    limits, particles = [_limit_ladder(fraction) for fraction in _FRACTIONS], _particle_ladders(work)
+    limits = [limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), kept) for kept in _FRACTIONS]
+    particles = _particle_ladders(work)
     longest = max(ladder.size for ladder in limits + particles)
     side, nats = {"side": ["lower", "upper"]}, {"units": "nats"}
     parts = {"part": ["mean", "error"], "steps": list(_STEPS)}
@@ -265,10 +266,6 @@ def bounds_curves(work: Work) -> Arrays:
         "ladder_limit": xr.DataArray([padded(ladder) for ladder in limits], ladders),
         "ladder_particles": xr.DataArray([padded(ladder) for ladder in particles], ladders),
     }
-
-
-def _limit_ladder(fraction: float) -> FloatArray:
-    return limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), fraction)
 
 
 def _particle_ladders(work: Work) -> list[FloatArray]:

@@ -29,7 +29,6 @@ from experiments.foundations.sampling import (
     generalised_logistic,
     inverse_box_muller,
     normal,
-    symmetric_root,
     uniform_from_bits,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -130,37 +129,6 @@ def rejection_box(work: Work) -> Arrays:
     }
 
 
-def congruential_states(multiplier: int, increment: int, modulus: int, seed: int, n: int) -> IntegerArray:
-    """The first n states s, f(s), f(f(s)), ... [draw] of f(s) = (a s + c) mod m, the seed first.
-
-    Source: PhD thesis, section 2.1.2; Lehmer 1951.
-
-    >>> congruential_states(37, 61, 128, 37, 4).tolist()
-    [37, 22, 107, 52]
-    """
-    states = [seed]
-    while len(states) < n:
-        states.append((multiplier * states[-1] + increment) % modulus)
-    return np.array(states)
-
-
-def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
-    """Bits of each state, the least significant in row 0.
-
-    Args:
-        states: not negative [draw].
-        n_bits: number of bits, 1 to 62.
-
-    Returns:
-        0 or 1 [bit, draw], int64.
-
-    >>> bit_rows([6, 1], 3).tolist()
-    [[0, 1], [1, 0], [1, 0]]
-    """
-    values = np.asarray(states, np.int64)
-    return (values[None, :] >> np.arange(n_bits, dtype=np.int64)[:, None]) & 1
-
-
 def smallest_period(sequence: ArrayLike) -> int:
     """The smallest k for which x_(i + k) = x_i throughout the sequence [draw]; its length if it never repeats.
 
@@ -178,8 +146,16 @@ _MODULUS, _N_BITS = 128, 7
 
 
 def _states(n: int) -> IntegerArray:
-    """States of the generator of PhD thesis, figure 2.1."""
-    return congruential_states(37, 61, _MODULUS, 37, n)
+    """States of the linear congruential generator of PhD thesis, figure 2.1 [draw], the seed first."""
+    states = [37]
+    while len(states) < n:
+        states.append((37 * states[-1] + 61) % _MODULUS)
+    return np.array(states)
+
+
+def _bits(n: int) -> IntegerArray:
+    """Bits of each state, the least significant in row 0 [bit, draw]."""
+    return (_states(n)[None, :] >> np.arange(_N_BITS)[:, None]) & 1
 
 
 @TOPIC.claim("FN-RNG-01")
@@ -192,8 +168,7 @@ def visits(work: Work) -> Lines:
 @TOPIC.claim("FN-RNG-02")
 def bit_periods(work: Work) -> Lines:
     """Two turns of the generator, since a period of one turn shows in no less."""
-    rows = bit_rows(_states(2 * _MODULUS), _N_BITS)
-    return {f"bit {j}": smallest_period(row) for j, row in enumerate(rows)}
+    return {f"bit {j}": smallest_period(row) for j, row in enumerate(_bits(2 * _MODULUS))}
 
 
 @TOPIC.claim("FN-RNG-04")
@@ -212,9 +187,8 @@ def extreme_bits(work: Work) -> Lines:
 @TOPIC.figure("fig_2_1")
 def bit_raster(work: Work) -> Arrays:
     """Figure 2.1."""
-    bits = bit_rows(_states(_MODULUS), _N_BITS)
     along = {"bit": np.arange(_N_BITS), "state": np.arange(_MODULUS)}
-    return {"bits": xr.DataArray(bits.astype(float), along)}
+    return {"bits": xr.DataArray(_bits(_MODULUS).astype(float), along)}
 
 
 @TOPIC.claim("FN-DS-01")
@@ -287,7 +261,8 @@ def covariance_roots(work: Work) -> Lines:
     """Square of the symmetric root of a covariance."""
     half = normal_points(5, 5)
     covariance = half @ half.T + np.eye(5)
-    symmetric = symmetric_root(covariance)
+    values, vectors = np.linalg.eigh(covariance)
+    symmetric = (vectors * np.sqrt(values)) @ vectors.T
     return {"symmetric root": largest_size(symmetric @ symmetric.T - covariance)}
 
 

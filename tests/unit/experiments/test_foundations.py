@@ -13,7 +13,6 @@ import pytest
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
-from auxmc.numerics.random import standard_normal
 from auxmc_pipeline.catalogue import ROOT
 from auxmc_pipeline.tables import load_tables
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
@@ -216,16 +215,6 @@ def test_emissions_are_normal_densities_below_their_largest():
     np.testing.assert_allclose(found, stats.norm.logpdf(0.4, states, math.sqrt(0.2)), rtol=1e-13)
     assert float(found.max()) <= OTHER.log_largest_likelihood(1)
     assert OTHER.log_largest_likelihood(3) == pytest.approx(3.0 * stats.norm.logpdf(0.0, 0.0, math.sqrt(0.2)))
-
-
-def test_states_are_maps_of_standard_normal_numbers():
-    key = jax.random.key(0)
-    normal = np.asarray(standard_normal(key, (5,)))
-    states = OTHER.draw_initial(key, 5)
-    np.testing.assert_allclose(states, math.sqrt(2.5) * normal, rtol=1e-14)
-    np.testing.assert_allclose(
-        OTHER.draw_next(key, states), -0.4 * np.asarray(states) + math.sqrt(1.3) * normal, rtol=1e-13
-    )
 
 
 NOISE = np.random.default_rng(5).normal(size=(32, 2))
