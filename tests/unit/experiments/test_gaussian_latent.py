@@ -100,6 +100,14 @@ def test_rivals_reproduce_the_exact_posterior_and_record_their_errors(tmp_path, 
     assert float(data["sd_log_estimate"]) > 0.5
 
 
+def test_methods_with_and_without_a_step_size_of_u_share_a_case(tmp_path):
+    steps = "++batch.auxiliary_step=[0.1,0.5] ++batch.step_size=[0.9]"
+    data = run_small(tmp_path, f"n_chains=2 n_draws=50 ++batch.method=[apm_mi_mh,apm_cn_mh] {steps}")
+    known = data["statistics"]["ess_per_evaluation"].notnull().all("chain").squeeze()
+    assert known["method"].values.tolist() == ["apm_cn_mh", "apm_mi_mh"]
+    assert known.values.tolist() == [[True, True], [True, False]]
+
+
 def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
     path = tmp_path / "apm_mi_mh.nc"
     about = {"settings": {"step_size": 0.425, "method": "apm_mi_mh", "n_importance": 1}, "numbers": "x"}

@@ -17,7 +17,7 @@ from auxmc_pipeline.catalogue import load_study
 from experiments.gp_probit import run
 from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, margins
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
-from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise
+from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise, with_gradient
 from experiments.gp_probit.settings import MAIN_METHODS, main_case
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
 
@@ -478,3 +478,30 @@ def test_terms_are_in_range_everywhere():
     assert bool(jnp.all(jnp.isfinite(terms.log_cdf) & (terms.log_cdf <= 0.0)))
     assert bool(jnp.all(jnp.isfinite(terms.slope) & (terms.slope >= 0.0)))
     assert bool(jnp.all((terms.curvature >= 0.0) & (terms.curvature <= 1.0)))
+
+
+def test_derivatives_are_exact_in_u_and_those_of_laplaces_approximation_in_x():
+    model = _toy(12)
+    density = estimator(model, 3)
+    smooth = with_gradient(model, density)
+    x, u = jnp.asarray([1.0, 0.2, 0.4]), density.draw_auxiliary(jax.random.key(2))
+    along = density.draw_auxiliary(jax.random.key(3))
+
+    def value(density):
+        return jax.jit(lambda x, u: density.log_estimate(density.prepare(x), u))
+
+    def laplace(x):
+        cache = density.prepare(x)
+        return cache.log_prior + cache.log_marginal
+
+    def slope(function, step=1e-4):
+        return (function(step) - function(-step)) / (2.0 * step)
+
+    of_x, of_u = jax.grad(value(smooth), (0, 1))(x, u)
+    assert value(smooth)(x, u) == value(density)(x, u)
+    np.testing.assert_allclose(
+        jnp.sum(of_u * along), slope(lambda h: value(density)(x, u + h * along)), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        of_x, [slope(lambda h, e=e: laplace(x + h * e)) for e in jnp.eye(3)], rtol=1e-2
+    )
