@@ -85,11 +85,6 @@ def auxiliary_sd(tables: Tables) -> Measurement:
     )
 
 
-def optimal_noise(tables: Tables) -> Measurement:
-    """PM-T01: standard deviation of the log estimate at the optimum."""
-    return exact(tables.value("theory_pseudo_marginal_variance", case="checks") ** 0.5, "numerical optimum")
-
-
 # Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
 
 
@@ -178,13 +173,13 @@ def tuning_ranges(tables: Tables) -> Measurement:
 
 
 def first_rise(tables: Tables, size: int) -> Measurement:
-    """PM-G06: mean acceptance rate at small step sizes, minus that at the smallest."""
+    """PM-G06: mean acceptance rate at small step sizes over that at the smallest, minus 1."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size), more="pm_mh_small_steps")
     small = sweep.sel(point=slice(None, _SMALL_STEPS))["point"].values
     if small.size < 2:
         raise MissingData(f"no second step size up to {_SMALL_STEPS:g}: not run at this preset")
-    note = f"at step sizes up to {small[-1]:g}, minus {average(sweep)[0]:.3g} at {small[0]:g}"
-    return statistic(lambda curve: float(curve[1 : small.size].mean() - curve[0]), sweep, note=note)
+    note = f"at step sizes up to {small[-1]:g}, over {average(sweep)[0]:.3g} at {small[0]:g}"
+    return statistic(lambda curve: float(curve[1 : small.size].mean() / curve[0] - 1.0), sweep, note=note)
 
 
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
@@ -274,10 +269,9 @@ def growth(tables: Tables) -> Measurement:
 
 
 def longest_run(tables: Tables, program: Program) -> Measurement:
-    """PM-G09, G18: largest over chains of the longest runs of one state at the end of the long chains."""
+    """PM-G18: mean over chains of the longest runs of one state at the end of the long chains."""
     runs = tables.values("longest_run_window", **long_case(*program))
-    said = ", ".join(f"{run:g}" for run in np.sort(runs))
-    return estimate(np.max, runs, note=f"longest runs of the chains: {said}")
+    return mean(runs, f"longest runs of the chains: {', '.join(f'{run:g}' for run in np.sort(runs))}")
 
 
 def median_run_ratio(tables: Tables, first: int, second: int) -> Measurement:
@@ -327,11 +321,15 @@ def kept(quantity: str, *programs: tuple[str, str]) -> Measure:
     return measure
 
 
+def longest_of_sweep(tables: Tables, dataset: str = "calibrated") -> Measurement:
+    """PM-G09: longest run of PM MH with one importance sample, median over chains and step sizes."""
+    return estimate(np.median, sweep_of(tables, "longest_run_position", PM, dataset))
+
+
 def stuck_fraction(tables: Tables) -> Measurement:
-    """Fraction of a chain of PM MH that its longest run lasts, median over chains and step sizes, data as stated."""
-    runs = sweep_of(tables, "longest_run_position", PM, "as_stated").values
+    """The same as a fraction of a chain, data as stated."""
     n_iterations = tables.value("n_iterations", case="as_stated", method="pm_mh", n_importance=1)
-    return estimate(np.median, runs / n_iterations)
+    return longest_of_sweep(tables, "as_stated") / n_iterations
 
 
 def by_size(measure: Callable[..., Measurement], suffix: str = "") -> dict[str, Measure]:
@@ -368,14 +366,17 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G04": of_program(best_step, "pm_mh"),
     "PM-G05": by_size(peak_value),
-    "PM-G06": {f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
+    "PM-G06": {
+        **{f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
+        "N = 1 over N = 8": lambda tables: first_rise(tables, 1) / first_rise(tables, 8),
+    },
     "PM-G07": {**by_size(largest_acceptance), "N = 32 efficiency there": efficiency_at_largest_acceptance},
     "PM-G08": {
         f"N = {size}": partial(extreme_ratio, quantity="ess_per_second", above=("pm_mh", size), below=PM)
         for size in SIZES[1:]
     },
     "PM-G09": {
-        "N = 1 longest": partial(longest_run, program=PM),
+        "N = 1 longest": longest_of_sweep,
         "N = 1 over N = 8": partial(median_run_ratio, first=1, second=8),
         "N = 8 over N = 32": partial(median_run_ratio, first=8, second=32),
     },
@@ -441,7 +442,9 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-T01": {
         "random-walk acceptance rate": _optimum("theory_random_walk_acceptance"),
         "pseudo-marginal acceptance rate": _optimum("theory_pseudo_marginal_acceptance"),
-        "pseudo-marginal noise sd": optimal_noise,
+        "pseudo-marginal noise sd": lambda tables: exact(
+            tables.value("theory_pseudo_marginal_variance", case="checks") ** 0.5, "numerical optimum"
+        ),
         "recommended noise sd": _optimum("theory_compromise_sd"),
     },
     "PM-T06": {"N = 1": recorded("identity_largest_difference", exact=True, case="checks")},
@@ -452,11 +455,6 @@ def elliptical_calls(tables: Tables) -> Measurement:
     """Calls of the estimator in an elliptical update of u."""
     sweep = sweep_of(tables, "estimates_auxiliary", SS)
     return statistic(lambda curve: float(curve.mean()), sweep, note="APM SS+MH, mean over step sizes")
-
-
-def slower_per_call(tables: Tables) -> Measurement:
-    """Smallest ratio over step sizes of effective samples a call of the estimator, PM MH with N = 8 over N = 1."""
-    return extreme_ratio(tables, "ess_per_evaluation", ("pm_mh", 8), PM) * 8
 
 
 def exact_sd(tables: Tables) -> Measurement:
@@ -551,7 +549,8 @@ NUMBERS: Mapping[str, Measure] = {
     "exact sd of x": exact_sd,
     "least efficiency for brackets from 3.5 to 9": partial(flatness, low=3.5, high=9.0),
     "calls of an elliptical update": elliptical_calls,
-    "PM MH per call, N = 8": slower_per_call,
+    # Smallest ratio over step sizes.
+    "PM MH per call, N = 8": lambda t: extreme_ratio(t, "ess_per_evaluation", ("pm_mh", 8), PM) * 8,
     **{
         f"{name}, by {by}": partial(gain, above=above, below=below, quantity=quantity)
         for name, (above, below) in _GAINS.items()
