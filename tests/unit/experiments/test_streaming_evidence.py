@@ -18,7 +18,6 @@ from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs, stream_runs
-from experiments.streaming_evidence.claims_evidence import costs_by_size
 from experiments.streaming_evidence.designs import (
     additive_stop,
     run_nested_pair,
@@ -183,7 +182,7 @@ def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(
     assert abs(float(curves["error_hybrid"].sel(absorbed=100))) < 10.0
 
 
-def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows():
+def test_all_numbers_of_rows_cost_the_sum_of_the_means_of_their_runs():
     """Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000."""
     seconds = [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0], [3.0, 4.0, math.nan]]
     rows = [
@@ -192,10 +191,10 @@ def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows()
         for size, value in zip((100, 1000, 10_000), values, strict=True)
     ]
     names = ["case", "size", "repeat", "nested_seconds", "annealed_seconds"]
-    tables = _tables(pd.DataFrame(), size_repeat=pd.DataFrame(rows, columns=names))
-    nested, ais = (costs_by_size(tables, "linear", name, "seconds") for name in ("nested", "ais"))
-    assert nested.to_numpy().tolist() == seconds[:2]
-    assert ais.to_numpy().tolist() == [values[:2] for values in seconds]
+    tables = _tables(_curves({500: [1.0]}, "linear"), size_repeat=pd.DataFrame(rows, columns=names))
+    measures = STUDY.measures()["SE-60"]
+    assert measures["nested sampling, time"](tables).value == pytest.approx(1.0 + 5.0 / 5.5)
+    assert measures["AIS, time"](tables).value == pytest.approx(1.0 + 2.0 / 3.0)
 
 
 def test_there_are_fewer_runs_with_many_rows(tmp_path):
@@ -263,7 +262,10 @@ def _tables(curves, **others):
     tables = {"repeat_absorbed": curves, **others}
     keys = {"case", "method", "stream", "repeat", "absorbed", "size"}
     about = [(quantity, name) for name, table in tables.items() for quantity in table if quantity not in keys]
-    return Tables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
+    settings = curves.assign(stream=curves["case"], n_rows=curves["absorbed"].max())
+    return Tables(
+        {**tables, "settings": settings, "quantity": pd.DataFrame(about, columns=["quantity", "table"])}
+    )
 
 
 def _curves(by_rows, case, quantity="log_evidence", **about):
@@ -287,14 +289,12 @@ def test_curves_become_slopes_steps_and_errors():
 
 
 def _changing(scores):
-    """Two runs of each of three models and both orders with given scores of a row in chunks of 500 rows."""
-    totals = np.cumsum(500 * scores)
-    by_rows = {500.0 * (i + 1): [total, total + 1.0] for i, total in enumerate(totals)}
-    parts = [
-        _curves(by_rows, f"change__n_components-{k}", stream=stream)
-        for k in (3, 5, 7)
-        for stream in ("non_stationary", "shuffled")
-    ]
+    """Two runs of each of three models with given scores of a row in chunks of 500 rows, and of -3 where shuffled."""
+    parts = []
+    for stream, of_rows in {"non_stationary": scores, "shuffled": np.full_like(scores, -3.0)}.items():
+        totals = np.cumsum(500 * of_rows)
+        by_rows = {500.0 * (i + 1): [total, total + 1.0] for i, total in enumerate(totals)}
+        parts += [_curves(by_rows, f"change__n_components-{k}", stream=stream) for k in (3, 5, 7)]
     return _tables(pd.concat(parts))
 
 
