@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from auxmc.diagnostics.errors_of_means import error_between_chains
@@ -463,24 +464,25 @@ def exact_sd(tables: Tables) -> Measurement:
     return exact(float(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]))
 
 
-def at_best(tables: Tables, method: str, quantity: str, **where: float) -> FloatArray:
-    """A quantity of each chain of a method with one importance sample at the step sizes where its mean is best.
+def at_best(tables: Tables, method: str, quantity: str, **where: Any) -> pd.DataFrame:
+    """Chains of a method with one importance sample at the step sizes where their mean is best.
 
     Args:
         tables: of the study.
         method: the method.
         quantity: `ess_per_evaluation`, largest at its best, or `work_normalised_error`, smallest.
-        where: step sizes that are given.
+        where: step sizes that are given, or another case.
     """
-    rows = tables.rows("chain", quantity, case=RIVAL_CASES[method], method=method, n_importance=1, **where)
-    return at_best_steps(rows, quantity=quantity)[quantity].to_numpy(np.float64)
+    point: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1, **where}
+    return at_best_steps(tables.rows("chain", quantity, **point), quantity=quantity)
 
 
 def gain(
     tables: Tables, above: str, below: str, quantity: str = "ess_per_evaluation", **where: float
 ) -> Measurement:
     """Efficiency of one method over that of another with one importance sample, both at their best step sizes."""
-    first, second = at_best(tables, above, quantity, **where), at_best(tables, below, quantity)
+    best = at_best(tables, above, quantity, **where), at_best(tables, below, quantity)
+    first, second = (chains[quantity].to_numpy(np.float64) for chains in best)
     if quantity != "ess_per_evaluation":
         first, second = second, first
     return estimate(lambda a, b: float(a.mean() / b.mean()), first, second)
@@ -488,28 +490,21 @@ def gain(
 
 def smallest_step_of_u(tables: Tables, quantity: str) -> Measurement:
     """Efficiency of Crank-Nicolson updates at the smallest step size of u over that at the best."""
-    rows = tables.rows("chain", quantity, case="crank_nicolson", method="apm_cn_mh", n_importance=1)
-    least = float(rows["auxiliary_step"].min())
-    return gain(tables, "apm_cn_mh", "apm_cn_mh", quantity, auxiliary_step=least).noted(
-        f"step size {least:g}"
-    )
+    least = float(tables.rows("chain", quantity, case="crank_nicolson")["auxiliary_step"].min())
+    found = gain(tables, "apm_cn_mh", "apm_cn_mh", quantity, auxiliary_step=least)
+    return found.noted(f"step size {least:g}")
 
 
 def best_step_of_u(tables: Tables, quantity: str) -> Measurement:
     """Step size of Crank-Nicolson updates with the best efficiency of those that were run."""
-    rows = tables.rows("chain", quantity, case="crank_nicolson", method="apm_cn_mh", n_importance=1)
-    best = at_best_steps(rows, quantity=quantity)["auxiliary_step"]
+    best = at_best(tables, "apm_cn_mh", quantity)["auxiliary_step"]
     return exact(float(best.iloc[0]), "of the step sizes that were run")
 
 
 def largest_score(tables: Tables, method: str) -> Measurement:
     """Largest error of the mean of a coordinate of x in standard errors, at the step sizes of the smallest errors."""
-    where: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1}
-    best = at_best_steps(
-        tables.rows("chain", "work_normalised_error", **where), quantity="work_normalised_error"
-    )
-    steps = [name for name in ("step_size", "auxiliary_step") if best[name].notna().all()]
-    where |= {name: float(best[name].iloc[0]) for name in steps}
+    best = at_best(tables, method, "work_normalised_error").iloc[0]
+    where = best[["case", "method", "n_importance", "step_size", "auxiliary_step"]].dropna()
     rows = tables.rows("coordinate", "exact_mean", **where)
     scores = (rows["posterior_mean"] - rows["exact_mean"]) / rows["mcse_mean"]
     return Measurement(float(scores.abs().max()), 1.0, f"of {len(scores)} coordinates")

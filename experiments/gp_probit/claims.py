@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.numerics.array_types import FloatArray, IntegerArray
@@ -13,10 +14,12 @@ from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
-from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, main_case
+from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, RIVALS, main_case
 
 PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
+PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimates"
+_CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration"]
 # PM-P06: of ten coordinates, how many may fall short of what "consistently" says.
 _EXCEPTIONS = 2
 # PM-P14: fewest ends of a path of R-hat, and the fraction of them at which that of PM MH must be the largest.
@@ -83,8 +86,7 @@ def fifty_over_one(tables: Tables) -> Measurement:
 
 def efficiencies(tables: Tables, *cases: str) -> list[FloatArray]:
     """ESS per 1000 cubic operations [chain, coordinate] of each case."""
-    quantity = "ess_per_1000_cubic_operations"
-    return [tables.array(quantity, "chain", "coordinate", case=case).values for case in cases]
+    return [tables.array(PER_OPERATION, "chain", "coordinate", case=case).values for case in cases]
 
 
 def average(tables: Tables, case: str) -> Measurement:
@@ -442,6 +444,38 @@ MEASURE: dict[str, dict[str, Measure]] = {
 }
 
 
+def compared_chains(tables: Tables) -> pd.DataFrame:
+    """Chains of the methods of the thesis and of the rivals, with ESS per 1000 operations and per 1000 estimates."""
+    runs, by = tables["settings"], ["case", "chain"]
+    runs = runs[runs["case"].isin(map(main_case, MAIN_METHODS)) | runs["method"].isin(RIVALS)]
+    steps = runs.reindex(columns=["case", "method", "step_size", "auxiliary_step"])
+    ess = tables.rows("chain_coordinate", "ess").groupby(by)[["ess", PER_OPERATION]].mean().reset_index()
+    lengths = tables.rows("point", "main_draws")[["case", "main_draws"]]
+    found = tables.rows("chain")[[*by, *_CALLS]].merge(ess, on=by).merge(steps).merge(lengths)
+    return found.assign(
+        **{PER_CALL: 1000.0 * found["ess"] / (found["main_draws"] * found[_CALLS].sum(axis=1))}
+    )
+
+
+def gain(tables: Tables, above: str, below: str, quantity: str) -> Measurement:
+    """Ratio of the efficiencies of two methods, each at the best of its step sizes."""
+    chains = compared_chains(tables)
+    best = []
+    for method in (above, below):
+        cases = [rows[quantity].to_numpy() for _, rows in chains[chains["method"] == method].groupby("case")]
+        if not cases:
+            raise MissingData(f"no chains of {method}: not run at this preset")
+        best.append(mean(max(cases, key=np.mean)))
+    return best[0] / best[1]
+
+
+_GAINS = {
+    "correlated over PM MH": ("cpm_mh", "pm_mh"),
+    "Crank-Nicolson over independence": ("apm_cn_mh", "apm_mi_mh"),
+    "PM HMC over independence": ("pm_hmc", "apm_mi_mh"),
+}
+
+
 def distance_from_bars(tables: Tables, method: str) -> Measurement:
     """Distance of efficiencies by coordinate from the bars of figure 3.11a."""
     bars = efficiencies(tables, main_case(method))[0].mean(axis=0)
@@ -457,4 +491,9 @@ NUMBERS: dict[str, Measure] = {
     "adapted step size of APM MI+MH, one sample": partial(
         chain_mean, case="side_mi", quantity="adapted_step_size"
     ),
+    **{
+        f"{name}, per {unit}": partial(gain, above=above, below=below, quantity=quantity)
+        for name, (above, below) in _GAINS.items()
+        for unit, quantity in (("operation", PER_OPERATION), ("estimate", PER_CALL))
+    },
 }

@@ -154,13 +154,20 @@ def record(function: Callable[..., Variable | Sequence[Variable]], n_inputs: int
         function: takes n_inputs variables and returns one or several.
         n_inputs: at least 1.
 
+    Raises:
+        ValueError: n_inputs is not positive, or the function returns something else than variables.
+
     >>> graph = record(lambda x, y: x * y + y.sin(), 2)
     >>> [node.operation for node in graph.nodes]
     ['multiply', 'sin', 'add']
     """
+    if n_inputs < 1:
+        raise ValueError(f"n_inputs must be at least 1, got {n_inputs}")
     inputs = [Variable("input") for _ in range(n_inputs)]
     returned = function(*inputs)
     outputs = [returned] if isinstance(returned, Variable) else list(returned)
+    if not outputs or not all(isinstance(output, Variable) for output in outputs):
+        raise ValueError(f"the function must return variables of the graph, got {returned!r}")
     order: dict[int, Variable] = {}
     for output in outputs:
         _visit(output, order)
@@ -179,9 +186,15 @@ def evaluate(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> list[fl
         inputs: [input].
         arithmetic: makes and counts the operations.
 
+    Raises:
+        ValueError: another number of inputs than the graph has.
+
     Source: PhD thesis, Algorithm 16, lines 1 and 2.
     """
-    values = [*(float(x) for x in np.asarray(inputs)), *graph.constants]
+    given = np.asarray(inputs, float)
+    if given.shape != (graph.n_inputs,):
+        raise ValueError(f"the graph has {graph.n_inputs} inputs, got values of shape {list(given.shape)}")
+    values = [*(float(x) for x in given), *graph.constants]
     for node in graph.nodes:
         arguments = [values[i] for i in node.arguments]
         values.append(OPERATIONS[node.operation].value(arithmetic, *arguments))

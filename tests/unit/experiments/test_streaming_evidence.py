@@ -7,11 +7,13 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy import stats
 
 from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
+from auxmc.driver.units import Units
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
@@ -33,6 +35,7 @@ from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import METHODS, points
+from tests.unit.experiments.pieces import run_in_pieces
 
 STUDY = load_study("streaming_evidence")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
@@ -174,6 +177,36 @@ def test_cases_report_what_they_did(results):
     assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
 
 
+_CUT_CASES = {
+    "linear": ["n_rows=130", "n_hybrid_runs=1", "n_repeats=3", "+batch.method=[annealed,sequential]"],
+    "linear_full": ["design=full_data", "sizes=[100,200]", "annealed_rows=100", "n_repeats=2"],
+    "softmax": ["stream=softmax", "n_rows=1000"],
+    "pair": ["design=nested_pair", "n_rows=130"],
+    "starts": ["design=starts", "stream=mixture_separated", "n_rows=130", "n_start_moves=5"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", _CUT_CASES)
+def test_a_case_is_the_same_in_one_job_and_in_pieces(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
+    monkeypatch.setattr(designs, "STARTS", ("growing", "at_once"))
+    settings = _settings(*_CUT_CASES[case])
+
+    def result(name, units):
+        return run(settings, dataclasses.replace(_context(tmp_path / name), units=units))
+
+    whole = result("whole", Units())
+    for n_pieces in (3, 5) if case.startswith("linear") else (3,):
+        merged = run_in_pieces(result, n_pieces)
+        assert merged.keys() == whole.keys()
+        for group, dataset in whole.items():
+            assert set(merged[group]) == set(dataset)
+            for name in dataset:
+                if "seconds" not in name:
+                    xr.testing.assert_identical(merged[group][name], dataset[name])
+
+
 @pytest.mark.slow
 def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results):
     curves = results["linear"][1]["curves"].sel({"method": "sequential", "repeat": 0})
@@ -181,6 +214,13 @@ def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(
     assert int(shift["absorbed"][0]) == 100
     assert float(np.ptp(shift.values)) < 1e-9
     assert abs(float(curves["error_hybrid"].sel(absorbed=100))) < 10.0
+
+
+@pytest.mark.slow
+def test_estimators_with_all_rows_are_run_for_the_sizes_they_can(results):
+    found = results["linear_full"][1]["statistics"]
+    assert found["annealed_log_evidence"].notnull().values.tolist() == [[True] * 20, [False] * 20]
+    assert found["nested_log_evidence"].notnull().all()
 
 
 def test_costs_of_many_rows_are_those_of_the_runs_made_for_all_numbers_of_rows():
