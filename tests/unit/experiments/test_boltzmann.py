@@ -17,7 +17,7 @@ from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from experiments.boltzmann import problem, run
-from experiments.boltzmann.claims import deepest_valley, of_ratios
+from experiments.boltzmann.claims import at_equal_times, deepest_valley
 from experiments.boltzmann.measure import base_errors, chain_curves, chain_statistics, memberships
 from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
@@ -249,19 +249,15 @@ def test_nested_values_have_errors_of_shared_chains_and_disjoint_ones_of_repeats
     assert nested.standard_error == pytest.approx(0.02 * np.sqrt(np.sum(np.arange(1, 11) ** 2)) / 10.0)
 
 
-def test_fewer_systems_add_the_error_of_systems():
-    repeats = np.tile(1.0 + 0.1 * np.arange(10), (3, 4, 1))
-    above, below = 0.4 * repeats, 0.5 * repeats
-
-    def largest(ratios):
-        return float(ratios.max())
-
-    assert of_ratios([(above, below)], largest, "").error < 0.01
-    # In one system of four the order is the other way round.
-    above[:, 3] *= 3.0
-    found = of_ratios([(above, below)], largest, "")
-    assert found.value == pytest.approx(0.8 * 1.5)
-    assert found.error > 0.3
+def test_methods_are_compared_when_equal_times_have_passed():
+    points = np.array([1.0, 201.0, 401.0, 601.0, 801.0])
+    repeats = 1.0 + 0.01 * np.arange(10)
+    # Errors fall as one over the samples: a method of half the cost has half the error.
+    curve = Averages(points, repeats / points[:, None, None] * np.ones((5, 4, 1)), np.arange(4.0))
+    for largest in (True, False):
+        found = at_equal_times([curve], [curve], 2.0, largest=largest)
+        assert found.value == pytest.approx(0.5)
+        assert 0.0 < found.error < 0.01
 
 
 def test_the_deepest_valley_tells_clusters_from_one_heap():
