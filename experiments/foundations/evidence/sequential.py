@@ -217,8 +217,7 @@ def figure_curves(work: Work) -> Arrays:
     }
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _lanes(n_particles: int, keys: Array, threshold: Array) -> SequentialRun:
+def _filter(n_particles: int, key: Array, threshold: Array) -> SequentialRun:
     program = bootstrap_particle_filter(
         _MODEL.draw_initial,
         _MODEL.draw_next,
@@ -228,7 +227,12 @@ def _lanes(n_particles: int, keys: Array, threshold: Array) -> SequentialRun:
         resampling=multinomial_indices,
         threshold=threshold,
     )
-    return jax.vmap(program)(keys)
+    return program(key)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _lanes(n_particles: int, keys: Array, threshold: Array) -> SequentialRun:
+    return jax.vmap(_filter, (None, 0, None))(n_particles, keys, threshold)
 
 
 def _filtered(work: Work, name: str, n_particles: int, threshold: float, full: int) -> SequentialRun:

@@ -81,6 +81,7 @@ def test_statistics_are_those_of_the_draws_after_the_warm_up():
     np.testing.assert_allclose(found["failed_warm_up"], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(found["failed_early"], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(found["iterations_per_projection"], 3.0)
+    assert set(STUDY.sweep_quantities) <= set(found.data_vars)
 
 
 def test_run_time_is_shared_by_work():

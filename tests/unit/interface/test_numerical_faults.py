@@ -27,8 +27,6 @@ class Expected(NamedTuple):
 
 RIGHT = Expected("right")
 CASES = []
-# Of what is not rejected, one case of each outcome: the others compile the same samplers.
-FAST = {"density: NaN in half of the space", "density: duplicated rows", "density: improper: does not fall"}
 
 
 def rejects(says):
@@ -39,10 +37,9 @@ def warns(says=""):
     return Expected("warned", says)
 
 
-def case(family, fault, run, expected, slow=False):
-    name = f"{family}: {fault}"
-    slow |= expected.outcome != "rejected" and name not in FAST
-    CASES.append(pytest.param(run, expected, id=name, marks=[pytest.mark.slow] * slow))
+def case(family, fault, run, expected, slow):
+    marks = [pytest.mark.slow] * (slow and expected.outcome != "rejected")
+    CASES.append(pytest.param(run, expected, id=f"{family}: {fault}", marks=marks))
 
 
 def outcome_of(run, says):
@@ -94,7 +91,7 @@ def density(fault, log_density, start, expected, check=silent, *, warm_up=500, *
         method = auxmc.hmc(auxmc.density(log_density, start), **own)
         return checked(method, check, draws=1000, warm_up=warm_up)
 
-    case("density", fault, run, expected)
+    case("density", fault, run, expected, slow=False)
 
 
 X, Y = np.array([-2.0, -1.0, 1.0, 2.0]), np.array([-1.9, -1.2, 0.8, 2.1])
@@ -197,7 +194,7 @@ def simulator(
         model = auxmc.simulator(generate, np.atleast_1d(observed), priors, noise_scale=noise_scale)
         return checked(auxmc.constrained_hmc(model, **own), check, start, draws=draws, warm_up=warm_up)
 
-    case("simulator", fault, run, expected)
+    case("simulator", fault, run, expected, slow=True)
 
 
 def output(function):
@@ -274,7 +271,7 @@ def estimated(
         method = auxmc.pseudo_marginal(model) if plain else auxmc.auxiliary_pseudo_marginal(model)
         return checked(method, check, draws=4000, warm_up=1000)
 
-    case("estimated", fault, run, expected)
+    case("estimated", fault, run, expected, slow=True)
 
 
 def log_mean(logs):
@@ -332,8 +329,7 @@ def evidence(fault, log_density, expected, exact=None, *, start=0.0, base=lambda
         return "" if near else f"{found}, not {exact}"
 
     for method in METHODS:
-        # What is rejected before a run is checked in one place.
-        case(f"evidence, {method}", fault, lambda method=method: run(method), expected, method != METHODS[0])
+        case(f"evidence, {method}", fault, lambda method=method: run(method), expected, slow=True)
 
 
 def gaussian_base(mean, sd):
@@ -391,7 +387,7 @@ def rows_of(fault, log_likelihood, rows, expected, exact=None, **others):
         return "" if near else f"{found}, not {exact}"
 
     for name in ESTIMATES:
-        case(name, fault, lambda name=name: run(name), others.get(name, expected))
+        case(name, fault, lambda name=name: run(name), others.get(name, expected), slow=True)
 
 
 def row_normal(p, rows):
