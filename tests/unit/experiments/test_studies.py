@@ -41,9 +41,10 @@ def published_tables(study):
 
 TABLES = {"published": published_tables, "recorded": recorded_tables, "empty": lambda study: Tables({})}
 THERE = {"published": WITH_RESULTS, "recorded": KEPT, "empty": NAMED}
+# Runs from start to end draw those of preset smoke. Where published bands take seconds, they are drawn in their place.
+SLOW = {name: "published" if name == "streaming_evidence" else "recorded" for name in NAMED}
 DRAWN = [
-    # Runs from start to end draw those of preset smoke.
-    pytest.param(*pair, source, marks=[pytest.mark.slow] * (source == "recorded"))
+    pytest.param(*pair, source, marks=[pytest.mark.slow] * (source == SLOW[pair[0]]))
     for pair in FIGURES
     for source in TABLES
     if pair[0] in THERE[source]
@@ -73,8 +74,9 @@ def test_a_figure_draws_or_says_what_is_missing(study, name, source):
         except MissingData:
             assert source != "published"
             return
-        figure.set_layout_engine("none")
-        figure.draw_without_rendering()
+        if source == "recorded":
+            figure.set_layout_engine("none")
+            figure.draw_without_rendering()
     check_published_marks(figure, study)
     says_so = [bool(axis.texts) and source == "recorded" for axis in figure.axes]
     assert all(a.has_data() or said for a, said in zip(figure.axes, says_so, strict=True) if a.axison)
@@ -86,7 +88,6 @@ def test_a_figure_draws_or_says_what_is_missing(study, name, source):
 def test_figures_of_another_model_have_no_published_marks(study, figure):
     with use_style():
         drawn = load_study(study).drawings()[figure](without_exact_answers(study))
-        drawn.canvas.draw()
     labels = [line.get_label() for axis in drawn.axes for line in axis.lines]
     labels += [text.get_text() for legend in drawn.legends for text in legend.get_texts()]
     assert not any(str(label).startswith("published") for label in labels)
@@ -103,7 +104,8 @@ def test_figures_of_a_model_without_a_known_posterior_draw_the_rest():
     tables = without_exact_answers("gaussian_latent")
     tables = Tables(dict(tables) | {"chain": tables["chain"].drop(columns="work_normalised_error")})
     with use_style():
-        drawn = {n: d(tables) for n, d in load_study("gaussian_latent").drawings().items()}
+        drawings = load_study("gaussian_latent").drawings()
+        drawn = {name: drawings[name](tables) for name in ("fig_rivals", "fig_3_6")}
     assert [axis.has_data() for axis in drawn["fig_rivals"].axes] == [True, True, False, False, True, True]
     assert "exact density" not in [text.get_text() for text in drawn["fig_3_6"].legends[0].get_texts()]
 
