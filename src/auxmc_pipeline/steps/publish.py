@@ -1,7 +1,7 @@
 """Publishes the results of a preset in the repository: `python -m auxmc_pipeline.steps.publish --help`.
 
-Results go to published/, curves in single precision; counts and costs go to the README. Every result must be of the
-present settings, code and data.
+Results go to published/, long curves in single precision; counts and costs go to the README. Every result must be of
+the present settings, code and data.
 """
 
 import re
@@ -38,6 +38,8 @@ README = ROOT / "README.md"
 # Presets published with curves and figures. The others run in minutes.
 _WHOLE = ("paper",)
 _LIMIT_MB = 30.0
+# Rows of a table whose curves are published in single precision.
+_LONG = 100_000
 
 
 @errors_in_one_line()
@@ -106,7 +108,10 @@ def gather(
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         "pieces.csv": jobs.to_csv(index=False).encode(),
-        **{f"tables/{name}.parquet": packed_table(table, curves) for name, table in kept_tables.items()},
+        **{
+            f"tables/{name}.parquet": packed_table(table, curves if len(table) > _LONG else ())
+            for name, table in kept_tables.items()
+        },
         **{f"figures/{path.name}": _compact(path.read_bytes()) for path in drawings},
     }, jobs
 

@@ -52,5 +52,5 @@ def test_what_is_no_log_likelihood_is_rejected(function):
         function([0.0, np.nan, np.inf])
     with pytest.raises(ValueError, match=r"must be \[..., draw\], got \[3, 0\]"):
         function(np.zeros((3, 0)))
-    with pytest.raises(ValueError, match=r"with a draw at least, got \[\]"):
+    with pytest.raises(ValueError, match=r"must be \[\.\.\., draw\], got \[\]"):
         function(1.0)

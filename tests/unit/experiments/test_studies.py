@@ -122,7 +122,9 @@ def check_measured(judged, kept, rtol, atol):
 def test_every_claim_and_number_is_that_of_the_published_results(study):
     tables = published_tables(study)
     judged = judge_study(load_study(study), tables)
-    check_measured(judged, pd.read_csv(PUBLISHED / study / "claims.csv"), 1e-9, 1e-15)
+    check_measured(
+        judged, pd.read_csv(PUBLISHED / study / "claims.csv"), 1e-6, 1e-12
+    )  # Long curves are published in single precision.
     # Nothing is measured for which the published run was too short.
     missing = judged["measured"].isna()
     assert set(judged.loc[missing, "verdict"]) <= {"not measured"}
@@ -135,7 +137,7 @@ def test_every_claim_and_number_is_that_of_the_published_results(study):
     assert (has_error | undecided | unbounded | (judged["kind"] == "W")).all()
     numbers = measure_numbers(load_study(study), tables).set_index("name")
     kept = pd.read_csv(PUBLISHED / study / "numbers.csv").set_index("name")
-    np.testing.assert_allclose(numbers["value"], kept.loc[numbers.index, "value"], rtol=1e-9)
+    np.testing.assert_allclose(numbers["value"], kept.loc[numbers.index, "value"], rtol=1e-6)
 
 
 def test_published_claims_are_about_the_published_data():

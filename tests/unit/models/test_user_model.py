@@ -108,7 +108,7 @@ def test_names_and_settings_that_are_not_there_are_rejected(tmp_path):
         load_model(tmp_path / "absent.py", 3)
     with pytest.raises(ModelError, match="there is no function 'modell'; it has model"):
         load_model(EXAMPLE, 3, "modell")
-    with pytest.raises(ModelError, match="model has no setting 'degree'; it has degrees"):
+    with pytest.raises(ModelError, match="model has no setting 'degree', only degrees"):
         load_model(EXAMPLE, 3, settings={"degree": 3})
     with pytest.raises(ModelError, match="scale cannot be set: there is no function"):
         load_model(write(tmp_path, FUNCTIONS), 3, settings={"scale": 3})
