@@ -1,5 +1,6 @@
 """Measures the claims CT-B01 to CT-B23, CT-T06, CT-T17, CT-T23 and CT-T24, and numbers of the findings."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -14,7 +15,6 @@ from auxmc_pipeline.measuring import (
     estimate,
     exact,
     largest_of,
-    largest_score,
     mean,
     proportion,
     proportion_of,
@@ -38,11 +38,11 @@ from experiments.boltzmann.relative_errors import (
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
 # Part of a run before which no curve is compared.
 _BEGINNING = 0.01
-# "Thousands of iterations."
-_THOUSANDS = 2001
-# Samples after which methods are compared: as far as a short run goes, and the length of the shorter published curve.
-_BEGINNING_OF_RUN = 2401
-_END_OF_TEMPERING, _END_OF_CONTINUOUS = 19_801, 24_801
+# "Thousands of iterations", after the first of them.
+_FIRST, _THOUSANDS, _LAST = 201, 2001, 5000
+# Seconds of a sample, and of a set of annealed runs by number of temperatures, on the time axis of figure 5.2.
+_SECONDS = {"st": 87.5382 / 19_800, "gibbs_ct": 76.1812 / 29_800, "ct_hmc": 72.1096 / 24_800}
+_ANNEALED_SECONDS = {1000: 7.4399, 5000: 37.4604, 10_000: 74.351}
 # Samples of a chain at the published values of each method.
 _SAMPLES = {
     "st": (1, 2001, 9801, 19_801),
@@ -97,9 +97,10 @@ def large_eigenvalues(tables: Tables) -> Measurement:
     return proportion(found, n_spectra * n_units, note)
 
 
-def exact_sample_score(tables: Tables) -> Measurement:
-    """CT-B05: largest deviation of a mean of exact samples."""
-    return largest_score(tables.values("exact_sample_score", "direction"))
+def exact_sample_means(tables: Tables) -> Measurement:
+    """CT-B05: means of exact samples in all directions."""
+    scores = tables.values("exact_sample_score", "direction")
+    return score_of_p_values(2.0 * stats.norm.sf(np.abs(scores)))
 
 
 def plain_shift(tables: Tables) -> Measurement:
@@ -111,8 +112,8 @@ def plain_shift(tables: Tables) -> Measurement:
 
 def valley(tables: Tables) -> Measurement:
     """CT-B11: density between the clusters over that of the lower cluster, by resampling the samples."""
-    samples = tables.values("projection", "view_sample_axis", view="principal", axis="x")
-    note = f"{samples.size} exact samples along the leading principal component"
+    samples = tables.values("projection", "view_sample_axis", view="published", axis="x")
+    note = f"{samples.size} exact samples along the eigenvector of the largest value"
     return estimate(deepest_valley, samples, note=note)
 
 
@@ -136,88 +137,85 @@ def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
 
 
 def over_tempered(tables: Tables) -> Measurement:
-    """CT-B10: error of the mean by HMC over that by Gibbs CT, chains together, both after thousands of iterations."""
-    pairs, systems = _pairs(tables, "hmc", "gibbs_ct", ["mean"], _THOUSANDS)
-    return of_ratios(pairs, lambda ratios: float(ratios[-1]), f"{_THOUSANDS} samples, {systems} systems")
+    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT, both after thousands of iterations."""
+    first, second = (running_errors(tables, method, "mean", "single") for method in ("hmc", "gibbs_ct"))
+    above, below = (each.measured(each.at_samples(_THOUSANDS)) for each in (first, second))
+    return (above / below).noted(f"{_THOUSANDS} samples, {N_SYSTEMS} systems")
 
 
-def largest_ratio(tables: Tables, method: str, until: int) -> Measurement:
-    """CT-B12 and CT-B13: average error over that of simulated tempering, where it is largest, at equal gradients."""
-    pairs, systems = _pairs(tables, method, "st", ERROR_LABELS, until)
-    n = sum(len(first) for first, _ in pairs)
-    return of_ratios(pairs, lambda ratios: float(ratios.max()), f"of {n} comparisons, {systems} systems")
+def error_kept(tables: Tables) -> Measurement:
+    """CT-B10: error of the mean by a chain of HMC over what it was thousands of iterations earlier."""
+    found = running_errors(tables, "hmc", "mean", "single")
+    first, last = (found.at_samples(n) for n in (_FIRST, _LAST))
+    note = found.measured(last, f"{_LAST} over {_FIRST} samples").note
+    late, early = (found.values[place].T for place in (last, first))
+    return estimate(lambda a, b: float(a.mean() / b.mean()), late, early, method="paired", note=note)
 
 
-def average_ratio(tables: Tables, error: str, until: int) -> Measurement:
-    """CT-B15: geometric mean over time of the average error of CT-HMC over that of Gibbs CT, at equal gradients."""
-    pairs, systems = _pairs(tables, "ct_hmc", "gibbs_ct", [error], until)
-    note = f"over {len(pairs[0][0])} times, {systems} systems"
-    return of_ratios(pairs, lambda ratios: float(np.exp(np.log(ratios).mean())), note)
-
-
-def over_annealed(tables: Tables, annealed: str, pooling: str, n_temperatures: int) -> Measurement:
-    """CT-B14: largest ratio of the error of a continuous method to that of AIS, at the gradients of AIS."""
-    cost = cost_per_repeat(tables, annealed, "gradients_per_repeat", n_temperatures=n_temperatures)
-    ratios = {}
-    for method in ("gibbs_ct", "ct_hmc"):
-        n_samples = cost / cost_per_repeat(tables, method, "gradients_per_repeat")
-        for error, label in ERROR_LABELS.items():
-            points = annealed_errors(tables, annealed, error)
-            running = running_errors(tables, method, error, pooling)
-            above = running.measured(running.at_samples(n_samples))
-            ratios[f"largest of 6: {METHOD_LABELS[method]}, {label}"] = above / points.measured(
-                points.at_temperatures(n_temperatures)
-            )
-    return largest_of(ratios)
-
-
-def _pairs(
-    tables: Tables, first: str, second: str, errors: Iterable[str], until: int
-) -> tuple[list[tuple[FloatArray, FloatArray]], int]:
-    """Values [point, system, repeat] of two methods for each error, at all their times up to one, and their systems."""
-    pairs, n_systems = [], 0
-    for error in errors:
-        found = [running_errors(tables, method, error) for method in (first, second)]
-        one, other = (curve.points[: curve.at_samples(until) + 1] for curve in found)
-        times = np.intersect1d(one, other)
-        times = times[times > _BEGINNING * until]
-        systems = np.intersect1d(found[0].systems, found[1].systems)
-        above, below = (
-            curve.values[np.isin(curve.points, times)][:, np.isin(curve.systems, systems)] for curve in found
-        )
-        pairs.append((above, below))
-        n_systems = len(systems)
-    return pairs, n_systems
-
-
-def of_ratios(
-    pairs: list[tuple[FloatArray, FloatArray]], statistic: Callable[[FloatArray], float], note: str
+def over_method(
+    tables: Tables, first: str, second: str, errors: Iterable[str], *, largest: bool
 ) -> Measurement:
-    """A statistic of the ratios of averages over systems and repeats.
+    """CT-B12, CT-B13 and CT-B15: average error of a chain over that by another method, at equal run times."""
+    above, below = (
+        [running_errors(tables, method, each, "single") for each in errors] for method in (first, second)
+    )
+    for curves, method in ((above, first), (below, second)):
+        curves[0].measured(curves[0].at_samples(_SAMPLES[method][-1]))
+    return at_equal_times(above, below, _SECONDS[second] / _SECONDS[first], largest=largest)
 
-    Its error is from leaving repeats out and, where there are not all published systems, from leaving systems out:
-    the claims are about these.
+
+def at_equal_times(
+    first: Sequence[Averages], second: Sequence[Averages], time_ratio: float, *, largest: bool
+) -> Measurement:
+    """Averages of one method over those of another one when equal times have passed.
+
+    Args:
+        first: errors of one method, all at the same points.
+        second: the same errors of the other method.
+        time_ratio: time of a sample of the second method in units of that of the first.
+        largest: the ratio where it is largest, or else the geometric mean over errors and times.
     """
-    # [pair, above or below], each [point, system, repeat].
-    n_systems = pairs[0][0].shape[1]
+    points = second[0].points
+    compared = (points > _BEGINNING * points[-1]) & (points * time_ratio <= first[0].points[-1])
+    places = np.log(points[compared] * time_ratio)
 
-    def measure(*values: FloatArray) -> float:
-        averages = [array.mean(axis=(1, 2)) for array in values]
-        return statistic(np.concatenate([a / b for a, b in zip(averages[::2], averages[1::2], strict=True)]))
+    # Arrays are [repeat, error, point, system].
+    def log_ratios(above: FloatArray, below: FloatArray) -> FloatArray:
+        one, other = (np.log(values.mean(axis=(0, 3))) for values in (above, below))
+        between = [np.interp(places, np.log(first[0].points), each) for each in one]
+        return np.asarray(between - other[:, compared], dtype=np.float64)
 
-    def leaving_out(axis: int) -> Measurement:
-        arrays = [np.moveaxis(array, axis, 0) for pair in pairs for array in pair]
-        return estimate(
-            lambda *kept: measure(*(np.moveaxis(array, 0, axis) for array in kept)),
-            *arrays,
-            method="paired",
-            note=note,
-        )
+    arrays = [np.stack([each.values for each in curves]).transpose(3, 0, 1, 2) for curves in (first, second)]
+    all_ratios = log_ratios(arrays[0], arrays[1])
+    # The place is that of all repeats: the extreme of other ones has no error of its own.
+    chosen = np.s_[:] if not largest else np.unravel_index(np.argmax(all_ratios), all_ratios.shape)
+    return estimate(
+        lambda *kept: float(np.exp(log_ratios(*kept)[chosen].mean())),
+        *arrays,
+        method="jackknife",
+        note=f"of {all_ratios.size} comparisons",
+    )
 
-    found = leaving_out(2)
-    if n_systems >= N_SYSTEMS:
-        return found
-    return found._replace(error=math.hypot(found.error, leaving_out(1).error))
+
+def over_annealed(tables: Tables, annealed: str, pooling: str, temperatures: Sequence[int]) -> Measurement:
+    """CT-B14: largest of six ratios of errors to those of AIS, geometric means over its numbers of temperatures."""
+    cost = partial(cost_per_repeat, tables, quantity="gradients_per_repeat")
+    seconds = [
+        _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
+        for k in temperatures
+    ]
+    ratios = {}
+    for method, (error, label) in itertools.product(("gibbs_ct", "ct_hmc"), ERROR_LABELS.items()):
+        points = annealed_errors(tables, annealed, error)
+        running = running_errors(tables, method, error, pooling)
+        above = [running.measured(running.at_samples(each / _SECONDS[method])) for each in seconds]
+        below = [points.measured(points.at_temperatures(k)) for k in temperatures]
+        logs = [math.log(a.value / b.value) for a, b in zip(above, below, strict=True)]
+        # The chains are the same at each number of temperatures, annealed runs are not.
+        spread = math.hypot(sum(a.error / a.value for a in above), *(b.error / b.value for b in below))
+        name = f"largest of 6: {METHOD_LABELS[method]}, {label}"
+        ratios[name] = Measurement(float(np.mean(logs)), spread / len(logs)).exp()
+    return largest_of(ratios)
 
 
 # Errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B22.
@@ -380,7 +378,7 @@ def curve_setting(error: str, method: str, n_samples: int) -> str:
 def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
     """The nine curves of the figure, with the method of each."""
     return {
-        f"of 9: {METHOD_LABELS[method]}, {label}": (method, running_errors(tables, method, error))
+        f"of 9: {METHOD_LABELS[method]}, {label}": (method, running_errors(tables, method, error, "nested"))
         for method in CURVE_METHODS
         for error, label in ERROR_LABELS.items()
     }
@@ -416,13 +414,11 @@ def thousand_temperatures(tables: Tables) -> Measurement:
 
 
 def base_moments(tables: Tables) -> Measurement:
-    """CT-T06: largest distance of a base mean from its known value in standard errors."""
+    """CT-T06: largest distance of a base mean from its known value in each run, as a p-value for all coordinates."""
     # A method that does not visit the base has no base moments.
     found = rows_of(tables, "chains", "point", "base_mean_z")
-    worst = found.iloc[int(np.argmax(found["base_mean_z"]))]
-    n = int(len(found) * rows_of(tables, "chains", "point", "dimension")["dimension"].mean())
-    where = f"{METHOD_LABELS[str(worst['method'])]}, system {worst['system']:.0f}"
-    return estimate(np.max, found["base_mean_z"], note=f"largest of about {n} coordinates: {where}")
+    inside = np.log1p(-2.0 * stats.norm.sf(found["base_mean_z"]))
+    return score_of_p_values(-np.expm1(found["dimension"] * inside), "largest of all coordinates of a run")
 
 
 def narrowing_weights(tables: Tables, method: str) -> Measurement:
@@ -480,7 +476,12 @@ def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted)
     return found
 
 
-_ANNEALED = {"h_ais": "AIS as drawn", "ais_10": "AIS, 10 steps", "ais_20": "AIS, 20 steps"}
+# With the numbers of temperatures whose time chains reach.
+_ANNEALED = {
+    "h_ais": ("AIS as drawn", (1000, 5000, 10_000)),
+    "ais_10": ("AIS, 10 steps", (1000, 5000)),
+    "ais_20": ("AIS, 20 steps", (1000,)),
+}
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B01": {
@@ -508,7 +509,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "mixture of 1024": recorded(
             "moment_relation_difference", exact=True, note="10 units, every component of the mixture"
         ),
-        "exact sample": exact_sample_score,
+        "exact sample": exact_sample_means,
     },
     "CT-B06": {
         "density": recorded(
@@ -531,27 +532,28 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "as published": partial(bases_below, quantity="log_zeta_excess_published"),
         "converged fits": partial(bases_below, quantity="log_zeta_excess_converged"),
     },
-    "CT-B10": {"error of the mean": over_tempered},
+    "CT-B10": {"error of the mean": over_tempered, "error kept": error_kept},
     "CT-B11": {"valley between clusters": valley},
     **{
         claim: {
-            "first 2401 samples": partial(largest_ratio, method=method, until=_BEGINNING_OF_RUN),
-            "whole run": partial(largest_ratio, method=method, until=_END_OF_TEMPERING),
+            "whole run": partial(
+                over_method, first=method, second="st", errors=list(ERROR_LABELS), largest=True
+            )
         }
         for claim, method in (("CT-B12", "gibbs_ct"), ("CT-B13", "ct_hmc"))
     },
     "CT-B14": {
-        f"{name}, {pooling}, K = {k}": partial(
-            over_annealed, annealed=method, pooling=pooling, n_temperatures=k
+        f"{name}, {pooling}": partial(
+            over_annealed, annealed=method, pooling=pooling, temperatures=temperatures
         )
-        for method, name in _ANNEALED.items()
+        for method, (name, temperatures) in _ANNEALED.items()
         for pooling in ("nested", "disjoint")
-        for k in _BANDS["mean"]
     },
     "CT-B15": {
-        f"{ERROR_LABELS[error]}, {run}": partial(average_ratio, error=error, until=until)
+        f"{ERROR_LABELS[error]}, whole run": partial(
+            over_method, first="ct_hmc", second="gibbs_ct", errors=[error], largest=False
+        )
         for error in ("log_z", "mean")
-        for run, until in (("first 2401 samples", _BEGINNING_OF_RUN), ("whole run", _END_OF_CONTINUOUS))
     },
     "CT-B16": {
         "p-value as a standard score": partial(curves_compared, measure=least_p_value),
@@ -594,7 +596,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B22": {"bars as captioned": band_ratio, "bars as drawn": band_ratio},
     "CT-B23": {"K = 1000": thousand_temperatures},
     "CT-T06": {"chains": base_moments},
-    "CT-T17": {_ANNEALED[name]: partial(narrowing_weights, method=name) for name in ("h_ais", "ais_20")},
+    "CT-T17": {_ANNEALED[name][0]: partial(narrowing_weights, method=name) for name in ("h_ais", "ais_20")},
     "CT-T23": {"visits": partial(integrated_weights, other="error_by_visits_weights")},
     "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
 }

@@ -1,10 +1,14 @@
-"""Measures the claims of the foundations: the run has put each into the table, under its id and setting."""
+"""Measures the claims of the foundations: the run has put most into the table, under their ids and settings."""
 
 import csv
 from collections.abc import Callable
 from pathlib import Path
 
-from auxmc_pipeline.measuring import Measurement
+import numpy as np
+from scipy import integrate
+
+from auxmc.numerics.array_types import FloatArray
+from auxmc_pipeline.measuring import Measurement, exact
 from auxmc_pipeline.tables import Measure, Tables
 from experiments.foundations.run import TOPICS, claims_of
 from experiments.foundations.topic import Lines, Work
@@ -21,13 +25,60 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Measure:
     return measure
 
 
+def _place_of_largest_weight(tables: Tables) -> Measurement:
+    weights = tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x").sel(fig_2_5_sd=0.52)
+    return exact(float(weights.idxmax("fig_2_5_x")))
+
+
+def _variance_of_weights(tables: Tables) -> Measurement:
+    """E_q w^2 - 1 is the mean of w - 1 over the target, by the trapezoidal rule on the axis of the figure."""
+    target, weight = (
+        tables.array(f"slides_rejection_{n}", "slides_rejection_x") for n in ("target", "weight")
+    )
+    return exact(float((target * (weight - 1.0)).integrate("slides_rejection_x")))
+
+
+def _masses_of_shells(tables: Tables) -> FloatArray:
+    """Mass within a tenth of the root of D [dimension]."""
+    names = "fig_2_8_dimension", "fig_2_8_point"
+    radius, density = (tables.array(f"fig_2_8_{name}", *names) for name in ("radius", "density"))
+    masses = []
+    for dim, r, height in zip(radius["fig_2_8_dimension"].values, radius.values, density.values, strict=True):
+        below = integrate.cumulative_trapezoid(height, r, initial=0.0)
+        masses.append(np.diff(np.interp(np.sqrt(dim) * np.array([0.9, 1.1]), r, below))[0])
+    return np.array(masses)
+
+
+def _p_value_of_moments(tables: Tables) -> Measurement:
+    """Smallest two-sided p-value of the six moments of figure 2.11, times six."""
+    lines = [name for claim, name in _LINES if claim == "FN-SL-05" and name not in DERIVED[claim]]
+    shares = [_recorded(f"FN-SL-05 {name}", _FUNCTIONS["FN-SL-05"])(tables) for name in lines]
+    least = min(shares, key=lambda share: min(share.value, 1.0 - share.value))
+    return Measurement(12.0 * min(least.value, 1.0 - least.value), 12.0 * least.error)
+
+
+DERIVED: dict[str, dict[str, Measure]] = {
+    "FN-IS-04": {"place of the largest weight, sd 0.52": _place_of_largest_weight},
+    "FN-IS-11": {"figure 2.3, variance of the weights": _variance_of_weights},
+    "FN-CM-01": {
+        "mass within a tenth of the root of D, D = 100": lambda t: exact(float(_masses_of_shells(t)[-1])),
+        "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),
+    },
+    "FN-SL-05": {"p-value of six moments": _p_value_of_moments},
+}
+"""Lines that are measured from arrays of figures or from other lines."""
+
 with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") as _file:
     _LINES = [(row["claim_id"], row["setting"]) for row in csv.DictReader(_file)]
 
 _FUNCTIONS = {claim: function for design in TOPICS for claim, function in claims_of(design).items()}
 
 MEASURE: dict[str, dict[str, Measure]] = {
-    claim: {name: _recorded(f"{claim} {name}", _FUNCTIONS[claim]) for id_, name in _LINES if id_ == claim}
+    claim: {
+        name: DERIVED.get(claim, {}).get(name) or _recorded(f"{claim} {name}", _FUNCTIONS[claim])
+        for id_, name in _LINES
+        if id_ == claim
+    }
     for claim in dict(_LINES)
 }
 

@@ -1,4 +1,4 @@
-"""Direct sampling: uniform floats, transforms, inverse distribution functions; roots of covariances, quadrature."""
+"""Direct sampling: uniform floats, transforms, inverse distribution functions; quadrature."""
 
 import math
 from collections.abc import Callable
@@ -191,18 +191,6 @@ def generalised_logistic(exponent: float) -> Distribution:
         return jnp.where(t > 1.0, t + jnp.log1p(-jnp.exp(-t)), jnp.log(jnp.expm1(jnp.minimum(t, 1.0))))
 
     return Distribution(log_density, lambda x: -jnp.expm1(-exponent * jax.nn.softplus(x)), quantile)
-
-
-def symmetric_root(covariance: FloatArray) -> FloatArray:
-    """The symmetric A with A A^T = C for a covariance C, both [dim, dim]; C must be symmetric and positive definite.
-
-    Source: lecture slides on Monte Carlo methods.
-
-    >>> symmetric_root(np.diag([4.0, 9.0])).tolist()
-    [[2.0, 0.0], [0.0, 3.0]]
-    """
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
 
 
 # Grid points evaluated at once, which bounds the memory.

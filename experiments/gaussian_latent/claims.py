@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from auxmc.diagnostics.errors_of_means import error_between_chains
@@ -82,11 +83,6 @@ def auxiliary_sd(tables: Tables) -> Measurement:
         method="paired",
         note=f"all {len(rows)} chains together",
     )
-
-
-def optimal_noise(tables: Tables) -> Measurement:
-    """PM-T01: standard deviation of the log estimate at the optimum."""
-    return exact(tables.value("theory_pseudo_marginal_variance", case="checks") ** 0.5, "numerical optimum")
 
 
 # Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
@@ -177,13 +173,13 @@ def tuning_ranges(tables: Tables) -> Measurement:
 
 
 def first_rise(tables: Tables, size: int) -> Measurement:
-    """PM-G06: mean acceptance rate at small step sizes, minus that at the smallest."""
+    """PM-G06: mean acceptance rate at small step sizes over that at the smallest, minus 1."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size), more="pm_mh_small_steps")
     small = sweep.sel(point=slice(None, _SMALL_STEPS))["point"].values
     if small.size < 2:
         raise MissingData(f"no second step size up to {_SMALL_STEPS:g}: not run at this preset")
-    note = f"at step sizes up to {small[-1]:g}, minus {average(sweep)[0]:.3g} at {small[0]:g}"
-    return statistic(lambda curve: float(curve[1 : small.size].mean() - curve[0]), sweep, note=note)
+    note = f"at step sizes up to {small[-1]:g}, over {average(sweep)[0]:.3g} at {small[0]:g}"
+    return statistic(lambda curve: float(curve[1 : small.size].mean() / curve[0] - 1.0), sweep, note=note)
 
 
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
@@ -273,10 +269,9 @@ def growth(tables: Tables) -> Measurement:
 
 
 def longest_run(tables: Tables, program: Program) -> Measurement:
-    """PM-G09, G18: largest over chains of the longest runs of one state at the end of the long chains."""
+    """PM-G18: mean over chains of the longest runs of one state at the end of the long chains."""
     runs = tables.values("longest_run_window", **long_case(*program))
-    said = ", ".join(f"{run:g}" for run in np.sort(runs))
-    return estimate(np.max, runs, note=f"longest runs of the chains: {said}")
+    return mean(runs, f"longest runs of the chains: {', '.join(f'{run:g}' for run in np.sort(runs))}")
 
 
 def median_run_ratio(tables: Tables, first: int, second: int) -> Measurement:
@@ -326,11 +321,15 @@ def kept(quantity: str, *programs: tuple[str, str]) -> Measure:
     return measure
 
 
+def longest_of_sweep(tables: Tables, dataset: str = "calibrated") -> Measurement:
+    """PM-G09: longest run of PM MH with one importance sample, median over chains and step sizes."""
+    return estimate(np.median, sweep_of(tables, "longest_run_position", PM, dataset))
+
+
 def stuck_fraction(tables: Tables) -> Measurement:
-    """Fraction of a chain of PM MH that its longest run lasts, median over chains and step sizes, data as stated."""
-    runs = sweep_of(tables, "longest_run_position", PM, "as_stated").values
+    """The same as a fraction of a chain, data as stated."""
     n_iterations = tables.value("n_iterations", case="as_stated", method="pm_mh", n_importance=1)
-    return estimate(np.median, runs / n_iterations)
+    return longest_of_sweep(tables, "as_stated") / n_iterations
 
 
 def by_size(measure: Callable[..., Measurement], suffix: str = "") -> dict[str, Measure]:
@@ -367,14 +366,17 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G04": of_program(best_step, "pm_mh"),
     "PM-G05": by_size(peak_value),
-    "PM-G06": {f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
+    "PM-G06": {
+        **{f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
+        "N = 1 over N = 8": lambda tables: first_rise(tables, 1) / first_rise(tables, 8),
+    },
     "PM-G07": {**by_size(largest_acceptance), "N = 32 efficiency there": efficiency_at_largest_acceptance},
     "PM-G08": {
         f"N = {size}": partial(extreme_ratio, quantity="ess_per_second", above=("pm_mh", size), below=PM)
         for size in SIZES[1:]
     },
     "PM-G09": {
-        "N = 1 longest": partial(longest_run, program=PM),
+        "N = 1 longest": longest_of_sweep,
         "N = 1 over N = 8": partial(median_run_ratio, first=1, second=8),
         "N = 8 over N = 32": partial(median_run_ratio, first=8, second=32),
     },
@@ -440,7 +442,9 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-T01": {
         "random-walk acceptance rate": _optimum("theory_random_walk_acceptance"),
         "pseudo-marginal acceptance rate": _optimum("theory_pseudo_marginal_acceptance"),
-        "pseudo-marginal noise sd": optimal_noise,
+        "pseudo-marginal noise sd": lambda tables: exact(
+            tables.value("theory_pseudo_marginal_variance", case="checks") ** 0.5, "numerical optimum"
+        ),
         "recommended noise sd": _optimum("theory_compromise_sd"),
     },
     "PM-T06": {"N = 1": recorded("identity_largest_difference", exact=True, case="checks")},
@@ -453,34 +457,30 @@ def elliptical_calls(tables: Tables) -> Measurement:
     return statistic(lambda curve: float(curve.mean()), sweep, note="APM SS+MH, mean over step sizes")
 
 
-def slower_per_call(tables: Tables) -> Measurement:
-    """Smallest ratio over step sizes of effective samples a call of the estimator, PM MH with N = 8 over N = 1."""
-    return extreme_ratio(tables, "ess_per_evaluation", ("pm_mh", 8), PM) * 8
-
-
 def exact_sd(tables: Tables) -> Measurement:
     """Exact posterior standard deviation of the first coordinate of x."""
     return exact(float(tables.values("exact_sd", "coordinate", case="long_apm_mi_mh")[0]))
 
 
-def at_best(tables: Tables, method: str, quantity: str, **where: float) -> FloatArray:
-    """A quantity of each chain of a method with one importance sample at the step sizes where its mean is best.
+def at_best(tables: Tables, method: str, quantity: str, **where: Any) -> pd.DataFrame:
+    """Chains of a method with one importance sample at the step sizes where their mean is best.
 
     Args:
         tables: of the study.
         method: the method.
         quantity: `ess_per_evaluation`, largest at its best, or `work_normalised_error`, smallest.
-        where: step sizes that are given.
+        where: step sizes that are given, or another case.
     """
-    rows = tables.rows("chain", quantity, case=RIVAL_CASES[method], method=method, n_importance=1, **where)
-    return at_best_steps(rows, quantity=quantity)[quantity].to_numpy(np.float64)
+    point: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1, **where}
+    return at_best_steps(tables.rows("chain", quantity, **point), quantity=quantity)
 
 
 def gain(
     tables: Tables, above: str, below: str, quantity: str = "ess_per_evaluation", **where: float
 ) -> Measurement:
     """Efficiency of one method over that of another with one importance sample, both at their best step sizes."""
-    first, second = at_best(tables, above, quantity, **where), at_best(tables, below, quantity)
+    best = at_best(tables, above, quantity, **where), at_best(tables, below, quantity)
+    first, second = (chains[quantity].to_numpy(np.float64) for chains in best)
     if quantity != "ess_per_evaluation":
         first, second = second, first
     return estimate(lambda a, b: float(a.mean() / b.mean()), first, second)
@@ -488,28 +488,21 @@ def gain(
 
 def smallest_step_of_u(tables: Tables, quantity: str) -> Measurement:
     """Efficiency of Crank-Nicolson updates at the smallest step size of u over that at the best."""
-    rows = tables.rows("chain", quantity, case="crank_nicolson", method="apm_cn_mh", n_importance=1)
-    least = float(rows["auxiliary_step"].min())
-    return gain(tables, "apm_cn_mh", "apm_cn_mh", quantity, auxiliary_step=least).noted(
-        f"step size {least:g}"
-    )
+    least = float(tables.rows("chain", quantity, case="crank_nicolson")["auxiliary_step"].min())
+    found = gain(tables, "apm_cn_mh", "apm_cn_mh", quantity, auxiliary_step=least)
+    return found.noted(f"step size {least:g}")
 
 
 def best_step_of_u(tables: Tables, quantity: str) -> Measurement:
     """Step size of Crank-Nicolson updates with the best efficiency of those that were run."""
-    rows = tables.rows("chain", quantity, case="crank_nicolson", method="apm_cn_mh", n_importance=1)
-    best = at_best_steps(rows, quantity=quantity)["auxiliary_step"]
+    best = at_best(tables, "apm_cn_mh", quantity)["auxiliary_step"]
     return exact(float(best.iloc[0]), "of the step sizes that were run")
 
 
 def largest_score(tables: Tables, method: str) -> Measurement:
     """Largest error of the mean of a coordinate of x in standard errors, at the step sizes of the smallest errors."""
-    where: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1}
-    best = at_best_steps(
-        tables.rows("chain", "work_normalised_error", **where), quantity="work_normalised_error"
-    )
-    steps = [name for name in ("step_size", "auxiliary_step") if best[name].notna().all()]
-    where |= {name: float(best[name].iloc[0]) for name in steps}
+    best = at_best(tables, method, "work_normalised_error").iloc[0]
+    where = best[["case", "method", "n_importance", "step_size", "auxiliary_step"]].dropna()
     rows = tables.rows("coordinate", "exact_mean", **where)
     scores = (rows["posterior_mean"] - rows["exact_mean"]) / rows["mcse_mean"]
     return Measurement(float(scores.abs().max()), 1.0, f"of {len(scores)} coordinates")
@@ -556,7 +549,8 @@ NUMBERS: Mapping[str, Measure] = {
     "exact sd of x": exact_sd,
     "least efficiency for brackets from 3.5 to 9": partial(flatness, low=3.5, high=9.0),
     "calls of an elliptical update": elliptical_calls,
-    "PM MH per call, N = 8": slower_per_call,
+    # Smallest ratio over step sizes.
+    "PM MH per call, N = 8": lambda t: extreme_ratio(t, "ess_per_evaluation", ("pm_mh", 8), PM) * 8,
     **{
         f"{name}, by {by}": partial(gain, above=above, below=below, quantity=quantity)
         for name, (above, below) in _GAINS.items()

@@ -176,11 +176,9 @@ def mean_marginal_weight(model: "GaussianLatentModel") -> float:
 
     For one importance sample the weight is w(u) = p(y | u) / p(y), the stationary density of u over that from which
     independence updates draw it. With K(u) the acceptance rate of fresh u averaged over x given u, K(u) <= 1 / w(u), as
-    min(1, ratio) is at most the ratio. Starting from the stationary distribution of x given u, and x being updated by a
-    positive kernel (random-walk Metropolis with Gaussian steps is), u is held for 1 / K(u) iterations or more in the
-    mean (Jensen's inequality for the spectral measure). So the iterations from a stationary state until u next moves
-    have at least this mean; the time that an acceptance rate suggests, one over its mean, counts each holding once
-    rather than once for each iteration that it lasts, and is far shorter.
+    min(1, ratio) is at most the ratio. From a stationary x, and with a positive kernel of x, u is held for 1 / K(u)
+    iterations or more in the mean (Jensen's inequality for the spectral measure). One over the acceptance rate is far
+    shorter: it counts each holding once rather than once for each iteration that it lasts.
 
     Gaussian in closed form: the mean of w^2 under the distribution of fresh u.
     """

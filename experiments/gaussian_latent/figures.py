@@ -59,6 +59,8 @@ _BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth
 
 # Efficiencies by what they are computed from.
 _MEASURES = ("ess_per_evaluation", "work_normalised_error")
+# Methods with a step size of 1 of u.
+_FRESH = {"cpm_mh": "pm_mh", "apm_cn_mh": "apm_mi_mh"}
 # Symbol and bins of each number along a long chain.
 _RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary")}
 
@@ -181,7 +183,10 @@ def rivals(tables: Tables) -> Figure:
             for axis, quantity in zip(axes, measures, strict=False):
                 if method in STEPPING_METHODS:
                     curve = at_best_steps(rows, ["auxiliary_step"], quantity)
-                    _efficiency_curve(axis, curve, "auxiliary_step", quantity, method)
+                    # Errors have no band, for one is of all chains.
+                    look = {"estimator": partial(_efficiency_of, quantity=quantity), **_look(method), **_BAND}
+                    look |= {} if quantity == "ess_per_evaluation" else {"errorbar": None}
+                    sns.lineplot(curve, x="auxiliary_step", y=quantity, ax=axis, **look)
                 else:
                     level = _efficiency_of(at_best_steps(rows, quantity=quantity)[quantity], quantity)
                     axis.axhline(level, color=METHOD_COLOURS[method], linestyle="--", linewidth=1.0)
@@ -209,15 +214,6 @@ def _efficiency_of(values: "pd.Series[float]", quantity: str) -> float:
     return mean if quantity == "ess_per_evaluation" else 1.0 / mean
 
 
-def _efficiency_curve(axis: Axes, rows: pd.DataFrame, x: str, quantity: str, method: str) -> None:
-    """Efficiency of the chains at each value of x; errors have no band, for one is of all chains."""
-    if quantity == "ess_per_evaluation":
-        sns.lineplot(rows, x=x, y=quantity, ax=axis, **_look(method), **_BAND)
-        return
-    curve = rows.groupby(x)[quantity].agg(lambda values: _efficiency_of(values, quantity)).reset_index()
-    sns.lineplot(curve, x=x, y=quantity, ax=axis, errorbar=None, legend=False, **_look(method))
-
-
 def _method_legend(figure: Figure, methods: Sequence[str], curves: Sequence[str]) -> None:
     """Methods with a curve, and those with a level, which is dashed."""
     handles = []
@@ -229,6 +225,51 @@ def _method_legend(figure: Figure, methods: Sequence[str], curves: Sequence[str]
 
 def _look(method: str) -> dict[str, Any]:
     return {"color": METHOD_COLOURS[method], "marker": METHOD_MARKERS[method], "markeredgewidth": 0.0}
+
+
+def best_methods(tables: Tables) -> Figure:
+    """Most efficient method by the noise of the log estimate and the dimension, for one importance sample."""
+    about = tables.rows("settings", record_accuracy=True)[["case", "dim", "sd_latent"]]
+    noise, chains = (
+        tables.rows(name, quantity, case=list(about["case"]), n_importance=1).merge(about, on="case")
+        for name, quantity in (("point", "sd_log_estimate"), ("chain", "ess_per_evaluation"))
+    )
+    # Random walks of u are as good as Crank-Nicolson updates, and are run in one cell alone.
+    chains, cell = chains[chains["method"] != "apm_rw_mh"], ["dim", "sd_latent"]
+    fresh = chains["auxiliary_step"] == 1.0
+    chains["method"] = chains["method"].mask(fresh, chains["method"].replace(_FRESH))
+    chains = chains.merge(noise.groupby(cell)["sd_log_estimate"].mean().reset_index(), on=cell)
+    figure, axes = page(3.2, 1, 2, sharey=True)
+    won = set()
+    for axis, quantity, by in zip(axes, _MEASURES, ("ESS", "errors"), strict=True):
+        axis.set(title=f"by {by}", xscale="log", yscale="log", ylim=(1.0, 100.0))
+        if quantity not in chains:
+            missing_panel(axis, "no exact posterior is known")
+            continue
+        for at, rows in chains.groupby(["sd_log_estimate", "dim"]):
+            found = pd.Series(
+                {
+                    method: _efficiency_of(at_best_steps(one, quantity=quantity)[quantity], quantity)
+                    for method, one in rows.groupby("method")
+                }
+            ).nlargest(2)
+            best, (first, second) = str(found.index[0]), found.to_numpy()
+            won.add(best)
+            axis.plot(*at, marker="s", markersize=25, color=METHOD_COLOURS[best], alpha=0.35)
+            axis.annotate(f"{1e3 * first:.3g}\nx {first / second:.2g}", at, ha="center", va="center")
+        axis.set(xlabel="sd of the log estimate (nats)", xlim=(0.45, 11.0))
+        axis.set_xticks([0.5, 1, 2, 5, 10], ["0.5", "1", "2", "5", "10"])
+        axis.set_yticks([2, 10, 50], ["2", "10", "50"])
+        axis.minorticks_off()
+    axes[0].set_ylabel("dimension")
+    look: dict[str, Any] = {"marker": "s", "markersize": 8, "linestyle": "none", "alpha": 0.35}
+    handles = [
+        Line2D([], [], color=METHOD_COLOURS[m], label=METHOD_LABELS[m], **look)
+        for m in RIVAL_CASES
+        if m in won
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=6)
+    return footer(figure, tables, "calibrated data")
 
 
 def data_sets(tables: Tables) -> Figure:
@@ -455,4 +496,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     ),
     "fig_data_sets": data_sets,
     "fig_rivals": rivals,
+    "fig_map": best_methods,
 }

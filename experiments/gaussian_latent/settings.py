@@ -91,8 +91,12 @@ def scale_name(method: str) -> str:
 
 def swept_scales(settings: Settings, method: str) -> dict[str, list[float]]:
     """Values of the settings that tune a method, by name."""
-    names = [scale_name(method)] + ["auxiliary_step"] * (method in STEPPING_METHODS)
-    return {name: settings.batch.get(name, [getattr(settings, name)]) for name in names}
+    names = [scale_name(method)]
+    if {*STEPPING_METHODS} & {other for other, _ in programs(settings)}:
+        names.append("auxiliary_step")
+    swept = {name: settings.batch.get(name, [getattr(settings, name)]) for name in names}
+    # One value stands for all where it does not matter.
+    return swept if method in STEPPING_METHODS else swept | {name: swept[name][:1] for name in names[1:]}
 
 
 def program_rows(method: str, n_importance: int, dataset: str = "calibrated") -> dict[str, Any]:
@@ -119,18 +123,12 @@ def check(settings: Settings) -> None:
     if settings.design in ("sweep", "long"):
         if len(tuned) > 1:
             raise SettingsError("batch.method: methods ending in mh and in ss cannot run in one case")
-        methods = {method for method, _ in programs(settings)}
-        steps = methods & {*STEPPING_METHODS}
-        tuned |= {"auxiliary_step"} if steps else set()
+        tuned = {name for method, _ in programs(settings) for name in swept_scales(settings, method)}
         for other in sorted({*BATCHABLE} - tuned):
             if other in settings.batch:
                 raise SettingsError(
                     f"batch.{other}: method={programs(settings)[0][0]} is tuned by {' and '.join(sorted(tuned))}"
                 )
-        if steps and steps != methods:
-            raise SettingsError(
-                f"batch.method: {', '.join(sorted(steps))} and other methods cannot run in one case"
-            )
     if settings.record_accuracy and settings.design != "sweep":
         raise SettingsError("record_accuracy=true needs design=sweep")
     if settings.record_auxiliary and settings.design != "long":

@@ -36,7 +36,8 @@ from auxmc.plots.style import METHOD_COLOURS, METHOD_LABELS, QUANTITY_COLOURS
 from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks, PublishedSeries
 from auxmc_pipeline.tables import Tables
-from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, main_case
+from experiments.gp_probit.claims import PER_CALL, PER_OPERATION, compared_chains
+from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, RIVALS, main_case
 
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -189,6 +190,32 @@ def importance_samples(tables: Tables) -> Figure:
     return footer(figure, tables, f"{draws}, {n_weights} weights at each")
 
 
+def rivals(tables: Tables) -> Figure:
+    """Efficiency of the methods of the thesis and of those that its section 3.7 names."""
+    chains = compared_chains(tables)
+    order = {method: place for place, method in enumerate((*MAIN_METHODS, *RIVALS))}
+    chains = chains.sort_values(["method", "auxiliary_step", "step_size"], key=lambda c: c.replace(order))
+    steps = {
+        "pm_hmc": ("step_size", r"$\epsilon$"),
+        **dict.fromkeys(RIVALS[:2], ("auxiliary_step", r"$\lambda$")),
+    }
+    names = []
+    for _, row in chains.iterrows():
+        name, symbol = steps.get(row["method"], ("", ""))
+        names.append(METHOD_LABELS[row["method"]] + (f", {symbol} = {row[name]:g}" if name else ""))
+    figure, axes = page(3.2, 1, 2, sharey=True)
+    look: dict[str, Any] = {"y": "name", "hue": "method", "palette": dict(METHOD_COLOURS), "legend": False}
+    labels = ("ESS per 1000 cubic operations", "ESS per 1000 density estimates")
+    for axis, quantity, label in zip(axes, (PER_OPERATION, PER_CALL), labels, strict=True):
+        drawn = {"data": chains.assign(name=names), "x": quantity, "ax": axis, **look}
+        sns.stripplot(**drawn, size=3.0, alpha=0.5)
+        sns.pointplot(**drawn, errorbar="se", linestyle="none", markersize=5.0, err_kws={"linewidth": 1.0})
+        axis.set(xlabel=label, ylabel="", xlim=(0.0, None))
+    sizes = chains.groupby("case")["main_draws"].agg(["size", "first"]).agg(["min", "max"]).astype(int)
+    said = [" to ".join(dict.fromkeys(map(str, sizes[name]))) for name in ("size", "first")]
+    return footer(figure, tables, f"{said[0]} chains of {said[1]} iterations after warm-up")
+
+
 DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_10": model_graph,
     "fig_3_11a": efficiency_bars,
@@ -196,6 +223,7 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_3_11b_supplement": convergence_supplement,
     "fig_3_12": output_scale,
     "fig_n_importance": importance_samples,
+    "fig_rivals": rivals,
 }
 
 

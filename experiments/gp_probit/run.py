@@ -4,6 +4,7 @@
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -16,6 +17,7 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState, batch_adaptation
+from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.numerics.array_types import FloatArray
 from experiments.gp_probit.measure import (
@@ -28,10 +30,10 @@ from experiments.gp_probit.measure import (
     fixed_step_statistics,
     recorded,
 )
-from experiments.gp_probit.model import Problem, build_problem, estimator
+from experiments.gp_probit.model import Problem, build_problem, estimator, with_gradient
 from experiments.gp_probit.settings import Settings
 
-_MAX_STARTS = 100
+_MAX_STARTS, _N_STARTS = 100, 30
 _WEIGHTS_AT_A_TIME = 500
 # What makes posterior draws for the designs that start from them: the method with the fewest long rejections.
 _REFERENCE_METHOD = "apm_ss_mh"
@@ -112,7 +114,7 @@ def _small_step_chains(
     return run_chains(
         context,
         ("fixed_step", "pm_mh", 1),
-        _sampler(problem, "pm_mh", 1, settings.batch_size, 0, start),
+        _sampler(problem, settings, "pm_mh", 1, 0, start),
         n_draws=settings.n_fixed_step_draws,
         n_chains=settings.n_chains,
         sweep={"scale": settings.fixed_step_sizes},
@@ -126,28 +128,31 @@ def _adaptive_chains(
 ) -> Chains:
     """Chains (purpose, method, n_importance) from the prior; a step size adapts in the first `n_batches` batches."""
     _, method, n_importance = names
-    is_slice = method.endswith("_ss")
-    n_batches = 0 if is_slice else settings.n_batches
-    sampler = _sampler(
-        problem,
-        method,
-        n_importance,
-        settings.batch_size,
-        n_batches,
-        problem.model.sample_prior,
-        settings.auxiliary_step,
-    )
+    n_batches = settings.n_batches if method.endswith("_mh") else 0
+    start = partial(_best_prior_draw, problem) if method == "pm_hmc" else problem.model.sample_prior
     return run_chains(
         context,
         names,
-        sampler,
+        _sampler(problem, settings, method, n_importance, n_batches, start),
         n_draws=n_draws,
         n_chains=settings.n_chains,
-        sweep={"scale": [settings.bracket_width if is_slice else settings.step_size]},
+        sweep={"scale": [settings.bracket_width if method.endswith("_ss") else settings.step_size]},
         block_size=settings.block_size,
         vectorise=False,
         lanes_per_unit=1,
     )
+
+
+def _best_prior_draw(problem: Problem, key: Array) -> Array:
+    """The most likely of some prior draws: far from the mode all trajectories of fixed steps are rejected."""
+    density = estimator(problem.model, 1)
+    draws = jax.vmap(problem.model.sample_prior)(jax.random.split(key, _N_STARTS))
+
+    def log_posterior(x: Array) -> Array:
+        cache = density.prepare(x)
+        return jnp.where(cache.failed, -jnp.inf, cache.log_prior + cache.log_marginal)
+
+    return draws[jnp.argmax(jax.lax.map(log_posterior, draws))]
 
 
 def _reference_chains(problem: Problem, settings: Settings, context: RunContext) -> Chains:
@@ -166,29 +171,29 @@ def _reference_positions(reference: Chains, settings: Settings) -> FloatArray:
 
 
 def _n_warm_up(settings: Settings, method: str) -> int:
-    return settings.n_warm_up_slice if method.endswith("_ss") else settings.batch_size * settings.n_batches
+    return settings.batch_size * settings.n_batches if method.endswith("_mh") else settings.n_warm_up_slice
 
 
 def _sampler(
     problem: Problem,
+    settings: Settings,
     method: str,
     n_importance: int,
-    batch_size: int,
     n_batches: int,
     start: Callable[[Array], Array],
-    auxiliary_step: float = 1.0,
 ) -> Sampler:
     """A chain of the method; `start` maps a key to a first position, tried again until its estimate is finite."""
     density = estimator(problem.model, n_importance)
-    dim = len(problem.coordinates)
+    dim, n_steps = len(problem.coordinates), settings.n_integration_steps
+
+    def of_scale(scale: Array) -> Kernel:
+        if method == "pm_hmc":
+            smooth = with_gradient(problem.model, density)
+            return pseudo_marginal_hmc(smooth, scale, ((n_steps + 1) // 2, n_steps), dim)
+        return pseudo_marginal_method(method, density, scale, dim, settings.auxiliary_step)
 
     def build(parameters: Any) -> Kernel:
-        return batch_adaptation(
-            lambda scale: pseudo_marginal_method(method, density, scale, dim, auxiliary_step),
-            parameters["scale"],
-            batch_size,
-            n_batches,
-        )
+        return batch_adaptation(of_scale, parameters["scale"], settings.batch_size, n_batches)
 
     def initial(key: Array, parameters: Any) -> AdaptationState:
         kernel = build(parameters)

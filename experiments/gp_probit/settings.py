@@ -5,10 +5,15 @@ import dataclasses
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.gp_probit.labelled import read_labelled
 
-METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh")
+METHODS = (
+    "pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh", "pm_hmc",
+)  # fmt: skip
 
 MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
 """Methods of the main runs, in the order of the published figures."""
+
+RIVALS = ("cpm_mh", "apm_cn_mh", "pm_hmc")
+"""Methods that section 3.7 of the thesis names and does not run."""
 
 OUTPUT_SCALE = "log_output_scale"
 """Name of the first coordinate, the log prior variance of the latent function."""
@@ -39,17 +44,25 @@ class Settings(CaseSettings):
     )
     method: str = setting("apm_ss_mh", "transition operator", METHODS)
     n_importance: int = setting(50, "importance samples in one density estimate", (1, 10_000))
-    step_size: float = setting(0.5, "initial random-walk step size (methods ending in mh)", (1e-6, 100.0))
+    step_size: float = setting(
+        0.5, "initial random-walk step size (methods ending in mh), or that of the integrator", (1e-6, 100.0)
+    )
     auxiliary_step: float = setting(
         0.5,
         "step size of u: lambda of equation 3.20 (cpm_mh, apm_cn_mh), sd of the random walk (apm_rw_mh)",
         (1e-6, 1.0),
         added=True,
     )
+    n_integration_steps: int = setting(
+        4,
+        "largest number of integration steps, a uniform draw from half of it on (pm_hmc)",
+        (1, 1000),
+        added=True,
+    )
     bracket_width: float = setting(4.0, "initial bracket of the slice (methods ending in ss)", (1e-6, 1000.0))
     batch_size: int = setting(100, "iterations in a batch of adaptation (methods ending in mh)", (1, 100_000))
     n_batches: int = setting(20, "batches of adaptation, the warm-up of methods ending in mh", (0, 10_000))
-    n_warm_up_slice: int = setting(1000, "warm-up of methods ending in ss (no adaptation)", (0, 1_000_000))
+    n_warm_up_slice: int = setting(1000, "warm-up of methods without adaptation", (0, 1_000_000))
     n_reference_draws: int = setting(10, "draws of each reference chain (design estimator)", (1, 100_000))
     reference_spacing: int = setting(10, "iterations of a reference chain between two draws", (1, 100_000))
     n_weights: int = setting(5000, "importance weights at each draw (design estimator)", (2, 1_000_000))

@@ -35,12 +35,6 @@ def log_normal_cdf(z: Array) -> Array:
     zero. One complementary error function and one logarithm serve all three ranges, which makes it several
     times faster than `jax.scipy.special.log_ndtr`.
 
-    Args:
-        z: real arguments, float64, any shape.
-
-    Returns:
-        log Phi(z), the shape of z.
-
     Source: PhD thesis, section 3.6.2 (probit likelihood); asymptotic series of the Mills ratio.
 
     >>> round(float(log_normal_cdf(jnp.asarray(-40.0))), 6)
@@ -66,12 +60,6 @@ def probit_terms(z: Array) -> ProbitTerms:
 
     The curvature tends to 1 as z goes to minus infinity, as the small difference of two numbers of size z^2;
     there it is summed from its own series.
-
-    Args:
-        z: real arguments, float64, any shape.
-
-    Returns:
-        The three terms, each the shape of z.
 
     Source: PhD thesis, section 3.6.2; Rasmussen and Williams, Gaussian Processes for Machine Learning,
     Eq. 3.16.

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion, root_mean_square
+from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion
 from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted
 from experiments.image_models.joint_estimates import (
     PUBLISHED_IMAGES,
@@ -182,26 +182,16 @@ def parallel(tables: Tables, model: str) -> Measurement:
 
 
 def efficiency(tables: Tables, model: str, method: str) -> Measurement:
-    """CT-C18: error of simulated tempering over that of a method at the same number of gradients."""
-    error_of_middle = 0.5 * math.hypot(
-        *(value_of(tables, model, name) for name in ("joint_lower_error", "joint_upper_error"))
-    )
-    n_images = _n_images(tables, model)
-    n_all = n_claimed(model, n_images)
-    n_repetitions = float(tables.setting("n_repetitions", model=model))
-    degrees = n_images * (n_repetitions - 1)
+    """CT-C18: log of the error of simulated tempering over that of a method at the same number of gradients."""
+    gradients = {name: running_estimate(tables, model, name).gradients for name in ("st", method)}
+    budget = min(spent[-1] for spent in gradients.values())
     middles = of_images(tables, model, "image_middle")
-    estimates = {name: running_estimate(tables, model, name) for name in ("st", method)}
-    budget = min(running.gradients[-1] for running in estimates.values())
-    sizes = []
-    for name, running in estimates.items():
-        at = int(np.searchsorted(running.gradients, budget * (1.0 + 1e-9), side="right")) - 1
-        noise = running.error[at] ** 2 + error_of_middle**2
+    errors = []
+    for name, spent in gradients.items():
+        at = int(np.searchsorted(spent, budget * (1.0 + 1e-9), side="right")) - 1
         biases = _running_of_images(tables, model, name)[:, at] - middles
-        bias = total_over_images(biases, np.full(n_images, noise / n_images), n_all)
-        sd = float(running.error[at]) * math.sqrt(n_repetitions * n_all / n_images)
-        sizes.append(root_mean_square(bias, sd, degrees))
-    return (sizes[0] / sizes[1]).noted(f"root mean square errors after {budget:.3g} gradients")
+        errors.append(np.stack([biases, np.zeros_like(biases)], axis=1))
+    return _ratio_of_errors(errors[:1], errors[1:], f"root mean square errors after {budget:.3g} gradients")
 
 
 def ratio_of_passages(
@@ -430,8 +420,8 @@ NUMBERS: dict[str, Measure] = {
             "Gibbs CT - ST": below,
             "error of 2 chains over that of one": partial(_from_log, partial(sharing, which=1)),
             "gain of AIS from parallel runs": partial(_from_log, parallel),
-            "error of ST over that of CT-HMC": partial(efficiency, method="ct_hmc"),
-            "error of ST over that of Gibbs CT": partial(efficiency, method="gibbs_ct"),
+            "error of ST over that of CT-HMC": partial(_from_log, partial(efficiency, method="ct_hmc")),
+            "error of ST over that of Gibbs CT": partial(_from_log, partial(efficiency, method="gibbs_ct")),
             "time of ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
             "time of CT-HMC over Gibbs CT": partial(
                 time_ratio, quantity="seconds_per_iteration", method="ct_hmc"

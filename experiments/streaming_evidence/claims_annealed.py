@@ -1,5 +1,6 @@
 """Measures the claims about annealed importance sampling of streams, SE-50 to SE-61, and numbers of the findings."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -13,9 +14,8 @@ from experiments.streaming_evidence.claims_evidence import (
     COSTS,
     LATE_ROWS,
     as_near,
-    costs_by_size,
-    discrepancy,
     final_error,
+    full_cost,
     growth_of_cost,
     magnitude,
     ratio,
@@ -26,20 +26,21 @@ from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
     StreamRuns,
+    by_size,
     early,
-    early_full,
     errors_of,
+    estimates,
     final_rows,
     full_data,
     full_data_errors,
     published,
+    rivals_at,
     row_counts,
     slope_per_row,
     values_at,
     varied,
 )
 
-_SIZES_SEEN = (500, 1000, 5000)
 _INPUTS = ("irrelevant", "weak")
 
 
@@ -49,24 +50,20 @@ def inside_rivals(tables: Tables, model: str) -> Measurement:
     It is negative where the estimator is outside.
     """
     distances = {}
-    for size in _SIZES_SEEN:
-        own = mean(values_at(early(tables, model).curve("log_evidence"), size))
-        rivals = (
-            mean(full_data(tables, model, rival.log_evidence, size, early_full(tables, model)))
-            for rival in RIVALS.values()
-        )
-        low, high = sorted(rivals, key=lambda rival: rival.value)
-        distances[f"above the lower one at {size} rows"] = low - own
-        distances[f"below the upper one at {size} rows"] = own - high
+    for n, rivals in rivals_at(tables, published(tables, model).curve("log_evidence"), model).items():
+        own = mean(estimates(tables, model, "annealed", n))
+        low, high = sorted(map(mean, rivals), key=lambda rival: rival.value)
+        distances[f"above the lower one at {n:.0f} rows"] = low - own
+        distances[f"below the upper one at {n:.0f} rows"] = own - high
     return largest_of(distances) * -1.0
 
 
-def better_early(tables: Tables) -> Measurement:
+def better_early(tables: Tables, model: str) -> Measurement:
     """SE-58, against the sequential estimator: the larger of the ratios of absolute errors at 500 and 1000 rows."""
     ratios = {}
-    for size in (500, 1000):
+    for size in (500, 1000) if model == "linear" else (1000,):
         own, rival = (
-            np.abs(values_at(errors_of(early(tables, "linear", name)), size))
+            np.abs(values_at(errors_of(early(tables, model, name)), size))
             for name in ("annealed", "sequential")
         )
         ratios[f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats"] = ratio(own, rival)
@@ -81,15 +78,12 @@ def dearer_than_sequential(tables: Tables, model: str, cost: str) -> Measurement
 
 
 def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
-    """SE-60: cost of a rival for all numbers of rows over that for the largest."""
-    costs = costs_by_size(tables, "linear", rival, cost)
-    note = f"{costs.shape[1]} numbers of rows up to {costs.columns[-1]:.0f}"
-    return estimate(
-        lambda values: float(values.sum() / values[:, -1].sum()),
-        costs.to_numpy(),
-        method="jackknife",
-        note=note,
-    )
+    """SE-60: cost of a rival for all numbers of rows over that for the largest; runs of each are independent."""
+    sizes = row_counts(by_size(tables, "linear", RIVALS[rival].seconds))
+    costs = [mean(full_cost(tables, "linear", rival, n, cost)) for n in sizes]
+    *smaller, largest = costs
+    total = Measurement(sum(c.value for c in smaller), math.hypot(*(c.error for c in smaller)))
+    return (total / largest - -1.0).noted(f"{len(sizes)} numbers of rows up to {sizes[-1]:.0f}")
 
 
 def loss_of_weights(tables: Tables, variation: str) -> Measurement:
@@ -153,7 +147,7 @@ def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]
 
 
 _relative_error = partial(final_error, method="annealed", relative=True)
-_discrepancy = partial(discrepancy, method="annealed", relative=True)
+_as_near = partial(as_near, method="annealed")
 
 
 # Numbers that the findings state next to the claims.
@@ -200,17 +194,25 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-50": {"relative": partial(_relative_error, model="linear")},
     "SE-51": speed_up_measures("linear", "annealed"),
     "SE-52": speed_up_measures("linear", "annealed", "ais"),
-    "SE-53": {"from nested sampling, relative": partial(_discrepancy, model="softmax")},
+    "SE-53": {
+        # The thesis gives 0.0003 nats a row as 0.7 % on these data (section 5.3.2).
+        "from nested sampling, per row": partial(
+            _as_near, model="softmax", published_distance=0.6 * 0.0003 / 0.7
+        ),
+        "from nested sampling, relative": partial(
+            _as_near, model="softmax", published_distance=0.006, relative=True
+        ),
+    },
     "SE-54": speed_up_measures("softmax", "annealed"),
     "SE-56": {
         "from nested sampling, relative": partial(
-            as_near, model="mixture", method="annealed", published_distance=0.001, relative=True
+            _as_near, model="mixture", published_distance=0.001, relative=True
         )
     },
     "SE-57": speed_up_measures("mixture", "annealed"),
     "SE-58": {
         **{f"{model}, inside": partial(inside_rivals, model=model) for model in MODEL_CASES},
-        "linear, error over sequential error": better_early,
+        **{f"{m}, error over sequential error": partial(better_early, model=m) for m in MODEL_CASES},
     },
     "SE-59": {
         f"{model}, {name}": partial(dearer_than_sequential, model=model, cost=cost)
@@ -218,8 +220,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for model in MODEL_CASES
     },
     "SE-60": {
-        "nested sampling, time": partial(cost_of_all_sizes, rival="nested", cost="seconds"),
-        "AIS, time": partial(cost_of_all_sizes, rival="ais", cost="seconds"),
+        f"{title}, {name}": partial(cost_of_all_sizes, rival=rival, cost=cost)
+        for name, cost in COSTS.items()
+        for title, rival in (("nested sampling", "nested"), ("AIS", "ais"))
     },
     "SE-61": {
         f"{model}, {name}": partial(growth_of_cost, model=model, method="annealed", cost=cost)

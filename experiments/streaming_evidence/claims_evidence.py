@@ -3,24 +3,25 @@
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, proportion, proportion_of
 from auxmc_pipeline.tables import Measure, MissingData, Tables
+from experiments.streaming_evidence.problem import HYBRID_ROWS
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
     StreamRuns,
     between,
     by_size,
-    early_full,
+    early,
     errors_of,
+    estimates,
     full_data,
     full_data_errors,
-    million,
     published,
     reference_at,
+    rivals_at,
     row_counts,
     slope_per_row,
     values_at,
@@ -46,32 +47,13 @@ def ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
     return (mean(above) / mean(below)).noted(note)
 
 
-def costs_by_size(tables: Tables, model: str, rival: str, cost: str, case: str = "") -> pd.DataFrame:
-    """Seconds or operations of an estimator that needs all rows, by the numbers of rows that it was run for.
-
-    Only runs that were made for all of them: large numbers may have fewer.
-
-    Raises:
-        MissingData: it was run for none.
-    """
-    about = RIVALS[rival]
-    first, *others = (about.seconds,) if cost == "seconds" else about.operations
-    found = by_size(tables, model, first, case)
-    for name in others:
-        found = found + by_size(tables, model, name, case)
-    found = found.dropna(axis=1, how="all").dropna()
-    if found.empty:
-        raise MissingData(f"costs of {rival}, {model}: not run at this preset")
-    return found
-
-
 def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:
     """Seconds or operations of an estimator that needs all rows, for a number of rows [repeat]."""
-    # Times are compared within the runs of one machine.
-    counted = size == ALL_ROWS and (rival, cost) == ("nested", "operations")
-    return values_at(
-        costs_by_size(tables, model, rival, cost, million(tables, model) if counted else ""), size
-    )
+    about = RIVALS[rival]
+    if cost == "seconds":
+        # Times are compared within the runs of one machine.
+        return values_at(by_size(tables, model, about.seconds), size)
+    return np.sum([full_data(tables, model, name, size) for name in about.operations], axis=0)
 
 
 def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
@@ -101,7 +83,7 @@ def final_error(
 
 def discrepancy(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
     """Distance from nested sampling for a million rows, for each of them or relative to the log evidence."""
-    nested = mean(full_data(tables, model, "nested_log_evidence", ALL_ROWS, million(tables, model)))
+    nested = mean(full_data(tables, model, "nested_log_evidence", ALL_ROWS))
     own = mean(values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS))
     off = own - nested
     return magnitude(off, abs(nested.value) if relative else ALL_ROWS, f"{off.value:.0f} nats")
@@ -119,7 +101,7 @@ def as_near(
         published_distance: for a million rows, for each of them or relative to the log evidence.
         relative: to the log evidence.
     """
-    nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS, million(tables, model))
+    nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
     own = values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS)
     unit = abs(nested.mean()) if relative else ALL_ROWS
 
@@ -156,10 +138,7 @@ def speed_up_measures(model: str, method: str, rival: str = "nested") -> dict[st
 # A run with these variations is followed by nested sampling chunk by chunk.
 _UPDATED = "method=nested_updating n_rows=100000 n_particles=10"
 _UPDATED_ROWS = 100_000
-# Numbers of rows that were run many times.
-_FEW_ROWS = (100, 1000)
-_SIZES_WITH_REFERENCE = (1000, 10_000)
-_SIZES_OF_HYBRID = (500, 1000, 5000, 10_000)
+_FIRST_REFERENCE = 1000
 
 
 def stopping_rules(tables: Tables, live_points: int) -> Measurement:
@@ -171,21 +150,30 @@ def stopping_rules(tables: Tables, live_points: int) -> Measurement:
     return mean(early - late if live_points == 2 else early, note)
 
 
-def nested_error(tables: Tables, size: int) -> Measurement:
-    """SE-20."""
-    case = early_full(tables, "linear") if size in _FEW_ROWS else ""
-    found = values_at(full_data_errors(tables, "linear", "nested", case), size)
-    return estimate(np.median, np.abs(found) / size, note=f"{found.size} runs")
+def error_over_rivals(tables: Tables, name: str) -> Measurement:
+    """SE-20: largest ratio of the error of a run to the distance of a run of AIS from one of nested sampling."""
+    found = {}
+    truth = by_size(tables, "linear", "exact")
+    curve = truth if name in RIVALS else published(tables, "linear", name).curve("error")
+    for n, (nested, annealed) in rivals_at(tables, curve, "linear").items():
+        errors = estimates(tables, "linear", name, n) - values_at(truth, n)
+        note = f"{np.abs(errors).mean():.1f} nats at {n:.0f} rows"
+        found[note] = estimate(_error_over_distance, errors, nested, annealed)
+    return largest_of(found)
 
 
-def runs_below(tables: Tables, rival: str) -> Measurement:
-    """SE-24: runs of an estimator that needs all rows below the exact or near-exact value, of all models."""
-    errors = [
-        values_at(full_data_errors(tables, model, rival), size)
-        for model in MODEL_CASES
-        for size in _SIZES_WITH_REFERENCE
-    ]
-    return proportion_of(np.concatenate(errors) < 0.0, "three models, 1000 and 10000 rows")
+def _error_over_distance(errors: FloatArray, nested: FloatArray, annealed: FloatArray) -> float:
+    return float(np.abs(errors).mean() / np.abs(annealed[:, None] - nested).mean())
+
+
+def runs_below(tables: Tables, name: str) -> Measurement:
+    """SE-24: least of the models' proportions of runs below the exact or near-exact value, at 1000 rows."""
+    found = {}
+    for model in MODEL_CASES:
+        truth = reference_at(tables, model, _FIRST_REFERENCE)
+        below = proportion_of(estimates(tables, model, name, _FIRST_REFERENCE) < truth)
+        found[f"{model}, {below.note}"] = below * -1.0
+    return largest_of(found) * -1.0
 
 
 def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
@@ -197,16 +185,11 @@ def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
     return mean(found, f"NS {nested.mean():.2g} a row; all runs within {width:.2g}")
 
 
-def annealed_over_nested(tables: Tables, cost: str, size: float = ALL_ROWS) -> Measurement:
-    """SE-25."""
+def annealed_over_nested(tables: Tables, cost: str, size: float = 0.0) -> Measurement:
+    """SE-25, by default at the most rows for which annealed importance sampling was run."""
+    size = size or float(by_size(tables, "linear", RIVALS["ais"].seconds).columns[-1])
     above, below = (full_cost(tables, "linear", name, size, cost) for name in ("ais", "nested"))
     return ratio(above, below, f"at {size:.0f} rows")
-
-
-def annealed_over_nested_at_most_rows(tables: Tables) -> Measurement:
-    """SE-25, at the most rows for which annealed importance sampling was run."""
-    size = float(by_size(tables, "linear", RIVALS["ais"].seconds).columns[-1])
-    return annealed_over_nested(tables, "operations", size)
 
 
 def drift_of_cost(tables: Tables, cost: str) -> Measurement:
@@ -224,19 +207,22 @@ def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
 
 
 def hybrid_distance(tables: Tables, model: str) -> Measurement:
-    """SE-33: largest distance of the hybrid estimate from nested sampling over that of AIS."""
-    hybrid = published(tables, model, "sequential").curve("log_evidence_hybrid")
+    """SE-33: largest distance of the hybrid estimate from nested sampling over that of AIS, beyond its start."""
+    start = full_data(tables, model, RIVALS["nested"].log_evidence, HYBRID_ROWS)
+    curve = between(published(tables, model, "sequential").curve("log_evidence"), HYBRID_ROWS + 1)
     distances = {}
-    for size in _SIZES_OF_HYBRID:
-        nested, annealed = (
-            full_data(tables, model, RIVALS[name].log_evidence, size) for name in ("nested", "ais")
-        )
-        distances[f"at {size} rows"] = estimate(_relative_distance, values_at(hybrid, size), nested, annealed)
+    for n, (nested, annealed) in rivals_at(tables, curve, model).items():
+        own = early(tables, model, "sequential", n).curve("log_evidence")
+        gained = values_at(own, n) - values_at(own, HYBRID_ROWS)
+        distances[f"at {n:.0f} rows"] = estimate(_relative_distance, gained, start, nested, annealed)
     return largest_of(distances)
 
 
-def _relative_distance(own: FloatArray, nested: FloatArray, annealed: FloatArray) -> float:
-    return float(abs(own.mean() - nested.mean()) / abs(annealed.mean() - nested.mean()))
+def _relative_distance(
+    gained: FloatArray, start: FloatArray, nested: FloatArray, annealed: FloatArray
+) -> float:
+    own = gained.mean() + start.mean()
+    return float(abs(own - nested.mean()) / abs(annealed.mean() - nested.mean()))
 
 
 def hybrid_size(tables: Tables) -> Measurement:
@@ -281,17 +267,18 @@ _final_error = partial(final_error, method="sequential")
 _discrepancy = partial(discrepancy, method="sequential")
 _as_near = partial(as_near, method="sequential")
 _growth = partial(growth_of_cost, model="linear", method="sequential")
+_ALGORITHMS = {"nested sampling": "nested", "sequential estimator": "sequential"}
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "SE-19": {"2 live points, difference": partial(stopping_rules, live_points=2)},
-    "SE-20": {f"{n} rows": partial(nested_error, size=n) for n in (100, 1000, 10_000, 100_000)},
+    "SE-20": {name: partial(error_over_rivals, name=method) for name, method in _ALGORITHMS.items()},
     "SE-24": {
-        "AIS, runs below": partial(runs_below, rival="ais"),
-        "nested sampling, runs below": partial(runs_below, rival="nested"),
+        f"{name}, runs below": partial(runs_below, name=method)
+        for name, method in {"AIS": "ais", "SGAIS": "annealed", **_ALGORITHMS}.items()
     },
     "SE-25": {
-        **{name: partial(annealed_over_nested, cost=cost) for name, cost in COSTS.items()},
-        "operations, most rows of AIS": annealed_over_nested_at_most_rows,
+        **{name: partial(annealed_over_nested, cost=cost, size=ALL_ROWS) for name, cost in COSTS.items()},
+        "operations, most rows of AIS": partial(annealed_over_nested, cost="operations"),
     },
     "SE-30": {
         "slope": partial(_growth, cost="seconds"),
@@ -333,14 +320,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-41": {m: partial(_discrepancy, model=m, relative=m != "softmax") for m in MODEL_CASES},
     "SE-42": {
         **{name: partial(updated_cost, cost=cost) for name, cost in COSTS.items()},
-        "no gain in operations": partial(updated_cost, cost="operations"),
+        "no gain": partial(updated_cost, cost="seconds"),
     },
 }
 
 NUMBERS: dict[str, Measure] = {
     **{
         f"AIS, linear, nats a row at {n} rows": partial(annealed_error, model="linear", size=n)
-        for n in _SIZES_WITH_REFERENCE
+        for n in (1000, 10_000)
     },
     "sequential, linear, nats at 1e2 rows": partial(sequential_error, model="linear", size=100),
     "hybrid, linear, nats at 1e3 rows": hybrid_size,

@@ -16,10 +16,6 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_ru
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
-_MODEL_OF = {"fast": "mixture", "floor": "linear", "sensitivity": "mixture"} | {
-    f"early__stream-{model}": model for model in MODEL_CASES
-}
-
 _ERROR_OF = {
     "log_evidence": "error",
     "log_evidence_hybrid": "error_hybrid",
@@ -90,8 +86,8 @@ class StreamRuns(NamedTuple):
 
     @property
     def model(self) -> str:
-        """Which of MODEL_CASES they belong to, else their own case."""
-        return _MODEL_OF.get(self.case, self.case)
+        """Stream that they read, the name of the case with the published settings on it."""
+        return str(self.tables.setting("stream", case=self.case))
 
     @property
     def end(self) -> float:
@@ -120,19 +116,10 @@ def published(tables: Tables, case: str, method: str = "annealed") -> StreamRuns
     return StreamRuns(tables, case, {"method": method})
 
 
-def early(tables: Tables, model: str, method: str = "annealed") -> StreamRuns:
-    """Most runs of few rows with the published settings."""
-    return published(tables, first_run(tables, f"early__stream-{model}", model), method)
-
-
-def early_full(tables: Tables, model: str) -> str:
-    """Case with most runs of few rows by estimators that need all rows."""
-    return first_run(tables, f"early_full__stream-{model}", f"{model}_full")
-
-
-def million(tables: Tables, model: str) -> str:
-    """Case with most runs of nested sampling on a million rows."""
-    return first_run(tables, f"million__stream-{model}", f"{model}_full")
+def early(tables: Tables, model: str, method: str = "annealed", n_rows: float = 0.0) -> StreamRuns:
+    """Runs with the published settings: the many of few rows, where these reach a number of rows."""
+    case = first_run(tables, f"early__stream-{model}", model)
+    return published(tables, case if n_rows <= final_rows(tables, case) else model, method)
 
 
 def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
@@ -144,7 +131,7 @@ def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
         variation: "default" for the published settings, as far as the variations of the case go.
     """
     if variation == "default":
-        return published(tables, _MODEL_OF[case])._replace(last=final_rows(tables, case))
+        return published(tables, StreamRuns(tables, case, {}).model)._replace(last=final_rows(tables, case))
     return StreamRuns(tables, case, {"variation": variation})
 
 
@@ -201,15 +188,34 @@ def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.Dat
     return _by_run(tables, quantity, "size", case=case or f"{model}_full")
 
 
-def full_data(tables: Tables, model: str, quantity: str, size: float, case: str = "") -> FloatArray:
-    """A quantity of estimators that need all rows, for a number of rows [repeat]; arguments as of `by_size`."""
-    return values_at(by_size(tables, model, quantity, case), size)
+def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
+    """A quantity of estimators that need all rows, of the case with most runs for a number of rows [repeat]."""
+    for case in (f"early_full__stream-{model}", f"million__stream-{model}"):
+        with contextlib.suppress(MissingData):
+            return values_at(by_size(tables, model, quantity, case), size)
+    return values_at(by_size(tables, model, quantity), size)
 
 
-def full_data_errors(tables: Tables, model: str, rival: str, case: str = "") -> pd.DataFrame:
+def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
     """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
-    truth = by_size(tables, model, "exact", case).iloc[0] if model == "linear" else reference(tables, model)
-    return against(by_size(tables, model, RIVALS[rival].log_evidence, case), truth)
+    truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
+    return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
+
+
+def rivals_at(tables: Tables, curve: pd.DataFrame, model: str) -> dict[float, tuple[FloatArray, ...]]:
+    """Log evidences by nested sampling and by AIS at the numbers of rows of a curve for which both were run."""
+    rivals = row_counts(by_size(tables, model, RIVALS["ais"].log_evidence))
+    sizes = [float(n) for n in rivals if n in curve.columns]
+    if not sizes:
+        raise MissingData("no number of rows of all estimators: not run at this preset")
+    return {n: tuple(estimates(tables, model, name, n) for name in RIVALS) for n in sizes}
+
+
+def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArray:
+    """Log evidences by a streaming method or one of RIVALS, of the case with most runs [repeat]."""
+    if name in RIVALS:
+        return full_data(tables, model, RIVALS[name].log_evidence, n_rows)
+    return values_at(early(tables, model, name, n_rows).curve("log_evidence"), n_rows)
 
 
 def sweep(tables: Tables, name: str) -> dict[float, StreamRuns]:

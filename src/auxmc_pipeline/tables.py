@@ -241,6 +241,10 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
                     unit = array.attrs.get("units", "")
                     quantities[name, str(quantity)] = (str(quantity), name, group, unit)
     tables = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
+    for table in tables.values():  # Booleans of restored cases are numbers.
+        for column in table.select_dtypes(object):
+            if table[column].map(lambda value: isinstance(value, (bool, float))).all():
+                table[column] = table[column].astype(float)
     return tables | {
         "quantity": pd.DataFrame(quantities.values(), columns=["quantity", "table", "group", "unit"])
     }

@@ -14,7 +14,9 @@ from auxmc.driver.results import read_result
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.digests import lasting_arrays
 from auxmc_pipeline.judging.verdicts import VERDICTS
+from auxmc_pipeline.tables import load_tables
 from tests.copies import copied, python_path
+from tests.unit.experiments.record import recorded_tables
 
 PARTS = ["docs", "experiments", "profiles", "published", "src", "workflow", "Snakefile"]
 PARTS += ["pyproject.toml", "requirements.lock"]
@@ -38,7 +40,7 @@ def planned(project, *words):
 
 
 def assert_all_is_made(project, name):
-    """There is every result, figure and verdict of a study at preset smoke."""
+    """There is every result, figure and verdict of a study at preset smoke, and all that was recorded of such a run."""
     study = load_study(name)
     results = project.folder / "results" / "smoke" / name
     for case in study.cases("smoke"):
@@ -46,6 +48,12 @@ def assert_all_is_made(project, name):
     for figure in study.figures:
         assert (project.folder / f"paper_figures/smoke/{name}/{figure}.svg").stat().st_size > 3000
     assert set(pd.read_csv(results / "claims.csv")["verdict"]) <= set(VERDICTS)
+    made, recorded = load_tables(results / "tables"), recorded_tables(name)
+    assert made.keys() == recorded.keys()
+    for table in recorded.keys() - {"settings"}:
+        # Which quantities there are: values differ between processors. That to data of others needs AUXMC_DATA_DIR.
+        known = [of[table].notna().any().drop("data_difference", errors="ignore") for of in (made, recorded)]
+        assert known[0].to_dict() == known[1].to_dict(), table
 
 
 class Project:

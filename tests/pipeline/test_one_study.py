@@ -61,12 +61,13 @@ def test_lint_is_clean(radon):
 @pytest.mark.parametrize(
     ("names", "jobs"),
     [
-        pytest.param(
-            [f"{FIGURES}/fig_5_5.svg", f"{RESULTS}/numbers.csv"],
-            {"draw_radon", "judge_claims"},
-            marks=pytest.mark.slow,
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ([f"{FIGURES}/fig_5_5.svg", f"{RESULTS}/numbers.csv"], {"draw_radon", "judge_claims"}),
+                ([f"{RESULTS}/tables/chain.parquet"], {"tabulate", "draw_radon", "judge_claims"}),
+            )
         ),
-        ([f"{RESULTS}/tables/chain.parquet"], {"tabulate", "draw_radon", "judge_claims"}),
         ([f"{RESULTS}/ais.nc"], {"run_case", "tabulate", "draw_radon", "judge_claims"}),
     ],
 )
@@ -107,7 +108,10 @@ def test_code_changes_what_uses_it(radon):
 
 @pytest.mark.parametrize(
     ("file", "text", "jobs"),
-    [("figures.py", "\nEXTRA = 1\n", {"draw_radon"}), ("claims.csv", "\n", {"draw_radon", "judge_claims"})],
+    [
+        ("figures.py", "\nEXTRA = 1\n", {"draw_radon"}),
+        pytest.param("claims.csv", "\n", {"draw_radon", "judge_claims"}, marks=pytest.mark.slow),
+    ],
 )
 def test_code_of_figures_and_published_values_sample_nothing(radon, file, text, jobs):
     with radon.changed(f"experiments/radon/{file}") as append:

@@ -17,13 +17,8 @@ def run(*words):
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "snakefile",
-    [
-        "Snakefile",
-        pytest.param("workflow/Snakefile", marks=pytest.mark.slow),
-    ],  # the first includes the second
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])  # the first includes the second
 def test_a_snakefile_plans_everything_by_default(snakefile, tmp_path):
     words = ("--snakefile", snakefile, "--directory", str(tmp_path), "--config", "preset=smoke")
     plan = run("-m", "snakemake", "-n", *words)

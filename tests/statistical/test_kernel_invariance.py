@@ -89,14 +89,18 @@ CASES = {name: partial(on_line, build) for name, build in ON_LINE.items()}
 CASES |= {name: build for family in FAMILIES for name, build in getattr(family, "CASES", {}).items()}
 CASES |= {f"noisy gradients {both}": partial(noisy_gradients, *both) for both in ((1, 0), (0.3, 0.32))}
 SLOW = {f"{name} on logistic": partial(on_line, build, LOGISTIC) for name, build in ON_LINE.items()}
-# Their code is that of a fast case.
-SLOW |= {
-    name: CASES.pop(name)
-    for name in ("linear", "directed", "elliptical blocks in a ball", "tempered no-U-turn, long steps")
-}
+# Their code is that of a fast case, which tests in tests/unit/kernels compare them with.
+SAME_CODE = (
+    *("linear", "linear doubling", "directed", "directed on the square", "hmc with masses", "gibbs permuted"),
+    *("persistent turned", "two elliptical blocks", "elliptical blocks in a ball", "elliptical auxiliary"),
+    *("crank nicolson auxiliary", "metropolis position", "slice position step out", "gaussian abc"),
+    *("constrained no-U-turn", "plateau tempering", "tempered no-U-turn", "tempered no-U-turn, long steps"),
+    "noisy gradients (1, 0)",
+)
+SLOW |= {name: CASES.pop(name) for name in SAME_CODE}
 SLOW |= {name: build for family in FAMILIES for name, build in family.SLOW.items()}
 
-BROKEN_FAST = manifold.BROKEN_FAST | tempering.BROKEN_FAST
+BROKEN_FAST = manifold.BROKEN_FAST
 BROKEN = {build.__name__: partial(on_line, build) for build in metropolis.BROKEN_ON_LINE}
 BROKEN |= {name: partial(on_line, build) for name, build in slices.BROKEN_ON_LINE.items()}
 BROKEN |= metropolis.BROKEN | slices.BROKEN | latent.BROKEN | manifold.BROKEN | tempering.BROKEN

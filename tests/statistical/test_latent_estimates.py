@@ -191,6 +191,7 @@ def test_prior_draws_have_the_quantiles_of_the_prior():
     assert_independent(uniforms, "variance and length scales", detects=0.04, detects_mean=0.07)
 
 
+@pytest.mark.slow
 def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged():
     """Means of two functions of the log estimate, which see a shift and another width of its distribution."""
     biopsy = load_biopsy()

@@ -28,17 +28,16 @@ from experiments.foundations.chains.inputs import (
     mixture_mass_below,
 )
 from experiments.foundations.measurements import largest_size, normal_points, power, spread
+from experiments.foundations.sampling import generalised_logistic
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 from experiments.tempering_illustration.model import NARROW_LEFT
 
 TOPIC = Topic()
 
+# Leapfrog step of the trajectories of figure 2.12, of nine steps each.
 STEP = 0.5
-"""Leapfrog step of its trajectories, of nine steps each."""
-
-N_STEPS = 72
-"""Steps of the programs that run its trajectories: 4.5 units of time with the smallest step that is tried."""
-
+# Steps that the program makes: 4.5 units of time with the smallest step that is tried.
+_N_STEPS = 72
 _STARTS = ((-1.8, 1.2), -0.6)
 _ROOTS = (1, 2, 3, 4, 5, 6)
 
@@ -50,53 +49,42 @@ class Path(NamedTuple):
     momentum: FloatArray
     potential: FloatArray
 
-    def begin(self, n_points: int) -> "Path":
-        """The first points of the trajectory."""
-        return Path(*(values[:n_points] for values in self))
-
     @property
     def energy(self) -> FloatArray:
         """Potential and kinetic energy together."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.potential + 0.5 * np.square(self.momentum))
+        return np.asarray(self.potential + 0.5 * np.square(self.momentum))
 
 
 def log_skewed_density(position: Array) -> Array:
     """Log of the generalised logistic density of figure 2.12 at a position [1], in nats."""
-    x = position[0]
-    return math.log(SHAPE) - SHAPE * x - (1.0 + SHAPE) * jnp.logaddexp(0.0, -x)
+    return generalised_logistic(SHAPE).log_density(position)[0]
 
 
-def leapfrog_path(
-    log_density: Callable[[Array], Array], start: tuple[float, float], step: float, n_steps: int
-) -> Path:
-    """All points of a leapfrog trajectory of one coordinate from (position, momentum)."""
-    run = _path_program(log_density, n_steps)
-    return Path(*(np.asarray(values) for values in run(jnp.asarray(start), jnp.asarray(step))))
+def leapfrog_path(start: tuple[float, float], step: float, n_steps: int) -> Path:
+    """All points of a leapfrog trajectory from (position, momentum) on the density of figure 2.12."""
+    return Path(
+        *(np.asarray(values)[: n_steps + 1] for values in _path(jnp.asarray(start), jnp.asarray(step)))
+    )
 
 
-@functools.lru_cache(maxsize=8)
-def _path_program(log_density: Callable[[Array], Array], n_steps: int) -> Any:
-    evaluate = jax.value_and_grad(log_density)
+@jax.jit
+def _path(start: Array, step: Array) -> tuple[Array, Array, Array]:
+    evaluate = jax.value_and_grad(log_skewed_density)
 
-    def run(start: Array, step: Array) -> tuple[Array, Array, Array]:
-        def advance(carry: tuple[HMCState, Array], _: None) -> Any:
-            state, momentum, _n_made = leapfrog(evaluate, *carry, step, jnp.ones((), jnp.int32))
-            return (state, momentum), (state.position[0], momentum[0], -state.log_density)
+    def advance(carry: tuple[HMCState, Array], _: None) -> Any:
+        state, momentum, _n_made = leapfrog(evaluate, *carry, step, jnp.ones((), jnp.int32))
+        return (state, momentum), (state.position[0], momentum[0], -state.log_density)
 
-        first = HMCState(start[:1], *evaluate(start[:1])), start[1:]
-        _, path = jax.lax.scan(advance, first, length=n_steps)
-        origin = (start[0], start[1], -first[0].log_density)
-        return jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), origin, path)
-
-    return jax.jit(run)
+    first = HMCState(start[:1], *evaluate(start[:1])), start[1:]
+    _, path = jax.lax.scan(advance, first, length=_N_STEPS)
+    origin = (start[0], start[1], -first[0].log_density)
+    return jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), origin, path)
 
 
 def drawn_paths(work: Work) -> tuple[Path, Path]:
     """The two trajectories of figure 2.12; the second starts where the first ends, with a new momentum."""
-    first = leapfrog_path(log_skewed_density, _STARTS[0], STEP, N_STEPS).begin(10)
-    second = leapfrog_path(log_skewed_density, (float(first.position[-1]), _STARTS[1]), STEP, N_STEPS)
-    return first, second.begin(10)
+    first = leapfrog_path(_STARTS[0], STEP, 9)
+    return first, leapfrog_path((float(first.position[-1]), _STARTS[1]), STEP, 9)
 
 
 @TOPIC.figure("fig_2_12")
@@ -228,7 +216,7 @@ def integrator_geometry(work: Work) -> Lines:
     away, volume = checks(phases)
     steps, errors = (0.5, 0.25, 0.125, 0.0625), []
     for step in steps:
-        energy = leapfrog_path(log_skewed_density, (-1.8, 1.2), step, N_STEPS).energy[: round(4.5 / step) + 1]
+        energy = leapfrog_path(_STARTS[0], step, round(4.5 / step)).energy
         errors.append(largest_size(energy - energy[0]))
     return {
         "distance after the way back": away,

@@ -33,21 +33,12 @@ from experiments.tempering_illustration.model import NARROW_LEFT
 
 TOPIC = Topic()
 
-START = -0.75
-"""State of figure 2.7 from which moves are proposed."""
-
-PROPOSAL_SDS = (0.3, 0.5)
-"""Standard deviations of its two proposals."""
-
-SHELL_DIMENSIONS = (1, 16, 49, 100)
-"""Dimensions of figure 2.8."""
-
-SHELL_RANGES = ((0.0, 5.0), (1.0, 7.0), (4.0, 10.0), (7.0, 13.0))
-"""Where each of its curves is drawn."""
-
-NARROW = 0.8
-"""Correlation of the ellipses of figure 2.9 and of the slides."""
-
+# Figure 2.7: the state from which moves are proposed, and the standard deviations of its two proposals.
+_START, _PROPOSAL_SDS = -0.75, (0.3, 0.5)
+# Figure 2.8: dimensions, and where each of its curves is drawn.
+_SHELL_DIMENSIONS, _SHELL_RANGES = (1, 16, 49, 100), ((0.0, 5.0), (1.0, 7.0), (4.0, 10.0), (7.0, 13.0))
+# Correlation of the ellipses of figure 2.9 and of the slides.
+_NARROW = 0.8
 _GIBBS_CORNERS = ((-1.3, -1.0), (-0.1, -1.0), (-0.1, 0.3))
 _SHORT_AXES = (1.5, 0.5)
 
@@ -56,11 +47,11 @@ _SHORT_AXES = (1.5, 0.5)
 def proposals(work: Work) -> Arrays:
     """Figure 2.7: target, proposals, and what is left of them after the accept step."""
     x = np.linspace(-2.0, 2.0, 401)
-    target, here = mixture_density(NARROW_LEFT, x), float(mixture_density(NARROW_LEFT, START))
-    proposed = np.array([stats.norm.pdf(x, START, sd) for sd in PROPOSAL_SDS])
+    target, here = mixture_density(NARROW_LEFT, x), float(mixture_density(NARROW_LEFT, _START))
+    proposed = np.array([stats.norm.pdf(x, _START, sd) for sd in _PROPOSAL_SDS])
     accepted = proposed * np.minimum(1.0, target / here)
     along = {"x": x}
-    by_sd = {"sd": list(PROPOSAL_SDS), **along}
+    by_sd = {"sd": list(_PROPOSAL_SDS), **along}
     return {
         "target": xr.DataArray(target, along),
         "proposal": xr.DataArray(proposed, by_sd),
@@ -72,9 +63,9 @@ def proposals(work: Work) -> Arrays:
 def shells(work: Work) -> Arrays:
     """Figure 2.8: densities of the distance from the origin."""
     fraction = np.linspace(0.0, 1.0, 201)
-    radii = np.array([low + (high - low) * fraction for low, high in SHELL_RANGES])
-    densities = np.array([stats.chi(dim).pdf(r) for dim, r in zip(SHELL_DIMENSIONS, radii, strict=True)])
-    coordinates = {"dimension": list(SHELL_DIMENSIONS), "point": np.arange(len(fraction))}
+    radii = np.array([low + (high - low) * fraction for low, high in _SHELL_RANGES])
+    densities = np.array([stats.chi(dim).pdf(r) for dim, r in zip(_SHELL_DIMENSIONS, radii, strict=True)])
+    coordinates = {"dimension": list(_SHELL_DIMENSIONS), "point": np.arange(len(fraction))}
     return {"radius": xr.DataArray(radii, coordinates), "density": xr.DataArray(densities, coordinates)}
 
 
@@ -104,7 +95,7 @@ def conditionals(work: Work) -> Arrays:
 @TOPIC.figure("slides_gibbs")
 def gibbs_path(work: Work) -> Arrays:
     """Slide: half-updates of a Gibbs sampler from (-2, -2)."""
-    update = gaussian_blocks(np.zeros(2), correlated(NARROW))
+    update = gaussian_blocks(np.zeros(2), correlated(_NARROW))
     points = [jnp.array([-2.0, -2.0])]
     for half, numbers in enumerate(work.rng("gibbs path").normal(size=(20, 2))):
         points.append(update.redraw(jnp.asarray(numbers), jnp.int32(half % 2), points[-1]))
@@ -117,7 +108,7 @@ def metropolis_path(work: Work) -> Arrays:
     """Slide: iterations of a random walk from (-2, -2), with the proposals that were rejected."""
     scale, n_steps, rng = 0.8, 20, work.rng("metropolis path")
     normals, uniforms = rng.normal(size=(n_steps, 2)), log_uniforms(rng, (n_steps,))
-    precision = jnp.asarray(np.linalg.inv(correlated(NARROW)))
+    precision = jnp.asarray(np.linalg.inv(correlated(_NARROW)))
     kernel = random_walk_metropolis(lambda x: -0.5 * x @ precision @ x, scale, 2)
     state, apply = kernel.init(jnp.array([-2.0, -2.0])), jax.jit(kernel.apply)
     states, proposals_, accepted = [state.position], [], []
@@ -169,7 +160,7 @@ def involution_orbits(work: Work) -> Lines:
 @TOPIC.claim("FN-MH-01")
 def acceptance_in_the_figure(work: Work) -> Lines:
     """Accepted fraction of the proposals of figure 2.7, by quadrature."""
-    narrow, wide = (_accepted_mass(sd, -math.inf) for sd in PROPOSAL_SDS)
+    narrow, wide = (_accepted_mass(sd, -math.inf) for sd in _PROPOSAL_SDS)
     return {"narrow less wide": narrow - wide}
 
 
@@ -177,14 +168,14 @@ def acceptance_in_the_figure(work: Work) -> Lines:
 def crossings_in_the_figure(work: Work) -> Lines:
     """Accepted moves beyond the dip between the modes."""
     dip, _ = lowest_point(lambda x: mixture_density(NARROW_LEFT, x), -0.3, 0.3, 1e-10)
-    narrow, wide = (_accepted_mass(sd, dip) for sd in PROPOSAL_SDS)
+    narrow, wide = (_accepted_mass(sd, dip) for sd in _PROPOSAL_SDS)
     return {"ratio": wide / narrow}
 
 
 def _accepted_mass(sd: float, above: float) -> float:
-    x = np.linspace(max(START - 12.0 * sd, above), START + 12.0 * sd, _N_GRID)
-    accepted = np.minimum(mixture_density(NARROW_LEFT, x) / mixture_density(NARROW_LEFT, START), 1.0)
-    return float(integrate.trapezoid(accepted * stats.norm.pdf(x, START, sd), x))
+    x = np.linspace(max(_START - 12.0 * sd, above), _START + 12.0 * sd, _N_GRID)
+    accepted = np.minimum(mixture_density(NARROW_LEFT, x) / mixture_density(NARROW_LEFT, _START), 1.0)
+    return float(integrate.trapezoid(accepted * stats.norm.pdf(x, _START, sd), x))
 
 
 @TOPIC.claim("FN-MH-04")
@@ -200,7 +191,7 @@ def constants_in_the_target(work: Work) -> Lines:
             new, info = kernel.apply(noise, state)
             return new, (jnp.log(info.acceptance_rate), info.is_accepted)
 
-        return jax.lax.scan(step, kernel.init(jnp.full(1, START)), noise)[1]
+        return jax.lax.scan(step, kernel.init(jnp.full(1, _START)), noise)[1]
 
     log_accept, accepted = map(np.asarray, jax.jit(jax.vmap(chain))(jnp.asarray(_LOG_CONSTANTS)))
     return {
@@ -213,7 +204,7 @@ def constants_in_the_target(work: Work) -> Lines:
 def shells_of_mass(work: Work) -> Lines:
     """Distance of standard normal vectors from the origin."""
     found: Found = {}
-    for dim in SHELL_DIMENSIONS[1:]:
+    for dim in _SHELL_DIMENSIONS[1:]:
         shape = (work.replicates(300_000, 4000), dim)
         lengths = np.linalg.norm(work.rng("shells", dim).normal(size=shape), axis=1)
         near = np.abs(lengths - math.sqrt(dim)) < 1.0

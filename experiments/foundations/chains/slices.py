@@ -24,26 +24,16 @@ from experiments.tempering_illustration.model import OVERLAPPING
 
 TOPIC = Topic()
 
-NEARLY_ONE = 0.99
-"""Correlation of the target of figure 2.11."""
-
-DIRECTIONS = ("axis-aligned", "random direction")
-"""Its two distributions of the slice line: a coordinate drawn at random, and a uniform unit vector."""
-
-SLICE_START = -0.25
-"""Current point of figure 2.10 on its slice line."""
-
-HEIGHT_FRACTION = 0.6
-"""Height of its slice as a fraction of the density there."""
-
+# Figure 2.11: correlation of the target, the two distributions of the slice line (a coordinate drawn at random, and a
+# uniform unit vector), and the transitions of a chain, of which every second state is drawn.
+_NEARLY_ONE, _DIRECTIONS, _N_TRANSITIONS = 0.99, ("axis-aligned", "random direction"), 1000
+# Figure 2.10: current point on its slice line, and height of the slice as a fraction of the density there.
+_SLICE_START, _HEIGHT_FRACTION = -0.25, 0.6
 _DRAWN_BRACKET = (-1.3, 1.8)
 _DRAWN_PROPOSALS = (1.3, 0.5)
 _TILT = math.radians(30.0)
 _N_REPEATS = 200
 _N_STEP_OUTS = 4
-
-N_TRANSITIONS = 1000
-"""Transitions of a chain of figure 2.11; every second state is drawn."""
 
 
 class Transitions(NamedTuple):
@@ -76,10 +66,10 @@ def many_chains(work: Work) -> dict[str, Transitions]:
 
 
 def _transitions(work: Work, name: str, n_chains: int, *, restart: bool) -> dict[str, Transitions]:
-    shape, rng = (N_TRANSITIONS, n_chains), work.rng("slices", name)
+    shape, rng = (_N_TRANSITIONS, n_chains), work.rng("slices", name)
     found = {}
-    for direction in DIRECTIONS:
-        starts = rng.multivariate_normal(np.zeros(2), correlated(NEARLY_ONE), shape)
+    for direction in _DIRECTIONS:
+        starts = rng.multivariate_normal(np.zeros(2), correlated(_NEARLY_ONE), shape)
         noise = LineNoise(
             direction=jnp.asarray(_lines(direction, rng, shape)),
             log_uniform=jnp.asarray(log_uniforms(rng, shape)),
@@ -95,7 +85,7 @@ def _transitions(work: Work, name: str, n_chains: int, *, restart: bool) -> dict
 
 
 def _lines(direction: str, rng: np.random.Generator, shape: tuple[int, int]) -> FloatArray:
-    if direction == DIRECTIONS[0]:
+    if direction == _DIRECTIONS[0]:
         return np.asarray(np.eye(2)[rng.integers(0, 2, shape)])
     normals = rng.normal(size=(*shape, 2))
     return np.asarray(normals / np.linalg.norm(normals, axis=-1, keepdims=True))
@@ -104,7 +94,7 @@ def _lines(direction: str, rng: np.random.Generator, shape: tuple[int, int]) -> 
 @jax.jit
 def _run(starts: Array, restart: Array, noise: LineNoise) -> tuple[Array, Array, Array]:
     """Chains from the first starts, or, with restarts, a transition from every start."""
-    precision = jnp.asarray(np.linalg.inv(correlated(NEARLY_ONE)))
+    precision = jnp.asarray(np.linalg.inv(correlated(_NEARLY_ONE)))
     # Brackets of width 1; the direction is part of the noise.
     kernel = directed_slice(lambda x: -0.5 * x @ precision @ x, along_axes(2), 1.0, 2, _N_STEP_OUTS)
 
@@ -122,11 +112,11 @@ def slice_and_line(work: Work) -> Arrays:
     """Figure 2.10: a slice in the plane with its line, and the density along that line."""
     along = np.linspace(-2.2, 2.4, 231)
     density = mixture_density(OVERLAPPING, along)
-    height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
+    height = _HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, _SLICE_START))
     across = np.linspace(-1.5, 2.0, 176)
     # Across the line the density is normal, highest next to the line, which is at 1.
     profile = stats.norm.pdf(across, 0.55, 0.55) / stats.norm.pdf(1.0, 0.55, 0.55)
-    marks = [SLICE_START, *_DRAWN_BRACKET, *_DRAWN_PROPOSALS]
+    marks = [_SLICE_START, *_DRAWN_BRACKET, *_DRAWN_PROPOSALS]
     roles = {"role": ["current", "lower end", "upper end", "rejected", "accepted"]}
     line = {"along": along}
     return {
@@ -144,8 +134,8 @@ def directions(work: Work) -> Arrays:
     chains = work.once(_chains).values()
     moves = [np.sum(run.after - run.before, axis=2) / math.sqrt(2.0) for run in chains]
     jumps = np.array([np.mean(np.square(values), axis=0) for values in moves])
-    direction, points = {"direction": list(DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
-    draws = {"draw": np.arange(N_TRANSITIONS // 2), "axis": [1, 2]}
+    direction, points = {"direction": list(_DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
+    draws = {"draw": np.arange(_N_TRANSITIONS // 2), "axis": [1, 2]}
     return {
         "point": xr.DataArray(points, {**direction, **draws}),
         "jump": xr.DataArray(jumps, {**direction, "repeat": np.arange(jumps.shape[1])}),
@@ -239,7 +229,7 @@ _TURN = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
 def narrow_ellipse(work: Work) -> Lines:
     """The ellipse drawn in figure 2.11 and the normal distribution whose 99 % it holds."""
     points = work.rng("ellipse").multivariate_normal(
-        np.zeros(2), correlated(NEARLY_ONE), work.replicates(1_000_000, 20_000)
+        np.zeros(2), correlated(_NEARLY_ONE), work.replicates(1_000_000, 20_000)
     )
     inside = np.sum(np.square(points @ _TURN / _DRAWN_SEMI_AXES), axis=1) < 1.0
     return {"mass inside the dotted ellipse": proportion_of(inside)}
@@ -253,11 +243,11 @@ def exploration(work: Work) -> Lines:
         groups = np.array_split(run.before @ _TURN, _N_GROUPS), np.array_split(run.after @ _TURN, _N_GROUPS)
         forms = np.array([_form(before, after) for before, after in zip(*groups, strict=True)])
         times[name] = estimate(_autocorrelation_time, forms, method="jackknife")
-    axis, unit = (times[name] for name in DIRECTIONS)
+    axis, unit = (times[name] for name in _DIRECTIONS)
     return {"ratio": axis / unit}
 
 
-@TOPIC.claim("FN-SL-04", numbers=DIRECTIONS)
+@TOPIC.claim("FN-SL-04", numbers=_DIRECTIONS)
 def evaluations(work: Work) -> Lines:
     """Density evaluations of a transition, with that of the current point."""
     return {name: mean(run.n_evaluations + 1.0) for name, run in work.once(fresh_transitions).items()}
@@ -287,8 +277,8 @@ def drawn_slice(work: Work) -> Lines:
     def above(x: float) -> float:
         return float(mixture_density(OVERLAPPING, x) - height)
 
-    height = HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, SLICE_START))
-    lower = optimize.brentq(above, -1.5, SLICE_START, xtol=1e-13)
+    height = _HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, _SLICE_START))
+    lower = optimize.brentq(above, -1.5, _SLICE_START, xtol=1e-13)
     upper = optimize.brentq(above, 0.5, 2.0, xtol=1e-13)
     return {"lower end": lower, "upper end": upper, "lower end as drawn": lower, "upper end as drawn": upper}
 
@@ -338,7 +328,7 @@ def _form(before: FloatArray, after: FloatArray) -> FloatArray:
 
 
 def _polynomials(points: FloatArray) -> FloatArray:
-    scaled = points / np.sqrt([1.0 + NEARLY_ONE, 1.0 - NEARLY_ONE])
+    scaled = points / np.sqrt([1.0 + _NEARLY_ONE, 1.0 - _NEARLY_ONE])
     return np.stack([scaled[..., 0] ** i * scaled[..., 1] ** j for i, j in _POWERS], axis=-1)
 
 

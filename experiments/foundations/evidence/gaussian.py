@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -68,11 +70,7 @@ def entropy_bound(work: Work) -> Lines:
 def prior_averages(work: Work) -> FloatArray:
     """Log ratios of averages of ten likelihoods of prior draws to the evidence [replicate]."""
     rng, n = work.rng("evidence", "prior"), work.replicates(2_000_000)
-    parts = [
-        prior_average(_MODEL.log_likelihood(rng.standard_normal((size, _N_SAMPLES))))
-        for size in _block_sizes(n, _BLOCK)
-    ]
-    return np.concatenate(parts) - _MODEL.log_evidence
+    return _log_ratios(prior_average, lambda size: rng.standard_normal((size, _N_SAMPLES)), n, _BLOCK)
 
 
 @TOPIC.claim("FN-EV-04")
@@ -112,7 +110,8 @@ def harmonic_by_size(work: Work) -> dict[int, FloatArray]:
     found = {}
     for size in _SIZES:
         rng, n = work.rng("evidence", "harmonic", size), work.replicates(max(2000, 200_000 // size), 50)
-        found[size] = np.exp(_harmonic_ratios(rng, n, size, max(1, 1_000_000 // size)))
+        draw, block = partial(_posterior_draws, rng, size), max(1, 1_000_000 // size)
+        found[size] = np.exp(_log_ratios(harmonic_mean, draw, n, block))
     return found
 
 
@@ -158,17 +157,17 @@ def harmonic_curves(work: Work) -> Arrays:
     return {"quantile": xr.DataArray(table, along), "cap": xr.DataArray(cap)}
 
 
-def _harmonic_ratios(rng: np.random.Generator, n: int, n_samples: int, block: int) -> FloatArray:
-    """Log ratios of harmonic means to the evidence [replicate]."""
-    parts = [
-        harmonic_mean(_MODEL.log_likelihood(_MODEL.draw(rng, (size, n_samples))))
-        for size in _block_sizes(n, block)
-    ]
+def _posterior_draws(rng: np.random.Generator, n_draws: int, n: int) -> FloatArray:
+    return _MODEL.draw(rng, (n, n_draws))
+
+
+def _log_ratios(
+    estimator: Callable[[FloatArray], FloatArray], draw: Callable[[int], FloatArray], n: int, block: int
+) -> FloatArray:
+    """Log ratios of estimates from log likelihoods of draws to the evidence [replicate], block by block."""
+    sizes = (min(block, n - begin) for begin in range(0, n, block))
+    parts = [estimator(_MODEL.log_likelihood(draw(size))) for size in sizes]
     return np.concatenate(parts) - _MODEL.log_evidence
-
-
-def _block_sizes(n: int, block: int) -> list[int]:
-    return [min(block, n - begin) for begin in range(0, n, block)]
 
 
 _STEPS = (1, 3, 10, 30, 100, 300, 1000)
@@ -251,7 +250,8 @@ def bounds_curves(work: Work) -> Arrays:
     fine = np.unique(np.round(np.geomspace(1.0, 1000.0, 60)).astype(int))
     moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
     exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
-    limits, particles = [_limit_ladder(fraction) for fraction in _FRACTIONS], _particle_ladders(work)
+    limits = [limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), kept) for kept in _FRACTIONS]
+    particles = _particle_ladders(work)
     longest = max(ladder.size for ladder in limits + particles)
     side, nats = {"side": ["lower", "upper"]}, {"units": "nats"}
     parts = {"part": ["mean", "error"], "steps": list(_STEPS)}
@@ -266,10 +266,6 @@ def bounds_curves(work: Work) -> Arrays:
         "ladder_limit": xr.DataArray([padded(ladder) for ladder in limits], ladders),
         "ladder_particles": xr.DataArray([padded(ladder) for ladder in particles], ladders),
     }
-
-
-def _limit_ladder(fraction: float) -> FloatArray:
-    return limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), fraction)
 
 
 def _particle_ladders(work: Work) -> list[FloatArray]:

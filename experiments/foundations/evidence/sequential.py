@@ -217,7 +217,8 @@ def figure_curves(work: Work) -> Arrays:
     }
 
 
-def _filter(n_particles: int, key: Array, threshold: Array) -> SequentialRun:
+@functools.partial(jax.jit, static_argnums=0)
+def _lanes(n_particles: int, keys: Array, threshold: Array) -> SequentialRun:
     program = bootstrap_particle_filter(
         _MODEL.draw_initial,
         _MODEL.draw_next,
@@ -227,12 +228,7 @@ def _filter(n_particles: int, key: Array, threshold: Array) -> SequentialRun:
         resampling=multinomial_indices,
         threshold=threshold,
     )
-    return program(key)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _lanes(n_particles: int, keys: Array, threshold: Array) -> SequentialRun:
-    return jax.vmap(_filter, (None, 0, None))(n_particles, keys, threshold)
+    return jax.vmap(program)(keys)
 
 
 def _filtered(work: Work, name: str, n_particles: int, threshold: float, full: int) -> SequentialRun:

@@ -1,6 +1,7 @@
 """Topic: reverse and forward accumulation on a graph, what they cost, and a misprint in their drawing."""
 
 from collections.abc import Callable, Mapping
+from operator import mul, truediv
 
 import numpy as np
 import xarray as xr
@@ -136,9 +137,7 @@ def _example_sweeps(work: Work) -> tuple[dict[str, float], dict[str, float], dic
     graph = record(normal_energy, 3)
     values = evaluate(graph, _EXAMPLE, Arithmetic())
     # The drawing takes the partial derivative of y / s in y for 1.
-    drawn = OPERATIONS["divide"]._replace(
-        pull=lambda m, bar, a, b, y: (bar, -m.multiply(m.divide(bar, b), y))
-    )
+    drawn = OPERATIONS["divide"]._replace(pull=lambda m, bar, a, b, y: (bar, -m(mul, m(truediv, bar, b), y)))
     sweeps = [
         values,
         reverse_sweep(graph, values, [1.0], Arithmetic()),

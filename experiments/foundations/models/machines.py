@@ -1,7 +1,7 @@
 """Boltzmann machines small enough for exact sums, contrastive divergence, and the Gaussian relaxation."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -45,15 +45,8 @@ def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> Fl
     return np.asarray(expit(np.asarray(hidden, float) @ machine.weights.T - machine.visible_biases), float)
 
 
-def sample_hidden(machine: RestrictedBoltzmann, visible: ArrayLike, rng: np.random.Generator) -> FloatArray:
-    """Draws the hidden layer given the visible one, zeros and ones [..., hidden]."""
-    probabilities = hidden_probabilities(machine, visible)
-    return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
-
-
-def sample_visible(machine: RestrictedBoltzmann, hidden: ArrayLike, rng: np.random.Generator) -> FloatArray:
-    """Draws the visible layer given the hidden one, zeros and ones [..., visible]."""
-    probabilities = visible_probabilities(machine, hidden)
+def _draw_units(probabilities: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draws the units of a layer, zeros and ones, from their probabilities."""
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
 
 
@@ -144,7 +137,8 @@ def contrastive_divergence(
     """
     start = v = np.asarray(data, float)
     for _ in range(n_sweeps):
-        v = sample_visible(machine, sample_hidden(machine, v, rng), rng)
+        hidden = _draw_units(hidden_probabilities(machine, v), rng)
+        v = _draw_units(visible_probabilities(machine, hidden), rng)
     return _clamped_minus_unclamped(machine, start, v, np.full(len(v), 1.0 / len(v)))
 
 
@@ -211,26 +205,6 @@ def log_weights(parameters: BoltzmannParameters, spins: ArrayLike) -> FloatArray
     """s^T W s / 2 + s^T b [...] of spins -1 and +1 [..., unit], in nats."""
     s = np.asarray(spins, float)
     return np.asarray(0.5 * np.sum((s @ parameters.weights) * s, axis=-1) + s @ parameters.biases, float)
-
-
-def condition_on_units(
-    parameters: BoltzmannParameters, units: Sequence[int], spins: ArrayLike
-) -> BoltzmannParameters:
-    """The machine of the other units given some: the same couplings, and biases b + W s of the units that are given.
-
-    Args:
-        parameters: of the whole machine.
-        units: indices of the units that are given, each once.
-        spins: their values, -1 or +1 [given].
-
-    Source: PhD thesis, section 1.3.3.
-    """
-    s = np.asarray(spins, float)
-    n = parameters.n_units
-    given = np.asarray(units, int)
-    rest = np.setdiff1d(np.arange(n), given)
-    w, b = parameters
-    return BoltzmannParameters(w[np.ix_(rest, rest)], b[rest] + w[np.ix_(rest, given)] @ s)
 
 
 TOPIC = Topic()
@@ -324,12 +298,14 @@ def relaxation_by_quadrature(
 def conditioned(work: Work) -> Lines:
     """Distribution given two spins, by conditioning the whole distribution and by the machine of the other three."""
     machine, states = five_units(), sign_table(5)
-    logs = log_weights(machine, states)
+    (weights, biases), logs = machine, log_weights(machine, states)
     distances = []
     for spins in sign_table(2):
         chosen = np.all(states[:, :2] == spins, axis=1)
         whole = np.exp(logs[chosen] - logsumexp(logs[chosen]))
-        smaller = log_weights(condition_on_units(machine, (0, 1), spins), states[chosen][:, 2:])
+        # PhD thesis, section 1.3.3: the same couplings, and biases b + W s of the units that are given.
+        rest = BoltzmannParameters(weights[2:, 2:], biases[2:] + weights[2:, :2] @ spins)
+        smaller = log_weights(rest, states[chosen][:, 2:])
         distances.append(0.5 * np.abs(whole - np.exp(smaller - logsumexp(smaller))).sum())
     return {"four conditions": max(distances)}
 

@@ -1,7 +1,6 @@
 """Topic: Laplace's approximation, divergences and their minimisers, mean field, gradients, expectation propagation."""
 
 import math
-from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +10,7 @@ from jax import Array
 from scipy import integrate, stats
 
 from auxmc.approximations.advi import MeanField, reparameterisation_gradient, score_function_gradient
-from auxmc.approximations.gaussian_mean_field import MeanFieldGaussian, gaussian_mean_field
+from auxmc.approximations.gaussian_mean_field import gaussian_mean_field
 from auxmc.approximations.laplace_density import laplace_density
 from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_divergence
 from auxmc.numerics.array_types import FloatArray
@@ -154,24 +153,14 @@ def _both_estimates(noise: FloatArray) -> FloatArray:
 @TOPIC.figure("mean_field")
 def mean_field_curves(work: Work) -> Arrays:
     """Path of coordinate ascent, and variances over correlations."""
-    runs = [_ascent(rho, _N_SHOWN_SWEEPS) for rho in _CORRELATIONS]
-    path = np.stack([_steps(run.means) for run in runs])
+    covariances = ([[1.0, rho], [rho, 1.0]] for rho in _CORRELATIONS)
+    runs = [gaussian_mean_field([0.0, 0.0], both, [1.5, -1.5], _N_SHOWN_SWEEPS) for both in covariances]
+    # Means after every update: a sweep changes the first, then the second.
+    path = np.stack([np.repeat(run.means, 2, axis=0)[1:] for run in runs])
+    path[:, 1::2, 1] = path[:, 0:-1:2, 1]
     distributions = {"correlation": list(_CORRELATIONS)}
     along = {**distributions, "update": np.arange(path.shape[1])}
     return {
         "path": xr.DataArray(path, {**along, "axis": [1, 2]}),
         "variance": xr.DataArray([run.covariance[0, 0] for run in runs], distributions),
     }
-
-
-def _ascent(rho: float, n_sweeps: int) -> MeanFieldGaussian:
-    """Coordinate ascent on two coordinates with a correlation."""
-    return gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.5, -1.5], n_sweeps)
-
-
-def _steps(means: FloatArray) -> FloatArray:
-    """Means after every update of one coordinate [update, 2] from those after every sweep [sweep, 2]."""
-    points = [means[0]]
-    for before, after in pairwise(means):
-        points += [np.array([after[0], before[1]]), after]
-    return np.array(points)

@@ -1,8 +1,7 @@
 """Topics: pseudo-random integers and uniform floats, transforms, inverse distribution functions, rejection."""
 
 import math
-from functools import cache, partial
-from typing import NamedTuple
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +29,6 @@ from experiments.foundations.sampling import (
     generalised_logistic,
     inverse_box_muller,
     normal,
-    symmetric_root,
     uniform_from_bits,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -57,21 +55,16 @@ def mixture_density(x: float | FloatArray) -> FloatArray:
     return np.asarray(sum(parts))
 
 
-def figure_envelope(dim: int = 1) -> Envelope:
-    """Envelope of figure 2.3 in each of some dimensions."""
+@partial(jax.jit, static_argnames=("n", "dim"))
+def make_proposals(key: Array, n: int, dim: int) -> Proposal:
+    """Independent proposals of figure 2.3 in each of some dimensions [draw]."""
     proposal = normal(PROPOSAL_MEAN, PROPOSAL_SD)
-    return Envelope(
+    envelope = Envelope(
         lambda x: jnp.sum(OVERLAPPING.log_density(x)),
         lambda key: draw_by_inversion(key, proposal, (dim,)),
         lambda x: jnp.sum(proposal.log_density(x)),
         dim * math.log(BOUND),
     )
-
-
-@partial(jax.jit, static_argnames=("n", "dim"))
-def make_proposals(key: Array, n: int, dim: int) -> Proposal:
-    """Independent proposals of figure 2.3 in each of some dimensions [draw]."""
-    envelope = figure_envelope(dim)
     return jax.vmap(lambda one: rejection_proposal(one, envelope))(jax.random.split(key, n))
 
 
@@ -89,24 +82,10 @@ def _envelope(x: FloatArray) -> FloatArray:
     return np.asarray(BOUND * stats.norm.pdf(x, PROPOSAL_MEAN, PROPOSAL_SD))
 
 
-class Marked(NamedTuple):
-    """A proposal, its height, and target and envelope there."""
-
-    x: float
-    height: float
-    target: float
-    envelope: float
-
-
-def marked_points() -> dict[str, Marked]:
-    """The two proposals that figure 2.3 marks."""
-    proposal = stats.norm(PROPOSAL_MEAN, PROPOSAL_SD)
-    return {
-        name: Marked(
-            x, fraction * BOUND * proposal.pdf(x), float(mixture_density(x)), BOUND * proposal.pdf(x)
-        )
-        for name, (x, fraction) in _MARKED.items()
-    }
+def marked_points() -> FloatArray:
+    """Place and height of the two proposals that figure 2.3 marks, with target and envelope there [point, part]."""
+    x, fractions = np.array(list(_MARKED.values())).T
+    return np.stack([x, fractions * _envelope(x), mixture_density(x), _envelope(x)], axis=1)
 
 
 def tail_envelope() -> Envelope:
@@ -123,12 +102,11 @@ def tail_envelope() -> Envelope:
 @TOPIC.figure("fig_2_3")
 def rejection_curves(work: Work) -> Arrays:
     """Figure 2.3."""
-    line, marked = {"x": _SHOWN}, marked_points()
-    parts = {"point": list(marked), "part": list(Marked._fields)}
+    line, parts = {"x": _SHOWN}, {"point": list(_MARKED), "part": ["x", "height", "target", "envelope"]}
     return {
         "target": xr.DataArray(mixture_density(_SHOWN), line),
         "envelope": xr.DataArray(_envelope(_SHOWN), line),
-        "marked": xr.DataArray(list(marked.values()), parts),
+        "marked": xr.DataArray(marked_points(), parts),
     }
 
 
@@ -151,37 +129,6 @@ def rejection_box(work: Work) -> Arrays:
     }
 
 
-def congruential_states(multiplier: int, increment: int, modulus: int, seed: int, n: int) -> IntegerArray:
-    """The first n states s, f(s), f(f(s)), ... [draw] of f(s) = (a s + c) mod m, the seed first.
-
-    Source: PhD thesis, section 2.1.2; Lehmer 1951.
-
-    >>> congruential_states(37, 61, 128, 37, 4).tolist()
-    [37, 22, 107, 52]
-    """
-    states = [seed]
-    while len(states) < n:
-        states.append((multiplier * states[-1] + increment) % modulus)
-    return np.array(states)
-
-
-def bit_rows(states: ArrayLike, n_bits: int) -> IntegerArray:
-    """Bits of each state, the least significant in row 0.
-
-    Args:
-        states: not negative [draw].
-        n_bits: number of bits, 1 to 62.
-
-    Returns:
-        0 or 1 [bit, draw], int64.
-
-    >>> bit_rows([6, 1], 3).tolist()
-    [[0, 1], [1, 0], [1, 0]]
-    """
-    values = np.asarray(states, np.int64)
-    return (values[None, :] >> np.arange(n_bits, dtype=np.int64)[:, None]) & 1
-
-
 def smallest_period(sequence: ArrayLike) -> int:
     """The smallest k for which x_(i + k) = x_i throughout the sequence [draw]; its length if it never repeats.
 
@@ -199,8 +146,16 @@ _MODULUS, _N_BITS = 128, 7
 
 
 def _states(n: int) -> IntegerArray:
-    """States of the generator of PhD thesis, figure 2.1."""
-    return congruential_states(37, 61, _MODULUS, 37, n)
+    """States of the linear congruential generator of PhD thesis, figure 2.1 [draw], the seed first."""
+    states = [37]
+    while len(states) < n:
+        states.append((37 * states[-1] + 61) % _MODULUS)
+    return np.array(states)
+
+
+def _bits(n: int) -> IntegerArray:
+    """Bits of each state, the least significant in row 0 [bit, draw]."""
+    return (_states(n)[None, :] >> np.arange(_N_BITS)[:, None]) & 1
 
 
 @TOPIC.claim("FN-RNG-01")
@@ -213,8 +168,7 @@ def visits(work: Work) -> Lines:
 @TOPIC.claim("FN-RNG-02")
 def bit_periods(work: Work) -> Lines:
     """Two turns of the generator, since a period of one turn shows in no less."""
-    rows = bit_rows(_states(2 * _MODULUS), _N_BITS)
-    return {f"bit {j}": smallest_period(row) for j, row in enumerate(rows)}
+    return {f"bit {j}": smallest_period(row) for j, row in enumerate(_bits(2 * _MODULUS))}
 
 
 @TOPIC.claim("FN-RNG-04")
@@ -233,9 +187,8 @@ def extreme_bits(work: Work) -> Lines:
 @TOPIC.figure("fig_2_1")
 def bit_raster(work: Work) -> Arrays:
     """Figure 2.1."""
-    bits = bit_rows(_states(_MODULUS), _N_BITS)
     along = {"bit": np.arange(_N_BITS), "state": np.arange(_MODULUS)}
-    return {"bits": xr.DataArray(bits.astype(float), along)}
+    return {"bits": xr.DataArray(_bits(_MODULUS).astype(float), along)}
 
 
 @TOPIC.claim("FN-DS-01")
@@ -255,27 +208,14 @@ def box_muller_jacobian(work: Work) -> Lines:
 def box_muller_inverses(work: Work) -> Lines:
     """The inverse map, corrected and as printed."""
     uniforms = _points_away_from_the_edge()
-    image, back = (np.asarray(values) for values in _there_and_back(uniforms))
+    image = jax.jit(box_muller)(uniforms)
+    image, back = np.asarray(image), np.asarray(jax.jit(inverse_box_muller)(image))
     printed = np.arctan(image[:, 0] / image[:, 1]) / (2.0 * math.pi)
     return {"corrected": largest_size(back - uniforms), "as printed": largest_size(printed - uniforms[:, 1])}
 
 
-@jax.jit
-def _there_and_back(uniforms: Array) -> tuple[Array, Array]:
-    image = box_muller(uniforms)
-    return image, inverse_box_muller(image)
-
-
 def _points_away_from_the_edge() -> FloatArray:
     return 0.01 + 0.98 * points_of_cube(1000, 2)
-
-
-@cache
-def _grid_and_image() -> tuple[FloatArray, FloatArray]:
-    """The grid of figure 2.2 and its image [first, second, axis]."""
-    line = 0.0455 + 0.909 * np.arange(12) / 11
-    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
-    return grid, np.asarray(jax.jit(box_muller)(grid))
 
 
 @TOPIC.claim("FN-DS-04")
@@ -300,7 +240,8 @@ def figure_acceptance(work: Work) -> Lines:
 @TOPIC.claim("FN-DS-06")
 def marked_proposals(work: Work) -> Lines:
     """A proposal is accepted if its height is at most the target."""
-    return {f"{name} decision": point.height <= point.target for name, point in marked_points().items()}
+    _, height, target, _ = marked_points().T
+    return {f"{name} decision": below for name, below in zip(_MARKED, height <= target, strict=True)}
 
 
 @TOPIC.claim("FN-DS-07")
@@ -320,16 +261,21 @@ def covariance_roots(work: Work) -> Lines:
     """Square of the symmetric root of a covariance."""
     half = normal_points(5, 5)
     covariance = half @ half.T + np.eye(5)
-    symmetric = symmetric_root(covariance)
+    values, vectors = np.linalg.eigh(covariance)
+    symmetric = (vectors * np.sqrt(values)) @ vectors.T
     return {"symmetric root": largest_size(symmetric @ symmetric.T - covariance)}
 
 
 @TOPIC.figure("fig_2_2")
 def grid_image(work: Work) -> Arrays:
     """Figure 2.2."""
-    grid, image = _grid_and_image()
+    line = 0.0455 + 0.909 * np.arange(12) / 11
+    grid = np.stack(np.meshgrid(line, line, indexing="ij"), axis=-1)
     along = {"first": np.arange(12), "second": np.arange(12), "axis": [1, 2]}
-    return {"uniform": xr.DataArray(grid, along), "normal": xr.DataArray(image, along)}
+    return {
+        "uniform": xr.DataArray(grid, along),
+        "normal": xr.DataArray(np.asarray(jax.jit(box_muller)(grid)), along),
+    }
 
 
 @TOPIC.figure("slides_inverse_cdf")

@@ -94,9 +94,7 @@ def fit_mean_field(
         finite = jnp.isfinite(value)
         for leaf in gradient:
             finite &= jnp.all(jnp.isfinite(leaf))
-        kept = jax.tree.map(
-            lambda new, old: jnp.where(finite, new, old), (new_fit, new_memory), (fit, memory)
-        )
+        kept = jax.tree.map(lambda a, b: jnp.where(finite, a, b), (new_fit, new_memory), (fit, memory))
         return kept, (-value, ~finite)
 
     first = (start, optimiser.init(start))

@@ -80,9 +80,9 @@ def expectation_propagation(
     """
     m, v, a = (np.asarray(values, float) for values in (prior_mean, prior_covariance, projections))
     if m.ndim != 1 or v.shape != (m.size, m.size) or a.shape != (len(factors), m.size):
+        expected = "prior_mean [dim], prior_covariance [dim, dim], projections [factor, dim]"
         raise ValueError(
-            "prior_mean [dim], prior_covariance [dim, dim] and projections [factor, dim] must belong together, got "
-            f"shapes {list(m.shape)}, {list(v.shape)} and {list(a.shape)} with {len(factors)} factors"
+            f"expected {expected}, got {m.shape}, {v.shape}, {a.shape} and {len(factors)} factors"
         )
     if n_sweeps < 1 or not 0.0 < damping <= 1.0:
         raise ValueError(f"n_sweeps must be at least 1 and damping in (0, 1], got {n_sweeps} and {damping}")
@@ -145,9 +145,8 @@ def probit_factor(label: float) -> Tilted:
         log_normaliser = float(log_ndtr(z))
         ratio = math.exp(-0.5 * z * z - 0.5 * math.log(2.0 * math.pi) - log_normaliser)
         new_mean = mean + label * variance * ratio / root
-        return TiltedMoments(
-            log_normaliser, new_mean, variance - variance**2 * ratio * (z + ratio) / (1.0 + variance)
-        )
+        new_variance = variance - variance**2 * ratio * (z + ratio) / (1.0 + variance)
+        return TiltedMoments(log_normaliser, new_mean, new_variance)
 
     return tilted
 

@@ -66,9 +66,8 @@ def laplace_density(
     n_newton, largest = 0, math.inf
     while largest >= tolerance:
         if n_newton == max_newton:
-            raise ValueError(
-                f"Newton's method has not settled after {max_newton} steps from {list(np.ravel(start))}"
-            )
+            where = f"from {list(np.ravel(start))}"
+            raise ValueError(f"Newton's method has not settled after {max_newton} steps {where}")
         n_newton += 1
         gradient, hessian = np.asarray(slope(x)), np.asarray(curvature(x))
         # Where the density is not concave, its curvatures' sizes still give a direction that goes up.

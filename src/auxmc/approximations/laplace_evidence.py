@@ -135,7 +135,7 @@ def laplace_evidence(
     mode, log_density, precision = posterior.polished(optima[0])
     factor = _cholesky(precision, mode)
     laplace = log_density + 0.5 * model.dim * math.log(2.0 * math.pi) - float(np.sum(np.log(np.diag(factor))))
-    log_weights = posterior.importance_log_weights(key, mode, factor, n_draws)
+    log_weights = posterior.log_weights(key, mode, factor, n_draws)
     log_weights = np.where(np.isfinite(log_weights), log_weights, -np.inf)
     log_mean = float(logsumexp(log_weights)) - math.log(n_draws)
     weights = np.exp(log_weights - log_mean)
@@ -181,9 +181,8 @@ def prior_starts(
         ValueError: a number is not positive.
     """
     if min(n_starts, n_candidates, n_rows) < 1:
-        raise ValueError(
-            f"n_starts, n_candidates and n_rows must be positive, got {n_starts}, {n_candidates} and {n_rows}"
-        )
+        got = f"{n_starts}, {n_candidates} and {n_rows}"
+        raise ValueError(f"n_starts, n_candidates and n_rows must be positive, got {got}")
     some = jnp.asarray(np.asarray(rows, np.float64)[:: max(1, len(rows) // n_rows)][:n_rows])
 
     def best(key: Array) -> Array:
@@ -279,9 +278,7 @@ class _Posterior:
             precision = self._precision(point)
         return point, value, precision
 
-    def importance_log_weights(
-        self, key: Array, mode: FloatArray, factor: FloatArray, n_draws: int
-    ) -> FloatArray:
+    def log_weights(self, key: Array, mode: FloatArray, factor: FloatArray, n_draws: int) -> FloatArray:
         """Log of density over proposal density at draws of the t distribution [draw]."""
         n_calls = -(-n_draws // _DRAWS_PER_CALL)
         keys = jax.random.split(key, n_calls * _DRAWS_PER_CALL)
@@ -296,18 +293,15 @@ class _Posterior:
 
 def _t_constant(dim: int) -> float:
     """Log normaliser of the multivariate t density with identity scale."""
-    at_zero = stats.multivariate_t(np.zeros(dim), np.eye(dim), df=_DEGREES).logpdf(np.zeros(dim))
-    return float(at_zero)
+    return float(stats.multivariate_t(np.zeros(dim), np.eye(dim), df=_DEGREES).logpdf(np.zeros(dim)))
 
 
 def _cholesky(precision: FloatArray, mode: FloatArray) -> FloatArray:
     if np.all(np.isfinite(precision)):
         with contextlib.suppress(np.linalg.LinAlgError):
             return np.asarray(np.linalg.cholesky(precision))
-    raise ValueError(
-        "the negative Hessian at the best optimum is not positive definite: the density has no peak there. Give other "
-        f"starts, or more rows; the optimum is {np.array2string(mode, precision=3, threshold=8)}"
-    )
+    where = f"at the optimum {np.array2string(mode, precision=3, threshold=8)}"
+    raise ValueError(f"the negative Hessian {where} is not positive definite: give other starts")
 
 
 def _distinct(log_densities: FloatArray) -> FloatArray:
@@ -324,8 +318,6 @@ def _check(model: ModelOfRows, rows: FloatArray, starts: FloatArray, n_draws: in
         bad = int(np.flatnonzero(~np.all(np.isfinite(rows), axis=1))[0])
         raise ValueError(f"rows must be finite, row {bad} is not: leave it out")
     if starts.ndim != 2 or starts.shape[1] != model.dim or not len(starts):
-        raise ValueError(
-            f"starts must be [start, {model.dim}] with a start at least, got {list(starts.shape)}"
-        )
+        raise ValueError(f"starts must be [start, {model.dim}], got {list(starts.shape)}")
     if n_draws < 2 or n_copies < 1:
         raise ValueError(f"n_draws must be at least 2 and n_copies at least 1, got {n_draws} and {n_copies}")

@@ -77,15 +77,8 @@ def laplace_mode(
     [1.0, 1.0]
     """
     n_sites = covariance.shape[0]
-    zeros = jnp.zeros(n_sites, covariance.dtype)
-    start = _NewtonState(
-        mode=zeros,
-        dual=zeros,
-        curvature=zeros,
-        half_log_det=jnp.zeros((), covariance.dtype),
-        change=jnp.asarray(jnp.inf, covariance.dtype),
-        n_newton=jnp.int32(0),
-    )
+    zeros, zero = jnp.zeros(n_sites, covariance.dtype), jnp.zeros((), covariance.dtype)
+    start = _NewtonState(zeros, zeros, zeros, zero, zero + jnp.inf, jnp.int32(0))
 
     def unsettled(state: _NewtonState) -> Array:
         # A failed factorisation makes the change NaN, which ends the loop as well.
@@ -105,9 +98,8 @@ def laplace_mode(
     last = lax.while_loop(unsettled, newton_step, start)
     log_likelihood = jnp.sum(site_terms(last.mode).log_likelihood)
     log_marginal = log_likelihood - 0.5 * jnp.sum(last.dual * last.mode) - last.half_log_det
-    return LaplaceMode(
-        last.mode, last.dual, last.curvature, log_marginal, last.n_newton, last.change < tolerance
-    )
+    settled = last.change < tolerance
+    return LaplaceMode(last.mode, last.dual, last.curvature, log_marginal, last.n_newton, settled)
 
 
 def reverse_precision_factor(prior_factor: Array, curvature: Array) -> Array:

@@ -138,8 +138,6 @@ def _log_integral(points: FloatArray, log_values: FloatArray, may_diverge: bool)
     if end > top + _LOG_NEGLIGIBLE:
         if may_diverge:
             return math.inf
-        raise ValueError(
-            f"the integrand at the ends of the grid [{points[0]:g}, {points[-1]:g}] is exp({end - top:.2g}) of its "
-            "largest value: take a wider grid"
-        )
+        grid = f"the grid [{points[0]:g}, {points[-1]:g}]"
+        raise ValueError(f"the integrand at the ends of {grid} is exp({end - top:.2g}) of its top: widen it")
     return float(logsumexp(log_values) + math.log(points[1] - points[0]))

@@ -66,8 +66,8 @@ class RunFolder:
         ]
         if differing:
             raise CommandError(
-                f"--output {path}: holds a run with other settings ({'; '.join(differing)}); choose another "
-                "folder, or delete that run with --restart"
+                f"--output {path}: holds a run with other settings ({'; '.join(differing)}); choose another folder, or "
+                "delete that run with --restart"
             )
 
     def begin(self, about: Mapping[str, Any] | None = None) -> None:
@@ -104,9 +104,8 @@ class RunFolder:
             CommandError: If the run has been deleted while it was continuing.
         """
         if not (self.path / _SETTINGS).exists():
-            raise CommandError(
-                f"--output {self.path}: was deleted or emptied during the run; run the same command again", 1
-            )
+            advice = "run the same command again"
+            raise CommandError(f"--output {self.path}: was deleted or emptied during the run; {advice}", 1)
         if parquet:
             write_table(self.path / f"{name}.parquet", table)
         write_atomically(self.path / f"{name}.csv", lambda path: table.to_csv(path, index=False))
@@ -134,8 +133,9 @@ class RunFolder:
         try:
             return dict(json.loads(path.read_text(encoding="utf-8"))["numbers"])
         except (ValueError, KeyError, TypeError, OSError) as error:
+            got = f"{type(error).__name__}: {error}"
             raise CommandError(
-                f"{path}: expected the settings of a run ({type(error).__name__}: {error}); choose another folder"
+                f"{path}: expected settings of a run ({got}); choose another folder"
             ) from error
 
 

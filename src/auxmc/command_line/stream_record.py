@@ -29,9 +29,7 @@ def rank_models(
         `log_bayes_factor_error`, and `probability` (posterior, models being equally probable before).
     """
     names = ("log_evidence", "replicate_sd", "expected_sd", "n_rows")
-    evidences, spreads, expected, n_rows = (
-        np.stack([one[name] for one in records.values()]) for name in names
-    )
+    evidences, spreads, expected, n_rows = (np.stack([r[name] for r in records.values()]) for name in names)
     short = np.array([one or 0.0 for one in bias])[:, None] * n_rows
     errors = np.hypot(replicated_evidence_error(spreads, n_replicates, expected), short)
     with np.errstate(invalid="ignore"):

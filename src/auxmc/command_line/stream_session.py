@@ -253,16 +253,14 @@ class _Session:
         n_rows = int(next(iter(ranked.values()))["n_rows"][-1])
         shortfall = n_rows * max((bias for bias in self.setup.bias if bias is not None), default=0.0)
         if shortfall >= 1.0:
-            say(
-                f"the estimates may fall short by about {shortfall:.0f} nats after {n_rows} rows, which the errors "
-                "count; --estimator running_laplace does not"
-            )
+            short = f"the estimates may fall short by about {shortfall:.0f} nats after {n_rows} rows"
+            say(f"{short}, which the errors count; --estimator running_laplace does not")
         names = ("log_bayes_factor", "log_bayes_factor_error")
         gaps = sorted((-one[names[0]][-1], one[names[1]][-1]) for one in ranked.values())
         if len(gaps) > 1 and gaps[1][0] < 2.0 * gaps[1][1]:
             gap, error = gaps[1]
             say(
-                f"the best two models differ by {gap:.2f} +- {error:.2f} nats: it is not resolved which is better"
+                f"the best two models differ by {gap:.2f} +- {error:.2f} nats: which is better is not resolved"
             )
 
     @contextmanager

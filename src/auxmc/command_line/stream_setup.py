@@ -7,6 +7,7 @@ import inspect
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,10 +152,8 @@ def _load(name: str, path: Path, function: str, n_columns: int, settings: dict[s
 
 def _number_or_text(text: str) -> int | float | str:
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 
@@ -228,14 +227,11 @@ class StreamSetup(NamedTuple):
         Raises:
             ValueError: If a setting is out of range.
         """
-        seed, n_replicates = self.options.seed, self.options.replicates
-        return {
-            one.name: KeyedStream(
-                replicated_evidence(one.model, self.settings, n_replicates, fetch),
-                stream_key(seed, "stream", one.name),
-            )
-            for one in self.models
-        }
+        found = {}
+        for one in self.models:
+            estimator = replicated_evidence(one.model, self.settings, self.options.replicates, fetch)
+            found[one.name] = KeyedStream(estimator, stream_key(self.options.seed, "stream", one.name))
+        return found
 
 
 def prepare(options: argparse.Namespace) -> StreamSetup:
@@ -246,9 +242,8 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
     """
     for name, least in _LEAST.items():
         if (value := getattr(options, name)) is not None and value < least:
-            raise CommandError(
-                f"--{name.replace('_', '-')}: expected an integer of at least {least}, got {value}"
-            )
+            option = name.replace("_", "-")
+            raise CommandError(f"--{option}: expected an integer of at least {least}, got {value}")
     settings = _estimator_settings(options)
     step = options.first_chunks
     if step is None:

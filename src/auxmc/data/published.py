@@ -54,15 +54,11 @@ def _checked(path: Path, file: PublishedFile, otherwise: str) -> Path:
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}); {VARIABLE} must name the folder that has {file.path}, or be "
-            f"unset so that the file is fetched, {otherwise}"
-        ) from error
+        advice = f"{VARIABLE} must name the folder that has {file.path}, or be unset to fetch it, {otherwise}"
+        raise DataError(f"{path}: cannot be read ({error.strerror}); {advice}") from error
     if found != file.sha256:
-        raise DataError(
-            f"{path}: has sha256 {found}, the published file has {file.sha256}; replace it, or unset {VARIABLE} so "
-            "that the file is fetched"
-        )
+        published = f"the published file has {file.sha256}"
+        raise DataError(f"{path}: has sha256 {found}, {published}; replace it, or unset {VARIABLE}")
     return path
 
 
@@ -80,8 +76,6 @@ def _fetched(file: PublishedFile, otherwise: str) -> Path:
         )
     except Exception as error:  # network libraries raise many kinds
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise DataError(
-            f"{file.address} could not be fetched ({reason}); connect to the network, or set {VARIABLE} to a folder "
-            f"that has {file.path}, {otherwise}"
-        ) from error
+        advice = f"connect to the network, or set {VARIABLE} to a folder that has {file.path}, {otherwise}"
+        raise DataError(f"{file.address} could not be fetched ({reason}); {advice}") from error
     return Path(path)

@@ -297,9 +297,8 @@ def _open_text(path: Path) -> Table:
     second = next(rows, (0, []))[1]
     parts = re.split("[ |]+", (second or first)[0]) if len(first) == 1 else []
     if len(parts) > 1 and all(map(is_number, parts)):
-        fail(
-            path, f"line {line}: expected tabs, semicolons or commas between cells, got {show_cell(first[0])}"
-        )
+        got = show_cell(first[0])
+        fail(path, f"line {line}: expected tabs, semicolons or commas between cells, got {got}")
     has_names = _is_names(path, line, first, second)
     names = tuple(first) if has_names else _number_names(len(first))
 
@@ -360,9 +359,7 @@ def _text_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     except UnicodeEncodeError as error:  # a byte that is not UTF-8 became half a character
         fail(path, f"line {line}: {_NOT_TEXT}", error)
     except csv.Error as error:
-        fail(
-            path, f"line {line}: {error}; check quotation marks and separators (tab, semicolon, comma)", error
-        )
+        fail(path, f"line {line}: {error}; check quotation marks and separators", error)
     except (OSError, EOFError, zlib.error) as error:
         fail(path, f"damaged or cut short after line {max(0, line - 1)} ({_one_line(error)})", error)
 
@@ -407,9 +404,7 @@ def _open_parquet(path: Path) -> Table:
             # Not mapped: pages of a file read once would count as memory of this process.
             return pa_parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES)
         except (pa.ArrowException, OSError) as error:
-            fail(
-                path, f"not a complete Parquet file ({_one_line(error)}); was it still being written?", error
-            )
+            fail(path, f"not a complete Parquet file ({_one_line(error)})", error)
 
     def read(chosen: Sequence[str]) -> Iterator[Cells]:
         done = 0

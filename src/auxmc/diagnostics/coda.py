@@ -85,10 +85,8 @@ def potential_scale_reduction_path(chains: ArrayLike, ends: ArrayLike) -> Potent
     if checked_ends.ndim != 1 or checked_ends.size == 0 or not np.issubdtype(checked_ends.dtype, np.integer):
         raise ValueError(f"ends must be a non-empty list of integers [end], got {ends!r}")
     if checked_ends[0] < 2 or checked_ends[-1] > values.shape[-1] or np.any(np.diff(checked_ends) <= 0):
-        raise ValueError(
-            f"ends must increase strictly from at least 2 to at most {values.shape[-1]}, "
-            f"the number of draws; got {checked_ends.tolist()}"
-        )
+        most = f"at most {values.shape[-1]}, the number of draws"
+        raise ValueError(f"ends must increase from at least 2 to {most}; got {checked_ends.tolist()}")
     means, variances = _moments_of_first_draws(values, checked_ends)
     return _scale_reduction(means, variances, checked_ends.astype(np.float64))
 
@@ -320,16 +318,12 @@ def _covariances(values: NDArray[np.floating]) -> FloatArray:
 
 
 def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
-    deviations = (first - np.mean(first, axis=-2, keepdims=True)) * (
-        second - np.mean(second, axis=-2, keepdims=True)
-    )
-    covariance: FloatArray = np.sum(deviations, axis=-2) / (first.shape[-2] - 1)
-    return covariance
+    one, other = (values - np.mean(values, axis=-2, keepdims=True) for values in (first, second))
+    return np.asarray(np.sum(one * other, axis=-2) / (first.shape[-2] - 1))
 
 
 def _f_quantile(probability: float, numerator: int, denominator: FloatArray) -> FloatArray:
     """F quantile with the chi-square limit where all chains have the same variance (infinite degrees)."""
     limit = stats.chi2.ppf(probability, numerator) / numerator
     finite = np.where(np.isfinite(denominator), denominator, 1.0)
-    quantile: FloatArray = np.where(np.isinf(denominator), limit, stats.f.ppf(probability, numerator, finite))
-    return quantile
+    return np.where(np.isinf(denominator), limit, stats.f.ppf(probability, numerator, finite))

@@ -87,9 +87,7 @@ def nested_evidence(
     if dead.ndim != 1 or not dead.size:
         raise ValueError(f"log_likelihoods must be a vector of at least one number, got {list(dead.shape)}")
     if np.any(np.diff(dead) < 0.0):
-        raise ValueError(
-            "log_likelihoods must not decrease: they are of dead points in the order of their death"
-        )
+        raise ValueError("log_likelihoods must not decrease: dead points are in the order of their death")
     live = None if live_log_likelihoods is None else np.asarray(live_log_likelihoods, dtype=np.float64)
     terms = log_terms(dead, n_live, live, estimator=estimator, shrinkage=shrinkage)
     values = dead if live is None else np.concatenate([dead, live])

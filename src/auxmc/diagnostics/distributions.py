@@ -48,9 +48,7 @@ def bin_probabilities(cdf: Callable[[FloatArray], ArrayLike], edges: ArrayLike) 
     cumulative = np.asarray(cdf(checked), dtype=np.float64)
     probabilities = np.diff(np.concatenate([[0.0], cumulative, [1.0]]))
     if cumulative.shape != checked.shape or not np.all(probabilities >= 0.0):
-        raise ValueError(
-            f"cdf must map edges [{checked.size}] to increasing probabilities within [0, 1], got {cumulative}"
-        )
+        raise ValueError(f"cdf must map edges to increasing probabilities within [0, 1], got {cumulative}")
     return probabilities
 
 
@@ -113,11 +111,6 @@ def _edges(edges: ArrayLike) -> FloatArray:
 
 def _normalised(weights: ArrayLike, what: str) -> FloatArray:
     values = np.asarray(weights, dtype=np.float64)
-    if (
-        values.ndim != 1
-        or not np.all(np.isfinite(values))
-        or np.any(values < 0.0)
-        or not np.any(values > 0.0)
-    ):
+    if values.ndim != 1 or not (np.all((values >= 0.0) & (values < np.inf)) and np.any(values > 0.0)):
         raise ValueError(f"{what} must be non-negative finite weights [bin], not all zero, got {weights!r}")
     return values / np.sum(values)

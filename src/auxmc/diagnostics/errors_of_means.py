@@ -60,9 +60,7 @@ def autocorrelations(series: ArrayLike) -> FloatArray:
     """
     values = np.asarray(series, np.float64)
     if values.ndim == 0 or values.shape[-1] < 2 or not np.all(np.isfinite(values)):
-        raise ValueError(
-            f"series must be finite with at least 2 draws on its last axis, got shape {values.shape}"
-        )
+        raise ValueError(f"series must be finite, with at least 2 draws last, got shape {values.shape}")
     n = values.shape[-1]
     constant = np.ptp(values, axis=-1) == 0.0
     centred = values - values.mean(axis=-1, keepdims=True)

@@ -61,9 +61,8 @@ def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
     """
     targets, weights = np.asarray(ends, np.int64), np.asarray(probabilities, float)
     if targets.ndim != 2 or weights.shape != targets.shape[:1]:
-        raise ValueError(
-            f"ends must be [map, state] and probabilities [map], got {targets.shape} and {weights.shape}"
-        )
+        got = f"{targets.shape} and {weights.shape}"
+        raise ValueError(f"ends must be [map, state] and probabilities [map], got {got}")
     n_states = targets.shape[1]
     if targets.size and not (targets.min() >= 0 and targets.max() < n_states):
         raise ValueError(f"ends must be numbers of states from 0 to {n_states - 1}")
@@ -152,7 +151,5 @@ def _checked(matrix: ArrayLike, distribution: ArrayLike | None = None) -> tuple[
         return kernel, np.empty(0)
     probabilities = np.asarray(distribution, float)
     if probabilities.shape != kernel.shape[:1]:
-        raise ValueError(
-            f"distribution must be one probability a state [{len(kernel)}], got {probabilities.shape}"
-        )
+        raise ValueError(f"distribution must be probabilities [{len(kernel)}], got {probabilities.shape}")
     return kernel, probabilities

@@ -55,9 +55,7 @@ def simulated_log_evidences(
     dead = np.asarray(log_likelihoods, dtype=np.float64)
     live = np.sort(np.asarray(live_log_likelihoods, dtype=np.float64))
     if dead.ndim != 1 or np.any(np.diff(dead) < 0.0):
-        raise ValueError(
-            "log_likelihoods must be a vector that does not decrease: dead points in their order"
-        )
+        raise ValueError("log_likelihoods must be a vector that does not decrease")
     if n_live < 1 or live.shape != (n_live,):
         raise ValueError(f"live_log_likelihoods must be [{n_live}], as many as live points, got {live.shape}")
     # The points alive at the end die one after the other, without being replaced.

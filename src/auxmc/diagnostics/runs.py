@@ -70,9 +70,7 @@ def n_distinct_states(chain: ArrayLike) -> int:
 def _states(chain: ArrayLike) -> NDArray[np.floating]:
     values = np.asarray(chain)
     if values.ndim not in (1, 2) or values.shape[0] < 1:
-        raise ValueError(
-            f"chain must be [draw, dim] or [draw] with at least 1 draw, got shape {values.shape}"
-        )
+        raise ValueError(f"chain must be [draw, dim] or [draw], got shape {values.shape}")
     states = values[:, None] if values.ndim == 1 else values
     finite = np.isfinite(states).all(axis=1)
     if not finite.all():
@@ -82,5 +80,4 @@ def _states(chain: ArrayLike) -> NDArray[np.floating]:
 
 
 def _moved(states: NDArray[np.floating]) -> BooleanArray:
-    moved: BooleanArray = np.any(states[1:] != states[:-1], axis=1)
-    return moved
+    return np.asarray(np.any(states[1:] != states[:-1], axis=1))

@@ -102,10 +102,8 @@ def _scaled(values: ArrayLike, low: float, high: float) -> FloatArray:
         raise ValueError(f"values must be [..., draw] with a draw at least, got {list(array.shape)}")
     outside = ~((array >= low) & (array <= high))
     if outside.any():
-        raise ValueError(
-            f"values must be in [{low:g}, {high:g}], got {int(outside.sum())} that are not, "
-            f"such as {array[outside][0]}"
-        )
+        got = f"got {int(outside.sum())} that are not, such as {array[outside][0]}"
+        raise ValueError(f"values must be in [{low:g}, {high:g}], {got}")
     return (array - low) / (high - low)
 
 

@@ -55,14 +55,9 @@ def harmonic_mean(log_likelihoods: ArrayLike) -> FloatArray:
 def _checked(log_likelihoods: ArrayLike) -> FloatArray:
     values = np.asarray(log_likelihoods, dtype=np.float64)
     if values.ndim < 1 or values.shape[-1] < 1:
-        raise ValueError(
-            f"log_likelihoods must be [..., draw] with a draw at least, got {list(values.shape)}"
-        )
-    wrong = np.isnan(values) | (values == np.inf)
-    if wrong.any():
-        raise ValueError(
-            f"log_likelihoods must be numbers or minus infinity, got {int(wrong.sum())} that are NaN or plus infinity"
-        )
+        raise ValueError(f"log_likelihoods must be [..., draw], got {list(values.shape)}")
+    if n_bad := int(np.sum(np.isnan(values) | (values == np.inf))):
+        raise ValueError(f"log_likelihoods: {n_bad} of {values.size} are NaN or plus infinity")
     return values
 
 

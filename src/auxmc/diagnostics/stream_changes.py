@@ -98,9 +98,7 @@ def change_points(log_scores_per_row: ArrayLike, n_rows: ArrayLike) -> list[Chan
     """
     scores, counts = np.asarray(log_scores_per_row, dtype=np.float64), np.asarray(n_rows)
     if scores.shape != counts.shape or scores.ndim != 1:
-        raise ValueError(
-            f"a score and a number of rows for each chunk: got {scores.shape} and {counts.shape}"
-        )
+        raise ValueError(f"expected a score and a number a chunk, got {scores.shape} and {counts.shape}")
     detector = DropDetector()
     found = (detector.see(float(score), int(count)) for score, count in zip(scores, counts, strict=True))
     return [change for change in found if change is not None]

@@ -183,10 +183,8 @@ def importance_tempering(log_weights: ArrayLike, levels: ArrayLike, values: Arra
     logs, states = _log_weights(log_weights, "log_weights"), np.asarray(values, dtype=np.float64)
     numbers = np.asarray(levels)
     if logs.ndim != 1 or numbers.shape != logs.shape or states.shape[:1] != logs.shape or states.ndim != 2:
-        raise ValueError(
-            f"log_weights and levels must be [draw] and values [draw, quantity], got {logs.shape}, {numbers.shape} "
-            f"and {states.shape}"
-        )
+        got = f"{logs.shape}, {numbers.shape} and {states.shape}"
+        raise ValueError(f"log_weights and levels must be [draw] and values [draw, quantity], got {got}")
     estimate, total = np.zeros(states.shape[1]), 0.0
     for number in np.unique(numbers):
         own = numbers == number
@@ -243,15 +241,8 @@ def bridge_evidence(target_log_ratios: ArrayLike, base_log_ratios: ArrayLike) ->
         own = n_target / (n_target + base.size)
         for _ in range(_BRIDGE_ITERATIONS):
             mixed = [np.logaddexp(math.log(own) + x, math.log1p(-own) + value) for x in (target, base)]
-            before, value = (
-                value,
-                float(
-                    logsumexp(base - mixed[1])
-                    - math.log(base.size)
-                    + math.log(target.size)
-                    - logsumexp(-mixed[0])
-                ),
-            )
+            of_base, before = logsumexp(base - mixed[1]) - math.log(base.size), value
+            value = float(of_base + math.log(target.size) - logsumexp(-mixed[0]))
             if abs(value - before) < 1e-10:
                 break
         terms = np.exp(value - mixed[0])
@@ -285,9 +276,8 @@ def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike) -> Bounds:
 def _pair(target: ArrayLike, base: ArrayLike) -> tuple[FloatArray, FloatArray]:
     pair = _log_weights(target, "log_target_weights"), _log_weights(base, "log_base_weights")
     if pair[0].shape != pair[1].shape:
-        raise ValueError(
-            f"log_target_weights and log_base_weights must have one shape, got {pair[0].shape} and {pair[1].shape}"
-        )
+        got = f"{pair[0].shape} and {pair[1].shape}"
+        raise ValueError(f"log_target_weights and log_base_weights must have one shape, got {got}")
     return pair
 
 

@@ -52,9 +52,8 @@ def weighted_estimates(log_weights: ArrayLike, values: ArrayLike) -> WeightedMom
     """
     logs, states = np.asarray(log_weights, float), np.asarray(values, float)
     if logs.ndim != 2 or states.ndim != 3 or states.shape[:2] != logs.shape:
-        raise ValueError(
-            f"log_weights must be [unit, draw] and values [unit, draw, quantity], got {logs.shape} and {states.shape}"
-        )
+        got = f"{logs.shape} and {states.shape}"
+        raise ValueError(f"log_weights must be [unit, draw] and values [unit, draw, quantity], got {got}")
     fractions = np.exp(logs - logsumexp(logs))
     # Sums over draws have the same last bits in groups of two quantities or more, which halves of five or more are.
     n_groups = max(1, -(-states.shape[2] // max(4, _GROUP_BYTES // max(1, logs.nbytes))))

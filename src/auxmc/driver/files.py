@@ -97,7 +97,7 @@ def file_lock(path: Path) -> Iterator[None]:
             holder = file.read() or "an unknown process"
             file.close()
             raise FolderInUse(
-                f"{path}: another run ({holder}) is at work here; wait for it, or write elsewhere"
+                f"{path}: another run ({holder}) is at work here; wait, or write elsewhere"
             ) from None
         except OSError:
             break

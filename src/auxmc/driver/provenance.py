@@ -36,7 +36,8 @@ def describe_environment(root: Path) -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": _processor(),
         "processor_kind": processor_kind(),
-        "n_cores": _n_cores(),
+        # Those that this process may use: a cluster or a container gives fewer than the machine has.
+        "n_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "memory_gib": round(_memory() / 2**30, 1),
         # A processor has no kind of its own next to "cpu"; `processor` names it.
         "device": device.platform + f": {device.device_kind}" * (device.device_kind != device.platform),
@@ -62,8 +63,7 @@ def processor_kind() -> str:
 
     The name alone does not say it: virtual machines hide the model behind a general one.
     """
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    lines = _about_processor()
     words = ("vendor_id", "cpu family", "model", "flags", "CPU implementer", "CPU part", "Features")
     about = {line.replace("\t", "") for line in lines if line.partition(":")[0].strip() in words}
     return fingerprint(sorted(about) or [platform.processor(), platform.machine()])[:8]
@@ -102,20 +102,16 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _processor() -> str:
+def _about_processor() -> list[str]:
     path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    for line in lines:
+    return path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+
+
+def _processor() -> str:
+    for line in _about_processor():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def _n_cores() -> int:
-    # Those that this process may use: a cluster or a container gives fewer than the machine has.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _memory() -> int:

@@ -1,12 +1,10 @@
 """The one place where JAX is set up: precision, device, threads, compilation cache."""
 
-import hashlib
 import importlib.metadata
 import importlib.util
 import logging
 import mmap
 import os
-import platform
 import sys
 from pathlib import Path
 
@@ -37,13 +35,9 @@ def leave_debugging() -> None:
         if getattr(jax.config, name):
             jax.config.update(name, False)
             if getattr(jax.config, name):
-                raise RuntimeError(
-                    f"{name}: expected False, got True from a context: call auxmc outside of it"
-                )
-            print(
-                f"auxmc: {name} is now False: chains are compiled, and pass points of no density",
-                file=sys.stderr,
-            )
+                raise RuntimeError(f"{name}: expected False, got True from a context: call auxmc outside")
+            text = f"auxmc: {name} is now False: chains are compiled, and pass points of no density"
+            print(text, file=sys.stderr)
 
 
 def has_xla_flag(name: str) -> bool:
@@ -92,23 +86,15 @@ def configure(
     leave_debugging()
     jax.config.update("jax_enable_x64", True)
     if compilation_cache is not None:
-        folder = compilation_cache / f"{importlib.metadata.version('jaxlib')}-{_processor_hash()}"
+        # Imported late: what it imports imports JAX.
+        from auxmc.driver.provenance import processor_kind
+
+        folder = compilation_cache / f"{importlib.metadata.version('jaxlib')}-{processor_kind()}"
         folder.mkdir(parents=True, exist_ok=True)
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     device = jax.default_backend()
     if hardware == "gpu" and device != "gpu":
-        raise HardwareError(
-            "hardware=gpu, but JAX finds no GPU here: install the package with its extra 'gpu' on a machine "
-            "with an NVIDIA driver, or use hardware=auto or hardware=cpu"
-        )
+        advice = "install the extra 'gpu' on a machine with an NVIDIA driver, or use hardware=auto"
+        raise HardwareError(f"hardware=gpu, but JAX finds no GPU here: {advice}")
     return device
-
-
-def _processor_hash() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = "".join(sorted({line for line in lines if line.startswith(("model name", "flags"))}))
-    except OSError:
-        model = platform.processor() + platform.machine()
-    return hashlib.sha256(model.encode()).hexdigest()[:12]

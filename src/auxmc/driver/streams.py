@@ -103,10 +103,7 @@ def run_streams(
         RuntimeError: If JAX has 32-bit floats, in which a log evidence of many rows has no nats left.
     """
     if not jax.config.read("jax_enable_x64"):
-        raise RuntimeError(
-            "evidences are summed in float64: call auxmc.driver.runtime.configure('cpu'), or "
-            "jax.config.update('jax_enable_x64', True), before the first array is made"
-        )
+        raise RuntimeError("evidences are summed in float64: call auxmc.enable_x64() before making arrays")
     if not streams:
         raise ValueError("there is no estimator to run")
     if capacity < 1 or min((*chunk_sizes.first, chunk_sizes.later)) < 1:
@@ -163,11 +160,8 @@ class _Run:
                 self.report(found, True)
             else:
                 self.checkpoint.discard()
-                print(
-                    "the file of past rows is damaged: the stream is absorbed again from its beginning",
-                    file=sys.stderr,
-                    flush=True,
-                )
+                text = "the file of past rows is damaged: the stream is absorbed again from its beginning"
+                print(text, file=sys.stderr, flush=True)
         if self.store is not None:
             self.store.truncate(self.n_rows)
 

@@ -68,13 +68,7 @@ def issue(advice: Sequence[Advice]) -> tuple[str, ...]:
 
 
 def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[Advice]:
-    """Advice about draws.
-
-    Args:
-        method: that drew them.
-        tree: as `auxmc.sample` returns it.
-        cores: variables to look at in parallel; None for as many as the machine has.
-    """
+    """Advice about draws of a method, in a tree of `auxmc.sample`; `cores` variables are looked at in parallel."""
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     n_draws = posterior.sizes["draw"]
     found = [
@@ -116,11 +110,9 @@ def _errors(stats: xr.Dataset) -> Iterator[Advice]:
     fraction = float(np.mean(np.sum(list(counts.values()), axis=0) > 0))
     if fraction > _MAX_ERROR_FRACTION:
         named = ", ".join(f"{int(n.sum())} {text}" for text, n in counts.items() if n.any())
-        yield Advice(
-            f"{100 * fraction:.0f} % of the updates ended with a numerical error ({named})",
-            "Give a higher target_acceptance (0.9 to 0.95) or a longer warm_up",
-            "trajectories",
-        )
+        problem = f"{100 * fraction:.0f} % of the updates ended with a numerical error ({named})"
+        fix = "Give a higher target_acceptance (0.9 to 0.95) or a longer warm_up"
+        yield Advice(problem, fix, "trajectories")
 
 
 def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
@@ -136,11 +128,8 @@ def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
     # On a manifold some steps end far off, where it is nearly flat: these are rejected like failed projections.
     most = _MAX_ERROR_FRACTION if "n_projections" in stats else _MAX_DIVERGED_FRACTION
     if n > most * diverging.size:
-        yield Advice(
-            f"{n} of {diverging.size} trajectories diverged{how}",
-            "Give a higher target_acceptance (0.95 to 0.99), or standardised variables",
-            "trajectories",
-        )
+        fix = "Give a higher target_acceptance (0.95 to 0.99), or standardised variables"
+        yield Advice(f"{n} of {diverging.size} trajectories diverged{how}", fix, "trajectories")
 
 
 def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
@@ -156,11 +145,9 @@ def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
     few, many = _OUTSIDE_FRACTIONS
     if outside.mean() <= (few if found else many):
         return found
-    bound = Advice(
-        f"{int(outside.sum())} of {outside.size} trajectories ended where the log density is not finite: a hard bound "
-        "cuts it off, or it overflows",
-        'Declare bounds: auxmc.density(..., bounds={"x": (0, None)})',
-    )
+    ended = f"{int(outside.sum())} of {outside.size} trajectories ended where the log density is not finite"
+    fix = 'Declare bounds: auxmc.density(..., bounds={"x": (0, None)})'
+    bound = Advice(f"{ended}: a hard bound cuts it off, or it overflows", fix)
     return [bound, *(advice for advice in found if advice.cause != "trajectories")]
 
 
@@ -173,9 +160,9 @@ def _sticking(method: Method, stats: xr.Dataset, n_draws: int) -> Iterator[Advic
         if longest > max(20, 0.1 * n_draws):
             what = "the auxiliary variables" if name == "accepted_auxiliary" else "a chain"
             step = "give a smaller step_size or a higher target_acceptance"
+            fix = f"Run longer, and {_BETTER_ESTIMATE if method.kind == 'estimate' else step}"
             yield Advice(
-                f"{what} stayed the same for {longest} of {n_draws} draws: errors within chains are underestimated",
-                f"Run longer, and {_BETTER_ESTIMATE if method.kind == 'estimate' else step}",
+                f"{what} stayed the same for {longest} of {n_draws} draws: errors are too small", fix
             )
 
 
@@ -190,13 +177,7 @@ def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, xr.DataArray]]:
 
 
 def advise_convergence(kind: str, posterior: xr.Dataset, cores: int | None = None) -> Iterator[Advice]:
-    """Advice about R-hat and the effective sample size, judged by what the worst of so many numbers may be.
-
-    Args:
-        kind: of the model, as `Method.kind`.
-        posterior: variables [chain, draw, ...].
-        cores: as for `advise`.
-    """
+    """Advice about R-hat and the effective sample size, judged by what the worst of so many numbers may be."""
     n_chains, moving = posterior.sizes["chain"], list(_moving(posterior))
     names, draws = [name for name, _ in moving], [own for _, own in moving]
     # Sorting takes most of the time, outside of Python's lock. ArviZ silences warnings by a filter of the whole process
@@ -210,10 +191,8 @@ def advise_convergence(kind: str, posterior: xr.Dataset, cores: int | None = Non
     if above:
         worst, limit = above[0]
         tempered = ", or use auxmc.evidence, which tempers between modes" if kind == "density" else ""
-        yield Advice(
-            f"R-hat is {r_hat[worst]:.3f} for {names[worst]}, above {max(limit, _MAX_R_HAT):.3f}: the chains disagree",
-            f"Run longer{tempered}",
-        )
+        problem = f"R-hat is {r_hat[worst]:.3f} for {names[worst]}, above {max(limit, _MAX_R_HAT):.3f}"
+        yield Advice(f"{problem}: the chains disagree", f"Run longer{tempered}")
     if n_chains == 1:
         yield Advice("one chain alone cannot show that it missed a mode", "Run at least four")
     if not draws:
@@ -221,7 +200,7 @@ def advise_convergence(kind: str, posterior: xr.Dataset, cores: int | None = Non
     worst = int(np.argmin(ess))
     if ess[worst] < _MIN_ESS * n_chains * np.exp(-_ERROR_OF_ESS * -ndtri(0.5 / len(draws))):
         scales = "give variables with scales of about 1 that depend less on each other"
-        yield Advice(
-            f"the effective sample size is {ess[worst]:.0f} for {names[worst]}, below {_MIN_ESS:.0f} a chain",
-            f"Run longer, or {_BETTER_ESTIMATE if kind == 'estimate' else scales}",
+        problem = (
+            f"the effective sample size is {ess[worst]:.0f} for {names[worst]}, below {_MIN_ESS:.0f} a chain"
         )
+        yield Advice(problem, f"Run longer, or {_BETTER_ESTIMATE if kind == 'estimate' else scales}")

@@ -39,18 +39,12 @@ def require_x64() -> None:
     with ThreadPoolExecutor(1) as thread:
         elsewhere = thread.submit(lambda: jax.config.jax_enable_x64)  # type: ignore[attr-defined]
     if not (jax.config.jax_enable_x64 and elsewhere.result()):  # type: ignore[attr-defined]
-        raise PrecisionError(
-            "auxmc computes in double precision: call auxmc.enable_x64() (or set JAX_ENABLE_X64=1) "
-            "before JAX makes arrays"
-        )
+        advice = "call auxmc.enable_x64() (or set JAX_ENABLE_X64=1) before JAX makes arrays"
+        raise PrecisionError(f"auxmc computes in double precision: {advice}")
 
 
 def float64_tree(name: str, tree: Any) -> Any:
-    """A pytree of numbers as arrays of float64.
-
-    Args:
-        name: for messages.
-        tree: arrays, or what NumPy makes arrays of: numbers, lists of numbers.
+    """A pytree of numbers, or of lists of numbers, as arrays of float64, which `name` names in messages.
 
     Raises:
         TypeError: If something in it is not an array of numbers, or has half or single precision.
@@ -64,10 +58,8 @@ def float64_tree(name: str, tree: Any) -> Any:
         except (TypeError, ValueError):
             raise TypeError(f"{place} must be an array of numbers, got {type(value).__name__}") from None
         if array.dtype.kind == "f" and array.dtype.itemsize < 8:
-            raise TypeError(
-                f"{place} is {array.dtype}: auxmc computes in float64. Call auxmc.enable_x64() before JAX makes "
-                "arrays, or give NumPy arrays of float64"
-            )
+            advice = "call auxmc.enable_x64() before JAX makes arrays, or give NumPy arrays"
+            raise TypeError(f"{place} must be float64, got {array.dtype}: {advice}")
         if array.dtype.kind not in "biufO":
             got = type(value).__name__ if array.dtype.kind in "SU" else array.dtype
             raise TypeError(f"{place} must be an array of numbers, got {got}")
@@ -94,9 +86,8 @@ def check_seed(value: Any) -> int:
 
 def check_positive(name: str, value: Any) -> float:
     """A positive finite number; TypeError for anything but a number, ValueError for any other number."""
-    if np.ndim(value) > 0:
-        raise TypeError(f"{name} must be one positive number, got an array of shape {np.shape(value)}")
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number | jax.Array | np.ndarray):
+    is_number = isinstance(value, int | float | np.number | jax.Array | np.ndarray)
+    if not is_number or isinstance(value, bool) or np.ndim(value) > 0:
         raise TypeError(f"{name} must be one positive number, got {value!r}")
     if not (float(value) > 0.0 and math.isfinite(float(value))):
         raise ValueError(f"{name} must be a positive number, got {value}")
@@ -123,18 +114,10 @@ def check_instance(name: str, value: Any, kind: type, maker: str) -> None:
 
 
 def check_shape(name: str, value: Any, further: str) -> tuple[int, ...]:
-    """The shape of an array without empty axes, from an integer or a sequence of them; else ValueError.
-
-    Args:
-        name: for messages.
-        value: of the argument.
-        further: end of the message.
-    """
+    """The shape of an array without empty axes, from an integer or a sequence of them; else ValueError."""
     size = tuple(value) if isinstance(value, Sequence) else (value,)
     if not all(is_integer(n) and n >= 1 for n in size):
-        raise ValueError(
-            f"{name} must be a positive integer or a tuple of them, () for a number, got {value!r}; {further}"
-        )
+        raise ValueError(f"{name} must be a positive integer or a tuple of them, got {value!r}; {further}")
     return tuple(int(n) for n in size)
 
 
@@ -151,15 +134,11 @@ def check_cores(value: Any) -> None:
 
 
 def check_executor(value: Any, threads: str) -> None:
-    """Rejects what is neither "processes" nor an executor of `concurrent.futures`.
+    """Rejects what is neither "processes" nor an executor of `concurrent.futures`, and executors that fork.
 
     Args:
         value: of the argument.
         threads: what to do for threads, for messages.
-
-    Raises:
-        TypeError: If it is neither text nor an executor.
-        ValueError: If it is another text, or its processes are forked.
     """
     is_executor = callable(getattr(value, "submit", None)) and not isinstance(value, type)
     if not (value == "processes" if isinstance(value, str) else is_executor):
@@ -173,12 +152,10 @@ def check_executor(value: Any, threads: str) -> None:
             raise ValueError(FORKS)
 
 
-def check_folder(name: str, value: Any) -> Path | None:
+def checkpoint_folder(value: Any) -> Path | None:
     """A folder, which need not exist, or None; TypeError for what is not a path, ValueError for a file."""
-    if value is None:
-        return None
-    if not isinstance(value, str | Path):
-        raise TypeError(f"{name} must be a folder's path, got {type(value).__name__}")
-    if Path(value).exists() and not Path(value).is_dir():
-        raise ValueError(f"{name} must be a folder, {value} is a file: give another path")
-    return Path(value)
+    if not isinstance(value, str | Path | None):
+        raise TypeError(f"checkpoint must be a folder's path, got {type(value).__name__}")
+    if value is not None and Path(value).is_file():
+        raise ValueError(f"checkpoint must be a folder, {value} is a file: give another path")
+    return None if value is None else Path(value)

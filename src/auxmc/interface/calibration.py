@@ -14,7 +14,7 @@ from auxmc.driver.seeds import generator_of, stream
 from auxmc.interface.advice import Advice, issue
 from auxmc.interface.arguments import check_callable, check_fraction, check_integer, check_seed, require_x64
 from auxmc.interface.densities import Density, nuts
-from auxmc.interface.layout import named
+from auxmc.interface.layout import element_names, named
 from auxmc.interface.methods import Method, evaluated, follows_its_key, innermost
 from auxmc.numerics.programs import jit_short
 
@@ -50,22 +50,18 @@ class Calibration(NamedTuple):
     def plot(self) -> Any:
         """Figure with a histogram of the ranks of each number; grey: 99 % of the counts of uniform ranks."""
         # Imported late: few calls draw.
-        import matplotlib.pyplot as plt
+        import pandas as pd
         import seaborn as sns
 
-        n_columns = min(4, len(self.ranks))
-        n_rows = -(-len(self.ranks) // n_columns)
-        size = (2.6 * n_columns, 2.2 * n_rows)
-        figure, axes = plt.subplots(
-            n_rows, n_columns, figsize=size, squeeze=False, sharey=True, layout="constrained"
-        )
-        for axis in axes.flat[len(self.ranks) :]:
-            axis.set_axis_off()
-        for axis, (name, ranks) in zip(axes.flat, self.ranks.items(), strict=False):
-            axis.axhspan(*stats.binom.interval(0.99, len(ranks), 1.0 / _BINS), color="0.85")
-            sns.histplot(x=ranks, bins=_BINS, binrange=(0.0, 1.0), ax=axis)
-            axis.set(title=f"{name}, p = {self.p_values[name]:.2g}", xlabel="rank", ylabel="replicates")
-        return figure
+        ranks = pd.DataFrame(self.ranks).melt(var_name="number", value_name="rank")
+        grid = sns.FacetGrid(ranks, col="number", col_wrap=min(4, len(self.ranks)), height=2.4)
+        grid.map(sns.histplot, "rank", bins=_BINS, binrange=(0.0, 1.0))
+        grid.set_axis_labels("rank", "replicates")
+        n_replicates = len(ranks) // len(self.ranks)
+        for name, axis in grid.axes_dict.items():
+            axis.axhspan(*stats.binom.interval(0.99, n_replicates, 1.0 / _BINS), color="0.85", zorder=0.0)
+            axis.set_title(f"{name}, p = {self.p_values[str(name)]:.2g}")
+        return grid.figure
 
 
 def check(
@@ -179,14 +175,8 @@ def _names(
     evaluated("model", trace, data)
     layout, given = made[0].layout, named(truth)
     if jax.tree.structure(truth) != layout.structure or tuple(given) != layout.names:
-        raise ValueError(
-            f"draw_prior: expected the variables {', '.join(layout.names)}, got {', '.join(given)}"
-        )
-    return [
-        f"{name}[{', '.join(map(str, place))}]" if place else name
-        for name, leaf in given.items()
-        for place in np.ndindex(*leaf.shape)
-    ]
+        raise ValueError(f"draw_prior: expected variables {', '.join(layout.names)}, got {', '.join(given)}")
+    return element_names((name, leaf.shape) for name, leaf in given.items())
 
 
 def _chain(
@@ -218,7 +208,7 @@ def _method(model: Any) -> Method:
     model = nuts(model) if isinstance(model, Density) else model
     if not isinstance(model, Method) or model.kind == "simulator":
         raise TypeError(
-            f"model must return a density, or a method on a density or an estimate, got {type(model).__name__}"
+            f"model must return a density, or a method on one or on an estimate, got {type(model).__name__}"
         )
     return model
 

@@ -138,9 +138,7 @@ def density(
     check_level(checks)
     if isinstance(log_density, Density):
         if prior is not None or bounds is not None or len(periodic):
-            raise ValueError(
-                "prior, bounds and periodic must be left out where a model is given: it has its own"
-            )
+            raise ValueError("prior, bounds and periodic must be left out: a model has its own")
         if start is None:
             return log_density
         own = log_density.layout.starts("start", start, 1)[0]
@@ -154,9 +152,7 @@ def density(
     tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
-    transforms |= bound_transforms(
-        dict(zip(layout.names, layout.shapes, strict=True)), bounds or {}, periodic
-    )
+    transforms |= bound_transforms(layout.named_shapes, bounds or {}, periodic)
     n_orders = 0.0
     if labels:
         n = _n_labels(layout, labels, transforms)
@@ -191,28 +187,21 @@ def density(
     if checks == "off":
         return model
     start_check(model.log_density)(model.start)
-    advice = examine_density(
-        "log_density", model.log_density, model.start, layout, has_prior=log_prior is not None
-    )
+    has_prior = log_prior is not None
+    advice = examine_density("log_density", model.log_density, model.start, layout, has_prior=has_prior)
     return model._replace(warnings=issue(advice))
 
 
 def _n_labels(layout: Layout, labels: Sequence[str], transforms: Mapping[str, Transform]) -> int:
     """Number of labels that can be exchanged."""
-    shapes = dict(zip(layout.names, layout.shapes, strict=True))
+    shapes = layout.named_shapes
     if not set(labels) <= set(shapes) or not isinstance(layout.tree(jnp.zeros(layout.dim)), Mapping):
-        raise ValueError(
-            f"exchangeable: {', '.join(labels)}: expected some of the variables {', '.join(shapes)}"
-        )
+        raise ValueError(f"exchangeable: expected some of {', '.join(shapes)}, got {', '.join(labels)}")
     first = shapes[labels[0]]
     if len(first) != 1 or first[0] < 2 or labels[0] in transforms:
-        raise ValueError(
-            f"exchangeable: {labels[0]}, the first one, must be a vector of two or more, without bounds"
-        )
+        raise ValueError(f"exchangeable: {labels[0]} must be a vector of two or more, without bounds")
     if any(shapes[name][:1] != first for name in labels):
-        raise ValueError(
-            f"exchangeable: the first axes must have one length, got {[shapes[n] for n in labels]}"
-        )
+        raise ValueError(f"exchangeable: first axes must be equal, got {[shapes[n] for n in labels]}")
     return first[0]
 
 
@@ -239,7 +228,7 @@ def _prior(prior: Any) -> tuple[Any, Any, dict[str, Transform]]:
     if prior is None:
         return None, None, {}
     if isinstance(prior, Mapping):
-        found = {name: of_distribution(name, own) for name, own in prior.items()}
+        transforms = {name: of_distribution(name, own) for name, own in prior.items()}
 
         def log_prior(variables: Any) -> Array:
             return sum((jnp.sum(own.log_prob(variables[name])) for name, own in prior.items()), jnp.zeros(()))
@@ -248,7 +237,7 @@ def _prior(prior: Any) -> tuple[Any, Any, dict[str, Transform]]:
             keys = jax.random.split(key, len(prior))
             return {name: sampled(own, one) for one, (name, own) in zip(keys, prior.items(), strict=True)}
 
-        return log_prior, draw_prior, {name: own for name, (_, own) in found.items() if own is not None}
+        return log_prior, draw_prior, transforms
     if isinstance(prior, Sequence) and len(prior) == 2 and all(map(callable, prior)):
         log_prior, draw_prior = prior
         follows_its_key("draw_prior", draw_prior)
@@ -325,18 +314,9 @@ def hmc(
 def _hamiltonian(
     name: str, model: Density, kernel: Callable[..., Kernel], mass: str, step_size: float, target: float
 ) -> Method:
-    """A method on a density by trajectories of leapfrog steps.
-
-    Args:
-        name: of the method.
-        model: the model.
-        kernel: maps (log density, step size, inverse mass unless it is the unit) to the kernel.
-        mass: "diagonal", "dense" or "unit".
-        step_size: at the start of the warm-up.
-        target: mean acceptance probability.
-    """
+    """A method whose `kernel` maps (log density, step size, inverse mass unless it is the unit) to the kernel."""
+    check_density(model)
     step_size = check_positive("step_size", step_size)
-    check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
     if mass not in _MASSES:
         raise ValueError(f"mass must be one of {', '.join(_MASSES)}, got {mass!r}")
     is_open = has_open_cost(model.log_density, model.start)
@@ -345,20 +325,33 @@ def _hamiltonian(
         log_density = guarded(model.log_density, *scales) if is_open else model.log_density
         return kernel(log_density, *scales)
 
-    return Method(
+    return density_method(
+        model,
         name=name,
         build=build,
-        layout=model.layout,
-        values=model.values,
         scale=first_step_size(model.log_density, model.start, step_size),
-        check=start_check(model.log_density),
-        kind="density",
         adaptation=_MASSES[mass],
         target=check_fraction("target_acceptance", target),
-        draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.log_density},
-        log_density=model.log_density,
         log_target=lambda state: state.log_density,
+    )
+
+
+def check_density(model: Any) -> None:
+    """Rejects what is not a density (TypeError)."""
+    check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
+
+
+def density_method(model: Density, **fields: Any) -> Method:
+    """A method on a density, with what all of them have in common."""
+    return Method(
+        layout=model.layout,
+        values=model.values,
+        check=start_check(model.log_density),
+        kind="density",
+        draw_start=model.draw_start,
+        log_density=model.log_density,
         warnings=model.warnings,
         is_plain=model.is_plain,
+        **fields,
     )

@@ -103,16 +103,10 @@ def estimated(
     require_x64()
     check_level(checks)
     check_callable("log_prior", log_prior, "maps the parameters to their log prior density")
-    check_callable(
-        "log_estimate", log_estimate, "maps parameters and auxiliary variables to the log of an estimate"
-    )
+    check_callable("log_estimate", log_estimate, "maps parameters and auxiliary variables to a log estimate")
     begin, layout = start_variables(start)
     inner = None if callable(auxiliary) else layout_of(_shapes(auxiliary))
-
-    def draw(key: Array) -> Any:
-        if inner is None:
-            return auxiliary(key)  # type: ignore[operator]
-        return standard_normal(key, (inner.dim,))
+    draw: Any = auxiliary if inner is None else lambda key: standard_normal(key, (inner.dim,))
 
     def as_given(vector: Array, u: Any) -> Array:
         parameters = layout.tree(vector)
@@ -143,17 +137,10 @@ def estimated(
     if advice:
         advice += advise_tails(both, lambda point: log_density(point, drawn), vector, layout)
     else:
-        advice = examine_density(
-            both, lambda point: as_given(point, drawn), vector, layout, derivatives=False
-        )
+        advice = examine_density(both, lambda p: as_given(p, drawn), vector, layout, derivatives=False)
     if np.all(values == values[0]):
-        advice.append(
-            Advice(
-                f"log_estimate has the same value for {len(values)} draws of the auxiliary variables: it does not "
-                "depend on them",
-                "Compute the estimate from them; with a fixed key of its own it is a single draw",
-            )
-        )
+        problem = f"log_estimate has the same value for {len(values)} draws of the auxiliary variables"
+        advice.append(Advice(problem, "Compute it from them; with a key of its own it is a single draw"))
     return model._replace(warnings=issue(advice))
 
 
@@ -178,10 +165,8 @@ def auxiliary_pseudo_marginal(
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
     check_instance("model", model, Estimated, "auxmc.estimated")
     if u == "slice" and not model.is_normal:
-        raise ValueError(
-            'u="slice" is exact for standard normal auxiliary variables alone: give their shape as `auxiliary` and '
-            'map them inside log_estimate, or take u="independence"'
-        )
+        advice = 'give their shape as `auxiliary`, or take u="independence"'
+        raise ValueError(f'u="slice" is exact for standard normal auxiliary variables alone: {advice}')
     return _method(f"apm_{_UPDATES_OF_U[u]}_{_UPDATES_OF_X[x]}", model, scale)
 
 
@@ -200,7 +185,6 @@ def pseudo_marginal(model: Estimated, *, scale: float = 0.5) -> Method:
 def _method(name: str, model: Estimated, scale: float) -> Method:
     check_instance("model", model, Estimated, "auxmc.estimated")
     scale = check_positive("scale", scale)
-
     is_walk = not name.endswith("_ss")
 
     def build(step: Array, covariance: Array | None = None) -> Kernel:
@@ -208,10 +192,8 @@ def _method(name: str, model: Estimated, scale: float) -> Method:
         return pseudo_marginal_method(name, model.estimator, width, model.layout.dim)
 
     def check(start: np.ndarray) -> None:
-        _check_start(
-            lambda u: model.estimator.log_estimate(model.estimator.prepare(jnp.asarray(start)), u),
-            model.estimator.draw_auxiliary,
-        )
+        prepare, log_estimate, draw, *_ = model.estimator
+        _check_start(lambda u: log_estimate(prepare(jnp.asarray(start)), u), draw)
 
     return Method(
         name=name,
@@ -238,15 +220,13 @@ def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], An
     again = float(jax.jit(lambda u: log_density(u))(points[0]))
     alike = np.isclose(values[0], again, rtol=1e-6, atol=1e-6, equal_nan=True)
     if not (alike and np.array_equal(values[0], float(evaluate(points[0])), equal_nan=True)):
-        raise ValueError(
-            "log_estimate gives other values for the same arguments: it must draw no random numbers itself"
-        )
+        raise ValueError("log_estimate gives other values for the same arguments: draw no numbers in it")
     if math.inf in values:
         raise ValueError("the log density at the start is plus infinity: log densities are wanted, in nats")
     if not any(math.isfinite(value) for value in values):
         raise ValueError(
-            "the log density at the start is not finite for 20 draws of the auxiliary variables: give a start on the "
-            "support of the prior where the estimate is positive, and an estimate that is computed in logs"
+            "the log density at the start is not finite for 20 draws of the auxiliary variables: give a start where "
+            "prior and estimate are positive, and an estimate computed in logs"
         )
     return np.asarray(values)
 
@@ -259,7 +239,5 @@ def _shapes(auxiliary: Any) -> Any:
     if not isinstance(auxiliary, Mapping):
         return one("auxiliary", auxiliary)
     if not auxiliary:
-        raise ValueError(
-            "auxiliary is empty: give the shapes of the random numbers that the estimate is made of"
-        )
+        raise ValueError("auxiliary is empty: give the shapes of the numbers that the estimate is made of")
     return {name: one(f"auxiliary[{name!r}]", shape) for name, shape in auxiliary.items()}

@@ -8,7 +8,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,20 +105,7 @@ def on_executor(
     folder: Path | None,
     reporter: Reporter,
 ) -> list[Samples]:
-    """Samples of chains that run on an executor's workers.
-
-    Args:
-        executor: "processes", or any executor of `concurrent.futures`.
-        job: what each chain does.
-        starts: vectors to begin at [chain, dim].
-        keys: of the chains.
-        cores: processes at a time; all cores by default.
-        folder: for checkpoints, seen by all workers; None for none.
-        reporter: is told of every finished chain.
-
-    Raises:
-        RuntimeError: a process ended before its time.
-    """
+    """Samples of chains that run on an executor's workers; these see the folder for checkpoints."""
     calls = [
         (_run_chain, (job, point, np.asarray(jax.random.key_data(key)), folder_of(folder, chain)))
         for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
@@ -136,27 +123,41 @@ def on_executor(
 
 
 def on_workers(
-    executor: Executor | str,
+    executor: Executor | str | None,
     calls: Sequence[tuple[Any, tuple[Any, ...]]],
     cores: int | None,
     done: Callable[[int, Any], None],
 ) -> list[Any]:
-    """Results of calls (function, arguments) in their order; `done` is told the number and result of each."""
+    """Results of calls (function, arguments) in their order; `done` is told the number and result of each.
+
+    None is for threads, which share what the functions hold.
+    """
+    sender, settings = (IMAGE, os.getpid()), {name: getattr(jax.config, name) for name in _SETTINGS}
+    futures: dict[Future[Any], int] = {}
+    results: dict[int, Any] = {}
     with _workers(executor, len(calls), cores) as workers:
-        return _results(workers, calls, done)
+        try:
+            for i, call in enumerate(calls):
+                if executor is not None:
+                    payload = cloudpickle.dumps((sender, settings, cloudpickle.dumps(call)))
+                    call = run_pickled, (payload,)
+                futures[workers.submit(call[0], *call[1])] = i
+            for future in as_completed(futures):
+                i, result = futures[future], future.result()
+                results[i] = result if executor is None else cloudpickle.loads(result)
+                done(i, results[i])
+        except BaseException:
+            for future in futures:
+                future.cancel()
+            raise
+    return [results[i] for i in range(len(calls))]
 
 
 def run_pickled(payload: bytes) -> bytes:
-    """Calls a function in another process.
+    """Calls a function in another process; rejects a fork of this one (ValueError).
 
     Args:
-        payload: who sends it, settings of JAX, the function and its arguments, by cloudpickle.
-
-    Returns:
-        The result, by cloudpickle.
-
-    Raises:
-        ValueError: If this process is a fork of the one that sent the payload.
+        payload: who sends it, settings of JAX, the function and its arguments, by cloudpickle; as is the result.
     """
     (image, sender), settings, call = cloudpickle.loads(payload)
     # Before anything of JAX is touched; executors within executors are not seen otherwise.
@@ -177,15 +178,20 @@ def _run_chain(job: ChainJob, point: np.ndarray, key: np.ndarray, folder: Path |
 
 
 @contextmanager
-def _workers(executor: Executor | str, n: int, cores: int | None) -> Iterator[Executor]:
+def _workers(executor: Executor | str | None, n: int, cores: int | None) -> Iterator[Executor]:
     """The executor that is meant."""
+    n_workers = min(n, cores or os.cpu_count() or 1)
+    if executor is None:
+        with ThreadPoolExecutor(n_workers) as threads:
+            yield threads
+        return
     if not isinstance(executor, str):
         yield executor
         return
     # Processes that are forked would inherit locks of JAX's threads.
     context = multiprocessing.get_context("spawn")
     # Ctrl-C is for this process to answer; its workers would each show a traceback.
-    n_workers, ignored = min(n, cores or os.cpu_count() or 1), (signal.SIGINT, signal.SIG_IGN)
+    ignored = (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(n_workers, context, signal.signal, ignored) as pool:
         try:
             yield pool
@@ -200,25 +206,3 @@ def _workers(executor: Executor | str, n: int, cores: int | None) -> Iterator[Ex
                 '`if __name__ == "__main__":`, because each process imports the script; if later, memory may have run '
                 "out: take fewer cores. With checkpoint=FOLDER the same call continues"
             ) from error
-
-
-def _results(
-    executor: Executor, calls: Sequence[tuple[Any, tuple[Any, ...]]], done: Callable[[int, Any], None]
-) -> list[Any]:
-    """Results of calls (function, arguments) in their order; `done` is told of each as it comes in."""
-    settings = {name: getattr(jax.config, name) for name in _SETTINGS}
-    futures: dict[Future[bytes], int] = {}
-    results: dict[int, Any] = {}
-    try:
-        for i, call in enumerate(calls):
-            payload = cloudpickle.dumps(((IMAGE, os.getpid()), settings, cloudpickle.dumps(call)))
-            futures[executor.submit(run_pickled, payload)] = i
-        for future in as_completed(futures):
-            i = futures[future]
-            results[i] = cloudpickle.loads(future.result())
-            done(i, results[i])
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
-    return [results[i] for i in range(len(calls))]

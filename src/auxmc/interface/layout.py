@@ -1,7 +1,7 @@
 """Named variables and the vector that kernels move: a pytree of arrays, flattened."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -36,11 +36,16 @@ class Layout(NamedTuple):
         """Length of the vector."""
         return sum(math.prod(shape) for shape in self._inner_shapes())
 
+    @property
+    def named_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the leaves by name."""
+        return dict(zip(self.names, self.shapes, strict=True))
+
     def _inner_shapes(self) -> list[tuple[int, ...]]:
         """Shapes of the leaves in the vector."""
         return [
             self.transforms[name].shape if name in self.transforms else shape
-            for name, shape in zip(self.names, self.shapes, strict=True)
+            for name, shape in self.named_shapes.items()
         ]
 
     def plain(self) -> "Layout":
@@ -49,11 +54,7 @@ class Layout(NamedTuple):
 
     def coordinates(self) -> list[str]:
         """Name of each number of the vector, such as "rates[2]" [dim]."""
-        return [
-            f"{name}[{', '.join(map(str, place))}]" if place else name
-            for name, shape in zip(self.names, self._inner_shapes(), strict=True)
-            for place in np.ndindex(*shape)
-        ]
+        return element_names(zip(self.names, self._inner_shapes(), strict=True))
 
     def _parts(self, vector: Array) -> list[Array]:
         """Numbers of each leaf in a vector [dim]."""
@@ -99,30 +100,24 @@ class Layout(NamedTuple):
     def starts(self, name: str, tree: Any, n_chains: int) -> np.ndarray:
         """Vectors [chain, dim] of one position, or of one for each chain: every leaf with a leading axis of chains.
 
-        Args:
-            name: what is given, for messages.
-            tree: the variables.
-            n_chains: number of chains.
-
         Raises:
             TypeError: as `float64_tree`.
             ValueError: the structure or a shape is another, or a value is not finite.
         """
         given = float64_tree(name, tree)
         if jax.tree.structure(given) != self.structure:
-            found = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else _names(given)
-            raise ValueError(
-                f"{name} must have the variables {', '.join(self.names)}, in a dictionary or tree like that of the "
-                f"model, got {found}"
-            )
+            found = ", ".join(named(given)) or "none"
+            found = f"an array of shape {given.shape}" if isinstance(given, np.ndarray) else found
+            like = "in a dictionary or tree like that of the model"
+            raise ValueError(f"{name} must have the variables {', '.join(self.names)}, {like}, got {found}")
         rows = []
         for variable, shape, leaf in zip(self.names, self.shapes, jax.tree.leaves(given), strict=True):
+            whole = (n_chains, *shape)
             if leaf.shape == shape:
-                leaf = np.broadcast_to(leaf, (n_chains, *shape))
-            if leaf.shape != (n_chains, *shape):
+                leaf = np.broadcast_to(leaf, whole)
+            if leaf.shape != whole:
                 raise ValueError(
-                    f"{name}: {variable} must have shape {shape}, or {(n_chains, *shape)}, one value for each "
-                    f"chain, got {leaf.shape}"
+                    f"{name}: {variable} must have shape {shape}, or {whole} for chains, got {leaf.shape}"
                 )
             if variable in self.transforms:
                 transform = self.transforms[variable]
@@ -142,11 +137,7 @@ def layout_of(tree: Any) -> Layout:
 
 
 def variables(what: str, tree: Any) -> Layout:
-    """The layout of a pytree whose leaves are variables that are kept by name.
-
-    Args:
-        what: the function's argument, for messages.
-        tree: arrays or `jax.ShapeDtypeStruct`.
+    """The layout of a pytree, the argument `what`, whose leaves are variables that are kept by name.
 
     Raises:
         TypeError: a key is no text.
@@ -170,12 +161,7 @@ def variables(what: str, tree: Any) -> Layout:
 
 
 def start_variables(start: Any) -> tuple[Any, Layout]:
-    """Variables to begin at as arrays of float64, and their layout.
-
-    Raises:
-        TypeError: as `float64_tree` and `variables`.
-        ValueError: as these, or there is no number among them.
-    """
+    """Variables to begin at as arrays of float64, and their layout; rejects those without a number."""
     begin = float64_tree("start", start)
     layout = variables("start", begin)
     if layout.dim == 0:
@@ -189,8 +175,13 @@ def named(tree: Any) -> dict[str, Any]:
     return {".".join(_word(key) for key in path) or "x": leaf for path, leaf in paths}
 
 
-def _names(tree: Any) -> str:
-    return ", ".join(named(tree)) or "none"
+def element_names(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
+    """Name of each number of variables (name, shape), such as "rates[2]"."""
+    return [
+        f"{name}[{', '.join(map(str, place))}]" if place else name
+        for name, shape in shapes
+        for place in np.ndindex(*shape)
+    ]
 
 
 def _word(key: Any) -> str:

@@ -70,14 +70,13 @@ class Method(NamedTuple):
     def adapted(self, n_warm_up: int) -> Kernel:
         """The kernel with the scale of its steps adapted during warm-up and frozen then."""
         if self.adaptation.endswith("windows"):
-            dense = self.adaptation == "dense windows"
             return window_adaptation(
                 self.build,
                 self.scale,
                 n_warm_up,
                 self.layout.dim,
                 target=self.target,
-                dense=dense,
+                dense=self.adaptation == "dense windows",
                 final_step_size=self.final_scale,
             )
         if self.adaptation == "dual averaging":
@@ -113,37 +112,17 @@ _FIELD_NAMES = {
 
 
 def follows_its_key(what: str, draw: Callable[[Array], Any]) -> None:
-    """Rejects draws that differ for one key, or are the same for two.
-
-    Args:
-        what: name of the function, for messages.
-        draw: maps a key to a pytree of arrays.
-
-    Raises:
-        ValueError: the draws do not follow their key.
-    """
+    """Rejects a function, called `what`, whose draws differ for one key or are the same for two (ValueError)."""
     first, again, other = (jax.tree.leaves(draw(jax.random.key(i))) for i in (0, 0, 1))
-    if not _alike(first, again):
-        raise ValueError(
-            f"{what} gives other numbers for the same key: draw them with jax.random and the key"
-        )
-    if _alike(first, other):
-        raise ValueError(
-            f"{what} gives the same numbers for every key: draw them with jax.random and the key"
-        )
-
-
-def _alike(first: list[Any], second: list[Any]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    advice = "draw them with jax.random and the key"
+    if not all(map(np.array_equal, first, again)):
+        raise ValueError(f"{what} gives other numbers for the same key: {advice}")
+    if all(map(np.array_equal, first, other)):
+        raise ValueError(f"{what} gives the same numbers for every key: {advice}")
 
 
 def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Shapes of what a user's function returns, or an error that says how to fix it.
-
-    Args:
-        what: name of the function, for messages.
-        function: to be traced by JAX.
-        arguments: arrays, or their shapes.
+    """Shapes of what a user's function, called `what`, returns, or an error that says how to fix it.
 
     Raises:
         TypeError: the function cannot be traced, or returns no arrays.
@@ -157,9 +136,8 @@ def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
             f"jax.lax instead. ({str(error).splitlines()[0]})"
         ) from error
     except KeyError as error:
-        raise ValueError(
-            f"{what} asks for {error}, which is not there: check the names of variables and columns"
-        ) from error
+        advice = "check the names of variables and columns"
+        raise ValueError(f"{what} asks for {error}, which is not there: {advice}") from error
     except (TypeError, ValueError, IndexError, AttributeError) as error:
         raise type(error)(f"{what} fails for arrays of the declared shapes: {error}") from error
     for leaf in jax.tree.leaves(shapes):

@@ -122,10 +122,8 @@ def student_t(
     nu, middle = _width("df", df, shape), _place("mean", mean, shape)
     width = _width("scale", scale, shape) * np.sqrt(nu)
     # The logit of a beta variable with alpha = beta = df / 2 is twice the inverse hyperbolic sine of t / sqrt(df).
-    half = 0.5 * nu
-    return _logit_beta(
-        "Student-t", shape, half, half, lambda logit: jnp.asarray(middle + width * jnp.sinh(0.5 * logit))
-    )
+    value = lambda logit: jnp.asarray(middle + width * jnp.sinh(0.5 * logit))  # noqa: E731
+    return _logit_beta("Student-t", shape, 0.5 * nu, 0.5 * nu, value)
 
 
 def custom(shape: Shape, log_density: Callable[[Array], Array], draw: Callable[[Array], Array]) -> Prior:
@@ -167,11 +165,9 @@ def _logit_beta(name: str, shape: Shape, a: Any, b: Any, value: Callable[[Array]
         return jnp.sum(logs - betaln(a, b) + np.log(sd))
 
     def draw(key: Array) -> Array:
-        logs = [
-            jax.random.loggamma(one, c, size, jnp.float64)
-            for one, c in zip(jax.random.split(key), (a, b), strict=True)
-        ]
-        return (logs[0] - logs[1] - middle) / sd
+        first, second = jax.random.split(key)
+        log_a = jax.random.loggamma(first, a, size, jnp.float64)
+        return (log_a - jax.random.loggamma(second, b, size, jnp.float64) - middle) / sd
 
     return Prior(size, log_density, lambda u: value(middle + sd * u), draw, name)
 
@@ -186,13 +182,8 @@ def _mapped(name: str, shape: Shape, *parameters: float | np.ndarray) -> Prior:
         fraction = jax.random.uniform(key, size, jnp.float64, minval=1e-12, maxval=1.0 - 1e-12)
         return _QUANTILES[distribution.source](fraction)
 
-    return Prior(
-        size,
-        lambda u: jnp.sum(source.log_density(u)),
-        lambda u: distribution.forward(u, *parameters),
-        draw,
-        name,
-    )
+    value = lambda u: distribution.forward(u, *parameters)  # noqa: E731
+    return Prior(size, lambda u: jnp.sum(source.log_density(u)), value, draw, name)
 
 
 _QUANTILES: dict[str, Callable[[Array], Array]] = {
@@ -206,9 +197,7 @@ def _place(name: str, value: Any, shape: Shape) -> float | np.ndarray:
     array, size = float64_tree(name, value), _shape(shape)
     fits = isinstance(array, np.ndarray) and array.ndim <= len(size)
     if not fits or any(n not in (1, m) for n, m in zip(array.shape[::-1], size[::-1], strict=False)):
-        raise ValueError(
-            f"{name} must be a number, or an array that broadcasts to the shape {size} of the input, got {value!r}"
-        )
+        raise ValueError(f"{name} must broadcast to the shape {size} of the input, got {value!r}")
     return np.broadcast_to(array, size) if array.ndim else float(array)
 
 

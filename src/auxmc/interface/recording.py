@@ -117,9 +117,7 @@ def _turned(kind: str, equation: Any, own: list[Any], next_input: Any) -> Array:
     if kind == "uniform":
         low, high = own[1:]
         if any(jnp.ndim(end) not in (0, made.ndim) for end in (low, high)):
-            raise _cannot(
-                f"jax.random.uniform of shape {made.shape} between arrays of another number of axes"
-            )
+            raise _cannot(f"jax.random.uniform of shape {made.shape} between arrays of other shapes")
         value: Array = low + (high - low) * next_input(kind, prior.uniform(made.shape))
         return value
     if kind != "gamma":

@@ -130,44 +130,23 @@ class ChainJob:
             return program
 
     def check(self, start: np.ndarray, key: Array, n_chains: int, folder: Path | None) -> list[Advice]:
-        """What is to be said of a run before it begins.
-
-        Args:
-            start: vector that a chain begins at [dim].
-            key: of that chain.
-            n_chains: number of chains.
-            folder: for checkpoints; None for none.
-
-        Raises:
-            ValueError: If the draws do not fit into memory.
-        """
+        """What is to be said of a run before it begins; rejects draws that do not fit into memory (ValueError)."""
         program = self.program(start, key)
         n_bytes, there = n_chains * program.n_bytes(), available_memory()
         # Those of the chains, and those of the tree that is made of them.
         if 2 * n_bytes > there:
-            raise ValueError(
-                f"draws: {n_chains} chains of {self.n_kept} iterations are {n_bytes / 2**30:.3g} GiB, needed "
-                f"twice, and {there / 2**30:.3g} GiB of memory are free: take fewer draws or chains"
+            needed = (
+                f"{n_bytes / 2**30:.3g} GiB, needed twice, and {there / 2**30:.3g} GiB of memory are free"
             )
+            raise ValueError(f"draws: {n_chains} chains of {self.n_kept} iterations are {needed}: take fewer")
         hosts = host_calls(program.run) if folder is not None else []
-        return [
-            Advice(
-                f"checkpoint {folder}: the model calls host code ({', '.join(hosts)}), whose changes are not noticed",
-                "After a change of that code or of its data, give another folder",
-            )
-        ] * bool(hosts)
+        problem = f"checkpoint {folder}: the model calls host code ({', '.join(hosts)}), whose changes are not noticed"
+        return [Advice(problem, "After a change of that code, give another folder")] if hosts else []
 
     def run(
         self, start: np.ndarray, key: Array, folder: Path | None, progress: Progress | None = None
     ) -> Samples:
-        """Runs a chain, or continues with it.
-
-        Args:
-            start: vector to begin at [dim].
-            key: of the chain.
-            folder: for its checkpoints.
-            progress: told of every finished block.
-        """
+        """Runs a chain from a vector [dim], or resumes it; `progress` is told of every finished block."""
         program = self.compiled(start, key)
         checkpoint = None
         if folder is not None:
@@ -203,10 +182,6 @@ class Reporter:
         self._total = 0
         self.stop = threading.Event()
 
-    def of_chain(self, chain: int) -> "_ChainProgress":
-        """Progress of one chain, for the driver."""
-        return _ChainProgress(self, chain)
-
     def begun(self, chain: int, total: int, done: int, compile_s: float) -> None:
         """Is told that a chain begins, with so many of its iterations done already."""
         with self._lock:
@@ -231,16 +206,8 @@ class Reporter:
             self._progress.say(text)
 
     def say_interrupted(self, folder: Path | None) -> None:
-        """Tells, where progress is told, where the chains were stopped and how to continue.
-
-        Args:
-            folder: for checkpoints; None where there are none.
-        """
-        kept = (
-            "the same call continues from there"
-            if folder
-            else "give checkpoint=FOLDER to be able to continue"
-        )
+        """Tells, where progress is told, where the chains were stopped and how to continue."""
+        kept = "the same call continues from there" if folder else "give checkpoint=FOLDER to continue"
         self.say(f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}")
 
 
@@ -305,7 +272,7 @@ def on_threads(
     pool = ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1)
     with one_linear_algebra_thread():
         futures: list[Future[Samples]] = [
-            pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
+            pool.submit(job.run, point, key, folder_of(folder, chain), _ChainProgress(reporter, chain))
             for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
         ]
         try:
@@ -326,26 +293,15 @@ def on_threads(
 
 
 def same_run(folder: Path, saved: Path, identity: str) -> None:
-    """Rejects a checkpoint that belongs to another run, which the driver would throw away.
-
-    Args:
-        folder: of the checkpoint, as it was given.
-        saved: its first file; a missing or damaged one is left to the driver.
-        identity: of this run.
-
-    Raises:
-        ValueError: the file is that of another run.
-    """
+    """Rejects a checkpoint whose first file is another run's (ValueError); damaged ones are left to the driver."""
     try:
         with checked_arrays(saved) as file:
             there = json.loads(str(file["about"]))["identity"]
     except DamagedFile:
         return
     if there != identity:
-        raise ValueError(
-            f"checkpoint {folder} holds a run of something else (another model, data, start, seed or setting, "
-            "or other versions of packages): give another folder, or delete that one"
-        )
+        what = "a run of something else (another model, data, start, seed, setting or version)"
+        raise ValueError(f"checkpoint {folder} holds {what}: give another folder, or delete that one")
 
 
 def folder_of(folder: Path | None, chain: int) -> Path | None:

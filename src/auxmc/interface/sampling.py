@@ -17,10 +17,10 @@ from auxmc.interface.advice import Advice, advise, issue
 from auxmc.interface.arguments import (
     check_cores,
     check_executor,
-    check_folder,
     check_integer,
     check_level,
     check_seed,
+    checkpoint_folder,
     require_x64,
 )
 from auxmc.interface.checks.jumps import advise_jumps
@@ -36,12 +36,7 @@ _POINTS_OF_START = 4
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How chains run: the options of `sample` and `evidence`, checked.
-
-    Raises:
-        TypeError: If the checkpoint is not a path, or the executor not an executor.
-        ValueError: If a number is out of range, the checkpoint is a file, or a name is unknown.
-    """
+    """How chains run: the options of `sample` and `evidence`, checked."""
 
     draws: int
     warm_up: int
@@ -68,17 +63,15 @@ class RunOptions:
         if self.warm_up % self.thin:
             raise ValueError(f"warm_up: expected a multiple of thin={self.thin}, got {self.warm_up}")
         if self.keep is not None and self.checks == "full":
-            raise ValueError(
-                'checks: expected "basic" or "off" with keep, got "full", which needs all variables'
-            )
+            raise ValueError('checks: expected "basic" or "off" with keep, got "full", which needs all')
         if self.executor is not None:
             check_executor(self.executor, "leave it out")
-        check_folder("checkpoint", self.checkpoint)
+        checkpoint_folder(self.checkpoint)
 
     @property
     def folder(self) -> Path | None:
         """Folder for checkpoints."""
-        return check_folder("checkpoint", self.checkpoint)
+        return checkpoint_folder(self.checkpoint)
 
 
 def sample(
@@ -161,10 +154,8 @@ def _advice(method: Method, tree: xr.DataTree, job: ChainJob, options: RunOption
 def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.DataTree, ChainJob]:
     """The draws, before they are examined, and the job that made them; errors are those of `sample`."""
     if not isinstance(method, Method):
-        raise TypeError(
-            "method: expected a density, or a method such as auxmc.constrained_hmc(simulator) or "
-            f"auxmc.auxiliary_pseudo_marginal(estimate), got {type(method).__name__}"
-        )
+        like = "a density, or a method such as auxmc.constrained_hmc(simulator)"
+        raise TypeError(f"method: expected {like}, got {type(method).__name__}")
     keys = [stream(options.seed, "sample", method.name, chain) for chain in range(options.chains)]
     starts = _starts(method, start, keys, stream(options.seed, "starts", method.name))
     if options.checks != "off":
@@ -190,11 +181,7 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
     tree.attrs |= {
         **library_attributes(),
         "method": method.name,
-        "draws": options.draws,
-        "warm_up": options.warm_up,
-        "thin": options.thin,
-        "chains": options.chains,
-        "seed": options.seed,
+        **{name: getattr(options, name) for name in ("draws", "warm_up", "thin", "chains", "seed")},
         "wall_s": wall_s,
         "compile_s": max(s.compile_s for s in samples),
         "sampling_s": sum(s.run_s for s in samples),
@@ -230,16 +217,7 @@ def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> n
 
 
 def spread_starts(points: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """Points that stand for different parts of a cloud: the nearest ones to its clusters' centres.
-
-    Args:
-        points: [point, dim], at least one.
-        n: number of starts.
-        seed: of the clusters.
-
-    Returns:
-        Indices of the points [n]; clusters that are empty, or more starts than points, repeat points in turn.
-    """
+    """Indices [n] of the points [point, dim] nearest to the centres of n clusters; of fewer points, all in turn."""
     sds = points.std(axis=0)
     scaled = points / np.where(sds > 0.0, sds, 1.0)
     if len(points) <= n:

@@ -21,10 +21,7 @@ def finder(
 ) -> Callable[[Array], tuple[Array, Array]]:
     """Program that maps a key to a point near the manifold [input] and its largest residual.
 
-    Args:
-        model: the conditioned generator.
-        draw: maps a key to inputs of the priors.
-        tolerance: largest residual at which steps end.
+    Steps start from a draw of the inputs and end at residuals within the tolerance.
     """
 
     def find(key: Array) -> tuple[Array, Array]:
@@ -62,16 +59,10 @@ def finder(
 def search(
     find: Callable[[Array], tuple[Array, Array]], key: Array, tries: int, rounding: float = 0.0
 ) -> np.ndarray:
-    """A point on the manifold [input], from the first of several draws that leads to one.
-
-    Args:
-        find: what `finder` returns.
-        key: of the draws.
-        tries: number of draws.
-        rounding: differences of outputs that can be rounding.
+    """A point on the manifold [input], from the first of several draws of a `finder` that leads to one.
 
     Raises:
-        ValueError: If none is found; says how near the nearest came.
+        ValueError: If none is found; says how near the nearest came, and whether that can be rounding.
     """
     nearest = math.inf
     for attempt in range(tries):
@@ -80,12 +71,11 @@ def search(
             return np.asarray(point)
         if math.isfinite(float(distance)):
             nearest = min(nearest, float(distance))
+    why = f"the nearest differ by {nearest:.3g}"
     if not math.isfinite(nearest):
         why = "outputs are not finite. Look for overflow, and logarithms of negative numbers"
     elif nearest <= rounding:
-        why = f"the nearest differ by {nearest:.3g}, which is rounding. Give data and outputs in units of about 1"
+        why += ", which is rounding. Give data and outputs in units of about 1"
     else:
-        why = (
-            f"the nearest differ by {nearest:.3g}. Check the generator, give closer priors, or a noise_scale"
-        )
+        why += ". Check the generator, give closer priors, or a noise_scale"
     raise ValueError(f"no inputs that generate the data were found from {tries} draws of the prior: {why}")

@@ -136,13 +136,9 @@ def simulator(
     require_x64()
     check_level(checks)
     check_callable("generate", generate, "maps inputs to outputs")
-    if not isinstance(inputs, Mapping):
-        raise TypeError(
-            'inputs must be a dictionary of priors by name, such as {"rate": auxmc.prior.log_normal()}, got '
-            f"{type(inputs).__name__}"
-        )
-    if not all(isinstance(name, str) for name in inputs):
-        raise TypeError("inputs: the keys of a dictionary must all be text")
+    if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
+        like = '{"rate": auxmc.prior.log_normal()}'
+        raise TypeError(f"inputs must be a dictionary of priors by name, such as {like}, got {inputs!r}")
     advice = [one for name, prior in inputs.items() for one in check_prior(f"inputs[{name!r}]", prior)]
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
@@ -164,21 +160,23 @@ def simulator(
     target = jnp.asarray(layout_of(data).vector(data))
     check_outputs(generate, data, shapes)
     if noise_scale is None and layout.dim <= target.size:
-        few = "isolated points" if layout.dim == target.size else "no inputs"
         raise ValueError(
-            f"there are {layout.dim} inputs for {target.size} observed values: {few} give all of them. Let the "
-            "generator have inputs of its own for every source of noise, or give noise_scale"
+            f"there are {layout.dim} inputs for {target.size} observed values: isolated points or none give all of "
+            "them. Make every source of noise an input, or give noise_scale"
         )
-    advice = (
-        [] if checks == "off" else advice + check_generator(outputs, lambda key: _drawn(inputs, key), layout)
-    )
-    texts = issue(advice)
+    if checks != "off":
+        advice += check_generator(outputs, lambda key: _drawn(inputs, key), layout)
+    texts = () if checks == "off" else issue(advice)
     if noise_scale is None:
         model = condition_generator(outputs, log_prior, target)
         return Simulator(model, dict(inputs), layout, derived, None, np.asarray(target), texts)
     model = condition_noisy_generator(outputs, log_prior, target, noise_scale)
-    whole, start_of = _with_noise(layout, target.size), lambda u: noisy_input(outputs, u, target, noise_scale)
-    return Simulator(model, dict(inputs), whole, derived, start_of, np.asarray(target), texts)
+    # Dictionaries are flattened in the order of their keys, and the kernels have the noise behind all inputs. Greek
+    # names come behind "~".
+    last = "~" if max(layout.names) < "~" + _NOISE else chr(sys.maxunicode)
+    shapes[last + _NOISE] = jax.ShapeDtypeStruct(target.shape, jnp.float64)
+    start_of = lambda u: noisy_input(outputs, u, target, noise_scale)  # noqa: E731
+    return Simulator(model, dict(inputs), layout_of(shapes), derived, start_of, np.asarray(target), texts)
 
 
 def constrained_hmc(
@@ -309,13 +307,3 @@ def _values(priors: Mapping[str, Prior], layout: Layout, vector: Array) -> dict[
     """The inputs' values from the vector of standard inputs."""
     standard = layout.tree(vector)
     return {name: prior.value(standard[name]) for name, prior in priors.items()}
-
-
-def _with_noise(layout: Layout, n_outputs: int) -> Layout:
-    # Dictionaries are flattened in the order of their keys, and the kernels have the noise behind all inputs. Greek
-    # names come behind "~".
-    last = "~" + _NOISE
-    if max(layout.names) > last:
-        last = chr(sys.maxunicode) + _NOISE
-    shapes = dict(zip(layout.names, layout.shapes, strict=True)) | {last: (n_outputs,)}
-    return layout_of({name: jax.ShapeDtypeStruct(shape, jnp.float64) for name, shape in shapes.items()})

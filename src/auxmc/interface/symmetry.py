@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.arguments import check_callable
+from auxmc.interface.arguments import check_callable, check_instance
 from auxmc.interface.methods import Method, evaluated
 from auxmc.kernels.base import Kernel, select
 
@@ -51,21 +51,15 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
     >>> method.name
     'hmc with symmetry'
     """
-    if not isinstance(method, Method):
-        raise TypeError(
-            f"method: expected a method on a model, such as auxmc.hmc(model), got {type(method).__name__}"
-        )
+    check_instance("method", method, Method, "auxmc.hmc(model) or the like")
     if method.log_target is None:
-        raise TypeError(
-            "method: expected nuts, hmc, constrained_hmc or constrained_nuts without jumps. Give several images in one "
-            "list"
-        )
+        expected = "nuts, hmc, constrained_hmc or constrained_nuts without jumps"
+        raise TypeError(f"method: expected {expected}. Give several images in one list")
     log_target = method.log_target
     what = "maps the variables to their mirror image"
     if not callable(images) and not isinstance(images, Sequence):
-        raise TypeError(
-            f"images must be a function that {what}, or a list of such functions, got {type(images).__name__}"
-        )
+        got = type(images).__name__
+        raise TypeError(f"images must be a function that {what}, or a list of such functions, got {got}")
     functions = {"images": images} if callable(images) else {f"images[{i}]": f for i, f in enumerate(images)}
     if not functions:
         raise ValueError(f"images is empty: give a function that {what}")
@@ -106,9 +100,7 @@ def _check(method: Method, mirrored: Callable[[Any], Any], what: str) -> None:
     shapes = evaluated(what, mirrored, tree)
     wanted = jax.tree.map(jnp.shape, tree), jax.tree.structure(tree)
     if (jax.tree.map(lambda leaf: leaf.shape, shapes), jax.tree.structure(shapes)) != wanted:
-        raise ValueError(
-            f"{what} must return the variables {', '.join(layout.names)} with the shapes that it is given"
-        )
+        raise ValueError(f"{what} must return the variables {', '.join(layout.names)} with their shapes")
 
     def image(vector: Array) -> Array:
         return layout.vector(mirrored(layout.tree(vector)))
@@ -116,12 +108,9 @@ def _check(method: Method, mirrored: Callable[[Any], Any], what: str) -> None:
     once = jax.jit(jax.vmap(image))(points)
     twice = jax.jit(jax.vmap(image))(once)
     if not np.allclose(twice, points, rtol=0.0, atol=_ROUNDING):
-        raise ValueError(
-            f"{what} must undo itself: applied twice, it gives other variables. Split a rotation into two reflections"
-        )
+        advice = "applied twice, it gives other variables. Split a rotation into two reflections"
+        raise ValueError(f"{what} must undo itself: {advice}")
     before, after = (np.linalg.norm(np.diff(np.asarray(array), axis=0), axis=1) for array in (points, once))
     if not np.allclose(before, after, rtol=_ROUNDING, atol=0.0):
-        raise ValueError(
-            f"{what} must keep distances, as changes of sign and exchanges of variables do: it stretches. Take a "
-            "variable in which it does not, such as the logarithm of a positive one"
-        )
+        advice = "take a variable in which it does not stretch, such as the logarithm of a positive one"
+        raise ValueError(f"{what} must keep distances: {advice}")

@@ -18,15 +18,10 @@ _NEARBY = 1e-4
 
 
 def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, step_size: float) -> float:
-    """A step size to begin with, smaller than the given one where the cost of the function depends on the variables.
+    """A step size to begin with, at most the given one where the cost of the function depends on the variables.
 
     The warm-up tries ten times this size early: it is stable at the curvature along some lines through the start, and
     the gradient there moves the variables by no more than a step.
-
-    Args:
-        log_density: maps a vector [dim] to nats.
-        start: vector where it is finite [dim].
-        step_size: largest.
     """
     if not has_open_cost(log_density, start):
         return step_size
@@ -58,11 +53,6 @@ def halt_where_steep(gradient: Array, step_size: Array, inverse_mass: Array | fl
 
     NaN ends a trajectory before it reaches where a function of open cost may never return. Trajectories back end at the
     same points: draws keep their distribution.
-
-    Args:
-        gradient: of the log density.
-        step_size: of the leapfrog integrator; may be traced.
-        inverse_mass: diagonal [dim] or matrix [dim, dim]; may be traced.
     """
     limit = _LARGEST_KICK * math.sqrt(gradient.size)
     kick = step_size * jnp.sqrt(gradient @ scaled(inverse_mass, gradient))

@@ -108,8 +108,8 @@ def ordered(n: int) -> Transform:
     return Transform((n,), forward, inverse, lambda u: jnp.sum(u[1:]), name="increasing numbers")
 
 
-def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Transform | None]:
-    """Shape of a variable with a prior of NumPyro or TensorFlow Probability, and the map to its support.
+def of_distribution(name: str, distribution: Any) -> Transform:
+    """Map to the support of a variable with a prior of NumPyro or TensorFlow Probability.
 
     Raises:
         TypeError: If it is neither.
@@ -125,14 +125,14 @@ def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Tran
         shape = tuple(distribution.shape())
         ends = [getattr(support, end, None) for end in ("lower_bound", "upper_bound")]
         if all(end is not None and np.all(np.isfinite(np.asarray(end))) for end in ends):
-            return shape, bounded(shape, *ends)
+            return bounded(shape, *ends)
         transform = biject_to(support)
-
-        def log_volume(u: Array) -> Array:
-            return jnp.sum(transform.log_abs_det_jacobian(u, transform(u)))
-
-        return shape, Transform(
-            tuple(transform.inverse_shape(shape)), transform, transform.inv, log_volume, name="its support"
+        return Transform(
+            tuple(transform.inverse_shape(shape)),
+            transform,
+            transform.inv,
+            lambda u: jnp.sum(transform.log_abs_det_jacobian(u, transform(u))),
+            name="its support",
         )
     if hasattr(distribution, "experimental_default_event_space_bijector"):
         bijector = distribution.experimental_default_event_space_bijector()
@@ -141,17 +141,15 @@ def of_distribution(name: str, distribution: Any) -> tuple[tuple[int, ...], Tran
         if bijector is None:
             raise discrete
         inner = tuple(np.shape(jax.eval_shape(bijector.inverse, jax.ShapeDtypeStruct(shape, jnp.float64))))
-        return shape, Transform(
+        return Transform(
             inner,
             bijector.forward,
             bijector.inverse,
             lambda u: jnp.sum(bijector.forward_log_det_jacobian(u, event_ndims=len(inner) - len(shape) + n)),
             name="its support",
         )
-    raise TypeError(
-        f"prior: {name}: expected a distribution of NumPyro or TensorFlow Probability, got "
-        f"{type(distribution).__name__}; or give a pair of functions (log_prior, draw_prior)"
-    )
+    got = f"got {type(distribution).__name__}; or give a pair of functions (log_prior, draw_prior)"
+    raise TypeError(f"prior: {name}: expected a distribution of NumPyro or TensorFlow Probability, {got}")
 
 
 def sampled(distribution: Any, key: Array) -> Array:
@@ -162,12 +160,7 @@ def sampled(distribution: Any, key: Array) -> Array:
 def bound_transforms(
     shapes: Mapping[str, tuple[int, ...]], bounds: Any, turning: Any
 ) -> dict[str, Transform]:
-    """Maps to variables with bounds, in increasing order or with a period, by name.
-
-    Raises:
-        TypeError: If `bounds` is no mapping of names to pairs.
-        ValueError: If a name is unknown, a lower bound is not below the upper one, or no vector is to be ordered.
-    """
+    """Maps to variables with bounds, in increasing order or with a period, by name; errors of `density`."""
     if not isinstance(bounds, Mapping):
         raise TypeError(f'bounds: expected a mapping such as {{"x": (0, 1)}}, got {type(bounds).__name__}')
     turning = (turning,) if isinstance(turning, str) else tuple(turning)
@@ -177,26 +170,22 @@ def bound_transforms(
             raise ValueError(f"{what}: {unknown[0]!r} is no variable; expected some of {', '.join(shapes)}")
     found = {}
     for name, shape in shapes.items():
-        if name not in bounds and name not in turning:
+        turns = name in turning
+        if name not in bounds and not turns:
             continue
         pair = bounds.get(name, (-math.pi, math.pi))
         if isinstance(pair, str) and pair == "ordered":
-            if len(shape) != 1 or name in turning:
+            if len(shape) != 1 or turns:
                 raise ValueError(f'bounds: {name}: expected a vector without period for "ordered"')
             found[name] = ordered(shape[0])
             continue
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(
-                f'bounds: {name}: expected a pair (low, high), None for an open side, or "ordered", got {pair!r}'
-            )
-        low, high = (
-            np.asarray(side if end is None else end, float)
-            for side, end in zip((-np.inf, np.inf), pair, strict=True)
-        )
+            raise TypeError(f'bounds: {name}: expected a pair (low, high) or "ordered", got {pair!r}')
+        low = np.asarray(-np.inf if pair[0] is None else pair[0], float)
+        high = np.asarray(np.inf if pair[1] is None else pair[1], float)
         if not np.all(low < high):
             raise ValueError(f"bounds: {name}: the lower bound must be below the upper one, got {pair!r}")
-        if name in turning and (low.ndim or high.ndim or not np.isfinite(high - low)):
+        if turns and (low.ndim or high.ndim or not np.isfinite(high - low)):
             raise ValueError(f"periodic: {name}: bounds must be two finite numbers, one period apart")
-        turns = name in turning
         found[name] = periodic(shape, float(low), float(high)) if turns else bounded(shape, low, high)
     return found

@@ -12,12 +12,7 @@ from auxmc.interface.advice import DIVERGED_NATS
 
 
 def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
-    """Groups of draws with dimensions chain, draw and those of the variables.
-
-    Args:
-        samples: recorded quantities of each chain, each [1, iteration, ...], named "group.variable".
-        n_warm_up: iterations that belong to the groups of the warm-up.
-    """
+    """Groups of the draws of chains, recorded as "group.variable" [1, iteration, ...], and of their warm-up."""
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name in samples[0].draws:
         group, _, variable = name.partition(".")
@@ -33,11 +28,12 @@ def tree_of(samples: Sequence[Samples], n_warm_up: int) -> xr.DataTree:
 
 def dataset_of(variables: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Arrays [chain, draw, ...] as a dataset whose dimensions are named and numbered as ArviZ does it."""
-    dims = {
-        name: ("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 2)))
-        for name, array in variables.items()
-    }
-    found = xr.Dataset({name: (dims[name], array) for name, array in variables.items()})
+    found = xr.Dataset(
+        {
+            name: (("chain", "draw", *(f"{name}_dim_{i}" for i in range(array.ndim - 2))), array)
+            for name, array in variables.items()
+        }
+    )
     return found.assign_coords({str(dim): np.arange(size) for dim, size in found.sizes.items()})
 
 

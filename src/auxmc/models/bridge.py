@@ -84,10 +84,8 @@ def gaussian_base(mean: Array, scale: Array) -> GaussianBase:
     """
     dim = mean.shape[0] if mean.ndim == 1 else -1
     if scale.shape not in ((dim,), (dim, dim)):
-        raise ValueError(
-            "mean must be [dim] and scale [dim] (standard deviations) or [dim, dim] (lower Cholesky factor), "
-            f"got {list(mean.shape)} and {list(scale.shape)}"
-        )
+        got = f"{list(mean.shape)} and {list(scale.shape)}"
+        raise ValueError(f"mean must be [dim], scale [dim] or a Cholesky factor [dim, dim], got {got}")
     if scale.ndim == 2:
         check_lower_triangular("scale", scale)
     return GaussianBase(mean, scale)

@@ -49,9 +49,8 @@ def condition_generator(
     def constraint(inputs: Any) -> Array:
         return generate(inputs) - observed
 
-    return ConditionedModel(
-        log_prior, constraint, lambda inputs: dense_jacobian(_derivative(generate, inputs))
-    )
+    jacobian = lambda inputs: dense_jacobian(_derivative(generate, inputs))  # noqa: E731
+    return ConditionedModel(log_prior, constraint, jacobian)
 
 
 def condition_noisy_generator(

@@ -69,22 +69,13 @@ INPUT_MAPS: Mapping[str, InputMap] = {
     "normal": InputMap("normal", lambda u, mu, sigma: mu + sigma * u, ("mu", "sigma"), True),
     "log-normal": InputMap("normal", lambda u, mu, sigma: jnp.exp(mu + sigma * u), ("mu", "sigma"), True),
     "exponential": InputMap(
-        "logistic",
-        lambda u, rate: jax.nn.softplus(_LOGISTIC_RATE * u) / rate,
-        ("rate",),
-        True,
+        "logistic", lambda u, rate: jax.nn.softplus(_LOGISTIC_RATE * u) / rate, ("rate",), True
     ),
     "uniform": InputMap(
-        "logistic",
-        lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC_RATE * u),
-        ("a", "b"),
-        False,
+        "logistic", lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC_RATE * u), ("a", "b"), False
     ),
     "half-Cauchy": InputMap(
-        "inverse cosh",
-        lambda u, gamma: gamma * jnp.exp(_SECANT_RATE * u),
-        ("gamma",),
-        True,
+        "inverse cosh", lambda u, gamma: gamma * jnp.exp(_SECANT_RATE * u), ("gamma",), True
     ),
 }
 """Maps by the name of the distribution that they give, which is a name in `experiments.foundations.models.densities`.

@@ -62,19 +62,14 @@ def load_model(
     if name and not hasattr(module, name):
         raise ModelError(f"{path}: there is no function {name!r}{_functions_of(module)}")
     if name or hasattr(module, _DEFAULT_NAME):
-        model = _made(
-            path, name or _DEFAULT_NAME, getattr(module, name or _DEFAULT_NAME), n_columns, settings
-        )
+        name = name or _DEFAULT_NAME
+        model = _made(path, name, getattr(module, name), n_columns, settings)
+    elif settings:
+        raise ModelError(f"{path}: {', '.join(settings)} cannot be set: there is no function 'model'")
     else:
-        if settings:
-            raise ModelError(
-                f"{path}: {', '.join(settings)} cannot be set, for the file has no function 'model' to be given them"
-            )
         model = _from_functions(path, module, n_columns)
     if model.n_columns != n_columns:
-        raise ModelError(
-            f"{path}: the model is one of rows of {model.n_columns} numbers, the data have {n_columns} columns"
-        )
+        raise ModelError(f"{path}: expected a model of rows of {n_columns} numbers, got {model.n_columns}")
     return _in_one_precision(model), getattr(module, "valid_rows", None)
 
 
@@ -95,8 +90,8 @@ def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[s
         ModelError: a function fails, returns another shape than it should, or is not finite at most of the draws.
     """
 
-    def expect(name: str, call: Callable[[], Any], shape: tuple[int, ...], what: str) -> Any:
-        value = _tried(source, name, call)
+    def expect(name: str, function: Callable[..., Any], arguments: Any, shape: Any, what: str) -> Any:
+        value = _tried(source, name, lambda: function(*arguments))
         if (got := getattr(value, "shape", None)) != shape:
             shown = type(value).__name__ if got is None else f"shape {list(got)}"
             raise ModelError(f"{source}: {name} must return {what}, shape {list(shape)}; got {shown}")
@@ -104,20 +99,17 @@ def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[s
 
     keys, n_rows = jax.random.split(key, _N_CHECKED_DRAWS), rows.shape[0]
     shape = (_N_CHECKED_DRAWS, model.dim)
-    draws = expect("draw_prior", lambda: jax.vmap(model.draw_prior)(keys), shape, "parameters [dim]")
+    draws = expect("draw_prior", jax.vmap(model.draw_prior), (keys,), shape, "parameters [dim]")
     if not bool(jnp.isfinite(draws).all()):
         raise ModelError(f"{source}: draw_prior gives parameters that are not finite")
     one, weights = draws[0], jnp.ones(n_rows, rows.dtype)
-    expect("log_prior", lambda: model.log_prior(one), (), "a number")
-    each = "a number for each row [row]"
-    expect("log_likelihood", lambda: model.log_likelihood(one, rows), (n_rows,), each)
+    expect("log_prior", model.log_prior, (one,), (), "a number")
+    expect("log_likelihood", model.log_likelihood, (one, rows), (n_rows,), "a number for each row [row]")
     each = "a derivative for each parameter [dim]"
-    expect("weighted_gradient", lambda: model.weighted_gradient(one, rows, weights), (model.dim,), each)
+    expect("weighted_gradient", model.weighted_gradient, (one, rows, weights), (model.dim,), each)
     named = _tried(source, "natural", lambda: model.natural(one))
     if not isinstance(named, dict):
-        raise ModelError(
-            f"{source}: natural must return a dictionary of named arrays, got {type(named).__name__}"
-        )
+        raise ModelError(f"{source}: natural must return a dictionary of arrays, got {type(named).__name__}")
 
     @jax.jit
     def at_draws(draws: Array) -> dict[str, Array]:
@@ -129,22 +121,19 @@ def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[s
         }
 
     found = _tried(source, "the model inside jax.jit and jax.vmap", lambda: at_draws(draws))
-    n_bad = {name: _n_not_finite(values) for name, values in found.items()}
     warnings = []
-    for name, number in n_bad.items():
+    for name, values in found.items():
+        finite = np.isfinite(np.asarray(values).reshape(_N_CHECKED_DRAWS, -1)).all(axis=1)
+        number = _N_CHECKED_DRAWS - int(np.sum(finite))
+        problem = f"{source}: {name} is not finite at {number} of {_N_CHECKED_DRAWS} draws from the prior"
         if 2 * number > _N_CHECKED_DRAWS:
-            raise ModelError(
-                f"{source}: {name} is not finite at {number} of {_N_CHECKED_DRAWS} draws from the prior "
-                f"(with the first {n_rows} rows)"
-            )
+            raise ModelError(f"{problem} (with the first {n_rows} rows)")
         if number:
-            warnings.append(
-                f"{source}: {name} is not finite at {number} of {_N_CHECKED_DRAWS} draws from the prior"
-            )
+            warnings.append(problem)
     if prior_disagreement(model, jax.random.fold_in(key, 1)) > _MAX_DISAGREEMENT:
         warnings.append(
-            f"{source}: log_prior is not the density of what draw_prior draws (is the Jacobian of a transform, or a "
-            "scale, missing in one of them?); every log evidence is wrong by what lies between the two"
+            f"{source}: log_prior is not the density of what draw_prior draws, and every log evidence is wrong: look "
+            "for a Jacobian or a scale that is missing in one of them"
         )
     return warnings
 
@@ -247,33 +236,25 @@ def _made(path: Path, name: str, make: Any, n_columns: int, settings: dict[str, 
     known = list(inspect.signature(make).parameters)[1:]
     for setting in settings:
         if setting not in known:
-            raise ModelError(
-                f"{path}: {name} has no setting {setting!r}; it has {', '.join(known) or 'none'}"
-            )
+            raise ModelError(f"{path}: {name} has no setting {setting!r}, only {', '.join(known) or 'none'}")
     model = _tried(str(path), name, lambda: make(n_columns, **settings))
     if not isinstance(model, RowModel):
-        raise ModelError(
-            f"{path}: {name} must return what auxmc.models.row_model.row_model makes, got {type(model).__name__}"
-        )
+        maker, got = "auxmc.models.row_model.row_model", type(model).__name__
+        raise ModelError(f"{path}: {name} must return what {maker} makes, got {got}")
     return model
 
 
 def _from_functions(path: Path, module: ModuleType, n_columns: int) -> RowModel:
     for name in _REQUIRED:
         if not callable(getattr(module, name, None)):
-            raise ModelError(
-                f"{path}: there is neither a function 'model' nor a function {name!r} at the top level"
-                f"{_functions_of(module)}"
-            )
+            there = _functions_of(module)
+            raise ModelError(f"{path}: there is neither a function 'model' nor a function {name!r}{there}")
     draw = _tried(str(path), "draw_prior", lambda: module.draw_prior(jax.random.key(0)))
     if getattr(draw, "ndim", None) != 1:
-        raise ModelError(
-            f"{path}: draw_prior must return parameters [dim], got {getattr(draw, 'shape', type(draw).__name__)}"
-        )
-    given = {name: getattr(module, name) for name in _OPTIONAL if hasattr(module, name)}
-    return row_model(
-        len(draw), n_columns, module.log_likelihood, module.log_prior, module.draw_prior, **given
-    )
+        got = getattr(draw, "shape", type(draw).__name__)
+        raise ModelError(f"{path}: draw_prior must return parameters [dim], got {got}")
+    given = {name: getattr(module, name) for name in (*_REQUIRED, *_OPTIONAL) if hasattr(module, name)}
+    return row_model(len(draw), n_columns, **given)
 
 
 def _in_one_precision(model: RowModel) -> RowModel:
@@ -295,17 +276,8 @@ def _tried(source: str, name: str, call: Callable[[], Any]) -> Any:
     except ModelError:
         raise
     except (Exception, SystemExit) as error:
-        reason = str(error).strip().splitlines()
-        frames = traceback.walk_tb(error.__traceback__)
-        lines = [
-            line for frame, line in frames if frame.f_globals.get("__name__", "").startswith("user_model_")
-        ]
-        where = f", line {lines[-1]}" if lines else ""
-        raise ModelError(
-            f"{source}{where}: {name} fails: {type(error).__name__}: {reason[0] if reason else ''}"
-        ) from error
-
-
-def _n_not_finite(values: Array) -> int:
-    by_draw = np.isfinite(np.asarray(values).reshape(len(values), -1)).all(axis=1)
-    return int(np.sum(~by_draw))
+        reason, where = (str(error).strip().splitlines() or [""])[0], ""
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_globals.get("__name__", "").startswith("user_model_"):
+                where = f", line {line}"
+        raise ModelError(f"{source}{where}: {name} fails: {type(error).__name__}: {reason}") from error

@@ -32,10 +32,8 @@ def check_lower_triangular(name: str, matrix: Array) -> None:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}")
     if not isinstance(matrix, Tracer) and np.any(np.triu(matrix, 1)):
-        raise ValueError(
-            f"{name}: expected a lower Cholesky factor, got numbers above the diagonal: give "
-            "jnp.linalg.cholesky(covariance)"
-        )
+        got = "got numbers above the diagonal: give jnp.linalg.cholesky(covariance)"
+        raise ValueError(f"{name}: expected a lower Cholesky factor, {got}")
 
 
 def upper_cholesky(matrix: Array) -> Array:

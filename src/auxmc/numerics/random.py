@@ -144,7 +144,7 @@ def _mix(x: Array) -> Array:
 
 def _require_double_precision(what: str) -> None:
     if not jax.config.read("jax_enable_x64"):
-        raise RuntimeError(f"{what} are made of 64 random bits: set jax_enable_x64 before drawing them")
+        raise RuntimeError(f"{what} are made of 64 random bits: call auxmc.enable_x64() before drawing them")
 
 
 def _unit_interval(bits: Array) -> Array:

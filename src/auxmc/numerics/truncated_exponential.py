@@ -29,7 +29,7 @@ def log_target_weight(delta: ArrayLike) -> Array:
     delta = jnp.asarray(delta)
     size = jnp.abs(delta)
     # Below this size the next term of the series, delta^4 / 2880, is less than the rounding of the result.
-    small = size < _series_limit(delta.dtype)
+    small = size < (1e-4 if delta.dtype == jnp.float64 else 1e-2)
     safe = jnp.where(small, 1.0, size)
     series = delta * (-0.5 - delta / 24.0)
     return jnp.where(small, series, jnp.log(safe / -jnp.expm1(-safe)) - jnp.maximum(delta, 0.0))
@@ -76,7 +76,3 @@ def draw_inverse_temperature(uniform: ArrayLike, delta: ArrayLike) -> Array:
     safe = jnp.where(flat, 1.0, size)
     nearer_end = jnp.clip(-jnp.log1p(uniform * jnp.expm1(-safe)) / safe, 0.0, 1.0)
     return jnp.where(flat, uniform, jnp.where(delta > 0.0, nearer_end, 1.0 - nearer_end))
-
-
-def _series_limit(dtype: jnp.dtype) -> float:
-    return 1e-4 if dtype == jnp.float64 else 1e-2

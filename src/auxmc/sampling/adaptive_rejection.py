@@ -111,18 +111,16 @@ def draw_from_hull(hull: Hull, uniforms: FloatArray) -> FloatArray:
     """
     logs = _log_masses(hull)
     cumulated = np.cumsum(np.exp(logs - logs.max()))
-    piece = np.minimum(
-        np.searchsorted(cumulated / cumulated[-1], uniforms[:, 0], side="right"), logs.size - 1
-    )
+    found = np.searchsorted(cumulated / cumulated[-1], uniforms[:, 0], side="right")
+    piece = np.minimum(found, logs.size - 1)
     low, high, slope = hull.ends[piece], hull.ends[piece + 1], hull.slopes[piece]
     steep = np.abs(slope)
     flat = steep == 0.0
     with np.errstate(invalid="ignore"):
         # Distance from the higher end, by inversion; exact also where the piece is nearly flat or without an end.
         fall = np.expm1(-steep * (high - low))
-        away = np.where(
-            flat, (high - low) * uniforms[:, 1], -np.log1p(uniforms[:, 1] * fall) / np.where(flat, 1.0, steep)
-        )
+        inverted = -np.log1p(uniforms[:, 1] * fall) / np.where(flat, 1.0, steep)
+        away = np.where(flat, (high - low) * uniforms[:, 1], inverted)
         return np.where(slope > 0.0, np.maximum(high - away, low), np.minimum(low + away, high))
 
 
@@ -185,9 +183,8 @@ def adaptive_rejection_sample(
 def _evaluated(log_density: LogDensity, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     heights, slopes = (np.asarray(values, np.float64) for values in log_density(x))
     if heights.shape != x.shape or slopes.shape != x.shape:
-        raise ValueError(
-            f"log_density must return values and slopes of shape {x.shape}, got {heights.shape} and {slopes.shape}"
-        )
+        got = f"{heights.shape} and {slopes.shape}"
+        raise ValueError(f"log_density must return values and slopes of shape {x.shape}, got {got}")
     if not (np.all(np.isfinite(heights)) and np.all(np.isfinite(slopes))):
         raise ValueError("log_density and its slope must be finite inside the domain")
     return heights, slopes

@@ -125,9 +125,7 @@ def pareto_index(log_weights: ArrayLike) -> FloatArray:
     """
     logs = np.asarray(log_weights, np.float64)
     if logs.ndim == 0 or logs.shape[-1] < 25:
-        raise ValueError(
-            f"log_weights must have at least 25 draws on their last axis, got shape {logs.shape}"
-        )
+        raise ValueError(f"log_weights must be [..., draw] with at least 25, got shape {logs.shape}")
     if not np.all(np.isfinite(logs)):
         raise ValueError("log_weights must be finite")
     n = logs.shape[-1]

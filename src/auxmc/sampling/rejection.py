@@ -162,10 +162,8 @@ def rejection_sample(key: Array, envelope: Envelope, n: int, max_proposals: int 
     if np.isnan(largest):
         raise ValueError("log_target and log_proposal must be numbers at every proposal, got NaN")
     if largest > _ROUNDING:
-        raise ValueError(
-            f"log_bound = {float(envelope.log_bound):.6g} is too small: at a proposal the target exceeds the bound by "
-            f"{largest:.3g} nats, so log_bound must be at least {float(envelope.log_bound) + largest:.6g}"
-        )
+        bound = float(envelope.log_bound)
+        raise ValueError(f"log_bound: expected at least {bound + largest:.6g} at a proposal, got {bound:.6g}")
     return draws
 
 

@@ -145,18 +145,14 @@ def sampling_importance_resampling(
     Source: Rubin 1988; lecture slides on Monte Carlo methods.
     """
     if positions.shape[:1] != log_weights.shape:
-        raise ValueError(
-            f"positions must have one row for each of the log_weights {log_weights.shape}, got {positions.shape}"
-        )
+        raise ValueError(f"positions must be [{log_weights.size}, ...] as log_weights, got {positions.shape}")
     indices = scheme(key, log_weights, n)
     return Resampled(positions[indices], indices)
 
 
 def _check(log_weights: Array, n: int) -> None:
     if log_weights.ndim != 1 or log_weights.shape[0] == 0:
-        raise ValueError(
-            f"log_weights must have one axis of at least one particle, got shape {log_weights.shape}"
-        )
+        raise ValueError(f"log_weights must be [particle], got shape {log_weights.shape}")
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"n must be a positive integer, got {n!r}")
 

@@ -1,15 +1,17 @@
 """Publishes the results of a preset in the repository: `python -m auxmc_pipeline.steps.publish --help`.
 
-Results go to published/, counts and costs to the README. Every result must be of the present settings, code and data.
+Results go to published/, long curves in single precision; counts and costs go to the README. Every result must be of
+the present settings, code and data.
 """
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from auxmc.driver.files import write_atomically
@@ -36,6 +38,8 @@ README = ROOT / "README.md"
 # Presets published with curves and figures. The others run in minutes.
 _WHOLE = ("paper",)
 _LIMIT_MB = 30.0
+# Rows of a table whose curves are published in single precision.
+_LONG = 100_000
 
 
 @errors_in_one_line()
@@ -98,13 +102,15 @@ def gather(
     if problems := list(_problems(now, [cases, tables, [*measured, *drawings]], kept)):
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
+    kept_tables = _kept({path.stem: read_table(path) for path in tables}, is_whole)
+    curves = set(kept_tables["quantity"].query("group == 'curves'")["quantity"])
     return {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
         "pieces.csv": jobs.to_csv(index=False).encode(),
         **{
-            f"tables/{name}.parquet": packed_table(table)
-            for name, table in _kept({path.stem: read_table(path) for path in tables}, is_whole).items()
+            f"tables/{name}.parquet": packed_table(table, curves if len(table) > _LONG else ())
+            for name, table in kept_tables.items()
         },
         **{f"figures/{path.name}": _compact(path.read_bytes()) for path in drawings},
     }, jobs
@@ -171,10 +177,19 @@ def _problems(now: Identities, stages: list[list[Path]], kept: pd.DataFrame) -> 
         newest = max([newest, *(path.stat().st_mtime for path in paths if path.is_file())])
 
 
-def packed_table(table: pd.DataFrame) -> bytes:
-    """A table as a small Parquet file: numbers split into their bytes, which compresses them by another quarter."""
+def packed_table(table: pd.DataFrame, in_single: Collection[str] = ()) -> bytes:
+    """A table as a small Parquet file: numbers split into their bytes, which compresses them by another quarter.
+
+    Args:
+        table: the table.
+        in_single: names of numbers of which 24 significant bits are kept, in half the space, in the range of doubles.
+    """
     buffer = BytesIO()
     numbers = list(map(str, table.select_dtypes("float")))
+    parts = {name: np.frexp(table[name].to_numpy()) for name in numbers if name in in_single}
+    table = table.assign(
+        **{name: np.ldexp(np.round(of * 2**24), power - 24) for name, (of, power) in parts.items()}
+    )
     write_cells(
         buffer,
         table,

@@ -103,7 +103,7 @@ def test_a_cavity_without_positive_variance_is_skipped_and_counted():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"projections": [[1.0, 0.0]]}, "with 2 factors"),
+        ({"projections": [[1.0, 0.0]]}, "and 2 factors"),
         ({"n_sweeps": 0}, "n_sweeps must be at least 1 and damping in"),
         ({"damping": 0.0}, r"damping in \(0, 1\], got 20 and 0.0"),
     ],

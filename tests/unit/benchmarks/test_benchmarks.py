@@ -1,7 +1,6 @@
 """Benchmarks make their problems and name their programs; rows are kept, gone on with, and shown with their spread."""
 
 import re
-import subprocess
 import tomllib
 from functools import partial
 
@@ -74,18 +73,6 @@ def test_programs_are_measured_in_turns_and_ratios_are_beside_the_first(tmp_path
     assert ratios["ours", 0] == 1.0
     assert rows["load"].notna().all()
     assert rows["versions"].str.contains("jax").all()
-
-
-def test_of_a_rate_more_is_better_and_a_program_of_another_quality_has_no_ratio(tmp_path):
-    rates = {"ours": 6.0, "other": 2.0, "worse": 3.0}
-    programs = [
-        Program(name, lambda quick, rate=rate: lambda i: {"rate": rate}) for name, rate in rates.items()
-    ]
-    benchmark = Benchmark({"a": programs}, {"rate": "1/s"}, ["a"], of_other_quality=["worse"])
-    measure("toy", benchmark, False, 1, path=tmp_path / "table.csv")
-    rows = read(tmp_path / "table.csv")
-    ratios = rows[rows["quantity"] == "ratio"].set_index("program")["value"]
-    assert dict(ratios) == {"ours": 1.0, "other": 3.0}
 
 
 def test_what_is_kept_is_not_measured_again(tmp_path):
@@ -164,44 +151,6 @@ def test_a_table_prefers_the_whole_form_on_the_newest_machine():
         for rows in (forms, [forms[1], forms[3]], [forms[3]])
     ]
     assert cells == [["3"], ["2"], ["4"]]
-
-
-def test_other_programs_of_a_problem_are_shown_by_their_ratio():
-    rows = pd.concat(
-        [
-            _rows([1.0], 1.0),
-            _rows([0.5], 1.0, quantity="error", unit="nats"),
-            _rows([2.0], 1.0, program="other"),
-            _rows([2.0], 1.0, program="other", quantity="ratio", unit=""),
-        ]
-    )
-    assert "| a | ours: 1 s; 0.5 nats | other: 2 |" in pages.table(rows, _toy([]))
-    assert "| a | ours: 0.5 nats |" in pages.table(rows, _toy([])._replace(units={"error": "nats"}))
-
-
-def test_the_figure_has_a_row_for_each_program_beside_ours():
-    ratio = {"quantity": "ratio", "unit": ""}
-    rows = pd.concat(
-        [_rows([1.0, 1.0], 1.0, **ratio), _rows([2.0, 3.0], 1.0, program="other", **ratio)], ignore_index=True
-    )
-    assert pages.draw(_rows([1.0], 1.0)) is None
-    figure = pages.draw(rows)
-    assert figure is not None
-    axes = figure.axes[0]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["a: other"]
-    assert axes.get_xscale() == "log"
-    offsets = axes.collections[0].get_offsets()
-    assert sorted(float(x) for x in offsets[:, 0]) == [2.0, 3.0]
-
-
-def test_blas_has_as_many_threads_as_a_benchmark_has_cores(monkeypatch):
-    def started(words, env, **_):
-        assert [env[name] for name in command.THREADS] == ["1"] * len(command.THREADS)
-        return subprocess.CompletedProcess(words, 0)
-
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
-    monkeypatch.setattr(command.subprocess, "run", started)
-    assert command._measure("gp_probit", ["--quick"]) == 0
 
 
 def test_a_process_of_its_own_returns_its_output_and_its_cpu_seconds():

@@ -84,7 +84,7 @@ def test_another_run_is_rejected_by_what_differs(tmp_path, kind):
 def test_settings_of_something_else_are_rejected(tmp_path, kind, text, restart):
     (tmp_path / "settings.json").write_text(text)
     with pytest.raises(
-        CommandError, match=re.escape("settings.json: expected the settings of a run (")
+        CommandError, match=re.escape("settings.json: expected settings of a run (")
     ) as caught:
         kind(tmp_path, {"seed": 1}, restart=restart)
     assert "choose another folder" in str(caught.value)

@@ -39,7 +39,7 @@ def test_words_name_a_model_with_settings(text, name, dim):
         ("linear noise_scale=big", "noise_scale: expected float, got 'big'"),
         ("linear noise_scale=-1", r"noise_scale must be positive, got -1\.0"),
         ("logistic", "missing a required .*argument: 'classes'; logistic takes classes"),
-        ("logistic classes=1", "n_classes at least 2"),
+        ("logistic classes=1", "2 classes at least"),
         ("mixture components=2.5", "components: expected int, got '2.5'"),
         ("mixture components=2 weights=logs", "one of log_gamma, log_ratio, stick_breaking, got 'logs'"),
         ("absent.py", "absent.py: there is no such model file"),

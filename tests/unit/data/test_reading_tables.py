@@ -264,7 +264,7 @@ ROWS = {
     "bars": ("t|y\n1|2\n", r"line 1: expected tabs, .* got 't\|y'"),
     "quoted names between blanks": (
         '"t" "y"\n"1" 1 2\n',
-        r"line 1: ',' expected after '\"'; check quotation marks and separators \(tab",
+        r"line 1: ',' expected after '\"'; check quotation marks and separators",
     ),
     "underscore": ("x,y\n2020_01,2\n", r"row 1 \(line 2\), column 'x': '2020_01' is not a number"),
     "other digits": ("x,y\n\u0661,2\n", "column 'x': '\u0661' is not a number"),

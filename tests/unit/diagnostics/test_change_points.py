@@ -91,5 +91,5 @@ def test_scores_come_from_the_running_record():
 
 
 def test_lengths_that_differ_are_rejected():
-    with pytest.raises(ValueError, match="a score and a number of rows for each chunk"):
+    with pytest.raises(ValueError, match="a score and a number a chunk"):
         change_points([1.0, 2.0], [3])

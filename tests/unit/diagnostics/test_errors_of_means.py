@@ -55,7 +55,7 @@ def test_inputs_that_mean_nothing_are_rejected():
         variance_of_mean(1.0, [0.1, 0.1, 0.1], 5)
     with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         variance_of_mean(1.0, [], 0)
-    with pytest.raises(ValueError, match=r"finite with at least 2 draws on its last axis, got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"finite, with at least 2 draws last, got shape \(3,\)"):
         autocorrelations([0.0, np.nan, 1.0])
     with pytest.raises(ValueError, match=r"at least 4 draws on its last axis, got shape \(3,\)"):
         autocorrelation_time([0.0, 2.0, 1.0])

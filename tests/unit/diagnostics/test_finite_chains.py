@@ -59,7 +59,7 @@ def test_maps_of_states_give_their_matrix():
         (lambda: invariance_residual(np.ones((2, 3)), [0.5, 0.5]), r"must be square.*\(2, 3\)"),
         (lambda: invariance_residual(np.ones((2, 2)), [0.5, 0.5]), "rows that sum to 1"),
         (lambda: second_eigenvalue([[1.5, -0.5], [0.0, 1.0]]), "must hold probabilities"),
-        (lambda: detailed_balance_residual(np.eye(2), [1.0]), r"one probability a state \[2\], got \(1,\)"),
+        (lambda: detailed_balance_residual(np.eye(2), [1.0]), r"must be probabilities \[2\], got \(1,\)"),
         (lambda: stationary_distribution(np.eye(2)), "several stationary distributions"),
         (lambda: uniform_cells([[1.5]]), r"thresholds must be in \[0, 1\], got \[1.5\]"),
         (lambda: transition_matrix([[0, 2]], [1.0]), "numbers of states from 0 to 1"),

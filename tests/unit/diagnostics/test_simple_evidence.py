@@ -48,9 +48,9 @@ def test_draws_without_a_likelihood_count_as_zero():
 @pytest.mark.parametrize("function", [prior_average, harmonic_mean, log_reciprocal])
 def test_what_is_no_log_likelihood_is_rejected(function):
     assert callable(function)
-    with pytest.raises(ValueError, match="got 2 that are NaN or plus infinity"):
+    with pytest.raises(ValueError, match="2 of 3 are NaN or plus infinity"):
         function([0.0, np.nan, np.inf])
-    with pytest.raises(ValueError, match=r"with a draw at least, got \[3, 0\]"):
+    with pytest.raises(ValueError, match=r"must be \[..., draw\], got \[3, 0\]"):
         function(np.zeros((3, 0)))
-    with pytest.raises(ValueError, match=r"with a draw at least, got \[\]"):
+    with pytest.raises(ValueError, match=r"must be \[\.\.\., draw\], got \[\]"):
         function(1.0)

@@ -37,7 +37,10 @@ def test_settings_for_debugging_are_switched_off_with_a_word(name, capfd):
     finally:
         jax.config.update(name, False)
     assert f"auxmc: {name} is now False" in capfd.readouterr().err
-    with getattr(jax, name.removeprefix("jax_"))(True), pytest.raises(RuntimeError, match="outside of it"):
+    with (
+        getattr(jax, name.removeprefix("jax_"))(True),
+        pytest.raises(RuntimeError, match="call auxmc outside"),
+    ):
         leave_debugging()
 
 

@@ -217,7 +217,7 @@ def test_what_cannot_be_run_is_rejected():
 
 
 def test_single_precision_is_rejected():
-    with jax.enable_x64(False), pytest.raises(RuntimeError, match="before the first array is made"):
+    with jax.enable_x64(False), pytest.raises(RuntimeError, match="before making arrays"):
         run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)
 
 

@@ -6,7 +6,6 @@ Run `snakemake --config preset=smoke` first. Numbers are kept in single precisio
 import argparse
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from auxmc_pipeline.catalogue import ROOT, load_study, studies
@@ -28,14 +27,6 @@ def measured(study: str) -> pd.DataFrame:
     return judged[["claim_id", "setting", "measured", "monte_carlo_error"]]
 
 
-def _in_single_precision(column: "pd.Series[float]") -> "pd.Series[float]":
-    if column.dtype != np.float64:
-        return column
-    with np.errstate(over="ignore"):
-        single = column.astype(np.float32)
-    return single if np.array_equal(np.isfinite(column), np.isfinite(single)) else column
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -48,7 +39,8 @@ def main(arguments: list[str] | None = None) -> None:
         for path in sorted((results / "tables").glob("*.parquet")):
             kept = folder / path.relative_to(results)
             kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(packed_table(pd.read_parquet(path).apply(_in_single_precision)))
+            table = pd.read_parquet(path)
+            kept.write_bytes(packed_table(table, set(map(str, table))))
         measured(study).to_csv(folder / "claims.csv", index=False)
 
 

@@ -9,23 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 from scipy import integrate, stats
 from scipy.special import log_ndtr, logsumexp
 
 from auxmc.driver.chains import Chains, RunContext
-from auxmc.driver.units import Units
 from auxmc_pipeline.catalogue import load_study
 from experiments.gp_probit import run
 from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, margins
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
-from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise
+from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise, with_gradient
 from experiments.gp_probit.settings import MAIN_METHODS, main_case
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
-from tests.unit.experiments.pieces import run_in_pieces
 
 STUDY = load_study("gp_probit")
-COORDINATES = ["log_output_scale", "log_length_scale[width]", "log_length_scale[height]"]
 TINY = ["preset=smoke", "n_draws=30", "n_chains=2", "n_importance=3", "batch_size=5", "n_batches=4"]
 
 
@@ -41,61 +37,10 @@ def data_file(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run_tiny(data_file, tmp_path_factory):
-    def run_one(*overrides):
-        settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", *overrides])
-        folder = tmp_path_factory.mktemp("checkpoints")
-        return run.run(settings, RunContext("gp_probit", settings.seed, folder, "identity", "tiny"))
-
-    return run_one
-
-
-@pytest.fixture(scope="module")
-def chains(run_tiny):
-    return run_tiny("method=apm_mi_mh", "block_size=50")
-
-
-@pytest.fixture(scope="module")
-def estimates(run_tiny):
-    sizes = ("n_reference_draws=2", "n_weights=60", "n_importance_grid=[1,10]", "n_fixed_step_draws=12")
-    return run_tiny("design=estimator", *sizes)
-
-
-def test_statistics_have_the_right_dimensions_and_are_finite(chains):
-    statistics = chains["statistics"]
-    assert statistics["ess"].dims == ("chain", "coordinate")
-    assert statistics["cubic_operations"].dims == ("chain",)
-    assert statistics["posterior_mean"].dims == ("coordinate",)
-    assert statistics["coordinate"].values.tolist() == COORDINATES
-    assert all(np.isfinite(statistics[name]).all() for name in statistics.data_vars)
-    assert statistics["run_time"].attrs["units"] == "s"
-    assert statistics["ess_per_1000_cubic_operations"].attrs["units"] == "draws per 1000 operations"
-    assert {"rows_used", "features", "distinct_inputs"} <= set(statistics.data_vars)
-    assert set(STUDY.sweep_quantities) <= set(statistics.data_vars)
-
-
-@pytest.mark.slow
-def test_a_case_in_pieces_gives_the_arrays_of_the_whole_one(data_file, tmp_path):
-    sizes = ["method=apm_ss_mh", "n_chains=5", "n_draws=10", "batch_size=2", "n_batches=2", "block_size=7"]
-    settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", *sizes])
-
-    def result(name, units):
-        context = RunContext("gp_probit", settings.seed, tmp_path / name, "identity", name, units)
-        return run.run(settings, context)
-
-    whole = result("whole", Units())
-    for n_pieces in (3, 5):
-        merged = run_in_pieces(result, n_pieces)
-        for group in ("posterior", "warmup_posterior", "sample_stats", "warmup_sample_stats"):
-            for quantity, values in whole[group].items():
-                np.testing.assert_array_equal(merged[group][quantity], values, strict=True, err_msg=quantity)
-        # Whatever else is recorded follows from the draws, save what a clock measures.
-        differing = {
-            quantity
-            for quantity, values in whole["statistics"].items()
-            if not values.identical(merged["statistics"][quantity])
-        }
-        assert {quantity for quantity in differing if "run_time" not in quantity} == set()
+def chains(data_file, tmp_path_factory):
+    settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", "method=apm_mi_mh", "block_size=50"])
+    folder = tmp_path_factory.mktemp("checkpoints")
+    return run.run(settings, RunContext("gp_probit", settings.seed, folder, "identity", "tiny"))
 
 
 def test_main_runs_of_the_published_length_are_cut_into_pieces():
@@ -149,24 +94,6 @@ def test_the_main_run_continues_where_the_warm_up_ended(chains):
     np.testing.assert_array_equal((last == first).all(axis=1), ~accepted)
 
 
-@pytest.mark.slow
-def test_the_size_of_the_blocks_does_not_change_the_draws(chains, run_tiny):
-    again = run_tiny("method=apm_mi_mh", "block_size=7")
-    for group in ("posterior", "warmup_posterior", "sample_stats"):
-        xr.testing.assert_equal(again[group], chains[group])
-
-
-@pytest.mark.slow
-def test_slice_methods_have_their_own_warm_up_and_adapt_nothing(run_tiny):
-    result = run_tiny("method=apm_ss_ss", "n_warm_up_slice=6", "n_draws=20")
-    assert result["warmup_posterior"].sizes["draw"] == 6
-    assert result["posterior"].sizes["draw"] == 20
-    assert (result["sample_stats"]["step_size"] == 4.0).all()
-    assert (result["statistics"]["longest_run"] == 1).all()
-    assert (result["curves"]["histogram_draws"] == 8).all()
-    assert int(result["curves"]["histogram"].sum()) == 2 * 8
-
-
 def test_curves_end_at_the_statistics(chains):
     statistics, curves = chains["statistics"], chains["curves"]
     last = curves.isel(end=-1)
@@ -177,27 +104,6 @@ def test_curves_end_at_the_statistics(chains):
     assert float(last["psrf"].sel(aggregate="mean over coordinates")) == pytest.approx(expected)
     assert (last["longest_run_so_far"] == statistics["longest_run"]).all()
     assert int(curves["histogram"].sum()) == 2 * 30
-
-
-@pytest.mark.slow
-def test_small_steps_are_tried_from_posterior_draws(estimates):
-    accepted = estimates["statistics"]["acceptance_fixed_step"]
-    assert accepted.dims == ("step_size", "chain")
-    np.testing.assert_array_equal(accepted["step_size"], [0.001, 0.01, 0.1])
-    # With so few data the estimate has little noise, and such a step hardly changes the density.
-    assert float(accepted.sel(step_size=0.001).mean()) > 0.2
-    assert (estimates["statistics"]["longest_run_fixed_step"] <= 12).all()
-
-
-def test_noise_of_the_estimate_falls_with_the_number_of_importance_samples(estimates):
-    statistics = estimates["statistics"]
-    noise = statistics["sd_log_estimate"]
-    assert noise.dims == ("n_importance", "chain", "reference")
-    assert float(noise.sel(n_importance=10).mean()) < float(noise.sel(n_importance=1).mean())
-    for name in ("acceptance_mi", "acceptance_pm_mh", "acceptance_apm_mh"):
-        assert ((statistics[name] >= 0) & (statistics[name] <= 1)).all()
-    assert (statistics["newton_steps"] >= 1).all()
-    assert estimates["posterior"]["x"].dims == ("chain", "draw", "coordinate")
 
 
 @pytest.mark.parametrize("sd", [0.5, 1.5])
@@ -572,3 +478,30 @@ def test_terms_are_in_range_everywhere():
     assert bool(jnp.all(jnp.isfinite(terms.log_cdf) & (terms.log_cdf <= 0.0)))
     assert bool(jnp.all(jnp.isfinite(terms.slope) & (terms.slope >= 0.0)))
     assert bool(jnp.all((terms.curvature >= 0.0) & (terms.curvature <= 1.0)))
+
+
+def test_derivatives_are_exact_in_u_and_those_of_laplaces_approximation_in_x():
+    model = _toy(12)
+    density = estimator(model, 3)
+    smooth = with_gradient(model, density)
+    x, u = jnp.asarray([1.0, 0.2, 0.4]), density.draw_auxiliary(jax.random.key(2))
+    along = density.draw_auxiliary(jax.random.key(3))
+
+    def value(density):
+        return jax.jit(lambda x, u: density.log_estimate(density.prepare(x), u))
+
+    def laplace(x):
+        cache = density.prepare(x)
+        return cache.log_prior + cache.log_marginal
+
+    def slope(function, step=1e-4):
+        return (function(step) - function(-step)) / (2.0 * step)
+
+    of_x, of_u = jax.grad(value(smooth), (0, 1))(x, u)
+    assert value(smooth)(x, u) == value(density)(x, u)
+    np.testing.assert_allclose(
+        jnp.sum(of_u * along), slope(lambda h: value(density)(x, u + h * along)), rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        of_x, [slope(lambda h, e=e: laplace(x + h * e)) for e in jnp.eye(3)], rtol=1e-2
+    )

@@ -2,12 +2,9 @@
 
 import dataclasses
 import hashlib
-import importlib.util
 import itertools
-import json
 import math
 import os
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +15,6 @@ from scipy.ndimage import label
 from scipy.special import expit, logsumexp
 
 from auxmc.driver.chains import RunContext
-from auxmc.driver.units import Units
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.measuring import Measurement
@@ -34,12 +30,11 @@ from experiments.image_models.model.autoencoder_weights import (
     local_published_files,
     read_autoencoder,
 )
-from experiments.image_models.model.digits import N_PIXELS, read_digits
+from experiments.image_models.model.digits import read_digits
 from experiments.image_models.model.generated_images import encoder_bases, generate_images
 from experiments.image_models.model.glyphs import BLOCKS, draw_glyphs, make_skeletons, thin
 from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
-from tests.unit.experiments.pieces import run_in_pieces
 
 N_IMAGES, N_CHAINS, N_DRAWS = 3, 4, 7
 
@@ -297,29 +292,6 @@ def test_a_case_of_ones_own_weights_gives_finite_estimates(tmp_path):
     # Probabilities of three images of nine pixels, none of them next to impossible.
     assert -100.0 < float(statistics["joint_lower"]) < 0.0
     assert result["curves"]["image_rows"].shape == (5, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_pieces", [3, 5])
-def test_pieces_of_a_case_make_the_same_arrays(tmp_path, n_pieces):
-    settings = Settings(
-        weights=saved(tmp_path), n_images=5, n_generated=6, n_repetitions=2, n_chains=2, n_draws=10, n_runs=2,
-        annealed_repetitions=2, st_temperatures=10, bound_temperatures=8, n_steps=2, lanes_per_unit=4,
-        precision="float64",
-        batch={"method": ["ais", "bidirectional", "gibbs_ct"], "n_temperatures": [5, 7]},
-    )  # fmt: skip
-
-    def result(name, units):
-        return run(
-            settings, RunContext("image_models", settings.seed, tmp_path / name, "identity", "test", units)
-        )
-
-    whole, merged = result("whole", Units()), run_in_pieces(result, n_pieces)
-    for group in ("statistics", "curves"):
-        for name, values in whole[group].items():
-            # Seconds of the pieces are those of other runs.
-            if "second" not in str(name):
-                np.testing.assert_array_equal(merged[group][name], values, err_msg=str(name))
 
 
 N_MODEL_PIXELS, N_LATENT = 4, 3
@@ -625,16 +597,6 @@ EIGHT = np.ones((3, 3))
 GREEK = {"Greek and Coptic": BLOCKS["Greek and Coptic"]}
 
 
-def test_a_thick_bar_becomes_a_line_along_its_middle():
-    bar = np.zeros((1, 15, 30), dtype=bool)
-    bar[0, 5:10, 3:27] = True
-    skeleton = thin(bar)[0]
-    rows, columns = np.nonzero(skeleton)
-    assert set(rows) == {7}
-    assert columns.max() - columns.min() >= 17
-    assert not (skeleton & ~bar[0]).any()
-
-
 def test_thinning_keeps_pieces_and_holes():
     ring = np.zeros((1, 24, 40), dtype=bool)
     ring[0, 3:21, 3:21] = True
@@ -677,17 +639,6 @@ def test_drawings_differ_but_repeat_with_the_seed():
     assert fraction.max() < 0.35
 
 
-def test_drawings_of_a_character_look_more_alike_than_others():
-    skeletons = make_skeletons(GREEK)
-    images = draw_glyphs(np.random.default_rng(3), skeletons, 2).images.reshape(-1, 2, 28, 28)
-    # Coarse pictures, which bending moves little.
-    coarse = images.reshape(-1, 2, 7, 4, 7, 4).mean(axis=(3, 5)).reshape(-1, 2, 49)
-    coarse = coarse - coarse.mean(axis=-1, keepdims=True)
-    coarse /= np.linalg.norm(coarse, axis=-1, keepdims=True)
-    likeness = coarse[:, 0] @ coarse[:, 1].T
-    assert np.mean(np.argmax(likeness, axis=1) == np.arange(len(likeness))) > 0.25
-
-
 def test_scripts_without_characters_are_rejected():
     with pytest.raises(ValueError, match="no character of these scripts: Private"):
         make_skeletons({"Private": (0xF8F0, 0xF8FF)})
@@ -698,16 +649,6 @@ def test_no_drawings_are_rejected():
         draw_glyphs(np.random.default_rng(0), make_skeletons({"Ogham": BLOCKS["Ogham"]}), 0)
 
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "make_digits.py"
-
-
-def load_script():
-    spec = importlib.util.spec_from_file_location("make_digits", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_there_are_ten_thousand_different_images_of_ten_digits():
     digits = read_digits()
     counts = [1001, 1127, 991, 1032, 980, 863, 1014, 1070, 944, 978]
@@ -715,30 +656,3 @@ def test_there_are_ten_thousand_different_images_of_ten_digits():
     assert len(np.unique(digits.images, axis=0)) == 10_000
     assert digits.images.dtype == np.uint8
     assert digits.images.max() == 255
-
-
-def test_images_are_centred_ink_on_empty_paper():
-    ink = read_digits().images.reshape(-1, 28, 28).mean(axis=0)
-    assert ink[:2].max() < 1.0
-    assert ink[12:16, 12:16].min() > 50.0
-
-
-def test_three_decimals_give_back_every_level(tmp_path):
-    levels = np.arange(2 * N_PIXELS) % 256
-    (tmp_path / "0.json").write_text(json.dumps({"data": [round(level / 255, 3) for level in levels]}))
-    np.testing.assert_array_equal(load_script().read_digit(tmp_path / "0.json").ravel(), levels)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ('{"data": [0.5, 0.5]}', "not images of 784 pixels"),
-        (json.dumps({"data": [0.5] * 784}), "256 grey levels"),
-        ('{"pixels": []}', "list of numbers under 'data'"),
-        ("no json", "list of numbers under 'data'"),
-    ],
-)
-def test_other_files_are_rejected(tmp_path, content, message):
-    (tmp_path / "3.json").write_text(content)
-    with pytest.raises(ValueError, match=message):
-        load_script().read_digit(tmp_path / "3.json")

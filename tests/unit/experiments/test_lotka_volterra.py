@@ -260,7 +260,7 @@ def test_closed_form_noise_yields_the_observations(scheme):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", ["code", pytest.param("text", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
 def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, own):
     model = _own_model(scheme) if own else generator.published_model(scheme)

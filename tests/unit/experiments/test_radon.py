@@ -49,16 +49,15 @@ def statistics(method):
     return run_tiny(method)["statistics"]
 
 
+@pytest.mark.slow
 def test_errors_of_posterior_moments_are_not_known_of_annealed_runs():
     for name in ("posterior_mean_error", "posterior_sd_error"):
         assert np.isnan(statistics("ais")[name]).all()
         assert np.isfinite(statistics("nuts")[name]).all()
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["nuts", "ais", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gibbs_ct", "ct_hmc"))],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("method", SIZES)
 def test_every_method_estimates_the_evidence_of_the_users_own_data(method):
     found = statistics(method)
     exact, error = float(found["exact_log_evidence"]), float(found["log_evidence_error"])
@@ -72,11 +71,13 @@ def test_every_method_estimates_the_evidence_of_the_users_own_data(method):
     assert {int(found[name]) for name in ("n_rows", "n_groups", "n_parameters")} == {63, 8, 15}
 
 
+@pytest.mark.slow
 def test_all_methods_fraction_one_base():
     zetas = {float(statistics(method)["log_zeta"]) for method in ("nuts", "ais")}
     assert len(zetas) == 1
 
 
+@pytest.mark.slow
 def test_chains_record_what_the_figures_need():
     result = run_tiny("nuts")
     curves = result["curves"]

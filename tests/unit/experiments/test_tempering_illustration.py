@@ -1,54 +1,15 @@
 """The tempering illustrations: mixtures on the line, tiny real runs, exact parts in full."""
 
-from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
-from auxmc.driver.chains import RunContext
-from auxmc_pipeline.catalogue import load_study
 from experiments.tempering_illustration import exact
 from experiments.tempering_illustration.exact import exact_path
 from experiments.tempering_illustration.kernel_checks import trajectory_errors, truncated_exponential
 from experiments.tempering_illustration.ladder import crossing_times, geometric_sums
 from experiments.tempering_illustration.model import NARROW_AND_BROAD, TWO_MODES
-from experiments.tempering_illustration.run import run
-
-STUDY = load_study("tempering_illustration")
-TINY = ["preset=smoke", "n_draws=60", "n_chains=8", "n_hmc_chains=4", "n_annealed_temperatures=4"]
-DESIGNS = ("bimodal", "ladder", "kernels", "exact")
-
-
-@cache
-def run_tiny(design):
-    sizes = ["n_passage_draws=400", "passage_intervals=[3,6]", "n_index_draws=1000", "n_gradient_draws=1000"]
-    settings = STUDY.settings([*TINY, *sizes, f"design={design}"])
-    return run(settings, RunContext("tempering_illustration", 5, Path(mkdtemp()), "identity", "test"))
-
-
-@pytest.mark.slow
-def test_the_trajectory_is_smooth_and_no_energy_is_lost():
-    result = run_tiny("bimodal")
-    curves = result["curves"]
-    x, control = curves["trajectory_x"].values, curves["trajectory_control"].values
-    assert x.shape == (101,)
-    assert max(np.abs(np.diff(x)).max(), np.abs(np.diff(control)).max()) < 2.0
-    assert np.ptp(x) > 0.1
-    assert int(result["statistics"]["n_not_finite"].sum()) == 0
-
-
-@pytest.mark.slow
-def test_the_ladder_gives_estimates_where_counts_do_not():
-    found = run_tiny("ladder")["statistics"]
-    assert np.isfinite(found["log_normaliser_conditional"].values).all()
-    estimates = found["log_normaliser_unvisited"].values
-    assert np.isfinite(estimates).sum() == int(found["n_unvisited"]) > 0
-    random_walk = found["crossing_updates"].sel(index_update="random_walk").values
-    assert np.all(np.diff(random_walk) > 0.0)
 
 
 def test_crossings_are_counted_from_end_to_end():

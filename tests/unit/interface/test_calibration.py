@@ -46,7 +46,7 @@ def test_right_model_passes_and_faults_are_found():
     assert wrong.p_values["log_sd"] < 1e-4
     figure = wrong.plot()
     assert [axis.get_xlabel() for axis in figure.axes] == ["rank", "rank"]
-    with pytest.raises(ValueError, match="expected the variables log_sd, got x"):
+    with pytest.raises(ValueError, match="expected variables log_sd, got x"):
         auxmc.check(
             _model, lambda key: {"x": jax.random.normal(key)}, lambda key, v: jax.random.normal(key, (3,))
         )

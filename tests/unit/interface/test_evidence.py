@@ -414,7 +414,7 @@ def test_intervals_hold_at_the_look_at_which_runs_end():
     [
         ({"chains": 1}, r"chains must be .*, at least 2: their spread is the error"),
         ({"method": "nuts"}, "method must be one of annealed_importance, simulated_tempering"),
-        ({"base": "flow"}, "base must be one of automatic, advi, laplace, or auxmc.gaussian"),
+        ({"base": "flow"}, "base must be one of automatic, advi, laplace or auxmc.gaussian"),
         ({"base": auxmc.gaussian({"x": [0.0]}, {"x": [-1.0]})}, "scale must hold positive"),
         ({"base": auxmc.gaussian({"x": [0.0]}, np.array([[-1.0]]))}, "scale is no covariance"),
         ({"base": auxmc.gaussian({"y": [0.0]}, {"x": [1.0]})}, "mean must have the variables x"),

@@ -121,7 +121,7 @@ def part(y):
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        (discrete, (), "the sites which are discrete and not observed: chains move real numbers"),
+        (discrete, (), "the sites which are discrete and not observed"),
         (part, (jnp.asarray(Y),), "the plate rows takes 5 of 30 rows: give it all rows"),
         (lambda: None, (), "the model draws nothing"),
         (3, (), "model must be a function that draws sites of NumPyro, got int"),

@@ -168,9 +168,9 @@ def test_starts_for_each_chain():
     ("start", "message"),
     [
         ({"a": 0.0}, "must have the variables a, b, .* got a"),
-        ({"a": 0.0, "b": np.zeros(3)}, r"b must have shape \(2,\), or \(3, 2\), one value for each"),
+        ({"a": 0.0, "b": np.zeros(3)}, r"b must have shape \(2,\), or \(3, 2\) for chains"),
         ({"a": np.nan, "b": np.zeros(2)}, r"start\['a'\]: missing value"),
-        ({"a": np.float32(0), "b": np.zeros(2)}, "is float32: auxmc computes in float64"),
+        ({"a": np.float32(0), "b": np.zeros(2)}, "must be float64, got float32"),
         ({"a": "zero", "b": np.zeros(2)}, "must be an array of numbers, got str"),
     ],
 )
@@ -199,7 +199,7 @@ def test_bad_numbers_are_rejected(setting):
 def test_a_density_is_sampled_by_nuts_and_other_models_are_rejected():
     model = models.normal_density()
     assert _same(auxmc.sample(model, **SHORT), auxmc.sample(auxmc.nuts(model), **SHORT))
-    with pytest.raises(TypeError, match=r"such as auxmc\.constrained_hmc\(simulator\) or .*, got Simulator"):
+    with pytest.raises(TypeError, match=r"such as auxmc\.constrained_hmc\(simulator\), got Simulator"):
         auxmc.sample(models.sum_of_normals())
 
 

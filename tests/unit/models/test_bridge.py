@@ -53,5 +53,5 @@ def test_automatic_gradients_agree_with_finite_differences():
 
 @pytest.mark.parametrize("scale", [jnp.ones(3), jnp.ones((2, 3)), jnp.ones(())])
 def test_shapes_that_do_not_agree_are_rejected(scale):
-    with pytest.raises(ValueError, match=r"mean must be \[dim\] and scale"):
+    with pytest.raises(ValueError, match=r"mean must be \[dim\], scale"):
         gaussian_base(MEAN, scale)

@@ -108,15 +108,15 @@ def test_names_and_settings_that_are_not_there_are_rejected(tmp_path):
         load_model(tmp_path / "absent.py", 3)
     with pytest.raises(ModelError, match="there is no function 'modell'; it has model"):
         load_model(EXAMPLE, 3, "modell")
-    with pytest.raises(ModelError, match="model has no setting 'degree'; it has degrees"):
+    with pytest.raises(ModelError, match="model has no setting 'degree', only degrees"):
         load_model(EXAMPLE, 3, settings={"degree": 3})
-    with pytest.raises(ModelError, match="scale cannot be set, for the file has no function 'model'"):
+    with pytest.raises(ModelError, match="scale cannot be set: there is no function"):
         load_model(write(tmp_path, FUNCTIONS), 3, settings={"scale": 3})
     text = (
         "from auxmc.models.regression.linear_regression import linear_regression\n"
         "def model(n_columns): return linear_regression(5)"
     )
-    with pytest.raises(ModelError, match="the model is one of rows of 6 numbers, the data have 3 columns"):
+    with pytest.raises(ModelError, match="expected a model of rows of 3 numbers, got 6"):
         load_model(write(tmp_path, text), 3)
 
 

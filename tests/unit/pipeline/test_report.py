@@ -3,6 +3,7 @@
 import math
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -63,6 +64,7 @@ Errors +- 2 of 2^30, not in `2^30`.
 """
 LINKS = {"XY-01": "#alpha-XY-01", "XY-02": "#alpha-XY-02", "fig_one": "#alpha-fig_one"}
 NAN = math.nan
+PUBLISHED_RESULTS = cache(read_published)
 LINE = {"low": NAN, "high": 1.1, "measured": 1.0, "monte_carlo_error": 0.1, "note": "", "band_from": "ours"}
 
 
@@ -110,7 +112,7 @@ def test_a_readme_is_split_into_question_answer_findings_and_notes():
 
 @pytest.mark.parametrize("study", studies())
 def test_the_readme_of_each_study_has_all_parts_and_its_figures_and_claims_have_code(study):
-    kept, declared = read_published(), load_study(study)
+    kept, declared = PUBLISHED_RESULTS(), load_study(study)
     look_up = LookUp(kept.judged, kept.numbers, kept.presets)
     found = read_readme(declared, look_up, kept.run_in_words, {})
     assert found.question.endswith("?")

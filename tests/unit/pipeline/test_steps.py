@@ -34,6 +34,8 @@ SWEEP = ("--summary", "s.parquet", "--curves", "c.parquet", "--figure", "f.png",
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # A server takes seconds to start.
+    monkeypatch.setattr(reproduce, "fork_server", lambda: contextlib.nullcontext({}))
     return tmp_path
 
 

@@ -57,13 +57,6 @@ def test_a_wide_positive_range_is_logarithmic(values, scale):
     assert figure.axes[0].get_xscale() == scale
 
 
-def test_text_has_a_place_per_value():
-    table = table_of(dataset=["as_stated", "calibrated"], method=["pm_mh", "apm_mi_mh"])
-    figure = sweep_figure(table, ["dataset", "method"], ["ess"])
-    assert [tick.get_text() for tick in figure.axes[0].get_xticklabels()] == ["as stated", "calibrated"]
-    assert labels(figure) == ["PM MH", "APM MI+MH"]
-
-
 def test_the_horizontal_axis_is_that_of_the_numbers_with_most_values():
     table = table_of(method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8], step_size=[0.1, 0.2, 0.4])
     figure = sweep_figure(table, ["method", "n_importance", "step_size"], ["ess"])
@@ -96,14 +89,6 @@ def test_few_coordinates_have_a_panel_each_and_many_their_mean(coordinates, titl
     assert [panel.get_title() for panel in figure.axes] == titles
     for panel in figure.axes:
         np.testing.assert_allclose(panel.lines[0].get_ydata(), [1.0, 2.0] if axes else [1.0])
-
-
-def test_colours_say_the_method_and_markers_the_rest():
-    table = table_of(step_size=[1, 2], method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8])
-    lines = sweep_figure(table, ["step_size", "method", "n_importance"], ["ess"]).axes[0].lines
-    methods = ("pm_mh",) * 2 + ("apm_mi_mh",) * 2
-    assert [to_hex(line.get_color()) for line in lines] == [METHOD_COLOURS[m].lower() for m in methods]
-    assert lines[0].get_marker() == lines[2].get_marker() != lines[1].get_marker()
 
 
 def test_panels_that_cannot_be_drawn_say_why():

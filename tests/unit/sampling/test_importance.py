@@ -88,7 +88,7 @@ def test_indices_of_several_sets_are_those_of_each():
 
 
 def test_weights_that_mean_nothing_are_rejected():
-    with pytest.raises(ValueError, match=r"at least 25 draws on their last axis, got shape \(24,\)"):
+    with pytest.raises(ValueError, match=r"with at least 25, got shape \(24,\)"):
         pareto_index(np.zeros(24))
     with pytest.raises(ValueError, match="log_weights must be finite"):
         pareto_index([*np.zeros(30), np.inf])

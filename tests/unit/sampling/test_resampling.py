@@ -88,9 +88,9 @@ def test_single_precision_weights_are_accepted(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_shapes_and_numbers_out_of_range_are_rejected(scheme):
-    with pytest.raises(ValueError, match=r"one axis of at least one particle, got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"log_weights must be \[particle\], got shape \(2, 3\)"):
         SCHEMES[scheme](KEYS[0], jnp.zeros((2, 3)), 4)
-    with pytest.raises(ValueError, match=r"at least one particle, got shape \(0,\)"):
+    with pytest.raises(ValueError, match=r"must be \[particle\], got shape \(0,\)"):
         SCHEMES[scheme](KEYS[0], jnp.zeros(0), 4)
     with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
         SCHEMES[scheme](KEYS[0], jnp.zeros(3), 0)
@@ -104,7 +104,7 @@ def test_resampled_points_are_those_of_their_indices():
 
 
 def test_points_and_weights_of_different_number_are_rejected():
-    with pytest.raises(ValueError, match=r"one row for each of the log_weights \(6,\), got \(4, 2\)"):
+    with pytest.raises(ValueError, match=r"positions must be \[6, \.\.\.\] as log_weights, got \(4, 2\)"):
         sampling_importance_resampling(KEYS[0], jnp.zeros((4, 2)), jnp.asarray(LOG_WEIGHTS), 7)
 
 

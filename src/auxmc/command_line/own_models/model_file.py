@@ -5,7 +5,7 @@ import difflib
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -63,16 +63,17 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
         if hasattr(module, name):
             parts[name] = given.to(name, getattr(module, name))
     if kind == "simulator":
-        parts["observed"] = (
-            given.to("observed", module.observed) if hasattr(module, "observed") else given.value()
-        )
+        own = hasattr(module, "observed")
+        parts["observed"] = given.to("observed", module.observed) if own else given.value()
     if data is not None and not given.used:
         raise CommandError(f"{path}: no function has an argument called `data`; add one, or leave --data out")
     content = path.read_bytes() + (b"" if data is None else data.read_bytes())
     return OwnModel(kind, parts, hashlib.sha256(content).hexdigest()[:16])
 
 
-def read_settings(texts: list[str], function: Callable[..., Any], taken: Mapping[str, Any]) -> dict[str, Any]:
+def read_settings(
+    texts: list[str], function: Callable[..., Any], taken: Collection[str] = ()
+) -> dict[str, Any]:
     """Returns the settings of a method from NAME=VALUE.
 
     Args:
@@ -92,9 +93,7 @@ def read_settings(texts: list[str], function: Callable[..., Any], taken: Mapping
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or name not in known:
-            raise CommandError(
-                f"--set: expected NAME=VALUE with NAME one of {', '.join(known)}, got {text!r}"
-            )
+            raise CommandError(f"--set: expected NAME=VALUE, NAME one of {', '.join(known)}, got {text!r}")
         try:
             found[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -122,9 +121,7 @@ class _Data:
             except (Exception, SystemExit) as error:
                 raise CommandError(f"--data {self._file}: {error_line(error)}") from error
             if any(map(np.ma.is_masked, jax.tree.leaves(self._value))):
-                raise CommandError(
-                    f"--data {self._file}: load: missing values (masked); fill them in or remove them"
-                )
+                raise CommandError(f"--data {self._file}: load: missing values (masked); fill them in")
             self.used = True
         return self._value
 
@@ -152,10 +149,8 @@ def _kind(path: Path, module: ModuleType) -> str:
     if len(begun) != 1:
         marks = ", ".join(_KINDS[kind][0] for kind in (begun or _KINDS))
         which = "more than one" if begun else "none"
-        raise CommandError(
-            f"{path}: expected one of the functions {marks}, got {which}; see --help"
-            f"{'' if begun else _misspelt(module, [names[0] for names in _KINDS.values()])}"
-        )
+        hint = "" if begun else _misspelt(module, [names[0] for names in _KINDS.values()])
+        raise CommandError(f"{path}: expected one of the functions {marks}, got {which}; see --help{hint}")
     # A prior draws the start.
     given = {"start"} if begun[0] == "density" and hasattr(module, "prior") else set()
     missing = [name for name in _KINDS[begun[0]] if name not in given and not hasattr(module, name)]

@@ -30,19 +30,14 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
         posterior: draws, variables [chain, draw, ...].
         folder: for the figures.
     """
-    found = [
-        (name, values)
-        for name, values in elements(posterior)
-        if np.isfinite(values).all() and np.ptp(values) > 0.0
-    ]
+    found = [(name, x) for name, x in elements(posterior) if np.isfinite(x).all() and np.ptp(x) > 0.0]
     if not found:
         return
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
         save_figure(_traces(found[:_MAX_TRACES]), folder / "trace")
         thin = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // _MAX_POINTS)
-        save_figure(
-            _pairs([(name, values[:, ::thin]) for name, values in found[:_MAX_PAIRS]]), folder / "pairs"
-        )
+        pairs = [(name, values[:, ::thin]) for name, values in found[:_MAX_PAIRS]]
+        save_figure(_pairs(pairs), folder / "pairs")
 
 
 def _traces(found: list[tuple[str, FloatArray]]) -> Figure:
@@ -99,11 +94,9 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
     errors = np.array([log_evidence_error(target[:, :n], base[:, :n]) * widening for n in counts])
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
         figure = Figure(figsize=(5.0, 3.0), layout="constrained")
-        axis = figure.subplots()
-        axis.fill_between(
-            n_chains * counts, values - 2.0 * errors, values + 2.0 * errors, alpha=0.3, linewidth=0.0
-        )
-        axis.plot(n_chains * counts, values)
+        axis, across, half = figure.subplots(), n_chains * counts, 2.0 * errors
+        axis.fill_between(across, values - half, values + half, alpha=0.3, linewidth=0.0)
+        axis.plot(across, values)
         axis.set_xlabel("iterations of all chains after the warm-up")
         axis.set_ylabel("log evidence / nats, with two errors")
         if math.isfinite(values[-1]):

@@ -20,7 +20,6 @@ from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
 from auxmc.command_line.run_folder import alone_in
 from auxmc.errors import CommandError, SamplingWarning
 from auxmc.interface.methods import Method
-from auxmc.interface.tempered.evidence import TemperedEvidence
 from auxmc.models.user_model import importing_from
 
 _COUNTS = ("draws", "warm_up", "chains", "seed")
@@ -72,11 +71,10 @@ def _delete_if_empty(path: Path) -> Iterator[None]:
 def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
     name = options.method or METHODS[own.kind][0]
     if name not in METHODS[own.kind]:
-        raise CommandError(
-            f"--method: expected one of {', '.join(METHODS[own.kind])} for a {own.kind}, got {name}"
-        )
+        allowed = f"one of {', '.join(METHODS[own.kind])} for a {own.kind}"
+        raise CommandError(f"--method: expected {allowed}, got {name}")
     make = getattr(auxmc, name)
-    settings = read_settings(options.settings, make, {})
+    settings = read_settings(options.settings, make)
     with _as_command_errors(options.model):
         model = _model(own, options.checks)
         method: Method = make(model, **settings)
@@ -89,20 +87,12 @@ def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) ->
 def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
     if own.kind != "density":
         raise CommandError(f"{options.model}: expected a density (log_density and start), got a {own.kind}")
-    settings = read_settings(
-        options.settings,
-        auxmc.evidence,
-        dict.fromkeys((*_COUNTS, "method", "cores", "executor", "checkpoint", "progress", "checks")),
-    )
+    taken = (*_COUNTS, "method", "cores", "executor", "checkpoint", "progress", "checks")
+    settings = read_settings(options.settings, auxmc.evidence, taken)
     with _as_command_errors(options.model):
         folder.begin()
-        found: TemperedEvidence = auxmc.evidence(
-            _model(own, options.checks),
-            method=options.method,
-            checkpoint=folder.state,
-            **settings,
-            **_counts(options),
-        )
+        model, settings = _model(own, options.checks), settings | _counts(options)
+        found = auxmc.evidence(model, method=options.method, checkpoint=folder.state, **settings)
     folder.write_tree("result.nc", found.posterior)
     folder.write_tree("chains.nc", found.chains)
     _finish(found.posterior, folder)

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
 from functools import lru_cache
 from typing import Any
 
@@ -69,14 +70,10 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
         if not math.isfinite(float(value)):
             advice = "Give a start inside the support, and look for nan in the data"
             advice = "Return log densities, in nats" if float(value) == math.inf else advice
-            raise ValueError(
-                f"log_density: expected a finite value at the start, got {float(value)}. {advice}"
-            )
+            raise ValueError(f"log_density: expected a finite value at the start, got {value}. {advice}")
         if n_bad := int(np.sum(~np.isfinite(gradient))):
-            raise ValueError(
-                f"log_density: {n_bad} of {gradient.size} derivatives at the start are not finite. Look for square "
-                "roots and logarithms of zero, also inside jnp.where"
-            )
+            which = f"{n_bad} of {gradient.size} derivatives at the start are not finite"
+            raise ValueError(f"log_density: {which}. Look for roots and logarithms of zero in jnp.where too")
 
     return check
 
@@ -86,31 +83,25 @@ def _evaluated_in_time(program: Callable[[], Any]) -> Any:
 
     Python is not interrupted while it runs: it has a thread of its own, which does not see contexts of JAX.
     """
-    found: list[Any] = []
+    found, begun = Future[Any](), time.monotonic()
 
     def run() -> None:
         try:
-            found.append((jax.block_until_ready(program()), None))
+            found.set_result(jax.block_until_ready(program()))
         except BaseException as error:
-            found.append((None, error))
+            found.set_exception(error)
 
     # A thread that does not keep Python from leaving.
-    thread, begun, said = threading.Thread(target=run, daemon=True), time.monotonic(), False
-    thread.start()
+    threading.Thread(target=run, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(0.05)
-            if not said and time.monotonic() - begun > _PATIENCE_S:
-                said = True
-                print(f"auxmc: evaluating {_AT_START}, for {_PATIENCE_S:.0f} s so far", file=sys.stderr)
+        wait([found], _PATIENCE_S)
+        if not found.done():
+            print(f"auxmc: evaluating {_AT_START}, for {_PATIENCE_S:.0f} s so far", file=sys.stderr)
+        return found.result()
     except KeyboardInterrupt:
         seconds = time.monotonic() - begun
         print(f"auxmc: interrupted while evaluating {_AT_START}, after {seconds:.0f} s", file=sys.stderr)
         raise
-    value, error = found[0]
-    if error is not None:
-        raise error
-    return value
 
 
 def first_finite(log_density: LogDensity, points: Iterable[np.ndarray]) -> np.ndarray | None:
@@ -148,8 +139,7 @@ def examine_density(
         has_prior: whether a normalised prior is part of it: far out it may be rounding, and its integral is finite.
 
     Raises:
-        ValueError: If it is finite nowhere around the start, changes between calls, grows without end, does not depend
-            on a variable, or is a step function of one.
+        ValueError: If it is unusable, as `auxmc.density` says.
     """
     is_open = has_open_cost(log_density, start)
     points = _points_around(start, _NEAR[:_N_NEAREST] if is_open else _NEAR)
@@ -157,10 +147,8 @@ def examine_density(
     values, gradients = (np.asarray(part) for part in jit_short(jax.vmap(evaluate))(points))
     finite = np.isfinite(values)
     if not finite[1:].any():
-        raise ValueError(
-            f"{what} is finite at the start and at none of {len(points) - 1} points around it. Give a start inside the "
-            "support"
-        )
+        where = f"at the start and at none of {len(points) - 1} points around it"
+        raise ValueError(f"{what} is finite {where}. Give a start inside the support")
     undefined = np.isnan(values[1:]) | (finite & np.any(np.isnan(gradients), axis=1))[1:]
     advice = advise_precision(what, log_density, start)
     advice += advise_undefined(f"{what} or its derivative" if derivatives else what, undefined)
@@ -180,20 +168,14 @@ def _points_around(start: np.ndarray, distances: FloatArray) -> FloatArray:
 
 
 def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -> list[Advice]:
-    """Advice where a function of some arguments holds arrays of single precision whose values have lost digits.
-
-    Raises:
-        ValueError: If so many digits are lost that values cannot be told apart.
-    """
+    """Advice where a function holds arrays of single precision whose values have lost digits; ValueError if most."""
     held = single_precision_arrays(function, *arguments)
     if not held:
         return []
     worst = min(held, key=lambda a: (np.ptp(a) == 0.0, np.ptp(a) / np.spacing(np.abs(a).max())))
-    advice = Advice(
-        f"{what} has an array of {worst.dtype} of shape {worst.shape}, from {worst.min():.9g} to {worst.max():.9g}, "
-        "which lost digits",
-        "Call auxmc.enable_x64() before jax.numpy makes arrays, or use NumPy",
-    )
+    values = f"of shape {worst.shape}, from {worst.min():.9g} to {worst.max():.9g}"
+    problem = f"{what} has an array of {worst.dtype} {values}, which lost digits"
+    advice = Advice(problem, "Call auxmc.enable_x64() before jax.numpy makes arrays, or use NumPy")
     if np.ptp(worst) > 0.0 and coarse_in_float32(worst.reshape(-1, 1).astype(float), _FEWEST_STEPS)[0]:
         raise ValueError(advice.text)
     return [advice]
@@ -217,7 +199,7 @@ def advise_tails(
     proper: bool = True,
     value: float | None = None,
 ) -> list[Advice]:
-    """Advice about coordinates along which a log density does not fall, from values far from the start.
+    """Advice about coordinates along which a log density does not fall; arguments and errors as `examine_density`.
 
     Args:
         what: name of the function, for messages.
@@ -226,10 +208,6 @@ def advise_tails(
         layout: names of the vector's parts.
         proper: whether its integral must be finite; that of a prior need not be.
         value: at the start, from another program.
-
-    Raises:
-        ValueError: If it grows without end in all directions or along a coordinate, changes between calls with the same
-            variables, or does not depend on a variable.
     """
     is_open = has_open_cost(log_density, start)
     far, coordinates = _far_points(start)
@@ -238,43 +216,30 @@ def advise_tails(
     # Traced twice: a function that draws random numbers or counts its calls gives another value.
     value = float(log_density(jnp.asarray(start))) if value is None else value
     if not math.isclose(value, all_values[0], rel_tol=1e-6, abs_tol=1e-6):
-        raise ValueError(
-            f"{what} gives other values for the same variables, {value:.6g} and {all_values[0]:.6g}. It must not draw "
-            "random numbers or change anything"
-        )
+        both = f"{value:.6g} and {all_values[0]:.6g}. It must not draw random numbers or change anything"
+        raise ValueError(f"{what} gives other values for the same variables, {both}")
     if is_open:
         return []
     values = all_values[1:].reshape(far.shape[:2])
     if proper and np.all(all_values == all_values[0]):
-        raise ValueError(
-            f"{what} is the same everywhere, {value:.6g}. It depends on no variable, or rounding hides it: give it "
-            "without large constants, of variables with scales of about 1"
-        )
+        advice = "give it without large constants"
+        raise ValueError(f"{what} is the same everywhere, {value:.6g}, or rounded: {advice}")
     with np.errstate(invalid="ignore"):
         grows = np.all(np.diff(values[_RISING], axis=0) > _LEAST_FALL, axis=0)
     up, down = np.split(np.arange(_N_RAYS, far.shape[1]), 2)
     if np.all(grows[:_N_RAYS]) or np.any(grows[up] & grows[down]):
-        raise ValueError(
-            f"{what} grows without end away from the start: it may have the wrong sign. Return a log density, not an "
-            "energy or a loss"
-        )
+        raise ValueError(f"{what} grows without end away from the start: it may have the wrong sign")
     if not proper:
         return []
     names = np.asarray(layout.coordinates())[coordinates]
     # From minus infinity nothing is told: a narrow support.
     same = np.all(values == values[0, 0], axis=0) & np.isfinite(values[0, 0])
-    unused = names[same[up] & same[down]]
+    infinite = "its integral is infinite. Give each variable a prior"
+    unused, endless = names[same[up] & same[down]], names[grows[up] | grows[down]]
     if unused.size:
-        raise ValueError(
-            f"{what} does not depend on {_listed(list(unused))}: its integral is infinite. Give each variable a prior, "
-            "or remove it from the start"
-        )
-    endless = names[grows[up] | grows[down]]
+        raise ValueError(f"{what} does not depend on {_listed(list(unused))}: {infinite}, or remove it")
     if endless.size:
-        raise ValueError(
-            f"{what} grows without end along {_listed(list(endless))}: its integral is infinite. Give each variable a "
-            "prior, on the unconstrained scale"
-        )
+        raise ValueError(f"{what} grows without end along {_listed(list(endless))}: {infinite}")
     falls = _falls(values)
     flat = list(names[~(falls[up] & falls[down])])
     return [_improper(what, _listed(flat), "bounds= and periodic= of auxmc.density")] if flat else []
@@ -312,7 +277,7 @@ def _improper(what: str, along: str, remedy: str) -> Advice:
 def reject_steps(
     what: str, function: LogDensity, points: FloatArray, gradients: FloatArray, layout: Layout
 ) -> None:
-    """Rejects a function of a vector that changes with a coordinate in which all its derivatives are zero.
+    """Rejects a function that changes with a coordinate in which all its derivatives are zero (ValueError).
 
     Args:
         what: name of the function, for messages.
@@ -320,9 +285,6 @@ def reject_steps(
         points: some vectors [point, dim].
         gradients: at these points [point, dim].
         layout: names of the vector's parts.
-
-    Raises:
-        ValueError: If it is a step function of a coordinate.
     """
     still = np.flatnonzero(np.all(gradients == 0.0, axis=0))
     if not still.size:
@@ -334,10 +296,8 @@ def reject_steps(
         moved[:, k] = points[0, k]
         change = np.abs(np.asarray(program(moved)) - values)
         if np.max(change, initial=0.0, where=np.isfinite(change)) > _LEAST_STEP:
-            raise ValueError(
-                f"{what} is a step function of {names[k]}: it jumps, and its derivative is zero. Sum over what is "
-                "discrete, or replace jnp.floor, jnp.round and comparisons by smooth functions"
-            )
+            advice = "Sum over what is discrete, or replace jnp.floor, jnp.round and comparisons"
+            raise ValueError(f"{what} is a step function of {names[k]}: it jumps. {advice}")
 
 
 def _ridge(

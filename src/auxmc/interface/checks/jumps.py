@@ -46,17 +46,11 @@ def largest_jump(
     least: float,
     depth: float = np.inf,
 ) -> tuple[float, FloatArray] | None:
-    """Height and place [dim] of the largest jump of a function on some lines; None if it is continuous.
+    """Height and place [dim] of the largest jump of a function on lines [line, dim]; None if it is continuous.
 
     Each line is cut into intervals, and each interval is halved repeatedly, keeping the half whose change the
-    derivative explains least. A continuous change vanishes with the interval; a jump stays.
-
-    Args:
-        function: maps a vector [dim] to a number.
-        begins: first points of the lines [line, dim].
-        ends: last points [line, dim].
-        least: smallest height that counts.
-        depth: how far below the largest value on the lines a jump counts.
+    derivative explains least. A continuous change vanishes with the interval; a jump stays. It counts from the height
+    `least` on, and no deeper than `depth` below the largest value on the lines.
     """
     evaluate = jax.value_and_grad(function)
 

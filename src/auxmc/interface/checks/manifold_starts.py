@@ -23,9 +23,7 @@ _MOST_TURN = 0.1
 def manifold_check(model: ConditionedModel, tolerance: float) -> Callable[[np.ndarray], None]:
     """A function that rejects inputs [input] where a chain cannot begin (ValueError).
 
-    Args:
-        model: the conditioned generator.
-        tolerance: largest distance of an output from its datum that counts as none, in units of the data.
+    Outputs nearer to the data than the tolerance, in their units, count as equal.
     """
 
     @jax.jit
@@ -51,29 +49,19 @@ def manifold_check(model: ConditionedModel, tolerance: float) -> Callable[[np.nd
     def check(start: np.ndarray) -> None:
         found = {name: float(value) for name, value in evaluate(jnp.asarray(start)).items()}
         if not found["distance"] <= tolerance:
-            raise ValueError(
-                f"the start is off the manifold: its outputs differ from the data by up to {found['distance']:.3g}. "
-                "Leave the start out, or use auxmc.start_on_manifold(model)"
-            )
+            off = f"outputs differ from the data by up to {found['distance']:.3g}"
+            raise ValueError(f"the start is off the manifold: {off}. Use auxmc.start_on_manifold(model)")
         if not np.isfinite(found["log_determinant"]) or not found["unsolved"] <= _MOST_ERROR:
-            raise ValueError(
-                "at the start the outputs' derivative lacks full rank. Remove outputs that do not depend on the inputs "
-                "or repeat each other, or give noise_scale"
-            )
+            advice = "Remove outputs that are constant or repeat each other, or give noise_scale"
+            raise ValueError(f"at the start the outputs' derivative lacks full rank. {advice}")
         if not np.isfinite(found["prior"]):
-            raise ValueError(
-                "at the start the log density of the prior or a derivative of the generator is not finite. Look for "
-                "square roots and logarithms of zero"
-            )
+            what = "the log density of the prior or a derivative of the generator"
+            raise ValueError(f"at the start {what} is not finite. Look for roots and logarithms of zero")
         if not found["turn"] <= _MOST_TURN:
-            raise ValueError(
-                "at the start the outputs' derivative is nearly zero: the data lie at the edge of what the generator "
-                "can give. Give noise_scale"
-            )
+            why = "the data lie at the edge of what the generator can give"
+            raise ValueError(f"at the start the outputs' derivative is nearly zero: {why}. Give noise_scale")
         if not found["slack"] <= _MOST_SLACK:
-            raise ValueError(
-                f"the tolerance {tolerance:g} is not small compared with the outputs. Give data and outputs on a scale "
-                "of about 1, or a smaller tolerance"
-            )
+            advice = "Give data and outputs on a scale of about 1, or a smaller one"
+            raise ValueError(f"the tolerance {tolerance:g} is not small compared with the outputs. {advice}")
 
     return check

@@ -35,13 +35,7 @@ def advise_missed(
     """Advice about a mode without draws.
 
     Points are compared with the draws: fresh ones on the manifold of a simulator, or the ends of short chains that
-    begin far from the draws of a density, whose chains all begin at one point.
-
-    Args:
-        method: that made the draws.
-        tree: as `auxmc.sample` returns it.
-        short_chain: runs from a start [dim] with a key; None to leave densities out.
-        seed: of the points.
+    begin far from the draws of a density, whose chains all begin at one point; None leaves densities out.
     """
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"]
     if posterior.sizes["draw"] < MIN_DRAWS or "lp" not in stats:
@@ -109,17 +103,10 @@ def is_usable(method: Method, point: np.ndarray) -> bool:
 
 
 def lie_apart(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Which points are in none of the regions that draws visited.
+    """Which points [point, dim] are in none of the regions that draws [draw, dim] visited.
 
     A point lies apart where a coordinate is far outside the draws' range, or where its distance to the nearest draw, in
     units of the draws' standard deviations, is more than twice the largest such distance between two halves of them.
-
-    Args:
-        draws: [draw, dim], at least two.
-        points: [point, dim].
-
-    Returns:
-        Flags [point].
     """
     thinned = draws[:: max(1, len(draws) // _MOST_DRAWS)]
     low, high, sds = thinned.min(axis=0), thinned.max(axis=0), thinned.std(axis=0)

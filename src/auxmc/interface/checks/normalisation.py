@@ -28,12 +28,6 @@ def advise_constant(
 ) -> list[Advice]:
     """Advice about by how much the integral of exp(log_prior) differs from 1; none where that is uncertain.
 
-    Args:
-        log_prior: maps a vector [dim] to nats.
-        draw_prior: maps a key to a draw [dim].
-        dim: of the vectors.
-        key: of the draws.
-
     Source: Bennett 1976, "Efficient estimation of free energy differences from Monte Carlo data", with equal numbers of
         draws of both distributions.
     """
@@ -58,10 +52,10 @@ def advise_constant(
     of_gaussian = log_ratios(centre + standard @ root.T, standard)
     of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)
     log_constant, error, common = _bridge(np.where(np.isnan(of_gaussian), -np.inf, of_gaussian), of_prior)
-    problem = (
-        f"log_prior seems not to be normalised: its log integral is {log_constant:.2f} +- {error:.2f} nats, and the "
-        "evidence is off by as much"
+    integral = (
+        f"its log integral is {log_constant:.2f} +- {error:.2f} nats, and the evidence is off by as much"
     )
+    problem = f"log_prior seems not to be normalised: {integral}"
     known = common >= _LEAST_COMMON and error <= _MAX_ERROR
     is_off = known and abs(log_constant) > max(_SMALL, _SCORE * error)
     return [Advice(problem, "Add the missing constant to log_prior")] if is_off else []
@@ -70,14 +64,10 @@ def advise_constant(
 def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float, float]:
     """Log of the prior's integral, its standard error, and the least fraction that both distributions share.
 
-    Args:
-        of_gaussian: log of unnormalised prior over Gaussian at draws of the Gaussian [draw].
-        of_prior: log of unnormalised prior over Gaussian at draws of the prior [draw].
+    From logs of unnormalised prior over Gaussian, at draws of the Gaussian [draw] and of the prior [draw].
     """
-    if not np.all(np.isfinite(of_prior)) or np.any(of_gaussian == np.inf):
-        return math.nan, math.nan, 0.0
     finite = of_gaussian[np.isfinite(of_gaussian)]
-    if not finite.size:
+    if not (np.all(np.isfinite(of_prior)) and np.all(of_gaussian < np.inf) and finite.size):
         return math.nan, math.nan, 0.0
 
     def excess(value: float) -> float:

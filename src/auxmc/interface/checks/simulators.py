@@ -22,12 +22,7 @@ Shapes = dict[str, jax.ShapeDtypeStruct]
 
 
 def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> None:
-    """Rejects a generator whose outputs do not fit the observed data, without running it.
-
-    Args:
-        generate: maps the inputs by name to outputs.
-        data: the observed data, a pytree of arrays.
-        shapes: of the inputs, by name.
+    """Rejects a generator whose outputs, of inputs with these shapes, do not fit the data, without running it.
 
     Raises:
         TypeError: If it cannot be traced, or returns anything but float64.
@@ -39,23 +34,15 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
         raise ValueError(f"generate: expected the shapes of the observed data, {wanted}, got {found}")
     if list(wanted) != list(found):
         # A dictionary has its outputs in the order of their names, a named tuple in that of its fields.
-        raise ValueError(
-            f"generate: expected the order of the observed data, {', '.join(wanted)}, got {', '.join(found)}. Give "
-            "both in the same kind of container"
-        )
+        orders = f"{', '.join(wanted)}, got {', '.join(found)}. Give both in the same kind of container"
+        raise ValueError(f"generate: expected the order of the observed data, {orders}")
     others = sorted({str(leaf.dtype) for leaf in jax.tree.leaves(outputs)} - {"float64"})
     if others:
-        raise TypeError(
-            f"generate: expected real outputs in float64, as its inputs are, got {', '.join(others)}"
-        )
+        raise TypeError(f"generate: expected real outputs in float64, got {', '.join(others)}")
 
 
 def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
-    """Rejects a function of derived variables that cannot be kept.
-
-    Args:
-        derived: maps the inputs by name to further variables.
-        shapes: of the inputs, by name.
+    """Rejects a function of the inputs, by name, whose further variables cannot be kept.
 
     Raises:
         TypeError: If it is not a function, cannot be traced, or does not return a dictionary of variables.
@@ -73,11 +60,7 @@ def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
 
 
 def check_prior(what: str, prior: Any) -> list[Advice]:
-    """Advice about the prior of an input; priors of the library need none.
-
-    Args:
-        what: the input, for messages.
-        prior: its distribution.
+    """Advice about the prior of an input, `what`; priors of the library need none.
 
     Raises:
         TypeError: If it is not a prior, or a function of it cannot be traced.
@@ -106,12 +89,7 @@ def check_prior(what: str, prior: Any) -> list[Advice]:
 def check_generator(
     outputs: Callable[[Array], Array], draw: Callable[[Array], Array], layout: Layout
 ) -> list[Advice]:
-    """Advice about the outputs of a generator at draws of the priors.
-
-    Args:
-        outputs: maps the vector of standard inputs [input] to that of outputs [output].
-        draw: maps a key to standard inputs.
-        layout: of the inputs in the vector.
+    """Advice about a generator that maps standard inputs [input] to outputs [output], at draws of the inputs.
 
     Raises:
         ValueError: If it gives other outputs for the same inputs, is nowhere finite, has no derivative in reverse mode,
@@ -119,10 +97,8 @@ def check_generator(
     """
     points = jnp.stack([draw(jax.random.key(i)) for i in range(_N_DRAWS)])
     if not np.array_equal(outputs(points[0]), outputs(points[0]), equal_nan=True):
-        raise ValueError(
-            "generate gives other outputs for the same inputs. Make its random numbers inputs, such as "
-            "auxmc.prior.normal(n)"
-        )
+        fix = "Make its random numbers inputs, such as auxmc.prior.normal(n)"
+        raise ValueError(f"generate gives other outputs for the same inputs. {fix}")
     values = np.asarray(jax.jit(jax.vmap(outputs))(points))
     usable = np.all(np.isfinite(values), axis=1)
     if not usable.any():

@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.interface.arguments import check_callable, check_fraction, check_instance, check_positive
-from auxmc.interface.checks.densities import start_check
-from auxmc.interface.densities import Density
+from auxmc.interface.arguments import check_callable, check_fraction, check_positive
+from auxmc.interface.densities import Density, check_density, density_method
 from auxmc.interface.methods import Method
 from auxmc.kernels.base import Kernel
 
@@ -40,8 +39,8 @@ def from_blackjax(
             whose state has a `position`. Those on minibatches (`sgld`) or particles (`tempered_smc`) are not.
         ValueError: the step size is not positive, or the target is not between 0 and 1.
     """
+    check_density(model)
     step_size = check_positive("step_size", step_size)
-    check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
     check_callable("make", make, "maps a log density and a step size to an algorithm of BlackJAX")
     start = jnp.asarray(model.start)
     example, key = make(model.log_density, jnp.asarray(step_size)), jax.random.key(0)
@@ -71,21 +70,14 @@ def from_blackjax(
 
         return Kernel(partial(_initial, algorithm), lambda key: key, apply)
 
-    return Method(
+    return density_method(
+        model,
         name="blackjax",
         build=build,
-        layout=model.layout,
-        values=model.values,
         scale=step_size,
-        check=start_check(model.log_density),
-        kind="density",
         adaptation="dual averaging" if "acceptance_rate" in fields else "",
         target=check_fraction("target_acceptance", target_acceptance),
-        draw_start=model.draw_start,
         of_state=lambda state: {"lp": state.logdensity} if hasattr(state, "logdensity") else {},
-        log_density=model.log_density,
-        warnings=model.warnings,
-        is_plain=model.is_plain,
     )
 
 

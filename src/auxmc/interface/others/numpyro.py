@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from auxmc.interface.arguments import require_x64
+from auxmc.interface.arguments import check_callable, require_x64
 from auxmc.interface.densities import Density, density
 from auxmc.interface.layout import Layout, named, variables
 from auxmc.interface.others.starts import spread_around
@@ -41,19 +41,14 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     try:
         from numpyro.infer.util import initialize_model, unconstrain_fn
     except ImportError as error:
-        raise ImportError(
-            "auxmc.from_numpyro needs NumPyro, which is not installed: pip install numpyro"
-        ) from error
-    if not callable(model):
-        raise TypeError(f"model must be a function that draws sites of NumPyro, got {type(model).__name__}")
+        raise ImportError("auxmc.from_numpyro needs NumPyro: pip install numpyro") from error
+    check_callable("model", model, "draws sites of NumPyro")
     require_x64()
     _check_sites(model, args, kwargs)
     try:
         info = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
     except RuntimeError as error:
-        raise ValueError(
-            f"NumPyro finds no point at which the model can begin (nan in the data has the same effect): {error}"
-        ) from error
+        raise ValueError(f"NumPyro finds no point to begin at; look for nan: {error}") from error
 
     def log_density(variables: Mapping[str, Array]) -> Array:
         return -info.potential_fn(variables)
@@ -99,10 +94,9 @@ def _prior(
     def log_prior(vector: Array) -> Array:
         free = layout.tree(vector)
         own = constrain_fn(model, args, kwargs, dict(free))
+        given = handlers.substitute(handlers.seed(model, 0), data=own)
         with handlers.block():
-            trace = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=own)).get_trace(
-                *args, **kwargs
-            )
+            trace = handlers.trace(given).get_trace(*args, **kwargs)
         total = jnp.zeros(())
         for name, value in free.items():
             site = trace[name]
@@ -130,26 +124,15 @@ def _check_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
     # Kinds and shapes of the sites are looked at alone: nothing is computed.
     jax.eval_shape(trace, jax.random.key(0))
-    kept = {
-        name: site["value"]
-        for name, site in sites.items()
-        if site["type"] == "deterministic" or (site["type"] == "sample" and not site["is_observed"])
-    }
-    variables("the model", kept)
-    free = [
-        (name, site) for name, site in sites.items() if site["type"] == "sample" and not site["is_observed"]
-    ]
+    free = {name: s for name, s in sites.items() if s["type"] == "sample" and not s["is_observed"]}
+    kept = free | {name: site for name, site in sites.items() if site["type"] == "deterministic"}
+    variables("the model", {name: site["value"] for name, site in kept.items()})
     if not free:
         raise ValueError("the model draws nothing: it has no sample site that is not observed")
-    discrete = [name for name, site in free if site["fn"].support.is_discrete]
-    if discrete:
-        raise ValueError(
-            f"the sites {', '.join(discrete)} are discrete and not observed: chains move real numbers. Sum over them "
-            "in the model, as numpyro.distributions.MixtureSameFamily does"
-        )
+    if discrete := [name for name, site in free.items() if site["fn"].support.is_discrete]:
+        advice = "Sum over them in the model, as numpyro.distributions.MixtureSameFamily does"
+        raise ValueError(f"the sites {', '.join(discrete)} are discrete and not observed. {advice}")
     for name, site in sites.items():
         if site["type"] == "plate" and site["args"][0] != jnp.size(site["value"]):
-            raise ValueError(
-                f"the plate {name} takes {jnp.size(site['value'])} of {site['args'][0]} rows: give it all rows; "
-                "the draws would be those of the part"
-            )
+            part = f"{jnp.size(site['value'])} of {site['args'][0]} rows"
+            raise ValueError(f"the plate {name} takes {part}: give it all rows")

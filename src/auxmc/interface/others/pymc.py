@@ -39,19 +39,16 @@ def from_pymc(model: Any) -> Density:
         from pymc.sampling.jax import get_jaxified_graph
         from pymc.util import get_default_varnames
     except ImportError as error:
-        raise ImportError("auxmc.from_pymc needs PyMC, which is not installed: pip install pymc") from error
+        raise ImportError("auxmc.from_pymc needs PyMC: pip install pymc") from error
     if not isinstance(model, pymc.Model):
         raise TypeError(f"model must be a pymc.Model, got {type(model).__name__}")
     require_x64()
     variables = model.value_vars
     if not variables:
         raise ValueError("the model has no free variable: there is nothing to draw")
-    discrete = [variable.name for variable in model.discrete_value_vars]
-    if discrete:
-        raise ValueError(
-            f"the variables {', '.join(discrete)} are discrete: chains move real numbers. Sum over them in the model, "
-            "as pymc.Mixture does"
-        )
+    if discrete := [variable.name for variable in model.discrete_value_vars]:
+        advice = "Sum over them in the model, as pymc.Mixture does"
+        raise ValueError(f"the variables {', '.join(discrete)} are discrete. {advice}")
     kept = get_default_varnames(model.unobserved_value_vars, include_transformed=False)
     try:
         logp = get_jaxified_graph(inputs=variables, outputs=[model.logp()])

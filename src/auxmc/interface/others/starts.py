@@ -1,6 +1,7 @@
 """Starts of chains that differ, for models on unconstrained variables."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -15,23 +16,16 @@ _TRIES = 100
 def spread_around(
     centre: np.ndarray, width: float, log_density: Callable[[Array], Array]
 ) -> Callable[[Array], np.ndarray]:
-    """Maps a key to a point [dim] near another one, where a log density and its gradient are finite.
+    """Maps a key to a point [dim] where a log density and its gradient are finite; the centre where none is found.
 
-    Args:
-        centre: of the points [dim], returned where none of a hundred draws is finite.
-        width: largest distance in every direction; points are uniform in this cube.
-        log_density: maps a vector [dim] to nats.
+    Points are uniform in the cube around the centre with half the side `width`.
     """
 
     def start(key: Array) -> np.ndarray:
-        def points() -> Iterator[np.ndarray]:
-            for attempt in range(_TRIES):
-                own = jax.random.fold_in(key, attempt)
-                yield np.asarray(
-                    centre + jax.random.uniform(own, centre.shape, jnp.float64, minval=-width, maxval=width)
-                )
-
-        found = first_finite(log_density, points())
+        keys = (jax.random.fold_in(key, attempt) for attempt in range(_TRIES))
+        draw = partial(jax.random.uniform, minval=-width, maxval=width)
+        points = (centre + draw(own, centre.shape, jnp.float64) for own in keys)
+        found = first_finite(log_density, map(np.asarray, points))
         return centre if found is None else found
 
     return start

@@ -20,7 +20,13 @@ from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import check_folder, check_instance, check_integer, check_seed, require_x64
+from auxmc.interface.arguments import (
+    check_instance,
+    check_integer,
+    check_seed,
+    checkpoint_folder,
+    require_x64,
+)
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.interface.trees import dataset_of
@@ -32,8 +38,11 @@ from auxmc.numerics.array_types import FloatArray, NamedArrays
 from auxmc.numerics.values import by_value
 from auxmc.sampling.resampling import systematic_indices
 
-# Spread of replicates from which on their mean is that of the luckiest, and least fraction of effective draws.
-_MAX_SD = 1.0
+MAX_SD = 1.0
+"""Spread of replicates from which on their mean is that of the luckiest."""
+EXCLUDED = "Look at these rows, and give a likelihood with heavier tails or a wider prior"
+"""What to do about rows that no particle gives a positive probability."""
+# Least fraction of effective draws.
 _MIN_FRACTION = 0.1
 
 
@@ -80,9 +89,7 @@ class StreamEvidence(NamedTuple):
         """
         check_instance("other", other, StreamEvidence, "auxmc.stream_evidence")
         if other.n_rows != self.n_rows:
-            raise ValueError(
-                f"evidences of {self.n_rows} and of {other.n_rows} rows cannot be compared: give both models the same"
-            )
+            raise ValueError(f"evidences of {self.n_rows} and of {other.n_rows} rows cannot be compared")
         error = math.hypot(self.standard_error, other.standard_error)
         return self.log_evidence - other.log_evidence, error
 
@@ -133,7 +140,7 @@ def stream_evidence(
     check_integer("replicates", replicates, 2, "their spread is the error")
     check_integer("capacity", capacity, 1)
     check_seed(seed)
-    folder = check_folder("checkpoint", checkpoint)
+    folder = checkpoint_folder(checkpoint)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
     estimator = replicated_evidence(checked, settings, replicates)
@@ -168,15 +175,14 @@ def stream_evidence(
 def _dataset(record: NamedArrays, n_replicates: int, n_particles: int) -> xr.Dataset:
     error = replicated_evidence_error(record["replicate_sd"], n_replicates, record["expected_sd"])
     variables = {
-        "n_rows": record["n_rows"],
-        "log_evidence": record["log_evidence"],
-        "standard_error": error,
-        "effective_size": record["weight_size"] / n_particles,
-        "seconds": record["seconds"],
+        "n_rows": (record["n_rows"], ""),
+        "log_evidence": (record["log_evidence"], "nats"),
+        "standard_error": (error, "nats"),
+        "effective_size": (record["weight_size"] / n_particles, ""),
+        "seconds": (record["seconds"], "s"),
     }
-    units = {"log_evidence": "nats", "standard_error": "nats", "seconds": "s"}
     return xr.Dataset(
-        {name: ("chunk", values, {"units": units.get(name, "")}) for name, values in variables.items()}
+        {name: ("chunk", values, {"units": unit}) for name, (values, unit) in variables.items()}
     )
 
 
@@ -186,39 +192,26 @@ def _advice(run: StreamRun, record: xr.Dataset, n_replicates: int) -> Iterator[A
         chunk = int(np.flatnonzero(impossible)[0])
         last = int(record["n_rows"][chunk])
         first = int(record["n_rows"][chunk - 1]) if chunk else 0
-        yield Advice(
-            f"the log evidence is {float(record['log_evidence'][chunk]):g} in rows {first} to {last - 1} (from 0): "
-            "no particle gives all of them a positive probability",
-            "The model excludes these rows, or log_likelihood overflows there: look at them, and give a likelihood "
-            "with heavier tails or a wider prior",
-        )
+        what = f"the log evidence is {record['log_evidence'][chunk]:g} in rows {first} to {last - 1} (from 0)"
+        yield Advice(f"{what}: no particle gives all of them a positive probability", EXCLUDED)
     lost, unfinished = int(run.record["n_not_finite"][-1]), int(run.record["n_unfinished"].sum())
     if lost:
-        yield Advice(
-            f"{lost} particles were lost: their parameters are not finite",
-            "Bring the columns to a scale of about 1, or write log_likelihood so that it stays finite",
-        )
+        fix = "Bring the columns to a scale of about 1, or write log_likelihood so that it stays finite"
+        yield Advice(f"{lost} particles were lost: their parameters are not finite", fix)
     if unfinished:
-        yield Advice(
-            f"{unfinished} chunks were given up before they were absorbed, or fits found no maximum",
-            "Give smaller chunks, or a prior that is nearer to what the rows say",
-        )
+        problem = f"{unfinished} chunks were given up before they were absorbed, or fits found no maximum"
+        yield Advice(problem, "Give smaller chunks, or a prior that is nearer to what the rows say")
     spread = float(run.record["replicate_sd"][-1])
-    if not spread <= _MAX_SD:
-        yield Advice(
-            f"replicates differ by {spread:.1f} nats (one standard deviation of {n_replicates}): the error is rough",
-            "Give more particles and moves (settings=RunningLaplaceSettings(n_particles=400, n_moves=10)), or smaller "
-            "chunks",
-        )
+    if not spread <= MAX_SD:
+        fix = "Give settings=RunningLaplaceSettings(n_particles=400, n_moves=10), or smaller chunks"
+        problem = f"replicates differ by {spread:.1f} nats (one standard deviation of {n_replicates})"
+        yield Advice(f"{problem}: the error is rough", fix)
     state: Any = run.state
-    gaussian = np.asarray(state.inner.gaussian)
     poor = record["effective_size"].to_numpy() < _MIN_FRACTION
-    if gaussian.any() and np.mean(poor[len(poor) // 2 :]) > 0.5:
-        yield Advice(
-            "the running Gaussian does not fit the posterior: its importance draws have an effective fraction of "
-            f"{float(record['effective_size'][-1]):.2f}, and every replicate may miss the same part",
-            "Give more capacity and exact_rows, so that particles absorb more of the rows, or smaller chunks",
-        )
+    if np.any(state.inner.gaussian) and np.mean(poor[len(poor) // 2 :]) > 0.5:
+        size = f"its importance draws have an effective fraction of {float(record['effective_size'][-1]):.2f}"
+        fix = "Give more capacity and exact_rows, or smaller chunks"
+        yield Advice(f"the running Gaussian does not fit the posterior: {size}", fix)
 
 
 def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr.DataTree:

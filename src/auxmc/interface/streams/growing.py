@@ -12,14 +12,12 @@ from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.driver.seeds import stream
 from auxmc.interface.advice import Advice, issue
 from auxmc.interface.arguments import check_integer, check_seed, require_x64
+from auxmc.interface.streams.estimate import EXCLUDED, MAX_SD
 from auxmc.interface.streams.rows import RowsModel, checked_model, read_rows
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.values import by_value
-
-# Spread of the runs from which on their mean is that of the luckiest.
-_MAX_SD = 1.0
 
 
 @by_value
@@ -93,19 +91,14 @@ def growing_data(
 def _advice(values: FloatArray, spread: float, settings: GrowingDataSettings) -> Iterator[Advice]:
     n_bad = int(np.sum(~np.isfinite(values)))
     if n_bad:
-        yield Advice(
-            f"the log evidence of {n_bad} of {values.size} runs is not finite: no particle gives all rows a positive "
-            "probability",
-            "The model excludes some rows, or log_likelihood overflows there: look at them, and give a likelihood with "
-            "heavier tails or a wider prior",
+        bad = f"the log evidence of {n_bad} of {values.size} runs is not finite"
+        yield Advice(f"{bad}: no particle gives all rows a positive probability", EXCLUDED)
+    if not spread <= MAX_SD:
+        problem = f"runs differ by {spread:.1f} nats (one standard deviation of {values.size})"
+        fix = (
+            f"Give more than {settings.n_particles} particles or smaller chunks, or use auxmc.stream_evidence"
         )
-    if not spread <= _MAX_SD:
-        yield Advice(
-            f"runs differ by {spread:.1f} nats (one standard deviation of {values.size}): the error is rough",
-            f"Give more than {settings.n_particles} particles, or smaller chunks, or use auxmc.stream_evidence",
-        )
+        yield Advice(f"{problem}: the error is rough", fix)
     if not settings.own_pilot:
-        yield Advice(
-            "particles that tune their own moves make the evidence too large on average",
-            "Leave own_pilot as it is",
-        )
+        problem = "particles that tune their own moves make the evidence too large on average"
+        yield Advice(problem, "Leave own_pilot as it is")

@@ -86,36 +86,23 @@ def laplace_evidence(
 def _advice(found: laplace.LaplaceEvidence, draws: int, copies: int) -> Iterator[Advice]:
     fix = "Use auxmc.evidence on log likelihood plus log prior, or auxmc.stream_evidence"
     if draws < _FEWEST_DRAWS:
-        yield Advice(
-            f"the error comes from the spread of {draws} draws, and may be far too small",
-            f"Take at least {_FEWEST_DRAWS} draws",
-        )
+        problem = f"the error comes from the spread of {draws} draws, and may be far too small"
+        yield Advice(problem, f"Take at least {_FEWEST_DRAWS} draws")
     if found.relative_size < _LEAST_FRACTION:
-        yield Advice(
-            f"the draws do not fit the posterior: their effective fraction is {found.relative_size:.2f}, below "
-            f"{_LEAST_FRACTION}, and the stated error is too small",
-            fix,
-        )
+        size = f"their effective fraction is {found.relative_size:.2f}, below {_LEAST_FRACTION}"
+        yield Advice(f"the draws do not fit the posterior: {size}, and the stated error is too small", fix)
     if found.n_near:
-        yield Advice(
-            f"{found.n_near} further optima are nearly as high as the best one, and are not integrated", fix
-        )
+        yield Advice(f"{found.n_near} further optima are nearly as high as the best, and not integrated", fix)
     distances = _copies(found)
     if len(distances) + 1 > copies:
-        yield Advice(
-            f"searches ended at {len(distances) + 1} optima of the same height, but copies is {copies}",
-            "Give the number of equal modes as copies (the factorial of the number of components of a mixture)",
-        )
+        problem = f"searches ended at {len(distances) + 1} optima of the same height, but copies is {copies}"
+        yield Advice(problem, "Give the number of equal modes as copies (n! for n components of a mixture)")
     if len(distances) and distances.min() < _LEAST_DISTANCE:
-        yield Advice(
-            f"equal modes are {distances.min():.1f} standard deviations apart: they overlap, and counting one of them "
-            f"{copies} times is not right",
-            fix,
-        )
+        overlap = f"they overlap, and counting one of them {copies} times is not right"
+        yield Advice(f"equal modes are {distances.min():.1f} standard deviations apart: {overlap}", fix)
     if found.n_not_finite:
-        yield Advice(
-            f"{found.n_not_finite} draws have no finite density", "Check log_likelihood and log_prior"
-        )
+        problem = f"{found.n_not_finite} draws have no finite density"
+        yield Advice(problem, "Check log_likelihood and log_prior")
 
 
 def _copies(found: laplace.LaplaceEvidence) -> FloatArray:

@@ -92,9 +92,7 @@ def row_model(
     ('mean',)
     """
     require_x64()
-    check_callable(
-        "log_likelihood", log_likelihood, "maps parameters and rows to the log likelihood of each row"
-    )
+    check_callable("log_likelihood", log_likelihood, "maps parameters and rows to log likelihoods [row]")
     check_callable("log_prior", log_prior, "maps parameters to their log prior density")
     check_callable("draw_prior", draw_prior, "maps a key to parameters")
     key = jax.random.key(0)
@@ -124,23 +122,20 @@ class Rows(NamedTuple):
 
 
 def read_rows(rows: Any, n_first: int) -> Rows:
-    """Makes rows of what a user gives.
-
-    Args:
-        rows: an array or data frame [row, column], a list of them, or an iterator over them, which is read once.
-        n_first: rows to look at beforehand.
+    """Makes rows of what a user gives, of which the first `n_first` are looked at beforehand.
 
     Raises:
-        TypeError: it is none of these.
+        TypeError: it is no array or data frame [row, column], list of them, or iterator over them, which is read once.
         ValueError: there are no rows, they have not two axes, or the first are not finite.
     """
     if isinstance(rows, (str, bytes, dict)) or not (hasattr(rows, "__array__") or isinstance(rows, Iterable)):
-        raise TypeError(
-            "rows must be an array [row, column], a list of arrays, or an iterator over arrays, got "
-            f"{type(rows).__name__}"
-        )
+        expected = "an array [row, column], a list of arrays, or an iterator over arrays"
+        raise TypeError(f"rows must be {expected}, got {type(rows).__name__}")
     n_rows: int | None = None
-    if hasattr(rows, "__array__") or (isinstance(rows, (list, tuple)) and not _holds_arrays(rows)):
+    holds_arrays = isinstance(rows, (list, tuple)) and any(
+        hasattr(block, "__array__") and np.ndim(block) == 2 for block in rows
+    )
+    if hasattr(rows, "__array__") or (isinstance(rows, (list, tuple)) and not holds_arrays):
         whole, _ = _block(rows, 0, ())
         n_rows = len(whole)
         blocks: Iterator[FloatArray] = (whole[i : i + _BLOCK_ROWS] for i in range(0, n_rows, _BLOCK_ROWS))
@@ -149,10 +144,7 @@ def read_rows(rows: Any, n_first: int) -> Rows:
             n_rows = sum(len(block) for block in rows)
         blocks = _blocks(rows)
     kept: list[FloatArray] = []
-    while sum(map(len, kept)) < n_first:
-        block = next(blocks, None)
-        if block is None:
-            break
+    while sum(map(len, kept)) < n_first and (block := next(blocks, None)) is not None:
         kept.append(block)
     if not sum(map(len, kept)):
         raise ValueError("rows is empty: there is nothing to have an evidence of")
@@ -165,21 +157,14 @@ def read_rows(rows: Any, n_first: int) -> Rows:
                 yield block[left:]
             left = max(0, left - len(block))
         if left:
-            raise ValueError(
-                f"checkpoint: {n_left_out} rows were absorbed before, but rows has {n_left_out - left}: give all rows "
-                "again, or another folder"
-            )
+            there = f"{n_left_out} rows were absorbed before, but rows has {n_left_out - left}"
+            raise ValueError(f"checkpoint: {there}: give all rows again, or another folder")
 
     return Rows(first.shape[1], n_rows, first, read)
 
 
 def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[RowModel, list[Advice]]:
-    """The model on vectors, and what is to be said about it.
-
-    Args:
-        model: with named parameters, or on vectors.
-        rows: that it is to be a model of.
-        key: of draws from the prior at which it is tried.
+    """The model on vectors, and what is to be said about it, tried on rows at draws from its prior.
 
     Raises:
         TypeError: it is no model of rows, or cannot be traced.
@@ -194,32 +179,22 @@ def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[
         _check_columns(model, rows)
         model = model.on_vectors(rows.n_columns)
     if not isinstance(model, RowModel):
-        raise TypeError(
-            "model must be what auxmc.row_model(log_likelihood, log_prior, draw_prior) makes, got "
-            f"{type(model).__name__}"
-        )
+        maker = "auxmc.row_model(log_likelihood, log_prior, draw_prior)"
+        raise TypeError(f"model must be what {maker} makes, got {type(model).__name__}")
     if model.n_columns != rows.n_columns:
         raise ValueError(f"the model is one of rows of {model.n_columns} numbers, rows have {rows.n_columns}")
     first = jnp.asarray(rows.first)
-    said = [
-        Advice(text, "See auxmc.row_model for what is wanted")
-        for text in check_model(model, first, key, "model")
-    ]
+    fix = "See auxmc.row_model for what is wanted"
+    said = [Advice(text, fix) for text in check_model(model, first, key, "model")]
     draws = jax.vmap(model.draw_prior)(jax.random.split(jax.random.fold_in(key, 2), _N_DRAWS))
-    said += advise_precision(
-        "the model", lambda v: model.log_likelihood(v, first) + model.log_prior(v), draws[0]
-    )
+    both = lambda v: model.log_likelihood(v, first) + model.log_prior(v)  # noqa: E731
+    said += advise_precision("the model", both, draws[0])
     said += _beyond_the_end(model, draws[0], first)
     weights = jnp.ones(len(first))
     gradients = jax.jit(jax.vmap(lambda v: model.weighted_gradient(v, first, weights)))(draws)
     layout = layout or layout_of({"parameters": jax.ShapeDtypeStruct((model.dim,), jnp.float64)})
-    reject_steps(
-        "log_likelihood",
-        lambda v: jnp.sum(model.log_likelihood(v, first)),
-        np.asarray(draws),
-        np.asarray(gradients),
-        layout,
-    )
+    total = lambda v: jnp.sum(model.log_likelihood(v, first))  # noqa: E731
+    reject_steps("log_likelihood", total, np.asarray(draws), np.asarray(gradients), layout)
     return model, said
 
 
@@ -232,12 +207,9 @@ def _beyond_the_end(model: RowModel, parameters: Array, rows: Array) -> list[Adv
         return []
     if found is None:
         return []
-    return [
-        Advice(
-            f"log_likelihood reads an array beyond its end, where JAX takes another element ({found.splitlines()[0]})",
-            "Look whether the rows hold a class or an index that the parameters have not",
-        )
-    ]
+    where = f"where JAX takes another element ({found.splitlines()[0]})"
+    fix = "Look whether the rows hold a class or an index that the parameters have not"
+    return [Advice(f"log_likelihood reads an array beyond its end, {where}", fix)]
 
 
 def _check_columns(model: RowsModel, rows: Rows) -> None:
@@ -247,15 +219,10 @@ def _check_columns(model: RowsModel, rows: Rows) -> None:
         try:
             model.log_likelihood(position, np.asarray(rows.first))  # type: ignore[arg-type]
         except IndexError as error:
-            raise ValueError(
-                f"log_likelihood reads what rows do not have: they have columns 0 to {rows.n_columns - 1} ({error})"
-            ) from error
+            there = f"they have columns 0 to {rows.n_columns - 1} ({error})"
+            raise ValueError(f"log_likelihood reads what rows do not have: {there}") from error
         except Exception:  # written for arrays of JAX alone: nothing to say
             return
-
-
-def _holds_arrays(rows: Any) -> bool:
-    return any(hasattr(block, "__array__") and np.ndim(block) == 2 for block in rows)
 
 
 def _blocks(rows: Iterable[Any]) -> Iterator[FloatArray]:
@@ -272,13 +239,10 @@ def _block(given: Any, n_before: int, names: tuple[str, ...]) -> tuple[FloatArra
     """Numbers of a block, those of a frame in the order of the names of the first, and these names."""
     cells = rows_in_memory(given, "rows", n_before, names)
     block = read_floats(cells)
-    single = np.array(
-        [getattr(column, "dtype", None) in (np.float32, np.float16) for column in cells.columns]
-    )
+    types = [getattr(column, "dtype", None) for column in cells.columns]
+    single = np.array([dtype in (np.float32, np.float16) for dtype in types])
     if len(block) and np.any(lost := single & coarse_in_float32(block)):
         column = int(np.argmax(lost))
-        raise ValueError(
-            f"rows: column {cells.names[column]} lost digits in {cells.columns[column].dtype}: make it with NumPy "
-            "in float64, or call auxmc.enable_x64() before jax.numpy makes arrays"
-        )
+        advice = "make it with NumPy in float64, or call auxmc.enable_x64() before jax.numpy makes arrays"
+        raise ValueError(f"rows: column {cells.names[column]} lost digits in {types[column]}: {advice}")
     return block, names or cells.names

@@ -47,7 +47,7 @@ def advise_evidence(
 
     Args:
         model: the target.
-        log_weights: of annealed runs, or of states of tempered chains [chain, draw].
+        log_weights: of annealed runs, or of states of tempered chains where `chains` is true [chain, draw].
         draws: of the target [draw, dim].
         base: with the exploring runs.
         found: the estimate.
@@ -64,11 +64,8 @@ def advise_evidence(
     yield from missed_modes(model, draws, base.explored, base.estimates(), found, base.remedy)
     n_modes, n_once = len(base.n_found), int(np.sum(base.n_found == 1))
     if n_once and n_modes > 1:
-        yield Advice(
-            f"of {n_modes} modes, {n_once} were found by one exploring run of {int(base.n_found.sum())}: others may be "
-            "missing from the evidence",
-            "Compare with other seeds, or give a narrower prior",
-        )
+        once = f"of {n_modes} modes, {n_once} were found by one exploring run of {int(base.n_found.sum())}"
+        yield Advice(f"{once}: others may be missing", "Compare with other seeds, or give a narrower prior")
     yield from large_error(found)
 
 
@@ -101,12 +98,9 @@ def advise_chains(tree: xr.DataTree, base: Base, found: Evidence) -> Iterator[Ad
     yield from _weights_of_chains(target)
     yield from _halves(target, weight)
     if far := [pair for pair in base.estimates() if abs(pair[0] - found.value) > _allowed(found, pair[1])]:
-        value, error = far[0]
-        yield Advice(
-            f"the chains give {found.value:.2f} nats, annealed runs {value:.2f} +- {error:.2f}: the evidence is in "
-            "doubt",
-            'Take method="annealed_importance", or run more draws and chains',
-        )
+        runs = "annealed runs {:.2f} +- {:.2f}".format(*far[0])
+        fix = 'Take method="annealed_importance", or run more draws and chains'
+        yield Advice(f"the chains give {found.value:.2f} nats, {runs}: the evidence is in doubt", fix)
 
 
 def _allowed(found: Evidence, error: float) -> float:
@@ -123,10 +117,8 @@ def few_runs(log_weights: np.ndarray) -> Iterator[Advice]:
     index = float(pareto_index(logs[np.isfinite(logs)])) if n_effective >= _FEWEST_RUNS else 0.0
     doubt = "the evidence is in doubt"
     if n_effective < _FEWEST_RUNS:
-        problem = (
-            f"{n_effective:.1f} of {logs.size} runs count, in effect: {doubt}, and the error is not known"
-        )
-        yield Advice(problem, _MORE_RUNS, "no error")
+        count = f"{n_effective:.1f} of {logs.size} runs count, in effect"
+        yield Advice(f"{count}: {doubt}, and the error is not known", _MORE_RUNS, "no error")
     elif index > _LARGEST_PARETO_INDEX:
         largest = f"the largest weights have a Pareto index of {index:.2f}, above {_LARGEST_PARETO_INDEX}"
         yield Advice(f"{largest}: {doubt}", _MORE_RUNS)
@@ -142,10 +134,8 @@ def _crossings(temperatures: np.ndarray) -> Iterator[Advice]:
     if temperatures.shape[1] >= MIN_DRAWS and np.all(np.ptp(temperatures, axis=1) > 0.0):
         r_hat = float(rank_r_hat(xr.DataArray(temperatures, dims=("chain", "draw"))))
         if r_hat > _MAX_R_HAT:
-            yield Advice(
-                f"R-hat of the inverse temperatures is {r_hat:.2f}, above {_MAX_R_HAT}: the chains disagree",
-                "Run more draws, or more n_steps",
-            )
+            problem = f"R-hat of the inverse temperatures is {r_hat:.2f}, above {_MAX_R_HAT}"
+            yield Advice(f"{problem}: the chains disagree", "Run more draws, or more n_steps")
 
 
 def _weights_of_chains(target: np.ndarray) -> Iterator[Advice]:
@@ -185,10 +175,7 @@ def missed_modes(
     """Advice where exploring runs, or others with these estimates and errors, found more than an evidence and draws."""
     others = [(run.value, run.error) for run in explored if math.isfinite(run.value)] + [*estimates]
     if more := [value for value, error in others if value - found.value > _allowed(found, error)]:
-        problem = (
-            f"other annealed runs found more than the estimate: {more[0]:.2f} nats. The evidence is too low"
-        )
-        yield Advice(problem, remedy)
+        yield Advice(f"other annealed runs found {more[0]:.2f} nats: the evidence is too low", remedy)
     scouts = np.concatenate([run.ends for run in explored])
     scouts = scouts[np.all(np.isfinite(scouts), axis=1)]
     if len(draws) < MIN_DRAWS or not len(scouts):

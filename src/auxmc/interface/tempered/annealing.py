@@ -93,14 +93,8 @@ def bridge_to(
 ) -> Bridge:
     """The target and a base in the base's coordinates; the prior in place of the mixture where it is given.
 
-    Args:
-        target: log density [dim], in nats.
-        base: the mixture, or the coordinates of the prior.
-        prior: log density [dim] of the base, in the target's variables.
-        log_zeta: guess of the log of the target's normaliser, in nats.
-        guard: step size times inverse temperature, where trajectories end before a target of open cost gets steep.
+    Trajectories end before a target of open cost gets steep for `guard`, the step size times the inverse temperature.
     """
-
     # Out of the loops: the volume and the constants of the mixture are compiled once.
     volume = base.log_volume()
     reference = base.log_density if prior is None else lambda y: prior(base.position(y)) + volume
@@ -154,24 +148,21 @@ def anneal(
         n_updates: updates at the target after the last temperature, which weights do not depend on.
     """
     table = np.zeros((3, _MOST_TEMPERATURES))
-    n = 0
+    n = 0 if path is None else len(path.inverse_temperatures)
     if path is not None:
-        n = len(path.inverse_temperatures)
         table[:, :n] = path
     found = _program(target, prior, n_steps)(base, starts, key, table, n, n_updates)
-    values = {name: np.asarray(array) for name, array in found.items()}
-    n = int(values["n"])
-    logs = np.where(np.isnan(values["log_weights"]), -np.inf, values["log_weights"])
-    tables = values["table"][:, :n]
-    return Annealed(base, Path(*tables), values["ends"], logs, values["log_densities"])
+    n_done, table, ends, logs, log_densities = map(np.asarray, found)
+    logs = np.where(np.isnan(logs), -np.inf, logs)
+    return Annealed(base, Path(*table[:, :n_done]), ends, logs, log_densities)
 
 
 @lru_cache(maxsize=32)
-def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Callable[..., dict[str, Array]]:
+def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Callable[..., tuple[Array, ...]]:
     @jit_short
     def run(
         base: Mixture, begin: Array, key: Array, given: Array, n_given: Array, n_updates: Array
-    ) -> dict[str, Array]:
+    ) -> tuple[Array, ...]:
         joined = bridge_to(target, base, prior)
         is_open = has_open_cost(target, base.position(begin[0]))
         move = tempered_hmc(joined, 1.0, n_steps)
@@ -223,13 +214,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
 
         n, _, _, states, logs, table, _ = jax.lax.while_loop(is_unfinished, advance, loop)
         ends = jax.vmap(base.position)(states.position)
-        return {
-            "n": n,
-            "ends": ends,
-            "log_weights": logs,
-            "log_densities": states.target_energy * -1.0 - base.log_volume(),
-            "table": table,
-        }
+        return n, table, ends, logs, states.target_energy * -1.0 - base.log_volume()
 
     return run
 

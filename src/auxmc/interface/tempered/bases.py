@@ -126,7 +126,7 @@ def find_base(
     one_component: bool = False,
     say: Callable[[str], None] = lambda text: None,
 ) -> Base:
-    """A base near the target, and what annealed runs to the target find.
+    """A base near the target, and what annealed runs to the target find; errors of `evidence`.
 
     "automatic" lets runs from draws of the prior, or from Gaussians of several widths around the start, find regions
     of high density, fits a Student-t component to each, and improves the mixture by further rounds of runs. "advi"
@@ -139,18 +139,13 @@ def find_base(
         n_steps: leapfrog steps of an update of the runs.
         one_component: whether the base must be one component, with the moments of the mixture.
         say: is told what is being done.
-
-    Raises:
-        ValueError: If there is no such base, its shapes are wrong, no fit is finite, or no run reaches the target.
     """
     search, has_prior = _Search(model, key, n_steps), model.draw_prior is not None
     is_open = has_open_cost(model.log_density, model.start)
     if isinstance(base, Gaussian):
         first = _given(model, base)
     elif base not in BASES:
-        raise ValueError(
-            f"base must be one of {', '.join(BASES)}, or auxmc.gaussian(mean, scale), got {base!r}"
-        )
+        raise ValueError(f"base must be one of {', '.join(BASES)} or auxmc.gaussian(...), got {base!r}")
     elif base == "automatic" and has_prior:
         first = search.coordinates_of_prior()
     elif base == "automatic" and is_open:
@@ -197,9 +192,8 @@ def mixture_of_draws(model: Density, draws: np.ndarray) -> Mixture:
     try:
         like = gaussian_mixture(mean, np.linalg.cholesky(covariance))
     except np.linalg.LinAlgError:
-        raise ValueError(
-            "draws: the covariance is singular: give variables that vary and do not follow from each other"
-        ) from None
+        advice = "give variables that vary and do not follow from each other"
+        raise ValueError(f"draws: the covariance is singular: {advice}") from None
     labels, _ = regions(draws, model.log_density, like)
     return fit_mixture(draws, np.zeros(len(draws)), labels, like)
 
@@ -232,10 +226,8 @@ class _Search:
         first = self.run(base, starts[:N_RUNS])
         second = self.run(base, starts[N_RUNS:], path=first.path)
         with np.errstate(divide="ignore"):
-            return [
-                run._replace(log_weights=run.log_weights + np.log(n_inside / n_tried))
-                for run in (first, second)
-            ]
+            log_fraction = np.log(n_inside / n_tried)
+        return [run._replace(log_weights=run.log_weights + log_fraction) for run in (first, second)]
 
     def explore(self, first: Mixture, factors: Sequence[float], *, from_prior: bool) -> list[Annealed]:
         if not from_prior:
@@ -324,10 +316,8 @@ def _one_component(mixture: Mixture) -> Mixture:
     one, degrees = _moments(mixture), float(np.min(mixture.degrees))
     if degrees > _HEAVY_TAILS:
         return one
-    return one._replace(
-        root=one.root * math.sqrt(max(degrees - 2.0, 0.5) / degrees),
-        degrees=np.full_like(one.degrees, degrees),
-    )
+    root = one.root * math.sqrt(max(degrees - 2.0, 0.5) / degrees)
+    return one._replace(root=root, degrees=np.full_like(one.degrees, degrees))
 
 
 def starts_inside(
@@ -371,8 +361,8 @@ def _fitted(model: Density, name: str, key: Array) -> Mixture:
         # Optax's schedules multiply integers and floats.
         with jax.numpy_dtype_promotion("standard"):
             found = _mean_field(model.log_density)(model.start, jax.random.fold_in(key, 0))
-        mean, log_sd = np.asarray(found.mean), np.asarray(found.log_sd)
-        if np.all(np.isfinite(mean)) and np.all(np.isfinite(log_sd)):
+        mean, log_sd = map(np.asarray, found)
+        if np.all(np.isfinite([mean, log_sd])):
             candidates.append(gaussian_mixture(mean, np.diag(np.exp(log_sd))))
     if name in ("automatic", "laplace"):
         starts: list[Any] = [model.start, *(candidate.centre for candidate in candidates)]
@@ -384,10 +374,8 @@ def _fitted(model: Density, name: str, key: Array) -> Mixture:
     if name == "automatic":
         # A density cut off by a bound has no finite lower bound: runs from a fitted width start inside of the support.
         return candidates[0] if candidates else gaussian_mixture(model.start, np.eye(model.layout.dim))
-    raise ValueError(
-        f"no base was found: base={name!r} needs a log density that is finite everywhere and curved at its mode. "
-        'Give base="automatic", base=auxmc.gaussian(mean, scale), or bounds= of auxmc.density'
-    )
+    needs = "a log density that is finite everywhere and curved at its mode"
+    raise ValueError(f'no base was found: base={name!r} needs {needs}. Give base="automatic", or bounds')
 
 
 @lru_cache(maxsize=32)
@@ -411,12 +399,9 @@ def _laplace(model: Density, start: np.ndarray) -> Mixture | None:
         return None
     sizes, axes = np.linalg.eigh(fit.covariance)
     ways = (axes * np.sqrt(np.maximum(sizes, 0.0))).T
-    falls = fit.log_density - log_densities(
-        model.log_density, np.concatenate([fit.mode + ways, fit.mode - ways])
-    )
-    if not np.all(np.min(falls.reshape(2, -1), axis=0) <= _LARGEST_FALL):
-        return None
-    return gaussian_mixture(fit.mode, root)
+    around = log_densities(model.log_density, np.concatenate([fit.mode + ways, fit.mode - ways]))
+    falls = np.min((fit.log_density - around).reshape(2, -1), axis=0)
+    return gaussian_mixture(fit.mode, root) if np.all(falls <= _LARGEST_FALL) else None
 
 
 def _lower_bounds(model: Density, bases: Sequence[Mixture], key: Array) -> list[float]:
@@ -440,12 +425,9 @@ def _remedy(*, is_automatic: bool, from_prior: bool) -> str:
 def _advice(runs: Annealed, remedy: str, *, missed: bool) -> Iterator[Advice]:
     if missed:
         yield Advice(
-            "other annealed runs found more of the target than those from this base: the evidence is too low",
-            remedy,
+            "annealed runs from other bases found more of the target: the evidence is too low", remedy
         )
     if runs.n_effective < _TRUSTED_RUNS:
-        yield Advice(
-            f"the base is far from the target: of {runs.log_weights.size} annealed runs, {runs.n_effective:.1f} count, "
-            "and the evidence is in doubt",
-            "Give a better start, base=auxmc.gaussian(mean, scale), or more n_steps",
-        )
+        count = f"of {runs.log_weights.size} annealed runs, {runs.n_effective:.1f} count"
+        fix = "Give a better start, base=auxmc.gaussian(mean, scale), or more n_steps"
+        yield Advice(f"the base is far from the target: {count}, and the evidence is in doubt", fix)

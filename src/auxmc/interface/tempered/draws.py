@@ -93,9 +93,7 @@ def evidence_of(
     of_base = np.asarray(mixture.position(mixture.draws(random, max(_FEWEST_OF_BASE, second[..., 0].size))))
     ratios = _log_ratios(model, mixture, second.reshape(-1, dim)).reshape(second.shape[:2])
     if not np.isfinite(ratios).all():
-        raise ValueError(
-            "draws: the density is zero or not finite at a draw: they are draws of something else"
-        )
+        raise ValueError("draws: the density is zero or not finite at a draw of something else")
     found = bridge_evidence(ratios, _log_ratios(model, mixture, of_base))
     advice: list[Advice] = []
     if checks != "off":
@@ -115,10 +113,10 @@ def _dataset(draws: Any) -> xr.Dataset:
     if isinstance(group, Mapping) and not isinstance(group, xr.Dataset):
         group = dataset_of({name: np.asarray(array) for name, array in group.items()})
     if not isinstance(group, xr.Dataset) or not {"chain", "draw"} <= set(group.dims):
-        raise ValueError(
-            "draws: expected an ArviZ tree with a group posterior, a dataset, or a mapping from names to arrays "
-            f"[chain, draw, ...], got {type(draws).__name__}"
+        like = (
+            "an ArviZ tree with a posterior, a dataset, or a mapping from names to arrays [chain, draw, ...]"
         )
+        raise ValueError(f"draws: expected {like}, got {type(draws).__name__}")
     if group.sizes["draw"] < MIN_DRAWS:
         raise ValueError(f"draws: expected at least {MIN_DRAWS} of each chain, got {group.sizes['draw']}")
     return group.transpose("chain", "draw", ...)
@@ -133,11 +131,8 @@ def _vectors(model: Density, data: xr.Dataset, key: Array) -> np.ndarray:
     }
     if model.unconstrained is not None:
         return np.asarray(jax.jit(jax.vmap(model.unconstrained))(flat)).reshape(*sizes, -1)
-    missing = [name for name in model.layout.names if name not in flat]
-    if missing:
-        raise ValueError(
-            f"draws: expected the variables {', '.join(model.layout.names)}, got {', '.join(flat)}"
-        )
+    if not set(model.layout.names) <= set(flat):
+        raise ValueError(f"draws: expected {', '.join(model.layout.names)}, got {', '.join(flat)}")
     tree = jax.tree.unflatten(model.layout.structure, [flat[name] for name in model.layout.names])
     vectors = jnp.asarray(model.layout.starts("draws", tree, sizes[0] * sizes[1]))
     filled = jax.vmap(model.layout.filled)(jax.random.split(key, len(vectors)), vectors)

@@ -3,10 +3,9 @@
 import hashlib
 import json
 import math
-import os
 import pathlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.densities import Density, density
+from auxmc.interface.executors import on_workers
 from auxmc.interface.methods import Method
 from auxmc.interface.running import one_linear_algebra_thread, same_run
 from auxmc.interface.sampling import RunOptions, run_method
@@ -204,14 +204,14 @@ def _estimated(
         ends = tree["sample_stats"]["position"].to_numpy().reshape(target.size, -1)
         tree["sample_stats"] = xr.DataTree(stats.to_dataset().drop_vars(["position"]))
     else:
-        job = _Batches(model.log_density, found.mixture, found.runs.path, n_steps)
         batches: list[Annealed] = []
         inside = [0, 0]
         for n in looks:
             new = range(len(batches), n)
             starts, *counts = starts_inside(model, found.mixture, random, len(new) * N_RUNS)
             inside = [a + b for a, b in zip(inside, counts, strict=True)]
-            batches += job.run(np.split(starts, len(new)), new, options, reporter)
+            parts = zip(new, np.split(starts, len(new)), strict=True)
+            batches += _run_batches(model.log_density, found, n_steps, [*parts], options, reporter)
             target = np.stack([batch.log_weights for batch in batches])
             with np.errstate(divide="ignore"):
                 value, error = annealed_evidence(target)
@@ -279,90 +279,54 @@ def _model(log_density: Any, start: Any, checks: str) -> Density:
             raise ValueError("start must be left out where a model is given: it has one")
         return log_density
     if not callable(log_density):
-        raise TypeError(
-            "log_density must be a function, or a model that auxmc.density, auxmc.from_numpyro or auxmc.from_pymc "
-            f"made, got {type(log_density).__name__}"
-        )
+        got = type(log_density).__name__
+        raise TypeError(f"log_density must be a function, or a model such as auxmc.density makes, got {got}")
     if start is None:
         raise ValueError("start is missing: give variables at which the density is positive")
     return density(log_density, start, checks=checks)
 
 
-class _Batches:
-    """Independent annealed runs from a base along one path, in batches.
+def _run_batches(
+    target: Callable[[Array], Array],
+    base: Base,
+    n_steps: int,
+    starts: Sequence[tuple[int, np.ndarray]],
+    options: RunOptions,
+    reporter: Progress | None,
+) -> list[Annealed]:
+    """Batches of independent runs from a base along its path, from their numbers and starts; kept ones are read."""
+    calls, done = [], list[int]()
+    for i, start in starts:
+        key = np.asarray(jax.random.key_data(stream(options.seed, "evidence", "run", str(i))))
+        file = options.folder / f"runs{i:04d}.npz" if options.folder else None
+        calls.append((_run_batch, (target, base.mixture, base.runs.path, n_steps, start, key, file)))
+    if reporter:
+        reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
 
-    Args:
-        target: log density [dim].
-        mixture: the base.
-        path: of earlier runs.
-        n_steps: leapfrog steps of an update.
-    """
-
-    def __init__(self, target: Callable[[Array], Array], mixture: Any, path: Path, n_steps: int) -> None:
-        self.target, self.mixture, self.path, self.n_steps = target, mixture, path, n_steps
-
-    def run(
-        self,
-        starts: Sequence[np.ndarray],
-        numbers: Sequence[int],
-        options: RunOptions,
-        reporter: Progress | None,
-    ) -> list[Annealed]:
-        """Results of batches with these numbers, by the cores or the executor; those in the checkpoint are read."""
-        folder = options.folder
-        keys = [stream(options.seed, "evidence", "run", str(i)) for i in numbers]
-        files = [folder / f"runs{i:04d}.npz" if folder else None for i in numbers]
-        calls = [
-            (self._batch, (start, _integers(key), file))
-            for start, key, file in zip(starts, keys, files, strict=True)
-        ]
-        done: list[int] = []
+    def told(number: int, result: Annealed) -> None:
+        done.append(number)
         if reporter:
-            reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
+            reporter.advance(len(done) * N_RUNS, 0.0)
 
-        def told(number: int, result: Annealed) -> None:
-            done.append(number)
-            if reporter:
-                reporter.advance(len(done) * N_RUNS, 0.0)
-
-        if options.executor is not None:
-            # Imported late: few runs need it.
-            from auxmc.interface.executors import on_workers
-
-            return on_workers(options.executor, calls, options.cores, told)
-        results: dict[int, Annealed] = {}
-        with ThreadPoolExecutor(options.cores or os.cpu_count() or 1) as pool:
-            futures = {pool.submit(function, *rest): i for i, (function, rest) in enumerate(calls)}
-            try:
-                for future in as_completed(futures):
-                    results[futures[future]] = future.result()
-                    told(futures[future], future.result())
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-        return [results[i] for i in range(len(calls))]
-
-    def _batch(self, start: np.ndarray, key: np.ndarray, file: pathlib.Path | None) -> Annealed:
-        # Base and path follow from all that the model computes: they identify the run.
-        parts = [*self.mixture, *self.path, start, key, np.asarray(self.n_steps)]
-        identity = hashlib.sha256(
-            b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-        ).hexdigest()
-        names = ("ends", "log_weights", "log_densities")
-        if file is not None:
-            same_run(file.parent, file, identity)
-            with suppress(DamagedFile), checked_arrays(file) as saved:
-                return Annealed(self.mixture, self.path, **{name: saved[name] for name in names})
-        own = jax.random.wrap_key_data(jnp.asarray(key))
-        found = anneal(self.target, self.mixture, start, own, self.n_steps, path=self.path)
-        if file is not None:
-            about = np.asarray(json.dumps({"identity": identity}))
-            write_arrays(file, {name: getattr(found, name) for name in names} | {"about": about})
-        return found
+    return on_workers(options.executor, calls, options.cores, told)
 
 
-def _integers(key: Array) -> np.ndarray:
-    return np.asarray(jax.random.key_data(key))
+def _run_batch(
+    target: Any, mixture: Mixture, path: Path, n_steps: int, start: Any, key: Any, file: pathlib.Path | None
+) -> Annealed:
+    # Base and path follow from all that the model computes: they identify the run.
+    parts = [*mixture, *path, start, key, np.asarray(n_steps)]
+    identity = hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+    names = ("ends", "log_weights", "log_densities")
+    if file is not None:
+        same_run(file.parent, file, identity)
+        with suppress(DamagedFile), checked_arrays(file) as saved:
+            return Annealed(mixture, path, **{name: saved[name] for name in names})
+    found = anneal(target, mixture, start, jax.random.wrap_key_data(jnp.asarray(key)), n_steps, path=path)
+    if file is not None:
+        about = np.asarray(json.dumps({"identity": identity}))
+        write_arrays(file, {name: getattr(found, name) for name in names} | {"about": about})
+    return found
 
 
 def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
@@ -382,13 +346,9 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
 
 
 def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: Any) -> Method:
-    """The chains, given what exploring runs found: these numbers are arguments of the compiled program.
+    """The chains, which start from a mixture, given what exploring runs found, arguments of the compiled program.
 
     Args:
-        name: one of CHAINS.
-        model: the target.
-        n_steps: leapfrog steps of an update.
-        mixture: the base, from which chains start.
         found: the base; inverse temperatures, their step sizes and log weights [3, temperature]; guess of the log
             evidence.
     """
@@ -407,10 +367,8 @@ def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: An
         if name == "continuously_tempered_hmc":
             # The temperature moves with the position: a step that depends on either would not be reversible.
             fractions = jnp.asarray(_FRACTIONS_OF_STEP)
-            return (
-                jnp.max(sizes)
-                * fractions[jnp.minimum((fraction * fractions.size).astype(int), fractions.size - 1)]
-            )
+            chosen = jnp.minimum((fraction * fractions.size).astype(int), fractions.size - 1)
+            return jnp.max(sizes) * fractions[chosen]
         if name == "simulated_tempering":
             return sizes[state.index]
         return jnp.exp(jnp.interp(state.inverse_temperature, temperatures, jnp.log(sizes)))
@@ -439,9 +397,8 @@ def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: An
     def draw_start(key: Array) -> np.ndarray:
         starts, _, _ = starts_inside(model, mixture, generator_of(key), 1)
         if not np.isfinite(joined.log_densities(jnp.asarray(starts[0]))[0]):
-            raise ValueError(
-                "no draw of the base has a finite log density: give bounds to auxmc.density, or base=auxmc.gaussian"
-            )
+            advice = "give bounds to auxmc.density, or base=auxmc.gaussian"
+            raise ValueError(f"no draw of the base has a finite log density: {advice}")
         return np.asarray(starts[0])
 
     return Method(
@@ -475,13 +432,8 @@ def _thinned(path: Path) -> Path:
 
 def _tree_of_runs(model: Density, batches: Sequence[Annealed]) -> xr.DataTree:
     """ArviZ tree of annealed runs; a batch is called a chain."""
-    ends = np.stack([batch.ends for batch in batches])
-    target = np.stack([batch.log_weights for batch in batches])
-    stats = {
-        "log_target_weight": target,
-        "log_base_weight": np.zeros_like(target),
-        "lp": np.stack([batch.log_densities for batch in batches]),
-    }
+    ends, target, lp = (np.stack(parts) for parts in zip(*(batch[2:] for batch in batches), strict=True))
+    stats = {"log_target_weight": target, "log_base_weight": np.zeros_like(target), "lp": lp}
     return _tree(model, ends, stats)
 
 
@@ -524,18 +476,9 @@ def _target_draws(
     starts = base.mixture.standard(ends[np.resize(chosen, size)])
     # A path that begins at the target: nothing is left of it but the updates there.
     at_target = Path(np.ones(1), np.zeros(1), base.runs.path.step_sizes[-1:])
-    moved = [
-        anneal(
-            model.log_density,
-            base.mixture,
-            part,
-            jax.random.fold_in(key, i),
-            n_steps,
-            path=at_target,
-            n_updates=_UPDATES,
-        ).ends
-        for i, part in enumerate(np.split(starts, size // N_RUNS))
-    ]
+    move = partial(anneal, model.log_density, base.mixture, path=at_target, n_updates=_UPDATES)
+    parts = enumerate(np.split(starts, size // N_RUNS))
+    moved = [move(part, jax.random.fold_in(key, i), n_steps).ends for i, part in parts]
     return np.concatenate(moved)[:n]
 
 

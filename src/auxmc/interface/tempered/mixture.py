@@ -12,6 +12,7 @@ from jax import Array
 from scipy.spatial import cKDTree
 from scipy.special import gammaln, logsumexp
 
+from auxmc.kernels.base import select
 from auxmc.numerics.programs import jit_short
 
 # Numbers of components; fewer are padded, so that few programs are compiled.
@@ -125,12 +126,12 @@ def _size(n: int, dim: int) -> int:
 
 
 def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray, like: Mixture) -> Mixture:
-    """Fits a Student-t component to the points of each region.
+    """Fits a Student-t component to the points [point, dim] of each region, numbered by labels [point].
 
     Args:
-        points: in the target's variables [point, dim].
+        points: in the target's variables.
         log_weights: importance weights of the points [point]; they set the weights of the components alone.
-        labels: region of each point [point].
+        labels: regions.
         like: mixture whose coordinates are nearly standard for the points: covariances are shrunk to theirs.
 
     Source: Peel and McLachlan 2000, "Robust mixture modelling using the t distribution".
@@ -164,10 +165,7 @@ def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray,
 def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.ndarray, np.ndarray]:
     """Regions of high density: a region has no dip on the lines from its points to its highest one.
 
-    Args:
-        points: in the target's variables [point, dim].
-        target: maps the variables [dim] to a log density, in nats.
-        like: mixture in whose coordinates points climb.
+    Points [point, dim] climb in the coordinates of the mixture `like` first.
 
     Returns:
         Region of each point [point], the last one that of all points left over where there are very many; and the
@@ -222,9 +220,7 @@ def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
                 new = y + length * slope / jnp.where(size > 0.0, size, 1.0)
                 new_value, new_slope = jax.value_and_grad(height)(new)
                 better = (new_value > value) & jnp.all(jnp.isfinite(new_slope))
-                kept = [
-                    jnp.where(better, a, b) for a, b in ((new, y), (new_value, value), (new_slope, slope))
-                ]
+                kept = select(better, (new, new_value, new_slope), (y, value, slope))
                 return *kept, length * jnp.where(better, 1.5, 0.3)
 
             y = jax.scipy.linalg.solve_triangular(like.root, x - like.centre, lower=True)

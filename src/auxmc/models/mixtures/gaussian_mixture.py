@@ -57,9 +57,7 @@ def gaussian_mixture(
     Source: MSc thesis, section 5.1.
     """
     if n_components < 2 or n_columns < 1:
-        raise ValueError(
-            f"n_components must be at least 2 and n_columns at least 1, got {n_components} and {n_columns}"
-        )
+        raise ValueError(f"expected 2 components and 1 column at least, got {n_components} and {n_columns}")
     for name, value, allowed in (
         ("weight_coordinates", weight_coordinates, WEIGHT_COORDINATES),
         ("mean_coordinates", mean_coordinates, MEAN_COORDINATES),

@@ -27,9 +27,7 @@ def softmax_regression(n_features: int, n_classes: int) -> RowModel:
     Source: MSc thesis, section 5.1.
     """
     if n_features < 1 or n_classes < 2:
-        raise ValueError(
-            f"n_features must be at least 1 and n_classes at least 2, got {n_features} and {n_classes}"
-        )
+        raise ValueError(f"expected 1 feature and 2 classes at least, got {n_features} and {n_classes}")
     shape = (n_classes, n_features + 1)
     dim = n_classes * (n_features + 1)
 

@@ -122,10 +122,26 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update)
         assert int(info.n_failures) == np.sum(first > 1.0)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_counts_per_step_are_those_of_the_method(name):
-    kernel = pseudo_marginal_method(name, latent_estimator(), 1.0, DIM)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Of each of their updates there is a fast test above.
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("pm_mh", "apm_mi_mh", "apm_ss_ss")))
+        for name in METHODS
+    ],
+)
+def test_counts_per_step_are_those_of_the_method_and_only_finite_estimates_are_accepted(name):
+    inner = latent_estimator()
+
+    def log_estimate(cache, auxiliary):
+        value = jnp.where(jnp.abs(cache[0]) < 0.3, inner.log_estimate(cache, auxiliary), jnp.nan)
+        return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
+
+    kernel = pseudo_marginal_method(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
     states, infos = _chain(kernel, kernel.init(jnp.zeros(DIM), key=jax.random.key(0)))
+    assert np.all(np.isfinite(states.log_estimate))
+    assert np.all(np.abs(states.position[:, 0]) < 0.3)
+    assert np.all(states.auxiliary[:, 0, 0] < 1.0)
     if name in ("pm_mh", "cpm_mh"):
         np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
         np.testing.assert_array_equal(infos.accepted_position, infos.accepted_auxiliary)
@@ -144,21 +160,6 @@ def test_counts_per_step_are_those_of_the_method(name):
     moved = np.any(np.diff(np.asarray(states.position), axis=0) != 0.0, axis=1)
     np.testing.assert_array_equal(moved, np.asarray(infos.accepted_position)[1:])
     np.testing.assert_array_equal(infos.n_collapsed, 0)
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_estimates_that_are_not_finite_are_never_accepted(name):
-    inner = latent_estimator()
-
-    def log_estimate(cache, auxiliary):
-        value = jnp.where(jnp.abs(cache[0]) < 0.3, inner.log_estimate(cache, auxiliary), jnp.nan)
-        return jnp.where(auxiliary[0, 0] < 1.0, value, -jnp.inf)
-
-    kernel = pseudo_marginal_method(name, inner._replace(log_estimate=log_estimate), 1.0, DIM)
-    states, _ = _chain(kernel, kernel.init(jnp.zeros(DIM), key=jax.random.key(0)))
-    assert np.all(np.isfinite(states.log_estimate))
-    assert np.all(np.abs(states.position[:, 0]) < 0.3)
-    assert np.all(states.auxiliary[:, 0, 0] < 1.0)
 
 
 @pytest.mark.parametrize("name", METHODS)

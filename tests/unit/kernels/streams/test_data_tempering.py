@@ -65,6 +65,7 @@ def test_work_and_acceptance_are_recorded(default_run):
     assert int(record.n_not_finite.max()) == 0
 
 
+@pytest.mark.slow
 def test_particles_may_rest_while_their_weights_are_even(default_run):
     settings = GrowingDataSettings(n_particles=400, move_always=False, largest_chunk=1000)
     record = run(settings, jnp.float32).record

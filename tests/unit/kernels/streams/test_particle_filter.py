@@ -205,6 +205,7 @@ def test_backward_draws_have_the_moments_of_the_smoother():
     assert len(np.unique(paths[:, 0])) > 300
 
 
+@pytest.mark.slow
 def test_backward_draws_without_the_transition_density_are_those_of_the_filter_and_miss_the_smoother():
     paths = smoothing_draws(lambda step, states, following: jnp.zeros_like(states))
     mean, covariance = smoothed_moments(TWENTY_STEPS, SINE_OBSERVATIONS)
