@@ -5,6 +5,7 @@ or of the command line, over both.
 """
 
 import copy
+import dataclasses
 import functools
 import itertools
 import re
@@ -67,6 +68,13 @@ class Case(NamedTuple):
     overrides: tuple[str, ...]
     axes: tuple[str, ...]
     settings: CaseSettings
+
+    def on(self, hardware: str) -> "Case":
+        """The case on another device than that of its settings; the same case for an empty word."""
+        if not hardware:
+            return self
+        settings = dataclasses.replace(self.settings, hardware=hardware)
+        return self._replace(overrides=(*self.overrides, f"hardware={hardware}"), settings=settings)
 
 
 def compose_settings(file: StudyFile, overrides: Sequence[str] = ()) -> CaseSettings:

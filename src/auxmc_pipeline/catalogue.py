@@ -18,7 +18,7 @@ from auxmc.driver.files import write_atomically
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases, variants_of
 from auxmc_pipeline.code import code_digest
-from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, nearest, numbers_of
+from auxmc_pipeline.settings import HARDWARE, PRESETS, CaseSettings, SettingsError, nearest, numbers_of
 
 
 def checkout(package: Path) -> Path:
@@ -289,12 +289,16 @@ def identity_of(study: Study, settings: CaseSettings) -> dict[str, object]:
 def stale_cases(study: Study, preset: str, numbers: Mapping[str, str]) -> list[str]:
     """Names of cases whose rows in a table are missing or were made with other settings than the present ones.
 
-    Snakemake does not see them where the result files are gone.
+    Snakemake does not see them where the result files are gone. The device may be another.
 
     Args:
         study: the study.
         preset: its preset.
         numbers: digest of the settings by case, as the table has it.
     """
-    now = {case.name: fingerprint(numbers_of(case.settings)) for case in study.cases(preset)}
-    return [name for name, digest in now.items() if numbers.get(name) != digest]
+    return [
+        case.name
+        for case in study.cases(preset)
+        if numbers.get(case.name)
+        not in {fingerprint(numbers_of(case.on(name).settings)) for name in HARDWARE}
+    ]

@@ -11,6 +11,7 @@ PRESETS = ("smoke", "quick", "paper")
 
 # What makes cases, not a setting of one.
 OF_STUDY = ("presets", "cases", "variants")
+HARDWARE = ("cpu", "gpu", "auto")
 # Settings that say where, when or how often something runs, and so never change a result.
 _NOT_NUMBERS = ("preset", *OF_STUDY, "resources")
 _RESOURCES = ("mem_mb", "runtime", "gpu", "pieces")
@@ -65,7 +66,7 @@ class CaseSettings:
     n_draws: int = setting(1000, "recorded iterations of each chain", (10, None))
     n_chains: int = setting(4, "independent chains", (1, None))
     block_size: int = setting(500, "iterations between two checkpoints", (1, None))
-    hardware: str = setting("cpu", "device to run on", ("cpu", "gpu", "auto"))
+    hardware: str = setting("cpu", "device to run on", HARDWARE)
     batch: dict[str, Any] = setting({}, "values of swept settings that run inside one compiled program")
     presets: dict[str, Any] = setting({}, "settings of each preset, laid over the others")
     cases: dict[str, Any] = setting({}, "cases of the study: settings of each, by name")

@@ -188,6 +188,7 @@ WRONG = [
         ("--config", "preset=smok"),
         "unknown preset: 'smok'. Did you mean 'smoke'? Allowed: smoke, quick, paper",
     ),
+    (("--config", "hardware=tpu"), "hardware: expected cpu, gpu or auto, got tpu"),
     (("--config", "preste=smoke"), "unknown --config key 'preste'"),
     ((*SWEEP, "name=a", "over=n_importanc=2"), "Did you mean 'n_importance'?"),
     ((*SWEEP, "name=a"), "target sweep needs --config over=..."),
@@ -201,7 +202,7 @@ WRONG = [
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        pytest.param(*case, marks=[pytest.mark.slow] * (case is not WRONG[2]), id=case[1][:30])
+        pytest.param(*case, marks=[pytest.mark.slow] * (case is not WRONG[3]), id=case[1][:30])
         for case in WRONG
     ],
 )

@@ -22,14 +22,14 @@ try:
     from auxmc_pipeline.code import code_digest
     from auxmc_pipeline.fork_server import ADDRESS
     from auxmc_pipeline.overrides import split_overrides
-    from auxmc_pipeline.settings import PRESETS, SettingsError, nearest, numbers_of
+    from auxmc_pipeline.settings import HARDWARE, PRESETS, SettingsError, nearest, numbers_of
     from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
     STUDIES = studies()
 except ModuleNotFoundError as missing:
     if "--lint" not in sys.argv:
         raise WorkflowError(f"{missing}: run Snakemake in the environment that `make setup` makes")
-    STUDIES, PRESETS = [], []  # rules are linted without the packages of the studies
+    STUDIES, PRESETS, HARDWARE = [], [], []  # rules are linted without the packages of the studies
 
 
 def checked(function):
@@ -46,7 +46,7 @@ def checked(function):
 
 
 SWEEP = ("study", "name", "over")
-KNOWN_CONFIG = ("preset", "variant", "id", "formats", *SWEEP)
+KNOWN_CONFIG = ("preset", "variant", "hardware", "id", "formats", *SWEEP)
 for _key in config:
     if _key not in KNOWN_CONFIG:
         raise WorkflowError(
@@ -79,6 +79,8 @@ PRESET = typed("preset") if "preset" in config else "quick"
 FORMATS = list(dict.fromkeys(["svg", *typed("formats").split()]))
 if _odd := [suffix for suffix in FORMATS if suffix not in ("svg", "pdf", "png")]:
     raise WorkflowError(f"formats: expected pdf and png, got {' '.join(_odd)}")
+if typed("hardware") not in ("", *HARDWARE):
+    raise WorkflowError(f"hardware: expected cpu, gpu or auto, got {typed('hardware')}")
 NAME = "(?!\\.\\.?/)[A-Za-z0-9._-]+"  # of a sweep: a folder
 PYTHON = "python" if "conda" in str(workflow.deployment_settings.deployment_method) else sys.executable
 
@@ -104,9 +106,8 @@ wildcard_constraints:
 def cases_of(study, preset, sweep):
     """Cases of a study by name; those of the user's sweep when `sweep` names one."""
     declared = load_study(study)
-    if sweep:
-        return {case.name: case for case in declared.sweep(preset, split_overrides(typed("over")))}
-    return {case.name: case for case in declared.cases(preset)}
+    cases = declared.sweep(preset, split_overrides(typed("over"))) if sweep else declared.cases(preset)
+    return {case.name: case.on(typed("hardware")) for case in cases}
 
 
 @checked

@@ -7,9 +7,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline import catalogue
 from auxmc_pipeline.cases import StudyFile, compose_settings, study_cases, sweep_cases
-from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.catalogue import load_study, stale_cases
 from auxmc_pipeline.overrides import split_overrides
 from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, numbers_of, setting
 
@@ -205,3 +206,14 @@ def test_cases_that_are_kept_are_those_that_hydra_composes(tmp_path, monkeypatch
     kept.write_text("[[")
     assert repr(load_study("radon").cases("quick")) == repr(composed)
     assert repr(load_study("radon").cases("smoke")) != repr(composed)
+
+
+def test_tables_of_another_device_are_read_and_those_of_another_seed_are_not():
+    study = load_study("radon")
+    on_gpu = [case.on("gpu") for case in study.cases("smoke")]
+    assert all("hardware=gpu" in case.overrides for case in on_gpu)
+    numbers = {case.name: fingerprint(numbers_of(case.settings)) for case in on_gpu}
+    assert stale_cases(study, "smoke", numbers) == []
+    seeded = dataclasses.replace(on_gpu[0].settings, seed=5)
+    numbers[on_gpu[0].name] = fingerprint(numbers_of(seeded))
+    assert stale_cases(study, "smoke", numbers) == [on_gpu[0].name]
