@@ -33,25 +33,16 @@ _PUBLISHED_LEAST_EIGENVALUE = 1e-6
 
 
 class Problem(NamedTuple):
-    """Target and base of a case, in the basis in which the covariance of the base is diagonal.
+    """Target and base of a case, in the basis in which the covariance of the base is diagonal."""
 
-    Attributes:
-        relaxation: the target.
-        base: moments of the base and log zeta.
-        reference: those of the base that errors are compared with, from the fits of the published recipe.
-        truth: exact normaliser and moments; None with more units than can be summed over.
-        bridge: the path from base to target.
-        n_fits: distinct fits that make up the base.
-        residual: largest distance of a mean of these fits from its fixed point.
-    """
-
-    relaxation: Relaxation
-    base: RelaxedMoments
+    relaxation: Relaxation  # the target
+    base: RelaxedMoments  # moments of the base and log zeta
+    # those of the base that errors are compared with, from the fits of the published recipe
     reference: RelaxedMoments
-    truth: RelaxedMoments | None
-    bridge: Bridge
-    n_fits: int
-    residual: float
+    truth: RelaxedMoments | None  # exact normaliser and moments; None with more units than can be summed over
+    bridge: Bridge  # the path from base to target
+    n_fits: int  # distinct fits that make up the base
+    residual: float  # largest distance of a mean of these fits from its fixed point
 
 
 def build_problem(settings: Settings, variational: str) -> Problem:

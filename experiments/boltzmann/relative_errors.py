@@ -30,19 +30,13 @@ ERROR_LABELS = {"log_z": "log normaliser", "mean": "mean", "covariance": "covari
 
 
 class Averages(NamedTuple):
-    """Relative errors at points of a curve.
+    """Relative errors at points of a curve."""
 
-    Attributes:
-        points: samples of each chain, or numbers of temperatures [point].
-        values: of each system and repeat [point, system, repeat].
-        systems: their numbers [system].
-        nested_error: standard error of the average over a system's repeats where these share chains [point, system];
-            None where they are independent.
-    """
-
-    points: FloatArray
-    values: FloatArray
-    systems: FloatArray
+    points: FloatArray  # samples of each chain, or numbers of temperatures [point]
+    values: FloatArray  # of each system and repeat [point, system, repeat]
+    systems: FloatArray  # their numbers [system]
+    # standard error of the average over a system's repeats where these share chains [point, system]; None
+    # where they are independent
     nested_error: FloatArray | None = None
 
     @property

@@ -16,23 +16,14 @@ POOLINGS = ("disjoint", "nested", "single")
 
 @dataclasses.dataclass(frozen=True)
 class MethodSettings:
-    """Numbers of one method.
+    """Numbers of one method."""
 
-    Attributes:
-        length: iterations of a chain as published.
-        n_runs: annealed runs of an estimate as published.
-        step_size: of the leapfrog integrator.
-        n_steps: leapfrog steps of an update.
-        refreshment: of the momentum.
-        variational: which mean-field fits make the base.
-    """
-
-    length: int = 0
-    n_runs: int = 0
-    step_size: float = 0.5
-    n_steps: int = 20
-    refreshment: float = 1.0
-    variational: str = "published"
+    length: int = 0  # iterations of a chain as published
+    n_runs: int = 0  # annealed runs of an estimate as published
+    step_size: float = 0.5  # of the leapfrog integrator
+    n_steps: int = 20  # leapfrog steps of an update
+    refreshment: float = 1.0  # of the momentum
+    variational: str = "published"  # which mean-field fits make the base
 
 
 # Published settings (thesis section 5.6.1 and the author's notebooks); `hmc` has the length that section 5.6.1 speaks

@@ -150,17 +150,11 @@ def mean_independence_acceptance(model: "GaussianLatentModel") -> float:
 
 
 class _Block(NamedTuple):
-    """Numbers of the observations with one variance given u: those along their mean, or those across it.
+    """Numbers of the observations with one variance given u: those along their mean, or those across it."""
 
-    Attributes:
-        n_numbers: how many there are.
-        squares: sum of their squares.
-        variance: of each given u, x integrated out; without u it is greater by sigma^2.
-    """
-
-    n_numbers: int
-    squares: float
-    variance: float
+    n_numbers: int  # how many there are
+    squares: float  # sum of their squares
+    variance: float  # of each given u, x integrated out; without u it is greater by sigma^2
 
 
 def _blocks(model: "GaussianLatentModel") -> tuple[_Block, _Block]:

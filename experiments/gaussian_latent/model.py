@@ -56,17 +56,11 @@ def gaussian_problem(settings: Settings) -> Problem:
 
 
 class GaussianLatentModel(NamedTuple):
-    """Observations and noise scales of the model.
+    """Observations and noise scales of the model."""
 
-    Attributes:
-        observations: y [observation, dim], float64.
-        sd_latent: sigma, standard deviation of a latent variable about x.
-        sd_observation: eps, standard deviation of an observation about its latent variable.
-    """
-
-    observations: FloatArray
-    sd_latent: float
-    sd_observation: float
+    observations: FloatArray  # y [observation, dim], float64
+    sd_latent: float  # sigma, standard deviation of a latent variable about x
+    sd_observation: float  # eps, standard deviation of an observation about its latent variable
 
     @property
     def n_observations(self) -> int:

@@ -17,41 +17,31 @@ class Distribution(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Exact answers, each None where there is none: a run records what there is.
+    """Exact answers, each None where there is none: a run records what there is."""
 
-    Attributes:
-        position: posterior of each coordinate of x [coordinate].
-        auxiliary: maps the number of importance samples to the distribution of u[0, 0, 0] in a stationary chain.
-        acceptance_position: maps (method, number of importance samples, step sizes [point]) to the stationary
-            acceptance rates of updates of x [point], or to None.
-        acceptance_auxiliary: maps (method, number of importance samples) to that of updates of u, or to None.
-        numbers: gives other exact numbers by the name under which they are recorded.
-    """
-
-    position: Sequence[Distribution] | None = None
+    position: Sequence[Distribution] | None = None  # posterior of each coordinate of x [coordinate]
+    # maps the number of importance samples to the distribution of u[0, 0, 0] in a stationary chain
     auxiliary: Callable[[int], Distribution] | None = None
+    # maps (method, number of importance samples, step sizes [point]) to the stationary acceptance rates of
+    # updates of x [point], or to None
     acceptance_position: Callable[[str, int, FloatArray], FloatArray | None] | None = None
+    # maps (method, number of importance samples) to that of updates of u, or to None
     acceptance_auxiliary: Callable[[str, int], float | None] | None = None
+    # gives other exact numbers by the name under which they are recorded
     numbers: Callable[[], Mapping[str, float]] | None = None
 
 
 class Problem(NamedTuple):
-    """The data and the model of a case, and what is known exactly of it.
+    """The data and the model of a case, and what is known exactly of it."""
 
-    Attributes:
-        observations: y [observation, coordinate].
-        generating: x that the data were simulated from [coordinate]; None for the user's own data.
-        reference: x at which the noise of the log estimate is measured [coordinate].
-        estimator: makes the estimate of p(x) p(y | x) from a number of importance samples; where its second argument
-            is true, auxiliary variables are standard normal, else a cheaper equivalent may be returned.
-        known: what is known exactly; any part of it may be None.
-    """
-
-    observations: FloatArray
+    observations: FloatArray  # y [observation, coordinate]
+    # x that the data were simulated from [coordinate]; None for the user's own data
     generating: FloatArray | None
-    reference: FloatArray
+    reference: FloatArray  # x at which the noise of the log estimate is measured [coordinate]
+    # makes the estimate of p(x) p(y | x) from a number of importance samples; where its second argument is
+    # true, auxiliary variables are standard normal, else a cheaper equivalent may be returned
     estimator: Callable[[int, bool], Estimator]
-    known: Known
+    known: Known  # what is known exactly; any part of it may be None
 
     @property
     def dim(self) -> int:

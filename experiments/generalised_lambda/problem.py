@@ -18,17 +18,11 @@ from experiments.generalised_lambda.settings import Settings, batch_values
 
 
 class Problem(NamedTuple):
-    """What a case is about.
+    """What a case is about."""
 
-    Attributes:
-        observations: data [datum].
-        priors: priors by name, in the order in which chains run under them.
-        label: name of the data, part of the names of random streams.
-    """
-
-    observations: FloatArray
-    priors: dict[str, LambdaPrior]
-    label: str
+    observations: FloatArray  # data [datum]
+    priors: dict[str, LambdaPrior]  # priors by name, in the order in which chains run under them
+    label: str  # name of the data, part of the names of random streams
 
     def model(self, prior: str) -> GeneralisedLambdaModel:
         """The model under the prior of a name."""

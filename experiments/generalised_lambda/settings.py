@@ -11,19 +11,12 @@ METHODS = ("modified_abc", "constrained_hmc", "abc_hmc")
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """A row of the figures.
+    """A row of the figures."""
 
-    Attributes:
-        case: name of the case.
-        label: what the method is called.
-        target: name of its reference posterior.
-        colour: of the method in every figure.
-    """
-
-    case: str
-    label: str
-    target: str
-    colour: str
+    case: str  # name of the case
+    label: str  # what the method is called
+    target: str  # name of its reference posterior
+    colour: str  # of the method in every figure
 
 
 # Okabe and Ito's blue, green, sky blue and vermilion.

@@ -279,19 +279,12 @@ def of_histograms(tables: Tables, log_ratio: Callable[..., float]) -> Measuremen
 
 
 class Path(NamedTuple):
-    """Path of R-hat of one case against a cost, with the paths that leave out one chain each.
+    """Path of R-hat of one case against a cost, with the paths that leave out one chain each."""
 
-    Attributes:
-        cost: of a chain so far [end].
-        ends: iterations so far [end].
-        r_hat: of all chains [end].
-        left_out: R-hat without a chain [chain, end].
-    """
-
-    cost: FloatArray
-    ends: FloatArray
-    r_hat: FloatArray
-    left_out: FloatArray
+    cost: FloatArray  # of a chain so far [end]
+    ends: FloatArray  # iterations so far [end]
+    r_hat: FloatArray  # of all chains [end]
+    left_out: FloatArray  # R-hat without a chain [chain, end]
 
     def of(self, kept: IntegerArray) -> "Path":
         """The path of the chains with these numbers, all or all but one."""

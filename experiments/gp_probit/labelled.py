@@ -12,19 +12,12 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class LabelledData(NamedTuple):
-    """Inputs and two-class labels of a table.
+    """Inputs and two-class labels of a table."""
 
-    Attributes:
-        features: numbers as in the file, not standardised [row, feature].
-        labels: -1.0 for the first class and +1.0 for the second [row].
-        feature_names: column names [feature].
-        classes: the two classes as written in the file, sorted; the second is coded +1.
-    """
-
-    features: FloatArray
-    labels: FloatArray
-    feature_names: tuple[str, ...]
-    classes: tuple[str, str]
+    features: FloatArray  # numbers as in the file, not standardised [row, feature]
+    labels: FloatArray  # -1.0 for the first class and +1.0 for the second [row]
+    feature_names: tuple[str, ...]  # column names [feature]
+    classes: tuple[str, str]  # the two classes as written in the file, sorted; the second is coded +1
 
 
 def read_labelled(path: str | os.PathLike[str], label: str | None = "", min_rows: int = 4) -> LabelledData:

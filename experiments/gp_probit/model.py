@@ -40,37 +40,24 @@ _N_CUBIC_FIXED = 3
 
 
 class BiopsyData(NamedTuple):
-    """Wisconsin breast cancer data without its incomplete rows.
+    """Wisconsin breast cancer data without its incomplete rows."""
 
-    Attributes:
-        features: scores 1 to 10, float64 [row, 9].
-        labels: +1 malignant, -1 benign, float64 [row].
-        feature_names: names of the nine columns.
-        n_rows_read: rows in the file.
-        n_incomplete: rows left out because a score is missing.
-    """
-
-    features: FloatArray
-    labels: FloatArray
-    feature_names: tuple[str, ...]
-    n_rows_read: int
-    n_incomplete: int
+    features: FloatArray  # scores 1 to 10, float64 [row, 9]
+    labels: FloatArray  # +1 malignant, -1 benign, float64 [row]
+    feature_names: tuple[str, ...]  # names of the nine columns
+    n_rows_read: int  # rows in the file
+    n_incomplete: int  # rows left out because a score is missing
 
 
 class GPProbitModel(NamedTuple):
     """Distinct inputs with the number of observations of either class at each.
 
     The log likelihood of latent values z [input] is the sum of n_plus log Phi(z) + n_minus log Phi(-z).
-
-    Attributes:
-        inputs: [input, feature], in the units of the length scales.
-        n_plus: observations with label +1 at each input, float64 [input].
-        n_minus: observations with label -1 at each input, float64 [input].
     """
 
-    inputs: FloatArray
-    n_plus: FloatArray
-    n_minus: FloatArray
+    inputs: FloatArray  # [input, feature], in the units of the length scales
+    n_plus: FloatArray  # observations with label +1 at each input, float64 [input]
+    n_minus: FloatArray  # observations with label -1 at each input, float64 [input]
 
     @property
     def n_features(self) -> int:
@@ -113,26 +100,16 @@ class GPProbitCache(NamedTuple):
 
     With whitened latent values q = Lc^-1 z the importance distribution is N(m, (U U^T)^-1), U upper
     triangular.
-
-    Attributes:
-        prior_factor: Lc^T [input, input], Lc being the lower Cholesky factor of the prior covariance.
-        reverse_factor: U^T with both axes reversed [input, input], upper triangular.
-        whitened_mode: m = Lc^-1 mu [input].
-        half_log_det: log det U.
-        log_prior: log prior density of x, in nats.
-        log_marginal: Laplace's approximation of log p(y | x), in nats.
-        n_newton: Newton steps made, int32.
-        failed: true where a factorisation failed or Newton's method did not converge.
     """
 
-    prior_factor: Array
-    reverse_factor: Array
-    whitened_mode: Array
-    half_log_det: Array
-    log_prior: Array
-    log_marginal: Array
-    n_newton: Array
-    failed: Array
+    prior_factor: Array  # Lc^T [input, input], Lc being the lower Cholesky factor of the prior covariance
+    reverse_factor: Array  # U^T with both axes reversed [input, input], upper triangular
+    whitened_mode: Array  # m = Lc^-1 mu [input]
+    half_log_det: Array  # log det U
+    log_prior: Array  # log prior density of x, in nats
+    log_marginal: Array  # Laplace's approximation of log p(y | x), in nats
+    n_newton: Array  # Newton steps made, int32
+    failed: Array  # true where a factorisation failed or Newton's method did not converge
 
 
 def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
@@ -275,25 +252,15 @@ def with_gradient(model: GPProbitModel, density: Estimator) -> Estimator:
 
 
 class Problem(NamedTuple):
-    """Data and model.
+    """Data and model."""
 
-    Attributes:
-        model: the model, duplicate inputs collapsed.
-        features: standardised features [row, feature].
-        labels: +1 or -1 [row].
-        feature_names: [feature].
-        coordinates: names of the target variables [feature + 1].
-        n_rows_read: rows in the file.
-        n_incomplete: rows left out because a feature is missing.
-    """
-
-    model: GPProbitModel
-    features: FloatArray
-    labels: FloatArray
-    feature_names: tuple[str, ...]
-    coordinates: tuple[str, ...]
-    n_rows_read: int
-    n_incomplete: int
+    model: GPProbitModel  # the model, duplicate inputs collapsed
+    features: FloatArray  # standardised features [row, feature]
+    labels: FloatArray  # +1 or -1 [row]
+    feature_names: tuple[str, ...]  # [feature]
+    coordinates: tuple[str, ...]  # names of the target variables [feature + 1]
+    n_rows_read: int  # rows in the file
+    n_incomplete: int  # rows left out because a feature is missing
 
 
 def build_problem(settings: Settings) -> Problem:

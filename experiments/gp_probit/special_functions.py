@@ -15,17 +15,11 @@ _SQRT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
 class ProbitTerms(NamedTuple):
-    """Log of the normal distribution function and its first two derivatives, at z.
+    """Log of the normal distribution function and its first two derivatives, at z."""
 
-    Attributes:
-        log_cdf: log Phi(z), in nats.
-        slope: d log Phi / dz = phi(z) / Phi(z), positive.
-        curvature: -d^2 log Phi / dz^2 = slope (slope + z), in [0, 1].
-    """
-
-    log_cdf: Array
-    slope: Array
-    curvature: Array
+    log_cdf: Array  # log Phi(z), in nats
+    slope: Array  # d log Phi / dz = phi(z) / Phi(z), positive
+    curvature: Array  # -d^2 log Phi / dz^2 = slope (slope + z), in [0, 1]
 
 
 def log_normal_cdf(z: Array) -> Array:

@@ -44,25 +44,15 @@ _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_no
 
 
 class Problem(NamedTuple):
-    """What the chains of a case are about.
+    """What the chains of a case are about."""
 
-    Attributes:
-        model: the generator.
-        label: for random streams: which scenes and which prior.
-        noise_scale: of the images.
-        scenes: numbers of the scenes, from 1 [scene].
-        observed: images [scene, constraint].
-        truth: true joint positions [scene, joint, 3]; not a number for the user's own images.
-        starts: first inputs of each chain, the same for all scenes and methods [chain, input].
-    """
-
-    model: PoseModel
-    label: str
-    noise_scale: float
-    scenes: tuple[int, ...]
-    observed: FloatArray
-    truth: FloatArray
-    starts: Array
+    model: PoseModel  # the generator
+    label: str  # for random streams: which scenes and which prior
+    noise_scale: float  # of the images
+    scenes: tuple[int, ...]  # numbers of the scenes, from 1 [scene]
+    observed: FloatArray  # images [scene, constraint]
+    truth: FloatArray  # true joint positions [scene, joint, 3]; not a number for the user's own images
+    starts: Array  # first inputs of each chain, the same for all scenes and methods [chain, input]
 
     @property
     def is_simulated(self) -> bool:
@@ -107,20 +97,16 @@ def _starts(model: PoseModel, settings: Settings, context: RunContext) -> Array:
 
 
 class Program(NamedTuple):
-    """What the lanes of a method do, given the images [constraint] of a scene.
+    """What the lanes of a method do, given the images [constraint] of a scene."""
 
-    Attributes:
-        build: maps (images, step size) to a kernel.
-        start: maps (key, kernel, images, inputs [input]) to its initial state.
-        record: maps (state, info) to what is kept of an iteration; every method has `positions` [joint, 3], `camera`
-            (its place [3]), `misfit` (root mean square of image errors over the noise scale), `accepted`,
-            `acceptance_probability`, `n_work` (projections, or gradients) and `n_failures` (1 where the update
-            failed numerically); constrained HMC also `generated` (images with noise [constraint]), which must be
-            those observed.
-    """
-
-    build: Callable[[Array, Array], Kernel]
+    build: Callable[[Array, Array], Kernel]  # maps (images, step size) to a kernel
+    # maps (key, kernel, images, inputs [input]) to its initial state
     start: Callable[[Array, Kernel, Array, Array], Any]
+    # maps (state, info) to what is kept of an iteration; every method has `positions` [joint, 3], `camera`
+    # (its place [3]), `misfit` (root mean square of image errors over the noise scale), `accepted`,
+    # `acceptance_probability`, `n_work` (projections, or gradients) and `n_failures` (1 where the update
+    # failed numerically); constrained HMC also `generated` (images with noise [constraint]), which must be
+    # those observed
     record: Callable[[Any, Any], Record]
 
 

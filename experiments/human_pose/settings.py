@@ -11,17 +11,11 @@ METHODS = ("constrained_hmc", "hmc", "hierarchical_hmc")
 
 
 class Tuning(NamedTuple):
-    """Published numbers of a method.
+    """Published numbers of a method."""
 
-    Attributes:
-        step_size: of the integrator.
-        n_steps: fewest and most steps of a trajectory.
-        n_inner_steps: geodesic sub-steps of a step (constrained_hmc).
-    """
-
-    step_size: float
-    n_steps: tuple[int, int]
-    n_inner_steps: int = 1
+    step_size: float  # of the integrator
+    n_steps: tuple[int, int]  # fewest and most steps of a trajectory
+    n_inner_steps: int = 1  # geodesic sub-steps of a step (constrained_hmc)
 
 
 class _Variant(NamedTuple):

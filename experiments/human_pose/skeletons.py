@@ -17,17 +17,11 @@ _GROUND_COLOUR = "#E4E2DC"
 
 
 class Drawing(NamedTuple):
-    """What the lines of a skeleton are.
+    """What the lines of a skeleton are."""
 
-    Attributes:
-        bones: pairs of joints.
-        sides: `left`, `right` or `trunk` for each bone, see SIDE_COLOURS.
-        head: the pair of joints between which the head is.
-    """
-
-    bones: Sequence[tuple[int, int]]
-    sides: Sequence[str]
-    head: tuple[int, int]
+    bones: Sequence[tuple[int, int]]  # pairs of joints
+    sides: Sequence[str]  # `left`, `right` or `trunk` for each bone, see SIDE_COLOURS
+    head: tuple[int, int]  # the pair of joints between which the head is
 
 
 def draw_skeleton(

@@ -53,19 +53,12 @@ def total_over_images(values: FloatArray, variances: FloatArray, n_all: int, not
 
 
 class RunningEstimate(NamedTuple):
-    """Joint estimates along the chains of a method [point].
+    """Joint estimates along the chains of a method [point]."""
 
-    Attributes:
-        seconds: run time of a repetition up to the point.
-        gradients: evaluations in a repetition up to the point.
-        mean: over repetitions, in nats.
-        error: its standard error.
-    """
-
-    seconds: FloatArray
-    gradients: FloatArray
-    mean: FloatArray
-    error: FloatArray
+    seconds: FloatArray  # run time of a repetition up to the point
+    gradients: FloatArray  # evaluations in a repetition up to the point
+    mean: FloatArray  # over repetitions, in nats
+    error: FloatArray  # its standard error
 
 
 def models_in(tables: Tables) -> list[str]:

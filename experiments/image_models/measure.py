@@ -31,17 +31,11 @@ _NATS, _SECONDS = {"units": "nats"}, {"units": "s"}
 
 
 class Joint(NamedTuple):
-    """Joint estimate from several independent ones.
+    """Joint estimate from several independent ones."""
 
-    Attributes:
-        mean: over estimates, in nats.
-        sd: standard deviation of an estimate.
-        error: standard error of the mean.
-    """
-
-    mean: float
-    sd: float
-    error: float
+    mean: float  # over estimates, in nats
+    sd: float  # standard deviation of an estimate
+    error: float  # standard error of the mean
 
 
 def joint_of(estimates: FloatArray) -> Joint:

@@ -43,27 +43,17 @@ _EXAMPLE_SEED = 1
 
 
 class Problem(NamedTuple):
-    """What the methods of a case share.
+    """What the methods of a case share."""
 
-    Attributes:
-        label: name of the model, for random streams.
-        model: parameters in the precision of the chains.
-        generated: all test images; the evidence of the first `len(bases.log_zeta)` is estimated.
-        bases: their codes and log zeta, float64.
-        images: the same images in the precision of the chains [image, pixel].
-        codes: their codes in that precision, arrays [image, latent].
-        log_zeta: that of the bases [image].
-        latents: latent vectors that the images were drawn from, in that precision [image, latent].
-    """
-
-    label: str
-    model: Autoencoder
+    label: str  # name of the model, for random streams
+    model: Autoencoder  # parameters in the precision of the chains
+    # all test images; the evidence of the first `len(bases.log_zeta)` is estimated
     generated: GeneratedImages
-    bases: Bases
-    images: Array
-    codes: Code
-    log_zeta: Array
-    latents: Array
+    bases: Bases  # their codes and log zeta, float64
+    images: Array  # the same images in the precision of the chains [image, pixel]
+    codes: Code  # their codes in that precision, arrays [image, latent]
+    log_zeta: Array  # that of the bases [image]
+    latents: Array  # latent vectors that the images were drawn from, in that precision [image, latent]
 
     def bridge(self, image: Array, *, whitened: bool = True) -> Bridge:
         """From the code of an image, given by its number (whole), to the posterior of its latent vector."""
@@ -72,15 +62,10 @@ class Problem(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Images that a model was not trained on.
+    """Images that a model was not trained on."""
 
-    Attributes:
-        images: probability of ink [example, pixel].
-        reconstructions: what the decoder makes of the means of their codes [example, pixel].
-    """
-
-    images: FloatArray
-    reconstructions: FloatArray
+    images: FloatArray  # probability of ink [example, pixel]
+    reconstructions: FloatArray  # what the decoder makes of the means of their codes [example, pixel]
 
 
 class PublishedFacts(NamedTuple):

@@ -18,17 +18,11 @@ from experiments.image_models.model.autoencoder_weights import (
 
 
 class MethodSettings(NamedTuple):
-    """Numbers of one method for one model.
+    """Numbers of one method for one model."""
 
-    Attributes:
-        step_size: of the leapfrog integrator.
-        length: iterations of a chain as published; 0 where a method has no chains.
-        control_mass: of the temperature control; 0 where there is none.
-    """
-
-    step_size: float
-    length: int = 0
-    control_mass: float = 0.0
+    step_size: float  # of the leapfrog integrator
+    length: int = 0  # iterations of a chain as published; 0 where a method has no chains
+    control_mass: float = 0.0  # of the temperature control; 0 where there is none
 
 
 CHAIN_METHODS = ("st", "gibbs_ct", "ct_hmc")

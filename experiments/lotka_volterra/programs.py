@@ -54,35 +54,24 @@ _FORMS: dict[str, ConstraintForm] = {
 
 
 class Problem(NamedTuple):
-    """Data and model under one scheme.
+    """Data and model under one scheme."""
 
-    Attributes:
-        model: the model.
-        label: `published` or `own`, for random streams.
-        starts: initial inputs that yield the data, with small rates [chain, input].
-        near_starts: initial inputs that yield the data, with rates as the exact posterior given all data has them
-            [chain, input].
-        scales: prior standard deviations of the summaries.
-    """
-
-    model: LotkaVolterraModel
-    label: str
-    starts: Array
+    model: LotkaVolterraModel  # the model
+    label: str  # `published` or `own`, for random streams
+    starts: Array  # initial inputs that yield the data, with small rates [chain, input]
+    # initial inputs that yield the data, with rates as the exact posterior given all data has them [chain,
+    # input]
     near_starts: Array
-    scales: SummaryScales
+    scales: SummaryScales  # prior standard deviations of the summaries
 
 
 class Program(NamedTuple):
-    """What the lanes of a method do.
+    """What the lanes of a method do."""
 
-    Attributes:
-        build: maps (tolerance, step size), traced scalars, to a kernel.
-        record: maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
-            `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically), some have
-            the counters of `statistics.COUNTERS`.
-    """
-
-    build: Callable[[Array, Array], Kernel]
+    build: Callable[[Array, Array], Kernel]  # maps (tolerance, step size), traced scalars, to a kernel
+    # maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
+    # `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically), some
+    # have the counters of `statistics.COUNTERS`
     record: Callable[[Any, Any], Record]
 
 

@@ -45,19 +45,12 @@ _STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)
 
 
 class Row(NamedTuple):
-    """A published method at one tolerance.
+    """A published method at one tolerance."""
 
-    Attributes:
-        label: its name in figures and claims.
-        case: that runs it.
-        method: as in the settings.
-        tolerance: of the ABC kernel; 0 for exact conditioning.
-    """
-
-    label: str
-    case: str
-    method: str
-    tolerance: float = 0.0
+    label: str  # its name in figures and claims
+    case: str  # that runs it
+    method: str  # as in the settings
+    tolerance: float = 0.0  # of the ABC kernel; 0 for exact conditioning
 
     def where(self, scheme: str = "code") -> dict[str, Any]:
         """Columns of the tables that say which rows are its own."""

@@ -26,19 +26,13 @@ _FURTHEST = 60.0
 
 
 class Evidence(NamedTuple):
-    """Evidence and moments of the posterior.
+    """Evidence and moments of the posterior."""
 
-    Attributes:
-        log_evidence: in nats.
-        error: sum of its changes when the step along each axis is halved, in nats; infinite for a single grid.
-        mean: posterior means of the effects (see `GroupedRegression.effects`) [effect].
-        sd: posterior standard deviations of the effects [effect].
-    """
-
-    log_evidence: float
+    log_evidence: float  # in nats
+    # sum of its changes when the step along each axis is halved, in nats; infinite for a single grid
     error: float
-    mean: FloatArray
-    sd: FloatArray
+    mean: FloatArray  # posterior means of the effects (see `GroupedRegression.effects`) [effect]
+    sd: FloatArray  # posterior standard deviations of the effects [effect]
 
 
 def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evidence:

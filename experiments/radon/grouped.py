@@ -28,21 +28,14 @@ RADON_COLUMNS = GroupedColumns("log_radon", "county", ("first_floor",), ("log_ur
 
 
 class GroupedData(NamedTuple):
-    """Rows that belong to groups.
+    """Rows that belong to groups."""
 
-    Attributes:
-        outcome: numbers as in the file [row].
-        group: number of the row's group, from 0 in the order in which groups appear [row].
-        group_names: as written in the file [group].
-        regressors: numbers as in the file, those of rows first, then those of groups [row, regressor].
-        regressor_names: column names [regressor].
-    """
-
-    outcome: FloatArray
-    group: IntegerArray
-    group_names: tuple[str, ...]
+    outcome: FloatArray  # numbers as in the file [row]
+    group: IntegerArray  # number of the row's group, from 0 in the order in which groups appear [row]
+    group_names: tuple[str, ...]  # as written in the file [group]
+    # numbers as in the file, those of rows first, then those of groups [row, regressor]
     regressors: FloatArray
-    regressor_names: tuple[str, ...]
+    regressor_names: tuple[str, ...]  # column names [regressor]
 
 
 def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:

@@ -30,29 +30,21 @@ class GroupedRegression(NamedTuple):
     priors. The residual sum of squares splits exactly into that of the group means and that within groups: a
     likelihood costs one pass over the groups and loses no digits to cancellation.
 
-    Attributes:
-        n_rows: number of rows, float64 scalar.
-        counts: rows in each group [group].
-        mean_outcome: of each group [group].
-        mean_regressors: of each group [group, regressor].
-        scatter: sums over rows of products of deviations from the group means, of (outcome, regressors)
-            [1 + regressor, 1 + regressor].
-        prior_scale: scale of the half-Cauchy priors, in units of the outcome.
-        parametrisation: whether coefficients and intercepts are given as standard normal numbers
-            ("non_centred": b = mu_b + sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred").
-        regressor_names: of the columns [regressor].
-
     Source: PhD thesis, section 5.6.3; Gelman and Hill 2007, chapter 12.
     """
 
-    n_rows: FloatArray
-    counts: FloatArray
-    mean_outcome: FloatArray
-    mean_regressors: FloatArray
+    n_rows: FloatArray  # number of rows, float64 scalar
+    counts: FloatArray  # rows in each group [group]
+    mean_outcome: FloatArray  # of each group [group]
+    mean_regressors: FloatArray  # of each group [group, regressor]
+    # sums over rows of products of deviations from the group means, of (outcome, regressors) [1 + regressor,
+    # 1 + regressor]
     scatter: FloatArray
-    prior_scale: float
+    prior_scale: float  # scale of the half-Cauchy priors, in units of the outcome
+    # whether coefficients and intercepts are given as standard normal numbers ("non_centred": b = mu_b +
+    # sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred")
     parametrisation: Parametrisation
-    regressor_names: tuple[str, ...]
+    regressor_names: tuple[str, ...]  # of the columns [regressor]
 
     @property
     def dim(self) -> int:
@@ -108,23 +100,14 @@ class GroupedRegression(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What a run asks of a model.
+    """What a run asks of a model."""
 
-    Attributes:
-        data: rows and their groups.
-        log_density: log joint density of data and position [dim], in nats.
-        effects: quantities of interest [effect] at a position [dim].
-        effect_names: names [effect].
-        start: where variational fits start [dim].
-        known: evidence and posterior moments of the effects, where they are known.
-    """
-
-    data: GroupedData
-    log_density: Callable[[Array], Array]
-    effects: Callable[[Array], Array]
-    effect_names: tuple[str, ...]
-    start: Array
-    known: Evidence | None
+    data: GroupedData  # rows and their groups
+    log_density: Callable[[Array], Array]  # log joint density of data and position [dim], in nats
+    effects: Callable[[Array], Array]  # quantities of interest [effect] at a position [dim]
+    effect_names: tuple[str, ...]  # names [effect]
+    start: Array  # where variational fits start [dim]
+    known: Evidence | None  # evidence and posterior moments of the effects, where they are known
 
     @property
     def dim(self) -> int:

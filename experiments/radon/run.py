@@ -72,19 +72,12 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 class Base(NamedTuple):
-    """A mean-field Gaussian fit of the posterior.
+    """A mean-field Gaussian fit of the posterior."""
 
-    Attributes:
-        approximation: mean and standard deviations.
-        log_zeta: guess of the log evidence, in nats: mean of the last values of the objective.
-        objective: estimate of the bound before each step of the fit, in nats [step].
-        statistics: what is recorded of the fit, by name.
-    """
-
-    approximation: MeanField
-    log_zeta: float
-    objective: FloatArray
-    statistics: dict[str, float]
+    approximation: MeanField  # mean and standard deviations
+    log_zeta: float  # guess of the log evidence, in nats: mean of the last values of the objective
+    objective: FloatArray  # estimate of the bound before each step of the fit, in nats [step]
+    statistics: dict[str, float]  # what is recorded of the fit, by name
 
     def bridge(self, posterior: Problem) -> Bridge:
         """Posterior and base in the units of the parameters."""

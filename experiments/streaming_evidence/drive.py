@@ -24,18 +24,13 @@ Extras = Callable[[Any], dict[str, Array]]
 
 
 class Runs(NamedTuple):
-    """Records of independent runs.
+    """Records of independent runs."""
 
-    Attributes:
-        record: the fields of ChunkRecord, the extras, and `seconds`: processor time up to the end of a chunk
-            without compiling; each [repeat, chunk].
-        last: last state of each run, each leaf [repeat, ...].
-        compile_s: seconds of tracing and compiling.
-    """
-
+    # the fields of ChunkRecord, the extras, and `seconds`: processor time up to the end of a chunk without
+    # compiling; each [repeat, chunk]
     record: NamedArrays
-    last: Any
-    compile_s: float
+    last: Any  # last state of each run, each leaf [repeat, ...]
+    compile_s: float  # seconds of tracing and compiling
 
 
 def run_repeats(

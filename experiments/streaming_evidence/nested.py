@@ -76,17 +76,11 @@ def dead_points(run: NestedRun) -> FloatArray:
 
 
 class HybridStart(NamedTuple):
-    """Log evidence of the first rows, in nats.
+    """Log evidence of the first rows, in nats."""
 
-    Attributes:
-        robust: runs with many live points [run].
-        published: runs with the published two live points [run].
-        seconds: run time of a robust run, without compiling.
-    """
-
-    robust: FloatArray
-    published: FloatArray
-    seconds: float
+    robust: FloatArray  # runs with many live points [run]
+    published: FloatArray  # runs with the published two live points [run]
+    seconds: float  # run time of a robust run, without compiling
 
 
 def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, names: str) -> HybridStart:

@@ -21,23 +21,14 @@ MODELS = {
 
 
 class MethodSettings(NamedTuple):
-    """What sets a method apart from the published annealed estimator.
+    """What sets a method apart from the published annealed estimator."""
 
-    Attributes:
-        estimator: annealed or sequential; the last two methods are kernels of their own.
-        resampling: when particles are drawn again.
-        cooling_rows: rows from which on the learning rate falls; 0 for never.
-        control_variates: whether gradients of past rows are taken relative to an anchor.
-        fraction_rows: whether all particles see the same past rows in a step.
-        schedule: how the sizes of chunks begin.
-    """
-
-    estimator: str = "annealed"
-    resampling: str = "none"
-    cooling_rows: int = 0
-    control_variates: bool = False
-    fraction_rows: bool = False
-    schedule: str = "constant"
+    estimator: str = "annealed"  # annealed or sequential; the last two methods are kernels of their own
+    resampling: str = "none"  # when particles are drawn again
+    cooling_rows: int = 0  # rows from which on the learning rate falls; 0 for never
+    control_variates: bool = False  # whether gradients of past rows are taken relative to an anchor
+    fraction_rows: bool = False  # whether all particles see the same past rows in a step
+    schedule: str = "constant"  # how the sizes of chunks begin
 
 
 METHODS = {
@@ -150,14 +141,10 @@ class Settings(CaseSettings):
 
 
 class Point(NamedTuple):
-    """One combination of settings.
+    """One combination of settings."""
 
-    Attributes:
-        settings: with the combination put in.
-        axes: names and values of the batched settings, and the variation as it is written.
-    """
-
-    settings: Settings
+    settings: Settings  # with the combination put in
+    # names and values of the batched settings, and the variation as it is written
     axes: dict[str, str | int | float]
 
 

@@ -47,17 +47,11 @@ CHANGES = (1000, 10_000)
 
 
 class Rival(NamedTuple):
-    """Quantities of an estimator that needs all rows.
+    """Quantities of an estimator that needs all rows."""
 
-    Attributes:
-        log_evidence: its estimate.
-        seconds: its time.
-        operations: what adds up to its likelihoods and gradients of rows.
-    """
-
-    log_evidence: str
-    seconds: str
-    operations: tuple[str, ...]
+    log_evidence: str  # its estimate
+    seconds: str  # its time
+    operations: tuple[str, ...]  # what adds up to its likelihoods and gradients of rows
 
 
 RIVALS = {
@@ -70,19 +64,12 @@ RIVALS = {
 
 
 class StreamRuns(NamedTuple):
-    """Runs that differ by their random numbers only.
+    """Runs that differ by their random numbers only."""
 
-    Attributes:
-        tables: of the study.
-        case: name of their case.
-        wanted: columns with the one value that they have, besides.
-        last: rows after which they are not looked at.
-    """
-
-    tables: Tables
-    case: str
-    wanted: dict[str, str | float]
-    last: float = np.inf
+    tables: Tables  # of the study
+    case: str  # name of their case
+    wanted: dict[str, str | float]  # columns with the one value that they have, besides
+    last: float = np.inf  # rows after which they are not looked at
 
     @property
     def model(self) -> str:

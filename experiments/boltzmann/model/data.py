@@ -28,15 +28,10 @@ _SYMMETRY_TOLERANCE = 1e-10
 
 
 class BoltzmannParameters(NamedTuple):
-    """Parameters of the distribution of spins s in {-1, +1}^n proportional to exp(s^T W s / 2 + s^T b).
+    """Parameters of the distribution of spins s in {-1, +1}^n proportional to exp(s^T W s / 2 + s^T b)."""
 
-    Attributes:
-        weights: W [unit, unit], symmetric with zero diagonal.
-        biases: b [unit].
-    """
-
-    weights: FloatArray
-    biases: FloatArray
+    weights: FloatArray  # W [unit, unit], symmetric with zero diagonal
+    biases: FloatArray  # b [unit]
 
     @property
     def n_units(self) -> int:

@@ -24,17 +24,11 @@ _LOG_RANGE = 600.0
 
 
 class SpinMoments(NamedTuple):
-    """Exact properties of a distribution of spins.
+    """Exact properties of a distribution of spins."""
 
-    Attributes:
-        log_normaliser: log of the sum over states of exp(s^T W s / 2 + s^T b), in nats.
-        mean: E[s] [unit].
-        second: E[s s^T] [unit, unit], ones on its diagonal.
-    """
-
-    log_normaliser: float
-    mean: FloatArray
-    second: FloatArray
+    log_normaliser: float  # log of the sum over states of exp(s^T W s / 2 + s^T b), in nats
+    mean: FloatArray  # E[s] [unit]
+    second: FloatArray  # E[s s^T] [unit, unit], ones on its diagonal
 
 
 class _Block(NamedTuple):

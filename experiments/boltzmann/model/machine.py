@@ -24,17 +24,12 @@ _FACTORS_A_LOG = 512
 class Relaxation(NamedTuple):
     """Density of x, where x given s is normal with mean Q^T s and unit covariance and s is a Boltzmann machine.
 
-    Attributes:
-        loadings: Q [unit, dim], with Q Q^T the shifted weights.
-        biases: b [unit].
-        log_constant: log normaliser of the density minus that of the machine, in nats.
-
     Source: PhD thesis, Appendix E.
     """
 
-    loadings: FloatArray
-    biases: FloatArray
-    log_constant: float
+    loadings: FloatArray  # Q [unit, dim], with Q Q^T the shifted weights
+    biases: FloatArray  # b [unit]
+    log_constant: float  # log normaliser of the density minus that of the machine, in nats
 
     @property
     def dim(self) -> int:

@@ -23,18 +23,12 @@ _BISECTIONS = 48
 
 
 class FibrePoint(NamedTuple):
-    """Inputs that generate the data.
+    """Inputs that generate the data."""
 
-    Attributes:
-        inputs: u [4 + data].
-        residual: largest |x(u) - observation|, in units of the data; infinite where the support excludes a
-            datum.
-        n_redraws: parameter inputs that were drawn and discarded (int32).
-    """
-
-    inputs: Array
+    inputs: Array  # u [4 + data]
+    # largest |x(u) - observation|, in units of the data; infinite where the support excludes a datum
     residual: Array
-    n_redraws: Array
+    n_redraws: Array  # parameter inputs that were drawn and discarded (int32)
 
 
 def solve_logits(values: Array, z: Array) -> Array:

@@ -40,15 +40,11 @@ _SLOPE_SERIES = tuple((k + 1.0) / math.factorial(k + 2) for k in range(8))
 
 
 class LambdaPrior(NamedTuple):
-    """Prior of the parameters: z1, z3, z4 ~ N(0, sd^2) and z2 ~ Exponential(rate), independent.
+    """Prior of the parameters: z1, z3, z4 ~ N(0, sd^2) and z2 ~ Exponential(rate), independent."""
 
-    Attributes:
-        sd: standard deviation, in units of the data for z1 (z3 and z4 are pure numbers); may be traced.
-        rate: rate of the exponential distribution, in units of the data; may be traced.
-    """
-
+    # standard deviation, in units of the data for z1 (z3 and z4 are pure numbers); may be traced
     sd: Array | float
-    rate: Array | float
+    rate: Array | float  # rate of the exponential distribution, in units of the data; may be traced
 
 
 PRIORS = {"strong": LambdaPrior(1.0, 1.0), "weak": LambdaPrior(10.0, 0.1)}
@@ -56,15 +52,10 @@ PRIORS = {"strong": LambdaPrior(1.0, 1.0), "weak": LambdaPrior(10.0, 0.1)}
 
 
 class GeneralisedLambdaModel(NamedTuple):
-    """Observations and prior.
+    """Observations and prior."""
 
-    Attributes:
-        observations: data [data].
-        prior: of the parameters.
-    """
-
-    observations: Array
-    prior: LambdaPrior
+    observations: Array  # data [data]
+    prior: LambdaPrior  # of the parameters
 
 
 def generalised_lambda_model(

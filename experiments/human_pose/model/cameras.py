@@ -21,17 +21,11 @@ _SIDEWAYS_SD, _LOG_DEPTH_MEAN, _LOG_DEPTH_SD = 0.1, 1.5, 0.5
 
 
 class Projection(NamedTuple):
-    """Image coordinates and their derivatives.
+    """Image coordinates and their derivatives."""
 
-    Attributes:
-        images: for each view first all x, then all y [view * 2 * joint].
-        by_position: each row's derivative by the position of its own joint [view, 2, joint, 3].
-        by_camera: derivative by the camera inputs [view * 2 * joint, 3].
-    """
-
-    images: Array
-    by_position: Array
-    by_camera: Array
+    images: Array  # for each view first all x, then all y [view * 2 * joint]
+    by_position: Array  # each row's derivative by the position of its own joint [view, 2, joint, 3]
+    by_camera: Array  # derivative by the camera inputs [view * 2 * joint, 3]
 
 
 def camera_place(inputs: Array) -> Array:

@@ -32,15 +32,10 @@ _N_NOISE_BINOCULAR = 76
 
 
 class PoseModel(NamedTuple):
-    """The generator.
+    """The generator."""
 
-    Attributes:
-        prior: of bone lengths and joint angles.
-        views: `binocular` or `monocular`.
-    """
-
-    prior: PosePrior
-    views: str
+    prior: PosePrior  # of bone lengths and joint angles
+    views: str  # `binocular` or `monocular`
 
     @property
     def n_inputs(self) -> int:
@@ -59,17 +54,11 @@ class Inputs(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A pose that images were made of.
+    """A pose that images were made of."""
 
-    Attributes:
-        inputs: [input].
-        positions: true joint positions in metres [joint, 3].
-        observed: image coordinates, noise included [constraint].
-    """
-
-    inputs: FloatArray
-    positions: FloatArray
-    observed: FloatArray
+    inputs: FloatArray  # [input]
+    positions: FloatArray  # true joint positions in metres [joint, 3]
+    observed: FloatArray  # image coordinates, noise included [constraint]
 
 
 def n_observed(views: str) -> int:

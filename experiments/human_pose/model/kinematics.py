@@ -17,17 +17,11 @@ from experiments.human_pose.model.skeleton import BONES, N_ANGLES, N_BONES, NODE
 
 
 class PoseDerivatives(NamedTuple):
-    """Joint positions and their derivatives.
+    """Joint positions and their derivatives."""
 
-    Attributes:
-        positions: of the joints, in metres [joint, 3].
-        by_angle: in metres per radian [joint, 3, angle].
-        by_length: [joint, 3, bone].
-    """
-
-    positions: Array
-    by_angle: Array
-    by_length: Array
+    positions: Array  # of the joints, in metres [joint, 3]
+    by_angle: Array  # in metres per radian [joint, 3, angle]
+    by_length: Array  # [joint, 3, bone]
 
 
 def joint_positions(angles: Array, lengths: Array) -> Array:

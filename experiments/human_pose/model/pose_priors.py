@@ -40,19 +40,13 @@ _PUBLISHED = (
 
 
 class PosePrior(NamedTuple):
-    """Prior of joint angles and bone lengths.
+    """Prior of joint angles and bone lengths."""
 
-    Attributes:
-        weights: of the decoder's layers, input on the left: [30, 50], five times [50, 50], [50, 188].
-        biases: of the layers: six times [50], [188].
-        log_length_mean: mean of log lengths, in log metres [13].
-        log_length_factor: upper Cholesky factor R of their covariance R^T R [13, 13].
-    """
-
+    # of the decoder's layers, input on the left: [30, 50], five times [50, 50], [50, 188]
     weights: tuple[FloatArray, ...]
-    biases: tuple[FloatArray, ...]
-    log_length_mean: FloatArray
-    log_length_factor: FloatArray
+    biases: tuple[FloatArray, ...]  # of the layers: six times [50], [188]
+    log_length_mean: FloatArray  # mean of log lengths, in log metres [13]
+    log_length_factor: FloatArray  # upper Cholesky factor R of their covariance R^T R [13, 13]
 
     @property
     def n_code(self) -> int:

@@ -14,35 +14,21 @@ from experiments.human_pose.model.skeleton import N_ANGLES
 
 
 class PairDistribution(NamedTuple):
-    """Distribution of the cosine and sine parts given the code: independent normals.
+    """Distribution of the cosine and sine parts given the code: independent normals."""
 
-    Attributes:
-        cos_mean: means of the cosine parts [angle].
-        sin_mean: means of the sine parts [angle].
-        cos_sd: standard deviations of the cosine parts [angle].
-        sin_sd: standard deviations of the sine parts [angle].
-    """
-
-    cos_mean: Array
-    sin_mean: Array
-    cos_sd: Array
-    sin_sd: Array
+    cos_mean: Array  # means of the cosine parts [angle]
+    sin_mean: Array  # means of the sine parts [angle]
+    cos_sd: Array  # standard deviations of the cosine parts [angle]
+    sin_sd: Array  # standard deviations of the sine parts [angle]
 
 
 class AngleDerivatives(NamedTuple):
-    """Joint angles and their derivatives by the inputs.
+    """Joint angles and their derivatives by the inputs."""
 
-    Attributes:
-        angles: in radians [angle].
-        by_code: [angle, code].
-        by_cos_noise: each angle by its own input [angle].
-        by_sin_noise: each angle by its own input [angle].
-    """
-
-    angles: Array
-    by_code: Array
-    by_cos_noise: Array
-    by_sin_noise: Array
+    angles: Array  # in radians [angle]
+    by_code: Array  # [angle, code]
+    by_cos_noise: Array  # each angle by its own input [angle]
+    by_sin_noise: Array  # each angle by its own input [angle]
 
 
 def bone_lengths(prior: PosePrior, inputs: Array) -> Array:

@@ -15,25 +15,15 @@ N_BONES = len(BONE_NAMES)
 
 
 class Node(NamedTuple):
-    """A node of the tree.
+    """A node of the tree."""
 
-    Attributes:
-        name: what it is called.
-        parent: index of the node that it hangs on; -1 for the root.
-        direction: unit vector from the parent in the parent's frame.
-        bone: name of the bone whose length it is away; empty for the root.
-        order: axes of its rotations, the first outermost; empty for a node that turns nothing.
-        free: axes of them that are free, in the order of the angle vector; the others are zero.
-        joint: name of the output joint at its place; empty for none.
-    """
-
-    name: str
-    parent: int
-    direction: tuple[float, float, float]
-    bone: str
-    order: str
-    free: str
-    joint: str
+    name: str  # what it is called
+    parent: int  # index of the node that it hangs on; -1 for the root
+    direction: tuple[float, float, float]  # unit vector from the parent in the parent's frame
+    bone: str  # name of the bone whose length it is away; empty for the root
+    order: str  # axes of its rotations, the first outermost; empty for a node that turns nothing
+    free: str  # axes of them that are free, in the order of the angle vector; the others are zero
+    joint: str  # name of the output joint at its place; empty for none
 
 
 _UP, _DOWN = (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)

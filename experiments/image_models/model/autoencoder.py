@@ -16,15 +16,10 @@ from experiments.image_models.model.autoencoder_weights import Autoencoder, Dens
 
 
 class Code(NamedTuple):
-    """Gaussian approximation of the posterior of an image's latent vector.
+    """Gaussian approximation of the posterior of an image's latent vector."""
 
-    Attributes:
-        mean: [latent].
-        scale: standard deviations [latent].
-    """
-
-    mean: Array
-    scale: Array
+    mean: Array  # [latent]
+    scale: Array  # standard deviations [latent]
 
 
 def logits(model: Autoencoder, latent: Array) -> Array:

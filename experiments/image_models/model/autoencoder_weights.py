@@ -55,19 +55,12 @@ class Dense(NamedTuple):
 
 
 class Autoencoder(NamedTuple):
-    """Parameters of a generative image model and of the Gaussian approximation of its latent posterior.
+    """Parameters of a generative image model and of the Gaussian approximation of its latent posterior."""
 
-    Attributes:
-        decoder: latent to hidden, hidden to hidden, hidden to logits of the pixels.
-        encoder: pixels to hidden, hidden to hidden.
-        code_mean: hidden to the mean of the latent vector.
-        code_log_scale: hidden to the log of its standard deviations.
-    """
-
-    decoder: tuple[Dense, Dense, Dense]
-    encoder: tuple[Dense, Dense]
-    code_mean: Dense
-    code_log_scale: Dense
+    decoder: tuple[Dense, Dense, Dense]  # latent to hidden, hidden to hidden, hidden to logits of the pixels
+    encoder: tuple[Dense, Dense]  # pixels to hidden, hidden to hidden
+    code_mean: Dense  # hidden to the mean of the latent vector
+    code_log_scale: Dense  # hidden to the log of its standard deviations
 
     @property
     def n_latent(self) -> int:

@@ -15,15 +15,10 @@ _FILE = Path(__file__).with_name("digits.npy.xz")
 
 
 class Digits(NamedTuple):
-    """Images and what they show.
+    """Images and what they show."""
 
-    Attributes:
-        images: grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row.
-        labels: the digits (uint8) [image].
-    """
-
-    images: NDArray[np.uint8]
-    labels: NDArray[np.uint8]
+    images: NDArray[np.uint8]  # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    labels: NDArray[np.uint8]  # the digits (uint8) [image]
 
 
 def read_digits() -> Digits:

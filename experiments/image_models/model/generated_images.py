@@ -21,33 +21,20 @@ from experiments.image_models.model.autoencoder import (
 
 
 class GeneratedImages(NamedTuple):
-    """Images and the latent vectors that they were drawn from: an exact draw from each posterior.
+    """Images and the latent vectors that they were drawn from: an exact draw from each posterior."""
 
-    Attributes:
-        latents: [image, latent].
-        images: 0 or 1 (uint8) [image, pixel].
-    """
-
-    latents: FloatArray
-    images: NDArray[np.uint8]
+    latents: FloatArray  # [image, latent]
+    images: NDArray[np.uint8]  # 0 or 1 (uint8) [image, pixel]
 
 
 class Bases(NamedTuple):
-    """Gaussian approximations of the posteriors of images, and what importance samples from them say.
+    """Gaussian approximations of the posteriors of images, and what importance samples from them say."""
 
-    Attributes:
-        means: [image, latent].
-        scales: standard deviations [image, latent].
-        log_zeta: importance-weighted lower bound on the log evidence of each image, in nats [image].
-        log_zeta_error: its standard error [image]; NaN for a single sample.
-        single_bound: mean of the bounds by a single sample each, in nats [image].
-    """
-
-    means: FloatArray
-    scales: FloatArray
-    log_zeta: FloatArray
-    log_zeta_error: FloatArray
-    single_bound: FloatArray
+    means: FloatArray  # [image, latent]
+    scales: FloatArray  # standard deviations [image, latent]
+    log_zeta: FloatArray  # importance-weighted lower bound on the log evidence of each image, in nats [image]
+    log_zeta_error: FloatArray  # its standard error [image]; NaN for a single sample
+    single_bound: FloatArray  # mean of the bounds by a single sample each, in nats [image]
 
 
 def generate_images(model: Autoencoder, state: np.random.RandomState, n_images: int) -> GeneratedImages:

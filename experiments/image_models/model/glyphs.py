@@ -49,30 +49,20 @@ _AT_A_TIME = 1000
 
 
 class Skeletons(NamedTuple):
-    """Characters as distances from their skeletons.
+    """Characters as distances from their skeletons."""
 
-    Attributes:
-        distances: from each point of a square to the nearest point of the skeleton, in units of the side of the
-            square (float32) [character, side, side].
-        characters: [character].
-        blocks: name of each character's script [character].
-    """
-
+    # from each point of a square to the nearest point of the skeleton, in units of the side of the square
+    # (float32) [character, side, side]
     distances: Float32Array
-    characters: tuple[str, ...]
-    blocks: tuple[str, ...]
+    characters: tuple[str, ...]  # [character]
+    blocks: tuple[str, ...]  # name of each character's script [character]
 
 
 class Drawings(NamedTuple):
-    """Drawings, one character after the other.
+    """Drawings, one character after the other."""
 
-    Attributes:
-        images: grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row.
-        characters: index of the character of each [image].
-    """
-
-    images: NDArray[np.uint8]
-    characters: IntegerArray
+    images: NDArray[np.uint8]  # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    characters: IntegerArray  # index of the character of each [image]
 
 
 def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:

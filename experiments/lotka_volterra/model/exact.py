@@ -17,20 +17,13 @@ _MAX_PASSES = 60
 
 
 class LogRatePosterior(NamedTuple):
-    """Exact posterior of the log rates.
+    """Exact posterior of the log rates."""
 
-    Attributes:
-        points: values of each log rate, increasing and equally spaced [4, point].
-        density: marginal posterior density at them [4, point].
-        mean: posterior means [4].
-        sd: posterior standard deviations [4].
-        correlation: of log z1 with log z2, and of log z3 with log z4; those across the pairs are zero [2].
-    """
-
-    points: FloatArray
-    density: FloatArray
-    mean: FloatArray
-    sd: FloatArray
+    points: FloatArray  # values of each log rate, increasing and equally spaced [4, point]
+    density: FloatArray  # marginal posterior density at them [4, point]
+    mean: FloatArray  # posterior means [4]
+    sd: FloatArray  # posterior standard deviations [4]
+    # of log z1 with log z2, and of log z3 with log z4; those across the pairs are zero [2]
     correlation: FloatArray
 
     def cumulative(self, values: ArrayLike, rate: int) -> FloatArray:

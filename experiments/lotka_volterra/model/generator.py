@@ -35,25 +35,16 @@ _UNROLL = 2
 
 
 class LotkaVolterraModel(NamedTuple):
-    """Data and constants of the model; build it with `lotka_volterra_model`.
+    """Data and constants of the model; build it with `lotka_volterra_model`."""
 
-    Attributes:
-        observations: prey and predators at steps 1, 2, ... [step, 2], float64.
-        initial_state: prey and predators at step 0 [2].
-        time_step: delta, in the unit of time of the rates.
-        noise_scales: sigma_r and sigma_f, standard deviations of the noise over one unit of time [2].
-        scheme: `code` or `text`, which prey value the predator update sees.
-        prior_mean: m, prior mean of each log rate.
-        prior_sd: s, prior standard deviation of each log rate.
-    """
-
-    observations: FloatArray
-    initial_state: tuple[float, float]
-    time_step: float
+    observations: FloatArray  # prey and predators at steps 1, 2, ... [step, 2], float64.
+    initial_state: tuple[float, float]  # prey and predators at step 0 [2]
+    time_step: float  # delta, in the unit of time of the rates
+    # sigma_r and sigma_f, standard deviations of the noise over one unit of time [2]
     noise_scales: tuple[float, float]
-    scheme: Scheme
-    prior_mean: float
-    prior_sd: float
+    scheme: Scheme  # `code` or `text`, which prey value the predator update sees
+    prior_mean: float  # m, prior mean of each log rate
+    prior_sd: float  # s, prior standard deviation of each log rate
 
     @property
     def n_steps(self) -> int:

@@ -23,17 +23,11 @@ _CHUNK = 2**14
 
 
 class PriorPaths(NamedTuple):
-    """Prior draws whose populations stayed within the limit.
+    """Prior draws whose populations stayed within the limit."""
 
-    Attributes:
-        rate_inputs: u1 [path, 4].
-        paths: prey and predators [path, step, 2].
-        n_draws: prior draws made, those dropped included.
-    """
-
-    rate_inputs: FloatArray
-    paths: FloatArray
-    n_draws: int
+    rate_inputs: FloatArray  # u1 [path, 4]
+    paths: FloatArray  # prey and predators [path, step, 2]
+    n_draws: int  # prior draws made, those dropped included
 
 
 def simulate_prior(

@@ -29,17 +29,11 @@ SUMMARY_NAMES = (
 
 
 class SummaryScales(NamedTuple):
-    """Prior standard deviations of the statistics.
+    """Prior standard deviations of the statistics."""
 
-    Attributes:
-        scales: one for each statistic [9], in its unit.
-        n_draws: prior draws made.
-        n_kept: draws that entered: both populations stayed within the limit.
-    """
-
-    scales: FloatArray
-    n_draws: int
-    n_kept: int
+    scales: FloatArray  # one for each statistic [9], in its unit
+    n_draws: int  # prior draws made
+    n_kept: int  # draws that entered: both populations stayed within the limit
 
 
 def summary_statistics(paths: Paths, convention: Convention = "population") -> Paths:
