@@ -167,13 +167,10 @@ def over_method(
 def at_equal_times(
     first: Sequence[Averages], second: Sequence[Averages], time_ratio: float, *, largest: bool
 ) -> Measurement:
-    """Averages of one method over those of another one when equal times have passed.
+    """Averages of one method over those of another, errors at the same points, when equal times have passed.
 
-    Args:
-        first: errors of one method, all at the same points.
-        second: the same errors of the other method.
-        time_ratio: time of a sample of the second method in units of that of the first.
-        largest: the ratio where it is largest, or else the geometric mean over errors and times.
+    `time_ratio` is the time of a sample of the second method in units of the first's; with `largest` the ratio where it
+    is largest, else the geometric mean over errors and times.
     """
     points = second[0].points
     compared = (points > _BEGINNING * points[-1]) & (points * time_ratio <= first[0].points[-1])
@@ -443,12 +440,7 @@ def narrowing_weights(tables: Tables, method: str) -> Measurement:
 
 
 def integrated_weights(tables: Tables, other: str) -> Measurement:
-    """CT-T23 and CT-T24: proportion of systems in which integrating the temperature out gives the smaller errors.
-
-    Args:
-        tables: of the study.
-        other: quantity that holds the errors by the other weights.
-    """
+    """CT-T23, CT-T24: proportion of systems whose errors are smaller than by the `other` weights, not integrated."""
     integrated, others = (
         _moment_errors(tables, "chains", quantity, method="st")[:, 0]
         for quantity in ("error_by_target_weights", other)

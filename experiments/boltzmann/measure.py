@@ -132,12 +132,7 @@ def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -
 
 
 def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Dataset:
-    """Relative errors of annealed importance sampling and what the runs did.
-
-    Args:
-        draws: recorded quantities [run, repeat, ...].
-        problem: what is estimated.
-    """
+    """Relative errors of annealed importance sampling, and what the runs did, from draws [run, repeat, ...]."""
     logs, positions = draws["log_weight"], draws["position"]
     n_runs, n_repeats = logs.shape
     found: dict[str, xr.DataArray | float | int] = {

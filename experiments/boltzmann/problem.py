@@ -46,11 +46,7 @@ class Problem(NamedTuple):
 
 
 def build_problem(settings: Settings, variational: str) -> Problem:
-    """The problem of a case with the given variant of the mean-field fits.
-
-    Raises:
-        DataError: the user's file cannot be used.
-    """
+    """The problem of a case with a variant of the mean-field fits; raises DataError for a file that cannot be used."""
     if settings.data:
         parameters, number = read_parameters(settings.data), 0
     else:

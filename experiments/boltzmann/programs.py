@@ -48,17 +48,9 @@ def block_summaries(
 ) -> Kernel:
     """Makes `n_steps` steps of a kernel one step, so that a record need not hold each of them.
 
-    Args:
-        kernel: what makes the steps. Its random numbers must be arrays.
-        n_steps: steps together, at least 1.
-        keep: maps (state, info) after each step to a pytree of arrays.
-        summarise: maps these, stacked [step, ...], to the info of the step.
-
-    Returns:
-        Kernel with the state of `kernel` and the summary as its info. Step i of the n uses the key `fold_in(key, i)`.
-
-    Raises:
-        ValueError: n_steps is not positive.
+    The kernel's random numbers must be arrays. `keep` maps (state, info) after each step to a pytree of arrays, and
+    `summarise` these, stacked [step, ...], to the info of the new kernel. Step i uses the key `fold_in(key, i)`. Raises
+    ValueError if `n_steps` is not positive.
     """
     if n_steps < 1:
         raise ValueError(f"n_steps must be at least 1, got {n_steps}")

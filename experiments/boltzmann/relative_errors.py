@@ -59,11 +59,7 @@ class Averages(NamedTuple):
         return np.asarray(np.sqrt(np.sum(errors**2, axis=1)) / self.values.shape[1], dtype=np.float64)
 
     def measured(self, index: int, note: str = "") -> Measurement:
-        """The average at a point over all published systems, with whose number the note ends.
-
-        Raises:
-            MissingData: some were not run.
-        """
+        """The average at a point over all published systems; raises MissingData if some were not run."""
         if self.systems.size < N_SYSTEMS:
             raise MissingData(
                 f"{self.systems.size} of the {N_SYSTEMS} published systems: not run at this preset"
@@ -72,40 +68,21 @@ class Averages(NamedTuple):
         return Measurement(*found, f"{note}, {N_SYSTEMS} systems" if note else f"{N_SYSTEMS} systems")
 
     def at_samples(self, n_samples: float) -> int:
-        """Index of the point with this many samples, or the nearest within a tenth.
-
-        Raises:
-            MissingData: the curve has no point near it.
-        """
+        """Index of the point with this many samples, within a tenth; raises MissingData if there is none."""
         index = int(np.argmin(np.abs(self.points - n_samples)))
         if abs(self.points[index] - n_samples) > 0.1 * n_samples:
             raise MissingData(f"{n_samples:.0f} samples a chain: not run at this preset")
         return index
 
     def at_temperatures(self, n_temperatures: float) -> int:
-        """Index of the point with this many temperatures.
-
-        Raises:
-            MissingData: there is none.
-        """
+        """Index of the point with this many temperatures; raises MissingData if there is none."""
         if n_temperatures not in self.points:
             raise MissingData(f"K = {n_temperatures:.0f}: not run at this preset")
         return int(np.flatnonzero(self.points == n_temperatures)[0])
 
 
 def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:
-    """Rows of the cases of a design, with a column `system`.
-
-    Args:
-        tables: of the study.
-        design: with what the names of its cases begin: "chains", "annealed" or "ladder".
-        table: its name.
-        quantity: a column.
-        wanted: as in `Tables.rows`.
-
-    Raises:
-        MissingData: there are none.
-    """
+    """Rows of the cases whose names begin with a design, with a column `system`; raises as `Tables.rows`."""
     system = tables["settings"].set_index("case")["system"]
     cases = [str(case) for case in system.index if str(case).startswith(design)]
     found = tables.rows(table, quantity, **wanted, case=cases)
@@ -114,11 +91,7 @@ def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wa
 
 @lru_cache(maxsize=64)
 def running_errors(tables: Tables, method: str, error: str, pooling: str = "disjoint") -> Averages:
-    """Errors of running estimates of a method.
-
-    Raises:
-        MissingData: the method was not run, or has no such error.
-    """
+    """Errors of running estimates of a method; raises MissingData if the method was not run, or has no such error."""
     wanted = {"method": method, "coordinate": error}
     table = "pooling_repeat_n_samples_coordinate"
     found = _averages(
@@ -135,27 +108,13 @@ def running_errors(tables: Tables, method: str, error: str, pooling: str = "disj
 
 @lru_cache(maxsize=64)
 def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
-    """Errors of annealed importance sampling by number of temperatures.
-
-    Raises:
-        MissingData: the method was not run.
-    """
+    """Errors of annealed importance sampling by number of temperatures; raises MissingData if it was not run."""
     rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
     return _averages(rows, "annealed_error", "n_temperatures")
 
 
 def cost_per_repeat(tables: Tables, method: str, quantity: str, **wanted: Wanted) -> float:
-    """Gradients or seconds of a repeat, mean over systems; for chains per sample of each chain.
-
-    Args:
-        tables: of the study.
-        method: whose runs are counted.
-        quantity: `gradients_per_repeat` or `seconds_per_repeat`.
-        wanted: further columns and their values, such as `n_temperatures`.
-
-    Raises:
-        MissingData: the method was not run.
-    """
+    """Gradients or seconds of a repeat, mean over systems, for chains per sample of each; raises as `Tables.rows`."""
     design = "annealed" if method in ANNEALED_METHODS else "chains"
     rows = rows_of(tables, design, "point", quantity, method=method, **wanted)
     cost = float(rows[quantity].mean())

@@ -34,11 +34,7 @@ _GRADIENTS_A_BLOCK = 5_000_000
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics` and, where chains run or systems are described, `curves`.
-
-    Raises:
-        DataError: the user's file cannot be used.
-    """
+    """Runs one case; returns `statistics`, and `curves` of chains or systems; raises DataError for a bad file."""
     if settings.design == "systems":
         return describe_systems(settings, context)
     problems: dict[str, Problem] = {}

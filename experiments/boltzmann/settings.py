@@ -115,12 +115,7 @@ def method_settings(settings: Settings, method: str) -> MethodSettings:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's data.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used, or a published one is missing.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file that is missing or cannot be used."""
     methods = [method for method, _ in programs(settings)]
     if settings.design == "estimates":
         _check_lengths(settings, methods)

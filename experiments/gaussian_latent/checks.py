@@ -74,15 +74,8 @@ def estimator_noise(
 ) -> dict[str, xr.Dataset]:
     """Standard deviation and histogram of the log estimate at fixed x over fresh auxiliary variables.
 
-    Args:
-        context: random streams.
-        points: problem of each data set, with x at its reference.
-        sizes: numbers of importance samples.
-        n_draws: estimates of each.
-
-    Returns:
-        Statistics `sd_log_estimate` and its standard error, curves of the density of the log estimate about its
-        mean, dims (dataset, n_importance[, bin_log_estimate]), in nats; and the exact numbers of each data set.
+    Statistics `sd_log_estimate` and its standard error, curves of the density of the log estimate about its mean, dims
+    (dataset, n_importance[, bin_log_estimate]), in nats; and the exact numbers of each data set.
     """
     edges = np.linspace(-20.0, 20.0, _N_BINS + 1)
     shape = (len(points), len(sizes))

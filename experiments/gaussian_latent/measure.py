@@ -60,15 +60,10 @@ def recorded(chains: Chains) -> xr.Dataset:
 def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr.Dataset:
     """Efficiency, acceptance rates, work, sticking and posterior moments of every chain at every sweep point.
 
-    Args:
-        draws: recorded `position` (sweep axis, chain, draw, coordinate), flags and counters.
-        chain_s: seconds of a chain, its fraction of the time that all took side by side.
-        n_importance: importance samples of one density estimate, each counted as one density evaluation.
-
-    Returns:
-        Variables with dims (sweep axis, chain), some with coordinate in addition or in place of chain. `mcse_mean` is
-        the error between the chains, widened for few, NaN for a single one; `mcse_mean_within` comes from the
-        effective sample sizes, which do not see that auxiliary variables are held for thousands of iterations.
+    From `position` (sweep axis, chain, draw, coordinate), flags and counters; `chain_s` is the fraction of a chain in
+    the seconds that all took side by side. Each importance sample counts as one density evaluation. `mcse_mean` is the
+    error between the chains, widened for few, NaN for a single one; `mcse_mean_within` comes from the effective sample
+    sizes, which do not see that auxiliary variables are held for thousands of iterations.
     """
     position, calls = draws["position"], _calls(draws)
     # One chain at a time: a copy of all draws of a large sweep would not fit into memory.
@@ -120,17 +115,11 @@ def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: in
 
 
 def accuracy(draws: xr.Dataset, known: Known, n_importance: int) -> xr.Dataset:
-    """Errors of chain means against the exact posterior where it is known.
+    """Errors of chain means against the exact posterior, where it is known, and its means and standard deviations.
 
-    Args:
-        draws: recorded `position` (sweep axis, chain, draw, coordinate), flags and counters.
-        known: exact distributions.
-        n_importance: importance samples of one density estimate.
-
-    Returns:
-        `work_normalised_error` by chain: the squared error of its mean in units of the posterior variance, mean over
-        coordinates, times the density evaluations of the chain. Its mean over chains is the number of evaluations
-        that an effective draw takes, slow auxiliary variables included. Exact means and standard deviations.
+    `work_normalised_error` by chain is the squared error of its mean in units of the posterior variance, mean over
+    coordinates, times the density evaluations of the chain. Its mean over chains is the number of evaluations that an
+    effective draw takes, slow auxiliary variables included.
     """
     if known.position is None:
         return xr.Dataset()
@@ -150,15 +139,9 @@ def accuracy(draws: xr.Dataset, known: Known, n_importance: int) -> xr.Dataset:
 def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) -> xr.Dataset:
     """Moments of long chains, and how far their histograms are from the exact posterior where it is known.
 
-    Args:
-        draws: recorded `position` (sweep axis, chain, draw, coordinate) and flags.
-        known: exact distributions.
-        reference: x about which histograms lie where the exact distribution is not known [coordinate].
-
-    Returns:
-        Longest constant run in the last `TRACE_WINDOW` iterations by chain, errors of the standard deviation as those
-        of the mean in `chain_statistics`; where known, total variation distance of 100-bin histograms by chain and
-        coordinate, and exact moments.
+    Longest constant run in the last `TRACE_WINDOW` iterations by chain, errors of the standard deviation as those of
+    the mean in `chain_statistics`; where known, total variation distance of 100-bin histograms by chain and coordinate,
+    and exact moments. Histograms lie about `reference` [coordinate] where the exact distribution is not known.
     """
     position = draws["position"]
     window = draws["accepted_position"].isel(draw=slice(-TRACE_WINDOW, None))

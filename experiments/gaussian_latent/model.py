@@ -30,11 +30,7 @@ CALIBRATED_RESIDUAL_FRACTION = 157.0 / 500.0
 
 
 def problem(settings: Settings) -> Problem:
-    """The model of a case, on simulated data or on the user's own.
-
-    Raises:
-        DataError: If the user's file cannot be used.
-    """
+    """The model of a case, on simulated data or the user's own; raises DataError for a file that cannot be used."""
     return _PROBLEMS[settings.noise](settings)
 
 

@@ -113,12 +113,7 @@ def long_case(method: str, n_importance: int) -> dict[str, Any]:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's data.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     tuned = {scale_name(method) for method, _ in programs(settings)}
     if settings.design in ("sweep", "long"):
         if len(tuned) > 1:

@@ -25,12 +25,7 @@ def sweep_of(
 ) -> xr.DataArray:
     """A quantity of a program in each chain over its step sizes or brackets [chain, point].
 
-    Args:
-        tables: of the study.
-        quantity: its name.
-        program: method and number of importance samples.
-        dataset: as in the settings.
-        more: case with more chains of the program, which is taken where the preset has it.
+    Taken from the case `more`, with more chains of the program, where the preset has it.
     """
     scale, where = scale_name(program[0]), program_rows(*program, dataset)
     where["case"] = first_run(tables, more, where["case"])
@@ -44,10 +39,7 @@ def at_best_steps(
 ) -> pd.DataFrame:
     """Rows of one program at the step sizes with the largest mean ESS, or the smallest mean error, per evaluation.
 
-    Args:
-        rows: a row for each chain at each point.
-        by: columns for each value of which the best step sizes are kept.
-        quantity: `ess_per_evaluation` or `work_normalised_error`.
+    A row is a chain at a point; the best step sizes are kept for each value of the columns `by`.
     """
     steps = [name for name in ("step_size", "auxiliary_step") if name in rows and rows[name].notna().any()]
     keys = [*dict.fromkeys([*steps, *by])]

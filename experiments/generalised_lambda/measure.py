@@ -44,17 +44,9 @@ def chain_statistics(
 ) -> xr.Dataset:
     """Efficiency, acceptance rates, failures, work and moments of the draws after the warm-up.
 
-    Where no chain at a point moved, all that speaks of the posterior is missing (NaN). The run time of a
-    chain, warm-up included, is its fraction of the run time of all by its evaluations of the generator.
-
-    Args:
-        draws: recorded quantities (prior, swept settings, chain, draw, ...), warm-up included.
-        settings: of the case.
-        run_s: seconds that all chains took, one after the other.
-        n_redraws: prior draws discarded before the start of each chain (prior, chain).
-
-    Returns:
-        Variables with dims (prior, swept settings) and chain or parameter or both.
+    Draws (prior, swept settings, chain, draw, ...) include the warm-up, `n_redraws` (prior, chain) were discarded
+    before the start. Where no chain at a point moved, all that speaks of the posterior is missing (NaN). The run time
+    of a chain, warm-up included, is its fraction of the run time of all, `run_s`, by its evaluations of the generator.
     """
     warm_up = draws.isel(draw=slice(0, settings.n_warm_up))
     kept = draws.isel(draw=slice(settings.n_warm_up, None))

@@ -43,12 +43,7 @@ class Problem(NamedTuple):
 
 
 def build_problem(settings: Settings) -> Problem:
-    """Reads or simulates the data, and resolves the priors.
-
-    Raises:
-        DataError: the data file cannot be used.
-        ValueError: the observations cannot be used.
-    """
+    """Reads or simulates the data, and resolves the priors; raises DataError or ValueError for unusable data."""
     if settings.data:
         observations, label = read_matrix(settings.data)[:, 0], "own"
     else:

@@ -60,14 +60,9 @@ def targets(settings: Settings) -> dict[str, tuple[str, float]]:
 def limit_statistics(problem: Problem, exact: xr.DataArray, tolerances: list[float]) -> xr.Dataset:
     """Shift of the posterior means under Gaussian kernels, from exact draws weighted by ratios of likelihoods.
 
-    Args:
-        problem: data; the prior cancels in the weights.
-        exact: draws of the exact posterior (draw, walker, parameter).
-        tolerances: of the kernels.
-
-    Returns:
-        `limit_shift` (limit_tolerance, parameter), in standard deviations of the exact posterior, its
-        standard error over walkers, and the effective number of weighted draws.
+    Takes draws of the exact posterior (draw, walker, parameter); the prior cancels in the weights. `limit_shift`
+    (limit_tolerance, parameter) is in standard deviations of the exact posterior, and has its standard error over
+    walkers and the effective number of weighted draws with it.
     """
     stride = -(-exact.sizes["draw"] * exact.sizes["walker"] // _MOST_LIMIT_DRAWS)
     z = exact.transpose("draw", "walker", "parameter").values[::stride]

@@ -56,11 +56,9 @@ Parameters = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics`, `curves`, `observed_data`; with chains also `posterior` and
-    `sample_stats`.
+    """Runs one case; returns groups `statistics`, `curves`, `observed_data`, and the draws of chains.
 
-    Raises:
-        SettingsError: no prior draw can generate the data, or no trajectory at a step size was accepted.
+    Raises SettingsError if no prior draw can generate the data, or no trajectory at a step size was accepted.
     """
     problem = build_problem(settings)
     result = reference_result if settings.design == "reference" else _chains

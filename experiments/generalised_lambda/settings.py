@@ -107,12 +107,7 @@ def batch_values(settings: Settings, name: str) -> list[float] | list[str]:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's data.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     if settings.design == "reference" and set(settings.batch) - {"prior"}:
         raise SettingsError("design=reference runs together only priors: batch.prior")
     if settings.min_steps > settings.max_steps:

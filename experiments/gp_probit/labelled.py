@@ -23,14 +23,8 @@ class LabelledData(NamedTuple):
 def read_labelled(path: str | os.PathLike[str], label: str | None = "", min_rows: int = 4) -> LabelledData:
     """Returns a column of two classes, and all others, which are numbers; rows in the order of the file.
 
-    Args:
-        path: the file; see `tables.open_rows`.
-        label: name of the label column. Empty or None: the only column that has two different values which
-            are not numbers; if there is no such column, or several, the last.
-        min_rows: smallest number of rows.
-
-    Raises:
-        DataError: If the file cannot be read as such a table.
+    Without a label the column is the only one that has two different values which are not numbers; if there is no such
+    column, or several, the last. Raises DataError if the file cannot be read as such a table.
     """
     cells = read_cells(path, min_rows=min_rows)
     name, how = _label_column(cells, (label or "").strip())

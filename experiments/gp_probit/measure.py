@@ -68,17 +68,10 @@ def recorded(chains: Chains, coordinates: Sequence[str]) -> xr.Dataset:
 
 
 def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: float) -> xr.Dataset:
-    """Statistics of the main runs.
+    """Statistics (chain, coordinate) of the main runs after the warm-up, whose batches have `batch_size` iterations.
 
-    Args:
-        draws: recorded quantities, warm-up first.
-        n_warm_up: its iterations; may be none.
-        batch_size: iterations in a batch of the warm-up.
-        run_s: seconds that both took, all chains together.
-
-    Returns:
-        Variables with dims among (chain, coordinate). The time of a chain is its fraction of the time of all, by cubic
-        operations: the chains run inside one program.
+    The time of a chain is its fraction of the time of all, `run_s`, by cubic operations: the chains run inside one
+    program.
     """
     main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
@@ -121,19 +114,11 @@ def chain_curves(
 ) -> xr.Dataset:
     """Trace and histogram of the first coordinate, and how the scale reduction and stuck runs develop.
 
-    Args:
-        draws: recorded quantities, warm-up first.
-        n_warm_up: its iterations.
-        run_s: seconds that both took, all chains together.
-        method: the method; slice updates of x have a shorter histogram.
-        fixed_range: histogram over HISTOGRAM_RANGE, the same in every case; otherwise over the range of the draws.
-
-    Returns:
-        `trace` [iteration]; `histogram` [chain, bin] counts, with the centres of the bins as coordinate, and
-        `histogram_draws` [chain], the draws inside the range or not; `psrf`, `psrf_upper` [aggregate, end],
-        `psrf_left_out` [aggregate, left_out, end] without one chain (NaN where fewer than two are left), and, at
-        the same ends, `cubic_operations_so_far`, `run_time_so_far` (means over chains) and `longest_run_so_far`
-        [chain, end].
+    These are `trace` [iteration]; `histogram` [chain, bin] counts, over HISTOGRAM_RANGE if `fixed_range`, else over the
+    range of the draws, with the centres of the bins as coordinate and shorter for slice updates of x, and
+    `histogram_draws` [chain], the draws inside the range or not; `psrf`, `psrf_upper` [aggregate, end], `psrf_left_out`
+    [aggregate, left_out, end] without one chain (NaN where fewer than two are left), and, at the same ends,
+    `cubic_operations_so_far`, `run_time_so_far` (means over chains) and `longest_run_so_far` [chain, end].
     """
     main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
@@ -202,16 +187,11 @@ def estimator_statistics(
 ) -> xr.Dataset:
     """Noise of the density estimate and the acceptance rates that it allows, over the number of importance samples.
 
-    Args:
-        log_estimate: single-sample log estimates at posterior draws [chain, reference, weight], in nats.
-        log_proposed: the same at an MH proposal from each draw, with the same auxiliary variables.
-        n_newton: Newton steps at each draw [chain, reference].
-        n_importance: numbers of importance samples N; each divides the weights into groups.
-
-    Returns:
-        `newton_steps` [chain, reference]; `sd_log_estimate` and, as dims (n_importance, chain, reference), the
-        expected acceptance rates `acceptance_mi`, `acceptance_pm_mh` and `acceptance_apm_mh` of the independence update
-        of u, of a joint update with fresh u, and of an update of x with u fixed.
+    From single-sample log estimates in nats at posterior draws and, with the same auxiliary variables, at an MH
+    proposal from each [chain, reference, weight]; each number of samples divides the weights into groups.
+    `newton_steps` is [chain, reference]; `sd_log_estimate` and the expected acceptance rates `acceptance_mi`,
+    `acceptance_pm_mh` and `acceptance_apm_mh` of the independence update of u, of a joint update with fresh u, and of
+    an update of x with u fixed are [n_importance, chain, reference].
     """
     shape = (len(n_importance), *log_estimate.shape[:2])
     names = ("sd_log_estimate", "acceptance_mi", "acceptance_pm_mh", "acceptance_apm_mh")
@@ -235,14 +215,7 @@ def estimator_statistics(
 
 
 def fixed_step_statistics(chains: Chains) -> xr.Dataset:
-    """Acceptance rates and longest runs of identical states of chains at fixed step sizes.
-
-    Args:
-        chains: swept over the step size, setting `scale`.
-
-    Returns:
-        `acceptance_fixed_step`, `longest_run_fixed_step`, dims (step_size, chain).
-    """
+    """Acceptance rates and longest runs of identical states (step_size, chain) of chains swept over `scale`."""
     by_step = chains._replace(axes={"step_size": chains.axes["scale"]})
     draws = labelled_draws(by_step, {}, {"x": ["coordinate"]})
     found = {
@@ -256,14 +229,9 @@ def expected_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> fl
     """Acceptance rate of a proposal with new auxiliary variables, averaged over the current stationary ones.
 
     With e_i estimates at the current point and f_j at the proposed one, all with u ~ rho, the current u has the
-    distribution e rho: the rate is sum_ij min(e_i, f_j) / (R sum_i e_i), without the pairs i = j of equal u.
-
-    Args:
-        log_current: log estimates at the current x [estimate], at least 2, in nats.
-        log_proposed: log estimates at the proposed x [estimate]; the same array for an update of u alone.
-
-    Returns:
-        The acceptance rate; biased upwards where the estimates are so noisy that the largest was not met.
+    distribution e rho: the rate is sum_ij min(e_i, f_j) / (R sum_i e_i), without the pairs i = j of equal u. Takes
+    their logs [estimate], at least 2, in nats; the same array twice for an update of u alone. It is biased upwards
+    where the estimates are so noisy that the largest was not met.
 
     >>> expected_acceptance(np.zeros(3), np.zeros(3))
     1.0

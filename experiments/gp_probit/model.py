@@ -264,11 +264,7 @@ class Problem(NamedTuple):
 
 
 def build_problem(settings: Settings) -> Problem:
-    """Reads the breast cancer data or the user's own, standardises the features and builds the model.
-
-    Raises:
-        DataError: the user's file cannot be used.
-    """
+    """Reads the data, standardises the features and builds the model; raises DataError for an unusable file."""
     if settings.data:
         own = read_labelled(settings.data, settings.label)
         features, labels, names = own.features, own.labels, own.feature_names

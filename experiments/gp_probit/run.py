@@ -41,11 +41,9 @@ _REFERENCE_N_IMPORTANCE = 50
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics`, `observed_data`, `constant_data`; with chains also `posterior` and
-    `sample_stats`, and, for design chains, `warmup_posterior`, `warmup_sample_stats` and `curves`.
+    """Runs one case; returns `statistics`, `observed_data`, `constant_data`, and draws and `curves` of chains.
 
-    Raises:
-        ValueError: no prior draw of a chain has a finite density estimate.
+    Raises ValueError if no prior draw of a chain has a finite density estimate.
     """
     problem = build_problem(settings)
     design = {"chains": _adapted_chains, "estimator": _estimator_study}

@@ -78,12 +78,7 @@ class Settings(CaseSettings):
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's data.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     if settings.label and not settings.data:
         raise SettingsError("label names a column of your own data: give data=FILE.csv too, or leave empty")
     if settings.drop_first_complete_row and settings.data:

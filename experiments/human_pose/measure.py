@@ -37,17 +37,10 @@ _MOST_SHOWN_CHAINS = 10
 def running_rmse(
     positions: FloatArray, truth: FloatArray, counts: IntegerArray, *, homogeneous: bool = False
 ) -> FloatArray:
-    """Error of the mean of the first samples.
+    """Root mean square error [..., point] of the mean of the first `counts` [point] samples, in metres.
 
-    Args:
-        positions: joint positions of samples [..., sample, joint, 3].
-        truth: true ones [joint, 3].
-        counts: how many samples, at least 1 [point].
-        homogeneous: with a fourth coordinate that is 1 in both, as the published curves have it: sqrt(3/4) of the
-            error.
-
-    Returns:
-        Root mean square over joints and coordinates, in metres [..., point].
+    Samples are [..., sample, joint, 3], the truth [joint, 3]. `homogeneous` adds a fourth coordinate that is 1 in both,
+    as the published curves have it: sqrt(3/4) of the error.
 
     Source: PhD thesis, section 4.10.3.
     """
@@ -74,16 +67,9 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
     """Acceptance rates, failures, work, errors and agreement of the chains; no warm-up is discarded.
 
     Statements about the posterior use the second half of each chain. The run time of a chain is its fraction of the run
-    time of all by its projections or gradients.
-
-    Args:
-        draws: recorded quantities (scene, step_size, chain, draw, ...).
-        first: joint positions at the start of each chain (chain, joint, axis).
-        truth: true joint positions (scene, joint, axis), not a number where unknown.
-        run_s: seconds that all chains took, one after the other.
-
-    Returns:
-        Variables with dims scene, step_size and chain, or joint and axis.
+    time of all, `run_s`, by its projections or gradients. `first` are the joint positions at the start (chain, joint,
+    axis), `truth` the true ones (scene, joint, axis), not a number where unknown. Results have dims scene, step_size
+    and chain, or joint and axis.
     """
     work = draws["n_work"].sum("draw").astype(float)
     half = draws.isel(draw=slice(draws.sizes["draw"] // 2, None))
@@ -127,13 +113,9 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
 
 
 def sets_of_chains(positions: xr.DataArray) -> xr.DataArray:
-    """Largest PSRF of a joint coordinate in each set of as many chains as are published.
+    """Largest PSRF of a joint coordinate in each set (..., chain_set) of as many chains as are published.
 
-    Args:
-        positions: of draws (..., chain, draw, joint, axis).
-
-    Returns:
-        Dims ... and chain_set; chains left over are in none.
+    From draws (..., chain, draw, joint, axis); chains left over are in no set.
     """
     n_sets = positions.sizes["chain"] // PUBLISHED_CHAINS
     sets = [slice(n * PUBLISHED_CHAINS, (n + 1) * PUBLISHED_CHAINS) for n in range(n_sets)]

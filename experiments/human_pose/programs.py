@@ -61,11 +61,7 @@ class Problem(NamedTuple):
 
 
 def build_problem(settings: Settings, context: RunContext) -> Problem:
-    """Model, scenes and starting points of a case.
-
-    Raises:
-        DataError: the user's file cannot be used, or the published prior cannot be had.
-    """
+    """Model, scenes and starting points of a case; raises DataError if file or prior cannot be had."""
     model = PoseModel(read_pose_prior(settings.prior), settings.views)
     scale = noise_scale(settings)
     numbers = tuple(int(number) for number in batch_values(settings, "scene"))

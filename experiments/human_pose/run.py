@@ -48,9 +48,7 @@ Parameters = dict[str, Array]
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; returns groups `statistics`, `curves`, `posterior`, `sample_stats` and `observed_data`.
 
-    Raises:
-        SettingsError: no trajectory of any chain was accepted.
-        DataError: the user's file cannot be used.
+    Raises SettingsError if no trajectory of any chain was accepted, DataError for a file that cannot be used.
     """
     problem = build_problem(settings, context)
     first = _first_positions(problem)
@@ -118,11 +116,7 @@ def _labelled(chains: Chains, problem: Problem) -> xr.Dataset:
 
 
 def check_moves(draws: xr.Dataset, settings: Settings) -> None:
-    """Rejects a case in which no trajectory of any chain was accepted; single chains that stand still are counted.
-
-    Raises:
-        SettingsError: says what went wrong and what to change.
-    """
+    """Raises SettingsError if no trajectory of any chain was accepted; single chains that stand still are counted."""
     if bool(draws["accepted"].any()):
         return
     work = {"n_work", "n_fallback", "n_projection_iterations"}

@@ -127,12 +127,7 @@ def start_of(settings: Settings) -> str:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, the user's data, and whether the prior can be had.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used, or the published prior cannot be had.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file or prior that cannot be used."""
     if any(not step > 0.0 for step in settings.batch.get("step_size", [])):
         raise SettingsError("batch.step_size: every step must be positive")
     if settings.n_steps and (len(settings.n_steps) != 2 or settings.n_steps[0] > settings.n_steps[1]):

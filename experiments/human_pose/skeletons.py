@@ -35,20 +35,11 @@ def draw_skeleton(
     colour: str | None = None,
     width: float = 2.6,
 ) -> None:
-    """Draws one skeleton as seen along a direction.
+    """Draws one skeleton as seen along a direction, from coordinates across, up and towards the viewer [joint].
 
-    Args:
-        axis: where to draw; its aspect is made equal.
-        across: horizontal coordinate of each joint [joint].
-        up: vertical coordinate [joint].
-        near: how near to the viewer a joint is [joint]; far bones are paler and behind.
-        drawing: bones and their sides.
-        ground: height of the ground, drawn as a flat disc below the feet; None for none.
-        colour: one colour for all bones; by default that of their side.
-        width: of the lines, in points.
-
-    Raises:
-        ValueError: the coordinates differ in length.
+    Far bones are paler and behind. `ground` is the height of a flat disc below the feet, `colour` one for all bones in
+    place of that of their side, `width` that of the lines in points. Raises ValueError if the coordinates differ in
+    length.
     """
     x, y, z = (np.asarray(values, dtype=np.float64) for values in (across, up, near))
     if not x.shape == y.shape == z.shape or x.ndim != 1:

@@ -203,18 +203,9 @@ def ratio_of_passages(
 ) -> Measurement:
     """Ratio of two costs, of which those of a run that was too short are only bounded from below.
 
-    Args:
-        above: cost of the numerator, and whether it came near within its run, as `passage` returns them.
-        below: of the denominator.
-        names: of the two, for the note.
-        low: lower end of the band of the claim.
-        high: upper end of the band.
-
-    Returns:
-        The ratio. Where it is a bound that leaves the verdict open its error is NaN, unknown.
-
-    Raises:
-        MissingData: neither of the two came near.
+    Takes what `passage` returns for either, their names for the note, and the band of the claim from `low` to `high`.
+    Where the ratio is a bound that leaves the verdict open its error is NaN, unknown. Raises MissingData if neither
+    came near.
     """
     (cost, reached), (unit, unit_reached) = above, below
     if not (reached or unit_reached):
@@ -233,17 +224,11 @@ def ratio_of_passages(
 def passage(
     costs: FloatArray, means: FloatArray, errors: FloatArray, level: float
 ) -> tuple[Measurement, bool]:
-    """Cost after which a curve of estimates stays above a level, and whether it does before its end.
+    """Cost after which estimates in nats [point] stay above a level, and whether they do before the end.
 
-    Args:
-        costs: seconds or gradients, rising [point].
-        means: estimates in nats [point].
-        errors: standard errors of their distances from the level, in nats [point].
-        level: what is to be reached, in nats.
-
-    Returns:
-        The cost, or all of it. Its error is half the distance of the passages of the curve shifted up and down by a
-        standard error, and the distance from the point before at least.
+    `errors` are standard errors of distances from the level, and `costs` rise. The cost is all of it where they do not.
+    Its error is half the distance of the passages of the curve shifted up and down by a standard error, and the
+    distance from the point before at least.
     """
 
     def first(curve: FloatArray) -> int:

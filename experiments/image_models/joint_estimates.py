@@ -26,16 +26,10 @@ def n_claimed(model: str, n_images: int) -> int:
 
 
 def total_over_images(values: FloatArray, variances: FloatArray, n_all: int, note: str = "") -> Measurement:
-    """Sum over all images of a quantity that is known, with noise, for some of them.
+    """Sum over all images of a quantity that is known, with noise of known variances, for some of them [image].
 
     With n of N images the square of the error is N (N - n) / n times the variance between images, noise included, for
     the images left out, plus N times the mean variance of the noise. With all images the second alone is left.
-
-    Args:
-        values: of the images at hand [image].
-        variances: of the noise in them [image].
-        n_all: number of all images, N.
-        note: is written before the number of images, where these are not all.
 
     >>> found = total_over_images(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 2)
     >>> found.value, found.error
@@ -73,11 +67,7 @@ def rows_of(tables: Tables, model: str, table: str, quantity: str, **wanted: Wan
 
 
 def value_of(tables: Tables, model: str, quantity: str, table: str = "point", **wanted: Wanted) -> float:
-    """A quantity of a model that has one value; cases of a model agree on it.
-
-    Raises:
-        MissingData: the tables do not have it.
-    """
+    """A quantity on which all cases of a model agree; raises MissingData if the tables do not have it."""
     return float(rows_of(tables, model, table, quantity, **wanted)[quantity].iloc[0])
 
 

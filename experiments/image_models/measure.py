@@ -87,14 +87,10 @@ def segment_ends(n_draws: int) -> NDArray[np.int64]:
 
 
 def chain_sums(draws: NamedArrays) -> dict[str, NDArray[np.generic]]:
-    """What estimates need of chains.
+    """What estimates need of chains, from recorded quantities [image, chain, draw].
 
-    Args:
-        draws: recorded quantities [image, chain, draw].
-
-    Returns:
-        `log_target_weight` and `log_base_weight`: logs of the sums of weights over each segment, float64
-        [image, chain, segment]; `n_accepted` and `n_not_finite`: counts of updates, int64 [image, chain].
+    These are `log_target_weight` and `log_base_weight`, logs of the sums of weights over each segment, float64 [image,
+    chain, segment]; `n_accepted` and `n_not_finite`, counts of updates, int64 [image, chain].
     """
     starts = np.append(0, segment_ends(draws["accepted"].shape[2])[:-1])
     weights = {
@@ -111,14 +107,9 @@ def chain_sums(draws: NamedArrays) -> dict[str, NDArray[np.generic]]:
 def chain_statistics(
     sums: NamedArrays, n_draws: int, n_repetitions: int, n_steps: int, run_s: float
 ) -> xr.Dataset:
-    """Summary of tempered chains.
+    """Summary of tempered chains, which took `run_s` seconds together, from `chain_sums`.
 
-    Args:
-        sums: of `chain_sums`; the chains of a repetition follow each other.
-        n_draws: draws of a chain.
-        n_repetitions: estimates.
-        n_steps: gradient evaluations of an update.
-        run_s: seconds that all chains took together.
+    The chains of each of the `n_repetitions` estimates follow each other; an update has `n_steps` gradient evaluations.
     """
     target, base, ends = sums["log_target_weight"], sums["log_base_weight"], segment_ends(n_draws)
     n_images, n_chains = sums["n_accepted"].shape

@@ -77,11 +77,7 @@ class PublishedFacts(NamedTuple):
 
 
 def build_problem(settings: Settings) -> Problem:
-    """Reads the model, draws the test images and encodes them.
-
-    Raises:
-        DataError: weights cannot be read, found or fetched.
-    """
+    """Reads the model, draws and encodes test images; raises DataError if weights cannot be read, found or fetched."""
     dtype = jnp.dtype(settings.precision)
     weights = read_autoencoder(settings.model, settings.weights)
     state = np.random.RandomState(settings.image_seed)

@@ -23,13 +23,8 @@ from experiments.image_models.settings import Settings, method_settings
 def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
     """Chains of simulated or continuous tempering; the swept number `image` chooses the image.
 
-    All start from a draw of the base, at a temperature drawn as published: an index uniform on the ladder
-    without its last, or a standard normal control.
-
-    Args:
-        problem: model and images.
-        settings: of the case.
-        method: one of the chain methods.
+    All start from a draw of the base, at a temperature drawn as published: an index uniform on the ladder without its
+    last, or a standard normal control.
     """
     numbers, dtype = method_settings(settings, method), problem.images.dtype
     schedule = sigmoidal_schedule(settings.st_temperatures)
@@ -72,11 +67,7 @@ def annealed_sampler(
 ) -> Sampler:
     """Annealed runs from base to target, a draw being an independent run.
 
-    Args:
-        problem: model and images.
-        settings: of the case.
-        n_temperatures: intervals of the ladder.
-        whitened: in standard deviations of the code, or in the latent vector itself, as the published bounds.
+    If `whitened`, in standard deviations of the code, else in the latent vector itself, as the published bounds.
     """
     numbers = method_settings(settings, "ais" if whitened else "bidirectional")
 

@@ -42,11 +42,7 @@ _RUNS_A_BLOCK = 4
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics` and `curves`.
-
-    Raises:
-        SettingsError: weights cannot be read, found or fetched.
-    """
+    """Runs one case; returns groups `statistics` and `curves`; raises SettingsError if weights cannot be had."""
     try:
         problem = build_problem(settings)
         facts = published_facts(settings)

@@ -127,12 +127,7 @@ def weight_source(settings: Settings) -> Path | None:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's weights.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the weights cannot be used.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for weights that cannot be used."""
     if settings.n_images > settings.n_generated:
         raise SettingsError(
             f"n_images must be at most n_generated={settings.n_generated}, got {settings.n_images}"

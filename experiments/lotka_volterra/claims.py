@@ -422,14 +422,9 @@ def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
 def smallest_ratio(
     tables: Tables, unit: str, row: str, others: tuple[str, ...], rate: int | None = None
 ) -> Measurement:
-    """IM-LV-17 to 19: smallest ratio of the efficiency of a row to that of others.
+    """IM-LV-17 to 19: smallest ratio of effective samples per second or run of a row to those of others.
 
-    Args:
-        tables: of the study.
-        unit: what effective samples are counted by, "second" or "run".
-        row: whose efficiency is divided.
-        others: by whose.
-        rate: of which log rate; None for the mean over all.
+    Of a log rate, or the mean over all.
     """
 
     def ratio(above: FloatArray, *below: FloatArray) -> float:

@@ -48,20 +48,14 @@ _UNITS = {
 def chain_statistics(
     draws: xr.Dataset, method: str, n_discard: int, run_s: float, exact: LogRatePosterior
 ) -> xr.Dataset:
-    """Efficiency, acceptance rates, failures and posterior moments.
+    """Efficiency, acceptance rates, failures and posterior moments of draws (tolerance, step_size, chain, draw, ...).
 
     Counters and rates are over all iterations, moments and effective sample sizes over the kept ones; run times include
     the discarded iterations, but no compilation. The time of a chain is its fraction of the generator runs of all:
-    slices take more of them at a narrow tolerance. What ends in `_without_chain` is the statistic of that name from
-    all chains but one, for its error by the jackknife; it needs at least three chains.
-
-    Args:
-        draws: recorded quantities (tolerance, step_size, chain, draw, ...).
-        method: what made them. `mcse_mean` is from within the chains where draws are nearly independent, those of exact
-            methods; noise that stays for thousands of iterations shows between chains alone.
-        n_discard: first iterations to leave out.
-        run_s: seconds that all chains took, at all tolerances and step sizes.
-        exact: exact posterior given all data under the scheme of the chains.
+    slices take more of them at a narrow tolerance. `mcse_mean` is from within the chains where draws are nearly
+    independent, those of exact methods; noise that stays for thousands of iterations shows between chains alone. What
+    ends in `_without_chain` is the statistic of that name from all chains but one, for its error by the jackknife; it
+    needs at least three chains.
     """
     rates = draws["log_rates"].isel(draw=slice(n_discard, None))
     moments = chain_moments(rates)
@@ -155,15 +149,10 @@ def exact_curves(exact: LogRatePosterior, coordinates: tuple[str, ...]) -> xr.Da
 
 
 def iterations_to_band(potential: FloatArray) -> FloatArray:
-    """Iterations until the potential of a chain is first within 3 standard deviations of its stationary mean.
+    """Iterations, at least 1 [..., chain], until a potential [..., chain, draw] is near its stationary mean.
 
-    The stationary mean and standard deviation are those of the second half of all chains at a point.
-
-    Args:
-        potential: [..., chain, draw], in nats.
-
-    Returns:
-        Numbers of iterations, at least 1 [..., chain]; NaN for a chain that never gets there.
+    Near is within 3 standard deviations, both from the second half of all chains at a point; NaN for a chain that never
+    gets there.
     """
     late = potential[..., potential.shape[-1] // 2 :]
     centre, spread = late.mean(axis=(-2, -1), keepdims=True), late.std(axis=(-2, -1), keepdims=True)

@@ -79,11 +79,8 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     """Model of the published data or the user's own, initial states and scales of summaries.
 
     All methods under a scheme share initial states, but for pseudo-marginal MH on raw summaries: with the small rates
-    of the others it would need a simulation with the very summaries of the data by chance, and never move.
-
-    Raises:
-        DataError: the user's file cannot be used.
-        ValueError: no scales of the summaries can be had from the prior.
+    of the others it would need a simulation with the very summaries of the data by chance, and never move. Raises
+    DataError for a file that cannot be used, ValueError if no scales of the summaries can be had from the prior.
     """
     chosen: Literal["code", "text"] = "text" if scheme == "text" else "code"
     default = None if settings.data else (100.0, 100.0)

@@ -54,12 +54,10 @@ _FINITE = 1e300
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics`, `curves` and `observed_data`; `posterior` and `sample_stats` where
-    the draws of a single program are few enough to keep.
+    """Runs one case; returns groups `statistics`, `curves`, `observed_data`, and `posterior` and `sample_stats`.
 
-    Raises:
-        SettingsError: no chain of a method moved at all, so that there is no posterior to speak of.
-        DataError: the user's file cannot be used.
+    The last two only where the draws of a single program are few enough to keep. Raises SettingsError if no chain of a
+    method moved at all, DataError for a file that cannot be used.
     """
     problems: dict[str, Problem] = {}
     for _, scheme in programs(settings):
@@ -136,11 +134,7 @@ def _run_program(
 
 
 def _check_moves(draws: xr.Dataset, method: str) -> None:
-    """Rejects a method whose chains all stood still at some tolerance and step size.
-
-    Raises:
-        SettingsError: says which, what went wrong, and what to change.
-    """
+    """Raises SettingsError, with advice, if all chains stood still at some tolerance and step size."""
     counters = [name for name in COUNTERS if name in draws and name not in ("n_projections", "n_fallback")]
     for tolerance in draws["tolerance"].values:
         for step_size in draws["step_size"].values:

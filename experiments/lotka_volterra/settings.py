@@ -177,12 +177,7 @@ def step_range(settings: Settings, method: str) -> tuple[int, int]:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's data.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     methods = {method for method, _ in programs(settings)}
     if settings.design == "failures" and not methods <= set(FAILING_METHODS):
         raise SettingsError(

@@ -39,15 +39,9 @@ class GroupedData(NamedTuple):
 
 
 def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:
-    """Returns the named columns of a table, which may have others; rows in the order of the file.
+    """Returns the named columns (outcome, group, regressors) of a table, rows in the order of the file.
 
-    Args:
-        path: the file; see `tables.open_rows`.
-        columns: outcome, group and regressors.
-        min_rows: smallest number of rows.
-
-    Raises:
-        DataError: If the file cannot be read as such a table.
+    Raises DataError if the file cannot be read as such a table of at least `min_rows` rows.
     """
     regressors = (*columns.row_regressors, *columns.group_regressors)
     numeric = (columns.outcome, *regressors)

@@ -67,11 +67,10 @@ class GroupedRegression(NamedTuple):
         return jnp.concatenate([position[:_N_SCALES], self._coefficients_and_intercepts(position)[0]])
 
     def log_density(self, position: Array) -> Array:
-        """Log joint density of data and unconstrained parameters, in nats.
+        """Log joint density of data and unconstrained parameters [dim], in nats.
 
-        Args:
-            position: unconstrained vector [dim]: log sigma_a, mu_a, log sigma_b, mu_b, log epsilon, then those of the
-                coefficients [regressor] and of the groups [group].
+        These are log sigma_a, mu_a, log sigma_b, mu_b, log epsilon, then those of the coefficients [regressor] and of
+        the groups [group].
         """
         log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:_N_SCALES]
         b, a = self._coefficients_and_intercepts(position)
@@ -118,9 +117,7 @@ class Problem(NamedTuple):
 def intercepts(settings: Settings) -> Problem:
     """The regression with an intercept for each group, with its evidence by quadrature.
 
-    Raises:
-        DataError: If the user's file cannot be used.
-        ValueError: If the quadrature does not settle.
+    Raises DataError for a file that cannot be used, ValueError if the quadrature does not settle.
     """
     data = read_grouped(settings.data or RADON_FILE, columns(settings))
     parametrisation = cast(Parametrisation, settings.parametrisation)

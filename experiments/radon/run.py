@@ -47,9 +47,7 @@ MODELS = {"intercepts": intercepts}
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Groups `statistics`, `curves`, `observed_data`, and for chains `posterior` and `sample_stats` of a case.
 
-    Raises:
-        SettingsError: If the variational fit is not finite.
-        DataError: If the user's file cannot be used.
+    Raises SettingsError for a variational fit that is not finite, DataError for a file that cannot be used.
     """
     posterior = MODELS[settings.model](settings)
     names = ("own" if settings.data else "radon", settings.parametrisation, settings.optimiser)

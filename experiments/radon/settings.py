@@ -61,12 +61,7 @@ def columns(settings: Settings) -> GroupedColumns:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields, and the user's data.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-        DataError: the data file cannot be used.
-    """
+    """Raises SettingsError for contradicting settings, and DataError for a file that cannot be used."""
     if settings.method == "nuts" and settings.n_warm_up > settings.n_draws:
         raise SettingsError(f"n_warm_up must be at most n_draws={settings.n_draws}, got {settings.n_warm_up}")
     named = [name for name in GroupedColumns._fields if getattr(settings, name)]

@@ -57,15 +57,7 @@ def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) ->
 
 
 def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
-    """Cost of an estimator that needs all rows over that of a streaming one, for a million rows.
-
-    Args:
-        tables: of the study.
-        model: one of MODEL_CASES.
-        method: the streaming estimator.
-        cost: "seconds" or "operations".
-        rival: one of RIVALS.
-    """
+    """Cost, "seconds" or "operations", of one of RIVALS over that of a streaming method, for a million rows."""
     own = values_at(published(tables, model, method).curve(cost), ALL_ROWS)
     full = full_cost(tables, model, rival, ALL_ROWS, cost)
     unit = " s" if cost == "seconds" else ""
@@ -94,12 +86,7 @@ def as_near(
 ) -> Measurement:
     """Proportion of pairs of a run and one of nested sampling that are no farther apart than the published pair.
 
-    Args:
-        tables: of the study.
-        model: one of MODEL_CASES.
-        method: the streaming estimator.
-        published_distance: for a million rows, for each of them or relative to the log evidence.
-        relative: to the log evidence.
+    The published distance is for a million rows, for each of them or relative to the log evidence.
     """
     nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
     own = values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS)

@@ -303,12 +303,7 @@ def spread_without_annealing(tables: Tables) -> Measurement:
 
 
 def early_steps(tables: Tables, free: int = 0) -> Measurement:
-    """SE-85: fraction of the annealing steps in the first tenth of the rows.
-
-    Args:
-        tables: of the study.
-        free: steps of each chunk that do not count.
-    """
+    """SE-85: fraction of the annealing steps in the first tenth of the rows, without the free steps of each chunk."""
     runs = published(tables, "mixture")
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
     counted = between((steps - free * chunks).dropna(axis=1), 0.0, _EARLY_ROWS)

@@ -41,9 +41,8 @@ _FRACTION = 0.01
 def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs nested sampling on the first rows until what is left does not matter.
 
-    Returns:
-        Group `statistics`, quantities [live points, repeat]: errors of the log evidence had the run ended by the
-        additive rule, and at its own end, both without the points still alive.
+    Group `statistics` has [live points, repeat]: errors of the log evidence had the run ended by the additive rule, and
+    at its own end, both without the points still alive.
     """
     rows = rows_of_stream(settings)[:HYBRID_ROWS]
     model = model_of(settings)
@@ -75,10 +74,6 @@ def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Datase
 def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
     """Dead points after which a term of the sum is first below a hundredth of it, all if it never is.
 
-    Args:
-        log_likelihoods: of the dead points in the order of their death.
-        n_live: live points.
-
     >>> additive_stop(np.array([0.0, 0.0, -9.0, 5.0]), 1)
     3
     """
@@ -101,11 +96,9 @@ _EARLY = 500
 def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Follows a mixture's posterior in three ways and scores where the particles end.
 
-    Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
-
-    Returns:
-        Group `statistics`: log likelihoods for each row [start, repeat, particle], fractions of particles near the
-        best of all [start, repeat], and those of the growing stream after 500 rows [repeat].
+    Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior. Group
+    `statistics` has log likelihoods for each row [start, repeat, particle], fractions of particles near the best of all
+    [start, repeat], and those of the growing stream after 500 rows [repeat].
     """
     rows = rows_of_stream(settings)
     model = model_of(settings)
@@ -165,9 +158,8 @@ _EXPECTED_GAIN = 5.0
 def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Estimates log Bayes factors of a linear model with one input more than the stream has.
 
-    Returns:
-        Group `statistics`: exact log Bayes factors [input], and estimates [method, input, repeat], in favour of the
-        larger model and in nats.
+    Group `statistics` has exact ones [input], and estimates [method, input, repeat], in favour of the larger model and
+    in nats.
     """
     rows = rows_of_stream(settings)
     extra = generator(context.seed, context.study, "input").standard_normal(len(rows))
@@ -202,13 +194,7 @@ def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dat
 
 
 def with_input(rows: FloatArray, extra: FloatArray, name: str) -> FloatArray:
-    """Rows with the additional input before the others, and what it does to the response.
-
-    Args:
-        rows: features and response [row, feature + 1].
-        extra: values of the input [row].
-        name: one of INPUTS.
-    """
+    """Rows [row, feature + 1] with values [row] of one of INPUTS before the others, and its effect on the response."""
     coefficient = 0.0
     if name == "weak":
         # Its likelihood ratio is worth the gain and half the log of the rows, the price of a coefficient.

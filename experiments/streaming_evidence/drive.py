@@ -44,25 +44,12 @@ def run_repeats(
     extras: Extras = lambda _: {},
     dtype: Any = jnp.float32,
 ) -> Runs:
-    """Absorbs rows once for each key.
+    """Absorbs rows once for each key; every run is a unit of the case's work.
 
     Random numbers and past rows are those of `auxmc.driver.streams.run_stream` with room for all rows; there every run
-    compiles its own program, and nothing of the particles is recorded.
-
-    Every run is a unit of the case's work.
-
-    Args:
-        stream: the estimator.
-        rows: of each run, all of one shape [row, column]; may be the same array.
-        ends: rows absorbed at the end of each chunk, increasing; the last one at most the number of rows.
-        keys: of the runs.
-        context: checkpoints, progress and units; a run that has ended is not made again.
-        names: what is run, for all of these; its own within the case.
-        extras: maps a state to further quantities to record at the end of a chunk.
-        dtype: of particles and rows.
-
-    Raises:
-        UnitsMissing: some runs are the work of other jobs; raised after the own ones were made.
+    compiles its own program, and nothing of the particles is recorded. The rows of each run [row, column] have one
+    shape, and may be the same array; a chunk ends at each of `ends`. `extras` maps a state to further quantities to
+    record there. Raises UnitsMissing, after the own runs were made, if some are the work of other jobs.
     """
     like, structure = jax.tree.flatten(jax.eval_shape(lambda key: stream.init(key, dtype), keys[0]))
     sizes = np.diff(ends, prepend=0)

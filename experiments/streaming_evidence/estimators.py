@@ -33,11 +33,7 @@ def stream_settings(settings: Settings) -> StreamSettings:
 
 
 def build_stream(model: RowModel, settings: Settings) -> Stream:
-    """The estimator of a case.
-
-    Raises:
-        SettingsError: a setting is outside its range.
-    """
+    """The estimator of a case; raises SettingsError for a setting outside its range."""
     method = METHODS[settings.method]
     if method.estimator == "running_laplace":
         return running_laplace(model)

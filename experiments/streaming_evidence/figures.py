@@ -318,13 +318,7 @@ def changes_figure(tables: Tables) -> Figure:
 
 
 def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
-    """One of figures 5.9 to 5.14.
-
-    Args:
-        tables: of the study.
-        name: of the sweep.
-        label: what the legend's numbers are.
-    """
+    """One of figures 5.9 to 5.14; the label says what the legend's numbers are."""
     figure, axes = page(2.9, 1, 3)
     _sweep_panels(axes, tables, name, sweep(tables, name))
     handles, labels = axes[0].get_legend_handles_labels()

@@ -50,8 +50,7 @@ _Program = Callable[[Array], Any]
 def run_full_data(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Nested sampling and annealed importance sampling with the published settings, for each number of rows.
 
-    Returns:
-        Group `statistics`, quantities [size, repeat]; runs that are not made are missing.
+    Group `statistics` has [size, repeat]; runs that are not made are missing.
     """
     rows = rows_of_stream(dataclasses.replace(settings, n_rows=settings.sizes[-1]))
     model = model_of(settings)
@@ -83,13 +82,7 @@ def _run_sizes(
 ) -> dict[str, Any]:
     """Variables of an estimator for the first of the sizes of a case; every run is a unit.
 
-    Args:
-        settings: of the case.
-        context: random streams, progress and units.
-        name: of the estimator, one of _TITLES.
-        sizes: numbers of rows.
-        program_for: makes a compiled program for a number of rows.
-        quantities: values of a run, its number of rows and its seconds, by the names of _UNITS.
+    `quantities` has values of a run, its number of rows and its seconds, by the names of _UNITS.
     """
     progress = Progress(f"{context.label} [{_TITLES[name]}]")
     runs = [(n_rows, repeat) for n_rows in sizes for repeat in range(_n_runs(settings, n_rows))]

@@ -16,14 +16,9 @@ from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 def stream_statistics(
     settings: Settings, rows: FloatArray, runs: Runs, ends: list[int], start: HybridStart | None
 ) -> tuple[xr.Dataset, xr.Dataset]:
-    """Statistics of each run, and what it has found after chosen chunks.
+    """Statistics of each run [repeat, chunk], and what it has found after chosen chunks, which end at `ends`.
 
-    Args:
-        settings: of the runs.
-        rows: that were absorbed.
-        runs: records [repeat, chunk].
-        ends: rows absorbed at the end of each chunk.
-        start: nested sampling's values for the first rows, where there is one.
+    `start` has nested sampling's values for the first rows, where there is one.
     """
     shown = shown_ends(ends)
     record = runs.record
@@ -94,10 +89,7 @@ def operations(settings: Settings, record: NamedArrays, ends: list[int]) -> Floa
 def hybrid_estimate(log_evidence: FloatArray, ends: list[int], start: FloatArray) -> FloatArray:
     """Estimates with the terms of the first HYBRID_ROWS rows replaced, missing before their end [repeat, chunk].
 
-    Args:
-        log_evidence: estimates [repeat, chunk].
-        ends: rows absorbed at the end of each chunk.
-        start: log evidences of the first rows [run]; beyond their number they are used again.
+    Beyond their number log evidences of the first rows [run] are used again.
     """
     first = ends.index(HYBRID_ROWS)
     own = np.resize(start, len(log_evidence))

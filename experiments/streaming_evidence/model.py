@@ -52,19 +52,11 @@ class _Stream(NamedTuple):
 
 
 def rows(name: str, n_rows: int, data_set: int = 0) -> FloatArray:
-    """The first rows of a simulated stream.
+    """The first rows [row, column] of one of STREAMS, float64.
 
-    Args:
-        name: one of STREAMS.
-        n_rows: how many; at most 100 000 for `non_stationary` and `shuffled`, 100 for `normal`.
-        data_set: other numbers than 0 draw the rows of `non_stationary` and `shuffled` again.
-
-    Returns:
-        Rows [row, column], float64; the last column of `linear` is the response, of `softmax` and `softmax_sharp` the
-        class.
-
-    Raises:
-        ValueError: no such stream, more rows than it has, or another stream that is to be drawn again.
+    The last column of `linear` is the response, of `softmax` and `softmax_sharp` the class. Other data sets than 0 draw
+    the rows of `non_stationary` and `shuffled` again. Raises ValueError if there is no such stream, it has fewer rows
+    (100 000 of these two, 100 of `normal`), or another stream is to be drawn again.
     """
     if n_rows < 1:
         raise ValueError(f"n_rows must be at least 1, got {n_rows}")

@@ -42,11 +42,7 @@ def robust(dim: int) -> NestedSettings:
 def nested_runs(
     model: RowModel, rows: FloatArray, settings: NestedSettings
 ) -> Callable[[Array, int], NestedRun]:
-    """Makes one compiled program for any number of the first rows.
-
-    Returns:
-        Function of a key and of the number of rows that count.
-    """
+    """Makes one compiled program for any number of the first rows: a function of a key and that number."""
     total = row_total(model.log_likelihood, model.weighted_gradient)
     data = jnp.asarray(rows)
 
@@ -84,14 +80,7 @@ class HybridStart(NamedTuple):
 
 
 def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, names: str) -> HybridStart:
-    """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows, a unit of the case each way.
-
-    Args:
-        settings: of the case.
-        rows: of the stream.
-        context: random streams and units.
-        names: what is run; its own within the case.
-    """
+    """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows, a unit of the case each way."""
     model = model_of(settings)
     ways = {"robust": robust(model.dim), "published": PUBLISHED}
 

@@ -51,13 +51,9 @@ def keys_of_runs(context: RunContext, n_runs: int, *names: str | int) -> list[Ar
 
 
 def chunk_ends(n_rows: int, size: int, first: Iterable[int] = (), cuts: Iterable[int] = CUTS) -> list[int]:
-    """Rows absorbed at the end of each chunk.
+    """Rows absorbed at the end of each chunk of `size` rows, after first chunks of other sizes, up to `n_rows`.
 
-    Args:
-        n_rows: rows of the stream; the last chunk ends there.
-        size: rows of a chunk.
-        first: sizes of the first chunks.
-        cuts: where a chunk ends early; the next one has its whole size.
+    A chunk ends early at a cut; the next one has its whole size.
 
     >>> chunk_ends(13, 5, (2, 3), (12,))
     [2, 5, 10, 12, 13]
@@ -97,12 +93,7 @@ def shown_ends(ends: list[int]) -> IntegerArray:
 
 
 def exact_linear(rows: FloatArray, ends: Iterable[int]) -> FloatArray:
-    """Log evidence of prefixes of linear regression [end], in nats.
-
-    Args:
-        rows: features and response [row, feature + 1].
-        ends: lengths of the prefixes, increasing.
-    """
+    """Log evidence [end] in nats of prefixes of rows [row, feature + 1] with the given, increasing lengths."""
     evidence, begin, found = PrefixEvidence.empty(rows.shape[1] - 1), 0, []
     for end in ends:
         evidence = extend_evidence(evidence, rows[begin:end], NOISE_SCALE)

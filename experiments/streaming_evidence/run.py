@@ -30,11 +30,7 @@ _Found = tuple[xr.Dataset | None, xr.Dataset]
 
 
 def run_series(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs every combination of the batched settings, each `n_repeats` times.
-
-    Returns:
-        Groups `statistics` and `curves`.
-    """
+    """Runs all combinations of batched settings, each `n_repeats` times; returns groups `statistics` and `curves`."""
     data: dict[str, FloatArray] = {}
 
     def of_point(point: Point) -> _Found:

@@ -149,11 +149,7 @@ class Point(NamedTuple):
 
 
 def points(settings: Settings) -> list[Point]:
-    """All combinations of the batched settings and the variations of a case.
-
-    Raises:
-        SettingsError: a variation cannot be read.
-    """
+    """All combinations of batched settings and variations of a case; raises SettingsError for an unreadable one."""
     changes = {name: [(value, {name: value}) for value in values] for name, values in settings.batch.items()}
     if settings.variations:
         changes["variation"] = [(text, _changes(text)) for text in settings.variations]
@@ -168,11 +164,7 @@ def points(settings: Settings) -> list[Point]:
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-    """
+    """Raises SettingsError for settings that contradict each other."""
     if (settings.batch or settings.variations) and settings.design != "stream":
         raise SettingsError(f"design={settings.design} runs with one setting: leave batch, variations empty")
     for point in points(settings):

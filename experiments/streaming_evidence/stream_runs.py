@@ -82,11 +82,7 @@ class StreamRuns(NamedTuple):
         return min(self.last, final_rows(self.tables, self.case))
 
     def curve(self, quantity: str) -> pd.DataFrame:
-        """A quantity by the rows absorbed, where all runs have a value.
-
-        Raises:
-            MissingData: there are no such rows.
-        """
+        """A quantity by the rows absorbed, where all runs have a value; raises MissingData if nowhere."""
         found = _by_run(self.tables, quantity, "absorbed", case=self.case, **self.wanted)
         found = between(found.dropna(axis=1), 0.0, self.last)
         if found.empty:
@@ -112,10 +108,7 @@ def early(tables: Tables, model: str, method: str = "annealed", n_rows: float = 
 def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
     """Runs with a variation of the settings, as it is written in the case's settings.
 
-    Args:
-        tables: of the study.
-        case: name of the case.
-        variation: "default" for the published settings, as far as the variations of the case go.
+    "default" is the published settings, as far as the variations of the case go.
     """
     if variation == "default":
         return published(tables, StreamRuns(tables, case, {}).model)._replace(last=final_rows(tables, case))
@@ -166,11 +159,7 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
 def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.DataFrame:
     """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer.
 
-    Args:
-        tables: of the study.
-        model: one of MODEL_CASES.
-        quantity: its name.
-        case: another case of the model than that with all numbers of rows.
+    From the case with all numbers of rows of a model, or another `case`.
     """
     return _by_run(tables, quantity, "size", case=case or f"{model}_full")
 
@@ -206,11 +195,7 @@ def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArra
 
 
 def sweep(tables: Tables, name: str) -> dict[float, StreamRuns]:
-    """Runs of a sweep that the preset has, by the value of what is swept.
-
-    Raises:
-        MissingData: fewer than three values were run.
-    """
+    """Runs of a sweep by the value of what is swept; raises MissingData if fewer than three values were run."""
     there = {"default", *variations_run(tables)}
     found = {
         number: varied(tables, "sensitivity", variation)
@@ -268,8 +253,7 @@ def values_at(found: pd.DataFrame, n_rows: float) -> FloatArray:
 def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
     """Change of a quantity for each row between two numbers of rows, or those nearest to them [repeat].
 
-    Raises:
-        MissingData: the runs end long before the last, or nothing is between them.
+    Raises MissingData if the runs end long before the last, or nothing is between them.
     """
     columns = row_counts(found)
     if columns[-1] < 0.98 * last:

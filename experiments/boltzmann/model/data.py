@@ -93,15 +93,11 @@ def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
 
 
 def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
-    """Reads weights and biases.
+    """Reads weights and biases; raises DataError, naming file, array or place, and what to do.
 
-    Args:
-        path: NumPy archive (`.npz`) with arrays `weights` [unit, unit] and, unless they are zero, `biases` [unit]; or a
-            delimited text file with a row a unit: its weights to all units and, in a last further column unless
-            they are zero, its bias.
-
-    Raises:
-        DataError: the file is not that; the message names file, array or place, and what to do.
+    The file is a NumPy archive (`.npz`) with arrays `weights` [unit, unit] and, unless they are zero, `biases` [unit];
+    or delimited text with a row a unit: its weights to all units and, in a last further column unless they are zero,
+    its bias.
     """
     arrays = read_arrays(path) if Path(path).suffix == ".npz" else None
     if isinstance(arrays, dict):
@@ -125,15 +121,10 @@ def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
 
 
 def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> BoltzmannParameters:
-    """The parameters themselves if they can be those of a Boltzmann machine.
+    """Returns weights [unit, unit] and biases [unit] as parameters if they can be those of a Boltzmann machine.
 
-    Args:
-        weights: [unit, unit].
-        biases: [unit].
-        where: where they come from, for messages.
-
-    Raises:
-        DataError: shapes, values that are not finite, asymmetric weights or a diagonal that is not zero.
+    Raises DataError, which begins with `where`, for shapes, values that are not finite, asymmetric weights or a
+    diagonal that is not zero.
     """
     w, b = (np.asarray(values, dtype=np.float64) for values in (weights, biases))
     if w.ndim != 2 or w.shape[0] != w.shape[1] or len(w) < 2:
@@ -168,11 +159,7 @@ def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> Boltz
 
 
 def published_shift_file() -> Path:
-    """File with the diagonals that the author added to the weights.
-
-    Raises:
-        DataError: the variable AUXMC_DATA_DIR is not set, or its folder does not have the file.
-    """
+    """File with the diagonals that the author added to the weights; raises DataError without it."""
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
         raise DataError(
@@ -186,13 +173,9 @@ def published_shift_file() -> Path:
 
 
 def published_shift(system: int) -> FloatArray:
-    """Diagonal [unit] that the author added to the weights of a published system, from a solver of low accuracy.
+    """Diagonal [unit] that the author added to the weights of file 0 to 9, from a solver of low accuracy.
 
-    Args:
-        system: number of the author's file, 0 to 9.
-
-    Raises:
-        DataError: as `published_shift_file`.
+    Raises DataError as `published_shift_file` does.
     """
     with np.load(published_shift_file()) as archive:
         shift: FloatArray = archive[f"D_{system}"]

@@ -11,15 +11,8 @@ from auxmc.numerics.array_types import FloatArray
 def smallest_diagonal_shift(matrix: ArrayLike) -> FloatArray:
     """Minimises the largest eigenvalue of A + diag(d) over all d for which it is positive semi-definite.
 
-    Args:
-        matrix: A [row, row], symmetric.
-
-    Returns:
-        d [row]; what rounding leaves below zero of the smallest eigenvalue is added to all elements.
-
-    Raises:
-        ValueError: the matrix is not square and symmetric.
-        RuntimeError: the solver does not converge.
+    Takes A [row, row] and returns d [row]; what rounding leaves below zero of the smallest eigenvalue is added to all
+    elements. Raises ValueError if A is not square and symmetric, RuntimeError if the solver does not converge.
 
     Source: PhD thesis, Appendix E; a semi-definite programme, solved by an interior-point method.
 

@@ -42,16 +42,10 @@ class _Block(NamedTuple):
 
 
 def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
-    """Sums over all 2^n states.
+    """Sums over all 2^n states of n units, at most `MAX_UNITS`: moments to about 12 digits.
 
-    Args:
-        parameters: of n units, at most `MAX_UNITS`.
-
-    Returns:
-        Moments, to about 12 digits. With 30 units: 3 times 2^30 multiplications, under a second or two on one core.
-
-    Raises:
-        ValueError: there are too many units, or weights so large that sums in double precision would lose states.
+    With 30 units these are 3 times 2^30 multiplications, under a second or two on one core. Raises ValueError for too
+    many units, or weights so large that sums in double precision would lose states.
 
     >>> moments = exact_moments(BoltzmannParameters(np.zeros((4, 4)), np.full(4, 0.5)))
     >>> round(moments.log_normaliser, 9) == round(4 * math.log(2 * math.cosh(0.5)), 9)
@@ -85,18 +79,9 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
 
 
 def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.random.Generator) -> FloatArray:
-    """Draws independent states: the first half from its marginal distribution, the second given it.
+    """Draws independent spins -1.0 and +1.0 [draw, unit]: the first half from its marginal, the second given it.
 
-    Args:
-        parameters: of at most `MAX_UNITS` units.
-        n_samples: number of draws.
-        rng: generator.
-
-    Returns:
-        Spins -1.0 and +1.0 [draw, unit], in no particular order of draws.
-
-    Raises:
-        ValueError: as `exact_moments`.
+    Draws are in no particular order. Raises ValueError as `exact_moments` does.
     """
     halves = _Halves(parameters)
     n_first = halves.signs.shape[0]

@@ -48,15 +48,9 @@ class RelaxedMoments(NamedTuple):
 def relax(
     parameters: BoltzmannParameters, shift: FloatArray, least_eigenvalue: float = LEAST_EIGENVALUE
 ) -> Relaxation:
-    """Relaxation with Q from the eigenvectors of W + diag(shift).
+    """Relaxation with Q from the eigenvectors of W + diag(shift) whose eigenvalues are not below `least_eigenvalue`.
 
-    Args:
-        parameters: W and b.
-        shift: added to the diagonal of W [unit], so that it has no or hardly any negative eigenvalues.
-        least_eigenvalue: smaller eigenvalues are left out.
-
-    Raises:
-        ValueError: no eigenvalue is kept.
+    `shift` [unit] leaves the weights no or hardly any negative eigenvalues. Raises ValueError if no eigenvalue is kept.
     """
     eigenvalues, vectors = np.linalg.eigh(parameters.weights + np.diag(shift))
     kept = eigenvalues > least_eigenvalue
@@ -128,14 +122,9 @@ def relaxation_log_density(relaxation: Relaxation) -> Callable[[Array], Array]:
 
 
 def relaxation_bridge(relaxation: Relaxation, base: RelaxedMoments) -> Bridge:
-    """Bridge from a Gaussian with diagonal covariance to a relaxation, with gradients by hand.
+    """Bridge from a Gaussian base, whose log normaliser is log zeta, to a relaxation, with gradients by hand.
 
-    Args:
-        relaxation: the target, in the basis of `in_diagonal_basis`.
-        base: moments of the base; its log normaliser is log zeta.
-
-    Raises:
-        ValueError: the covariance of the base is not diagonal.
+    Both are in the basis of `in_diagonal_basis`. Raises ValueError if the covariance of the base is not diagonal.
     """
     variances = np.diag(base.covariance)
     if np.any(np.abs(base.covariance - np.diag(variances)) > 1e-9 * variances.max()):

@@ -38,21 +38,13 @@ _START_SHAPE = -0.1
 def log_likelihood(
     model: GeneralisedLambdaModel, target: str, tolerance: float = 0.0
 ) -> Callable[[Array], Array]:
-    """Log likelihood of the parameters with the inputs of the observations integrated out.
+    """Log likelihood in nats of z [4] under one of TARGETS, the inputs of the observations integrated out.
 
-    Args:
-        model: observations; the prior is not used.
-        target: one of TARGETS.
-        tolerance: of the kernel, in units of the data: half side of the cube, or standard deviation of the
-        normal distribution.
-
-    Returns:
-        Function of z [4], in nats; minus infinity where a datum cannot occur. Solutions of q = x beyond logits of 37 in
-        size count as outside the support. The normal convolution takes the density as constant in cells of half
-        the tolerance, at most 0.04; its error is of second order in that width.
-
-    Raises:
-        ValueError: unknown target, or a tolerance that is not positive where one is needed.
+    The tolerance of the kernel, in units of the data, is half the side of the cube, or the standard deviation of the
+    normal distribution. Minus infinity where a datum cannot occur. Solutions of q = x beyond logits of 37 in size count
+    as outside the support. The normal convolution takes the density as constant in cells of half the tolerance, at most
+    0.04; its error is of second order in that width. Raises ValueError for an unknown target, or a tolerance that is
+    not positive where one is needed.
     """
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(TARGETS)}")
@@ -101,19 +93,11 @@ def reference_draws(
     n_burn_in: int = 300,
     n_draws: int = 300,
 ) -> tuple[Array, Array]:
-    """Draws from a reference posterior: differential evolution finds it, independence Metropolis draws from it.
+    """Draws z [draw, walker, 4] from a reference posterior, and the acceptance rate of the kept iterations.
 
-    Args:
-        key: of all draws.
-        model: observations and prior.
-        target: one of TARGETS.
-        tolerance: of the kernel, see `log_likelihood`.
-        n_walkers: walkers, an even number of at least 8; they start where the support is the whole line.
-        n_burn_in: iterations of differential evolution. The second half of them fits the proposals of what follows.
-        n_draws: iterations of independence Metropolis, the ones kept.
-
-    Returns:
-        Parameters z [draw, walker, 4] and the acceptance rate of the kept iterations.
+    An even number of at least 8 walkers starts where the support is the whole line. Of `n_burn_in` iterations of
+    differential evolution the second half fits the proposals of the `n_draws` iterations of independence Metropolis
+    that are kept.
     """
     data = np.asarray(model.observations)
     spread = float(np.subtract(*np.quantile(data, [0.75, 0.25]))) or float(np.std(data)) or 1.0

@@ -32,14 +32,9 @@ class FibrePoint(NamedTuple):
 
 
 def solve_logits(values: Array, z: Array) -> Array:
-    """Logits l with q(l | z) = value, by bisection on [-40, 40] and then Newton steps.
+    """Logits [data] with q(l | z) = value, by bisection on [-40, 40] and then Newton steps.
 
-    Args:
-        values: points [data] inside the support.
-        z: parameters [4].
-
-    Returns:
-        Logits [data]; an end of the interval where the solution lies beyond it.
+    Values [data] are inside the support; an end of the interval where the solution lies beyond it.
     """
 
     def halve(_: Array, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -70,16 +65,9 @@ def fibre_point(parameter_inputs: Array, model: GeneralisedLambdaModel) -> Fibre
 
 
 def initial_inputs(key: Array, model: GeneralisedLambdaModel, max_redraws: int = 10_000) -> FibrePoint:
-    """Draws parameter inputs from the prior until all data lie strictly inside the support and are met within
-    1e-8.
+    """Draws parameter inputs from the prior until all data lie strictly inside the support and are met within 1e-8.
 
-    Args:
-        key: of the draws.
-        model: observations and prior.
-        max_redraws: draws after which to give up.
-
-    Returns:
-        The point; its residual is not below 1e-8 if every draw failed, which the caller must check.
+    After `max_redraws` draws it gives up: the residual is then not below 1e-8, which the caller must check.
 
     Source: PhD thesis, section 4.9; the redrawing is not mentioned there.
     """

@@ -61,17 +61,10 @@ class GeneralisedLambdaModel(NamedTuple):
 def generalised_lambda_model(
     observations: ArrayLike, prior_sd: float = 1.0, prior_rate: float = 1.0
 ) -> GeneralisedLambdaModel:
-    """Model of any vector of observations.
+    """Model of any vector of at least 2 finite observations [data], with the sd of the prior of z1, z3 and z4.
 
-    Args:
-        observations: finite numbers [data], at least 2.
-        prior_sd: standard deviation of the prior of z1, z3 and z4.
-        prior_rate: rate of the prior of z2.
-
-    Raises:
-        ValueError: the observations are not a vector of finite numbers, the message naming the first bad
-        entry; or the prior
-            is not positive.
+    The rate is that of the prior of z2. Raises ValueError for other observations, naming the first bad entry, or a
+    prior that is not positive.
 
     >>> generalised_lambda_model([2.0, 3.5]).observations.shape
     (2,)
@@ -101,14 +94,9 @@ def generalised_lambda_model(
 
 
 def quantile(logits: Array, z: Array) -> Array:
-    """Quantile function q at p = 1/(1 + exp(-l)).
+    """Quantile function q at p = 1/(1 + exp(-l)) for logits l [...] and z [4], in units of the data [...].
 
-    Args:
-        logits: l [...], any real numbers.
-        z: parameters [4].
-
-    Returns:
-        Quantiles [...], in units of the data; infinite where they exceed the range of float64.
+    Infinite where quantiles exceed the range of float64.
     """
     log_p, log_rest = _log_probabilities(logits)
     return z[0] + (_power_integral(log_p, z[2]) - _power_integral(log_rest, z[3])) / z[1]
@@ -126,11 +114,7 @@ def quantile_slope(logits: Array, z: Array) -> Array:
 
 
 def support(z: Array) -> tuple[Array, Array]:
-    """Ends of the support, scalars in units of the data.
-
-    Returns:
-        z1 - 1/(z2 z3), or minus infinity unless z3 > 0; z1 + 1/(z2 z4), or infinity unless z4 > 0.
-    """
+    """Ends of the support, in units of the data: z1 - 1/(z2 z3) if z3 > 0, z1 + 1/(z2 z4) if z4 > 0, else infinite."""
     return z[0] - _reach(z[1], z[2]), z[0] + _reach(z[1], z[3])
 
 
@@ -142,16 +126,7 @@ def published_observations() -> FloatArray:
 def simulate_observations(
     seed: int, n_data: int, z: tuple[float, float, float, float] = GENERATING_PARAMETERS
 ) -> FloatArray:
-    """Draws a data set with NumPy's legacy generator, which is the one that made the published data.
-
-    Args:
-        seed: of `numpy.random.RandomState`.
-        n_data: number of values.
-        z: generating parameters.
-
-    Returns:
-        Observations [data].
-    """
+    """Draws observations [data] with NumPy's legacy generator, which is the one that made the published data."""
     uniforms = np.random.RandomState(seed).uniform(size=n_data)
     return np.asarray(quantile_at_probability(jnp.asarray(uniforms), jnp.asarray(z)))
 
@@ -229,15 +204,10 @@ def conditioned_model(model: GeneralisedLambdaModel) -> ConditionedModel:
 
 
 def abc_log_density(model: GeneralisedLambdaModel, inputs: Array, tolerance: Array | float) -> Array:
-    """Log density of the inputs [4 + data] given the observations under a Gaussian kernel, up to a constant.
+    """Log density of the inputs [4 + data] given the observations under a Gaussian kernel, up to a constant, in nats.
 
-    Args:
-        model: observations and prior.
-        inputs: where to evaluate.
-        tolerance: standard deviation of the kernel, in units of the data; may be traced.
-
-    Returns:
-        Scalar in nats; minus infinity where the generator overflows.
+    The tolerance, the kernel's standard deviation in units of the data, may be traced. Minus infinity where the
+    generator overflows.
     """
     residual = generate(inputs, model.prior) - model.observations
     return log_prior(inputs) + log_gaussian_kernel(residual, tolerance)

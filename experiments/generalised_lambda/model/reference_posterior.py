@@ -21,21 +21,11 @@ def differential_evolution(
 ) -> tuple[Array, Array]:
     """Differential evolution Markov chain Monte Carlo with a population in two halves.
 
-    A walker of one half moves by a scaled difference of two walkers of the other half, plus a little noise.
-    As the other half stands still meanwhile, all moves of a half are Metropolis updates at once. Every tenth
-    iteration takes the whole difference, which lets walkers jump between modes.
-
-    Args:
-        key: of all draws.
-        log_density: maps a point [dim] to a log density, in nats.
-        starts: distinct first walkers [walker, dim], an even number of at least 8.
-        n_draws: iterations.
-
-    Returns:
-        Walkers [draw, walker, dim] and the acceptance rate over all iterations.
-
-    Raises:
-        ValueError: too few walkers, or an odd number.
+    Returns walkers [draw, walker, dim] and the acceptance rate over all iterations; they start at distinct points
+    [walker, dim]. A walker of one half moves by a scaled difference of two walkers of the other half, plus a little
+    noise. As the other half stands still meanwhile, all moves of a half are Metropolis updates at once. Every tenth
+    iteration takes the whole difference, which lets walkers jump between modes. Raises ValueError for an odd number of
+    walkers, or fewer than 8.
 
     Source: ter Braak 2006, with the population split in halves so that it runs in vectorised form.
     """
@@ -80,16 +70,8 @@ def independence_metropolis(
 ) -> tuple[Array, Array]:
     """Metropolis-Hastings with proposals from a Student's t distribution that has the moments of pilot draws.
 
-    All proposals are made, and their densities taken, before the accept steps.
-
-    Args:
-        key: of all draws.
-        log_density: maps a point [dim] to a log density, in nats.
-        pilot: draws near the posterior [pilot draw, walker, dim]; chains start at the last ones.
-        n_draws: iterations of each chain.
-
-    Returns:
-        Chains [draw, walker, dim] and the acceptance rate.
+    Returns chains [draw, walker, dim], which start at the last pilot draws [pilot draw, walker, dim], and the
+    acceptance rate. All proposals are made, and their densities taken, before the accept steps.
 
     Source: Tierney 1994, section 2.3.3.
     """

@@ -41,15 +41,9 @@ def camera_inputs(place: Array) -> Array:
 
 
 def project_joints(positions: Array, place: Array, views: str) -> Array:
-    """Image coordinates of joints.
+    """Image coordinates of joints [joint, 3] in metres: for each view all x, then all y [view * 2 * joint].
 
-    Args:
-        positions: of the joints, in metres [joint, 3].
-        place: translation of the cameras, in metres [3].
-        views: `binocular` or `monocular`.
-
-    Returns:
-        For each view all x, then all y [view * 2 * joint]; not finite where a joint is in the plane of the cameras.
+    `place` is the translation of the cameras in metres [3]. Not finite where a joint is in the plane of the cameras.
 
     Source: Graham and Storkey 2017, section 10.3; constants of the published code.
     """

@@ -136,14 +136,10 @@ def log_density(model: PoseModel, inputs: Array, observed: Array, noise_scale: A
 
 
 def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | float) -> ConditionedModel:
-    """The model conditioned on noisy images: inputs (u, n) with g(u) + eps n equal to the images.
+    """The model conditioned on noisy images [constraint]: inputs (u, n) with g(u) + eps n equal to the images.
 
-    The generator without noise has a singular Jacobian: two views of 19 joints are 76 numbers of 57 coordinates.
-
-    Args:
-        model: the generator.
-        observed: images [constraint].
-        noise_scale: eps, standard deviation of the noise in the units of the image plane.
+    Without the noise, of standard deviation eps, the Jacobian is singular: two views of 19 joints are 76 numbers of 57
+    coordinates.
 
     Source: PhD thesis, section 4.10.3.
     """
@@ -162,14 +158,8 @@ def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | fl
 def simulated_scenes(model: PoseModel, noise_scale: float, seed: int = SCENE_SEED) -> list[Scene]:
     """The scenes of the study, drawn from the model as the published code draws them.
 
-    A row of the normal numbers of `numpy.random.RandomState(seed)` is a scene: its inputs, then the noise of two
-    views; the monocular model uses the first half of it. The seed and so the scenes of the publications are
-    unknown.
-
-    Args:
-        model: the generator.
-        noise_scale: of the images.
-        seed: of the normal numbers.
+    A row of the normal numbers of `numpy.random.RandomState(seed)` is a scene: its inputs, then the noise of two views;
+    the monocular model uses the first half of it. The seed and so the scenes of the publications are unknown.
     """
     normal = np.random.RandomState(seed).normal(size=(N_SCENES, model.n_inputs + _N_NOISE_BINOCULAR))
     inputs, noise = normal[:, : model.n_inputs], normal[:, model.n_inputs :][:, : n_observed(model.views)]

@@ -25,14 +25,10 @@ class PoseDerivatives(NamedTuple):
 
 
 def joint_positions(angles: Array, lengths: Array) -> Array:
-    """Positions of the output joints, the hips being the origin.
+    """Positions [joint, 3] of the output joints in metres: x to the left of the body at rest, y up, z forward.
 
-    Args:
-        angles: free rotations in radians [47], nodes depth-first.
-        lengths: of the bones, in metres [13].
-
-    Returns:
-        Joint positions in metres [joint, 3]: x to the left of the body at rest, y up, z forward.
+    The hips are the origin. `angles` are free rotations in radians [47], nodes depth-first; `lengths` those of the
+    bones, in metres [13].
 
     Source: Graham and Storkey 2017, section 10.3.
 

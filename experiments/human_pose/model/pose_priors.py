@@ -55,14 +55,10 @@ class PosePrior(NamedTuple):
 
 
 def read_pose_prior(name: str) -> PosePrior:
-    """Parameters of a prior, float64.
+    """Parameters of the prior `own` or `published`, float64.
 
-    Args:
-        name: `own` or `published`.
-
-    Raises:
-        DataError: the published files can neither be found nor fetched, or a file is not what it should be.
-        ValueError: there is no such prior.
+    Raises DataError if files can neither be found nor fetched, or are not what they should be; ValueError for another
+    name.
     """
     files = pose_prior_files(name)
     decoder = _arrays(files[0])
@@ -79,12 +75,7 @@ def read_pose_prior(name: str) -> PosePrior:
 
 
 def pose_prior_files(name: str) -> list[Path]:
-    """Files that a prior is read from; the published ones are fetched if they are not there.
-
-    Raises:
-        DataError: they can neither be found nor fetched.
-        ValueError: there is no such prior.
-    """
+    """Files that a prior is read from, fetched if they are not there; raises as `read_pose_prior` does."""
     if name not in PRIORS:
         raise ValueError(f"prior must be one of {', '.join(PRIORS)}, got {name!r}")
     if name == "own":

@@ -87,10 +87,7 @@ DRAWN_BONES = (
 
 
 def channel_index(node: str, axis: str) -> int:
-    """Place of a free rotation in the vector of joint angles.
-
-    Raises:
-        KeyError: there is no such node, or that axis of it is not free.
+    """Place of a free rotation in the vector of joint angles; raises KeyError if there is none.
 
     >>> channel_index("left leg", "x")
     34

@@ -47,15 +47,10 @@ def encode(model: Autoencoder, image: Array) -> Code:
 
 
 def log_importance_weights(model: Autoencoder, image: Array, noise: Array) -> Array:
-    """Log of joint density over approximate posterior, at draws of the latter.
+    """Log of joint density over approximate posterior in nats [draw], at draws of the latter.
 
-    Args:
-        model: the model.
-        image: [pixel].
-        noise: standard normal numbers [draw, latent].
-
-    Returns:
-        [draw], in nats; the log of the mean of their exponentials is a lower bound on the log evidence in expectation.
+    Draws are made from standard normal `noise` [draw, latent] for an image [pixel]. The log of the mean of their
+    exponentials is a lower bound on the log evidence in expectation.
 
     Source: Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2.
     """
@@ -77,14 +72,10 @@ def log_code_weights(model: Autoencoder, image: Array, code: Code, noise: Array)
 def latent_bridge(
     model: Autoencoder, image: Array, code: Code, log_zeta: Array, *, whitened: bool = True
 ) -> Bridge:
-    """Joins the posterior of an image's latent vector z to its approximation.
+    """Joins the posterior of the latent vector z of an image [pixel] to its approximation, the code.
 
-    Args:
-        model: the model; its floating type is that of all log densities.
-        image: [pixel].
-        code: base.
-        log_zeta: guess of the log evidence of the image, scalar, in nats.
-        whitened: x is (z - mean) / scale, so that the base is standard normal; otherwise x is z.
+    `log_zeta` is a guess of the log evidence in nats. If `whitened`, x is (z - mean) / scale, so that the base is
+    standard normal; otherwise x is z. The floating type of the model is that of all log densities.
 
     Source: PhD thesis, section 5.6.2.
     """
@@ -103,17 +94,10 @@ def latent_bridge(
 def initial_autoencoder(
     rng: np.random.Generator, mean_image: NDArray[np.floating[Any]], n_hidden: int = 200, n_latent: int = 50
 ) -> Autoencoder:
-    """Parameters to start training from.
+    """Parameters to start training from, float32, uniform with the variance of Glorot and Bengio 2010.
 
-    Args:
-        rng: source of randomness.
-        mean_image: probability that each pixel is on, averaged over images [pixel]; the biases of the last layer
-            reproduce it where it is not too close to 0 or 1.
-        n_hidden: units of each hidden layer.
-        n_latent: length of the latent vector.
-
-    Returns:
-        float32; weights uniform with the variance 2 / (inputs + outputs) of Glorot and Bengio 2010.
+    The biases of the last layer reproduce `mean_image`, the probability that each pixel is on [pixel], where it is not
+    too close to 0 or 1.
     """
 
     def layer(n_in: int, n_out: int) -> Dense:

@@ -74,16 +74,10 @@ class Autoencoder(NamedTuple):
 
 
 def read_autoencoder(model: str, path: str = "") -> Autoencoder:
-    """Weights of a model, float32.
+    """Weights of one of `MODELS`, float32; those of a user's file or folder `path` where it is given.
 
-    Args:
-        model: one of `MODELS`.
-        path: a user's file or folder of weights, which then counts instead.
-
-    Raises:
-        DataError: files can neither be found nor fetched, arrays are missing, have shapes that do not fit together or
-            numbers that are not finite.
-        ValueError: there is no such model.
+    Raises DataError if files can neither be found nor fetched, or arrays are missing, not finite or do not fit
+    together; ValueError if there is no such model.
     """
     if path:
         return _assembled(_folder_arrays(Path(path)) if Path(path).is_dir() else _arrays(Path(path)), path)

@@ -38,13 +38,10 @@ class Bases(NamedTuple):
 
 
 def generate_images(model: Autoencoder, state: np.random.RandomState, n_images: int) -> GeneratedImages:
-    """Draws images from a model in float64.
+    """Draws `n_images` images from a model in float64.
 
-    Args:
-        model: the model.
-        state: source of randomness; a given seed and number of images give the same images on every machine, and the
-            published ones for the published models, seed and number 1000.
-        n_images: how many.
+    A seed and a number give the same images on every machine, and the published ones for the published models, seed and
+    number 1000.
 
     Source: PhD thesis, figure 5.3.
     """
@@ -64,13 +61,8 @@ def encoder_bases(
 ) -> Bases:
     """Encodes images and bounds their log evidence by importance samples from their codes, in float64.
 
-    Args:
-        model: the model.
-        images: the first of those that `generate_images` made [image, pixel].
-        state: source of randomness, as that function left it.
-        n_drawn: number of images that it made: random numbers are drawn for all of them, so that those of an
-            image do not depend on how many are kept.
-        n_draws: importance samples.
+    The images [image, pixel] are the first of the `n_drawn` that `generate_images` made, and `state` is as that
+    function left it: random numbers are drawn for all, so that those of an image do not depend on how many are kept.
 
     Source: PhD thesis, section 5.6.2.
     """

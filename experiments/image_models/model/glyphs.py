@@ -66,17 +66,10 @@ class Drawings(NamedTuple):
 
 
 def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
-    """Renders and thins the characters of some scripts.
+    """Renders and thins the characters of some scripts, sorted by script and code point.
 
-    Args:
-        blocks: first and last code point of each script. Letters and mathematical symbols among them are used, composed
-            ones (letters with accents) left out.
-
-    Returns:
-        Skeletons, sorted by script and code point.
-
-    Raises:
-        ValueError: the fonts have no character of these scripts.
+    `blocks` has the first and last code point of each script. Letters and mathematical symbols among them are used,
+    letters with accents left out. Raises ValueError if the fonts have no character of these scripts.
     """
     bitmaps, characters, names = [], [], []
     seen: set[bytes] = set()
@@ -96,16 +89,7 @@ def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
 
 
 def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int) -> Drawings:
-    """Draws each character several times.
-
-    Args:
-        rng: source of randomness.
-        skeletons: the characters.
-        n_drawings: drawings of each, at least 1.
-
-    Raises:
-        ValueError: n_drawings is not positive.
-    """
+    """Draws each character `n_drawings` times; raises ValueError if the number is not positive."""
     if n_drawings < 1:
         raise ValueError(f"n_drawings must be at least 1, got {n_drawings}")
     which = np.repeat(np.arange(len(skeletons.characters)), n_drawings)
@@ -121,13 +105,9 @@ def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int)
 
 
 def thin(bitmaps: BooleanArray) -> BooleanArray:
-    """Thins shapes to lines one pixel wide.
+    """Thins shapes with an empty margin of a pixel at least [shape, row, column] to lines one pixel wide.
 
-    Args:
-        bitmaps: shapes with an empty margin of a pixel at least [shape, row, column].
-
-    Returns:
-        Skeletons, connected where the shapes are [shape, row, column].
+    What is connected stays so.
 
     Source: T. Y. Zhang and C. Y. Suen, A fast parallel algorithm for thinning digital patterns, Communications of
     the ACM 27(3), 1984.

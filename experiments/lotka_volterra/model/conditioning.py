@@ -29,25 +29,19 @@ def conditioned_model(
     constraint: ConstraintForm = "teacher_forced",
     convention: Convention = "population",
 ) -> ConditionedModel:
-    """The model conditioned on its observations.
+    """The model conditioned on its observations, with inputs (u1, u2) [4 + 2 step].
 
-    Args:
-        model: data and constants.
-        constraint: which function is zero on the manifold:
+    The function that is zero on the manifold is one of these; its values are ordered as u2, prey before predators:
 
-            * `generator`: simulated minus observed populations, u -> x. Markovian Jacobian, taken at the observed
-              states, where it is exact if the constraint holds.
-            * `teacher_forced`: observed populations minus the step from the observed state before, so that errors do
-              not grow along the recursion. Same manifold and same target, because the two differ by a matrix of
-              constant determinant; diagonal Jacobian, linear in u2.
-            * `summaries`: simulated minus observed summaries, not normalised; a larger manifold. Dense Jacobian.
-        convention: of the summaries.
+    * `generator`: simulated minus observed populations, u -> x. Markovian Jacobian, taken at the observed states, where
+      it is exact if the constraint holds.
+    * `teacher_forced`: observed populations minus the step from the observed state before, so that errors do not grow
+      along the recursion. Same manifold and same target, because the two differ by a matrix of constant determinant;
+      diagonal Jacobian, linear in u2.
+    * `summaries`: simulated minus observed summaries by a convention, not normalised; a larger manifold. Dense
+      Jacobian.
 
-    Returns:
-        Conditioned model on inputs (u1, u2) [4 + 2 step]; constraints are ordered as u2, prey before predators.
-
-    Raises:
-        ValueError: the constraint or the convention is unknown.
+    Raises ValueError if the constraint or the convention is unknown.
 
     Source: PhD thesis, sections 4.7 and 4.10.2; the teacher-forced form is our own.
     """
@@ -65,15 +59,9 @@ def conditioned_model(
 def inverse_noise_blocks(model: LotkaVolterraModel, rates: Array) -> tuple[Array, Array]:
     """Blocks of du2/dx at the observed states, the inverse of the derivative of the populations by the noise.
 
-    The noise of a step depends on the states at its two ends alone: for prey on its new value and both old ones, for
-    predators also on the new prey under scheme `code`.
-
-    Args:
-        model: data and constants.
-        rates: z [4].
-
-    Returns:
-        Diagonal blocks [step, 2, 2] and blocks left of them [step - 1, 2, 2].
+    They are diagonal blocks [step, 2, 2] and blocks left of them [step - 1, 2, 2] at rates z [4]. The noise of a step
+    depends on the states at its two ends alone: for prey on its new value and both old ones, for predators also on the
+    new prey under scheme `code`.
     """
     prey, predators = jnp.asarray(model.previous_states.T)
     new_prey = jnp.asarray(model.observations[:, 0])

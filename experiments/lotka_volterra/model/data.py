@@ -41,14 +41,10 @@ def published_data() -> FloatArray:
 
 
 def read_populations(path: str | os.PathLike[str], min_rows: int = MIN_STEPS + 1) -> FloatArray:
-    """Reads a series of prey and predators [step, 2] from a delimited text file of two columns.
+    """Reads at least `min_rows` rows of prey and predators [step, 2] from delimited text of two columns.
 
-    Args:
-        path: the file, with or without a line of column names.
-        min_rows: smallest number of rows, without the header.
-
-    Raises:
-        DataError: the file is no such table; the message names the file, and row and column where there is one.
+    A line of column names may come first. Raises DataError, which names the file, and row and column where there is
+    one.
     """
     values = read_matrix(path, min_rows=min_rows)
     if values.shape[1] != 2:

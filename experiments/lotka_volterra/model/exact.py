@@ -44,16 +44,10 @@ class LogRatePosterior(NamedTuple):
 
 
 def exact_posterior(model: LotkaVolterraModel, n_points: int = 800) -> LogRatePosterior:
-    """Integrates the posterior on grids of n_points x n_points over 8 standard deviations on either side.
+    """Integrates the posterior under the model's scheme on n_points x n_points over 8 sds on either side.
 
     The grid starts as that of the prior and moves to the posterior in steps, each to the moments that the last found.
-
-    Args:
-        model: data and constants; the scheme of the model is the one whose posterior is found.
-        n_points: points of the grid along each log rate, at least 50.
-
-    Raises:
-        ValueError: n_points is too small, or the grid does not settle.
+    Raises ValueError for fewer than 50 points, or a grid that does not settle.
     """
     if n_points < 50:
         raise ValueError(f"n_points must be at least 50, got {n_points}")

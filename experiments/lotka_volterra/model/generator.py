@@ -79,22 +79,9 @@ def lotka_volterra_model(
 ) -> LotkaVolterraModel:
     """Checks data and constants, and puts them together as a model.
 
-    Args:
-        observations: prey and predators at equally spaced times [step, 2], at least 4 steps.
-        scheme: `code` or `text`.
-        initial_state: prey and predators one step before the first observation; None to take the first row of
-            the observations for it.
-        time_step: time between two rows, positive.
-        noise_scales: standard deviation of the noise of prey and of predators over one unit of time, positive.
-        prior_mean: prior mean of each log rate.
-        prior_sd: prior standard deviation of each log rate, positive.
-
-    Returns:
-        The model.
-
-    Raises:
-        ValueError: an unknown scheme, observations that are not a matrix of two columns of finite numbers with
-            enough rows, or a constant that is not positive and finite.
+    Observations [step, 2] are at equally spaced times, at least 4 steps; without an initial state their first row is
+    it. Noise scales are those of one unit of time. Raises ValueError for an unknown scheme, observations that are not
+    such a matrix of finite numbers, or a constant that is not positive and finite.
     """
     if scheme not in get_args(Scheme):
         raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
@@ -160,14 +147,9 @@ def log_rates(model: LotkaVolterraModel, inputs: Array) -> Array:
 
 
 def simulate(model: LotkaVolterraModel, inputs: Array) -> Array:
-    """Runs the model on its random inputs.
+    """Prey and predators [step, 2] from random inputs u = (u1, u2) [input], of length `model.n_inputs`.
 
-    Args:
-        model: constants and number of steps; its observations are not used.
-        inputs: u = (u1, u2) [input], of length `model.n_inputs`.
-
-    Returns:
-        Prey and predators [step, 2]; from the step on at which they overflow, values that are not finite.
+    From the step on at which they overflow, values are not finite. The observations are not used.
     """
     rates = jnp.exp(log_rates(model, inputs))
     noise = jnp.asarray(model.step_sd)[None, :] * inputs[N_RATES:].reshape(model.n_steps, 2)
@@ -207,11 +189,7 @@ def step_design(model: LotkaVolterraModel) -> FloatArray:
 
 
 def noise_inputs(model: LotkaVolterraModel, rate_inputs: Array) -> Array:
-    """Inputs u2 [2 step] with which the model yields exactly its observations, in closed form.
-
-    Args:
-        model: data and constants.
-        rate_inputs: u1 [4].
+    """Inputs u2 [2 step] with which the model yields exactly its observations given u1 [4], in closed form.
 
     Source: PhD thesis, section 4.7 solves for them numerically; here they are the standardised increments.
     """
@@ -223,14 +201,8 @@ def noise_inputs(model: LotkaVolterraModel, rate_inputs: Array) -> Array:
 def initial_inputs(model: LotkaVolterraModel, key: Array, centre: float = -4.0, spread: float = 0.1) -> Array:
     """Draws inputs [input] that yield exactly the observations: u1 normal about `centre`, and u2 that belongs to it.
 
-    All rates are then small, and the recursion contracts or grows slowly. Draws of u1 from the prior would not do:
-    with their rates rounding errors grow by dozens of orders of magnitude along the recursion.
-
-    Args:
-        model: data and constants.
-        key: JAX key.
-        centre: mean of each element of u1.
-        spread: standard deviation of each element of u1.
+    All rates are then small, and the recursion contracts or grows slowly. Draws of u1 from the prior would not do: with
+    their rates rounding errors grow by dozens of orders of magnitude along the recursion.
 
     Source: the author's notebook; the sources say "random values".
     """

@@ -33,16 +33,9 @@ class PriorPaths(NamedTuple):
 def simulate_prior(
     model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float = POPULATION_LIMIT
 ) -> PriorPaths:
-    """Draws rates and noise from the prior and keeps the paths on which both populations stay within the limit.
+    """Draws rates and noise from the prior and keeps the paths on which no population exceeds the limit in size.
 
-    Args:
-        model: constants and number of steps.
-        rng: generator of the draws.
-        n_draws: number of draws, at least 1.
-        limit: largest size of a population on a kept path.
-
-    Raises:
-        ValueError: n_draws is not positive.
+    Raises ValueError if `n_draws` is not positive.
     """
     if n_draws < 1:
         raise ValueError(f"n_draws must be a positive integer, got {n_draws}")
@@ -61,17 +54,10 @@ def prior_distances(
     distance: Callable[[FloatArray], FloatArray],
     limit: float = POPULATION_LIMIT,
 ) -> FloatArray:
-    """Distances of data drawn from the prior, for rejection by `n_accepted`.
+    """Distances [path] of data drawn from the prior, for rejection by `n_accepted`.
 
-    Args:
-        model: constants and number of steps.
-        rng: generator of the draws.
-        n_draws: number of draws, at least 1.
-        distance: maps paths [path, step, 2] to distances [path] from the observed data; NaN counts as infinite.
-        limit: paths that leave it are taken to be too far away.
-
-    Returns:
-        Distances of the draws that stay within the limit [path]; those of the others are infinite and not listed.
+    `distance` maps paths [path, step, 2] to distances [path] from the observed data; NaN counts as infinite. Draws that
+    leave the limit are too far away, and not listed.
 
     Source: PhD thesis, section 4.4.
     """
@@ -85,13 +71,10 @@ def prior_distances(
 
 
 def n_accepted(distances: FloatArray, tolerance: float, reading: DistanceReading = "l2") -> int:
-    """Number of distances [path] within the tolerance.
+    """Number of distances [path] within the tolerance; raises ValueError if the reading is unknown.
 
     `l2` compares the distance with it, as the equations say; `l2_squared` the squared distance, as the author's
     function does.
-
-    Raises:
-        ValueError: the reading is unknown.
     """
     if reading not in get_args(DistanceReading):
         raise ValueError(f"distance must be one of {', '.join(get_args(DistanceReading))}, got {reading!r}")

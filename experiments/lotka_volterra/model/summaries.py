@@ -37,22 +37,14 @@ class SummaryScales(NamedTuple):
 
 
 def summary_statistics(paths: Paths, convention: Convention = "population") -> Paths:
-    """Means, log variances, autocorrelations at lags 1 and 2 and the cross-correlation of population series.
+    """Statistics [..., 9] of paths [..., step, 2] of JAX or NumPy, in the order of `SUMMARY_NAMES`.
 
-    With a and b the series minus their means, over their standard deviations, the autocorrelation at lag k is the
-    average of a_t a_(t+k) over the T - k pairs, and the cross-correlation that of a_t b_t.
-
-    Args:
-        paths: prey and predators [..., step, 2], of JAX or of NumPy.
-        convention: `population` divides by numbers of terms; `sample` has variances with divisor T - 1, the log of
-            one plus them, and all sums of products divided by T - 1.
-
-    Returns:
-        Statistics [..., 9] in the order of `SUMMARY_NAMES`, of the kind of array given; not finite where a series
-        is not finite or constant.
-
-    Raises:
-        ValueError: the convention is unknown, or the last axis does not hold two populations.
+    These are means, log variances, autocorrelations at lags 1 and 2 and the cross-correlation. With a and b the series
+    minus their means, over their standard deviations, the autocorrelation at lag k is the average of a_t a_(t+k) over
+    the T - k pairs, and the cross-correlation that of a_t b_t. `population` divides by numbers of terms; `sample` has
+    variances with divisor T - 1, the log of one plus them, and all sums of products divided by T - 1. Not finite where
+    a series is not finite or constant. Raises ValueError for an unknown convention, or a last axis that does not hold
+    two populations.
 
     Source: PhD thesis, section 4.10.2 names them only; `sample` follows Papamakarios and Murray 2016.
     """
@@ -94,17 +86,9 @@ def prior_summary_scales(
 ) -> SummaryScales:
     """Standard deviations of the statistics over prior draws whose populations stay within the limit in size.
 
-    Few draws do: about 2600 of a million with the published constants, so that the scales are known to a few per
-    cent. Both ends of the limit count; a bound from above alone would let in a few paths of huge negative values.
-
-    Args:
-        model: constants and number of steps.
-        rng: generator of the draws.
-        n_draws: number of prior draws.
-        convention: as for `summary_statistics`.
-
-    Raises:
-        ValueError: fewer than two draws have finite statistics.
+    Few draws do: about 2600 of a million with the published constants, so that the scales are known to a few per cent.
+    Both ends of the limit count; a bound from above alone would let in a few paths of huge negative values. Raises
+    ValueError if fewer than two draws have finite statistics.
 
     Source: PhD thesis, section 4.10.2.
     """
