@@ -23,6 +23,7 @@ from experiments.boltzmann.model.machine import relaxation_log_density
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.settings import MethodSettings, Settings
 
+# Weights under which the moments of a method's states are summed.
 WEIGHTS: dict[str, tuple[str, ...]] = {
     "st": ("target", "base", "visits", "naive"),
     "gibbs_ct": ("target", "base"),
@@ -30,7 +31,6 @@ WEIGHTS: dict[str, tuple[str, ...]] = {
     "hmc": ("target",),
     "tuned": ("target", "base"),
 }
-"""Weights under which the moments of a method's states are summed."""
 
 
 class _Draw(NamedTuple):

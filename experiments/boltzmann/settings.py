@@ -8,8 +8,8 @@ from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 
+# Values of the author's ten systems of 30 units.
 PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")
-"""Values of the author's ten systems of 30 units."""
 
 POOLINGS = ("disjoint", "nested", "single")
 

@@ -27,11 +27,10 @@ from auxmc_pipeline.chain_statistics import (
 )
 from experiments.gaussian_latent.problem import Distribution, Known
 
+# Iterations at the end of a long chain that are drawn and searched for sticking (thesis figure 3.4).
 TRACE_WINDOW = 10_000
-"""Iterations at the end of a long chain that are drawn and searched for sticking (thesis figure 3.4)."""
 
-TRACE_STRIDE = 5
-"""Every so many of them are drawn (as in the published figures)."""
+TRACE_STRIDE = 5  # Every so many of them are drawn (as in the published figures)
 
 _N_BINS = 100
 _HALF_RANGE_SD = 4.0

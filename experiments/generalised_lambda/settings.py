@@ -20,25 +20,24 @@ class Row:
 
 
 # Okabe and Ito's blue, green, sky blue and vermilion.
+# Methods in the order of the published figures.
 ROWS = (
     Row("modified_abc", r"modified ABC, $\epsilon$ = 0.1", "cube_0.1", "#0072B2"),
     Row("constrained_hmc", "constrained HMC", "exact", "#009E73"),
     Row("abc_hmc_005", r"ABC HMC, $\epsilon$ = 0.05", "gaussian_0.05", "#56B4E9"),
     Row("abc_hmc_025", r"ABC HMC, $\epsilon$ = 0.25", "gaussian_0.25", "#D55E00"),
 )
-"""Methods in the order of the published figures."""
 
+# What claims call the cases with chains of a method.
 CASE_NAMES = {
     "modified_abc": "modified ABC",
     "constrained_hmc": "constrained HMC",
     "abc_hmc_005": "ABC HMC 0.05",
     "abc_hmc_025": "ABC HMC 0.25",
 }
-"""What claims call the cases with chains of a method."""
 
 PARAMETERS = ("z1", "z2", "z3", "z4")
-GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}
-"""Parameters that generated the data."""
+GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}  # Parameters that generated the data
 
 
 @dataclasses.dataclass

@@ -20,11 +20,9 @@ from auxmc.diagnostics.tempered_evidence import (
 from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.image_models.problem import Examples, Problem, PublishedFacts
 
-LAYOUTS = (1, 2, 4, 8)
-"""Numbers of chains among which one chain's length is shared."""
+LAYOUTS = (1, 2, 4, 8)  # Numbers of chains among which one chain's length is shared
 
-PARALLEL = (1, 2, 4)
-"""Numbers of chains or runs of full length that are pooled."""
+PARALLEL = (1, 2, 4)  # Numbers of chains or runs of full length that are pooled
 
 _N_POINTS = 100
 _NATS, _SECONDS = {"units": "nats"}, {"units": "s"}

@@ -33,8 +33,8 @@ _CURVE_HALF_RANGE_SD = 4.5
 _R_HAT_DRAWS = 2000
 
 _ERRORS = "n_not_converged n_not_converged_reverse n_irreversible n_not_finite n_singular"
+# What the methods count besides evaluations and failures, each those that it has.
 COUNTERS = tuple(f"{_ERRORS} n_fallback n_projections n_collapsed".split())
-"""What the methods count besides evaluations and failures, each those that it has."""
 
 _UNITS = {
     "ess_per_1000_evaluations": "draws per 1000 runs of the generator",

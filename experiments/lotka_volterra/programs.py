@@ -38,8 +38,7 @@ from experiments.lotka_volterra.model.generator import (
 from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
-COORDINATES = ("log z1", "log z2", "log z3", "log z4")
-"""Names of the log rates."""
+COORDINATES = ("log z1", "log z2", "log z3", "log z4")  # Names of the log rates
 
 Record = dict[str, Array]
 # Errors of the constrained integrator: each rejects a proposal.

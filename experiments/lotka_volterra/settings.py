@@ -70,8 +70,8 @@ ROWS = {
     "pm_wider": Row("PM ABC, normalised, ε=2.5", "summaries_wider", "pm_summaries", 2.5),
     "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
 }
+# Rows of figures 4.11 and 4.12, in order.
 FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
-"""Rows of figures 4.11 and 4.12, in order."""
 
 
 @dataclasses.dataclass

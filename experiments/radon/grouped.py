@@ -10,8 +10,8 @@ from auxmc.data.cells import list_values, read_floats, read_texts
 from auxmc.data.tables import fail, nearest_name, open_rows, read_cells
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 
+# Radon in homes in Minnesota, which ships with the package; radon.md says where it comes from.
 RADON_FILE = Path(__file__).with_name("radon.csv")
-"""Radon in homes in Minnesota, which ships with the package; radon.md says where it comes from."""
 
 
 class GroupedColumns(NamedTuple):
@@ -23,8 +23,8 @@ class GroupedColumns(NamedTuple):
     group_regressors: tuple[str, ...]
 
 
+# Columns of the radon data, regressors in the order of the published model.
 RADON_COLUMNS = GroupedColumns("log_radon", "county", ("first_floor",), ("log_uranium",))
-"""Columns of the radon data, regressors in the order of the published model."""
 
 
 class GroupedData(NamedTuple):

@@ -27,14 +27,13 @@ from experiments.streaming_evidence.stream_runs import (
     values_at,
 )
 
+# Quantities of costs by the names that settings of claims have for them.
 COSTS = {"time": "seconds", "operations": "operations"}
-"""Quantities of costs by the names that settings of claims have for them."""
 
-ALL_ROWS = 1_000_000
-"""Rows for which the document states costs and discrepancies."""
+ALL_ROWS = 1_000_000  # Rows for which the document states costs and discrepancies
 
+# Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count.
 LATE_ROWS = 20_000
-"""Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count."""
 
 
 def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurement:

@@ -236,8 +236,7 @@ final_seconds = partial(at_end, quantity="seconds")
 # Likelihoods and gradients of rows.
 final_operations = partial(at_end, quantity="operations")
 
-Read = Callable[[StreamRuns], FloatArray]
-"""One of the four above."""
+Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 
 def growth(tables: Tables, name: str, read: Read) -> Measurement:

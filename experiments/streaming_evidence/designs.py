@@ -32,8 +32,7 @@ from experiments.streaming_evidence.problem import (
 )
 from experiments.streaming_evidence.settings import Settings
 
-LIVE_POINTS = (2, 200)
-"""The published number, and one with which runs are accurate."""
+LIVE_POINTS = (2, 200)  # The published number, and one with which runs are accurate
 
 _FRACTION = 0.01
 
@@ -84,8 +83,8 @@ def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
     return int(below[0]) + 1 if below.size else int(log_likelihoods.size)
 
 
+# Chunks that grow from 20 rows, chunks of 500 rows from the beginning, all rows in one chunk.
 STARTS = ("growing", "chunks", "at_once")
-"""Chunks that grow from 20 rows, chunks of 500 rows from the beginning, all rows in one chunk."""
 
 # Nats for each row within which a particle counts as in the best mode.
 _NEAR = 0.05
@@ -146,8 +145,8 @@ def _scores(model: RowModel, runs: Runs, rows: FloatArray) -> FloatArray:
     return np.asarray(scores)
 
 
+# What the additional input does: nothing, or just enough to be worth its prior.
 INPUTS = ("irrelevant", "weak")
-"""What the additional input does: nothing, or just enough to be worth its prior."""
 
 PAIR_METHODS = ("annealed", "corrected")
 

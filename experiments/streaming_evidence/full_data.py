@@ -43,8 +43,7 @@ _UNITS = units_of(
     }
 )
 
-_Program = Callable[[Array], Any]
-"""Makes a run from a key."""
+_Program = Callable[[Array], Any]  # Makes a run from a key
 
 
 def run_full_data(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:

@@ -14,8 +14,8 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 
 BLOCK_ROWS = 65_536
+# Rows and numbers of clusters of the phases of `non_stationary`.
 NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))
-"""Rows and numbers of clusters of the phases of `non_stationary`."""
 
 _SEED = 20200301
 _PARAMETERS, _ROWS, _PERMUTATION = range(3)
@@ -171,5 +171,4 @@ _ENDLESS: dict[str, Callable[[], _Stream]] = {
 }
 _CHANGING: dict[str, Callable[..., FloatArray]] = {"non_stationary": _non_stationary, "shuffled": _shuffled}
 _FINITE: dict[str, Callable[[], FloatArray]] = {**_CHANGING, "normal": _normal}
-STREAMS = (*_ENDLESS, *_FINITE)
-"""Names of the simulated streams."""
+STREAMS = (*_ENDLESS, *_FINITE)  # Names of the simulated streams

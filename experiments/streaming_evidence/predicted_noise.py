@@ -5,6 +5,7 @@ from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle
 # Published settings, and tr(I) of a row of the linear stream.
 _RATE, _BATCH, _FRICTION, _TRACE = 0.1, 500, 0.2, 6.0
 
+# Variations of the linear case, with their learning rate, batch size and friction.
 NOISES = {
     "default": (_RATE, _BATCH, _FRICTION),
     "learning_rate=0.03": (0.03, _BATCH, _FRICTION),
@@ -15,12 +16,11 @@ NOISES = {
     "friction=0.1": (_RATE, _BATCH, 0.1),
     "friction=0.5": (_RATE, _BATCH, 0.5),
 }
-"""Variations of the linear case, with their learning rate, batch size and friction."""
 
+# Learning rates of the variations that differ in nothing else.
 RATES = {
     name: rate for name, (rate, batch, friction) in NOISES.items() if (batch, friction) == (_BATCH, _FRICTION)
 }
-"""Learning rates of the variations that differ in nothing else."""
 
 
 def predicted_loss(rate: float = _RATE, batch: float = _BATCH, friction: float = _FRICTION) -> float:

@@ -16,14 +16,12 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
+# Rows at which a chunk always ends, so that estimates of all methods can be compared there.
 CUTS = (500, 1000, 3000, 5000, 10_000, 20_000, 30_000, 100_000, 200_000, 300_000, 1_000_000)
-"""Rows at which a chunk always ends, so that estimates of all methods can be compared there."""
 
-HYBRID_ROWS = 100
-"""Rows whose terms the hybrid estimate takes from nested sampling."""
+HYBRID_ROWS = 100  # Rows whose terms the hybrid estimate takes from nested sampling
 
-NOISE_SCALE = 1.0
-"""Standard deviation of the responses of the linear stream, known to its model."""
+NOISE_SCALE = 1.0  # Standard deviation of the responses of the linear stream, known to its model
 
 _STEP = 20
 _N_FEATURES, _N_CLASSES = 10, 4

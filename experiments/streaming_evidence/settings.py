@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from auxmc_pipeline.settings import CaseSettings, SettingsError, check_values, setting
 
 DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair")
+# Simulated streams, and the model of each.
 MODELS = {
     "linear": "linear",
     "softmax": "softmax",
@@ -17,7 +18,6 @@ MODELS = {
     "non_stationary": "mixture",
     "shuffled": "mixture",
 }
-"""Simulated streams, and the model of each."""
 
 
 class MethodSettings(NamedTuple):

@@ -16,13 +16,14 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_ru
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
+# Errors of the estimates of the log evidence, which are recorded where the truth is exact.
 _ERROR_OF = {
     "log_evidence": "error",
     "log_evidence_hybrid": "error_hybrid",
     "log_evidence_hybrid_published": "error_hybrid_published",
 }
-"""Errors of the estimates of the log evidence, which are recorded where the truth is exact."""
 
+# Variations of the sensitivity case by the value of what is swept; a preset may leave some out.
 SWEEPS: dict[str, dict[float, str]] = {
     "particles": {5: "n_particles=5", 10: "default", 20: "n_particles=20", 50: "n_particles=50",
                   100: "n_particles=100"},
@@ -37,13 +38,10 @@ SWEEPS: dict[str, dict[float, str]] = {
                  0.1: "default", 0.2: "learning_rate=0.2 rate_times_moves=2",
                  0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
 }  # fmt: skip
-"""Variations of the sensitivity case by the value of what is swept; a preset may leave some out."""
 
-COMPONENTS = (3, 5, 7)
-"""Components of the mixtures that follow the stream that changes."""
+COMPONENTS = (3, 5, 7)  # Components of the mixtures that follow the stream that changes
 
-CHANGES = (1000, 10_000)
-"""Rows after which its data have more clusters."""
+CHANGES = (1000, 10_000)  # Rows after which its data have more clusters
 
 
 class Rival(NamedTuple):
@@ -54,13 +52,13 @@ class Rival(NamedTuple):
     operations: tuple[str, ...]  # what adds up to its likelihoods and gradients of rows
 
 
+# Nested sampling and annealed importance sampling of all rows.
 RIVALS = {
     "nested": Rival("nested_log_evidence", "nested_seconds", ("nested_likelihood_rows",)),
     "ais": Rival(
         "annealed_log_evidence", "annealed_seconds", ("annealed_likelihood_rows", "annealed_gradient_rows")
     ),
 }
-"""Nested sampling and annealed importance sampling of all rows."""
 
 
 class StreamRuns(NamedTuple):

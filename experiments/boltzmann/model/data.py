@@ -16,8 +16,7 @@ from auxmc.data.tables import fail, read_arrays, read_matrix
 from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
-N_SYSTEMS = 10
-"""Published systems of 30 units."""
+N_SYSTEMS = 10  # Published systems of 30 units
 
 _SEED = 201702
 _EIGENVALUE_SCALE = 6.0

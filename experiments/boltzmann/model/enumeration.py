@@ -13,8 +13,7 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.data import BoltzmannParameters
 
-MAX_UNITS = 30
-"""Most units whose states are summed over."""
+MAX_UNITS = 30  # Most units whose states are summed over
 
 # States of the first half that are handled together: their tables fit into a cache.
 _BLOCK = 1024

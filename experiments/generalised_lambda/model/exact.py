@@ -26,8 +26,8 @@ from experiments.generalised_lambda.model.reference_posterior import (
     independence_metropolis,
 )
 
+# Conditioning on the data itself, or through a kernel of approximate Bayesian computation.
 TARGETS = ("exact", "cube", "gaussian")
-"""Conditioning on the data itself, or through a kernel of approximate Bayesian computation."""
 
 # Logits beyond this are one part in 1e16 of probability: a likelihood there is taken as zero.
 _LARGEST_LOGIT = 37.0

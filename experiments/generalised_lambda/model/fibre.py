@@ -16,8 +16,8 @@ from experiments.generalised_lambda.model.generator import (
     support,
 )
 
+# Residual, in units of the data, from which on a solved quantile equation counts as failed.
 LARGEST_RESIDUAL = 1e-8
-"""Residual, in units of the data, from which on a solved quantile equation counts as failed."""
 
 _BISECTIONS = 48
 

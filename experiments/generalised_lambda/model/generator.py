@@ -29,8 +29,8 @@ from auxmc.numerics.jacobians import Jacobian, diagonal_jacobian
 N_PARAMETERS = 4
 PARAMETER_NAMES = ("z1", "z2", "z3", "z4")
 GENERATING_PARAMETERS = (5.0, 1.0, 0.4, -0.1)
+# A logistic input v of unit variance has the logit LOGISTIC_RATE * v.
 LOGISTIC_RATE = math.pi / math.sqrt(3.0)
-"""A logistic input v of unit variance has the logit LOGISTIC_RATE * v."""
 
 _DATA_SEED, _N_DATA = 20170628, 250
 # Below this |x| Taylor series replace h(x) = expm1(x)/x and its derivative, where terms cancel.
@@ -47,8 +47,8 @@ class LambdaPrior(NamedTuple):
     rate: Array | float  # rate of the exponential distribution, in units of the data; may be traced
 
 
+# That of the published runs, and the weaker one that it replaced.
 PRIORS = {"strong": LambdaPrior(1.0, 1.0), "weak": LambdaPrior(10.0, 0.1)}
-"""That of the published runs, and the weaker one that it replaced."""
 
 
 class GeneralisedLambdaModel(NamedTuple):

@@ -16,6 +16,7 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import BONE_NAMES
 
+# Length of each bone as a fraction of stature.
 FRACTIONS = {
     "waist": 0.100,
     "mid-spine": 0.188,
@@ -31,16 +32,13 @@ FRACTIONS = {
     "back-foot": 0.105,
     "fore-foot": 0.047,
 }
-"""Length of each bone as a fraction of stature."""
 
-MEDIAN_STATURE_M = 1.70
-"""Median stature of adults of both sexes, in metres."""
+MEDIAN_STATURE_M = 1.70  # Median stature of adults of both sexes, in metres
 
-STATURE_SPREAD = 0.055
-"""Standard deviation of the log of stature: 9.5 cm about the median."""
+STATURE_SPREAD = 0.055  # Standard deviation of the log of stature: 9.5 cm about the median
 
+# Standard deviation of the log of a bone's fraction of stature, independent between bones.
 RESIDUAL_SPREAD = 0.04
-"""Standard deviation of the log of a bone's fraction of stature, independent between bones."""
 
 
 def log_length_distribution() -> tuple[FloatArray, FloatArray]:

@@ -9,11 +9,10 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-FOCAL_LENGTH = math.exp(2.0)
-"""Focal length f."""
+FOCAL_LENGTH = math.exp(2.0)  # Focal length f
 
+# Sideways offset of each camera, in metres, by kind of observation.
 CAMERA_OFFSETS = {"binocular": (0.5, -0.5), "monocular": (0.0,)}
-"""Sideways offset of each camera, in metres, by kind of observation."""
 
 N_CAMERA = 3
 

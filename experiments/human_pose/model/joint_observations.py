@@ -10,8 +10,7 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import JOINT_NAMES
 
 COLUMNS = ("joint", "view", "x", "y")
-N_VIEWS = {"binocular": 2, "monocular": 1}
-"""Number of views by kind of observation."""
+N_VIEWS = {"binocular": 2, "monocular": 1}  # Number of views by kind of observation
 
 
 def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatArray:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 _TRUNK_AND_ARM = "waist mid-spine spine head half-shoulder upper-arm lower-arm hand"
+# Independent bone lengths; left and right share theirs, and the last moves no output joint.
 BONE_NAMES = tuple(f"{_TRUNK_AND_ARM} half-hip upper-leg lower-leg back-foot fore-foot".split())
-"""Independent bone lengths; left and right share theirs, and the last moves no output joint."""
 
 N_BONES = len(BONE_NAMES)
 
@@ -52,6 +52,8 @@ def _leg(side: str, sign: float, first: int) -> list[Node]:
     ]
 
 
+# Nodes in depth-first order; thumbs and toe ends, which move no output joint, are left out. Source: tree,
+# directions and rotation orders of the skeleton of Graham and Storkey 2017, section 10.3.
 NODES: tuple[Node, ...] = (
     Node("hips", -1, (0.0, 0.0, 0.0), "", "xyz", "xyz", ""),
     Node("spine", 0, _UP, "waist", "xyz", "xyz", "lower_spine"),
@@ -62,20 +64,17 @@ NODES: tuple[Node, ...] = (
     *_leg("left", 1.0, 14),
     *_leg("right", -1.0, 18),
 )
-"""Nodes in depth-first order; thumbs and toe ends, which move no output joint, are left out.
 
-Source: tree, directions and rotation orders of the skeleton of Graham and Storkey 2017, section 10.3.
-"""
-
+# The 19 output joints, in the order of all arrays of joints.
 JOINT_NAMES = tuple(node.joint for node in NODES if node.joint)
-"""The 19 output joints, in the order of all arrays of joints."""
 
 N_JOINTS = len(JOINT_NAMES)
 N_ANGLES = sum(len(node.free) for node in NODES)
 
+# Index of each node's bone length; -1 for the root.
 BONES = tuple(BONE_NAMES.index(node.bone) if node.bone else -1 for node in NODES)
-"""Index of each node's bone length; -1 for the root."""
 
+# Pairs of output joints between which a line is drawn.
 DRAWN_BONES = (
     *((0, 1), (1, 2)),
     *((1, 3), (3, 4), (4, 5), (5, 6)),
@@ -83,7 +82,6 @@ DRAWN_BONES = (
     *((0, 11), (11, 12), (12, 13), (13, 14)),
     *((0, 15), (15, 16), (16, 17), (17, 18)),
 )
-"""Pairs of output joints between which a line is drawn."""
 
 
 def channel_index(node: str, axis: str) -> int:

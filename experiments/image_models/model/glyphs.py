@@ -17,9 +17,9 @@ from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
 Float32Array = NDArray[np.float32]
 
-N_SIDE = 28
-"""Rows and columns of a drawing."""
+N_SIDE = 28  # Rows and columns of a drawing
 
+# First and last code points of the scripts.
 BLOCKS: dict[str, tuple[int, int]] = {
     "Latin": (0x41, 0x24F),
     "International Phonetic Alphabet": (0x250, 0x2AF),
@@ -37,7 +37,6 @@ BLOCKS: dict[str, tuple[int, int]] = {
     "Mathematical operators": (0x2200, 0x22FF),
     "Lisu": (0xA4D0, 0xA4FF),
 }
-"""First and last code points of the scripts."""
 
 _FONTS = ("DejaVuSans.ttf", "STIXGeneral.ttf")
 _CATEGORIES = ("Lu", "Ll", "Lo", "Sm")

@@ -27,8 +27,7 @@ from experiments.lotka_volterra.model.data import MIN_STEPS, POPULATIONS, publis
 
 Scheme = Literal["code", "text"]
 
-N_RATES = 4
-"""Number of rates z, and of inputs u1."""
+N_RATES = 4  # Number of rates z, and of inputs u1
 
 # Steps of the recursion in one pass of the compiled loop: fewer passes, and little more to compile.
 _UNROLL = 2

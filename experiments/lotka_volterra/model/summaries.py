@@ -14,6 +14,7 @@ Convention = Literal["population", "sample"]
 
 Paths = TypeVar("Paths", Array, FloatArray)
 
+# What the nine statistics are, in their order.
 SUMMARY_NAMES = (
     "mean prey",
     "mean predators",
@@ -25,7 +26,6 @@ SUMMARY_NAMES = (
     "lag-2 autocorrelation predators",
     "cross-correlation",
 )
-"""What the nine statistics are, in their order."""
 
 
 class SummaryScales(NamedTuple):
