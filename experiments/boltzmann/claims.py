@@ -464,8 +464,7 @@ def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted)
     )
     dims = ["repeat", "n_temperatures", "coordinate", "system"]
     rows = rows.assign(n_temperatures=rows["n_temperatures"].fillna(0.0))
-    found: FloatArray = rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(moments)).values
-    return found
+    return rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(moments)).values
 
 
 # With the numbers of temperatures whose time chains reach.

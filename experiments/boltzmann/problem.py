@@ -7,6 +7,7 @@ import numpy as np
 from auxmc.approximations.mean_field import MeanFieldFits, boltzmann_mean_field, distinct_fits
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.array_types import FloatArray
+from experiments.boltzmann.model import machine
 from experiments.boltzmann.model.data import (
     BoltzmannParameters,
     generate_parameters,
@@ -15,16 +16,6 @@ from experiments.boltzmann.model.data import (
 )
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.model.enumeration import MAX_UNITS, exact_moments
-from experiments.boltzmann.model.machine import (
-    LEAST_EIGENVALUE,
-    Relaxation,
-    RelaxedMoments,
-    in_diagonal_basis,
-    mixture_moments,
-    relax,
-    relaxation_bridge,
-    relaxed_moments,
-)
 from experiments.boltzmann.settings import Settings
 
 _FIT_SEED = 201702
@@ -35,11 +26,12 @@ _PUBLISHED_LEAST_EIGENVALUE = 1e-6
 class Problem(NamedTuple):
     """Target and base of a case, in the basis in which the covariance of the base is diagonal."""
 
-    relaxation: Relaxation  # the target
-    base: RelaxedMoments  # moments of the base and log zeta
+    relaxation: machine.Relaxation  # the target
+    base: machine.RelaxedMoments  # moments of the base and log zeta
     # those of the base that errors are compared with, from the fits of the published recipe
-    reference: RelaxedMoments
-    truth: RelaxedMoments | None  # exact normaliser and moments; None with more units than can be summed over
+    reference: machine.RelaxedMoments
+    # exact normaliser and moments; None with more units than can be summed over
+    truth: machine.RelaxedMoments | None
     bridge: Bridge  # the path from base to target
     n_fits: int  # distinct fits that make up the base
     residual: float  # largest distance of a mean of these fits from its fixed point
@@ -54,20 +46,20 @@ def build_problem(settings: Settings, variational: str) -> Problem:
     relaxation = relaxation_of(parameters, settings.shift, settings.system)
     starts = mean_field_starts(number, settings.n_fits, parameters.n_units)
     fits = _fits(parameters, starts, variational)
-    relaxation, base = in_diagonal_basis(relaxation, mixture_moments(relaxation, fits))
-    reference = mixture_moments(relaxation, _fits(parameters, starts, "published"))
+    relaxation, base = machine.in_diagonal_basis(relaxation, machine.mixture_moments(relaxation, fits))
+    reference = machine.mixture_moments(relaxation, _fits(parameters, starts, "published"))
     truth = None
     if parameters.n_units <= MAX_UNITS:
-        truth = relaxed_moments(relaxation, exact_moments(parameters))
-    bridge = relaxation_bridge(relaxation, base)
+        truth = machine.relaxed_moments(relaxation, exact_moments(parameters))
+    bridge = machine.relaxation_bridge(relaxation, base)
     return Problem(relaxation, base, reference, truth, bridge, len(fits.means), float(fits.residual.max()))
 
 
-def relaxation_of(parameters: BoltzmannParameters, shift: str, system: int) -> Relaxation:
+def relaxation_of(parameters: BoltzmannParameters, shift: str, system: int) -> machine.Relaxation:
     """Relaxation with the optimal diagonal, or with the author's for one of his systems."""
     if shift == "published":
-        return relax(parameters, published_shift(system), _PUBLISHED_LEAST_EIGENVALUE)
-    return relax(parameters, smallest_diagonal_shift(parameters.weights), LEAST_EIGENVALUE)
+        return machine.relax(parameters, published_shift(system), _PUBLISHED_LEAST_EIGENVALUE)
+    return machine.relax(parameters, smallest_diagonal_shift(parameters.weights), machine.LEAST_EIGENVALUE)
 
 
 def mean_field_starts(system: int, n_fits: int, n_units: int) -> FloatArray:

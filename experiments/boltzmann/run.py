@@ -1,7 +1,3 @@
-# Question: how well do continuous tempering, simulated tempering and annealed importance sampling estimate normaliser
-# and moments of a density with thousands of modes? Source: PhD thesis, section 5.6.1, figures 5.1 and 5.2.
-# One case: python -m auxmc_pipeline.steps.run study=boltzmann method=gibbs_ct system=3 out=x.nc
-# Cost per preset: README.md.
 """Runs the methods of a case on one system, or describes all systems."""
 
 from typing import Any
@@ -10,14 +6,7 @@ import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from experiments.boltzmann.measure import (
-    ERRORS,
-    annealed_statistics,
-    base_errors,
-    chain_curves,
-    chain_statistics,
-    mean_estimate,
-)
+from experiments.boltzmann import measure
 from experiments.boltzmann.problem import Problem, build_problem
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import (
@@ -83,7 +72,7 @@ def _run_method(
             sweep={"step_size": [numbers.step_size]},
             block_size=max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients)),
         )
-        statistics = annealed_statistics(_of_one_point(chains), problem)
+        statistics = measure.annealed_statistics(_of_one_point(chains), problem)
         return statistics.merge(_cost(chains, n_gradients, repeats)), None
     size = settings.summary_size
     n_blocks = numbers.length // size
@@ -98,13 +87,13 @@ def _run_method(
     )
     draws = _of_one_point(chains)
     n_gradients = numbers.length * numbers.n_steps * settings.n_chains // repeats
-    statistics = chain_statistics(draws, problem, method, repeats, size).merge(
+    statistics = measure.chain_statistics(draws, problem, method, repeats, size).merge(
         _cost(chains, n_gradients, repeats)
     )
     statistics["n_samples_run"] = numbers.length
-    curves = mean_estimate(draws, method, problem)
+    curves = measure.mean_estimate(draws, method, problem)
     if problem.truth is not None:
-        curves = curves.merge(chain_curves(draws, problem, method, repeats, size))
+        curves = curves.merge(measure.chain_curves(draws, problem, method, repeats, size))
     return statistics, curves
 
 
@@ -134,8 +123,8 @@ def _problem_statistics(problem: Problem) -> xr.Dataset:
     }
     if problem.truth is not None:
         found["log_z"] = problem.truth.log_normaliser
-        unit = base_errors(problem.reference, problem.truth)
-        found["base_error"] = xr.DataArray(unit, {"coordinate": list(ERRORS)}, ["coordinate"])
+        unit = measure.base_errors(problem.reference, problem.truth)
+        found["base_error"] = xr.DataArray(unit, {"coordinate": list(measure.ERRORS)}, ["coordinate"])
     return xr.Dataset(found)
 
 

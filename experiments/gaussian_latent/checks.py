@@ -146,8 +146,7 @@ def _log_estimates(estimate: Estimator, keys: Array, position: FloatArray) -> Ar
             lambda key: estimate.log_estimate(cache, estimate.draw_auxiliary(key)), keys, batch_size=64
         )
 
-    found: Array = jax.jit(draw_all)(keys, jnp.asarray(position))
-    return found
+    return jax.jit(draw_all)(keys, jnp.asarray(position))
 
 
 def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> float:

@@ -210,8 +210,7 @@ def _calls(draws: xr.Dataset) -> xr.DataArray:
 
 def _error_between_chains(values: xr.DataArray) -> xr.DataArray:
     """Standard error of the mean over chains of an estimate from each (..., chain, ...)."""
-    result: xr.DataArray = xr.apply_ufunc(error_between_chains, values, input_core_dims=[["chain"]])
-    return result
+    return xr.apply_ufunc(error_between_chains, values, input_core_dims=[["chain"]])
 
 
 def _error_of_sd(series: xr.DataArray) -> xr.DataArray:

@@ -1,6 +1,3 @@
-# Question: how do auxiliary pseudo-marginal updates compare with pseudo-marginal Metropolis-Hastings where the
-# posterior is known? Source: PhD thesis, section 3.6.1, figures 3.1 to 3.9.
-# One case: python -m auxmc_pipeline.steps.run study=gaussian_latent method=pm_mh n_importance=8 out=x.nc
 """Maps the settings of a case to estimator, kernels and recorded quantities, and runs the chains."""
 
 import dataclasses
@@ -127,8 +124,7 @@ def _sampler(estimate: Estimator, method: str, settings: Settings, dim: int) -> 
     def initial(key: Array, parameters: dict[str, Array]) -> PseudoMarginalState:
         position_key, auxiliary_key = jax.random.split(key)
         position = jax.random.normal(position_key, (dim,), dtype=jnp.float64)
-        state: PseudoMarginalState = build(parameters).init(position, key=auxiliary_key)
-        return state
+        return build(parameters).init(position, key=auxiliary_key)
 
     def record(state: PseudoMarginalState, info: PseudoMarginalInfo) -> dict[str, Array]:
         kept = {

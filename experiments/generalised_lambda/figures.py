@@ -240,8 +240,7 @@ def _common_edges(samples: Sequence[FloatArray]) -> FloatArray:
     low = min(float(np.quantile(values, 0.002)) for values in samples)
     high = max(float(np.quantile(values, 0.998)) for values in samples)
     margin = 0.125 * (high - low) or 0.5
-    edges: FloatArray = np.linspace(low - margin, high + margin, _N_BINS + 1)
-    return edges
+    return np.linspace(low - margin, high + margin, _N_BINS + 1)
 
 
 def _print_height(axis: Axes, place: float, height: float, error: float, mark: PublishedValue | None) -> None:

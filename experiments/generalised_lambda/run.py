@@ -1,7 +1,3 @@
-# Question: how does constrained HMC, which conditions on the data exactly, compare with approximate Bayesian
-# computation on a model known by its quantile function alone? Source: PhD thesis, section 4.10.1, figures 4.6
-# to 4.8. One case: python -m auxmc_pipeline.steps.run study=generalised_lambda out=x.nc          Cost per preset:
-# README.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
@@ -165,8 +161,7 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
         inputs = all_starts[swept["prior"].astype(jnp.int32), swept["chain"].astype(jnp.int32)]
         if settings.method == "modified_abc":
             inputs = parameters(inputs[:N_PARAMETERS], model.prior)
-        state: PhasedState = _kernel(model, settings, swept).init(inputs, key=key)
-        return state
+        return _kernel(model, settings, swept).init(inputs, key=key)
 
     record_method: Callable[[Any, Any], dict[str, Array]] = _RECORD[settings.method]
 

@@ -101,8 +101,7 @@ class Settings(CaseSettings):
 
 def batch_values(settings: Settings, name: str) -> list[float] | list[str]:
     """Values of a setting that a case runs: those of the batch, or the one value."""
-    values: list[float] | list[str] = settings.batch.get(name, [getattr(settings, name)])
-    return values
+    return settings.batch.get(name, [getattr(settings, name)])
 
 
 def check(settings: Settings) -> None:

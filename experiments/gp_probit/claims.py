@@ -55,8 +55,7 @@ def of_data(quantity: str, note: str = "") -> Measure:
 def at_posterior_draws(tables: Tables, quantity: str, n_importance: int) -> FloatArray:
     """A quantity of the density estimate, mean over the posterior draws of a chain [chain]."""
     rows = tables.rows("chain_reference", quantity, case="estimator", n_importance=n_importance)
-    means: FloatArray = rows.groupby("chain")[quantity].mean().to_numpy()
-    return means
+    return rows.groupby("chain")[quantity].mean().to_numpy()
 
 
 def newton_steps(tables: Tables) -> Measurement:

@@ -294,8 +294,7 @@ def _log_excess(r_hat: "pd.Series[float]") -> FloatArray:
     """log(R-hat - 1), NaN where R-hat is not above 1."""
     excess = r_hat.to_numpy() - 1.0
     usable = np.isfinite(excess) & (excess > 0.0)
-    logs: FloatArray = np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)
-    return logs
+    return np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)
 
 
 class _Histogram(NamedTuple):

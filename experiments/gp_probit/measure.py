@@ -262,15 +262,11 @@ def _scaled_exponentials(log_current: FloatArray, log_proposed: FloatArray) -> t
 def _grouped(log_weights: FloatArray, size: int) -> FloatArray:
     """Log means of groups of `size` weights; weights that fill no group are left out."""
     groups = log_weights[: len(log_weights) // size * size].reshape(-1, size)
-    grouped: FloatArray = np.logaddexp.reduce(groups, axis=1) - np.log(size)
-    return grouped
+    return np.logaddexp.reduce(groups, axis=1) - np.log(size)
 
 
 def _distinct_states(x: xr.DataArray) -> xr.DataArray:
-    result: xr.DataArray = xr.apply_ufunc(
-        n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True
-    )
-    return result
+    return xr.apply_ufunc(n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True)
 
 
 def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int) -> xr.DataArray:

@@ -1,6 +1,3 @@
-# Question: which pseudo-marginal method samples the covariance parameters of a Gaussian process probit model best,
-# counted in operations of cubic cost? Source: PhD thesis, section 3.6.2, figures 3.10 to 3.12.
-# One case: python -m auxmc_pipeline.steps.run study=gp_probit out=x.nc          Cost per preset: README.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
@@ -164,8 +161,7 @@ def _reference_chains(problem: Problem, settings: Settings, context: RunContext)
 def _reference_positions(reference: Chains, settings: Settings) -> FloatArray:
     """Posterior draws [chain, draw, coordinate] from the part of the reference chains after their warm-up."""
     after = reference.draws["x"][0, :, _n_warm_up(settings, _REFERENCE_METHOD) :]
-    spaced: FloatArray = after[:, settings.reference_spacing - 1 :: settings.reference_spacing]
-    return spaced
+    return after[:, settings.reference_spacing - 1 :: settings.reference_spacing]
 
 
 def _n_warm_up(settings: Settings, method: str) -> int:
@@ -198,10 +194,7 @@ def _sampler(
 
         def attempt(n: Array) -> AdaptationState:
             place = jax.random.fold_in(key, n)
-            state: AdaptationState = kernel.init(
-                start(jax.random.fold_in(place, 0)), key=jax.random.fold_in(place, 1)
-            )
-            return state
+            return kernel.init(start(jax.random.fold_in(place, 0)), key=jax.random.fold_in(place, 1))
 
         def unusable(loop: tuple[Array, Array, AdaptationState]) -> Array:
             n, usable, _ = loop
@@ -216,8 +209,7 @@ def _sampler(
             lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(attempt, jnp.int32(0))
         )
         start_of_loop = (jnp.int32(0), jnp.bool_(False), none_yet)
-        state: AdaptationState = jax.lax.while_loop(unusable, retry, start_of_loop)[2]
-        return state
+        return jax.lax.while_loop(unusable, retry, start_of_loop)[2]
 
     def record(state: AdaptationState, info: AdaptationInfo) -> dict[str, Array]:
         return {

@@ -43,8 +43,7 @@ def running_rmse(
     sums = np.cumsum(positions, axis=-3)[..., counts - 1, :, :]
     means = sums / counts[:, None, None]
     n_rows = 4 if homogeneous else 3
-    error: FloatArray = np.sqrt(np.square(means - truth).sum(axis=(-2, -1)) / (n_rows * truth.shape[0]))
-    return error
+    return np.sqrt(np.square(means - truth).sum(axis=(-2, -1)) / (n_rows * truth.shape[0]))
 
 
 _UNITS = units_of(
@@ -172,5 +171,4 @@ def _scale_reduction(chains: FloatArray) -> FloatArray:
     still = np.ptp(chains, axis=-1).max(axis=-1) == 0.0
     stand_in = np.arange(chains.shape[-1], dtype=np.float64)
     usable = np.where(still[..., None, None], stand_in, chains)
-    point: FloatArray = np.where(still, np.inf, potential_scale_reduction(usable).point)
-    return point
+    return np.where(still, np.inf, potential_scale_reduction(usable).point)

@@ -1,7 +1,3 @@
-# Question: how much faster does constrained HMC than HMC find the pose of a body from noisy images of its joints,
-# and what do one and two images say? Source: PhD thesis, section 4.10.3, figures 4.14 and 4.15; Graham and Storkey
-# 2017, section 10.3. One case: python -m auxmc_pipeline.steps.run study=human_pose scene=2 out=x.nc          Cost per
-# preset: README.md.
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from typing import Any

@@ -101,8 +101,7 @@ class Settings(CaseSettings):
 
 def batch_values(settings: Settings, name: str) -> list[float]:
     """Values of a number that a case runs: those of the batch, or the one value."""
-    values: list[float] = settings.batch.get(name, [getattr(settings, name)])
-    return values
+    return settings.batch.get(name, [getattr(settings, name)])
 
 
 def tuning(settings: Settings) -> Tuning:

@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from auxmc.driver.seeds import generator
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.array_types import FloatArray
+from experiments.image_models.model import autoencoder_weights
 from experiments.image_models.model.autoencoder import Code, encode, latent_bridge, logits, to_precision
-from experiments.image_models.model.autoencoder_weights import (
-    OWN_MODELS,
-    Autoencoder,
-    own_weight_file,
-    read_autoencoder,
-    read_training_curve,
-)
 from experiments.image_models.model.digits import read_digits
 from experiments.image_models.model.generated_images import (
     Bases,
@@ -46,7 +40,7 @@ class Problem(NamedTuple):
     """What the methods of a case share."""
 
     label: str  # name of the model, for random streams
-    model: Autoencoder  # parameters in the precision of the chains
+    model: autoencoder_weights.Autoencoder  # parameters in the precision of the chains
     # all test images; the evidence of the first `len(bases.log_zeta)` is estimated
     generated: GeneratedImages
     bases: Bases  # their codes and log zeta, float64
@@ -79,7 +73,7 @@ class PublishedFacts(NamedTuple):
 def build_problem(settings: Settings) -> Problem:
     """Reads the model, draws and encodes test images; raises DataError if weights cannot be read, found or fetched."""
     dtype = jnp.dtype(settings.precision)
-    weights = read_autoencoder(settings.model, settings.weights)
+    weights = autoencoder_weights.read_autoencoder(settings.model, settings.weights)
     state = np.random.RandomState(settings.image_seed)
     generated = generate_images(weights, state, settings.n_generated)
     kept = generated.images[: settings.n_images]
@@ -100,9 +94,9 @@ def build_problem(settings: Settings) -> Problem:
     )
 
 
-def model_examples(settings: Settings, model: Autoencoder) -> Examples | None:
+def model_examples(settings: Settings, model: autoencoder_weights.Autoencoder) -> Examples | None:
     """Images that the model was not trained on, and their reconstructions; None where there are none at hand."""
-    if settings.weights or settings.model not in OWN_MODELS:
+    if settings.weights or settings.model not in autoencoder_weights.OWN_MODELS:
         return None
     rng = generator(_EXAMPLE_SEED, settings.model, "examples")
     if settings.model == "own_digits":
@@ -117,16 +111,16 @@ def model_examples(settings: Settings, model: Autoencoder) -> Examples | None:
 
 def training_curve(settings: Settings) -> dict[str, FloatArray]:
     """Objective in training and on held-out images after each epoch; empty for weights that did not record them."""
-    if settings.weights or settings.model not in OWN_MODELS:
+    if settings.weights or settings.model not in autoencoder_weights.OWN_MODELS:
         return {}
-    return read_training_curve(own_weight_file(settings.model))
+    return autoencoder_weights.read_training_curve(autoencoder_weights.own_weight_file(settings.model))
 
 
 def published_facts(settings: Settings) -> list[PublishedFacts]:
     """Compares the published models at hand with what is published of them (thesis, figure 5.3)."""
     found = []
     for name in published_at_hand(settings):
-        weights = read_autoencoder(name)
+        weights = autoencoder_weights.read_autoencoder(name)
         layers = [*weights.decoder, *weights.encoder, weights.code_mean, weights.code_log_scale]
         shapes = zip(layers, _PUBLISHED_LAYERS, strict=True)
         differ = sum(layer.weights.shape != shape for layer, shape in shapes)

@@ -1,6 +1,3 @@
-# Question: how good an estimate of the evidence of images under a generative model does continuous tempering give,
-# next to annealed importance sampling and simulated tempering? Source: PhD thesis, section 5.6.2, figures 5.3 and 5.4.
-# One case: python -m auxmc_pipeline.steps.run study=image_models method=ct_hmc n_images=100 out=x.nc   Cost: README.md.
 """Runs the methods of a case on all its images."""
 
 import dataclasses
@@ -71,11 +68,10 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         ):
             group.append(xr.concat(tables, "method", join="outer", combine_attrs="override"))
     statistics.append(case.failures())
-    groups = {
+    return {
         name: xr.merge(parts, join="outer", compat="no_conflicts", combine_attrs="override")
         for name, parts in (("statistics", statistics), ("curves", curves))
     }
-    return groups
 
 
 class _Case:

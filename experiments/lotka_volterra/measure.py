@@ -157,8 +157,7 @@ def iterations_to_band(potential: FloatArray) -> FloatArray:
     late = potential[..., potential.shape[-1] // 2 :]
     centre, spread = late.mean(axis=(-2, -1), keepdims=True), late.std(axis=(-2, -1), keepdims=True)
     inside = np.abs(potential - centre) <= 3.0 * spread
-    first: FloatArray = np.where(inside.any(axis=-1), inside.argmax(axis=-1) + 1.0, np.nan)
-    return first
+    return np.where(inside.any(axis=-1), inside.argmax(axis=-1) + 1.0, np.nan)
 
 
 def _without_each_chain(

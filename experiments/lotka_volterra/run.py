@@ -1,7 +1,3 @@
-# Question: how does exact conditioning on a manifold compare with approximate Bayesian computation where the posterior
-# is known? Source: PhD thesis, section 4.10.2, figures 4.9 to 4.12; Graham and Storkey 2017, section 10.2.
-# One case: python -m auxmc_pipeline.steps.run study=lotka_volterra method=chmc_teacher_forced out=x.nc
-# Cost per preset: README.md.
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
 from collections.abc import Callable
@@ -246,10 +242,9 @@ def _observed_data(problem: Problem) -> xr.Dataset:
 
 def _combined(parts: list[xr.Dataset]) -> xr.Dataset:
     # Methods differ in tolerances and in what they count; what one does not have is missing.
-    whole: xr.Dataset = xr.combine_by_coords(  # type: ignore[assignment]
+    return xr.combine_by_coords(  # type: ignore[return-value]
         parts, join="outer", compat="no_conflicts", data_vars="all", combine_attrs="override"
     )
-    return whole
 
 
 def _merged(first: xr.Dataset, second: xr.Dataset) -> xr.Dataset:

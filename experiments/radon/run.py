@@ -1,6 +1,3 @@
-# Question: how good an estimate of the evidence of a hierarchical regression does continuous tempering give, with a
-# black-box variational base and an off-the-shelf sampler? Source: PhD thesis, section 5.6.3, figures 5.5 and 5.6.
-# One case: python -m auxmc_pipeline.steps.run study=radon method=gibbs_ct out=x.nc
 """Maps the settings of a case to posterior, base, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable

@@ -9,18 +9,7 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest_of, mean, proportion_of
 from auxmc_pipeline.tables import Measure, MissingData, Tables
-from experiments.streaming_evidence.claims_evidence import (
-    ALL_ROWS,
-    COSTS,
-    LATE_ROWS,
-    as_near,
-    final_error,
-    full_cost,
-    growth_of_cost,
-    magnitude,
-    ratio,
-    speed_up_measures,
-)
+from experiments.streaming_evidence import claims_evidence
 from experiments.streaming_evidence.predicted_noise import NOISES, predicted_loss, predicted_ratio
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
@@ -66,7 +55,9 @@ def better_early(tables: Tables, model: str) -> Measurement:
             np.abs(values_at(errors_of(early(tables, model, name)), size))
             for name in ("annealed", "sequential")
         )
-        ratios[f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats"] = ratio(own, rival)
+        ratios[f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats"] = claims_evidence.ratio(
+            own, rival
+        )
     return largest_of(ratios).noted("; ".join(ratios))
 
 
@@ -74,13 +65,13 @@ def dearer_than_sequential(tables: Tables, model: str, cost: str) -> Measurement
     """SE-59."""
     own, rival = published(tables, model), published(tables, model, "sequential")
     note = f"{float(np.mean(own.totals('steps_per_chunk'))):.2f} annealing steps a chunk"
-    return ratio(own.totals(f"{cost}_total"), rival.totals(f"{cost}_total"), note)
+    return claims_evidence.ratio(own.totals(f"{cost}_total"), rival.totals(f"{cost}_total"), note)
 
 
 def cost_of_all_sizes(tables: Tables, rival: str, cost: str) -> Measurement:
     """SE-60: cost of a rival for all numbers of rows over that for the largest; runs of each are independent."""
     sizes = row_counts(by_size(tables, "linear", RIVALS[rival].seconds))
-    costs = [mean(full_cost(tables, "linear", rival, n, cost)) for n in sizes]
+    costs = [mean(claims_evidence.full_cost(tables, "linear", rival, n, cost)) for n in sizes]
     *smaller, largest = costs
     total = Measurement(sum(c.value for c in smaller), math.hypot(*(c.error for c in smaller)))
     return (total / largest - -1.0).noted(f"{len(sizes)} numbers of rows up to {sizes[-1]:.0f}")
@@ -90,7 +81,7 @@ def loss_of_weights(tables: Tables, variation: str) -> Measurement:
     """Slope of the mean log weight over the predicted one."""
     runs = varied(tables, "floor", variation)
     lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
-    found = slope_per_row(lost, LATE_ROWS, final_rows(tables, "floor"))
+    found = slope_per_row(lost, claims_evidence.LATE_ROWS, final_rows(tables, "floor"))
     predicted = predicted_loss(*NOISES[variation])
     return mean(found / predicted, f"{found.mean():.3g} a row, predicted {predicted:.3g}")
 
@@ -113,11 +104,11 @@ def shared_rows(tables: Tables, method: str, shared: str) -> Measurement:
     """Slope of the error with rows that particles share, over that with rows of their own."""
     n_rows = final_rows(tables, "floor")
     with_shared, own = (
-        slope_per_row(errors_of(runs), LATE_ROWS, n_rows)
+        slope_per_row(errors_of(runs), claims_evidence.LATE_ROWS, n_rows)
         for runs in (varied(tables, "floor", shared), published(tables, "linear", method))
     )
     note = f"{with_shared.mean():.3g} against {own.mean():.3g} a row"
-    return ratio(with_shared, own, note)
+    return claims_evidence.ratio(with_shared, own, note)
 
 
 def lowered_loss(tables: Tables, runs_of: Callable[[Tables], StreamRuns]) -> Measurement:
@@ -127,7 +118,7 @@ def lowered_loss(tables: Tables, runs_of: Callable[[Tables], StreamRuns]) -> Mea
     first = n_rows / 5
     own, usual = (slope_per_row(errors_of(r), first, n_rows) for r in (runs, published(tables, "linear")))
     note = f"{own.mean():.3g} against {usual.mean():.3g} a row from {first:.0f} to {n_rows:.0f} rows"
-    return magnitude(ratio(own, usual, note))
+    return claims_evidence.magnitude(claims_evidence.ratio(own, usual, note))
 
 
 def right_signs(tables: Tables, method: str) -> Measurement:
@@ -146,8 +137,8 @@ def _factors(tables: Tables, method: str, name: str) -> tuple[FloatArray, float]
     return StreamRuns(tables, "pair", {"input": name, "method": method}).totals("factor"), exact
 
 
-_relative_error = partial(final_error, method="annealed", relative=True)
-_as_near = partial(as_near, method="annealed")
+_relative_error = partial(claims_evidence.final_error, method="annealed", relative=True)
+_as_near = partial(claims_evidence.as_near, method="annealed")
 
 
 # Numbers that the findings state next to the claims.
@@ -185,15 +176,15 @@ def time_over_annealed(tables: Tables, model: str) -> Measurement:
     own, usual = (
         published(tables, model, name).totals("seconds_total") for name in ("running_laplace", "annealed")
     )
-    return ratio(own, usual)
+    return claims_evidence.ratio(own, usual)
 
 
-_gaussian = partial(error, method="running_laplace", n_rows=ALL_ROWS)
+_gaussian = partial(error, method="running_laplace", n_rows=claims_evidence.ALL_ROWS)
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "SE-50": {"relative": partial(_relative_error, model="linear")},
-    "SE-51": speed_up_measures("linear", "annealed"),
-    "SE-52": speed_up_measures("linear", "annealed", "ais"),
+    "SE-51": claims_evidence.speed_up_measures("linear", "annealed"),
+    "SE-52": claims_evidence.speed_up_measures("linear", "annealed", "ais"),
     "SE-53": {
         # The thesis gives 0.0003 nats a row as 0.7 % on these data (section 5.3.2).
         "from nested sampling, per row": partial(
@@ -203,30 +194,30 @@ MEASURE: dict[str, dict[str, Measure]] = {
             _as_near, model="softmax", published_distance=0.006, relative=True
         ),
     },
-    "SE-54": speed_up_measures("softmax", "annealed"),
+    "SE-54": claims_evidence.speed_up_measures("softmax", "annealed"),
     "SE-56": {
         "from nested sampling, relative": partial(
             _as_near, model="mixture", published_distance=0.001, relative=True
         )
     },
-    "SE-57": speed_up_measures("mixture", "annealed"),
+    "SE-57": claims_evidence.speed_up_measures("mixture", "annealed"),
     "SE-58": {
         **{f"{model}, inside": partial(inside_rivals, model=model) for model in MODEL_CASES},
         **{f"{m}, error over sequential error": partial(better_early, model=m) for m in MODEL_CASES},
     },
     "SE-59": {
         f"{model}, {name}": partial(dearer_than_sequential, model=model, cost=cost)
-        for name, cost in COSTS.items()
+        for name, cost in claims_evidence.COSTS.items()
         for model in MODEL_CASES
     },
     "SE-60": {
         f"{title}, {name}": partial(cost_of_all_sizes, rival=rival, cost=cost)
-        for name, cost in COSTS.items()
+        for name, cost in claims_evidence.COSTS.items()
         for title, rival in (("nested sampling", "nested"), ("AIS", "ais"))
     },
     "SE-61": {
-        f"{model}, {name}": partial(growth_of_cost, model=model, method="annealed", cost=cost)
-        for name, cost in COSTS.items()
+        f"{model}, {name}": partial(claims_evidence.growth_of_cost, model=model, method="annealed", cost=cost)
+        for name, cost in claims_evidence.COSTS.items()
         for model in MODEL_CASES
     },
 }
@@ -254,7 +245,9 @@ NUMBERS: dict[str, Measure] = {
         for method in ("annealed", "corrected")
     },
     **{
-        f"{method}, linear, nats at 1e6 rows": partial(error, model="linear", method=method, n_rows=ALL_ROWS)
+        f"{method}, linear, nats at 1e6 rows": partial(
+            error, model="linear", method=method, n_rows=claims_evidence.ALL_ROWS
+        )
         for method in ("annealed", "sequential", "corrected")
     },
     **{f"exact factor, {name} input, nats": partial(exact_factor, name=name) for name in _INPUTS},

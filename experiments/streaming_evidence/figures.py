@@ -20,31 +20,10 @@ from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import published_value
 from auxmc_pipeline.tables import MissingData, Tables
+from experiments.streaming_evidence import stream_runs
 from experiments.streaming_evidence.model import NON_STATIONARY_PHASES
 from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.predicted_noise import RATES, predicted_loss, predicted_ratio
-from experiments.streaming_evidence.stream_runs import (
-    CHANGES,
-    COMPONENTS,
-    MODEL_CASES,
-    RIVALS,
-    StreamRuns,
-    between,
-    by_size,
-    errors_of,
-    final_rows,
-    following,
-    full_data_errors,
-    per_row,
-    published,
-    reference,
-    reference_at,
-    row_counts,
-    slope_per_row,
-    steps_of_chunks,
-    sweep,
-    varied,
-)
 
 REFERENCE_COLOUR = QUANTITY_COLOURS["reference"]
 _SIDE = 5.0
@@ -104,10 +83,10 @@ def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Fig
 
 def errors_figure(tables: Tables) -> Figure:
     """Absolute errors in nats of all methods."""
-    figure, axes = page(3.2, 1, len(MODEL_CASES), sharey=True)
-    for axis, model in zip(axes, MODEL_CASES, strict=True):
+    figure, axes = page(3.2, 1, len(stream_runs.MODEL_CASES), sharey=True)
+    for axis, model in zip(axes, stream_runs.MODEL_CASES, strict=True):
         axis.set_title(_TITLES[model])
-        truth = _from_first_rows(reference(tables, model)).abs()
+        truth = _from_first_rows(stream_runs.reference(tables, model)).abs()
         methods = ("annealed", "sequential", "corrected", "running_laplace", "nested", "ais")
         for name, found in _curves_of(tables, model, methods, absolute_errors).items():
             look = _LOOKS[name]
@@ -148,27 +127,31 @@ def floor_figure(tables: Tables) -> Figure:
 
 def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Log evidence of each row by a method, by rows."""
-    if name in RIVALS:
-        return per_row(by_size(tables, model, RIVALS[name].log_evidence).ffill())
+    if name in stream_runs.RIVALS:
+        return stream_runs.per_row(
+            stream_runs.by_size(tables, model, stream_runs.RIVALS[name].log_evidence).ffill()
+        )
     if name == "hybrid":
-        found = published(tables, model, "sequential").curve("log_evidence_hybrid")
+        found = stream_runs.published(tables, model, "sequential").curve("log_evidence_hybrid")
     else:
-        found = published(tables, model, name).curve("log_evidence")
-    return per_row(between(found, _FIRST_ROWS))
+        found = stream_runs.published(tables, model, name).curve("log_evidence")
+    return stream_runs.per_row(stream_runs.between(found, _FIRST_ROWS))
 
 
 def seconds(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Time of a method, by rows."""
-    if name in RIVALS:
-        return by_size(tables, model, RIVALS[name].seconds).ffill()
-    return between(published(tables, model, name).curve("seconds"), _FIRST_ROWS)
+    if name in stream_runs.RIVALS:
+        return stream_runs.by_size(tables, model, stream_runs.RIVALS[name].seconds).ffill()
+    return stream_runs.between(stream_runs.published(tables, model, name).curve("seconds"), _FIRST_ROWS)
 
 
 def absolute_errors(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Absolute errors of a method's log evidence, by rows."""
-    if name in RIVALS:
-        return full_data_errors(tables, model, name).ffill().abs()
-    return between(errors_of(published(tables, model, name)).abs(), _FIRST_ROWS)
+    if name in stream_runs.RIVALS:
+        return stream_runs.full_data_errors(tables, model, name).ffill().abs()
+    return stream_runs.between(
+        stream_runs.errors_of(stream_runs.published(tables, model, name)).abs(), _FIRST_ROWS
+    )
 
 
 def _curves_of(tables: Tables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
@@ -180,7 +163,7 @@ def _evidence_panel(axis: Axes, tables: Tables, model: str, found: dict[str, pd.
     for name, estimates in found.items():
         band(axis, estimates, _LOOKS[name])
     with contextlib.suppress(MissingData):
-        truth = _from_first_rows(reference(tables, model))
+        truth = _from_first_rows(stream_runs.reference(tables, model))
         line, label = ("-", "exact") if model == "linear" else ("x", "near-exact")
         per = truth / truth.index
         axis.plot(truth.index, per, line, color=REFERENCE_COLOUR, linewidth=0.9, label=label)
@@ -191,7 +174,7 @@ def _evidence_panel(axis: Axes, tables: Tables, model: str, found: dict[str, pd.
 def _time_panel(axis: Axes, found: dict[str, pd.DataFrame]) -> None:
     for name, times in found.items():
         band(axis, times, _LOOKS[name])
-        if name in RIVALS:
+        if name in stream_runs.RIVALS:
             axis.plot(times.columns, times.median().cumsum(), color=_LOOKS[name].colour, linestyle=":")
     axis.set_yscale("log")
     axis.yaxis.set_minor_formatter(NullFormatter())
@@ -204,9 +187,9 @@ def _from_first_rows(truth: pd.Series) -> pd.Series:
 
 def _late_range(ends: list[pd.DataFrame]) -> tuple[float, float]:
     """Range of the medians beyond the geometric middle of the rows, widened."""
-    last = max(float(row_counts(found)[-1]) for found in ends)
+    last = max(float(stream_runs.row_counts(found)[-1]) for found in ends)
     middle = np.sqrt(_FIRST_ROWS * last)
-    late = np.concatenate([between(found, middle / 3.0).median().to_numpy() for found in ends])
+    late = np.concatenate([stream_runs.between(found, middle / 3.0).median().to_numpy() for found in ends])
     low, high = float(late.min()), float(late.max())
     space = _MARGIN * max(high - low, 1e-3 * abs(low))
     return low - space, high + space
@@ -222,12 +205,12 @@ def _legend(figure: Figure, n_columns: int) -> None:
 
 
 def _loss_panel(axis: Axes, tables: Tables) -> None:
-    n_rows = final_rows(tables, "floor")
+    n_rows = stream_runs.final_rows(tables, "floor")
 
     def loss(variation: str) -> FloatArray:
-        runs = varied(tables, "floor", variation)
+        runs = stream_runs.varied(tables, "floor", variation)
         lost = runs.curve("mean_log_weight") - runs.curve("exact").iloc[0]
-        return -slope_per_row(lost, n_rows / 10, n_rows)
+        return -stream_runs.slope_per_row(lost, n_rows / 10, n_rows)
 
     found = {RATES[variation]: values for variation, values in available(loss, RATES).items()}
     band(axis, pd.DataFrame(found).sort_index(axis=1), _RUNS._replace(marker="o"))
@@ -242,9 +225,9 @@ def _loss_panel(axis: Axes, tables: Tables) -> None:
 
 
 def _variance_panel(axis: Axes, tables: Tables) -> None:
-    found = between(published(tables, "linear").curve("variance_ratio"), 1000)
+    found = stream_runs.between(stream_runs.published(tables, "linear").curve("variance_ratio"), 1000)
     band(axis, found, _RUNS)
-    rows = row_counts(found)
+    rows = stream_runs.row_counts(found)
     ratios = [predicted_ratio(n) for n in rows]
     axis.plot(rows, ratios, "--", color=REFERENCE_COLOUR, label="predicted")
     axis.set_yscale("log")
@@ -254,16 +237,18 @@ def _variance_panel(axis: Axes, tables: Tables) -> None:
 
 
 def _remedies_panel(axis: Axes, tables: Tables) -> None:
-    n_rows = final_rows(tables, "floor")
+    n_rows = stream_runs.final_rows(tables, "floor")
     runs = {
-        "annealed": published(tables, "linear"),
-        "corrected": published(tables, "linear", "corrected"),
-        "running_laplace": published(tables, "linear", "running_laplace"),
-        "resampled": varied(tables, "floor", "method=resampled"),
-        "cooled": varied(tables, "floor", "method=cooled"),
-        "control_variates": varied(tables, "floor", "method=control_variates"),
+        "annealed": stream_runs.published(tables, "linear"),
+        "corrected": stream_runs.published(tables, "linear", "corrected"),
+        "running_laplace": stream_runs.published(tables, "linear", "running_laplace"),
+        "resampled": stream_runs.varied(tables, "floor", "method=resampled"),
+        "cooled": stream_runs.varied(tables, "floor", "method=cooled"),
+        "control_variates": stream_runs.varied(tables, "floor", "method=control_variates"),
     }
-    curves = available(lambda name: between(errors_of(runs[name]).abs(), 1000, n_rows).median(), runs)
+    curves = available(
+        lambda name: stream_runs.between(stream_runs.errors_of(runs[name]).abs(), 1000, n_rows).median(), runs
+    )
     for name, found in curves.items():
         look = _LOOKS[name]
         axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
@@ -296,20 +281,24 @@ def histograms_figure(tables: Tables) -> Figure:
 def changes_figure(tables: Tables) -> Figure:
     """Figure 5.8."""
     figure, (left, right) = page(3.3, 1, 2)
-    for number, k in enumerate(COMPONENTS):
+    for number, k in enumerate(stream_runs.COMPONENTS):
         ordered = _look(number, f"{k} components")
         for stream, look in (
             ("non_stationary", ordered),
             ("shuffled", ordered._replace(line="--", label=None)),
         ):
-            band(left, per_row(following(tables, k, stream).curve("log_evidence")), look)
-        band(right, steps_of_chunks(following(tables, k, "non_stationary")), ordered)
+            band(
+                left,
+                stream_runs.per_row(stream_runs.following(tables, k, stream).curve("log_evidence")),
+                look,
+            )
+        band(right, stream_runs.steps_of_chunks(stream_runs.following(tables, k, "non_stationary")), ordered)
     left.plot([], [], color="black", linestyle="--", label="shuffled")
     left.set_ylabel("log evidence / rows (nats)")
     left.set_ylim(*_SHOWN_SCORES)
     _log_steps(right)
     for axis, title in ((left, "(a)"), (right, "(b)")):
-        for change in CHANGES:
+        for change in stream_runs.CHANGES:
             axis.axvline(change, color=REFERENCE_COLOUR, linestyle=":", linewidth=0.9)
         axis.set_title(title)
         log_rows(axis)
@@ -320,26 +309,28 @@ def changes_figure(tables: Tables) -> Figure:
 def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
     """One of figures 5.9 to 5.14; the label says what the legend's numbers are."""
     figure, axes = page(2.9, 1, 3)
-    _sweep_panels(axes, tables, name, sweep(tables, name))
+    _sweep_panels(axes, tables, name, stream_runs.sweep(tables, name))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
     return stream_footer(figure, tables)
 
 
-def _sweep_panels(axes: np.ndarray, tables: Tables, name: str, found: dict[float, StreamRuns]) -> None:
+def _sweep_panels(
+    axes: np.ndarray, tables: Tables, name: str, found: dict[float, stream_runs.StreamRuns]
+) -> None:
     left, middle, right = axes
     lows = []
     for number, (value, runs) in enumerate(found.items()):
         look = _look(number, f"{value:g}")
-        evidence = between(per_row(runs.curve("log_evidence")), 500)
+        evidence = stream_runs.between(stream_runs.per_row(runs.curve("log_evidence")), 500)
         band(left, evidence, look)
-        lows.append(float(between(evidence, 1000).median().min()))
+        lows.append(float(stream_runs.between(evidence, 1000).median().min()))
         band(middle, runs.curve("seconds"), look)
-        steps = steps_of_chunks(runs)
-        band(right, between(steps, 0.0, _LAST_SHOWN_STEPS) if name == "rate" else steps, look)
+        steps = stream_runs.steps_of_chunks(runs)
+        band(right, stream_runs.between(steps, 0.0, _LAST_SHOWN_STEPS) if name == "rate" else steps, look)
     with contextlib.suppress(MissingData):
-        n_rows = final_rows(tables, "sensitivity")
-        truth = reference_at(tables, "mixture", n_rows) / n_rows
+        n_rows = stream_runs.final_rows(tables, "sensitivity")
+        truth = stream_runs.reference_at(tables, "mixture", n_rows) / n_rows
         left.axhline(truth, color=REFERENCE_COLOUR, linewidth=0.8)
         lowest = max(min(low for low in lows if np.isfinite(low)), truth - 0.5)
         left.set_ylim(lowest - 0.02, max(truth + 0.02, truth + 0.1 * (truth - lowest)))
@@ -375,7 +366,7 @@ def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
     Rows that some run did not reach are left out.
     """
     complete = found.dropna(axis=1)
-    runs = pd.DataFrame(complete.to_numpy(dtype=np.float64), columns=row_counts(complete)).melt(
+    runs = pd.DataFrame(complete.to_numpy(dtype=np.float64), columns=stream_runs.row_counts(complete)).melt(
         var_name="rows"
     )
     settings = {"linestyle": look.line, "label": look.label, "linewidth": look.width, "marker": look.marker}

@@ -54,8 +54,7 @@ def nested_runs(
         return run(run_key, draws.astype(jnp.float64))
 
     def run(key: Array, n_rows: int) -> NestedRun:
-        found: NestedRun = jax.block_until_ready(program(key, jnp.int32(n_rows), data))
-        return found
+        return jax.block_until_ready(program(key, jnp.int32(n_rows), data))
 
     return run
 

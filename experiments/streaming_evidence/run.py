@@ -1,7 +1,3 @@
-# Question: how accurate, and how fast, are estimates of the evidence that see the rows of a stream once, by
-# stochastic gradients? Source: MSc thesis, chapters 4 and 5, figures 5.1 to 5.14.
-# One case: python -m auxmc_pipeline.steps.run study=streaming_evidence stream=mixture learning_rate=0.3 out=x.nc
-# Cost per preset: README.md.
 """Dispatches a case to its design, and runs the streaming estimators of a case."""
 
 import operator

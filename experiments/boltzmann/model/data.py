@@ -87,8 +87,7 @@ def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
         vector[0] += length
         matrix[k:] -= np.outer(vector, (vector @ matrix[k:]) / (length * vector[0]))
     signs[-1] = 1.0 if rng.uniform() > 0.5 else -1.0
-    result: FloatArray = matrix * signs[:, None]
-    return result
+    return matrix * signs[:, None]
 
 
 def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:

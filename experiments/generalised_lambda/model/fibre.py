@@ -6,15 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from experiments.generalised_lambda.model.generator import (
-    LOGISTIC_RATE,
-    GeneralisedLambdaModel,
-    parameters,
-    quantile,
-    quantile_slope,
-    sample_parameter_inputs,
-    support,
-)
+from experiments.generalised_lambda.model import generator
 
 # Residual, in units of the data, from which on a solved quantile equation counts as failed.
 LARGEST_RESIDUAL = 1e-8
@@ -40,31 +32,33 @@ def solve_logits(values: Array, z: Array) -> Array:
     def halve(_: Array, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bracket
         middle = 0.5 * (low + high)
-        below = quantile(middle, z) < values
+        below = generator.quantile(middle, z) < values
         return jnp.where(below, middle, low), jnp.where(below, high, middle)
 
     start = (jnp.full_like(values, -40.0), jnp.full_like(values, 40.0))
     low, high = lax.fori_loop(0, _BISECTIONS, halve, start)
     logits = 0.5 * (low + high)
     for _ in range(2):
-        step = (quantile(logits, z) - values) / quantile_slope(logits, z)
+        step = (generator.quantile(logits, z) - values) / generator.quantile_slope(logits, z)
         logits = logits - jnp.where(jnp.abs(step) < 1e-3, step, 0.0)
     return logits
 
 
-def fibre_point(parameter_inputs: Array, model: GeneralisedLambdaModel) -> FibrePoint:
+def fibre_point(parameter_inputs: Array, model: generator.GeneralisedLambdaModel) -> FibrePoint:
     """The inputs that generate the data with given parameter inputs [4], and how well they do."""
-    z = parameters(parameter_inputs, model.prior)
+    z = generator.parameters(parameter_inputs, model.prior)
     logits = solve_logits(model.observations, z)
-    low, high = support(z)
+    low, high = generator.support(z)
     inside = jnp.all((model.observations > low) & (model.observations < high))
-    error = jnp.max(jnp.abs(quantile(logits, z) - model.observations))
+    error = jnp.max(jnp.abs(generator.quantile(logits, z) - model.observations))
     residual = jnp.where(inside & jnp.isfinite(error), error, jnp.inf)
-    inputs = jnp.concatenate([parameter_inputs, logits / LOGISTIC_RATE])
+    inputs = jnp.concatenate([parameter_inputs, logits / generator.LOGISTIC_RATE])
     return FibrePoint(inputs, residual, jnp.zeros((), jnp.int32))
 
 
-def initial_inputs(key: Array, model: GeneralisedLambdaModel, max_redraws: int = 10_000) -> FibrePoint:
+def initial_inputs(
+    key: Array, model: generator.GeneralisedLambdaModel, max_redraws: int = 10_000
+) -> FibrePoint:
     """Draws parameter inputs from the prior until all data lie strictly inside the support and are met within 1e-8.
 
     After `max_redraws` draws it gives up: the residual is then not below 1e-8, which the caller must check.
@@ -73,7 +67,7 @@ def initial_inputs(key: Array, model: GeneralisedLambdaModel, max_redraws: int =
     """
 
     def attempt(index: Array) -> FibrePoint:
-        drawn = sample_parameter_inputs(jax.random.fold_in(key, index))
+        drawn = generator.sample_parameter_inputs(jax.random.fold_in(key, index))
         return fibre_point(drawn, model)._replace(n_redraws=index)
 
     return lax.while_loop(
@@ -83,8 +77,8 @@ def initial_inputs(key: Array, model: GeneralisedLambdaModel, max_redraws: int =
     )
 
 
-def inputs_of_parameters(z: Array, model: GeneralisedLambdaModel) -> Array:
+def inputs_of_parameters(z: Array, model: generator.GeneralisedLambdaModel) -> Array:
     """Parameter inputs (a, b, c, d) [4] of parameters z [4], the inverse of `parameters`."""
     scaled = model.prior.rate * z[1]
-    d = (scaled + jnp.log(-jnp.expm1(-scaled))) / LOGISTIC_RATE
+    d = (scaled + jnp.log(-jnp.expm1(-scaled))) / generator.LOGISTIC_RATE
     return jnp.stack([z[0] / model.prior.sd, z[2] / model.prior.sd, z[3] / model.prior.sd, d])

@@ -14,13 +14,7 @@ from jax import Array
 from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, noisy_jacobian
-from experiments.human_pose.model.cameras import (
-    CAMERA_OFFSETS,
-    N_CAMERA,
-    camera_place,
-    project,
-    project_joints,
-)
+from experiments.human_pose.model import cameras
 from experiments.human_pose.model.kinematics import joint_positions, pose_derivatives
 from experiments.human_pose.model.pose_priors import PosePrior
 from experiments.human_pose.model.prior import angle_derivatives, bone_lengths, joint_angles
@@ -40,7 +34,7 @@ class PoseModel(NamedTuple):
     @property
     def n_inputs(self) -> int:
         """Number of inputs, noise of the images not counted."""
-        return N_BONES + self.prior.n_code + 2 * N_ANGLES + N_CAMERA
+        return N_BONES + self.prior.n_code + 2 * N_ANGLES + cameras.N_CAMERA
 
 
 class Inputs(NamedTuple):
@@ -63,12 +57,12 @@ class Scene(NamedTuple):
 
 def n_observed(views: str) -> int:
     """Number of observed coordinates."""
-    return 2 * N_JOINTS * len(CAMERA_OFFSETS[views])
+    return 2 * N_JOINTS * len(cameras.CAMERA_OFFSETS[views])
 
 
 def split_inputs(model: PoseModel, inputs: Array) -> Inputs:
     """Inputs [input] by what they are for."""
-    ends = np.cumsum([N_BONES, model.prior.n_code, N_ANGLES, N_ANGLES, N_CAMERA])
+    ends = np.cumsum([N_BONES, model.prior.n_code, N_ANGLES, N_ANGLES, cameras.N_CAMERA])
     parts = [inputs[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
     return Inputs(*parts)
 
@@ -85,8 +79,8 @@ def generate(model: PoseModel, inputs: Array) -> Array:
 
     Source: PhD thesis, Algorithm 12; Graham and Storkey 2017, Algorithm 2 and section 10.3.
     """
-    place = camera_place(split_inputs(model, inputs).camera)
-    return project_joints(positions(model, inputs), place, model.views)
+    place = cameras.camera_place(split_inputs(model, inputs).camera)
+    return cameras.project_joints(positions(model, inputs), place, model.views)
 
 
 def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
@@ -99,7 +93,7 @@ def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
     angle = angle_derivatives(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
     lengths = bone_lengths(model.prior, parts.bones)
     pose = pose_derivatives(angle.angles, lengths)
-    image = project(pose.positions, camera_place(parts.camera), model.views)
+    image = cameras.project(pose.positions, cameras.camera_place(parts.camera), model.views)
     by_joints = jnp.concatenate([pose.by_length, pose.by_angle], axis=2)
     # Each image coordinate depends on its own joint alone.
     by_skeleton = jnp.einsum("vcji,jik->vcjk", image.by_position, by_joints)

@@ -118,8 +118,7 @@ def initial_autoencoder(
 
 def to_precision(model: Autoencoder, dtype: Any) -> Autoencoder:
     """The same parameters as arrays of a floating type."""
-    converted: Autoencoder = jax.tree.map(lambda array: jnp.asarray(array, dtype=dtype), model)
-    return converted
+    return jax.tree.map(lambda array: jnp.asarray(array, dtype=dtype), model)
 
 
 def _dense(layer: Dense, inputs: Array) -> Array:

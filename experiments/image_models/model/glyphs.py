@@ -138,8 +138,7 @@ def _removable(shapes: BooleanArray, phase: int) -> BooleanArray:
         open_side = ~(above & right & below) & ~(right & below & left)
     else:
         open_side = ~(above & right & left) & ~(above & below & left)
-    removable: BooleanArray = shapes & (count >= 2) & (count <= 6) & (changes == 1) & open_side
-    return removable
+    return shapes & (count >= 2) & (count <= 6) & (changes == 1) & open_side
 
 
 def _rendered(blocks: dict[str, tuple[int, int]]) -> list[tuple[str, str, BooleanArray]]:
@@ -201,8 +200,7 @@ def _places(rng: np.random.Generator, n: int) -> Float32Array:
     # One matrix product: coefficients of each drawing times functions of the pixels.
     coefficients = np.concatenate([np.moveaxis(affine, 1, -1), (0.5 + shift)[..., None], bend], axis=-1)
     functions = np.concatenate([[rows - 0.5, columns - 0.5, np.ones(rows.size)], waves])
-    places: Float32Array = coefficients.astype(np.float32) @ functions.astype(np.float32)
-    return places
+    return coefficients.astype(np.float32) @ functions.astype(np.float32)
 
 
 def _interpolated(fields: Float32Array, which: IntegerArray, places: Float32Array) -> Float32Array:
@@ -215,5 +213,4 @@ def _interpolated(fields: Float32Array, which: IntegerArray, places: Float32Arra
     corner = (which[:, None] * side + low[0]) * side + low[1]
     top = flat[corner] * (1.0 - beyond) + flat[corner + 1] * beyond
     bottom = flat[corner + side] * (1.0 - beyond) + flat[corner + side + 1] * beyond
-    values: Float32Array = top * (1.0 - below) + bottom * below
-    return values
+    return top * (1.0 - below) + bottom * below

@@ -9,23 +9,14 @@ from jax import Array
 
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian, markovian_jacobian
-from experiments.lotka_volterra.model.generator import (
-    N_RATES,
-    LotkaVolterraModel,
-    log_prior,
-    log_rates,
-    noise_inputs,
-    residuals,
-    simulate,
-    step_design,
-)
+from experiments.lotka_volterra.model import generator
 from experiments.lotka_volterra.model.summaries import Convention, summary_statistics
 
 ConstraintForm = Literal["teacher_forced", "generator", "summaries"]
 
 
 def conditioned_model(
-    model: LotkaVolterraModel,
+    model: generator.LotkaVolterraModel,
     constraint: ConstraintForm = "teacher_forced",
     convention: Convention = "population",
 ) -> ConditionedModel:
@@ -56,7 +47,7 @@ def conditioned_model(
     return _summaries(model, convention)
 
 
-def inverse_noise_blocks(model: LotkaVolterraModel, rates: Array) -> tuple[Array, Array]:
+def inverse_noise_blocks(model: generator.LotkaVolterraModel, rates: Array) -> tuple[Array, Array]:
     """Blocks of du2/dx at the observed states, the inverse of the derivative of the populations by the noise.
 
     They are diagonal blocks [step, 2, 2] and blocks left of them [step - 1, 2, 2] at rates z [4]. The noise of a step
@@ -86,47 +77,47 @@ def inverse_noise_blocks(model: LotkaVolterraModel, rates: Array) -> tuple[Array
     return own / scale, before[1:] / scale
 
 
-def _teacher_forced(model: LotkaVolterraModel) -> ConditionedModel:
+def _teacher_forced(model: generator.LotkaVolterraModel) -> ConditionedModel:
     sd = jnp.asarray(np.tile(model.step_sd, model.n_steps))
     by_log_rate = _design_by_log_rate(model)
 
     def constraint(inputs: Array) -> Array:
-        return sd * (noise_inputs(model, inputs[:N_RATES]) - inputs[N_RATES:])
+        return sd * (generator.noise_inputs(model, inputs[: generator.N_RATES]) - inputs[generator.N_RATES :])
 
     def jacobian(inputs: Array) -> Jacobian:
-        rates = jnp.exp(log_rates(model, inputs))
+        rates = jnp.exp(generator.log_rates(model, inputs))
         return diagonal_jacobian(-by_log_rate * rates[None, :], -sd)
 
-    return ConditionedModel(log_prior, constraint, jacobian)
+    return ConditionedModel(generator.log_prior, constraint, jacobian)
 
 
-def _generator(model: LotkaVolterraModel) -> ConditionedModel:
+def _generator(model: generator.LotkaVolterraModel) -> ConditionedModel:
     sd = jnp.asarray(np.tile(model.step_sd, model.n_steps))
     whitened_by_log_rate = _design_by_log_rate(model) / sd[:, None]
 
     def constraint(inputs: Array) -> Array:
-        return residuals(model, inputs).reshape(-1)
+        return generator.residuals(model, inputs).reshape(-1)
 
     def jacobian(inputs: Array) -> Jacobian:
-        rates = jnp.exp(log_rates(model, inputs))
+        rates = jnp.exp(generator.log_rates(model, inputs))
         return markovian_jacobian(whitened_by_log_rate * rates[None, :], *inverse_noise_blocks(model, rates))
 
-    return ConditionedModel(log_prior, constraint, jacobian)
+    return ConditionedModel(generator.log_prior, constraint, jacobian)
 
 
-def _summaries(model: LotkaVolterraModel, convention: Convention) -> ConditionedModel:
+def _summaries(model: generator.LotkaVolterraModel, convention: Convention) -> ConditionedModel:
     observed = summary_statistics(model.observations, convention)
 
     def constraint(inputs: Array) -> Array:
-        return summary_statistics(simulate(model, inputs), convention) - observed
+        return summary_statistics(generator.simulate(model, inputs), convention) - observed
 
     def jacobian(inputs: Array) -> Jacobian:
         matrix: Array = jax.jacrev(constraint)(inputs)
         return dense_jacobian(matrix)
 
-    return ConditionedModel(log_prior, constraint, jacobian)
+    return ConditionedModel(generator.log_prior, constraint, jacobian)
 
 
-def _design_by_log_rate(model: LotkaVolterraModel) -> Array:
+def _design_by_log_rate(model: generator.LotkaVolterraModel) -> Array:
     """Derivative of the step means by u1, over the rates [constraint, 4]; rates enter the means linearly."""
-    return jnp.asarray(model.prior_sd * step_design(model).reshape(-1, N_RATES))
+    return jnp.asarray(model.prior_sd * generator.step_design(model).reshape(-1, generator.N_RATES))

@@ -74,8 +74,7 @@ def summary_statistics(paths: Paths, convention: Convention = "population") -> P
         *(products(series[..., :-lag], series[..., lag:]) for series in (prey, predators) for lag in (1, 2)),
         products(prey, predators),
     ]
-    stacked: Paths = library.stack(parts, axis=-1)
-    return stacked
+    return library.stack(parts, axis=-1)
 
 
 def prior_summary_scales(
