@@ -612,7 +612,7 @@ NUMBERS: dict[str, Measure] = {
     "distance of nested groups": partial(pooling_distance, pooling="nested"),
     "distance of disjoint groups": partial(pooling_distance, pooling="disjoint"),
     "distance of single chains": partial(pooling_distance, pooling="single"),
-    "mean, disjoint groups, simulated tempering": partial(disjoint_value, method="st"),
-    "mean, disjoint groups, Gibbs CT": partial(disjoint_value, method="gibbs_ct"),
-    "mean, disjoint groups, CT-HMC": partial(disjoint_value, method="ct_hmc"),
+    **{
+        f"mean, disjoint groups, {METHOD_LABELS[m]}": partial(disjoint_value, method=m) for m in CURVE_METHODS
+    },
 }

@@ -28,7 +28,7 @@ _ERRORS_BY_WEIGHT = {
 
 def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
     """Errors of the variational base [error], the unit of relative errors."""
-    return _errors(reference, truth)
+    return _errors(reference.log_normaliser, reference, truth)
 
 
 def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
@@ -110,7 +110,7 @@ def chain_statistics(
         found["base_mean_z"] = _base_deviation(draws, method, problem)
     if problem.truth is not None:
         unit = base_errors(problem.reference, problem.truth)
-        pooled_errors = _many_errors(estimate, target, problem.truth)[0]
+        pooled_errors = _errors(estimate, target, problem.truth)[0]
         found["pooled_error"] = xr.DataArray(pooled_errors / unit, {"coordinate": list(ERRORS)})
         found["pooled_log_z_error"] = float(pooled_errors[0])
         by_weight = _errors_by_weight(draws, method, problem, n_repeats)
@@ -149,14 +149,16 @@ def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Da
         rows = []
         for repeat in range(n_repeats):
             moments = weighted_moments(logs[:, repeat], positions[:, repeat])
-            evidence = annealed_evidence(logs[:, repeat])
-            rows.append(_errors(RelaxedMoments(evidence.value, *moments), problem.truth) / unit)
+            evidence = annealed_evidence(logs[:, repeat]).value
+            rows.append(_errors(evidence, RelaxedMoments(evidence, *moments), problem.truth) / unit)
         found["annealed_error"] = xr.DataArray(
             np.stack(rows), {"repeat": range(n_repeats), "coordinate": list(ERRORS)}, ["repeat", "coordinate"]
         )
         everywhere = RelaxedMoments(everything.value, *weighted_moments(logs, positions))
         found["pooled_error"] = xr.DataArray(
-            _errors(everywhere, problem.truth) / unit, {"coordinate": list(ERRORS)}, ["coordinate"]
+            _errors(everything.value, everywhere, problem.truth) / unit,
+            {"coordinate": list(ERRORS)},
+            ["coordinate"],
         )
         found["pooled_log_z_error"] = float(abs(everything.value - problem.truth.log_normaliser))
     return xr.Dataset(found)
@@ -177,29 +179,21 @@ def _running_errors(
         if base_runs is not None:
             log_z = at.sums.log_total - next(base_runs).sums.log_total
         points.append(at.n_draws)
-        rows.append(_many_errors(log_z, at.sums, problem.truth) / unit)
+        rows.append(_errors(log_z, at.sums, problem.truth) / unit)
     return points, np.stack(rows, axis=1)
 
 
-def _errors(estimate: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
-    return np.array(
-        [
-            abs(estimate.log_normaliser - truth.log_normaliser),
-            np.sqrt(np.mean((estimate.mean - truth.mean) ** 2)),
-            np.sqrt(np.mean((estimate.covariance - truth.covariance) ** 2)),
-        ]
-    )
-
-
-def _many_errors(log_z: FloatArray, sums: WeightedSums, truth: RelaxedMoments) -> FloatArray:
-    """Errors [group, error] of estimates from the sums of each group."""
+def _errors(
+    log_z: float | FloatArray, moments: RelaxedMoments | WeightedSums, truth: RelaxedMoments
+) -> FloatArray:
+    """Errors [..., error] of estimates of log normalisers [...] and moments."""
     return np.stack(
         [
             np.abs(log_z - truth.log_normaliser),
-            np.sqrt(np.mean((sums.mean - truth.mean) ** 2, axis=1)),
-            np.sqrt(np.mean((sums.covariance - truth.covariance) ** 2, axis=(1, 2))),
+            np.sqrt(np.mean((moments.mean - truth.mean) ** 2, axis=-1)),
+            np.sqrt(np.mean((moments.covariance - truth.covariance) ** 2, axis=(-2, -1))),
         ],
-        axis=1,
+        axis=-1,
     )
 
 
@@ -259,8 +253,6 @@ def _errors_by_weight(
     for weight in WEIGHTS[method]:
         sums = _total(draws, method, weight, groups)
         assert sums is not None
-        truth = problem.truth
-        if weight == "base":
-            truth = problem.base
-        rows.append(_many_errors(np.full(len(groups), np.nan), sums, truth))
+        truth = problem.base if weight == "base" else problem.truth
+        rows.append(_errors(np.full(len(groups), np.nan), sums, truth))
     return np.stack(rows)

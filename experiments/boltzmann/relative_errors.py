@@ -24,7 +24,6 @@ METHOD_LABELS = {
     "ais_20": "AIS, 20 steps",
 }
 CURVE_METHODS = ("st", "gibbs_ct", "ct_hmc")  # Methods with a curve in figure 5.2
-
 ERROR_LABELS = {"log_z": "log normaliser", "mean": "mean", "covariance": "covariance"}
 
 

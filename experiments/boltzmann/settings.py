@@ -10,7 +10,6 @@ from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published
 
 # Values of the author's ten systems of 30 units.
 PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")
-
 POOLINGS = ("disjoint", "nested", "single")
 
 

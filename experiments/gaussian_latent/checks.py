@@ -24,7 +24,6 @@ _IDENTITY_STEPS = 500
 _IDENTITY_STEP_SIZE = 0.4
 # Figure 3.2: updates to choose from, and points along an axis of the slice and along the reflected line.
 _TRIES, _GRID_SIDE, _PATH_POINTS = 5000, 61, 401
-
 # Position, auxiliary variables, log joint density.
 _Joint = tuple[Array, Array, Array]
 

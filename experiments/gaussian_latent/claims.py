@@ -513,7 +513,6 @@ _GAINS = {
     "PM HMC over elliptical": ("pm_hmc", "apm_ss_mh"),
 }
 _MEASURES = {"ESS": "ess_per_evaluation", "errors": "work_normalised_error"}
-
 # Sweeps that figures draw: figure, method, sizes.
 _DRAWN_SWEEPS = [("3.3", "pm_mh", SIZES), ("3.5", "apm_mi_mh", SIZES), ("3.7", "apm_ss_mh", (1,))]
 _DRAWN_SWEEPS += [("3.9", "apm_mi_ss", (1,)), ("3.9", "apm_ss_ss", (1,))]

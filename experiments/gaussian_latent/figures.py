@@ -55,8 +55,6 @@ _FIGURES = {"pm_mh": "3.3", "apm_mi_mh": "3.5", "apm_ss_mh": "3.7", "apm_mi_ss":
 _DARK = {"ess": "#0B4D38", "accept": "#6E3000"}
 _DOCUMENT = "PhD thesis"
 _BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
-
-
 # Efficiencies by what they are computed from.
 _MEASURES = ("ess_per_evaluation", "work_normalised_error")
 # Methods with a step size of 1 of u.

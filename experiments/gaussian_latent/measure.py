@@ -29,9 +29,7 @@ from experiments.gaussian_latent.problem import Distribution, Known
 
 # Iterations at the end of a long chain that are drawn and searched for sticking (thesis figure 3.4).
 TRACE_WINDOW = 10_000
-
 TRACE_STRIDE = 5  # Every so many of them are drawn (as in the published figures)
-
 _N_BINS = 100
 _HALF_RANGE_SD = 4.0
 _AUXILIARY_EDGES = np.linspace(-4.0, 4.0, _N_BINS + 1)

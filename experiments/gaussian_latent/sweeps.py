@@ -15,7 +15,6 @@ from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, program_rows
 
 # Method and number of importance samples.
 Program = tuple[str, int]
-
 _SMOOTHING_POINTS = 5
 
 

@@ -15,7 +15,6 @@ from auxmc_pipeline.chain_statistics import (
 from experiments.generalised_lambda.settings import Settings
 
 MOST_CURVE_DRAWS = 800  # Draws of each chain that go into the figures' histograms, evenly spaced
-
 EARLY_ITERATIONS = 20  # First iterations, warm-up included, whose integration errors are counted apart
 
 _INTEGRATION_ERRORS = (

@@ -47,7 +47,6 @@ from experiments.generalised_lambda.settings import Settings, batch_values
 _AXES = ("prior", "step_size", "tolerance", "n_bisections")
 _MOST_REDRAWS = 100_000
 _POSTERIOR_WALKERS, _POSTERIOR_BURN_IN = 32, 250
-
 Parameters = dict[str, Array]
 
 
@@ -88,9 +87,6 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
         "curves": chain_curves(draws, settings),
         **chain_groups(draws, settings),
     }
-
-
-# --- starting points -----------------------------------------------------------------------------------
 
 
 def _starts(problem: Problem, settings: Settings, context: RunContext) -> tuple[FloatArray, IntegerArray]:
@@ -141,9 +137,6 @@ def _posterior_points(
         lambda key: jax.lax.map(lambda z: fibre_point(inputs_of_parameters(z, model), model), draw(key))
     )(key)
     return np.asarray(points.inputs), np.zeros(settings.n_chains, dtype=np.int64)
-
-
-# --- kernels -------------------------------------------------------------------------------------------
 
 
 def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sampler:
@@ -241,9 +234,6 @@ _RECORD: dict[str, Callable[[Any, Any], dict[str, Array]]] = {
     "constrained_hmc": _record_constrained,
     "abc_hmc": _record_hmc,
 }
-
-
-# --- after the run -------------------------------------------------------------------------------------
 
 
 def _labelled(chains: Chains, problem: Problem, settings: Settings) -> xr.Dataset:

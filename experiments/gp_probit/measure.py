@@ -29,11 +29,9 @@ from experiments.gp_probit.settings import AVERAGE
 # Range of the histograms of the log output scale with the breast cancer data: mean 2.1, +- 4 standard
 # deviations.
 HISTOGRAM_RANGE = (0.0, 4.5)
-
 # Part of the chains of methods with slice updates of x in their histogram, for equal cost (thesis, figure
 # 3.12).
 SLICE_HISTOGRAM_FRACTION = 0.4
-
 _N_BINS = 100
 _AGGREGATES = (AVERAGE, "largest", "first coordinate")
 _UNITS = units_of(

@@ -66,9 +66,13 @@ def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -
 
 def _estimator_study(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """At posterior draws: noise of the density estimate, acceptance rates that follow, PM MH with small steps."""
-    reference = _reference_chains(problem, settings, context)
+    n_warm_up, spacing = _n_warm_up(settings, _REFERENCE_METHOD), settings.reference_spacing
+    names = ("reference", _REFERENCE_METHOD, _REFERENCE_N_IMPORTANCE)
+    n_draws = n_warm_up + settings.n_reference_draws * spacing
+    reference = _adaptive_chains(problem, settings, context, names, n_draws)
     step_sizes = reference.draws["scale"][0, :, -1]
-    positions = _reference_positions(reference, settings)
+    # Posterior draws [chain, draw, coordinate].
+    positions = reference.draws["x"][0, :, n_warm_up:][:, spacing - 1 :: spacing]
     # A lane is a reference draw; its weights are those of its only iteration.
     n_points = positions.shape[0] * positions.shape[1]
     weights = run_chains(
@@ -148,20 +152,6 @@ def _best_prior_draw(problem: Problem, key: Array) -> Array:
         return jnp.where(cache.failed, -jnp.inf, cache.log_prior + cache.log_marginal)
 
     return draws[jnp.argmax(jax.lax.map(log_posterior, draws))]
-
-
-def _reference_chains(problem: Problem, settings: Settings, context: RunContext) -> Chains:
-    n_draws = (
-        _n_warm_up(settings, _REFERENCE_METHOD) + settings.n_reference_draws * settings.reference_spacing
-    )
-    names = ("reference", _REFERENCE_METHOD, _REFERENCE_N_IMPORTANCE)
-    return _adaptive_chains(problem, settings, context, names, n_draws)
-
-
-def _reference_positions(reference: Chains, settings: Settings) -> FloatArray:
-    """Posterior draws [chain, draw, coordinate] from the part of the reference chains after their warm-up."""
-    after = reference.draws["x"][0, :, _n_warm_up(settings, _REFERENCE_METHOD) :]
-    return after[:, settings.reference_spacing - 1 :: settings.reference_spacing]
 
 
 def _n_warm_up(settings: Settings, method: str) -> int:

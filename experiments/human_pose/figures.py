@@ -150,7 +150,11 @@ def modes(tables: Tables) -> Figure:
         for name, panels in zip(_COMPARED, (row[:2], row[2:]), strict=True):
             pose, chains = (array.sel(scene=scene).values for array in (true, means[name]))
             for axis, view in zip(panels, ("front", "left side"), strict=True):
-                _draw_means(axis, pose, chains, view)
+                for index, chain in enumerate(chains):
+                    _draw_outline(axis, chain, view, _chain_colour(index), 1.4)
+                _draw_outline(axis, pose, view, _TRUE_COLOUR, 0.9)
+                across, up, _ = _seen(np.stack([pose, *chains]), view)
+                _finish(axis, common_box(across, up, 0.1))
                 if scene == 1:
                     axis.set_title(f"{_METHODS[name][0]}, {view.removeprefix('left ')}")
         row[0].set_ylabel(f"scene {scene}")
@@ -221,9 +225,6 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 }
 
 
-# --- panels --------------------------------------------------------------------------------------------
-
-
 def _error_panel(
     axis: Axes,
     tables: Tables,
@@ -284,14 +285,6 @@ def _draw_body(axis: Axes, pose: FloatArray, view: str, colour: str | None = Non
     draw_skeleton(axis, *_seen(pose, view), _DRAWING, ground=ground, colour=colour)
 
 
-def _draw_means(axis: Axes, pose: FloatArray, chains: FloatArray, view: str) -> None:
-    for index, chain in enumerate(chains):
-        _draw_outline(axis, chain, view, _chain_colour(index), 1.4)
-    _draw_outline(axis, pose, view, _TRUE_COLOUR, 0.9)
-    across, up, _ = _seen(np.stack([pose, *chains]), view)
-    _finish(axis, common_box(across, up, 0.1))
-
-
 def _draw_outline(axis: Axes, pose: FloatArray, view: str, colour: str, width: float) -> None:
     look = {"color": colour, "linewidth": width, "solid_capstyle": "round", "alpha": 0.9}
     _draw_bones(axis, _seen(pose, view), **look)
@@ -316,9 +309,6 @@ def _seen(poses: FloatArray, view: str) -> tuple[FloatArray, FloatArray, FloatAr
 
 def _chain_colour(index: int) -> str:
     return CYCLE[index % (len(CYCLE) - 1)]
-
-
-# --- from the tables -----------------------------------------------------------------------------------
 
 
 def _poses(tables: Tables, quantity: str, *dims: str, **wanted: Wanted) -> xr.DataArray:

@@ -19,13 +19,9 @@ from experiments.human_pose.model.skeleton import JOINT_NAMES
 
 AXES = ("x", "y", "z")
 N_CURVE_POINTS = 100  # Points of an error curve, as in the published figure
-
 PUBLISHED_CHAINS = 5  # Chains of each method in the published figure
-
 N_SAMPLES = 3  # Samples of a chain that are drawn as skeletons: at a third, two thirds and the end
-
 MOST_STORED_DRAWS = 1000  # Draws of each chain that go into the result file, evenly spaced
-
 # Of which samples are recorded.
 _MOST_SHOWN_CHAINS = 10
 

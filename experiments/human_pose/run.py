@@ -37,7 +37,6 @@ from experiments.human_pose.settings import Settings, tuning
 
 _OWN_DIMS = {"positions": ("joint", "axis"), "camera": ("axis",)}
 _N_PRIOR_DRAWS, _N_PRIOR_POSES = 20, 12
-
 Parameters = dict[str, Array]
 
 
@@ -149,9 +148,6 @@ def _image_coordinates(n_views: int) -> dict[str, Any]:
         "image_axis": list(AXES[:2]),
         "joint": list(JOINT_NAMES),
     }
-
-
-# --- what is known without chains ----------------------------------------------------------------------
 
 
 def _first_positions(problem: Problem) -> xr.DataArray:

@@ -24,9 +24,7 @@ _OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 # Distances from the lower bound at which an estimate counts as converged: 20 and 15 nats for 1000 images.
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
-
 SIMILAR = (0.33, 3.0)  # The band of CT-C11: ratios of costs that count as similar
-
 _MISSED = 1.0  # Nats below its lower bound from which on an image counts as missed by its chains
 
 # A joint bound and its error.

@@ -16,7 +16,6 @@ from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, Wanted
 
 PUBLISHED_MODELS = ("mnist", "omniglot")
-
 PUBLISHED_IMAGES = 1000
 
 

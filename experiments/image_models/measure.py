@@ -21,9 +21,7 @@ from auxmc.numerics.array_types import FloatArray, NamedArrays
 from experiments.image_models.problem import Examples, Problem, PublishedFacts
 
 LAYOUTS = (1, 2, 4, 8)  # Numbers of chains among which one chain's length is shared
-
 PARALLEL = (1, 2, 4)  # Numbers of chains or runs of full length that are pooled
-
 _N_POINTS = 100
 _NATS, _SECONDS = {"units": "nats"}, {"units": "s"}
 
@@ -269,15 +267,10 @@ def _estimates(target: FloatArray, base: FloatArray, n_pooled: int, n_segments: 
     def group(weights: FloatArray, image: int, index: int) -> FloatArray:
         return weights[image, index * n_pooled : (index + 1) * n_pooled, :n_segments]
 
-    return np.array(
-        [
-            [
-                log_evidence(group(target, image, index), group(base, image, index))
-                for index in range(n_groups)
-            ]
-            for image in range(len(target))
-        ]
-    )
+    estimates = np.empty((len(target), n_groups))
+    for image, index in np.ndindex(estimates.shape):
+        estimates[image, index] = log_evidence(group(target, image, index), group(base, image, index))
+    return estimates
 
 
 def _annealed_groups(logs: FloatArray, n_pooled: int) -> FloatArray:

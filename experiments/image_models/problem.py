@@ -100,7 +100,9 @@ def model_examples(settings: Settings, model: autoencoder_weights.Autoencoder) -
         return None
     rng = generator(_EXAMPLE_SEED, settings.model, "examples")
     if settings.model == "own_digits":
-        images = _held_out_digits()
+        # The tenth of the digits that scripts/train_image_models.py holds out, which names its streams like this.
+        images = generator(20170717, "digits", "order").permutation(read_digits().images)
+        images = images[: math.floor(len(images) / 10)]
     else:
         blocks = {name: BLOCKS[name] for name in ("Greek and Coptic", "Armenian", "Georgian")}
         images = draw_glyphs(rng, make_skeletons(blocks), 1).images
@@ -129,9 +131,3 @@ def published_facts(settings: Settings) -> list[PublishedFacts]:
         same = hashlib.sha256(images.tobytes()).hexdigest() == _PUBLISHED_SHA256[name]
         found.append(PublishedFacts(name, differ, 0 if same else _PUBLISHED_NUMBER))
     return found
-
-
-def _held_out_digits() -> NDArray[np.uint8]:
-    """The tenth of the digits that scripts/train_image_models.py holds out, which names its streams like this."""
-    images: NDArray[np.uint8] = generator(20170717, "digits", "order").permutation(read_digits().images)
-    return images[: math.floor(len(images) / 10)]

@@ -44,8 +44,6 @@ _OMNIGLOT = {
 }
 # Published settings (thesis section 5.6.2 and the author's notebooks); our models have those of the like data.
 _PUBLISHED = {"mnist": _MNIST, "omniglot": _OMNIGLOT, "own_digits": _MNIST, "own_glyphs": _OMNIGLOT}
-
-
 # A row of pixels is kept as one integer, which float64 holds exactly up to this width.
 _MAX_SIDE = 52
 

@@ -32,7 +32,6 @@ from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 LOG_GENERATING = np.log(GENERATING_RATES)
-
 # Rows of approximate Bayesian computation on all data.
 _ABC_ROWS = ("ball_10", "ball_100", "gaussian", "hmc")
 _READINGS = {"distance": "l2", "squared distance": "l2_squared"}

@@ -49,9 +49,7 @@ _SYMBOLS = tuple(rf"$\log\, z_{i}$" for i in range(1, 5))
 # Bars above this multiple of the exact density are cut, or a chain that hardly moves would hide all others.
 _TALLEST = 1.6
 _WIDEST_SD = 12.0
-
 _DOCUMENT = "PhD thesis"
-
 _Density = tuple[FloatArray, FloatArray]
 
 

@@ -31,7 +31,6 @@ _DISTANCE_HALF_RANGE_SD = 5.0
 _CURVE_POINTS = 161
 _CURVE_HALF_RANGE_SD = 4.5
 _R_HAT_DRAWS = 2000
-
 _ERRORS = "n_not_converged n_not_converged_reverse n_irreversible n_not_finite n_singular"
 # What the methods count besides evaluations and failures, each those that it has.
 COUNTERS = tuple(f"{_ERRORS} n_fallback n_projections n_collapsed".split())

@@ -39,7 +39,6 @@ from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summ
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")  # Names of the log rates
-
 Record = dict[str, Array]
 # Errors of the constrained integrator: each rejects a proposal.
 _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")

@@ -31,8 +31,6 @@ _CASES = {
 }
 # CT-HMC takes as many gradients as Gibbs CT.
 _COUNTED = {name: case for name, case in _CASES.items() if name != "CT-HMC"}
-
-
 of_nuts = partial(recorded, case="nuts")
 log_zeta = of_nuts("log_zeta", "log_zeta_error")
 lower_bound = partial(recorded, "lower_bound", "lower_bound_error")

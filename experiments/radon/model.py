@@ -15,10 +15,8 @@ from experiments.radon.settings import Settings, columns
 
 Parametrisation = Literal["non_centred", "centred"]
 PARAMETRISATIONS: tuple[Parametrisation, ...] = ("non_centred", "centred")
-
 # First coordinates of the unconstrained vector; those of the coefficients, then those of the groups, follow.
 SCALE_NAMES = ("log sigma_a", "mu_a", "log sigma_b", "mu_b", "log epsilon")
-
 _N_SCALES = len(SCALE_NAMES)
 
 

@@ -36,7 +36,6 @@ from experiments.radon.model import Problem, intercepts
 from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
-
 # Another model goes here, under a name that `settings.model` allows.
 MODELS = {"intercepts": intercepts}
 

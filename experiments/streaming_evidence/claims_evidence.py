@@ -29,9 +29,7 @@ from experiments.streaming_evidence.stream_runs import (
 
 # Quantities of costs by the names that settings of claims have for them.
 COSTS = {"time": "seconds", "operations": "operations"}
-
 ALL_ROWS = 1_000_000  # Rows for which the document states costs and discrepancies
-
 # Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count.
 LATE_ROWS = 20_000
 

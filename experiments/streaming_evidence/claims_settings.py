@@ -235,7 +235,6 @@ def at_end(runs: StreamRuns, quantity: str) -> FloatArray:
 final_seconds = partial(at_end, quantity="seconds")
 # Likelihoods and gradients of rows.
 final_operations = partial(at_end, quantity="operations")
-
 Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 

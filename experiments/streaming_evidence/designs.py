@@ -33,7 +33,6 @@ from experiments.streaming_evidence.problem import (
 from experiments.streaming_evidence.settings import Settings
 
 LIVE_POINTS = (2, 200)  # The published number, and one with which runs are accurate
-
 _FRACTION = 0.01
 
 
@@ -85,7 +84,6 @@ def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
 
 # Chunks that grow from 20 rows, chunks of 500 rows from the beginning, all rows in one chunk.
 STARTS = ("growing", "chunks", "at_once")
-
 # Nats for each row within which a particle counts as in the best mode.
 _NEAR = 0.05
 # Rows after which a growing stream is early on.
@@ -147,9 +145,7 @@ def _scores(model: RowModel, runs: Runs, rows: FloatArray) -> FloatArray:
 
 # What the additional input does: nothing, or just enough to be worth its prior.
 INPUTS = ("irrelevant", "weak")
-
 PAIR_METHODS = ("annealed", "corrected")
-
 # Log Bayes factor in favour of the weak input that its coefficient is chosen for, in nats.
 _EXPECTED_GAIN = 5.0
 

@@ -16,10 +16,8 @@ from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 
 _CHUNKS_IN_BLOCK = 16
-
 # In a unit: leaves of the last state, by number, and seconds of compiling, next to the record.
 _LEAF, _COMPILE_S = "last.", "seconds.compile"
-
 Extras = Callable[[Any], dict[str, Array]]
 
 

@@ -61,9 +61,7 @@ _LOOKS = {
     "control_variates": Look("control variates", CYCLE[2]),
 }
 _RUNS = _LOOKS["annealed"]._replace(label="runs")
-
 _TITLES = {"linear": "linear regression", "softmax": "softmax regression", "mixture": "mixture"}
-
 _Read = Callable[[Tables, str, str], pd.DataFrame]
 
 

@@ -28,7 +28,6 @@ from experiments.streaming_evidence.settings import MODELS, Settings
 
 # A number of rows with which compiling takes no more time than it must.
 _ROWS_TO_COMPILE = 10
-
 _TITLES = {"nested": "nested sampling", "annealed": "annealed importance sampling"}
 
 _UNITS = units_of(

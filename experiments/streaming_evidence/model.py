@@ -16,13 +16,11 @@ from auxmc.numerics.array_types import FloatArray
 BLOCK_ROWS = 65_536
 # Rows and numbers of clusters of the phases of `non_stationary`.
 NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))
-
 _SEED = 20200301
 _PARAMETERS, _ROWS, _PERMUTATION = range(3)
 _N_LINEAR, _N_FEATURES, _N_CLASSES = 5, 10, 4
 # Coefficients of `softmax_sharp` in units of those of `softmax`.
 _SHARPNESS = 14.0
-
 _WEIGHTS = np.array([0.30, 0.25, 0.20, 0.15, 0.10])
 _MIXTURES = {
     "mixture": (

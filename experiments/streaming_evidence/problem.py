@@ -18,11 +18,8 @@ from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 
 # Rows at which a chunk always ends, so that estimates of all methods can be compared there.
 CUTS = (500, 1000, 3000, 5000, 10_000, 20_000, 30_000, 100_000, 200_000, 300_000, 1_000_000)
-
 HYBRID_ROWS = 100  # Rows whose terms the hybrid estimate takes from nested sampling
-
 NOISE_SCALE = 1.0  # Standard deviation of the responses of the linear stream, known to its model
-
 _STEP = 20
 _N_FEATURES, _N_CLASSES = 10, 4
 _N_DENSE, _N_SPARSE = 250, 60

@@ -40,7 +40,6 @@ SWEEPS: dict[str, dict[float, str]] = {
 }  # fmt: skip
 
 COMPONENTS = (3, 5, 7)  # Components of the mixtures that follow the stream that changes
-
 CHANGES = (1000, 10_000)  # Rows after which its data have more clusters
 
 

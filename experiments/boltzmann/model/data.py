@@ -17,7 +17,6 @@ from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
 N_SYSTEMS = 10  # Published systems of 30 units
-
 _SEED = 201702
 _EIGENVALUE_SCALE = 6.0
 _EIGENVALUE_SLOPE = 2.0

@@ -14,10 +14,8 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.data import BoltzmannParameters
 
 MAX_UNITS = 30  # Most units whose states are summed over
-
 # States of the first half that are handled together: their tables fit into a cache.
 _BLOCK = 1024
-
 # Log of the ratio of weights beyond which products in double precision could underflow.
 _LOG_RANGE = 600.0
 

@@ -15,7 +15,6 @@ from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import SpinMoments
 
 LEAST_EIGENVALUE = 1e-4  # Eigenvalues below this add nothing to the relaxation but directions of pure noise
-
 # Factors of at most 2 whose product cannot overflow.
 _FACTORS_A_LOG = 512
 

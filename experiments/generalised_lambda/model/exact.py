@@ -28,7 +28,6 @@ from experiments.generalised_lambda.model.reference_posterior import (
 
 # Conditioning on the data itself, or through a kernel of approximate Bayesian computation.
 TARGETS = ("exact", "cube", "gaussian")
-
 # Logits beyond this are one part in 1e16 of probability: a likelihood there is taken as zero.
 _LARGEST_LOGIT = 37.0
 _N_GRID = 297

@@ -10,7 +10,6 @@ from experiments.generalised_lambda.model import generator
 
 # Residual, in units of the data, from which on a solved quantile equation counts as failed.
 LARGEST_RESIDUAL = 1e-8
-
 _BISECTIONS = 48
 
 

@@ -31,7 +31,6 @@ PARAMETER_NAMES = ("z1", "z2", "z3", "z4")
 GENERATING_PARAMETERS = (5.0, 1.0, 0.4, -0.1)
 # A logistic input v of unit variance has the logit LOGISTIC_RATE * v.
 LOGISTIC_RATE = math.pi / math.sqrt(3.0)
-
 _DATA_SEED, _N_DATA = 20170628, 250
 # Below this |x| Taylor series replace h(x) = expm1(x)/x and its derivative, where terms cancel.
 _SERIES_BELOW = 0.02

@@ -34,9 +34,7 @@ FRACTIONS = {
 }
 
 MEDIAN_STATURE_M = 1.70  # Median stature of adults of both sexes, in metres
-
 STATURE_SPREAD = 0.055  # Standard deviation of the log of stature: 9.5 cm about the median
-
 # Standard deviation of the log of a bone's fraction of stature, independent between bones.
 RESIDUAL_SPREAD = 0.04
 

@@ -10,12 +10,9 @@ import jax.numpy as jnp
 from jax import Array
 
 FOCAL_LENGTH = math.exp(2.0)  # Focal length f
-
 # Sideways offset of each camera, in metres, by kind of observation.
 CAMERA_OFFSETS = {"binocular": (0.5, -0.5), "monocular": (0.0,)}
-
 N_CAMERA = 3
-
 _SIDEWAYS_SD, _LOG_DEPTH_MEAN, _LOG_DEPTH_SD = 0.1, 1.5, 0.5
 
 

@@ -104,7 +104,6 @@ _COSINES, _SINES, _CONSTANTS = (
 )
 _AXES = np.array([[np.eye(3)[axis] for axis in order] for order in _ORDERS])
 _REST_DIRECTIONS = np.array([node.direction for node in NODES])
-
 # Places in the angle vector; fixed rotations read the zero behind its end.
 _ANGLE_OF_SLOT = np.full((_N_NODES, 3), N_ANGLES)
 _NODE_OF_ANGLE = np.zeros(N_ANGLES, dtype=int)
@@ -121,7 +120,6 @@ for _index, _node in enumerate(NODES):
 _PARENTS = np.array([node.parent if node.parent >= 0 else _N_NODES for node in NODES] + [_N_NODES])
 _ANCESTORS = (_PARENTS, _PARENTS[_PARENTS], _PARENTS[_PARENTS][_PARENTS[_PARENTS]])
 _BONE_OF_NODE = np.maximum(np.array(BONES), 0)
-
 _ON_WAY_OF_NODE = np.array([[float(j in _ancestors(i)) for j in range(_N_NODES)] for i in range(_N_NODES)])
 _JOINT_NODES = np.array([i for i, node in enumerate(NODES) if node.joint])
 _ON_WAY_OF_JOINT = _ON_WAY_OF_NODE[_JOINT_NODES]

@@ -19,7 +19,6 @@ from experiments.human_pose.model.skeleton import N_ANGLES, N_BONES
 
 PRIORS = ("own", "published")
 N_LAYERS = 7  # Layers of the decoder: first, five with skip connections, and the linear one
-
 _OWN_DECODER = Path(__file__).with_name("pose_prior.npz")
 _COMMIT = "6b450e7a846a416138cb5383a0c574f5cb945843"
 _ADDRESS = f"https://raw.githubusercontent.com/matt-graham/differentiable-generative-models/{_COMMIT}/models"

@@ -10,7 +10,6 @@ import numpy as np
 _TRUNK_AND_ARM = "waist mid-spine spine head half-shoulder upper-arm lower-arm hand"
 # Independent bone lengths; left and right share theirs, and the last moves no output joint.
 BONE_NAMES = tuple(f"{_TRUNK_AND_ARM} half-hip upper-leg lower-leg back-foot fore-foot".split())
-
 N_BONES = len(BONE_NAMES)
 
 
@@ -67,10 +66,8 @@ NODES: tuple[Node, ...] = (
 
 # The 19 output joints, in the order of all arrays of joints.
 JOINT_NAMES = tuple(node.joint for node in NODES if node.joint)
-
 N_JOINTS = len(JOINT_NAMES)
 N_ANGLES = sum(len(node.free) for node in NODES)
-
 # Index of each node's bone length; -1 for the root.
 BONES = tuple(BONE_NAMES.index(node.bone) if node.bone else -1 for node in NODES)
 

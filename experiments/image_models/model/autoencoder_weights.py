@@ -26,7 +26,6 @@ from auxmc.numerics.array_types import FloatArray, NamedArrays
 OWN_MODELS = ("own_digits", "own_glyphs")
 PUBLISHED_MODELS = ("mnist", "omniglot")
 MODELS = (*OWN_MODELS, *PUBLISHED_MODELS)
-
 _COMMIT = "39e0b1cd03b2aec5997da5d0424a011b116801ca"
 _ADDRESS = f"https://raw.githubusercontent.com/matt-graham/continuously-tempered-hmc/{_COMMIT}/data"
 _PARTS = {"decoder": (0, 2, 4), "encoder_h": (0, 2), "encoder_mean": (0,), "encoder_std": (0,)}

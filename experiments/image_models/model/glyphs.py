@@ -16,7 +16,6 @@ from scipy.ndimage import distance_transform_edt
 from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
 Float32Array = NDArray[np.float32]
-
 N_SIDE = 28  # Rows and columns of a drawing
 
 # First and last code points of the scripts.

@@ -9,11 +9,8 @@ from auxmc.errors import DataError
 from auxmc.numerics.array_types import FloatArray
 
 GENERATING_RATES = (0.4, 0.005, 0.05, 0.001)  # Rates z that generated the published data
-
 MIN_STEPS = 4  # Fewest steps from which all summaries and rates can be had
-
 POPULATIONS = ("prey", "predators")  # What the two columns of a series are
-
 _DATA_SEED = 1234
 _PUBLISHED_STEPS = 50
 

@@ -26,9 +26,7 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.data import MIN_STEPS, POPULATIONS, published_data
 
 Scheme = Literal["code", "text"]
-
 N_RATES = 4  # Number of rates z, and of inputs u1
-
 # Steps of the recursion in one pass of the compiled loop: fewer passes, and little more to compile.
 _UNROLL = 2
 

@@ -14,10 +14,8 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel
 
 DistanceReading = Literal["l2", "l2_squared"]
-
 # Size of a population above which a path is dropped: far from data of order 100 at every tolerance in use.
 POPULATION_LIMIT = 1e5
-
 # Paths side by side: few enough for their arrays to stay in the cache.
 _CHUNK = 2**14
 

@@ -11,7 +11,6 @@ from experiments.lotka_volterra.model.generator import LotkaVolterraModel
 from experiments.lotka_volterra.model.rejection import POPULATION_LIMIT, simulate_prior
 
 Convention = Literal["population", "sample"]
-
 Paths = TypeVar("Paths", Array, FloatArray)
 
 # What the nine statistics are, in their order.
