@@ -91,7 +91,6 @@ def chain_statistics(
     n_draws = n_blocks * block_size
     everyone = np.ones((1, n_chains))
     target = _total(draws, method, "target", everyone)
-    assert target is not None
     found: dict[str, xr.DataArray | float | int] = {
         "acceptance": draws["n_accepted"].sum() / (n_chains * n_draws),
         "n_not_finite": int(draws["n_not_finite"].sum()),
@@ -99,9 +98,8 @@ def chain_statistics(
         "share_near_target": draws["n_near_target"].sum() / (n_chains * n_draws),
         "pattern_change_rate": draws["n_pattern_changes"].sum() / max(1, draws["n_pairs"].sum()),
     }
-    base = _total(draws, method, "base", everyone)
     estimate = np.full(1, np.nan)
-    if base is not None:
+    if "base" in WEIGHTS[method]:
         target_logs, base_logs = (_by_block(draws, method, name) for name in ("target", "base"))
         value = log_evidence(target_logs, base_logs)
         found["log_z_estimate"] = value
@@ -126,7 +124,6 @@ def chain_statistics(
 def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -> xr.Dataset:
     """Estimated mean of q_i^T x by unit, from all chains together: the same in every basis of x."""
     target = _total(draws, method, "target", np.ones((1, draws["n_accepted"].shape[0])))
-    assert target is not None
     values = problem.relaxation.loadings @ target.mean[0]
     return xr.Dataset({"mean_estimate": ("unit_number", values)}, {"unit_number": range(1, len(values) + 1)})
 
@@ -170,13 +167,15 @@ def _running_errors(
     """Samples of a chain so far, and relative errors [group, n_samples, error] of groups of chains [group, chain]."""
     assert problem.truth is not None
     unit = base_errors(problem.reference, problem.truth)
-    targets, bases = (_blocks(draws, method, name) for name in ("target", "base"))
-    assert targets is not None
-    base_runs = running(*bases, groups, block_size) if bases is not None else None
+    targets, *bases = (
+        running(*_blocks(draws, method, name), groups, block_size)
+        for name in ("target", "base")
+        if name in WEIGHTS[method]
+    )
     points, rows = [], []
-    for at in running(*targets, groups, block_size):
+    for at in targets:
         log_z = np.full(len(groups), np.nan)
-        if base_runs is not None:
+        for base_runs in bases:
             log_z = at.sums.log_total - next(base_runs).sums.log_total
         points.append(at.n_draws)
         rows.append(_errors(log_z, at.sums, problem.truth) / unit)
@@ -197,12 +196,8 @@ def _errors(
     )
 
 
-def _blocks(
-    draws: dict[str, FloatArray], method: str, weight: str
-) -> tuple[WeightedSums, WeightedSums] | None:
-    """Sums of blocks and of their first draws [chain, block, ...] under a weight; None if the method has none."""
-    if weight not in WEIGHTS[method]:
-        return None
+def _blocks(draws: dict[str, FloatArray], method: str, weight: str) -> tuple[WeightedSums, WeightedSums]:
+    """Sums of blocks and of their first draws [chain, block, ...] under a weight."""
     s = WEIGHTS[method].index(weight)
     blocks = WeightedSums(*(draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")))
     logs, x = draws["start_log_weights"][:, :, s], draws["start_position"]
@@ -211,12 +206,8 @@ def _blocks(
     return blocks, WeightedSums(logs, present, x * present[..., None], second)
 
 
-def _total(
-    draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray
-) -> WeightedSums | None:
+def _total(draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray) -> WeightedSums:
     """Sums over all draws of each group of chains."""
-    if weight not in WEIGHTS[method]:
-        return None
     s = WEIGHTS[method].index(weight)
     n_chains, n_blocks = draws["n_accepted"].shape
     fields = [draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")]
@@ -235,7 +226,6 @@ def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem)
     """Largest deviation of the mean under base weights from the known one, in standard errors over chains."""
     n_chains = draws["n_accepted"].shape[0]
     by_chain = _total(draws, method, "base", np.eye(n_chains))
-    assert by_chain is not None
     fraction = np.exp(by_chain.log_total - by_chain.log_total.max())
     fraction = n_chains * fraction / fraction.sum()
     deviations = fraction[:, None] * (by_chain.mean - problem.base.mean)
@@ -252,7 +242,6 @@ def _errors_by_weight(
     rows = []
     for weight in WEIGHTS[method]:
         sums = _total(draws, method, weight, groups)
-        assert sums is not None
         truth = problem.base if weight == "base" else problem.truth
         rows.append(_errors(np.full(len(groups), np.nan), sums, truth))
     return np.stack(rows)
