@@ -16,16 +16,7 @@ from experiments.generalised_lambda.settings import Settings
 
 MOST_CURVE_DRAWS = 800  # Draws of each chain that go into the figures' histograms, evenly spaced
 EARLY_ITERATIONS = 20  # First iterations, warm-up included, whose integration errors are counted apart
-
-_INTEGRATION_ERRORS = (
-    "n_not_converged",
-    "n_not_converged_reverse",
-    "n_irreversible",
-    "n_not_finite",
-    "n_singular",
-)
-
-
+_ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 _UNITS = {
     "ess_per_1000_evaluations": "draws per 1000 evaluations",
     "start_redraws": "draws",
@@ -94,7 +85,7 @@ def _counted(draws: xr.Dataset, warm_up: xr.Dataset, kept: xr.Dataset) -> dict[s
     """Failures and work counted by the kernels, after the warm-up and in it."""
     names = [str(n) for n in draws.data_vars if str(n).startswith("n_") and n != "n_evaluations"]
     found = {name: kept[name].sum("draw") for name in names}
-    errors = [name for name in _INTEGRATION_ERRORS if name in names]
+    errors = [name for name in _ERRORS if name in names]
     if errors:
         failed = (draws[errors].to_dataarray("error") > 0).any("error")
         n_warm_up = warm_up.sizes["draw"]

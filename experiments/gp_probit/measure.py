@@ -54,8 +54,7 @@ _UNITS = units_of(
 def recorded(chains: Chains, coordinates: Sequence[str]) -> xr.Dataset:
     """Recorded quantities of the chains of one case, warm-up first, dims (chain, draw), x with coordinate as well.
 
-    Raises:
-        ValueError: a chain never had a finite density estimate.
+    Raises ValueError if a chain never had a finite density estimate.
     """
     draws = labelled_draws(without_sweep(chains), {"coordinate": list(coordinates)}, {"x": ["coordinate"]})
     stuck = np.flatnonzero((~xr.ufuncs.isfinite(draws["log_estimate"])).any("draw"))

@@ -135,8 +135,7 @@ def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
 def standardise(features: npt.ArrayLike) -> FloatArray:
     """Features [row, feature] with mean 0 and standard deviation 1 (divisor: number of rows).
 
-    Raises:
-        ValueError: features is not a matrix, or a feature is constant.
+    Raises ValueError if features is not a matrix, or a feature is constant.
 
     Source: not stated in the PhD thesis (section 3.6.2); needed for its published posterior.
     """
@@ -156,10 +155,8 @@ def gp_probit_model(
     """Builds the model from scaled features [row, feature] and labels +1 or -1 [row].
 
     Rows with equal features have one latent value up to the jitter. Collapsed into one input, sorted, they leave the
-    posterior of x as it is and make matrices smaller.
-
-    Raises:
-        ValueError: shapes that do not match, values that are not finite, or labels other than +1 and -1.
+    posterior of x as it is and make matrices smaller. Raises ValueError for shapes that do not match, values that are
+    not finite, or labels other than +1 and -1.
 
     Source: PhD thesis, section 3.6.2; collapsing is ours.
 
@@ -191,13 +188,9 @@ def gp_probit_model(
 def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
     """Importance sampling estimator of p(x) p(y | x) from a Laplace approximation of p(z | x, y).
 
-    Auxiliary variables are standard normal [importance, input]; sample n is z = mu + L u_n with L the
-    lower Cholesky factor of the Laplace covariance. A new u at the same x costs no cubic operation.
-
-    `prepare` gives a GPProbitCache, `n_cubic` is Newton steps + 3.
-
-    Raises:
-        ValueError: n_importance is not positive.
+    Auxiliary variables are standard normal [importance, input]; sample n is z = mu + L u_n with L the lower Cholesky
+    factor of the Laplace covariance. A new u at the same x costs no cubic operation. `prepare` gives a GPProbitCache,
+    `n_cubic` is Newton steps + 3. Raises ValueError if n_importance is not positive.
 
     Source: PhD thesis, section 3.6.2, Eqs. 3.5 and 3.16. A failed factorisation gives an estimate of
     zero and is counted, where the source's program stops.

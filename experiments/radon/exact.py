@@ -38,8 +38,7 @@ class Evidence(NamedTuple):
 def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evidence:
     """Halves the step along each axis of the grid until that changes the log evidence by less than `tolerance` nats.
 
-    Raises:
-        ValueError: If the evidence has not settled on the finest grid.
+    Raises ValueError if the evidence has not settled on the finest grid.
     """
     grid = quadrature_grid(model, _START_POINTS)
     found = evidence_on_grid(model, grid)

@@ -93,8 +93,7 @@ class Base(NamedTuple):
 def fit_base(posterior: Problem, settings: Settings, context: RunContext, names: tuple[str, ...]) -> Base:
     """Fits the base, which all cases with the same data, parametrisation, optimiser and `names` of streams share.
 
-    Raises:
-        SettingsError: If the fit is not finite.
+    Raises SettingsError if the fit is not finite.
     """
     density, n_steps = posterior.log_density, settings.n_fit_steps
     with stopwatch() as times:

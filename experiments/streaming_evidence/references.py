@@ -25,12 +25,10 @@ _ROW_BUDGET, _FEWEST_DRAWS, _MOST_DRAWS = 40_000_000, 200, 4000
 def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.Dataset:
     """Log evidences of the first rows of a stream, for the given numbers of rows.
 
-    A mixture's components may be relabelled: its posterior has as many copies as there are orders of them. Prefixes
-    too short for the posterior to have a peak are left out.
-
-    Returns:
-        `reference` [absorbed], `reference_error`, which is too small where the next one is, and `reference_size`: the
-        effective size of the importance weights as a fraction of the draws.
+    A mixture's components may be relabelled: its posterior has as many copies as there are orders of them. Prefixes too
+    short for the posterior to have a peak are left out. `reference` [absorbed] has `reference_error`, which is too
+    small where the next one is, and `reference_size`: the effective size of the importance weights as a fraction of the
+    draws.
     """
     found = context.units.stage("reference", 1, lambda _: _references(settings, sizes, context))[0]
     nats = {"units": "nats"}

@@ -41,15 +41,9 @@ def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[B
     """Makes the published systems, in the order of the author's files.
 
     W = R diag(6 tanh(2 n)) R^T without its diagonal, R a random orthogonal matrix and n standard normal; the biases are
-    normal with standard deviation 0.1. All systems come from one stream of the legacy generator of NumPy. File
-    0 holds the system that was generated last, file 1 the first.
-
-    Args:
-        n_units: spins of each system, at least 2; 30 are published.
-        n_systems: how many; 10 are published. The first n of the stream do not depend on it.
-
-    Raises:
-        ValueError: a number is too small.
+    normal with standard deviation 0.1. All systems come from one stream of the legacy generator of NumPy; the first n
+    of it do not depend on `n_systems`. File 0 holds the system that was generated last, file 1 the first. Raises
+    ValueError for fewer than 2 spins or no system.
 
     Source: PhD thesis, section 5.6.1; seed and order of the author's files.
 
