@@ -66,7 +66,10 @@ def check_costs(settings: Settings, context: RunContext, rates: Mapping[str, Cha
     runs = {"Lotka-Volterra": rates}
     others = {"generalised lambda": _lambda, "human pose": _pose} if settings.larger_models else {}
     for name, case in others.items():
-        runs[name] = {check: _chains(settings, context, name, case(), check) for check in CHECKS}
+        n_draws = max(settings.n_cost_draws // _THINNING, 2)
+        runs[name] = {
+            check: _chains(settings, context, ("check", name), case(), n_draws, check) for check in CHECKS
+        }
     seconds = [[part[check].run_s for check in CHECKS] for part in runs.values()]
     work = [[part[check].draws["work"][0].mean(axis=1) for check in CHECKS] for part in runs.values()]
     return xr.Dataset(
@@ -103,7 +106,16 @@ def _pose() -> _Case:
     return _Case(conditioned, lambda key: start, start.shape[0], 0.05, (10, 20), 8)
 
 
-def _chains(settings: Settings, context: RunContext, name: str, case: _Case, check: str) -> Chains:
+def _chains(
+    settings: Settings,
+    context: RunContext,
+    names: tuple[str | int, ...],
+    case: _Case,
+    n_draws: int,
+    check: str,
+) -> Chains:
+    """Chains that record their first four inputs, and what their iterations did."""
+
     def build(parameters: dict[str, Array]) -> Kernel:
         del parameters
         return constrained_hmc(
@@ -119,17 +131,22 @@ def _chains(settings: Settings, context: RunContext, name: str, case: _Case, che
         return build(parameters).init(case.start(key), key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        del state
-        return {"work": info.errors.n_projection_iterations}
+        return {
+            "inputs": state.position[:4],
+            "accepted": info.is_accepted,
+            "failed": jnp.isinf(info.energy_change),
+            "work": info.errors.n_projection_iterations,
+        }
 
     return run_chains(
         context,
-        ("check", name, check),
+        (*names, check),
         Sampler(build, initial, record),
-        n_draws=max(settings.n_cost_draws // _THINNING, 2),
+        n_draws=n_draws,
         n_chains=N_CHAINS,
         sweep={"unused": [0.0]},
         block_size=settings.block_size,
+        # Side by side, lanes would wait for the slowest projection.
         vectorise=False,
     )
 
@@ -171,41 +188,17 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, check: str) -> Chains:
     """Chains on the rates of the published Lotka-Volterra data, with the published constraint."""
     populations = published_model()
-    model = conditioned_model(populations, "generator")
     n_steps = _N_SUB_STEPS // n_inner_steps
-
-    def build(parameters: dict[str, Array]) -> Kernel:
-        del parameters
-        return constrained_hmc(
-            model,
-            _SUB_STEP_SIZE * n_inner_steps,
-            (n_steps, n_steps),
-            populations.n_inputs,
-            n_inner_steps=n_inner_steps,
-            reversibility_check=check,
-        )
-
-    def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(initial_rates(populations, key), key=key)
-
-    def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        return {
-            "rates": state.position[:4],
-            "accepted": info.is_accepted,
-            "failed": jnp.isinf(info.energy_change),
-            "work": info.errors.n_projection_iterations,
-        }
-
-    return run_chains(
-        context,
-        ("rates", n_inner_steps, check),
-        Sampler(build, initial, record),
-        n_draws=_N_DISCARDED + settings.n_cost_draws,
-        n_chains=N_CHAINS,
-        sweep={"unused": [0.0]},
-        block_size=settings.block_size,
-        # Side by side, lanes would wait for the slowest projection.
-        vectorise=False,
+    case = _Case(
+        conditioned_model(populations, "generator"),
+        lambda key: initial_rates(populations, key),
+        populations.n_inputs,
+        _SUB_STEP_SIZE * n_inner_steps,
+        (n_steps, n_steps),
+        n_inner_steps,
+    )
+    return _chains(
+        settings, context, ("rates", n_inner_steps), case, _N_DISCARDED + settings.n_cost_draws, check
     )
 
 
@@ -215,7 +208,7 @@ def _inner_steps(chains: dict[int, Chains]) -> xr.Dataset:
     for n_inner_steps, part in chains.items():
         kept = {name: values[0, :, _N_DISCARDED:] for name, values in part.draws.items()}
         n_gradients = kept["accepted"].shape[1] * (_N_SUB_STEPS // n_inner_steps)
-        rows["ess_per_gradient"].append(_smallest_sizes(kept["rates"]) / n_gradients)
+        rows["ess_per_gradient"].append(smallest_sizes(kept["inputs"]) / n_gradients)
         rows["failed_share"].append(kept["failed"].mean(axis=1))
         rows["inner_acceptance"].append(kept["accepted"].mean(axis=1))
     return xr.Dataset(
@@ -224,34 +217,26 @@ def _inner_steps(chains: dict[int, Chains]) -> xr.Dataset:
     )
 
 
-def _smallest_sizes(draws: FloatArray) -> FloatArray:
+def smallest_sizes(draws: FloatArray) -> FloatArray:
     """Effective draws of the slowest coordinate of each chain [chain, draw, coordinate] to [chain]."""
     return np.array([min(float(bulk_ess(one[None, :, i])) for i in range(one.shape[1])) for one in draws])
 
 
 def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
     """Seconds and operations to build a Jacobian's factor and solve with it, by algebra and number of observations."""
-    timed = {
-        "gram_dense_seconds": ("dense_size", _dense, settings.dense_sizes),
-        "gram_structured_seconds": ("structured_size", _diagonal, settings.structured_sizes),
+    structures = {
+        "dense": ("dense_size", _dense, settings.dense_sizes),
+        "structured": ("structured_size", _diagonal, settings.structured_sizes),
+        "markovian": ("structured_size", _markovian, settings.structured_sizes),
     }
-    counted = {
-        "gram_dense_operations": ("dense_size", _dense, settings.dense_sizes),
-        "gram_structured_operations": ("structured_size", _diagonal, settings.structured_sizes),
-        "gram_markovian_operations": ("structured_size", _markovian, settings.structured_sizes),
-    }
+    found = {}
+    for name, (size, build, ns) in structures.items():
+        if name != "markovian":
+            found[f"gram_{name}_seconds"] = (size, [_solve_time(key, n, build) for n in ns])
+        counts = [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in ns]
+        found[f"gram_{name}_operations"] = (size, counts)
     return xr.Dataset(
-        {
-            **{
-                name: (size, [_solve_time(key, n, build) for n in ns])
-                for name, (size, build, ns) in timed.items()
-            },
-            **{
-                name: (size, [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in ns])
-                for name, (size, build, ns) in counted.items()
-            },
-        },
-        coords={"dense_size": settings.dense_sizes, "structured_size": settings.structured_sizes},
+        found, coords={"dense_size": settings.dense_sizes, "structured_size": settings.structured_sizes}
     )
 
 
@@ -346,7 +331,7 @@ def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
         rates.append(np.asarray(sizes) / seconds)
         accepted.append(part.draws["accepted"].mean(axis=(1, 2)))
         evaluations = part.draws["evaluations"].sum(axis=2, dtype=float)
-        by_evaluation.append(np.array([_smallest_sizes(one) for one in inputs]) / evaluations)
+        by_evaluation.append(np.array([smallest_sizes(one) for one in inputs]) / evaluations)
     dims = ("sampler", "small_noise")
     return xr.Dataset(
         {

@@ -28,6 +28,7 @@ from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.fibre import initial_inputs
 from experiments.lotka_volterra.model import conditioning as lotka_volterra_conditioning
 from experiments.lotka_volterra.model import generator as lotka_volterra
+from experiments.manifold_illustrations.model import hyperbola, log_prior
 from experiments.manifold_illustrations.settings import Settings
 
 _N_POINTS = 50
@@ -65,10 +66,6 @@ def _network(key: Array) -> Callable[[Array], Array]:
     first = jax.random.normal(into, (_N_INPUTS, _N_INPUTS), dtype=jnp.float64)
     last = jax.random.normal(out, (_N_OUTPUTS, _N_INPUTS), dtype=jnp.float64)
     return lambda inputs: last @ jnp.tanh(first @ inputs)
-
-
-def _log_normal(inputs: Array) -> Array:
-    return -0.5 * jnp.sum(jnp.square(inputs))
 
 
 def _noisy_rank(key: Array, noise_scales: list[float]) -> xr.Dataset:
@@ -139,7 +136,7 @@ def _metric_error(key: Array, tolerance: float) -> xr.Dataset:
 
         def potential(inputs: Array) -> Array:
             misfit = (generate(inputs) - observed) / tolerance
-            return 0.5 * jnp.sum(jnp.square(misfit)) - _log_normal(inputs)
+            return 0.5 * jnp.sum(jnp.square(misfit)) - log_prior(inputs)
 
         matrix = jax.jacfwd(generate)(point)
         metric = matrix.T @ matrix / tolerance**2 + jnp.eye(_N_INPUTS)
@@ -153,11 +150,8 @@ def _energy_errors(key: Array) -> xr.Dataset:
     observed = jnp.ones(1)
     scale = 0.5
 
-    def generate(inputs: Array) -> Array:
-        return (jnp.square(inputs[0]) - jnp.square(inputs[1]))[None]
-
-    model = condition_noisy_generator(generate, _log_normal, observed, scale)
-    start = noisy_input(generate, jnp.array([1.0, 0.0]), observed, scale)
+    model = condition_noisy_generator(hyperbola, log_prior, observed, scale)
+    start = noisy_input(hyperbola, jnp.array([1.0, 0.0]), observed, scale)
 
     def trajectory(normal: Array) -> tuple[Array, Array]:
         state = evaluate_state(model, start)

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
-from auxmc.diagnostics.convergence import bulk_ess
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
@@ -18,6 +17,7 @@ from auxmc.models.conditioned import condition_noisy_generator, noisy_input
 from auxmc.numerics.array_types import FloatArray
 from experiments.image_models.model.autoencoder import logits, to_precision
 from experiments.image_models.model.autoencoder_weights import read_autoencoder
+from experiments.manifold_illustrations.costs import smallest_sizes
 from experiments.manifold_illustrations.model import log_prior
 from experiments.manifold_illustrations.settings import Settings
 
@@ -41,12 +41,11 @@ def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     found: dict[str, list[FloatArray]] = {}
     for name, part in runs.items():
         kept = {quantity: values[0, :, _N_WARM_UP[name] :] for quantity, values in part.draws.items()}
-        sizes = [min(float(bulk_ess(one[None, :, i])) for i in range(one.shape[1])) for one in kept["inked"]]
         passes = part.draws["n_evaluations"][0] + n_latent * part.draws["n_jacobians"][0]
         n_draws = part.draws["accepted"].shape[-1]
         values = {
             "painted_acceptance": kept["accepted"].mean(axis=1),
-            "painted_ess_per_iteration": np.array(sizes) / kept["accepted"].shape[1],
+            "painted_ess_per_iteration": smallest_sizes(kept["inked"]) / kept["accepted"].shape[1],
             "painted_passes_per_iteration": passes.mean(axis=1),
             # Chains ran one after the other.
             "painted_seconds_per_iteration": np.full(

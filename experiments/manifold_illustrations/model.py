@@ -18,6 +18,11 @@ def generate(inputs: Array) -> Array:
     return (inputs[1] - fibre_height(inputs[0]))[None]
 
 
+def hyperbola(inputs: Array) -> Array:
+    """The observation u1^2 - u2^2 [1] of two inputs, whose fibres have two branches."""
+    return (jnp.square(inputs[0]) - jnp.square(inputs[1]))[None]
+
+
 def log_prior(inputs: Array) -> Array:
     """Log density of standard normal inputs, up to a constant."""
     return -0.5 * jnp.sum(jnp.square(inputs))

@@ -28,7 +28,7 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.manifold_illustrations.costs import costs
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.in_painting import in_painting
-from experiments.manifold_illustrations.model import START, fibre_height, generate, log_prior
+from experiments.manifold_illustrations.model import START, fibre_height, generate, hyperbola, log_prior
 from experiments.manifold_illustrations.settings import Settings
 
 _CONSTRAINED_STEPS = 4
@@ -103,18 +103,14 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     return {"statistics": statistics, "curves": curves}
 
 
-def _hyperbola(inputs: Array) -> Array:
-    return (jnp.square(inputs[0]) - jnp.square(inputs[1]))[None]
-
-
 def _branches(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     start = jnp.array([1.0, 0.0])
 
     def noisy(scale: Array) -> tuple[ConditionedModel, Array]:
-        model = condition_noisy_generator(_hyperbola, log_prior, _OBSERVED, scale)
-        return model, noisy_input(_hyperbola, start, _OBSERVED, scale)
+        model = condition_noisy_generator(hyperbola, log_prior, _OBSERVED, scale)
+        return model, noisy_input(hyperbola, start, _OBSERVED, scale)
 
-    exact = condition_generator(_hyperbola, log_prior, _OBSERVED)
+    exact = condition_generator(hyperbola, log_prior, _OBSERVED)
     # The exact model takes no noise scale: zero stands for it in the table.
     parts = [
         _chains(settings, context, "exact", [0.0], lambda scale: (exact, start), 2),
