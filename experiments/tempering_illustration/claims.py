@@ -102,6 +102,12 @@ def single_chains(tables: Tables) -> Measurement:
     return proportion(float(np.mean(np.abs(masses - _MASS) <= _NEAR)), masses.size, note)
 
 
+def moments_of_fit(fit: str) -> dict[str, Measure]:
+    """CT-V03 to CT-V05: mean and standard deviation of a Gaussian."""
+    quantities = {"mean": "fit_mean", "standard deviation": "fit_sd"}
+    return {name: _exact(quantity, by="fit", fit=fit) for name, quantity in quantities.items()}
+
+
 def fit_between(tables: Tables) -> Measurement:
     """CT-V05: is the Renyi fit between the other two?"""
     fits = np.array([_fits(tables, quantity) for quantity in ("fit_mean", "fit_sd")])
@@ -171,10 +177,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "ordering": excess(_HOT_FRACTION(log_zeta=5.0), _HOT_FRACTION(log_zeta=-5.0)),
     },
     "CT-T12": {
-        "Gibbs CT": partial(
-            p_values, quantity="joint_law_p_value", by="kernel_distribution", kernel="gibbs_ct"
-        ),
-        "CT-HMC": partial(p_values, quantity="joint_law_p_value", by="kernel_distribution", kernel="ct_hmc"),
+        name: partial(p_values, quantity="joint_law_p_value", by="kernel_distribution", kernel=kernel)
+        for name, kernel in (("Gibbs CT", "gibbs_ct"), ("CT-HMC", "ct_hmc"))
     },
     "CT-T13": {
         "return error": _exact("return_error"),
@@ -199,12 +203,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "bias": recorded("log_normaliser", "log_normaliser_error"),
     },
     "CT-T20": {
-        "random walk": recorded(
-            "crossing_exponent", "crossing_exponent_error", by="index_update", index_update="random_walk"
-        ),
-        "independent": recorded(
-            "crossing_exponent", "crossing_exponent_error", by="index_update", index_update="independent"
-        ),
+        update.replace("_", " "): recorded(
+            "crossing_exponent", "crossing_exponent_error", by="index_update", index_update=update
+        )
+        for update in ("random_walk", "independent")
     },
     "CT-T21": {
         way: partial(p_values, quantity="index_p_value", by="delta_index_draw", index_draw=way)
@@ -228,17 +230,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-A06": {f"curve {fifth}": _exact("n_modes", by="fifth", fifth=fifth) for fifth in (0, 5)},
     "CT-V02": {f"x = {x:g}": _exact("laplace_tail_error", by="tail", tail=x) for x in (8.0, -8.0)},
-    "CT-V03": {
-        "mean": _exact("fit_mean", by="fit", fit="KL(p, q)"),
-        "standard deviation": _exact("fit_sd", by="fit", fit="KL(p, q)"),
-    },
-    "CT-V04": {
-        "mean": _exact("fit_mean", by="fit", fit="KL(q, p)"),
-        "standard deviation": _exact("fit_sd", by="fit", fit="KL(q, p)"),
-    },
+    "CT-V03": moments_of_fit("KL(p, q)"),
+    "CT-V04": moments_of_fit("KL(q, p)"),
     "CT-V05": {
-        "mean": _exact("fit_mean", by="fit", fit="Renyi 1/2"),
-        "standard deviation": _exact("fit_sd", by="fit", fit="Renyi 1/2"),
+        **moments_of_fit("Renyi 1/2"),
         "between the two": fit_between,
         "excess of the published fit": excess(
             _exact("published_half_objective"), _exact("fit_objective", by="fit", fit="Renyi 1/2")

@@ -21,7 +21,7 @@ class ExactPath(NamedTuple):
     """Target and base as log densities on an equally spaced grid.
 
     Attributes:
-        points: [point].
+        points: equally spaced, increasing, so wide that both densities vanish at the ends [point].
         log_target: log density of the target over zeta [point], in nats; normalised or not.
         log_base: log density of the normalised base [point], in nats.
     """
@@ -89,36 +89,13 @@ class ExactPath(NamedTuple):
         return np.asarray(logsumexp(log_values, axis=-1) + np.log(step), dtype=float)
 
 
-def exact_path(points: ArrayLike, log_target: ArrayLike, log_base: ArrayLike) -> ExactPath:
-    """Makes the exact answer of a path.
-
-    Args:
-        points: equally spaced, increasing, so wide that both densities vanish at the ends [point].
-        log_target: log density of the target over zeta at the points, in nats.
-        log_base: log density of the normalised base at the points, in nats.
-
-    Raises:
-        ValueError: the points are not equally spaced and increasing, or shapes differ.
-    """
-    arrays = [np.asarray(values, float) for values in (points, log_target, log_base)]
-    grid = arrays[0]
-    if grid.ndim != 1 or grid.size < 3 or any(array.shape != grid.shape for array in arrays):
-        raise ValueError(
-            f"points and log densities must be vectors of one length, at least 3, got {[a.shape for a in arrays]}"
-        )
-    steps = np.diff(grid)
-    if not (steps[0] > 0.0 and np.allclose(steps, steps[0], rtol=1e-6)):
-        raise ValueError("points must be equally spaced and increasing")
-    return ExactPath(*arrays)
-
-
 @functools.cache
 def known_path(log_zeta: float = 0.0) -> ExactPath:
     """Exact quantities of the path."""
     target = np.asarray(jax.jit(TWO_MODES.log_density)(POINTS)) - log_zeta
     standard = (POINTS - TWO_MODES.mean) / TWO_MODES.sd
     reference = -(0.5 * standard**2 + np.log(TWO_MODES.sd) + 0.5 * np.log(2.0 * np.pi))
-    return exact_path(POINTS, target, reference)
+    return ExactPath(POINTS, target, reference)
 
 
 _CONTROLS = (-5.0, 0.0, 5.0)
@@ -220,7 +197,7 @@ def _gaussian_evidence_error() -> float:
     target = -0.5 * ((points - 1.0) / sd) ** 2 - log_zeta
     reference = -0.5 * points**2 - 0.5 * np.log(2.0 * np.pi)
     known = np.log(sd * np.sqrt(2.0 * np.pi)) - log_zeta
-    return abs(exact_path(points, target, reference).weight_ratio() - known)
+    return abs(ExactPath(points, target, reference).weight_ratio() - known)
 
 
 def _slope_errors(path: ExactPath) -> FloatArray:
@@ -268,7 +245,7 @@ def _elbo_toy() -> tuple[float, float]:
     joint = -0.5 * points**2 - 0.5 * (1.5 - points) ** 2 - np.log(2.0 * np.pi)
     reference = -0.5 * ((points - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)
     bound = float(np.sum(np.exp(reference) * (joint - reference)) * (points[1] - points[0]))
-    path = exact_path(points, joint - bound, reference)
+    path = ExactPath(points, joint - bound, reference)
     ends = path.log_marginal([0.0, 1.0])
     step = 1e-4
     # The formula of the marginal continues smoothly past both ends of the path.
@@ -277,18 +254,12 @@ def _elbo_toy() -> tuple[float, float]:
     return abs(float(ends[1] - ends[0]) - path.divergence_base_target()), abs(slope)
 
 
-def _figure_path() -> ExactPath:
-    """Path of figure 2.13, whose base has variance 64."""
-    path = known_path()
-    standard = (POINTS - float(base().mean[0])) ** 2 / _BASE_VARIANCE_OF_FIGURE
-    reference = -0.5 * standard - 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
-    return exact_path(POINTS, path.log_target, reference)
-
-
 def _bridge_curves() -> list[FloatArray]:
-    """Unnormalised densities along the path, the base's log density raised by one nat as in the published figure."""
-    path = _figure_path()
-    return [
-        np.exp(b * path.log_target + (1.0 - b) * (path.log_base + 1.0))
-        for b in np.linspace(0.0, 1.0, _CURVES)
-    ]
+    """Unnormalised densities along the path of figure 2.13, whose base has variance 64.
+
+    The base's log density is raised by one nat as in the published figure.
+    """
+    standard = (POINTS - float(base().mean[0])) ** 2 / _BASE_VARIANCE_OF_FIGURE
+    log_base = -0.5 * standard - 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
+    log_target = known_path().log_target
+    return [np.exp(b * log_target + (1.0 - b) * (log_base + 1.0)) for b in np.linspace(0.0, 1.0, _CURVES)]

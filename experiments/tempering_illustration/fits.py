@@ -53,8 +53,13 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
     laplace = laplace_density(lambda x: log_skew_density(x)[0], [0.0])
     log_p = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(_GRID))
     fits = _fits(log_p)
+    # Log density of the Gaussian minus that of the target, far from the mode.
+    tails, mode, sd = (-8.0, 8.0), float(laplace.mode[0]), float(np.sqrt(laplace.covariance[0, 0]))
+    tail_errors = [
+        float(gaussian_log_density(x, mode, sd)) - float(log_skew_density(jnp.asarray(x))) for x in tails
+    ]
     variables: dict[str, Any] = {
-        "laplace_tail_error": ("tail", _tail_errors(laplace), {"units": "nats"}),
+        "laplace_tail_error": ("tail", tail_errors, {"units": "nats"}),
         "fit_mean": ("fit", [fit.mean for fit in fits.values()]),
         "fit_sd": ("fit", [fit.sd for fit in fits.values()]),
         "fit_objective": ("fit", [fit.objective for fit in fits.values()], {"units": "nats"}),
@@ -66,7 +71,7 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
         ),
         **_identity_errors(log_p),
     }
-    statistics = xr.Dataset(variables, coords={"tail": [-8.0, 8.0], "fit": list(fits)})
+    statistics = xr.Dataset(variables, coords={"tail": list(tails), "fit": list(fits)})
     statistics = statistics.merge(_gradients(n_gradient_draws, gradient_dim, key))
     return statistics, _curves(laplace, log_p, fits)
 
@@ -78,24 +83,6 @@ def _fits(log_p: FloatArray) -> dict[str, GaussianFit]:
         "KL(q, p)": lambda log_q: renyi_divergence(_GRID, log_q, log_p, 1.0),
     }
     return {name: fit_gaussian(_GRID, objective, _STARTS) for name, objective in objectives.items()}
-
-
-def _fit_of_order(log_p: FloatArray, order: float) -> GaussianFit:
-    """Gaussian with the smallest Renyi divergence from p; starts at the broad minimum, which is the lower one."""
-
-    def objective(log_q: FloatArray) -> float:
-        return renyi_divergence(_GRID, log_p, log_q, order)
-
-    return fit_gaussian(_GRID, objective, _STARTS[:1])
-
-
-def _tail_errors(laplace: LaplaceDensity) -> list[float]:
-    """Log density of the Gaussian minus that of the target, far from the mode."""
-    sd = float(np.sqrt(laplace.covariance[0, 0]))
-    return [
-        float(gaussian_log_density(x, float(laplace.mode[0]), sd)) - float(log_skew_density(jnp.asarray(x)))
-        for x in (-8.0, 8.0)
-    ]
 
 
 def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
@@ -189,7 +176,11 @@ def _curves(laplace: LaplaceDensity, log_p: FloatArray, fits: dict[str, Gaussian
     mixture_x = np.linspace(-8.0, 8.0, 400)
     sd = float(np.sqrt(laplace.covariance[0, 0]))
     mixture = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(mixture_x))
-    by_order = [_fit_of_order(log_p, float(order)) for order in _ORDERS]
+    objectives = (
+        lambda log_q, order=order: renyi_divergence(_GRID, log_p, log_q, order) for order in _ORDERS.tolist()
+    )
+    # From the broad minimum on, which is the lower one.
+    by_order = [fit_gaussian(_GRID, objective, _STARTS[:1]) for objective in objectives]
     log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
     variables: dict[str, Any] = {
         "skew_log_density": ("skew_x", np.asarray(log_skew_density(jnp.asarray(skew_x)))),
