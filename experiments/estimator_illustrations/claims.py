@@ -7,17 +7,12 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion, proportion_of
-from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 
 _HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}
 _SGHMC, _SGLD = {"dynamics": "sghmc"}, {"dynamics": "sgld"}
 _BATCH_ROWS = (200, 2000, 20_000, 200_000)
 _TAIL, _BY_TIME = 1e-3, "friction_used_chain_tenth"
-
-
-def known(quantity: str, by: str, **wanted: Wanted) -> Measure:
-    """A function that measures an exact number of a table."""
-    return lambda tables: exact(tables.values(quantity, by, **wanted).item())
 
 
 def ratio(quantity: str, above: dict[str, str], below: dict[str, str], tables: Tables) -> Measurement:
@@ -221,7 +216,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-15": {"largest": shrinkage_term},
     "SE-16": {"distribution of the ratios": distance_from_distribution, "mean": mean_mass},
     "SE-17": {
-        name: known("sum_error", "sum", sum=name)
+        name: recorded("sum_error", by="sum", exact=True, sum=name)
         for name in ("level", "lower", "upper", "listing", "difference")
     },
     "SE-18": {"fall": nested_fall},
@@ -239,7 +234,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
 
 NUMBERS: dict[str, Measure] = {
     **{
-        f"inflation at {n_rows} rows": known("inflation_expected", "n_rows", n_rows=n_rows)
+        f"inflation at {n_rows} rows": recorded("inflation_expected", by="n_rows", exact=True, n_rows=n_rows)
         for n_rows in _BATCH_ROWS
     },
     "variance left by half the correction": partial(variance, "corrected"),

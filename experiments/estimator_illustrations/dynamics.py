@@ -199,23 +199,19 @@ def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
 def _figure_measures(settings: Settings, chains: Chains) -> xr.Dataset:
     """How smooth and how far both dynamics of figure 2.2 go."""
     first = list(configurations(settings)).index("sgld")
-    found: dict[str, list[FloatArray]] = {}
-    for positions in chains.draws["x"][first : first + 2]:
-        kept = positions[:, int(_FORGOTTEN * settings.n_draws) :]
-        steps = np.diff(kept, axis=1)
-        lengths = np.linalg.norm(steps, axis=-1)
-        cosines = np.sum(steps[:, 1:] * steps[:, :-1], axis=-1) / (lengths[:, 1:] * lengths[:, :-1])
-        far = np.linalg.norm(kept[:, _FAR:] - kept[:, :-_FAR], axis=-1)
-        values = {
-            "gradient_autocorrelation_time": autocorrelation_time(slow_direction(kept)),
-            "turning_cosine": cosines.mean(axis=1),
-            "travelled_length": lengths.mean(axis=1) * settings.n_steps_shown,
-            "displacement": far.mean(axis=1),
-        }
-        for name, value in values.items():
-            found.setdefault(name, []).append(value)
+    kept = chains.draws["x"][first : first + 2, :, int(_FORGOTTEN * settings.n_draws) :]
+    steps = np.diff(kept, axis=2)
+    lengths = np.linalg.norm(steps, axis=-1)
+    cosines = np.sum(steps[:, :, 1:] * steps[:, :, :-1], axis=-1) / (lengths[:, :, 1:] * lengths[:, :, :-1])
+    far = np.linalg.norm(kept[:, :, _FAR:] - kept[:, :, :-_FAR], axis=-1)
+    found = {
+        "gradient_autocorrelation_time": autocorrelation_time(slow_direction(kept)),
+        "turning_cosine": cosines.mean(axis=2),
+        "travelled_length": lengths.mean(axis=2) * settings.n_steps_shown,
+        "displacement": far.mean(axis=2),
+    }
     data = xr.Dataset(
-        {name: (("dynamics", "chain"), np.stack(values)) for name, values in found.items()},
+        {name: (("dynamics", "chain"), values) for name, values in found.items()},
         coords={"dynamics": ["sgld", "sghmc"], "chain": np.arange(settings.n_chains)},
     )
     data["gradient_autocorrelation_time"].attrs["units"] = "gradients"

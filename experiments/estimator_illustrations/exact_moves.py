@@ -4,6 +4,7 @@ The streaming kernel is given rows with a power each: annealing along a fixed sc
 rows come in again and again, a part of their likelihood at a time.
 """
 
+import functools
 import itertools
 import math
 from typing import Any, NamedTuple
@@ -77,13 +78,8 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
     plans = _plans(data)
     found: dict[str, dict[int, FloatArray]] = {}
     lost = unfinished = 0
-    starts = jax.jit(_starts)
-    programs: dict[StreamSettings, Any] = {}
     for name in settings.exact_estimators:
-        chosen, stages = plans[name]
-        if chosen not in programs:
-            programs[chosen] = _program(chosen)
-        found[name], n_lost, n_unfinished = _run(settings, context, name, (starts, programs[chosen]), stages)
+        found[name], n_lost, n_unfinished = _run(settings, context, name, *plans[name])
         lost, unfinished = lost + n_lost, unfinished + n_unfinished
     variables: dict[str, Any] = {
         "n_not_finite": ("part", [lost], {"units": "particles"}),
@@ -190,12 +186,14 @@ def _stage(data: FloatArray, begin: int, end: int, low: float, high: float, pref
     return Stage(chunk, end - begin, conjugate_distribution(past, chunk), prefix)
 
 
+@jax.jit
 def _starts(keys: Array) -> StreamState:
     """Prior draws of all runs, the same function for all estimators."""
     kernel = particle_evidence(powered_regression(), StreamSettings(n_particles=_N_PARTICLES))
     return jax.vmap(lambda key: kernel.init(key, jnp.float64))(keys)
 
 
+@functools.cache
 def _program(settings: StreamSettings) -> Any:
     def absorb(keys: Array, states: StreamState, chunk: Chunk, distribution: ConjugateDistribution) -> Any:
         kernel = particle_evidence(powered_regression(), settings, conjugate_mover(distribution))
@@ -207,12 +205,12 @@ def _program(settings: StreamSettings) -> Any:
 
 
 def _run(
-    settings: Settings, context: RunContext, name: str, programs: tuple[Any, Any], stages: list[Stage]
+    settings: Settings, context: RunContext, name: str, chosen: StreamSettings, stages: list[Stage]
 ) -> tuple[dict[int, FloatArray], int, int]:
     """Log evidences of all runs [run] at each prefix, particles that were lost, and chunks given up."""
-    starts, absorb = programs
+    absorb = _program(chosen)
     key = stream(context.seed, context.study, "exact moves", name)
-    states = starts(jax.random.split(jax.random.fold_in(key, 0), settings.n_runs))
+    states = _starts(jax.random.split(jax.random.fold_in(key, 0), settings.n_runs))
     progress = Progress(f"{context.label} [{name}]")
     progress.say(f"{len(stages)} stages of {settings.n_runs} runs")
     found: dict[int, FloatArray] = {}

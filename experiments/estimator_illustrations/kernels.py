@@ -23,9 +23,6 @@ from auxmc.numerics.annealing import log_effective_size
 from auxmc.numerics.array_types import FloatArray
 from experiments.estimator_illustrations.settings import Settings
 
-# Trajectories are run in blocks of this many, so that one program serves any number of them.
-_BLOCK = 256
-
 
 class Bent(NamedTuple):
     """A Gaussian in the coordinates (x1, x2 - bend x1^2).
@@ -61,48 +58,25 @@ def correlated(rho: float) -> Bent:
 
 
 def trajectories(target: Bent, phases: FloatArray, steps: ArrayLike, n_steps: ArrayLike) -> FloatArray:
-    """Ends of trajectories.
+    """Ends of trajectories from phases, positions and momenta [trajectory, 4].
 
-    Args:
-        target: what they are on.
-        phases: position and momentum at the start [trajectory, 4].
-        steps: leapfrog step, one for all or one each; negative to go backward.
-        n_steps: number of steps, one for all or one each.
-
-    Returns:
-        Position and momentum at the end [trajectory, 4].
+    Leapfrog steps, negative to go backward, and their numbers are one for all or one each.
     """
-    n = len(phases)
-    shape = (-(-n // _BLOCK)) * _BLOCK
-    padded = np.zeros((shape, 4))
-    padded[:n] = phases
-    sizes, counts = np.zeros(shape), np.zeros(shape, np.int32)
-    sizes[:n], counts[:n] = steps, n_steps
-    run = _program()
-    ends = [
-        run(target.precision, target.bend, *(a[i : i + _BLOCK] for a in (padded, sizes, counts)))
-        for i in range(0, shape, _BLOCK)
-    ]
-    return np.concatenate([np.asarray(end) for end in ends])[:n]
+    given = (np.broadcast_to(steps, len(phases)), np.broadcast_to(n_steps, len(phases)).astype(np.int32))
+    return np.asarray(_trajectories(target.precision, target.bend, phases, *given))
 
 
-@functools.cache
-def _program() -> Any:
-    """Compiled ahead, so that it outlives JAX's own cache, which the driver empties."""
+@jax.jit
+@functools.partial(jax.vmap, in_axes=(None, None, 0, 0, 0))
+def _trajectories(precision: Array, bend: Array, phase: Array, step: Array, n_steps: Array) -> Array:
+    def log_density(x: Array) -> Array:
+        straight = jnp.stack([x[0], x[1] - bend * x[0] ** 2])
+        return -0.5 * jnp.sum(straight * jnp.matmul(precision, straight))
 
-    def one(precision: Array, bend: Array, phase: Array, step: Array, n_steps: Array) -> Array:
-        def log_density(x: Array) -> Array:
-            straight = jnp.stack([x[0], x[1] - bend * x[0] ** 2])
-            return -0.5 * jnp.sum(straight * jnp.matmul(precision, straight))
-
-        evaluate = jax.value_and_grad(log_density)
-        start = HMCState(phase[:2], *evaluate(phase[:2]))
-        end, momentum, _ = leapfrog(evaluate, start, phase[2:], step, n_steps)
-        return jnp.concatenate([end.position, momentum])
-
-    shapes = [jax.ShapeDtypeStruct(shape, jnp.float64) for shape in ((2, 2), (), (_BLOCK, 4), (_BLOCK,))]
-    counts = jax.ShapeDtypeStruct((_BLOCK,), jnp.int32)
-    return jax.jit(jax.vmap(one, (None, None, 0, 0, 0))).lower(*shapes, counts).compile()
+    evaluate = jax.value_and_grad(log_density)
+    start = HMCState(phase[:2], *evaluate(phase[:2]))
+    end, momentum, _ = leapfrog(evaluate, start, phase[2:], step, n_steps)
+    return jnp.concatenate([end.position, momentum])
 
 
 _TARGET = Bent(np.eye(2), 0.5)
@@ -187,7 +161,15 @@ _FORGOTTEN = 0.1
 
 def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs chains of both kernels; returns groups `statistics` and `curves`."""
-    runs = {"random_walk": _random_walks(settings, context), "hmc": _trajectories(settings, context)}
+    walk = random_walk_metropolis(_log_density(settings), settings.random_walk_scale, 2)
+
+    def record(state: Any, info: Any) -> dict[str, Array]:
+        return {"x": state.position, "accepted": info.is_accepted}
+
+    runs = {
+        "random_walk": _chains(settings, context, "random_walk", walk, record, settings.n_draws),
+        "hmc": _hamiltonian(settings, context),
+    }
     evaluations = {"random_walk": 1, "hmc": settings.n_leapfrog}
     measured = [_measures(runs[method], evaluations[method]) for method in _METHODS]
     statistics = xr.Dataset(
@@ -224,19 +206,7 @@ def _log_density(settings: Settings) -> Any:
     return log_density
 
 
-def _random_walks(settings: Settings, context: RunContext) -> Chains:
-    kernel = random_walk_metropolis(_log_density(settings), settings.random_walk_scale, 2)
-    return _chains(
-        settings,
-        context,
-        "random_walk",
-        kernel,
-        lambda state, info: {"x": state.position, "accepted": info.is_accepted},
-        settings.n_draws,
-    )
-
-
-def _trajectories(settings: Settings, context: RunContext) -> Chains:
+def _hamiltonian(settings: Settings, context: RunContext) -> Chains:
     """Chains of as many leapfrog steps as the random walks have steps."""
     kernel = hmc(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
 

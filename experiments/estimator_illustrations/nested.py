@@ -20,6 +20,7 @@ from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_samplin
 from auxmc.models.regression.linear_regression import PrefixEvidence, extend_evidence, linear_regression
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import standard_error
+from experiments.estimator_illustrations.model import ideal_nested_sampling
 from experiments.estimator_illustrations.settings import Settings
 from experiments.streaming_evidence.model import rows
 
@@ -65,22 +66,6 @@ def shrinkage_ratios(n_live: FloatArray) -> FloatArray:
     # Both terms less 1, which they have in common.
     difference = -1.0 / (n_live + 1.0) - np.expm1(-1.0 / n_live)
     return np.asarray(difference * 2.0 * np.square(n_live), dtype=np.float64)
-
-
-def exact_masses(rng: np.random.Generator, n_runs: int, n_live: int, n_steps: int) -> FloatArray:
-    """Prior mass inside the contour of each dead point [run, step], with points drawn exactly under the constraint.
-
-    The prior is a standard normal distribution in the plane and the likelihood falls with the radius, whose square s
-    has P(s < t) = 1 - exp(-t/2).
-    """
-    live = -2.0 * np.log1p(-rng.random((n_runs, n_live)))
-    masses = np.empty((n_runs, n_steps))
-    every = np.arange(n_runs)
-    for step in range(n_steps):
-        worst = np.argmax(live, axis=1)
-        masses[:, step] = -np.expm1(-0.5 * live[every, worst])
-        live[every, worst] = -2.0 * np.log1p(-rng.random(n_runs) * masses[:, step])
-    return masses
 
 
 def sum_errors(rng: np.random.Generator) -> dict[str, float]:
@@ -166,7 +151,9 @@ def _spread(settings: Settings, context: RunContext) -> xr.Dataset:
             return sampler(jax.random.fold_in(key, 1), draws)
 
         keys = jax.random.split(stream(context.seed, context.study, "nested", n_live), settings.n_nested_runs)
-        runs = jax.tree.map(np.asarray, _one_after_the_other(one, keys))
+        # Side by side, the longest run would hold up all and every step would copy the dead points of all.
+        program = jax.jit(lambda keys, one=one: jax.lax.map(one, keys))
+        runs = jax.tree.map(np.asarray, program(keys))
         found = [
             nested_evidence(
                 runs.log_likelihoods[i][: runs.n_iterations[i]], n_live, runs.live_log_likelihoods[i]
@@ -193,17 +180,21 @@ def _spread(settings: Settings, context: RunContext) -> xr.Dataset:
     return statistics.assign_coords(part=["nested"]).assign(counts)
 
 
-def _one_after_the_other(function: Callable[[Array], Any], keys: Array) -> Any:
-    # Side by side, the longest run would hold up all and every step would copy the dead points of all.
-    return jax.jit(lambda all_keys: jax.lax.map(function, all_keys))(keys)
-
-
 def _shrinkage(rng: np.random.Generator, n_live: int) -> dict[str, float]:
     """How far steps are from the distribution Beta(M, 1), and the mean of the last mass over its expectation.
 
     The distance of both distribution functions comes with the largest standard error of an empirical one.
     """
-    masses = exact_masses(rng, _SHRINKAGE_RUNS, n_live, _SHRINKAGE_STEPS)
+    # The square s of the radius in the plane has P(s < t) = 1 - exp(-t/2).
+    masses = ideal_nested_sampling(
+        rng,
+        lambda square: -np.expm1(-0.5 * np.maximum(square, 0.0)),
+        lambda level: -2.0 * np.log1p(-level),
+        0.0,
+        n_live=n_live,
+        n_dead=_SHRINKAGE_STEPS,
+        n_runs=_SHRINKAGE_RUNS,
+    ).masses
     before = np.concatenate([np.ones((_SHRINKAGE_RUNS, 1)), masses[:, :-1]], axis=1)
     test = stats.kstest((masses / before).ravel(), stats.beta(n_live, 1).cdf)
     ratios = masses[:, -1] / (n_live / (n_live + 1.0)) ** _SHRINKAGE_STEPS

@@ -19,12 +19,7 @@ REFERENCE = QUANTITY_COLOURS["reference"]
 
 
 class Curves:
-    """Arrays of a figure, by names without that of the figure.
-
-    Args:
-        tables: of the study.
-        figure: its name.
-    """
+    """Arrays of a figure, by names without that of the figure."""
 
     def __init__(self, tables: Tables, figure: str) -> None:
         self._tables, self._figure = tables, figure
@@ -56,12 +51,7 @@ def drawing(
 ) -> Callable[[Fill], Fill]:
     """Decorator that enters a function that fills a figure as one of the tables, which makes the figure.
 
-    Args:
-        drawings: of a module.
-        name: of the figure.
-        width: of the figure, in inches.
-        height: of the figure, in inches.
-        footed: whether the preset is written below it.
+    Width and height are in inches; `footed` writes the preset below the figure.
     """
 
     def enter(fill: Fill) -> Fill:

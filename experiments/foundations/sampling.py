@@ -19,14 +19,9 @@ _PRECISIONS = {jnp.dtype(jnp.float32): (32, 24), jnp.dtype(jnp.float64): (64, 53
 
 
 def uniform_from_bits(bits: Array, dtype: DTypeLike = jnp.float64) -> Array:
-    """Maps random bits to multiples of 2^-24 (float32) or 2^-53 (float64) in [0, 1).
+    """Maps random bits to multiples of 2^-24 (float32) or 2^-53 (float64) in [0, 1), elementwise.
 
-    Args:
-        bits: uint32 for float32, uint64 for float64, any shape.
-        dtype: of the result.
-
-    Returns:
-        Floats of the shape of bits: 0 can occur, 1 cannot.
+    Bits are uint32 for float32 and uint64 for float64.
 
     Source: PhD thesis, section 2.1.2.
 
@@ -70,15 +65,10 @@ def transformed_log_density(
 
 
 def box_muller(uniforms: Array) -> Array:
-    """Two independent standard normal numbers from two uniform ones.
+    """Two independent standard normal numbers [..., 2] from two uniform ones [..., 2], of the same type.
 
-    x = sqrt(-2 log u1) (cos(2 pi u2), sin(2 pi u2)).
-
-    Args:
-        uniforms: u1 in (0, 1] and u2 in [0, 1) [..., 2]; of a generator that can give 0, one minus its numbers is u1.
-
-    Returns:
-        Normal numbers [..., 2], of the type of uniforms.
+    x = sqrt(-2 log u1) (cos(2 pi u2), sin(2 pi u2)), u1 in (0, 1] and u2 in [0, 1); of a generator that can give 0, one
+    minus its numbers is u1.
 
     Source: Box and Muller 1958; PhD thesis, Eqs. 2.6 and 2.7. The chapter draft prints u1 in place of the angle.
 
@@ -91,15 +81,9 @@ def box_muller(uniforms: Array) -> Array:
 
 
 def inverse_box_muller(normals: Array) -> Array:
-    """The uniform numbers that `box_muller` maps to the given normal ones.
+    """The uniform numbers [..., 2] that `box_muller` maps to the given normal ones [..., 2].
 
     u1 = exp(-|x|^2 / 2), and u2 is the angle of (x1, x2) in turns, in [0, 1).
-
-    Args:
-        normals: [..., 2].
-
-    Returns:
-        Uniform numbers [..., 2].
 
     Source: PhD thesis, section 2.1.3, corrected: arctan(x1 / x2) as printed there has the sides exchanged and cannot
     tell opposite quadrants apart (FN-DS-02).
@@ -134,15 +118,7 @@ class Distribution(NamedTuple):
 def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, ...]) -> Array:
     """Draws F^-1(U), U being uniform on the multiples of 2^-52 plus 2^-53, so that neither 0 nor 1 occurs.
 
-    The largest of the draws is limited: no normal number beyond 8.2 occurs.
-
-    Args:
-        key: typed key, scalar.
-        distribution: what to draw from.
-        shape: shape of the draw.
-
-    Returns:
-        Array of the given shape, float64.
+    Draws are float64. The largest is limited: no normal number beyond 8.2 occurs.
 
     Source: PhD thesis, section 2.1.3.
 
@@ -198,13 +174,7 @@ _CHUNK = 2**18
 
 
 def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights of the composite rule on [0, 1].
-
-    Args:
-        n_panels: m, each of three points that neighbours share.
-
-    Returns:
-        Points and weights [2 m + 1].
+    """Points and weights [2 m + 1] of the composite rule on [0, 1] with m panels, whose ends neighbours share.
 
     >>> simpson_rule(1)[1].round(6).tolist()
     [0.166667, 0.666667, 0.166667]

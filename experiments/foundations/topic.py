@@ -1,6 +1,6 @@
 """What a topic of the study is: functions that compute its claims, and functions that compute its curves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -37,7 +37,7 @@ class Work:
 
     def __init__(self, seed: int, study: str, effort: float) -> None:
         self._seed, self._study, self.effort = seed, study, effort
-        self._shared: dict[Callable[..., Any], Any] = {}
+        self._shared: dict[tuple[Callable[..., Any], tuple[Hashable, ...]], Any] = {}
 
     def rng(self, *names: str | int) -> np.random.Generator:
         """NumPy generator that belongs to the names."""
@@ -51,11 +51,11 @@ class Work:
         """Number of replicates: the full number times the effort, not below `least`."""
         return max(least, round(full * self.effort))
 
-    def once(self, make: Callable[["Work"], Shared]) -> Shared:
+    def once(self, make: Callable[..., Shared], *args: Hashable) -> Shared:
         """Result of a function that several claims and curves need, computed when first asked for."""
-        if make not in self._shared:
-            self._shared[make] = make(self)
-        return self._shared[make]  # type: ignore[no-any-return]
+        if (make, args) not in self._shared:
+            self._shared[make, args] = make(self, *args)
+        return self._shared[make, args]  # type: ignore[no-any-return]
 
 
 class Topic:

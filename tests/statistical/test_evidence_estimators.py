@@ -20,8 +20,8 @@ from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule
 from auxmc.sampling.resampling import SCHEMES
-from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS
-from experiments.foundations.evidence.nested import expected_nested_ratio, ideal_nested_sampling
+from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, ideal_nested_sampling
+from experiments.foundations.evidence.nested import expected_nested_ratio
 from experiments.foundations.evidence.sequential import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
 from tests.statistical.levels import (
     assert_at_least,

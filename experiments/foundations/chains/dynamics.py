@@ -414,13 +414,8 @@ def noise_in_the_loss(work: Work) -> Lines:
 def _stationary_variance(step: float, variance: float, estimate: float, friction: float) -> float:
     """Stationary variance of the position on N(0, 1): from S = M S M^T + Q for position and velocity.
 
-    A step is linear in position, velocity, injected and gradient noise: it is made from each unit vector of them.
-
-    Args:
-        step: of the dynamics.
-        variance: of the noise that is added to the gradient x.
-        estimate: what the dynamics take for half that variance.
-        friction: decay of the velocity in a step; 1 is SGLD.
+    A step is linear in position, velocity, injected and gradient noise: it is made from each unit vector of them. The
+    estimate is what the dynamics take for half the variance of the noise of the gradient x; friction 1 is SGLD.
     """
     position, velocity, normal, noise = jnp.eye(4)
     gradient = position + math.sqrt(variance) * noise

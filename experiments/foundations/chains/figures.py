@@ -317,13 +317,7 @@ def hmc_path(figure: Figure, curves: Curves) -> None:
 
 
 def _path(axis: Axes, path: FloatArray, shown: FloatArray) -> None:
-    """A path on contours of a Gaussian with correlation 0.8, one and two standard deviations from its centre.
-
-    Args:
-        axis: where to draw.
-        path: points [point, 2].
-        shown: points that the panel must hold [point, 2].
-    """
+    """A path [point, 2] on contours of a Gaussian with correlation 0.8, in a panel that shows points [point, 2]."""
     root = np.linalg.cholesky(np.array([[1.0, 0.8], [0.8, 1.0]]))
     for size in (1.0, 2.0):
         axis.plot(*(size * root @ circle()), color=BLUE, linewidth=0.9, zorder=1.9)

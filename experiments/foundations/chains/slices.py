@@ -37,35 +37,21 @@ _N_STEP_OUTS = 4
 
 
 class Transitions(NamedTuple):
-    """Transitions of a slice sampler on the target of figure 2.11.
-
-    Attributes:
-        before: points [transition, chain, 2].
-        after: where they were moved [transition, chain, 2].
-        n_evaluations: density evaluations, that of the current point left out [transition, chain].
-    """
+    """Points [transition, chain, 2], and evaluations less that of the current point [transition, chain]."""
 
     before: FloatArray
     after: FloatArray
     n_evaluations: FloatArray
 
 
-def fresh_transitions(work: Work) -> dict[str, Transitions]:
-    """For each distribution of the direction, transitions from independent exact draws."""
-    return _transitions(work, "fresh", work.replicates(1500, 60), restart=True)
+# Numbers of chains of full effort, and least ones: transitions from independent exact draws, the chains of the figure,
+# and so many of them that rare ones are among them.
+_N_CHAINS = {"fresh": (1500, 60), "chains": (_N_REPEATS, 60), "many chains": (2000, 100)}
 
 
-def _chains(work: Work) -> dict[str, Transitions]:
-    """For each distribution of the direction, the chains of the figure, from exact draws."""
-    return _transitions(work, "chains", work.replicates(_N_REPEATS, 60), restart=False)
-
-
-def many_chains(work: Work) -> dict[str, Transitions]:
-    """The same in such numbers that rare ones are among them."""
-    return _transitions(work, "many chains", work.replicates(2000, 100), restart=False)
-
-
-def _transitions(work: Work, name: str, n_chains: int, *, restart: bool) -> dict[str, Transitions]:
+def transitions(work: Work, name: str) -> dict[str, Transitions]:
+    """For each distribution of the direction, chains from exact draws; "fresh" ones start again after each step."""
+    n_chains = work.replicates(*_N_CHAINS[name])
     shape, rng = (_N_TRANSITIONS, n_chains), work.rng("slices", name)
     found = {}
     for direction in _DIRECTIONS:
@@ -78,7 +64,7 @@ def _transitions(work: Work, name: str, n_chains: int, *, restart: bool) -> dict
             n_lower=jnp.asarray(rng.integers(0, _N_STEP_OUTS + 1, shape), jnp.int32),
             key=random_keys(rng, shape),
         )
-        results = _run(jnp.asarray(starts), jnp.asarray(restart), noise)
+        results = _run(jnp.asarray(starts), jnp.asarray(name == "fresh"), noise)
         before, after, n_evaluations = (np.asarray(values) for values in results)
         found[direction] = Transitions(before, after, n_evaluations.astype(float))
     return found
@@ -131,7 +117,7 @@ def slice_and_line(work: Work) -> Arrays:
 @TOPIC.figure("fig_2_11")
 def directions(work: Work) -> Arrays:
     """Figure 2.11: a chain of 1000 transitions of each kernel, every second drawn, and jumps of many such chains."""
-    chains = work.once(_chains).values()
+    chains = work.once(transitions, "chains").values()
     moves = [np.sum(run.after - run.before, axis=2) / math.sqrt(2.0) for run in chains]
     jumps = np.array([np.mean(np.square(values), axis=0) for values in moves])
     direction, points = {"direction": list(_DIRECTIONS)}, [run.after[1::2, 0] for run in chains]
@@ -239,7 +225,7 @@ def narrow_ellipse(work: Work) -> Lines:
 def exploration(work: Work) -> Lines:
     """Autocorrelation times of the long coordinate."""
     times = {}
-    for name, run in work.once(fresh_transitions).items():
+    for name, run in work.once(transitions, "fresh").items():
         groups = np.array_split(run.before @ _TURN, _N_GROUPS), np.array_split(run.after @ _TURN, _N_GROUPS)
         forms = np.array([_form(before, after) for before, after in zip(*groups, strict=True)])
         times[name] = estimate(_autocorrelation_time, forms, method="jackknife")
@@ -250,14 +236,14 @@ def exploration(work: Work) -> Lines:
 @TOPIC.claim("FN-SL-04", numbers=_DIRECTIONS)
 def evaluations(work: Work) -> Lines:
     """Density evaluations of a transition, with that of the current point."""
-    return {name: mean(run.n_evaluations + 1.0) for name, run in work.once(fresh_transitions).items()}
+    return {name: mean(run.n_evaluations + 1.0) for name, run in work.once(transitions, "fresh").items()}
 
 
 @TOPIC.claim("FN-SL-05")
 def published_samples(work: Work) -> Lines:
     """Where the moments of the 500 points that figure 2.11 draws lie among those of chains like it."""
     found: Found = {}
-    for name, run in work.once(many_chains).items():
+    for name, run in work.once(transitions, "many chains").items():
         drawn = run.after[1::2] @ _TURN
         moments = {
             "variance along the long axis": drawn[..., 0].var(axis=0),
@@ -286,7 +272,7 @@ def drawn_slice(work: Work) -> Lines:
 @TOPIC.claim("FN-SL-07")
 def repeats(work: Work) -> Lines:
     """Transitions that end exactly where they began."""
-    runs = work.once(fresh_transitions).values()
+    runs = work.once(transitions, "fresh").values()
     linear = [np.all(run.after == run.before, axis=2) for run in runs]
     elliptical = [run["repeated"] for run in work.once(_ellipse_chains).values()]
     return {"linear": proportion_of(linear), "elliptical": proportion_of(elliptical)}
@@ -317,12 +303,7 @@ def _autocorrelation_time(forms: FloatArray) -> float:
 
 
 def _form(before: FloatArray, after: FloatArray) -> FloatArray:
-    """Half the mean products of the jumps of the polynomials [polynomial, polynomial].
-
-    Args:
-        before: coordinates along the long and the short axis of exact draws [..., 2].
-        after: the same after a transition [..., 2].
-    """
+    """Half the mean products of jumps of the polynomials [polynomial, polynomial] from points [..., 2] to others."""
     jumps = (_polynomials(after) - _polynomials(before)).reshape(-1, len(_POWERS))
     return np.asarray(0.5 * jumps.T @ jumps / len(jumps))
 

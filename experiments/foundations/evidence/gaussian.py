@@ -23,8 +23,8 @@ from experiments.boltzmann.model.enumeration import sign_table
 from experiments.estimator_illustrations.model import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
+    LogEvidenceDistribution,
     limit_ladder,
-    log_evidence_distribution,
 )
 from experiments.foundations.measurements import power
 from experiments.foundations.models.machines import log_weights, three_units
@@ -32,7 +32,7 @@ from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 TOPIC = Topic()
 
-_MODEL = HUNDRED_OBSERVATIONS
+_MODEL, _LOG_EVIDENCE = HUNDRED_OBSERVATIONS, LogEvidenceDistribution(100, 2.0)
 _DECADE = math.log(10.0)
 _N_SAMPLES = 10
 _BLOCK = 100_000
@@ -45,25 +45,23 @@ _LOG_UNDERFLOW = -1075.0 * math.log(2.0)
 @TOPIC.claim("FN-EV-01")
 def canonical_evidence(work: Work) -> Lines:
     """Evidence of data like the canonical ones."""
-    return {"decimal log, mean over data sets": log_evidence_distribution(100, 2.0).mean / _DECADE}
+    return {"decimal log, mean over data sets": _LOG_EVIDENCE.mean / _DECADE}
 
 
 @TOPIC.claim("FN-EV-02", numbers=["within half a decade of 1e-64"])
 def data_sets(work: Work) -> Lines:
     """Distribution of the evidence over data sets of the same size."""
-    distribution = log_evidence_distribution(100, 2.0)
-    within = distribution.cdf(-63.5 * _DECADE) - distribution.cdf(-64.5 * _DECADE)
+    within = _LOG_EVIDENCE.cdf(-63.5 * _DECADE) - _LOG_EVIDENCE.cdf(-64.5 * _DECADE)
     return {"within half a decade of 1e-64": within}
 
 
 @TOPIC.claim("FN-EV-03")
 def entropy_bound(work: Work) -> Lines:
     """The bound by the entropy of the data holds on average only."""
-    distribution = log_evidence_distribution(100, 2.0)
     bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
     return {
-        "as printed": 1.0 - distribution.cdf(bound),
-        "mean of the log less bound": distribution.mean - bound,
+        "as printed": 1.0 - _LOG_EVIDENCE.cdf(bound),
+        "mean of the log less bound": _LOG_EVIDENCE.mean - bound,
     }
 
 
@@ -101,7 +99,7 @@ def underflow(work: Work) -> Lines:
 def harmonic(work: Work) -> Lines:
     """Harmonic means have a hard bound."""
     largest = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
-    beyond = log_evidence_distribution(100, 2.0).probability_of_range_above(2.0 * _DECADE)
+    beyond = _LOG_EVIDENCE.probability_of_range_above(2.0 * _DECADE)
     return {"largest likelihood over evidence": largest, "data sets whose bound is a hundred or more": beyond}
 
 
@@ -110,8 +108,8 @@ def harmonic_by_size(work: Work) -> dict[int, FloatArray]:
     found = {}
     for size in _SIZES:
         rng, n = work.rng("evidence", "harmonic", size), work.replicates(max(2000, 200_000 // size), 50)
-        draw, block = partial(_posterior_draws, rng, size), max(1, 1_000_000 // size)
-        found[size] = np.exp(_log_ratios(harmonic_mean, draw, n, block))
+        draw = partial(lambda n, rng, size: _MODEL.draw(rng, (n, size)), rng=rng, size=size)
+        found[size] = np.exp(_log_ratios(harmonic_mean, draw, n, max(1, 1_000_000 // size)))
     return found
 
 
@@ -155,10 +153,6 @@ def harmonic_curves(work: Work) -> Arrays:
     cap = math.exp(_MODEL.log_largest_likelihood - _MODEL.log_evidence)
     along = {"level": list(levels), "size": list(_SIZES)}
     return {"quantile": xr.DataArray(table, along), "cap": xr.DataArray(cap)}
-
-
-def _posterior_draws(rng: np.random.Generator, n_draws: int, n: int) -> FloatArray:
-    return _MODEL.draw(rng, (n, n_draws))
 
 
 def _log_ratios(

@@ -1,9 +1,7 @@
 """Nested sampling with exact draws under the constraint: shrinkage, and the bias of its sums."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,7 +11,12 @@ from scipy.special import logsumexp, ndtr, ndtri
 from auxmc.diagnostics.dead_points import SHRINKAGE, log_masses, log_terms
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, mean
-from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS, GaussianMean
+from experiments.estimator_illustrations.model import (
+    HUNDRED_OBSERVATIONS,
+    GaussianMean,
+    IdealNestedRuns,
+    ideal_nested_sampling,
+)
 from experiments.foundations.measurements import power
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
@@ -26,12 +29,7 @@ def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> fl
 
     The estimate is the sum over dead points of factor^(k-1) (1 - factor) L_k. Dead points with a mass above x are a
     Poisson number with mean -M log x, so that the expectation is the integral of P(L > l)^(M (1 - factor)) over l. The
-    lower sum is the factor times this.
-
-    Args:
-        model: with a prior variance of any size.
-        n_live: live points M, at least 1.
-        factor: assumed ratio of successive masses, in (0, 1).
+    lower sum is the factor, the assumed ratio of successive masses, times this.
 
     Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
     """
@@ -43,10 +41,6 @@ def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
 
     The sum over dead points of L_k (X_(k-1) - X_k) bounds the evidence from above. The steps of -log X are
     exponential with mean 1/M, so that it has the expectation M/(M-1) times the integral of L (1 - X^(M-1)) over X.
-
-    Args:
-        model: as in `expected_nested_ratio`.
-        n_live: live points M, at least 2.
 
     Source: ours, of MSc thesis, section 3.2, which calls the sum with the expected masses unbiased for this bound.
     """
@@ -68,71 +62,6 @@ def _integral_of_mass(model: GaussianMean, power: float) -> float:
 
     value, _ = integrate.quad(integrand, 0.0, _WIDTHS, epsabs=0.0, epsrel=1e-12, limit=500)
     return float(value)
-
-
-class IdealNestedRuns(NamedTuple):
-    """Independent runs of nested sampling.
-
-    Attributes:
-        dead: points in the order of their death, farthest from the centre first [run, dead].
-        masses: true prior mass that is nearer to the centre than each [run, dead], decreasing.
-        live: points alive at the end [run, live].
-    """
-
-    dead: FloatArray
-    masses: FloatArray
-    live: FloatArray
-
-
-def ideal_nested_sampling(
-    rng: np.random.Generator,
-    cdf: Callable[[FloatArray], FloatArray],
-    quantile: Callable[[FloatArray], FloatArray],
-    centre: float,
-    *,
-    n_live: int,
-    n_dead: int,
-    n_runs: int,
-) -> IdealNestedRuns:
-    """Runs nested sampling for a likelihood that falls with the distance from a centre.
-
-    The prior mass with a larger likelihood is then that of an interval around the centre, and a point of it is drawn
-    exactly by the inverse of the prior's distribution function.
-
-    Args:
-        rng: generator.
-        cdf: distribution function of a continuous prior on the line, elementwise.
-        quantile: its inverse, elementwise.
-        centre: where the likelihood is largest.
-        n_live: live points, at least 1.
-        n_dead: points that die in a run, at least 1.
-        n_runs: independent runs, side by side.
-
-    Returns:
-        Dead and live points with the true masses.
-
-    Source: MSc thesis, Algorithm 5 with the constrained draw made exactly; Skilling 2006.
-
-    >>> unit = ideal_nested_sampling(
-    ...     np.random.default_rng(0), np.asarray, np.asarray, 0.5, n_live=2, n_dead=3, n_runs=1
-    ... )
-    >>> bool(np.all(np.diff(unit.masses[0]) < 0.0))
-    True
-    """
-    live = quantile(rng.random((n_runs, n_live)))
-    distances = np.abs(live - centre)
-    dead, masses = np.empty((n_runs, n_dead)), np.empty((n_runs, n_dead))
-    every = np.arange(n_runs)
-    for step in range(n_dead):
-        worst = np.argmax(distances, axis=1)
-        distance = distances[every, worst]
-        below, above = cdf(centre - distance), cdf(centre + distance)
-        dead[:, step], masses[:, step] = live[every, worst], above - below
-        fresh = quantile(below + rng.random(n_runs) * (above - below))
-        # The inverse rounds: a point may not land outside the contour by it.
-        fresh = np.clip(fresh, centre - distance, centre + distance)
-        live[every, worst], distances[every, worst] = fresh, np.abs(fresh - centre)
-    return IdealNestedRuns(dead, masses, live)
 
 
 TOPIC = Topic()

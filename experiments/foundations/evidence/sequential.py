@@ -88,14 +88,7 @@ class KalmanRun(NamedTuple):
 
 
 def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> KalmanRun:
-    """Exact filter of a linear Gaussian chain.
-
-    Args:
-        model: the chain.
-        observations: [step].
-
-    Returns:
-        Predictive densities and moments of the states.
+    """Predictive densities of observations [step] of a linear Gaussian chain, and moments of its states.
 
     Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
 

@@ -1,7 +1,6 @@
 """Topic: reverse and forward accumulation on a graph, what they cost, and a misprint in their drawing."""
 
 from collections.abc import Callable, Mapping
-from operator import mul, truediv
 
 import numpy as np
 import xarray as xr
@@ -9,9 +8,9 @@ import xarray as xr
 from auxmc_pipeline.measuring import estimate
 from experiments.foundations.models.tape import (
     OPERATIONS,
-    Arithmetic,
     Graph,
     Variable,
+    cost_of_gradient,
     evaluate,
     jacobian_by_columns,
     jacobian_by_rows,
@@ -65,15 +64,13 @@ def worked_example(work: Work) -> Lines:
 @TOPIC.claim("FN-AD-02")
 def cheap_gradients(work: Work) -> Lines:
     """Operations of a value with its gradient over those of the value alone."""
-    rng = work.rng("graphs")
-    ratios = np.array(
-        [
-            _cost_ratio(random_graph(rng, 5, _GRAPH_SIZE), rng.uniform(0.3, 1.0, 5))
-            for _ in range(work.replicates(_N_GRAPHS, least=20))
-        ]
-    )
+    rng, ratios = work.rng("graphs"), []
+    for _ in range(work.replicates(_N_GRAPHS, least=20)):
+        ratios.append(cost_of_gradient(random_graph(rng, 5, _GRAPH_SIZE)))
+        # A point to evaluate it at, on which its cost does not depend: the stream of the next graph begins after it.
+        rng.uniform(0.3, 1.0, 5)
     return {
-        "normal energy": _cost_ratio(record(normal_energy, 3), np.array(_EXAMPLE)),
+        "normal energy": cost_of_gradient(record(normal_energy, 3)),
         "random graphs, largest": estimate(np.max, ratios),
         "random graphs, median": estimate(np.median, ratios),
     }
@@ -85,8 +82,7 @@ def jacobians(work: Work) -> Lines:
     rng, errors = work.rng("jacobian"), []
     for _ in range(_N_MAPS):
         graph, point = random_graph(rng, 5, _GRAPH_SIZE, n_outputs=3), rng.uniform(0.3, 1.0, 5)
-        rows = jacobian_by_rows(graph, point, Arithmetic())
-        columns = jacobian_by_columns(graph, point, Arithmetic())
+        rows, columns = jacobian_by_rows(graph, point), jacobian_by_columns(graph, point)
         errors.append(np.max(np.abs(rows - columns)))
     return {"random maps": estimate(np.max, errors)}
 
@@ -95,10 +91,12 @@ def jacobians(work: Work) -> Lines:
 def misprint(work: Work) -> Lines:
     """The accumulator of x with the right partial derivative of z = y / s and with the drawn one."""
     _, bars, drawn = work.once(_example_sweeps)
+    (x, m, s), graph, step = _EXAMPLE, record(normal_energy, 3), 1e-5
+    high, low = (evaluate(graph, [x + side * step, m, s])[-1] for side in (1.0, -1.0))
     return {
         "accumulator of x": bars["x"],
         "accumulator of x by the drawn rule": drawn["x"],
-        "derivative in x as drawn": _difference_in_x(),
+        "derivative in x as drawn": (high - low) / (2.0 * step),
     }
 
 
@@ -124,34 +122,19 @@ def random_graph(rng: np.random.Generator, n_inputs: int, n_nodes: int, n_output
     return record(build, n_inputs)
 
 
-def _cost_ratio(graph: Graph, inputs: np.ndarray) -> float:
-    arithmetic = Arithmetic()
-    values = evaluate(graph, inputs, arithmetic)
-    n_forward = arithmetic.n_operations
-    reverse_sweep(graph, values, [1.0], arithmetic)
-    return arithmetic.n_operations / n_forward
-
-
 def _example_sweeps(work: Work) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """Values, accumulators, and accumulators as drawn in figure B.2, by name of the variable."""
     graph = record(normal_energy, 3)
-    values = evaluate(graph, _EXAMPLE, Arithmetic())
+    values = evaluate(graph, _EXAMPLE)
     # The drawing takes the partial derivative of y / s in y for 1.
-    drawn = OPERATIONS["divide"]._replace(pull=lambda m, bar, a, b, y: (bar, -m(mul, m(truediv, bar, b), y)))
+    drawn = OPERATIONS["divide"]._replace(pull=lambda bar, a, b, y: (bar, -(bar / b * y)))
     sweeps = [
         values,
-        reverse_sweep(graph, values, [1.0], Arithmetic()),
-        reverse_sweep(graph, values, [1.0], Arithmetic(), {**OPERATIONS, "divide": drawn}),
+        reverse_sweep(graph, values, [1.0]),
+        reverse_sweep(graph, values, [1.0], {**OPERATIONS, "divide": drawn}),
     ]
     first, second, third = (dict(zip(_NAMES, numbers, strict=True)) for numbers in sweeps)
     return first, second, third
-
-
-def _difference_in_x(step: float = 1e-5) -> float:
-    graph = record(normal_energy, 3)
-    x, m, s = _EXAMPLE
-    high, low = (evaluate(graph, [x + side * step, m, s], Arithmetic())[-1] for side in (1.0, -1.0))
-    return (high - low) / (2.0 * step)
 
 
 @TOPIC.figure("fig_b_1")

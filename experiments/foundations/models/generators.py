@@ -25,22 +25,13 @@ Field = Callable[[Array], Array]
 def simulate_sde(
     drift: Field, diffusion: Field, start: Array, noise: Array, time_step: Array | float, scheme: Scheme
 ) -> Array:
-    """States after each step.
+    """States [step, dim] after each step from a first state [dim], driven by standard normal noise [step, dim].
 
     With h the time step and n a row of the noise, a step of Euler and Maruyama's scheme is
     y + h m + sqrt(h) s n; Milstein's adds (h / 2) s s' (n^2 - 1), s' being the derivative of each component of s with
     respect to the same component of y.
 
-    Args:
-        drift: m, maps a state [dim] to [dim].
-        diffusion: s, likewise; component i may depend on component i of the state only.
-        start: first state [dim].
-        noise: standard normal numbers [step, dim].
-        time_step: h, positive.
-        scheme: `euler_maruyama` or `milstein`.
-
-    Returns:
-        States [step, dim], without the start.
+    The drift m and the diffusion s map [dim] to [dim]; component i of s may depend on component i of the state only.
 
     Source: PhD thesis, Figure 1.5a.
     """
@@ -81,10 +72,8 @@ def fibre_integral(function: Callable[[FloatArray], FloatArray]) -> float:
     """Integral over the fibre of u1^2 - u2^2 at 1 of a function times the normal density of the inputs over the norm of
     the gradient.
 
-    Trapezoidal sums, which converge faster than any power for smooth integrands that vanish at the ends.
-
-    Args:
-        function: maps inputs [point, 2] to values [point].
+    Trapezoidal sums, which converge faster than any power for smooth integrands that vanish at the ends. The function
+    maps inputs [point, 2] to values [point].
 
     Source: PhD thesis, Propositions 4.1 and 4.2.
     """
@@ -117,21 +106,16 @@ def _batch_errors(work: Work) -> FloatArray:
     n_paths = work.replicates(_N_PATHS, least=1000)
     noise = work.rng("paths").normal(size=(n_paths, max(_LEVELS)))
     errors = np.empty((len(_SCHEMES), len(_LEVELS), _N_BATCHES))
+    # Ends of the exact solution and of both schemes [method, path].
+    find_ends = jax.jit(lambda noise: jax.vmap(_methods)(noise[:, :, None])[:, :, -1, 0].T)
     for level, n_steps in enumerate(_LEVELS):
         fraction = max(_LEVELS) // n_steps
         coarse = noise.reshape(n_paths, n_steps, fraction).sum(axis=2) / math.sqrt(fraction)
-        ends = np.asarray(_ends(jnp.asarray(coarse)))
+        ends = np.asarray(find_ends(jnp.asarray(coarse)))
         for index in range(len(_SCHEMES)):
             size = np.abs(ends[index + 1] - ends[0])
             errors[index, level] = [part.mean() for part in np.array_split(size, _N_BATCHES)]
     return errors
-
-
-@jax.jit
-def _ends(noise: Array) -> Array:
-    """Exact ends and those of both schemes [method, path] for noise [path, step]."""
-    paths = jax.vmap(_methods)(noise[:, :, None])
-    return paths[:, :, -1, 0].T
 
 
 def _methods(noise: Array) -> Array:

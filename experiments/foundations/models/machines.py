@@ -78,16 +78,9 @@ def log_likelihood(machine: RestrictedBoltzmann, data: ArrayLike) -> float:
 
 
 def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> RestrictedBoltzmann:
-    """Gradient of the mean log likelihood: clamped minus unclamped correlations, by enumeration.
+    """Gradient of the mean log likelihood of data [data, visible]: clamped minus unclamped, by enumeration.
 
     Given v the correlation of v_i and h_j is v_i E[h_j | v]; only given v is it a product.
-
-    Args:
-        machine: parameters at which to differentiate.
-        data: states of the visible layer [data, visible].
-
-    Returns:
-        Derivatives in the shape of the parameters.
 
     Source: lecture slides, learning in Boltzmann machines.
     """
@@ -96,8 +89,8 @@ def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> Restri
     return _clamped_minus_unclamped(machine, np.asarray(data, float), states, distribution)
 
 
-def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, FloatArray]:
-    """P(h | v) [visible state, hidden state] and P(v | h) [hidden state, visible state], states as `layer_states`."""
+def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
+    """Transition matrix of the visible layer under one sweep v -> h -> v [visible state, visible state]."""
     visible = layer_states(len(machine.visible_biases))
     hidden = layer_states(len(machine.hidden_biases))
 
@@ -105,33 +98,16 @@ def block_gibbs_matrices(machine: RestrictedBoltzmann) -> tuple[FloatArray, Floa
         chosen = np.where(states[None] > 0.5, probabilities[:, None], 1.0 - probabilities[:, None])
         return np.asarray(chosen.prod(axis=-1), float)
 
-    return (
-        products(hidden_probabilities(machine, visible), hidden),
-        products(visible_probabilities(machine, hidden), visible),
-    )
-
-
-def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
-    """Transition matrix of the visible layer under one sweep v -> h -> v [visible state, visible state]."""
-    up, down = block_gibbs_matrices(machine)
-    return np.asarray(up @ down, float)
+    up = products(hidden_probabilities(machine, visible), hidden)
+    return np.asarray(up @ products(visible_probabilities(machine, hidden), visible), float)
 
 
 def contrastive_divergence(
     machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int, rng: np.random.Generator
 ) -> RestrictedBoltzmann:
-    """One estimate of the likelihood gradient: k block sweeps from each data point replace the unclamped mean.
+    """Biased estimate of the gradient: block sweeps from the data [data, visible] replace the unclamped mean.
 
     The hidden layer is drawn in every sweep; the correlations at both ends use its probabilities instead.
-
-    Args:
-        machine: parameters.
-        data: states of the visible layer [data, visible].
-        n_sweeps: k, at least 1.
-        rng: generator.
-
-    Returns:
-        Derivatives in the shape of the parameters; biased for every k.
 
     Source: lecture slides, contrastive divergence; Hinton 2002.
     """

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from math import cos, exp, log, sin
-from operator import add, mul, truediv
+from operator import add, mul, sub, truediv
 from typing import NamedTuple
 
 import numpy as np
@@ -11,96 +11,46 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 
 
-class Arithmetic:
-    """Elementary operations on numbers, counted: what a computer would have to do, and nothing else.
-
-    Attributes:
-        n_operations: operations made so far; a sign costs nothing.
-    """
-
-    n_operations = 0
-
-    def __call__(self, operation: Callable[..., float], *numbers: float) -> float:
-        """The result of an operation."""
-        self.n_operations += 1
-        return operation(*numbers)
-
-
 class Operation(NamedTuple):
     """An operation of a graph.
 
     Attributes:
-        value: maps (arithmetic, arguments) to the result.
-        pull: maps (arithmetic, derivative of the output with respect to the result, arguments, result) to the terms
-            that this adds to the derivatives with respect to the arguments.
-        push: maps (arithmetic, derivatives of the arguments, arguments, result) to the derivative of the result.
+        value: maps arguments to the result.
+        pull: maps (derivative of the output with respect to the result, arguments, result) to the terms that this adds
+            to the derivatives with respect to the arguments.
+        push: maps (derivatives of the arguments, arguments, result) to the derivative of the result.
+        n_value: what a computer has to do for the value; a sign costs nothing.
+        n_pull: what it has to do for the terms.
     """
 
     value: Callable[..., float]
     pull: Callable[..., tuple[float, ...]]
     push: Callable[..., float]
-
-
-def _divide_pull(m: Arithmetic, bar: float, a: float, b: float, y: float) -> tuple[float, float]:
-    fraction = m(truediv, bar, b)
-    return fraction, -m(mul, fraction, y)
+    n_value: int = 1
+    n_pull: int = 1
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "add": Operation(
-        lambda m, a, b: m(add, a, b),
-        lambda m, bar, a, b, y: (bar, bar),
-        lambda m, da, db, a, b, y: m(add, da, db),
-    ),
-    "subtract": Operation(
-        lambda m, a, b: m(add, a, -b),
-        lambda m, bar, a, b, y: (bar, -bar),
-        lambda m, da, db, a, b, y: m(add, da, -db),
-    ),
+    "add": Operation(add, lambda bar, a, b, y: (bar, bar), lambda da, db, a, b, y: da + db, n_pull=0),
+    "subtract": Operation(sub, lambda bar, a, b, y: (bar, -bar), lambda da, db, a, b, y: da - db, n_pull=0),
     "multiply": Operation(
-        lambda m, a, b: m(mul, a, b),
-        lambda m, bar, a, b, y: (m(mul, bar, b), m(mul, bar, a)),
-        lambda m, da, db, a, b, y: m(add, m(mul, da, b), m(mul, a, db)),
+        mul, lambda bar, a, b, y: (bar * b, bar * a), lambda da, db, a, b, y: da * b + a * db, n_pull=2
     ),
+    # The quotient of both terms is made once.
     "divide": Operation(
-        lambda m, a, b: m(truediv, a, b),
-        _divide_pull,
-        lambda m, da, db, a, b, y: m(truediv, m(add, da, -m(mul, y, db)), b),
+        truediv,
+        lambda bar, a, b, y: (bar / b, -(bar / b * y)),
+        lambda da, db, a, b, y: (da - y * db) / b,
+        n_pull=2,
     ),
-    "log": Operation(
-        lambda m, a: m(log, a),
-        lambda m, bar, a, y: (m(truediv, bar, a),),
-        lambda m, da, a, y: m(truediv, da, a),
-    ),
-    "exp": Operation(
-        lambda m, a: m(exp, a),
-        lambda m, bar, a, y: (m(mul, bar, y),),
-        lambda m, da, a, y: m(mul, da, y),
-    ),
-    "sin": Operation(
-        lambda m, a: m(sin, a),
-        lambda m, bar, a, y: (m(mul, bar, m(cos, a)),),
-        lambda m, da, a, y: m(mul, da, m(cos, a)),
-    ),
+    "log": Operation(log, lambda bar, a, y: (bar / a,), lambda da, a, y: da / a),
+    "exp": Operation(exp, lambda bar, a, y: (bar * y,), lambda da, a, y: da * y),
+    "sin": Operation(sin, lambda bar, a, y: (bar * cos(a),), lambda da, a, y: da * cos(a), n_pull=2),
     "half_square": Operation(
-        lambda m, a: m(mul, 0.5, m(mul, a, a)),
-        lambda m, bar, a, y: (m(mul, bar, a),),
-        lambda m, da, a, y: m(mul, da, a),
+        lambda a: 0.5 * (a * a), lambda bar, a, y: (bar * a,), lambda da, a, y: da * a, n_value=2
     ),
 }
 """Every operation that a graph may have, by name."""
-
-
-class Node(NamedTuple):
-    """A result in a graph.
-
-    Attributes:
-        operation: its name in `OPERATIONS`.
-        arguments: indices of the variables that it takes, each lower than its own.
-    """
-
-    operation: str
-    arguments: tuple[int, ...]
 
 
 class Graph(NamedTuple):
@@ -109,13 +59,14 @@ class Graph(NamedTuple):
     Attributes:
         n_inputs: number of inputs.
         constants: values of the constants.
-        nodes: results.
+        nodes: for each result the name of its operation, and the indices of the variables that it takes, each lower
+            than its own.
         outputs: indices of the variables that are the function's values.
     """
 
     n_inputs: int
     constants: tuple[float, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[tuple[str, tuple[int, ...]], ...]
     outputs: tuple[int, ...]
 
 
@@ -155,44 +106,44 @@ def record(function: Callable[..., Variable | Sequence[Variable]], n_inputs: int
         n_inputs: at least 1.
 
     >>> graph = record(lambda x, y: x * y + y.sin(), 2)
-    >>> [node.operation for node in graph.nodes]
+    >>> [operation for operation, _ in graph.nodes]
     ['multiply', 'sin', 'add']
     """
     inputs = [Variable("input") for _ in range(n_inputs)]
     returned = function(*inputs)
     outputs = [returned] if isinstance(returned, Variable) else list(returned)
     order: dict[int, Variable] = {}
+
+    def visit(variable: Variable) -> None:
+        if id(variable) not in order:
+            for argument in variable.arguments:
+                visit(argument)
+            order[id(variable)] = variable
+
     for output in outputs:
-        _visit(output, order)
+        visit(output)
     constants = [v for v in order.values() if v.operation == "constant"]
     results = [v for v in order.values() if v.operation not in ("input", "constant")]
     place = {id(variable): i for i, variable in enumerate([*inputs, *constants, *results])}
-    nodes = tuple(Node(v.operation, tuple(place[id(a)] for a in v.arguments)) for v in results)
+    nodes = tuple((v.operation, tuple(place[id(a)] for a in v.arguments)) for v in results)
     return Graph(n_inputs, tuple(v.constant for v in constants), nodes, tuple(place[id(v)] for v in outputs))
 
 
-def evaluate(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> list[float]:
-    """Values of all variables [variable], in one pass in topological order.
-
-    Args:
-        graph: what to compute.
-        inputs: [input].
-        arithmetic: makes and counts the operations.
+def evaluate(graph: Graph, inputs: ArrayLike) -> list[float]:
+    """Values of all variables [variable] at inputs [input], in one pass in topological order.
 
     Source: PhD thesis, Algorithm 16, lines 1 and 2.
     """
-    values = [*(float(x) for x in np.asarray(inputs)), *graph.constants]
-    for node in graph.nodes:
-        arguments = [values[i] for i in node.arguments]
-        values.append(OPERATIONS[node.operation].value(arithmetic, *arguments))
+    values = [*map(float, np.asarray(inputs)), *graph.constants]
+    for operation, arguments in graph.nodes:
+        values.append(OPERATIONS[operation].value(*(values[i] for i in arguments)))
     return values
 
 
 def reverse_sweep(
     graph: Graph,
     values: Sequence[float],
-    seeds: Sequence[float],
-    arithmetic: Arithmetic,
+    seeds: ArrayLike,
     operations: Mapping[str, Operation] = OPERATIONS,
 ) -> list[float]:
     """Accumulators: derivatives of sum_k seeds_k output_k with respect to every variable [variable].
@@ -203,59 +154,44 @@ def reverse_sweep(
         graph: as it was evaluated.
         values: of all variables, from `evaluate`.
         seeds: weights of the outputs [output]; 1 for the gradient of a single one.
-        arithmetic: makes and counts the operations.
         operations: to pull derivatives through; others than `OPERATIONS` show what a wrong partial derivative does.
 
     Source: PhD thesis, Algorithm 16, lines 3 to 5.
     """
-    bars: list[float | None] = [None] * len(values)
-    for output, seed in zip(graph.outputs, seeds, strict=True):
-        bars[output] = _accumulate(arithmetic, bars[output], float(seed))
-    n_given = graph.n_inputs + len(graph.constants)
-    for index in range(len(values) - 1, n_given - 1, -1):
-        node, bar = graph.nodes[index - n_given], bars[index]
-        if bar is None:
-            continue
-        arguments = [values[i] for i in node.arguments]
-        terms = operations[node.operation].pull(arithmetic, bar, *arguments, values[index])
-        for argument, term in zip(node.arguments, terms, strict=True):
-            bars[argument] = _accumulate(arithmetic, bars[argument], term)
-    return [0.0 if bar is None else bar for bar in bars]
+    bars = [0.0] * len(values)
+    for output, seed in zip(graph.outputs, np.asarray(seeds), strict=True):
+        bars[output] += float(seed)
+    for index, (operation, arguments) in reversed([*enumerate(graph.nodes, len(values) - len(graph.nodes))]):
+        terms = operations[operation].pull(bars[index], *(values[i] for i in arguments), values[index])
+        for argument, term in zip(arguments, terms, strict=True):
+            bars[argument] += term
+    return bars
 
 
-def forward_sweep(
-    graph: Graph, values: Sequence[float], direction: ArrayLike, arithmetic: Arithmetic
-) -> list[float]:
-    """Derivatives of all variables [variable] along a direction of the inputs [input]."""
-    slopes = [*(float(d) for d in np.asarray(direction, float)), *(0.0 for _ in graph.constants)]
-    for node, value in zip(graph.nodes, values[len(slopes) :], strict=True):
-        arguments = [values[i] for i in node.arguments]
-        along = [slopes[i] for i in node.arguments]
-        slopes.append(OPERATIONS[node.operation].push(arithmetic, *along, *arguments, value))
-    return slopes
+def cost_of_gradient(graph: Graph) -> float:
+    """Operations of a value with a reverse sweep over those of the value alone."""
+    kinds = [OPERATIONS[operation] for operation, _ in graph.nodes]
+    terms = [*graph.outputs, *(i for _, arguments in graph.nodes for i in arguments)]
+    # The first term of a variable is not added to anything.
+    n_reverse = sum(kind.n_pull for kind in kinds) + len(terms) - len(set(terms))
+    n_forward = sum(kind.n_value for kind in kinds)
+    return (n_forward + n_reverse) / n_forward
 
 
-def jacobian_by_rows(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> FloatArray:
+def jacobian_by_rows(graph: Graph, inputs: ArrayLike) -> FloatArray:
     """Jacobian [output, input] from a reverse sweep for each output."""
-    values = evaluate(graph, inputs, arithmetic)
-    rows = [reverse_sweep(graph, values, list(seeds), arithmetic) for seeds in np.eye(len(graph.outputs))]
+    values = evaluate(graph, inputs)
+    rows = [reverse_sweep(graph, values, seeds) for seeds in np.eye(len(graph.outputs))]
     return np.array([row[: graph.n_inputs] for row in rows])
 
 
-def jacobian_by_columns(graph: Graph, inputs: ArrayLike, arithmetic: Arithmetic) -> FloatArray:
-    """Jacobian [output, input] from a forward sweep for each input."""
-    values = evaluate(graph, inputs, arithmetic)
-    columns = [forward_sweep(graph, values, along, arithmetic) for along in np.eye(graph.n_inputs)]
-    return np.array([[column[i] for i in graph.outputs] for column in columns]).T
-
-
-def _visit(variable: Variable, order: dict[int, Variable]) -> None:
-    """Adds a variable behind everything that it needs."""
-    if id(variable) not in order:
-        for argument in variable.arguments:
-            _visit(argument, order)
-        order[id(variable)] = variable
-
-
-def _accumulate(arithmetic: Arithmetic, total: float | None, term: float) -> float:
-    return term if total is None else arithmetic(add, total, term)
+def jacobian_by_columns(graph: Graph, inputs: ArrayLike) -> FloatArray:
+    """Jacobian [output, input] from a forward sweep, of all derivatives along an input, for each input."""
+    values, columns = evaluate(graph, inputs), []
+    for direction in np.eye(graph.n_inputs):
+        slopes = [*map(float, direction), *(0.0 for _ in graph.constants)]
+        for (operation, arguments), value in zip(graph.nodes, values[len(slopes) :], strict=True):
+            given = (numbers[i] for numbers in (slopes, values) for i in arguments)
+            slopes.append(OPERATIONS[operation].push(*given, value))
+        columns.append([slopes[i] for i in graph.outputs])
+    return np.array(columns).T

@@ -15,15 +15,16 @@ from scipy.special import ndtr, ndtri
 
 from auxmc_pipeline.catalogue import ROOT
 from auxmc_pipeline.tables import load_tables
-from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
+from experiments.estimator_illustrations.model import (
+    FOUR_OBSERVATIONS,
+    HUNDRED_OBSERVATIONS,
+    ideal_nested_sampling,
+)
 from experiments.foundations import claims, run, sampling
 from experiments.foundations.chains import slices
 from experiments.foundations.chains.inputs import mixture_density
 from experiments.foundations.evidence import sequential
-from experiments.foundations.evidence.nested import (
-    expected_upper_bound_ratio,
-    ideal_nested_sampling,
-)
+from experiments.foundations.evidence.nested import expected_upper_bound_ratio
 from experiments.foundations.models import tape
 from experiments.foundations.models.generators import geometric_brownian_motion, hyperbola, simulate_sde
 from experiments.foundations.models.machines import (
@@ -416,10 +417,10 @@ GRAPH = tape.record(mixed, 3)
 @pytest.mark.parametrize("by", [tape.jacobian_by_rows, tape.jacobian_by_columns])
 def test_jacobians_are_those_of_jax(by):
     expected = jax.jacobian(mixed_in_jax)(jnp.asarray(POINT))
-    np.testing.assert_allclose(by(GRAPH, POINT, tape.Arithmetic()), expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(by(GRAPH, POINT), expected, rtol=1e-13, atol=1e-14)
 
 
 def test_an_input_that_is_not_used_has_derivative_zero():
     graph = tape.record(lambda x, y: x * 2.0, 2)
-    values = tape.evaluate(graph, [3.0, 4.0], tape.Arithmetic())
-    assert tape.reverse_sweep(graph, values, [1.0], tape.Arithmetic())[:2] == [2.0, 0.0]
+    values = tape.evaluate(graph, [3.0, 4.0])
+    assert tape.reverse_sweep(graph, values, [1.0])[:2] == [2.0, 0.0]
