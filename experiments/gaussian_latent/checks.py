@@ -165,7 +165,7 @@ def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> f
     def step(states: tuple[PseudoMarginalState, _Joint], key: Array) -> tuple[Any, Array]:
         noise, old = kernel.draw(key), states[1]
         state, _ = kernel.apply(noise, states[0])
-        position = old[0] + _IDENTITY_STEP_SIZE * noise.normal
+        position = old[0] + _IDENTITY_STEP_SIZE * noise.move
         proposed = log_joint(position, noise.auxiliary)
         log_ratio = (proposed - log_rho(noise.auxiliary)) - (old[2] - log_rho(old[1]))
         new = (position, noise.auxiliary, proposed)

@@ -221,7 +221,7 @@ def test_metropolis_random_numbers_have_their_distributions_and_are_independent(
     keys = jax.random.split(key_for("metropolis noise"), 20_000)
     kernel = pseudo_marginal_metropolis(latent.latent_estimator(1), 1.0, 1)
     noise = jax.vmap(kernel.draw)(keys)
-    numbers = np.stack([noise.normal[:, 0], noise.auxiliary[:, 0]], axis=1)
+    numbers = np.stack([noise.move[:, 0], noise.auxiliary[:, 0]], axis=1)
     uniforms = np.column_stack([stats.norm.cdf(numbers), np.exp(noise.log_uniform)])
     assert_independent(uniforms, "metropolis noise", detects=0.04, detects_mean=0.07)
 

@@ -14,9 +14,9 @@ from jax import Array
 from scipy import linalg, special
 
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hmc, leapfrog
-from auxmc.kernels.hamiltonian.langevin import LangevinNoise, mala, unadjusted_langevin
-from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, PersistentState, persistent_hmc
-from auxmc.kernels.metropolis.metropolis import RandomWalkNoise, random_walk_metropolis
+from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
+from auxmc.kernels.hamiltonian.persistent_hmc import PersistentState, persistent_hmc
+from auxmc.kernels.metropolis.metropolis import MoveNoise, random_walk_metropolis
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgld_step
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, largest, mean
@@ -154,7 +154,7 @@ def cost_against_dimension(work: Work) -> Arrays:
     def walk(root: Array, mask: Array, start: Array, normal: Array, uniform: Array) -> Any:
         scale = 2.38 / jnp.square(root) * mask
         kernel = random_walk_metropolis(lambda x: -0.5 * jnp.sum(mask * x**2), scale, longest)
-        new, info = kernel.apply(RandomWalkNoise(normal, uniform), kernel.init(start))
+        new, info = kernel.apply(MoveNoise(normal, uniform), kernel.init(start))
         return correlation_of(new.position, start, mask), info.acceptance_rate
 
     found, accepted = [], []
@@ -252,7 +252,7 @@ def persistent_momenta(work: Work) -> Lines:
 
         def step(start: Array, momentum: Array, normal: Array, uniform: Array) -> tuple[Array, Array]:
             state = PersistentState(start, momentum, *evaluate(start))
-            new, info = kernel.apply(PersistentNoise(normal, uniform), state)
+            new, info = kernel.apply(MoveNoise(normal, uniform), state)
             return new.position[0], jnp.where(info.is_accepted, 1.0, sign) * new.momentum[0]
 
         return jax.vmap(step)(starts, momenta, normals, uniforms)
@@ -300,7 +300,7 @@ def one_leapfrog_step(work: Work) -> Lines:
     @jax.vmap
     def both(normal: Array, start: Array) -> tuple[Array, Array]:
         end, info = hamiltonian.apply(HMCNoise(normal, one, always), hamiltonian.init(start))
-        other, other_info = langevin.apply(LangevinNoise(normal, always), langevin.init(start))
+        other, other_info = langevin.apply(MoveNoise(normal, always), langevin.init(start))
         return info.energy_change + other_info.log_ratio, jnp.max(jnp.abs(end.position - other.position))
 
     acceptance, position = both(normals, starts)
@@ -318,7 +318,7 @@ def vanishing_rejections(work: Work) -> Lines:
     kernel = mala(lambda x: -0.5 * jnp.sum(x**2), 0.1, 1)
 
     def energy_error(position: Array, normal: Array) -> Array:
-        noise = LangevinNoise(normal[None], jnp.zeros(()))
+        noise = MoveNoise(normal[None], jnp.zeros(()))
         return -kernel.apply(noise, kernel.init(position[None]))[1].log_ratio
 
     circle = np.asarray(jax.jit(jax.vmap(energy_error))(np.cos(angles), np.sin(angles)))
@@ -386,7 +386,7 @@ def same_steps(work: Work) -> Lines:
     size = 0.3
     start, normal = jnp.asarray(normal_points(2, 3))
     kernel = unadjusted_langevin(lambda x: -jnp.sum(0.25 * x**4), size, 3)
-    numbers = LangevinNoise(normal, jnp.zeros(()))
+    numbers = MoveNoise(normal, jnp.zeros(()))
     moved, _ = jax.jit(lambda x: kernel.apply(numbers, kernel.init(x)))(start)
     other = sgld_step(start, start**3, normal, 0.5 * size**2)
     return {"one step": jnp.max(jnp.abs(moved.position - other))}

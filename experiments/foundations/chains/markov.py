@@ -21,7 +21,7 @@ from auxmc.diagnostics.finite_chains import (
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, spin_blocks
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
-from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
+from auxmc.kernels.metropolis.metropolis import MetropolisState, MoveNoise, random_walk_metropolis
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import mean, proportion_of
 from experiments.boltzmann.model.enumeration import sign_table
@@ -113,8 +113,8 @@ def metropolis_path(work: Work) -> Arrays:
     state, apply = kernel.init(jnp.array([-2.0, -2.0])), jax.jit(kernel.apply)
     states, proposals_, accepted = [state.position], [], []
     for step in range(n_steps):
-        noise = RandomWalkNoise(jnp.asarray(normals[step]), jnp.asarray(uniforms[step]))
-        proposals_.append(state.position + scale * noise.normal)
+        noise = MoveNoise(jnp.asarray(normals[step]), jnp.asarray(uniforms[step]))
+        proposals_.append(state.position + scale * noise.move)
         state, info = apply(noise, state)
         states.append(state.position)
         accepted.append(bool(info.is_accepted))
@@ -182,12 +182,12 @@ def _accepted_mass(sd: float, above: float) -> float:
 def constants_in_the_target(work: Work) -> Lines:
     """The same numbers on targets that differ by a constant."""
     numbers = jnp.asarray(points_of_cube(work.replicates(100_000, 2000), 2))
-    noise = RandomWalkNoise(special_jax.ndtri(numbers[:, :1]), jnp.log(numbers[:, 1]))
+    noise = MoveNoise(special_jax.ndtri(numbers[:, :1]), jnp.log(numbers[:, 1]))
 
     def chain(constant: Array) -> tuple[Array, Array]:
         kernel = random_walk_metropolis(lambda x: constant + NARROW_LEFT.log_density(x)[0], 0.5, 1)
 
-        def step(state: MetropolisState, noise: RandomWalkNoise) -> Any:
+        def step(state: MetropolisState, noise: MoveNoise) -> Any:
             new, info = kernel.apply(noise, state)
             return new, (jnp.log(info.acceptance_rate), info.is_accepted)
 

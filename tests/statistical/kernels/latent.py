@@ -170,7 +170,7 @@ def largest_of_two_estimates(estimator):
 
     def apply(noise, state):
         first, second = noise[0].auxiliary, noise[1]
-        cache = estimator.prepare(state.position + 1.5 * noise[0].normal)
+        cache = estimator.prepare(state.position + 1.5 * noise[0].move)
         better = estimator.log_estimate(cache, first) > estimator.log_estimate(cache, second)
         return kernel.apply(noise[0]._replace(auxiliary=jnp.where(better, first, second)), state)
 
@@ -219,14 +219,19 @@ def narrow_ellipse(_, update):
 
 def unshrunk_proposal_of_u(_, kernel):
     """Proposes u + 0.6 v in place of 0.8 u + 0.6 v, without correcting for it."""
-    return with_noise(kernel, lambda n, s: n._replace(auxiliary=n.auxiliary + s.auxiliary * 0.2 / 0.6))
+
+    def change(noise, state):
+        name = "auxiliary" if "auxiliary" in noise._fields else "move"
+        return noise._replace(**{name: getattr(noise, name) + state.auxiliary * 0.2 / 0.6})
+
+    return with_noise(kernel, change)
 
 
 def no_density_of_u_in_the_ratio(_, update):
     """Random-walk update of u, of step 0.8, that accepts by the ratio of estimates alone."""
 
     def change(noise, state):
-        proposed = state.auxiliary + 0.8 * noise.auxiliary
+        proposed = state.auxiliary + 0.8 * noise.move
         excess = 0.5 * jnp.sum(proposed**2) - 0.5 * jnp.sum(state.auxiliary**2)
         return noise._replace(log_uniform=noise.log_uniform - excess)
 

@@ -80,7 +80,7 @@ def _persistent(turned=False):
 
     def trajectory(noise, state):
         kept = state.momentum * (1.0 - fraction) / jnp.sqrt(1.0 - fraction**2)
-        new, info = kernel.apply(noise._replace(normal=kept), state)
+        new, info = kernel.apply(noise._replace(move=kept), state)
         return new._replace(momentum=-new.momentum), info
 
     return Case(
@@ -134,7 +134,7 @@ SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
 def drifted_proposal(log_density):
     """Proposal with a drift towards the origin and no Hastings ratio."""
     return with_noise(
-        random_walk(log_density), lambda n, state: n._replace(normal=n.normal - 0.2 * state.position)
+        random_walk(log_density), lambda n, state: n._replace(move=n.move - 0.2 * state.position)
     )
 
 
@@ -168,7 +168,7 @@ def stale_log_density(log_density):
 def state_dependent_scale(log_density):
     """Step size that depends on where the chain is, with no correction."""
     scale = lambda state: jnp.where(state.position < 0.0, 0.3, 1.2)
-    return with_noise(random_walk(log_density), lambda n, state: n._replace(normal=n.normal * scale(state)))
+    return with_noise(random_walk(log_density), lambda n, state: n._replace(move=n.move * scale(state)))
 
 
 def independence_without_weight(log_density):

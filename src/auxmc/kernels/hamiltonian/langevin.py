@@ -9,7 +9,7 @@ from jax import Array
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 from auxmc.kernels.hamiltonian.hmc import HMCState
-from auxmc.kernels.metropolis.metropolis import metropolis_accept
+from auxmc.kernels.metropolis.metropolis import MoveNoise, metropolis_accept, move_noise
 from auxmc.numerics.random import standard_normal
 
 
@@ -30,13 +30,6 @@ class LangevinInfo(NamedTuple):
     log_ratio: Array
     n_gradients: Array
     n_not_finite: Array
-
-
-class LangevinNoise(NamedTuple):
-    """Random numbers of a step: normal [dim] and the log of the accept uniform."""
-
-    normal: Array
-    log_uniform: Array
 
 
 @pytree_positions("log_density")
@@ -98,14 +91,8 @@ def _langevin(
     def init(position: Array, key: Array | None = None) -> HMCState:
         return HMCState(position, *evaluate(position))
 
-    def draw(key: Array) -> LangevinNoise:
-        return LangevinNoise(
-            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
-        )
-
-    def apply(noise: LangevinNoise, state: HMCState) -> tuple[HMCState, LangevinInfo]:
-        position = _drifted(state) + step_size * noise.normal
+    def apply(noise: MoveNoise, state: HMCState) -> tuple[HMCState, LangevinInfo]:
+        position = _drifted(state) + step_size * noise.move
         proposed = HMCState(position, *evaluate(position))
         backward = jnp.sum(jnp.square(state.position - _drifted(proposed)))
         forward = jnp.sum(jnp.square(position - _drifted(state)))
@@ -128,4 +115,4 @@ def _langevin(
     def _drifted(state: HMCState) -> Array:
         return state.position + 0.5 * jnp.square(step_size) * state.gradient
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, move_noise(lambda key: standard_normal(key, (dim,))), apply)

@@ -10,6 +10,7 @@ from jax import Array
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, require_key, select
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, leapfrog, metropolis_end
+from auxmc.kernels.metropolis.metropolis import MoveNoise, move_noise
 from auxmc.numerics.random import standard_normal
 
 
@@ -27,13 +28,6 @@ class PersistentState(NamedTuple):
     momentum: Array
     log_density: Array
     gradient: Array
-
-
-class PersistentNoise(NamedTuple):
-    """Random numbers of a step: normal [dim] and the log of the accept uniform."""
-
-    normal: Array
-    log_uniform: Array
 
 
 @pytree_positions("log_density")
@@ -83,14 +77,8 @@ def persistent_hmc(
     def init(position: Array, key: Array | None = None) -> PersistentState:
         return PersistentState(position, standard_normal(require_key(key), (dim,)), *evaluate(position))
 
-    def draw(key: Array) -> PersistentNoise:
-        return PersistentNoise(
-            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
-        )
-
-    def apply(noise: PersistentNoise, state: PersistentState) -> tuple[PersistentState, HMCInfo]:
-        momentum = persistence * state.momentum + fresh * noise.normal
+    def apply(noise: MoveNoise, state: PersistentState) -> tuple[PersistentState, HMCInfo]:
+        momentum = persistence * state.momentum + fresh * noise.move
         point = HMCState(state.position, state.log_density, state.gradient)
         asked = jnp.full((), n_steps, jnp.int32)
         end, end_momentum, n_made = leapfrog(evaluate, point, momentum, step_size, asked)
@@ -98,4 +86,4 @@ def persistent_hmc(
         proposed = PersistentState(end.position, end_momentum, end.log_density, end.gradient)
         return select(info.is_accepted, proposed, state._replace(momentum=-momentum)), info
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, move_noise(lambda key: standard_normal(key, (dim,))), apply)

@@ -36,17 +36,10 @@ class MetropolisInfo(NamedTuple):
     n_evaluations: Array
 
 
-class RandomWalkNoise(NamedTuple):
-    """Random numbers of one random-walk step: `normal` [dim] and the log of the accept uniform."""
+class MoveNoise(NamedTuple):
+    """Random numbers of a step: those of its proposal, an array or a pytree, and the log of the accept uniform."""
 
-    normal: Array
-    log_uniform: Array
-
-
-class IndependenceNoise(NamedTuple):
-    """Random numbers of one independence step: the proposal [dim] and the log of the accept uniform."""
-
-    proposal: Array
+    move: Any
     log_uniform: Array
 
 
@@ -58,12 +51,20 @@ def metropolis_accept(log_uniform: Array, log_proposed: Array, log_current: Arra
     return (log_uniform < log_proposed - log_current) & jnp.isfinite(log_proposed)
 
 
-def draw_random_walk(key: Array, dim: int) -> RandomWalkNoise:
-    """Draws the random numbers of one random-walk step in `dim` dimensions."""
-    return RandomWalkNoise(
-        normal=jax.random.normal(jax.random.fold_in(key, 0), (dim,)),
-        log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
-    )
+def move_noise(draw_move: Callable[[Array], Any]) -> Callable[[Array], MoveNoise]:
+    """Makes the function that draws the random numbers of a step; `draw_move` maps a key to those of the proposal."""
+
+    def draw(key: Array) -> MoveNoise:
+        return MoveNoise(
+            draw_move(jax.random.fold_in(key, 0)), -jax.random.exponential(jax.random.fold_in(key, 1))
+        )
+
+    return draw
+
+
+def random_walk_noise(dim: int) -> Callable[[Array], MoveNoise]:
+    """Makes the function that draws the random numbers of a random-walk step, normal [dim] for the proposal."""
+    return move_noise(lambda key: jax.random.normal(key, (dim,)))
 
 
 @pytree_positions("log_density")
@@ -94,14 +95,11 @@ def random_walk_metropolis(
     def init(position: Array, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_density(position))
 
-    def draw(key: Array) -> RandomWalkNoise:
-        return draw_random_walk(key, dim)
-
-    def apply(noise: RandomWalkNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
-        position = state.position + scale * noise.normal
+    def apply(noise: MoveNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
+        position = state.position + scale * noise.move
         return _transition(noise.log_uniform, MetropolisState(position, log_density(position)), state)
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, random_walk_noise(dim), apply)
 
 
 def metropolis_independence(
@@ -122,17 +120,10 @@ def metropolis_independence(
     def init(position: Array, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_weight(position))
 
-    def draw(key: Array) -> IndependenceNoise:
-        return IndependenceNoise(
-            proposal=draw_proposal(jax.random.fold_in(key, 0)),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
-        )
+    def apply(noise: MoveNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
+        return _transition(noise.log_uniform, MetropolisState(noise.move, log_weight(noise.move)), state)
 
-    def apply(noise: IndependenceNoise, state: MetropolisState) -> tuple[MetropolisState, MetropolisInfo]:
-        proposed = MetropolisState(noise.proposal, log_weight(noise.proposal))
-        return _transition(noise.log_uniform, proposed, state)
-
-    return Kernel(init, draw, apply)
+    return Kernel(init, move_noise(draw_proposal), apply)
 
 
 def _transition(

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
 from auxmc.kernels.base import Kernel, select
-from auxmc.kernels.metropolis.metropolis import metropolis_accept
+from auxmc.kernels.metropolis.metropolis import MoveNoise, metropolis_accept, move_noise
 
 
 class AnnealingState(NamedTuple):
@@ -45,13 +44,6 @@ class AnnealingInfo(NamedTuple):
     n_evaluations: Array
 
 
-class AnnealingNoise(NamedTuple):
-    """Random numbers of a step: those of the proposal, a pytree, and the log of the accept uniform."""
-
-    move: Any
-    log_uniform: Array
-
-
 def simulated_annealing(
     log_density: Callable[[Array], Array],
     draw_move: Callable[[Array], Any],
@@ -76,9 +68,10 @@ def simulated_annealing(
     Must hold: the best density never falls; at a constant inverse temperature b the distribution proportional to
     density^b is invariant.
 
-    >>> kernel = simulated_annealing(lambda x: -jnp.sum(x**2), lambda key: jax.random.normal(key, (1,)),
+    >>> from jax import random
+    >>> kernel = simulated_annealing(lambda x: -jnp.sum(x**2), lambda key: random.normal(key, (1,)),
     ...                              lambda noise, x: x + noise, [1.0, 2.0, 4.0])
-    >>> state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([3.0])))
+    >>> state, info = kernel.step(random.key(0), kernel.init(jnp.array([3.0])))
     >>> bool(state.best_log_density >= -9.0), float(info.inverse_temperature)
     (True, 1.0)
     """
@@ -95,12 +88,7 @@ def simulated_annealing(
         start = log_density(position)
         return AnnealingState(position, start, position, start, jnp.zeros((), jnp.int32))
 
-    def draw(key: Array) -> AnnealingNoise:
-        return AnnealingNoise(
-            draw_move(jax.random.fold_in(key, 0)), -jax.random.exponential(jax.random.fold_in(key, 1))
-        )
-
-    def apply(noise: AnnealingNoise, state: AnnealingState) -> tuple[AnnealingState, AnnealingInfo]:
+    def apply(noise: MoveNoise, state: AnnealingState) -> tuple[AnnealingState, AnnealingInfo]:
         inverse_temperature = ladder[jnp.minimum(state.n_made, len(schedule) - 1)]
         proposal = move(noise.move, state.position)
         proposed = log_density(proposal)
@@ -119,4 +107,4 @@ def simulated_annealing(
         )
         return new, AnnealingInfo(accepted, inverse_temperature, jnp.ones((), jnp.int32))
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, move_noise(draw_move), apply)

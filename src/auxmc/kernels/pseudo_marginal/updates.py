@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, require_key, select
-from auxmc.kernels.metropolis.metropolis import draw_random_walk, metropolis_accept
+from auxmc.kernels.metropolis.metropolis import MoveNoise, metropolis_accept, move_noise, random_walk_noise
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.elliptical_slice import draw_ellipse, shrink_ellipse
 from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
@@ -78,13 +78,8 @@ class Update(NamedTuple):
     apply: Callable[[Any, PseudoMarginalState], tuple[PseudoMarginalState, PseudoMarginalInfo]]
 
 
-class _AuxiliaryProposal(NamedTuple):
-    auxiliary: Array
-    log_uniform: Array
-
-
-class _JointProposal(NamedTuple):
-    normal: Array
+class _JointNoise(NamedTuple):
+    move: Array
     log_uniform: Array
     auxiliary: Array
 
@@ -211,7 +206,7 @@ def random_walk_auxiliary(estimator: Estimator, auxiliary_step: Array | float) -
     )
 
 
-def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) -> Update:
+def elliptical_auxiliary(estimator: Estimator) -> Update:
     """Elliptical slice update of u with x fixed; exact only where rho is a standard normal distribution.
 
     All of u turns by one angle. Every pass is one density estimate with the cache of x.
@@ -227,7 +222,6 @@ def elliptical_auxiliary(estimator: Estimator, *, max_passes: int = MAX_PASSES) 
             noise,
             Candidate(state.auxiliary, state.log_estimate),
             lambda u: Candidate(u, estimator.log_estimate(state.cache, u)),
-            max_passes,
         )
         state = state._replace(auxiliary=shrunk.candidate.point, log_estimate=shrunk.candidate.log_density)
         info = info_of(
@@ -256,13 +250,10 @@ def metropolis_position(estimator: Estimator, scale: Array | float, dim: int = F
     Source: PhD thesis, section 3.5 (APM MH).
     """
 
-    def draw(key: Array) -> Any:
-        return draw_random_walk(key, dim)
-
     def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
         return _random_walk(estimator, scale, noise, state.auxiliary, state)
 
-    return Update(draw, apply)
+    return Update(random_walk_noise(dim), apply)
 
 
 @pytree_positions("estimator.prepare")
@@ -366,14 +357,12 @@ def _joint_metropolis(
 ) -> Kernel:
     """Random walk of x with u from `propose(fresh u, current u)`, which leaves rho invariant; accepted together."""
 
-    def draw(key: Array) -> _JointProposal:
-        walk = draw_random_walk(key, dim)
-        return _JointProposal(
-            walk.normal, walk.log_uniform, estimator.draw_auxiliary(jax.random.fold_in(key, 2))
-        )
+    def draw(key: Array) -> _JointNoise:
+        fresh = estimator.draw_auxiliary(jax.random.fold_in(key, 2))
+        return _JointNoise(*random_walk_noise(dim)(key), fresh)
 
     def apply(
-        noise: _JointProposal, state: PseudoMarginalState
+        noise: _JointNoise, state: PseudoMarginalState
     ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
         auxiliary = propose(noise.auxiliary, state.auxiliary)
         state, info = _random_walk(estimator, scale, noise, auxiliary, state)
@@ -389,16 +378,8 @@ def _metropolis_auxiliary(
 ) -> Update:
     """Metropolis update of u to `propose(fresh u, current u)`; `log_factor(u)` is what its ratio needs of rho."""
 
-    def draw(key: Array) -> _AuxiliaryProposal:
-        return _AuxiliaryProposal(
-            auxiliary=estimator.draw_auxiliary(jax.random.fold_in(key, 0)),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 1)),
-        )
-
-    def apply(
-        noise: _AuxiliaryProposal, state: PseudoMarginalState
-    ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
-        auxiliary = propose(noise.auxiliary, state.auxiliary)
+    def apply(noise: MoveNoise, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
+        auxiliary = propose(noise.move, state.auxiliary)
         log_estimate = estimator.log_estimate(state.cache, auxiliary)
         accepted = metropolis_accept(
             noise.log_uniform,
@@ -411,7 +392,7 @@ def _metropolis_auxiliary(
         )
         return state, info_of(accepted_auxiliary=accepted, n_estimates_auxiliary=_one())
 
-    return Update(draw, apply)
+    return Update(move_noise(estimator.draw_auxiliary), apply)
 
 
 def _zero() -> Array:
@@ -432,7 +413,7 @@ def _random_walk(
     estimator: Estimator, scale: Array | float, noise: Any, auxiliary: Array, state: PseudoMarginalState
 ) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
     """Metropolis update of x, and of u to the one given."""
-    position = state.position + scaled(scale, noise.normal)
+    position = state.position + scaled(scale, noise.move)
     cache = estimator.prepare(position)
     log_estimate = estimator.log_estimate(cache, auxiliary)
     accepted = metropolis_accept(noise.log_uniform, log_estimate, state.log_estimate)

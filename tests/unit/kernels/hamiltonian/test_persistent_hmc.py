@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, hmc
-from auxmc.kernels.hamiltonian.persistent_hmc import PersistentNoise, persistent_hmc
+from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
+from auxmc.kernels.metropolis.metropolis import MoveNoise
 
 
 def log_quartic(x):
@@ -26,7 +27,7 @@ def test_without_persistence_it_is_plain_hamiltonian_monte_carlo():
     state, first = _state(kernel, jnp.array([9.0, 9.0])), plain.init(START, key=jax.random.key(0))
     apply, plain_apply = jax.jit(kernel.apply), jax.jit(plain.apply)
     for normal in np.random.default_rng(1).normal(size=(5, 2)):
-        new, info = apply(PersistentNoise(jnp.asarray(normal), jnp.array(-0.1)), state)
+        new, info = apply(MoveNoise(jnp.asarray(normal), jnp.array(-0.1)), state)
         other, other_info = plain_apply(HMCNoise(jnp.asarray(normal), jnp.int32(5), jnp.array(-0.1)), first)
         np.testing.assert_allclose(new.position, other.position, atol=1e-13)
         assert float(info.energy_change) == pytest.approx(float(other_info.energy_change), abs=1e-12)
@@ -36,13 +37,13 @@ def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum():
     kernel = persistent_hmc(log_quartic, 0.3, 5, 0.6, 2)
     momentum, normal = jnp.array([0.4, -0.2]), jnp.array([1.0, 0.5])
     state = _state(kernel, momentum)
-    rejected, info = kernel.apply(PersistentNoise(normal, jnp.array(jnp.inf)), state)
+    rejected, info = kernel.apply(MoveNoise(normal, jnp.array(jnp.inf)), state)
     refreshed = 0.6 * momentum + 0.8 * normal
     assert not bool(info.is_accepted)
     np.testing.assert_allclose(rejected.momentum, -refreshed, atol=1e-15)
     for name in ("position", "log_density", "gradient"):
         np.testing.assert_array_equal(getattr(rejected, name), getattr(state, name))
-    accepted, info = kernel.apply(PersistentNoise(normal, jnp.array(-jnp.inf)), state)
+    accepted, info = kernel.apply(MoveNoise(normal, jnp.array(-jnp.inf)), state)
     assert bool(info.is_accepted)
     assert float(accepted.log_density) == pytest.approx(float(log_quartic(accepted.position)), rel=1e-13)
     np.testing.assert_allclose(accepted.gradient, jax.grad(log_quartic)(accepted.position), rtol=1e-12)

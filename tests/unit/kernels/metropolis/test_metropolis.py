@@ -5,20 +5,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.metropolis.metropolis import MetropolisState, RandomWalkNoise, random_walk_metropolis
+from auxmc.kernels.metropolis.metropolis import MetropolisState, MoveNoise, random_walk_metropolis
 from tests.unit.kernels.toys import log_normal
 
 
 def test_proposal_is_the_scaled_normal_draw():
     kernel = random_walk_metropolis(log_normal, jnp.array([0.5, 2.0]), 2)
-    noise = RandomWalkNoise(jnp.array([1.0, -1.0]), jnp.array(-50.0))
+    noise = MoveNoise(jnp.array([1.0, -1.0]), jnp.array(-50.0))
     state, _ = kernel.apply(noise, kernel.init(jnp.array([0.25, 0.25])))
     np.testing.assert_array_equal(state.position, [0.75, -1.75])
 
 
 def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
-    noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.5))
+    noise = MoveNoise(jnp.array([1.0]), jnp.array(-0.5))
     state, info = kernel.apply(noise, kernel.init(jnp.zeros(1)))
     assert not bool(info.is_accepted)
     assert float(info.acceptance_rate) == pytest.approx(np.exp(-0.5))
@@ -40,6 +40,6 @@ def test_a_proposal_without_finite_density_is_rejected(value):
 
 def test_a_start_outside_the_support_is_left_at_once():
     kernel = random_walk_metropolis(log_normal, 1.0, 1)
-    noise = RandomWalkNoise(jnp.array([1.0]), jnp.array(-0.1))
+    noise = MoveNoise(jnp.array([1.0]), jnp.array(-0.1))
     _, info = kernel.apply(noise, MetropolisState(jnp.zeros(1), jnp.array(-jnp.inf)))
     assert bool(info.is_accepted)

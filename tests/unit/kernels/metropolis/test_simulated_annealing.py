@@ -13,7 +13,8 @@ from auxmc.diagnostics.finite_chains import (
     transition_matrix,
     uniform_cells,
 )
-from auxmc.kernels.metropolis.simulated_annealing import AnnealingNoise, simulated_annealing
+from auxmc.kernels.metropolis.metropolis import MoveNoise
+from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 
 WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
 STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
@@ -66,7 +67,7 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
     points, volumes = uniform_cells([thresholds])
 
     def move(unit, uniform, spins):
-        return kernel.apply(AnnealingNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
+        return kernel.apply(MoveNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
 
     many = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, None, 0)), (None, 0, None)), (0, None, None)))
     moved = np.asarray(many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES)))
