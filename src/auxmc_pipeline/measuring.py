@@ -74,14 +74,14 @@ class Measurement(NamedTuple):
         """The same measurement with another note."""
         return self._replace(note=note)
 
-    def score(self, expected: float = 0.0) -> "Measurement":
-        """Signed distance from an exact value in standard errors; its own error is one of them.
+    def score(self) -> "Measurement":
+        """Signed distance from 0, an exact value, in standard errors; its own error is one of them.
 
-        >>> Measurement(1.5, 0.25).score(1.0)[:3]
-        (2.0, 1.0, '1.5 +- 0.25, exact 1')
+        >>> Measurement(1.5, 0.25).score()[:3]
+        (6.0, 1.0, '1.5 +- 0.25, exact 0')
         """
-        distance = (self.value - expected) / self.error if self.error > 0.0 else math.nan
-        each = f"{self.value:.6g} +- {self.error:.2g}, exact {expected:.6g}"
+        distance = self.value / self.error if self.error > 0.0 else math.nan
+        each = f"{self.value:.6g} +- {self.error:.2g}, exact 0"
         return Measurement(distance, 1.0, f"{each}; {self.note}" if self.note else each)
 
 
@@ -120,13 +120,17 @@ def estimate(
     fewest = min(len(group) for group in groups)
     if fewest < (2 if method == "bootstrap" else 3):
         return Measurement(value, math.nan, note)
-    error = (_bootstrap_error if method == "bootstrap" else _left_out_error)(statistic, groups, method)
+    error = (
+        _bootstrap_error(statistic, groups)
+        if method == "bootstrap"
+        else _left_out_error(statistic, groups, is_paired=method == "paired")
+    )
     return Measurement(value, error * few_replicates(fewest), note)
 
 
-def mean(sample: Sample, note: str = "", *, over: str = "chain") -> Measurement:
+def mean(sample: Sample, note: str = "") -> Measurement:
     """Mean over all values of independent replicates [replicate, ...] with its `standard_error`."""
-    values = _replicates(sample, over)
+    values = _replicates(sample, "chain")
     return Measurement(float(np.mean(values)), standard_error(values), note)
 
 
@@ -240,21 +244,20 @@ def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
     return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
 
 
-def root_mean_square(bias: Measurement, sd: float, degrees: float, note: str = "") -> Measurement:
+def root_mean_square(bias: Measurement, sd: float, degrees: float) -> Measurement:
     """Root mean square error of an estimate from its bias and its standard deviation, by the delta method.
 
     Args:
         bias: mean of the estimate minus a reference.
         sd: standard deviation of the estimate.
         degrees: of freedom with which its square is known.
-        note: as in Measurement.
 
     >>> [round(number, 3) for number in root_mean_square(Measurement(3.0, 0.5), 4.0, 8.0)[:2]]
     [5.0, 0.854]
     """
     size = math.hypot(bias.value, sd)
     error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
-    return Measurement(size, error, note)
+    return Measurement(size, error)
 
 
 def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
@@ -303,10 +306,10 @@ def largest_of(found: Mapping[str, Measurement]) -> Measurement:
     return largest([m.value for m in found.values()], [m.error for m in found.values()], list(found))
 
 
-def largest_score(scores: ArrayLike, names: Sequence[str] = ()) -> Measurement:
-    """The largest size of distances in standard errors, whose own errors are 1; without names it notes their number."""
+def largest_score(scores: ArrayLike) -> Measurement:
+    """The largest size of distances in standard errors, whose own errors are 1; it notes their number."""
     sizes = np.abs(np.ravel(scores))
-    return largest(sizes, np.ones(sizes.size), names or [f"largest of {sizes.size}"] * sizes.size)
+    return largest(sizes, np.ones(sizes.size), [f"largest of {sizes.size}"] * sizes.size)
 
 
 def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
@@ -389,8 +392,7 @@ def left_out_error(without: ArrayLike) -> float:
     return math.sqrt((values.size - 1) * float(np.mean((values - values.mean()) ** 2)))
 
 
-def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray], method: str) -> float:
-    del method
+def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray]) -> float:
     rng = np.random.default_rng(0)
     resampled = [
         float(statistic(*(group[rng.integers(len(group), size=len(group))] for group in groups)))
@@ -401,8 +403,8 @@ def _bootstrap_error(statistic: Statistic, groups: Sequence[FloatArray], method:
     return spread if spread > 0.0 else math.nan
 
 
-def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], method: str) -> float:
-    together = [range(len(groups))] if method == "paired" else [[place] for place in range(len(groups))]
+def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], *, is_paired: bool) -> float:
+    together = [range(len(groups))] if is_paired else [[place] for place in range(len(groups))]
     parts = []
     for chosen in together:
         n_replicates = len(groups[chosen[0]])

@@ -6,7 +6,7 @@ name says what distinguishes the rows of a point. `settings` has a row for each 
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,43 +35,18 @@ class MissingData(AuxmcError, LookupError):
     """The tables do not hold what is asked for: the preset does not run it."""
 
 
-class Tables(Mapping[str, pd.DataFrame]):
-    """Tables by name.
-
-    Args:
-        tables: as `tabulate` makes them.
-    """
-
-    def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
-        self._tables = dict(tables)
+class Tables(dict[str, pd.DataFrame]):
+    """Tables by name, as `tabulate` makes them."""
 
     def __eq__(self, other: object) -> bool:
         """Whether these are the same tables, so that what is computed from them can be cached."""
         return self is other
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
-    def __getitem__(self, name: str) -> pd.DataFrame:
-        """A table; raises MissingData where the run recorded nothing of this kind."""
-        if name not in self._tables:
-            raise MissingData(f"no table {name!r}: not recorded by this run")
-        return self._tables[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """A table, or the default where the run recorded nothing of this kind."""
-        return self._tables.get(name, default)
-
-    def __contains__(self, name: object) -> bool:
-        """Whether there is a table of this name."""
-        return name in self._tables
-
-    def __iter__(self) -> Iterator[str]:
-        """Names of the tables."""
-        return iter(self._tables)
-
-    def __len__(self) -> int:
-        """Number of tables."""
-        return len(self._tables)
+    def __missing__(self, name: str) -> pd.DataFrame:
+        """Raises MissingData: the run recorded nothing of this kind."""
+        raise MissingData(f"no table {name!r}: not recorded by this run")
 
     def rows(self, name: str, quantity: str = "", **wanted: Wanted) -> pd.DataFrame:
         """Rows of a table whose columns have the wanted values, of which a quantity is known.
@@ -225,14 +200,22 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
         tree = read_result(path)
         try:
             settings = json.loads(tree.attrs["settings"])
-            parts.setdefault("settings", []).append(_settings_row(path.stem, tree.attrs["numbers"], settings))
+            row = {"case": path.stem, "numbers": tree.attrs["numbers"]}
+            row |= {n: value for n, value in settings.items() if isinstance(value, str | int | float)}
+            row |= {n: np.nan for n in settings.get("batch", {}) if n in row}
+            parts.setdefault("settings", []).append(pd.DataFrame([row]))
             groups = {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
         finally:
             tree.close()
         for name, part in _by_dimensions(groups, settings).items():
             variables = [str(quantity) for data in part.values() for quantity in data]
             data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")
-            frame = _frame(data.reset_coords(drop=True).astype(float))
+            numbers = data.reset_coords(drop=True).astype(float)
+            frame = (
+                numbers.to_dataframe().reset_index()
+                if numbers.dims
+                else pd.DataFrame([{str(name): float(array) for name, array in numbers.items()}])
+            )
             frame = frame.dropna(how="all", subset=variables)
             frame.insert(0, "case", path.stem)
             parts.setdefault(name, []).append(frame)
@@ -310,22 +293,6 @@ def perturbed(tables: Tables, change: Callable[[np.ndarray], np.ndarray], only: 
         table = tables[name]
         changed[name] = table.assign(**{str(q): change(table[q].to_numpy()) for q in table if q in chosen})
     return Tables(changed)
-
-
-def _frame(data: xr.Dataset) -> pd.DataFrame:
-    if not data.dims:
-        return pd.DataFrame([{str(name): float(array) for name, array in data.items()}])
-    return data.to_dataframe().reset_index()
-
-
-def _settings_row(case: str, numbers: str, settings: Mapping[str, Any]) -> pd.DataFrame:
-    swept = settings.get("batch", {})
-    scalars = {
-        name: np.nan if name in swept else value
-        for name, value in settings.items()
-        if isinstance(value, str | int | float)
-    }
-    return pd.DataFrame([{"case": case, "numbers": numbers, **scalars}])
 
 
 def _by_dimensions(

@@ -37,12 +37,11 @@ def step_at_acceptance_rate(
     return float(steps[right - 1] + fraction * (steps[right] - steps[right - 1]))
 
 
-def usable_step(rates: xr.DataArray, target: float = USABLE_ACCEPT_RATE) -> Measurement:
-    """The step at which the mean acceptance rate of chains falls to a target, with its error by leaving chains out.
+def usable_step(rates: xr.DataArray) -> Measurement:
+    """The step at which the mean rate of chains falls to USABLE_ACCEPT_RATE, with its error by leaving chains out.
 
     Args:
         rates: acceptance rates with dims step_size and chain.
-        target: acceptance rate.
 
     Raises:
         MissingData: as `step_at_acceptance_rate`.
@@ -50,5 +49,5 @@ def usable_step(rates: xr.DataArray, target: float = USABLE_ACCEPT_RATE) -> Meas
     ordered = rates.transpose("step_size", "chain").sortby("step_size")
     steps = ordered["step_size"].values.astype(float)
     return estimate(
-        lambda kept: step_at_acceptance_rate(steps, kept.mean(axis=0), target), ordered, method="jackknife"
+        lambda kept: step_at_acceptance_rate(steps, kept.mean(axis=0)), ordered, method="jackknife"
     )

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import jit_short
 
+# Largest entry of a Newton step at which the mode counts as found.
+_TOLERANCE = 1e-10
 _MAX_HALVINGS = 50
 # Along a direction without any curvature a step is long, but finite.
 _LEAST_CURVATURE = 1e-100
@@ -42,14 +44,13 @@ class LaplaceDensity(NamedTuple):
 
 
 def laplace_density(
-    log_density: Callable[[Array], Array], start: ArrayLike, tolerance: float = 1e-10, max_newton: int = 100
+    log_density: Callable[[Array], Array], start: ArrayLike, max_newton: int = 100
 ) -> LaplaceDensity:
     """Newton's method with halved steps, then the Gaussian integral.
 
     Args:
         log_density: maps a position [dim] to a log density, in nats; twice differentiable by JAX.
         start: [dim].
-        tolerance: largest entry of a Newton step at which the mode counts as found.
         max_newton: steps after which the search is given up.
 
     Raises:
@@ -64,7 +65,7 @@ def laplace_density(
     value, slope, curvature = _programs(log_density)
     x = np.asarray(start, float)
     n_newton, largest = 0, math.inf
-    while largest >= tolerance:
+    while largest >= _TOLERANCE:
         if n_newton == max_newton:
             where = f"from {list(np.ravel(start))}"
             raise ValueError(f"Newton's method has not settled after {max_newton} steps {where}")
@@ -75,7 +76,7 @@ def laplace_density(
         size = np.maximum(np.abs(curvatures), max(1e-12 * float(np.abs(curvatures).max()), _LEAST_CURVATURE))
         step = axes @ ((axes.T @ gradient) / size)
         for _ in range(_MAX_HALVINGS):
-            if float(value(x + step)) >= float(value(x)) or np.abs(step).max() < tolerance:
+            if float(value(x + step)) >= float(value(x)) or np.abs(step).max() < _TOLERANCE:
                 break
             step = 0.5 * step
         x = x + step

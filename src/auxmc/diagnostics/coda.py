@@ -42,7 +42,15 @@ def effective_sample_size(series: ArrayLike) -> FloatArray:
     >>> float(effective_sample_size([1.0, 1.0, 1.0, 1.0]))
     0.0
     """
-    return _spectral_moments(series)[0]
+    values = finite_series(series)
+    n_draws = values.shape[-1]
+    lanes = values.reshape(-1, n_draws)
+    sizes = np.empty(len(lanes))
+    group = max(1, _GROUP_BYTES // (8 * n_draws))
+    for start in range(0, len(lanes), group):
+        part = slice(start, start + group)
+        sizes[part] = _sizes_of_lanes(lanes[part].astype(np.float64))
+    return sizes.reshape(values.shape[:-1])
 
 
 def potential_scale_reduction(chains: ArrayLike) -> PotentialScaleReduction:
@@ -111,30 +119,26 @@ def scale_reduction_of_moments(
     return PotentialScaleReduction(found.point[..., 0], found.upper[..., 0])
 
 
-def gelman_plot_ends(n_draws: int, bin_width: int = 10, max_bins: int = 50) -> IntegerArray:
+def gelman_plot_ends(n_draws: int) -> IntegerArray:
     """Numbers of draws at which coda's `gelman.plot` evaluates the potential scale reduction.
 
     Args:
         n_draws: length of the chains.
-        bin_width: smallest spacing of the points, in draws.
-        max_bins: largest number of points before the last.
 
     Returns:
-        Increasing numbers of draws [end], the first 51 and the last `n_draws`; `n_draws` alone for chains
-        with fewer than 50 + bin_width draws, where coda rejects to draw.
+        Increasing numbers of draws [end], at least 10 apart: the first 51, at most 50 of them, and the last `n_draws`;
+        `n_draws` alone for chains with fewer than 60 draws, where coda rejects to draw.
 
     Raises:
-        ValueError: fewer than 2 draws, or bin_width or max_bins below 1.
+        ValueError: fewer than 2 draws.
 
     >>> gelman_plot_ends(10000)[[0, 1, 2, -2, -1]].tolist()
     [51, 250, 449, 9802, 10000]
     """
     if n_draws < 2:
         raise ValueError(f"n_draws must be at least 2, got {n_draws}")
-    if bin_width < 1 or max_bins < 1:
-        raise ValueError(f"bin_width and max_bins must be at least 1, got {bin_width} and {max_bins}")
     first = 51
-    n_bins = min((n_draws - first + 1) // bin_width, max_bins)
+    n_bins = min((n_draws - first + 1) // 10, 50)
     if n_bins < 1 or n_draws <= first:
         return np.array([n_draws], dtype=np.int64)
     spacing = (n_draws - first + 1) // n_bins
@@ -176,20 +180,8 @@ def _chains(chains: ArrayLike) -> NDArray[np.floating]:
     return values
 
 
-def _spectral_moments(series: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    values = finite_series(series)
-    n_draws = values.shape[-1]
-    lanes = values.reshape(-1, n_draws)
-    ess, density = np.empty(len(lanes)), np.empty(len(lanes))
-    group = max(1, _GROUP_BYTES // (8 * n_draws))
-    for start in range(0, len(lanes), group):
-        part = slice(start, start + group)
-        ess[part], density[part] = _spectral_moments_of_lanes(lanes[part].astype(np.float64))
-    return ess.reshape(values.shape[:-1]), density.reshape(values.shape[:-1])
-
-
-def _spectral_moments_of_lanes(lanes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns (effective sample size [lane], spectral density at zero [lane]) of series [lane, draw]."""
+def _sizes_of_lanes(lanes: FloatArray) -> FloatArray:
+    """Effective sample sizes [lane] of series [lane, draw]."""
     n_draws = lanes.shape[-1]
     # Scaling by a power of two is exact; it keeps squares away from overflow and underflow.
     largest = np.max(np.abs(lanes), axis=-1)
@@ -204,10 +196,7 @@ def _spectral_moments_of_lanes(lanes: FloatArray) -> tuple[FloatArray, FloatArra
     covariances[constant] = np.eye(1, max_order + 1)
     density = _autoregressive_density(covariances, n_draws)
     variance = covariances[:, 0] * (n_draws / (n_draws - 1.0))
-    ess = np.where(constant, 0.0, n_draws * variance / density)
-    with np.errstate(over="ignore"):
-        density = np.ldexp(density, 2 * exponent)
-    return ess, np.where(constant, 0.0, density)
+    return np.where(constant, 0.0, n_draws * variance / density)
 
 
 def _is_straight_line(scaled: FloatArray, centred: FloatArray) -> BooleanArray:

@@ -51,7 +51,8 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
 
     # In memory: HDF5 itself, on a full disk, fails in its own words until the process ends.
     content = bytes(tree.to_netcdf(engine="h5netcdf", encoding=options))
-    write_atomically(path, lambda temporary: temporary.write_bytes(with_checksum(content)))
+    sealed = content + _SEAL + _digest(content)
+    write_atomically(path, lambda temporary: temporary.write_bytes(sealed))
 
 
 def read_result(path: Path) -> xr.DataTree:
@@ -78,7 +79,14 @@ def read_attributes(path: Path) -> dict[str, Any]:
 def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
-    _check_sealed(path)
+    content = path.read_bytes()
+    body, end = content[:-_SEAL_BYTES], content[-_SEAL_BYTES:]
+    if not body:
+        raise _damaged(path, "it is cut short")
+    # A file without a checksum is not looked at.
+    if end.startswith(_SEAL) and end[len(_SEAL) :] != _digest(body):
+        raise _damaged(path, "it has changed since it was written")
+    del content, body
     try:
         # A file that fails to open fails again, in words of its own, when it is closed.
         if not h5py.is_hdf5(path):
@@ -88,21 +96,6 @@ def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
         raise
     except Exception as error:
         raise _damaged(path, f"it cannot be read as NetCDF: {error}") from error
-
-
-def with_checksum(content: bytes) -> bytes:
-    """Bytes of a file with their checksum behind them, for formats whose readers do not mind."""
-    return content + _SEAL + _digest(content)
-
-
-def _check_sealed(path: Path) -> None:
-    """Compares a file with the checksum at its end; one without a checksum is not looked at."""
-    content = path.read_bytes()
-    body, end = content[:-_SEAL_BYTES], content[-_SEAL_BYTES:]
-    if not body:
-        raise _damaged(path, "it is cut short")
-    if end.startswith(_SEAL) and end[len(_SEAL) :] != _digest(body):
-        raise _damaged(path, "it has changed since it was written")
 
 
 def regenerate_command(path: Path) -> str:

@@ -1,11 +1,12 @@
 """What a traced program depends on: its text, all of its constants, and calls of code that it does not hold."""
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
+
+from auxmc.numerics.programs import programs_within
 
 # What a program computes by code outside of it. `jax.debug.print` changes no number.
 _HOST = ("pure_callback", "io_callback", "ffi_call")
@@ -21,9 +22,9 @@ def program_digest(*programs: Any) -> str:
     for program in programs:
         found.update(program.lower().as_text().encode())
         # JAX may pass constants to a program, whose text does not show them then.
-        for part in _parts(program.jaxpr):
-            if not isinstance(part, str):
-                found.update(np.asarray(part).tobytes())
+        for _, held in programs_within(program.jaxpr):
+            for value in filter(_is_array, held):
+                found.update(np.asarray(value).tobytes())
     return found.hexdigest()
 
 
@@ -33,22 +34,8 @@ def host_calls(program: Any) -> list[str]:
     Args:
         program: of `jax.jit(function).trace(...)`.
     """
-    return sorted({part for part in _parts(program.jaxpr) if isinstance(part, str) and part in _HOST})
-
-
-def _parts(jaxpr: Any) -> Iterator[Any]:
-    """Names of operations, and arrays, of a program and of all within it."""
-    yield from (value for value in getattr(jaxpr, "consts", ()) if _is_array(value))
-    for step in jaxpr.eqns:
-        yield step.primitive.name
-        yield from (one.val for one in step.invars if _is_array(getattr(one, "val", None)))
-        for inner in jax.tree.leaves(list(step.params.values()), is_leaf=_is_program):
-            if _is_program(inner):
-                yield from _parts(inner)
-
-
-def _is_program(value: Any) -> bool:
-    return hasattr(value, "eqns")
+    called = {step.primitive.name for inner, _ in programs_within(program.jaxpr) for step in inner.eqns}
+    return sorted(called.intersection(_HOST))
 
 
 def _is_array(value: Any) -> bool:

@@ -36,7 +36,7 @@ def _short_options() -> dict[str, int] | None:
 def has_open_cost(function: Callable[..., Any], *arguments: Any) -> bool:
     """Whether a function has a `while` loop or calls the host, so that its cost may depend on its arguments."""
     equations = (
-        one for program, _ in _programs(jax.make_jaxpr(function)(*arguments)) for one in program.eqns
+        one for program, _ in programs_within(jax.make_jaxpr(function)(*arguments)) for one in program.eqns
     )
     return any(one.primitive.name == "while" or "callback" in one.primitive.name for one in equations)
 
@@ -49,9 +49,8 @@ def single_precision_arrays(function: Callable[..., Any], *arguments: Any) -> li
         arguments: arrays, or their shapes.
     """
     found = []
-    for program, constants in _programs(jax.make_jaxpr(function)(*arguments)):
-        literals = [one.val for equation in program.eqns for one in equation.invars if hasattr(one, "val")]
-        for held in (*constants, *literals):
+    for _, held_arrays in programs_within(jax.make_jaxpr(function)(*arguments)):
+        for held in held_arrays:
             if getattr(held, "dtype", None) not in (np.float32, np.float16) or not held.size:
                 continue
             array = np.asarray(held)
@@ -84,12 +83,15 @@ def without_reverse_mode(what: str, error: Exception) -> Exception:
     )
 
 
-def _programs(closed: Any) -> Iterator[tuple[Any, Any]]:
-    """Programs within a closed one, itself first, each with the constants that it holds."""
+def programs_within(closed: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Programs within a closed one, itself first, each with the constants and the numbers that it holds."""
     waiting = [(closed.jaxpr, closed.consts)]
     while waiting:
         program, constants = waiting.pop()
-        yield program, constants
+        yield (
+            program,
+            [*constants, *(one.val for e in program.eqns for one in e.invars if hasattr(one, "val"))],
+        )
         for equation in program.eqns:
             leaves = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda p: hasattr(p, "eqns"))
             waiting += [

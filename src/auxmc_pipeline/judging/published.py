@@ -10,8 +10,7 @@ from auxmc_pipeline.catalogue import Study, load_study, studies
 from auxmc_pipeline.checksums import check_kept
 from auxmc_pipeline.jobs import PUBLISHED, read_jobs
 from auxmc_pipeline.judging.study_tables import claims_of
-from auxmc_pipeline.judging.verdicts import verdict
-from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.judging.verdicts import verdict_of_line
 from auxmc_pipeline.settings import PRESETS
 
 # Columns of claims.csv as it is kept; low and high are the bands of that time.
@@ -63,7 +62,12 @@ def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Publi
     }
     places = {study: folder / name / study for study, name in presets.items()}
     judged = {study: _judged(load_study(study), place / "claims.csv") for study, place in places.items()}
-    numbers = {study: _numbers(place / "numbers.csv") for study, place in places.items()}
+    numbers = {
+        study: pd.read_csv(check_kept(place / "numbers.csv"))
+        if (place / "numbers.csv").is_file()
+        else pd.DataFrame(columns=["name", "value", "error", "note", "exact"])
+        for study, place in places.items()
+    }
     with_results = {
         study: name for study, name in presets.items() if (places[study] / "claims.csv").is_file()
     }
@@ -88,14 +92,6 @@ def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
     return f"{studies_in_words}; {made}"
 
 
-def _numbers(path: Path) -> pd.DataFrame:
-    return (
-        pd.read_csv(check_kept(path))
-        if path.is_file()
-        else pd.DataFrame(columns=["name", "value", "error", "note", "exact"])
-    )
-
-
 def _judged(study: Study, path: Path) -> pd.DataFrame:
     measured = pd.DataFrame(columns=MEASURED)
     if path.is_file():
@@ -104,13 +100,5 @@ def _judged(study: Study, path: Path) -> pd.DataFrame:
     table = claims_of(study).merge(measured, on=["claim_id", "setting"], how="left", validate="1:1")
     table["exact"] = table["exact"].fillna(value=False).astype(bool)
     table["note"] = table["note"].fillna("")
-    table["verdict"] = [
-        verdict(
-            Measurement(float(row["measured"]), float(row["monte_carlo_error"]), exact=bool(row["exact"])),
-            float(row["low"]),
-            float(row["high"]),
-            str(row["kind"]),
-        )
-        for row in table.to_dict("records")
-    ]
+    table["verdict"] = [verdict_of_line(row) for row in table.to_dict("records")]
     return table

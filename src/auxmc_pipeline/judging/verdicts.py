@@ -1,14 +1,14 @@
 """From claims and tables to verdicts."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from auxmc_pipeline.claims import Measures
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.tables import MissingData, Tables, unmet_needs
+from auxmc_pipeline.tables import Measure, MissingData, Tables, unmet_needs
 
 FIGURE_ONLY = "figure only"
 """Of a claim as a whole: text and figure of the document disagree, and the figure is reproduced."""
@@ -49,12 +49,13 @@ def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str
     return inside if known and distance >= margin else "inconclusive"
 
 
-def judge(
-    claims: pd.DataFrame,
-    measures: Measures,
-    tables: Tables,
-    other_model: str = "",
-) -> pd.DataFrame:
+def verdict_of_line(line: Mapping[Any, Any]) -> str:
+    """Verdict of a line from its `measured`, `monte_carlo_error`, `exact`, `low`, `high` and `kind`; see `verdict`."""
+    measured, error, low, high = (float(line[n]) for n in ("measured", "monte_carlo_error", "low", "high"))
+    return verdict(Measurement(measured, error, exact=bool(line["exact"])), low, high, str(line["kind"]))
+
+
+def judge(claims: pd.DataFrame, measures: Measures, tables: Tables, other_model: str = "") -> pd.DataFrame:
     """Measures every claim and gives its verdict.
 
     Args:
@@ -77,20 +78,13 @@ def judge(
     for line in claims.to_dict("records"):
         claim_id, setting = line["claim_id"], line["setting"]
         if other_model and line["origin"] == "published":
-            found, found_verdict = Measurement(math.nan, math.nan, other_model), DOES_NOT_APPLY
+            found = Measurement(math.nan, math.nan, other_model)
         else:
             found = _measured(line, measures[claim_id][setting], tables)
-            found_verdict = verdict(found, float(line["low"]), float(line["high"]), str(line["kind"]))
-        rows.append(
-            {
-                **line,
-                "measured": found.value,
-                "monte_carlo_error": found.error,
-                "exact": found.exact,
-                "verdict": found_verdict,
-                "note": found.note,
-            }
-        )
+        row = {**line, "measured": found.value, "monte_carlo_error": found.error, "exact": found.exact}
+        does_apply = not other_model or line["origin"] != "published"
+        row["verdict"] = verdict_of_line(row) if does_apply else DOES_NOT_APPLY
+        rows.append({**row, "note": found.note})
     return pd.DataFrame(rows)
 
 
@@ -108,11 +102,7 @@ def unmatched(claims: pd.DataFrame, measures: Measures) -> list[str]:
     return sorted(odd)
 
 
-def _measured(
-    line: Mapping[Hashable, Any],
-    measure: Callable[[Tables], Measurement],
-    tables: Tables,
-) -> Measurement:
+def _measured(line: Mapping[Hashable, Any], measure: Measure, tables: Tables) -> Measurement:
     """What a line measures; NaN, with the reason, where the tables lack something or the run was too short."""
     try:
         unmet = unmet_needs(str(line["needs"]), tables["settings"])

@@ -31,20 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
     for path in options.files:
         by_study.setdefault(path.parent.name, []).append(path)
     judged = pd.concat(
-        [judge_claim(load_study(name), options.claim_id, files) for name, files in by_study.items()]
+        [_judged(load_study(name), options.claim_id, files) for name, files in by_study.items()]
     )
     print(describe_claim(judged))
     return 0
 
 
-def judge_claim(study: Study, claim_id: str, files: Sequence[Path]) -> pd.DataFrame:
-    """The lines of a claim with measured values and verdicts, as `judge_study` returns them.
-
-    Args:
-        study: that judges the claim.
-        claim_id: its id.
-        files: results of the cases that it needs.
-    """
+def _judged(study: Study, claim_id: str, files: Sequence[Path]) -> pd.DataFrame:
+    """The lines of a claim, judged in the results of the cases that it needs."""
     claims = claims_of(study)
     measures = {claim_id: study.measures()[claim_id]}
     return judge_study(study, Tables(tabulate(files)), claims[claims["claim_id"] == claim_id], measures)

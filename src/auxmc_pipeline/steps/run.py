@@ -33,13 +33,9 @@ _OF_CASE = ("study", "settings", "numbers", "code", "data", "seed")
 _ADDED = ("wall_s", "compile_s", "run_s", "cpu_s", "n_iterations_resumed")
 
 
+@abort_on_second_interrupt()
 def main(arguments: list[str] | None = None) -> int:
     """Command line of a case; returns the exit status."""
-    with abort_on_second_interrupt():
-        return _main(arguments)
-
-
-def _main(arguments: list[str] | None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m auxmc_pipeline.steps.run",
         description="Run one case of a study and write one result file. An interrupted run continues where it "

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -94,7 +93,10 @@ def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
 
 
 def _coordinates(table: pd.DataFrame, without: set[str]) -> list[str]:
-    """Which one of the values that a case has of a quantity each row is, apart from replicates and swept settings."""
+    """Which one of the values that a case has of a quantity each row is, apart from replicates and swept settings.
+
+    A name stands by itself, a number with the name of its dimension.
+    """
     within = table.groupby(["case", "quantity"], sort=False)
     words: list[list[str]] = [[] for _ in range(len(table))]
     for name in (name for name in map(str, table.columns) if name not in without):
@@ -102,13 +104,9 @@ def _coordinates(table: pd.DataFrame, without: set[str]) -> list[str]:
         varies = (within[name].transform("nunique") > 1).groupby(table["quantity"]).transform("any")
         shown = (varies | (name == "coordinate")) & table[name].notna()
         for place in np.flatnonzero(shown):
-            words[place].append(_coordinate(name, table[name].iloc[place]))
+            value = table[name].iloc[place]
+            words[place].append(value if isinstance(value, str) else f"{name} = {value:g}")
     return [", ".join(of_row) for of_row in words]
-
-
-def _coordinate(name: str, value: Any) -> str:
-    """A name by itself, a number with the name of its dimension."""
-    return value if isinstance(value, str) else f"{name} = {value:g}"
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ from auxmc_pipeline.catalogue import check_preset, studies
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.counts import counts_of, verdict_of_claim
 from auxmc_pipeline.judging.published import read_published
-from auxmc_pipeline.judging.verdicts import FIGURE_ONLY, verdict
-from auxmc_pipeline.measuring import Measurement
+from auxmc_pipeline.judging.verdicts import FIGURE_ONLY, verdict_of_line
 
 _DECIDED = ("reproduced", FIGURE_ONLY, "not reproduced")
 _MOST_WRONG = float(ndtr(-2.0))
@@ -76,14 +75,7 @@ def simulate(judged: pd.DataFrame, n_replications: int, rng: np.random.Generator
 def _verdicts(judged: pd.DataFrame, is_drawn: np.ndarray, *, exact: bool) -> list[str]:
     """Verdicts of the drawn lines, or of what they would be without errors; the others keep theirs."""
     return [
-        verdict(
-            Measurement(line["measured"], line["monte_carlo_error"], exact=exact),
-            line["low"],
-            line["high"],
-            line["kind"],
-        )
-        if drawn
-        else line["verdict"]
+        verdict_of_line({**line, "exact": exact}) if drawn else line["verdict"]
         for line, drawn in zip(judged.to_dict("records"), is_drawn, strict=True)
     ]
 

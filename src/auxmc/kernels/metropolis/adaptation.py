@@ -59,7 +59,6 @@ def batch_adaptation(
     initial_scale: Array | float,
     batch_size: int = 100,
     n_batches: int = 20,
-    accepted: Callable[[Any], Array] | None = None,
 ) -> Kernel:
     """Adapts the scale of a kernel after each batch of steps, then freezes it.
 
@@ -68,13 +67,11 @@ def batch_adaptation(
     `n_batches * batch_size` steps the scale no longer changes: from then on the kernel is a valid one.
 
     Args:
-        build: maps a scale (traced scalar) to a Kernel; the random numbers that this draws must not depend on
-            the scale.
+        build: maps a scale (traced scalar) to a Kernel whose info has `accepted_position` or `is_accepted`; the random
+            numbers that this draws must not depend on the scale.
         initial_scale: scale of the first batch (positive; may be traced).
         batch_size: steps in a batch.
         n_batches: batches after which the scale is frozen; 0 never adapts.
-        is_accepted: maps the info of the inner kernel to the flag that is counted; by default
-            `accepted_position` where the info has it, else `is_accepted`.
 
     Returns:
         Kernel on AdaptationState with AdaptationInfo; `init(position)` passes on whatever further
@@ -88,7 +85,6 @@ def batch_adaptation(
     check_integer("batch_size", batch_size, 1)
     check_integer("n_batches", n_batches, 0)
     first_scale = jnp.asarray(initial_scale, float)
-    is_accepted = _default_accepted if accepted is None else accepted
 
     def init(position: Array, key: Array | None = None, **options: Any) -> AdaptationState:
         zero = jnp.zeros((), jnp.int32)
@@ -100,7 +96,8 @@ def batch_adaptation(
     def apply(noise: Any, state: AdaptationState) -> tuple[AdaptationState, AdaptationInfo]:
         inner, info = build(state.scale).apply(noise, state.inner)
         n_steps = state.n_steps + 1
-        n_accepted = state.n_accepted + is_accepted(info).astype(jnp.int32)
+        accepted = info.accepted_position if hasattr(info, "accepted_position") else info.is_accepted
+        n_accepted = state.n_accepted + accepted.astype(jnp.int32)
         batch_ends = n_steps % batch_size == 0
         adapts = batch_ends & (n_steps <= n_batches * batch_size)
         factor = adaptation_factor(n_steps // batch_size - 1)
@@ -119,7 +116,3 @@ def batch_adaptation(
         return new_state, AdaptationInfo(info, state.scale)
 
     return Kernel(init, draw, apply)
-
-
-def _default_accepted(info: Any) -> Array:
-    return info.accepted_position if hasattr(info, "accepted_position") else info.is_accepted

@@ -81,7 +81,12 @@ def gibbs(update: BlockUpdate, scan: Scan) -> Kernel:
     >>> info.order.tolist()
     [0, 1]
     """
-    n_updates = _length_of(scan, update.n_blocks)
+    order = np.asarray(scan(jax.random.key(0)))
+    if order.ndim != 1 or not order.size or order.min() < 0 or order.max() >= update.n_blocks:
+        raise ValueError(
+            f"the scan must name blocks from 0 to {update.n_blocks - 1}, at least one, got {order.tolist()}"
+        )
+    n_updates = int(order.size)
 
     def init(position: Array, key: Array | None = None) -> GibbsState:
         return GibbsState(position)
@@ -213,12 +218,3 @@ def _masks(dim: int, blocks: Sequence[Sequence[int]] | None) -> np.ndarray:
     for mask, block in zip(masks, chosen, strict=True):
         mask[block] = True
     return masks
-
-
-def _length_of(scan: Scan, n_blocks: int) -> int:
-    order = np.asarray(scan(jax.random.key(0)))
-    if order.ndim != 1 or not order.size or order.min() < 0 or order.max() >= n_blocks:
-        raise ValueError(
-            f"the scan must name blocks from 0 to {n_blocks - 1}, at least one, got {order.tolist()}"
-        )
-    return int(order.size)

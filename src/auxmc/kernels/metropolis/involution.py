@@ -64,7 +64,12 @@ def involution_metropolis(
     >>> round(float(info.log_ratio), 6)  # log p(1/2) + log(1/4) - log p(2)
     -1.272589
     """
-    log_volume = _differentiated(involution) if log_jacobian is None else log_jacobian
+
+    def log_volume(position: Any) -> Array:
+        if log_jacobian is not None:
+            return log_jacobian(position)
+        vector, unravel = as_vector(position)
+        return jnp.linalg.slogdet(jax.jacfwd(lambda v: as_vector(involution(unravel(v)))[0])(vector))[1]
 
     def init(position: Array, key: Array | None = None) -> MetropolisState:
         return MetropolisState(position, log_density(position))
@@ -84,11 +89,3 @@ def involution_metropolis(
         return select(accepted, proposed, state), info
 
     return Kernel(init, draw, apply)
-
-
-def _differentiated(involution: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    def log_volume(position: Any) -> Array:
-        vector, unravel = as_vector(position)
-        return jnp.linalg.slogdet(jax.jacfwd(lambda v: as_vector(involution(unravel(v)))[0])(vector))[1]
-
-    return log_volume

@@ -1,6 +1,7 @@
 """Elliptical slice sampling of one block of inputs after another, for standard normal inputs."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -55,14 +56,24 @@ def blocked_elliptical_slice(
     >>> state.position.shape, info.n_evaluations.shape
     ((3,), (2,))
     """
-    _check_blocks(blocks)
+    reached = 0
+    for start, end in sorted(blocks):
+        if start != reached or end <= start:
+            raise ValueError(
+                f"blocks must hold every input exactly once, each with start < end, got {list(blocks)}: "
+                f"expected a block that starts at {reached}"
+            )
+        reached = end
+    if reached == 0:
+        raise ValueError("blocks must name at least one block of inputs, got none")
 
     def init(position: Array, key: Array | None = None) -> SliceState:
         return SliceState(position, log_likelihood(position))
 
     def draw(key: Array) -> tuple[EllipseNoise, ...]:
         return tuple(
-            _draw_block(jax.random.fold_in(key, i), end - start) for i, (start, end) in enumerate(blocks)
+            draw_ellipse(jax.random.fold_in(key, i), partial(standard_normal, shape=(end - start,)))
+            for i, (start, end) in enumerate(blocks)
         )
 
     def apply(noise: tuple[EllipseNoise, ...], state: SliceState) -> tuple[SliceState, BlockedSliceInfo]:
@@ -82,10 +93,6 @@ def blocked_elliptical_slice(
     return Kernel(init, draw, apply)
 
 
-def _draw_block(key: Array, length: int) -> EllipseNoise:
-    return draw_ellipse(key, lambda direction_key: standard_normal(direction_key, (length,)))
-
-
 def _within(
     log_likelihood: Callable[[Array], Array], position: Array, start: int
 ) -> Callable[[Array], Candidate]:
@@ -95,16 +102,3 @@ def _within(
         return Candidate(block, log_likelihood(jax.lax.dynamic_update_slice(position, block, (start,))))
 
     return evaluate
-
-
-def _check_blocks(blocks: Sequence[tuple[int, int]]) -> None:
-    reached = 0
-    for start, end in sorted(blocks):
-        if start != reached or end <= start:
-            raise ValueError(
-                f"blocks must hold every input exactly once, each with start < end, got {list(blocks)}: "
-                f"expected a block that starts at {reached}"
-            )
-        reached = end
-    if reached == 0:
-        raise ValueError("blocks must name at least one block of inputs, got none")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import check_integer
-from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, StreamState
+from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, StreamState, counted_rows
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.weighted_reservoir import weighted_reservoirs
@@ -115,20 +115,21 @@ def nested_updating(
 
     def absorb(key: Array, state: StreamState, chunk: Chunk, past: PastRows) -> tuple[StreamState, Any]:
         batch_key, nested_key, slot_key, free_key = jax.random.split(key, 4)
-        size = chunk.rows.shape[0]
-        counts = jnp.arange(size, dtype=jnp.int32) < chunk.n_valid
+        counts = counted_rows(chunk)
 
         def chunk_log_likelihood(point: Array) -> Array:
             by_row = model.log_likelihood(point, chunk.rows)
             return jnp.sum(jnp.where(counts, by_row, 0.0), dtype=jnp.float64)
 
+        rate = settings.learning_rate / jnp.maximum(state.n_rows, 1).astype(jnp.float64)
+        step: Any = jnp.where(state.n_rows > 0, rate, settings.first_step)
         nested = nested_sampling(
             chunk_log_likelihood,
             _past_log_density(model, settings, batch_key, past, state.n_rows),
             NestedSettings(
                 n_live=n_live,
                 n_moves=settings.n_moves,
-                step=_constrained_step(settings, state.n_rows),
+                step=step,
                 friction=settings.friction,
                 # The gradient of the past is an estimate, for which there is no energy to accept by.
                 metropolis=False,
@@ -167,11 +168,6 @@ def nested_updating(
         return parted._replace(log_weights=log_weights), record
 
     return Stream(free.init, absorb)
-
-
-def _constrained_step(settings: UpdatingSettings, n_past: Array) -> Any:
-    rate = settings.learning_rate / jnp.maximum(n_past, 1).astype(jnp.float64)
-    return jnp.where(n_past > 0, rate, settings.first_step)
 
 
 def _log_weights(run: NestedRun, n_live: int) -> Array:

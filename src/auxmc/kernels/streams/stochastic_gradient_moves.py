@@ -50,7 +50,10 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
         numbers = row_numbers(row_key, (*shape, settings.batch_size), jnp.maximum(target.past.n_stored, 1))
         batches = rows_of(target.past, numbers)
         normals = jax.random.normal(noise_key, (*shape, dim), dtype)
-        eta = _step_size(settings, target.n_past + target.chunk.n_valid.astype(jnp.int64))
+        n_rows = (target.n_past + target.chunk.n_valid.astype(jnp.int64)).astype(jnp.float64)
+        eta = settings.learning_rate / n_rows
+        if settings.cooling_rows is not None:
+            eta = eta * jnp.minimum(1.0, settings.cooling_rows / n_rows)
         velocity = jnp.sqrt(eta).astype(dtype) * jax.random.normal(velocity_key, (n_particles, dim), dtype)
         eta = eta.astype(dtype)
         chunk_weights = jnp.where(counted_rows(target.chunk), target.power, 0.0).astype(dtype)
@@ -131,10 +134,3 @@ def renewed_anchors(
 
 def _stored_rows(past: PastRows, numbers: Array) -> Array:
     return past.rows.at[numbers].get(mode="promise_in_bounds")
-
-
-def _step_size(settings: StreamSettings, n_rows: Array) -> Array:
-    rate = settings.learning_rate / n_rows.astype(jnp.float64)
-    if settings.cooling_rows is None:
-        return rate
-    return rate * jnp.minimum(1.0, settings.cooling_rows / n_rows.astype(jnp.float64))
