@@ -124,7 +124,6 @@ def log_terms(
 
     Must hold: with ideal constrained draws the terms of "upper" and "unbiased", live points included, add up to the
     evidence in expectation, after any number of dead points.
-
     """
     if estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {estimator!r}")

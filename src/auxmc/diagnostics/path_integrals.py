@@ -54,7 +54,6 @@ def thermodynamic_integration(
 
     Source: PhD thesis, Eq. 5.16; correction: Friel, Hurn and Wyse 2014.
 
-
     >>> thermodynamic_integration([0.0, 0.5, 1.0], [-2.0, -1.0, 0.0])
     PathIntegral(value=-1.0, standard_error=0.0, lower=-1.5, upper=-0.5)
     """

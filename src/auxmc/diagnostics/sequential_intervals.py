@@ -63,7 +63,6 @@ def confidence_sequence(
     Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, with stakes that do
     not depend on the candidate, so that the capital is monotone in it.
 
-
     >>> found = confidence_sequence(np.tile([0.0, 1.0], 500), 0.0, 1.0, 0.05)
     >>> found.lower.round(2), found.upper.round(2)
     (array([0.46]), array([0.54]))

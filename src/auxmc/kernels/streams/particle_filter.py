@@ -87,9 +87,7 @@ def sequential_importance_resampling(
     weights of a step is added to the log evidence; with one particle nothing is resampled.
 
     Source: MSc thesis, Eq. 3.48 for proposals, and Algorithm 7, which moves after every step; lecture slides on Monte
-    Carlo methods, where
-    resampling triggered by the weights is called stratified; Gordon, Salmond and Smith 1993.
-
+    Carlo methods, where resampling triggered by the weights is called stratified; Gordon, Salmond and Smith 1993.
     """
     check_integer("n_steps", n_steps, 1)
     check_integer("n_particles", n_particles, 1)
@@ -175,7 +173,6 @@ def bootstrap_particle_filter(
     variances tend to those of the Kalman filter on a linear Gaussian chain.
 
     Source: lecture slides on Monte Carlo methods; Gordon, Salmond and Smith 1993.
-
     """
     return sequential_importance_resampling(
         draw_initial,
@@ -201,7 +198,6 @@ def ancestral_lines(ancestors: Array) -> Array:
     Must hold: the number of distinct ancestors does not rise going back.
 
     Source: lecture slides on Monte Carlo methods, particle filtering.
-
 
     >>> ancestral_lines(jnp.array([[0, 0, 2], [1, 1, 2], [0, 1, 2]])).tolist()
     [[0, 0, 2], [1, 1, 2], [0, 1, 2]]

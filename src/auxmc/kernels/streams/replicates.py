@@ -101,9 +101,11 @@ def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
         variance = (
             n_halvings / n_halved + 1.0 / jnp.maximum(weight_size, 1.0) - 1.0 / n_halved if n_halved else 0.0
         )
+        spread = jnp.std(record.log_evidence, ddof=1) if n_replicates > 1 else jnp.full((), jnp.nan)
         return _States(inner, n_rows, n_halvings), ReplicatedRecord(
             n_rows,
-            *_combined(record.log_evidence),
+            jax.nn.logsumexp(record.log_evidence) - math.log(n_replicates),
+            spread,
             jnp.sqrt(jnp.maximum(jnp.asarray(variance, jnp.float64), 0.0)),
             n_steps,
             jnp.min(record.smallest_size),
@@ -147,11 +149,3 @@ def replicate_log_evidences(state: Any, n_replicates: int) -> Array:
     """
     log_weights = state.log_weights.reshape(n_replicates, -1)
     return jax.nn.logsumexp(log_weights, axis=1) - math.log(log_weights.shape[1])
-
-
-def _combined(log_evidences: Array) -> tuple[Array, Array]:
-    n = log_evidences.shape[0]
-    value = jax.nn.logsumexp(log_evidences) - math.log(n)
-    if n == 1:
-        return value, jnp.full((), jnp.nan)
-    return value, jnp.std(log_evidences, ddof=1)

@@ -222,7 +222,7 @@ def trajectory(
         energies, gradients = evaluated
     else:
         position, momentum = lax.fori_loop(0, n_steps, drift_kick_drift, (position, momentum))
-        energies, gradients = _energies(bridge, _first(position)), ()
+        energies, gradients = energies_at(bridge, _first(position)), ()
     end = TemperedState(
         _first(position), _first(momentum), energies[0], energies[1], gradients, start.log_zeta
     )
@@ -241,11 +241,12 @@ def state_at(bridge: Bridge, position: Array, momentum: Array, with_gradients: b
     if with_gradients:
         energies, gradients = _energies_and_gradients(bridge, position)
     else:
-        energies = _energies(bridge, position)
+        energies = energies_at(bridge, position)
     return TemperedState(position, momentum, energies[0], energies[1], gradients, log_zeta)
 
 
-def _energies(bridge: Bridge, position: Array) -> tuple[Array, Array]:
+def energies_at(bridge: Bridge, position: Array) -> tuple[Array, Array]:
+    """Energies, minus log densities, of the target over zeta and of the base at a position [dim], in nats."""
     target, base = bridge.log_densities(position)
     return jnp.asarray(bridge.log_zeta, target.dtype) - target, -base
 

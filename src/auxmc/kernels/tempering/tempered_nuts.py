@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel, check_integer, check_step_size
-from auxmc.kernels.tempering.tempered_move import START_CONTROL
+from auxmc.kernels.tempering.tempered_move import START_CONTROL, energies_at
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
 
@@ -111,13 +111,8 @@ def tempered_nuts(
     check_integer("max_doublings", max_doublings, 1)
     check_step_size(step_size)
 
-    def energies(extended: Array) -> tuple[Array, Array]:
-        """Of the target over zeta and of the base: minus their log densities."""
-        target, base = bridge.log_densities(extended[:-1])
-        return jnp.asarray(bridge.log_zeta, target.dtype) - target, -base
-
     def log_density(extended: Array) -> Array:
-        target, base = energies(extended)
+        target, base = energies_at(bridge, extended[:-1])
         control = extended[-1]
         mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * base
         return -mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
@@ -125,7 +120,7 @@ def tempered_nuts(
     transition = blackjax_nuts.build_kernel()
 
     def delta(extended: Array) -> Array:
-        target, base = energies(extended)
+        target, base = energies_at(bridge, extended[:-1])
         return target - base
 
     def init(
