@@ -56,7 +56,10 @@ def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
         name, path = queue.pop()
         if name not in seen:
             seen[name] = path
-            queue += _needed(path, name, roots)
+            names = _imports(path, name, roots[-1])
+            if "." in name:
+                names.append(name.rpartition(".")[0])
+            queue += [(n, found) for n in names if (found := _find(n, tuple(roots))) is not None]
     return sorted(set(seen.values()))
 
 
@@ -68,13 +71,6 @@ def _find(module: str, roots: tuple[Path, ...]) -> Path | None:
             if path.is_file():
                 return path
     return None
-
-
-def _needed(path: Path, module: str, roots: Sequence[Path]) -> list[tuple[str, Path]]:
-    names = _imports(path, module, roots[-1])
-    if "." in module:
-        names.append(module.rpartition(".")[0])
-    return [(name, found) for name in names if (found := _find(name, tuple(roots))) is not None]
 
 
 def _imports(path: Path, module: str, root: Path) -> list[str]:
