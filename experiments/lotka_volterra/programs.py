@@ -17,8 +17,7 @@ from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
-from auxmc.models.abc_estimator import abc_estimator
-from auxmc.models.abc_kernels import log_abc_kernel
+from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian
 from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model

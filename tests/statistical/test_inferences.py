@@ -20,8 +20,7 @@ from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.models.abc_estimator import abc_estimator
-from auxmc.models.abc_kernels import log_abc_kernel
+from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.conditioned import condition_generator
 from tests.statistical.kernels.latent import latent_estimator
 from tests.statistical.levels import (

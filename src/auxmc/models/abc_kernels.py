@@ -1,16 +1,23 @@
-"""Log kernels of approximate Bayesian computation: how near simulated data must be to the observed.
+"""Approximate Bayesian computation: how near simulated data must be to the observed, and the density estimate.
 
 Conditioning on data seen through a kernel k_eps(y | x), rather than on x = y itself, replaces the likelihood of z by
 the expectation of k_eps(y | x) over simulations x given z. As the tolerance eps goes to zero all kernels tend
 to a point mass. Each function leaves out its normalising constant, which depends on the tolerance and on the number
-N of outputs alone and so cancels in every accept test. Source: PhD thesis, section 4.4; Graham and Storkey 2017,
-section 3.
+N of outputs alone and so cancels in every accept test.
+
+Residuals are simulated minus observed data, of any shape; tolerances are positive, in the units of the data, and may be
+traced. Log kernels are scalars in nats, minus infinity where an element is not finite or its square overflows.
+
+Source: PhD thesis, section 4.4; Graham and Storkey 2017, section 3.
 """
 
 from collections.abc import Callable
 
 import jax.numpy as jnp
 from jax import Array
+
+from auxmc.models.estimator import Estimator
+from auxmc.numerics.random import standard_normal
 
 ABC_KERNELS = ("ball", "gaussian", "cube", "epanechnikov")
 """Names for `log_abc_kernel`."""
@@ -26,31 +33,17 @@ def euclidean_distance(residual: Array) -> Array:
 
 
 def log_ball_kernel(distance: Array, tolerance: Array | float) -> Array:
-    """Log of the uniform kernel on a ball: 0 where the distance is at most the tolerance, else minus infinity.
+    """Log of the uniform kernel on a ball, from Euclidean distances of any shape: 0 inside, else minus infinity.
 
     The constant left out is log Gamma(N/2 + 1) - (N/2) log pi - N log(tolerance).
-
-    Args:
-        distance: Euclidean length of simulated minus observed data, any shape.
-        tolerance: radius, in the units of the distance (positive; may be traced).
-
-    Returns:
-        Log kernel in nats, of the shape of the distance; minus infinity where the distance is not a number.
     """
     return jnp.where(distance <= tolerance, 0.0, -jnp.inf)
 
 
 def log_gaussian_kernel(residual: Array, tolerance: Array | float) -> Array:
-    """Log of the isotropic Gaussian kernel: minus half the squared length of the residual over tolerance squared.
+    """Log of the isotropic Gaussian kernel, whose standard deviation is the tolerance.
 
     The constant left out is -(N/2) log(2 pi) - N log(tolerance).
-
-    Args:
-        residual: simulated minus observed data, any shape.
-        tolerance: standard deviation, in the units of the data (positive; may be traced).
-
-    Returns:
-        Log kernel, a scalar in nats; minus infinity where an element is not finite or its square overflows.
     """
     return -0.5 * _sum_of_squares(residual) / jnp.square(tolerance)
 
@@ -59,13 +52,6 @@ def log_cube_kernel(residual: Array, tolerance: Array | float) -> Array:
     """Log of the uniform kernel on a cube: 0 where every element is at most the tolerance in size, else -infinity.
 
     The constant left out is -N log(2 tolerance); the sources print -N log(tolerance).
-
-    Args:
-        residual: simulated minus observed data, any shape.
-        tolerance: half the side of the cube, in the units of the data (positive; may be traced).
-
-    Returns:
-        Log kernel, a scalar in nats; minus infinity where an element is not a number.
     """
     return jnp.where(jnp.all(jnp.abs(residual) <= tolerance), 0.0, -jnp.inf)
 
@@ -74,13 +60,6 @@ def log_epanechnikov_kernel(residual: Array, tolerance: Array | float) -> Array:
     """Log of the parabolic kernel on a ball: log(1 - |residual|^2 / tolerance^2) inside, else minus infinity.
 
     The constant left out is log Gamma(N/2 + 2) - (N/2) log pi - N log(tolerance).
-
-    Args:
-        residual: simulated minus observed data, any shape.
-        tolerance: radius, in the units of the data (positive; may be traced).
-
-    Returns:
-        Log kernel, a scalar in nats; minus infinity where an element is not finite or its square overflows.
 
     Source: PhD thesis, section 4.4; Epanechnikov 1969.
     """
@@ -107,6 +86,44 @@ def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
     if name == "epanechnikov":
         return log_epanechnikov_kernel
     raise ValueError(f"unknown kernel {name!r}: expected one of {', '.join(ABC_KERNELS)}")
+
+
+def abc_estimator(
+    log_kernel: Callable[[Array, Array], Array],
+    log_prior: Callable[[Array], Array],
+    n_auxiliary: int,
+) -> Estimator:
+    """Estimates the density of parameter inputs by one simulation: exp(log_kernel + log_prior).
+
+    With it, `pseudo_marginal_method("pm_mh", ...)` is pseudo-marginal ABC MCMC, and "apm_mi_mh" the split update of
+    simulation noise and parameters. A target in all inputs (u1, u2) at once is the same exponent.
+
+    Args:
+        log_kernel: maps (u1 [dim], u2 [auxiliary]) to the log of the ABC kernel at a simulation, a scalar in nats;
+            minus infinity or NaN where the simulation fails or is too far from the data.
+        log_prior: maps u1 [dim] to its log prior density in nats, up to a constant.
+        n_auxiliary: number of standard normal inputs of a simulation.
+
+    Returns:
+        Estimator whose auxiliary variables are u2 [auxiliary]; NaN counts as minus infinity. It spends no
+        cubic-cost operation and has no failure of its own.
+
+    Raises:
+        ValueError: n_auxiliary is not positive.
+    """
+    if n_auxiliary < 1:
+        raise ValueError(f"n_auxiliary must be a positive integer, got {n_auxiliary}")
+
+    def log_estimate(cache: tuple[Array, Array], auxiliary: Array) -> Array:
+        position, log_density = cache
+        value = log_kernel(position, auxiliary)
+        return jnp.where(jnp.isnan(value), -jnp.inf, value) + log_density
+
+    return Estimator(
+        lambda position: (position, log_prior(position)),
+        log_estimate,
+        lambda key: standard_normal(key, (n_auxiliary,)),
+    )
 
 
 def _sum_of_squares(residual: Array) -> Array:

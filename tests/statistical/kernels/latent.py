@@ -23,8 +23,7 @@ from auxmc.kernels.pseudo_marginal.updates import (
     random_walk_auxiliary,
     slice_position,
 )
-from auxmc.models.abc_estimator import abc_estimator
-from auxmc.models.abc_kernels import log_abc_kernel
+from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.estimator import Estimator
 from tests.statistical.kernel_checks import Case, keeping, with_noise
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from auxmc.models.abc_estimator import abc_estimator
 from auxmc.models.abc_kernels import (
     ABC_KERNELS,
+    abc_estimator,
     euclidean_distance,
     log_abc_kernel,
     log_ball_kernel,
