@@ -20,16 +20,13 @@ _names, _find, _ = lazy_names(
     interface.densities density hmc nuts
     interface.estimates auxiliary_pseudo_marginal estimated pseudo_marginal
     interface.executors replicate
-    interface.others.blackjax from_blackjax
-    interface.others.numpyro from_numpyro
-    interface.others.pymc from_pymc
+    interface.others from_blackjax from_numpyro from_pymc
     interface.prior
     interface.recording record
     interface.sampling sample
     interface.simulators constrained_hmc constrained_nuts simulator start_on_manifold
     interface.streams.estimate stream_evidence
-    interface.streams.growing growing_data
-    interface.streams.laplace laplace_evidence
+    interface.streams.in_memory growing_data laplace_evidence
     interface.streams.rows row_model
     interface.symmetry with_symmetry
     interface.tempered.bases gaussian

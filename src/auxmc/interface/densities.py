@@ -10,16 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface import arguments
 from auxmc.interface.advice import issue
-from auxmc.interface.arguments import (
-    check_callable,
-    check_fraction,
-    check_instance,
-    check_integer,
-    check_level,
-    check_positive,
-    require_x64,
-)
 from auxmc.interface.checks.densities import examine_density, first_finite, start_check
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated_number, follows_its_key
@@ -134,8 +126,8 @@ def density(
     >>> model
     Density of rate (1 numbers)
     """
-    require_x64()
-    check_level(checks)
+    arguments.require_x64()
+    arguments.check_level(checks)
     if isinstance(log_density, Density):
         if prior is not None or bounds is not None or len(periodic):
             raise ValueError("prior, bounds and periodic must be left out: a model has its own")
@@ -148,7 +140,7 @@ def density(
     log_prior, draw_prior, transforms = _prior(prior)
     if start is None and draw_prior is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
-    check_callable("log_density", log_density, "maps the variables to their log density, in nats")
+    arguments.check_callable("log_density", log_density, "maps the variables to their log density, in nats")
     tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
@@ -271,7 +263,7 @@ def nuts(
 
     Source: Hoffman and Gelman 2014; by BlackJAX.
     """
-    max_depth = check_integer("max_depth", max_depth, 1)
+    max_depth = arguments.check_integer("max_depth", max_depth, 1)
 
     def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
         step, inverse_mass = (*scales, jnp.ones(model.layout.dim))[:2]
@@ -316,7 +308,7 @@ def _hamiltonian(
 ) -> Method:
     """A method whose `kernel` maps (log density, step size, inverse mass unless it is the unit) to the kernel."""
     check_density(model)
-    step_size = check_positive("step_size", step_size)
+    step_size = arguments.check_positive("step_size", step_size)
     if mass not in _MASSES:
         raise ValueError(f"mass must be one of {', '.join(_MASSES)}, got {mass!r}")
     is_open = has_open_cost(model.log_density, model.start)
@@ -331,7 +323,7 @@ def _hamiltonian(
         build=build,
         scale=first_step_size(model.log_density, model.start, step_size),
         adaptation=_MASSES[mass],
-        target=check_fraction("target_acceptance", target),
+        target=arguments.check_fraction("target_acceptance", target),
         of_state=lambda state: {"lp": state.log_density},
         log_target=lambda state: state.log_density,
     )
@@ -339,7 +331,7 @@ def _hamiltonian(
 
 def check_density(model: Any) -> None:
     """Rejects what is not a density (TypeError)."""
-    check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
+    arguments.check_instance("model", model, Density, "auxmc.density, auxmc.from_numpyro or auxmc.from_pymc")
 
 
 def density_method(model: Density, **fields: Any) -> Method:

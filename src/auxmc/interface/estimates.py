@@ -9,15 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface import arguments
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import (
-    check_callable,
-    check_instance,
-    check_level,
-    check_positive,
-    check_shape,
-    require_x64,
-)
 from auxmc.interface.checks.densities import advise_tails, advise_undefined, examine_density
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
 from auxmc.interface.methods import Method, evaluated_number, follows_its_key
@@ -100,10 +93,12 @@ def estimated(
     >>> model.layout.names
     ('mean',)
     """
-    require_x64()
-    check_level(checks)
-    check_callable("log_prior", log_prior, "maps the parameters to their log prior density")
-    check_callable("log_estimate", log_estimate, "maps parameters and auxiliary variables to a log estimate")
+    arguments.require_x64()
+    arguments.check_level(checks)
+    arguments.check_callable("log_prior", log_prior, "maps the parameters to their log prior density")
+    arguments.check_callable(
+        "log_estimate", log_estimate, "maps parameters and auxiliary variables to a log estimate"
+    )
     begin, layout = start_variables(start)
     inner = None if callable(auxiliary) else layout_of(_shapes(auxiliary))
     draw: Any = auxiliary if inner is None else lambda key: standard_normal(key, (inner.dim,))
@@ -163,7 +158,7 @@ def auxiliary_pseudo_marginal(
     for name, given, allowed in (("u", u, _UPDATES_OF_U), ("x", x, _UPDATES_OF_X)):
         if given not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
-    check_instance("model", model, Estimated, "auxmc.estimated")
+    arguments.check_instance("model", model, Estimated, "auxmc.estimated")
     if u == "slice" and not model.is_normal:
         advice = 'give their shape as `auxiliary`, or take u="independence"'
         raise ValueError(f'u="slice" is exact for standard normal auxiliary variables alone: {advice}')
@@ -183,8 +178,8 @@ def pseudo_marginal(model: Estimated, *, scale: float = 0.5) -> Method:
 
 
 def _method(name: str, model: Estimated, scale: float) -> Method:
-    check_instance("model", model, Estimated, "auxmc.estimated")
-    scale = check_positive("scale", scale)
+    arguments.check_instance("model", model, Estimated, "auxmc.estimated")
+    scale = arguments.check_positive("scale", scale)
     is_walk = not name.endswith("_ss")
 
     def build(step: Array, covariance: Array | None = None) -> Kernel:
@@ -234,7 +229,7 @@ def _check_start(log_density: Callable[[Any], Array], draw: Callable[[Array], An
 def _shapes(auxiliary: Any) -> Any:
     def one(name: str, shape: Any) -> jax.ShapeDtypeStruct:
         further = "or give shapes by name, or a function that maps a key to the variables"
-        return jax.ShapeDtypeStruct(check_shape(name, shape, further), jnp.float64)
+        return jax.ShapeDtypeStruct(arguments.check_shape(name, shape, further), jnp.float64)
 
     if not isinstance(auxiliary, Mapping):
         return one("auxiliary", auxiliary)

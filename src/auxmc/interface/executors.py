@@ -21,14 +21,7 @@ import numpy as np
 from jax import Array
 
 from auxmc.driver.blocks import Samples
-from auxmc.interface.arguments import (
-    FORKS,
-    check_cores,
-    check_executor,
-    check_integer,
-    check_seed,
-    require_x64,
-)
+from auxmc.interface import arguments
 from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
 
 Result = TypeVar("Result")
@@ -87,11 +80,11 @@ def replicate(
     """
     if not callable(function):
         raise TypeError(f"function must be a function of a seed, got {type(function).__name__}")
-    check_integer("n", n, 1)
-    check_seed(seed)
-    check_cores(cores)
-    check_executor(executor, "give a ThreadPoolExecutor")
-    require_x64()
+    arguments.check_integer("n", n, 1)
+    arguments.check_seed(seed)
+    arguments.check_cores(cores)
+    arguments.check_executor(executor, "give a ThreadPoolExecutor")
+    arguments.require_x64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
     return on_workers(executor, [(function, (one,)) for one in seeds], cores, lambda i, result: None)
 
@@ -156,20 +149,19 @@ def on_workers(
 def run_pickled(payload: bytes) -> bytes:
     """Calls a function in another process; rejects a fork of this one (ValueError).
 
-    Args:
-        payload: who sends it, settings of JAX, the function and its arguments, by cloudpickle; as is the result.
+    By cloudpickle come the sender, settings of JAX, function and arguments, and goes the result.
     """
     (image, sender), settings, call = cloudpickle.loads(payload)
     # Before anything of JAX is touched; executors within executors are not seen otherwise.
     if image == IMAGE and sender != os.getpid():
-        raise ValueError(FORKS)
+        raise ValueError(arguments.FORKS)
     for name, value in settings.items():
         if getattr(jax.config, name) != value:
             jax.config.update(name, value)
     # Only now, as arrays within the model take the precision of the settings.
-    function, arguments = cloudpickle.loads(call)
+    function, inputs = cloudpickle.loads(call)
     with one_linear_algebra_thread():
-        return bytes(cloudpickle.dumps(function(*arguments)))
+        return bytes(cloudpickle.dumps(function(*inputs)))
 
 
 def _run_chain(job: ChainJob, point: np.ndarray, key: np.ndarray, folder: Path | None) -> Samples:

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -37,7 +39,6 @@ _BLOCK = 256
 # Of the length of a chain, the part that one has which looks for a further mode.
 _PART_OF_CHAIN = 20
 
-
 _N_KEPT = 4
 _kept: dict[str, Program] = {}
 """Compiled programs of the last runs by what they compute: another seed or start shares them."""
@@ -62,13 +63,9 @@ class ChainJob:
         self._program: Program | None = None
         self._lock = threading.Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """A compiled program stays where it is; another process compiles its own."""
-        return {"arguments": (self.method, self.n_kept, self.n_warm_up, self.thin, self.keep)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Without a program."""
-        self.__init__(*state["arguments"])  # type: ignore[misc]
+        return ChainJob, (self.method, self.n_kept, self.n_warm_up, self.thin, self.keep)
 
     def _kernel(self, given: Any) -> Kernel:
         """The adapted kernel, whose info is what is kept of an iteration."""
@@ -98,16 +95,9 @@ class ChainJob:
                     lambda key, lane: self._kernel(lane[1]).init(lane[0], key=key),
                     lambda state, info: info,
                 )
-                program = trace_sampler(
-                    sampler,
-                    self._lane(start),
-                    key[None],
-                    n_draws=_BLOCK,
-                    block_size=_BLOCK,
-                    vectorise=False,
-                    timed=True,
-                    thin=self.thin,
-                )
+                sizes: Any = {"n_draws": _BLOCK, "block_size": _BLOCK, "thin": self.thin}
+                lane = self._lane(start)
+                program = trace_sampler(sampler, lane, key[None], vectorise=False, timed=True, **sizes)
                 self._program = dataclasses.replace(program, n_draws=self.n_kept)
             return self._program
 
@@ -200,6 +190,10 @@ class Reporter:
         if self.stop.is_set() and sum(self._done.values()) < self._total:
             raise Interrupted
 
+    def of_chain(self, chain: int) -> Any:
+        """Progress of one chain, as the driver reports it."""
+        return SimpleNamespace(start=partial(self.begun, chain), advance=partial(self.advanced, chain))
+
     def say(self, text: str) -> None:
         """Prints a line where progress is told."""
         if self._shown:
@@ -209,23 +203,6 @@ class Reporter:
         """Tells, where progress is told, where the chains were stopped and how to continue."""
         kept = "the same call continues from there" if folder else "give checkpoint=FOLDER to continue"
         self.say(f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}")
-
-
-class _ChainProgress(Progress):
-    """Progress of one chain, as the driver reports it."""
-
-    def __init__(self, reporter: Reporter, chain: int) -> None:
-        super().__init__("")
-        self._reporter, self._chain = reporter, chain
-
-    def start(self, total: int, done: int, compile_s: float, what: str = "iterations") -> None:
-        """See `Progress`."""
-        del what
-        self._reporter.begun(self._chain, total, done, compile_s)
-
-    def advance(self, done: int, run_s: float) -> None:
-        """See `Progress`."""
-        self._reporter.advanced(self._chain, done, run_s)
 
 
 class _Limit:
@@ -272,7 +249,7 @@ def on_threads(
     pool = ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1)
     with one_linear_algebra_thread():
         futures: list[Future[Samples]] = [
-            pool.submit(job.run, point, key, folder_of(folder, chain), _ChainProgress(reporter, chain))
+            pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
             for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
         ]
         try:

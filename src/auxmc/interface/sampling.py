@@ -13,16 +13,8 @@ import xarray as xr
 from jax import Array
 
 from auxmc.driver.seeds import stream
+from auxmc.interface import arguments
 from auxmc.interface.advice import Advice, advise, issue
-from auxmc.interface.arguments import (
-    check_cores,
-    check_executor,
-    check_integer,
-    check_level,
-    check_seed,
-    checkpoint_folder,
-    require_x64,
-)
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.modes import advise_missed, flat_draws, is_usable
 from auxmc.interface.densities import Density, nuts
@@ -52,26 +44,26 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         """Checks the options before anything is computed."""
-        require_x64()
-        check_integer("draws", self.draws, 1)
-        check_integer("warm_up", self.warm_up, 0)
-        check_integer("chains", self.chains, 1)
-        check_seed(self.seed)
-        check_cores(self.cores)
-        check_level(self.checks)
-        check_integer("thin", self.thin, 1)
+        arguments.require_x64()
+        arguments.check_integer("draws", self.draws, 1)
+        arguments.check_integer("warm_up", self.warm_up, 0)
+        arguments.check_integer("chains", self.chains, 1)
+        arguments.check_seed(self.seed)
+        arguments.check_cores(self.cores)
+        arguments.check_level(self.checks)
+        arguments.check_integer("thin", self.thin, 1)
         if self.warm_up % self.thin:
             raise ValueError(f"warm_up: expected a multiple of thin={self.thin}, got {self.warm_up}")
         if self.keep is not None and self.checks == "full":
             raise ValueError('checks: expected "basic" or "off" with keep, got "full", which needs all')
         if self.executor is not None:
-            check_executor(self.executor, "leave it out")
-        checkpoint_folder(self.checkpoint)
+            arguments.check_executor(self.executor, "leave it out")
+        arguments.checkpoint_folder(self.checkpoint)
 
     @property
     def folder(self) -> Path | None:
         """Folder for checkpoints."""
-        return checkpoint_folder(self.checkpoint)
+        return arguments.checkpoint_folder(self.checkpoint)
 
 
 def sample(

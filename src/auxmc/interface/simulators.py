@@ -9,34 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface import arguments
 from auxmc.interface.advice import issue
-from auxmc.interface.arguments import (
-    check_callable,
-    check_fraction,
-    check_instance,
-    check_integer,
-    check_level,
-    check_positive,
-    check_seed,
-    float64_tree,
-    require_x64,
-)
-from auxmc.interface.checks.manifold_starts import manifold_check
+from auxmc.interface.checks.manifold_starts import finder, manifold_check, search
 from auxmc.interface.checks.simulators import check_derived, check_generator, check_outputs, check_prior
 from auxmc.interface.layout import Layout, layout_of, named, variables
 from auxmc.interface.methods import Method
 from auxmc.interface.prior import Prior
-from auxmc.interface.search import finder, search
 from auxmc.kernels.base import Kernel, check_steps
 from auxmc.kernels.manifold import constrained_hmc as constrained
 from auxmc.kernels.manifold.constrained_nuts import constrained_nuts as nuts_kernel
 from auxmc.kernels.manifold.projection import ProjectionSettings
-from auxmc.models.conditioned import (
-    ConditionedModel,
-    condition_generator,
-    condition_noisy_generator,
-    noisy_input,
-)
+from auxmc.models import conditioned
 from auxmc.numerics.values import by_value
 
 _NOISE = "output_noise"
@@ -57,7 +41,7 @@ class Simulator(NamedTuple):
         warnings: what is to be said about the generator and the priors.
     """
 
-    model: ConditionedModel
+    model: conditioned.ConditionedModel
     priors: Mapping[str, Prior]
     layout: Layout
     derived: Callable[[dict[str, Array]], dict[str, Array]] | None
@@ -133,9 +117,9 @@ def simulator(
     >>> model.layout.dim, model.n_outputs
     (3, 2)
     """
-    require_x64()
-    check_level(checks)
-    check_callable("generate", generate, "maps inputs to outputs")
+    arguments.require_x64()
+    arguments.check_level(checks)
+    arguments.check_callable("generate", generate, "maps inputs to outputs")
     if not isinstance(inputs, Mapping) or not all(isinstance(name, str) for name in inputs):
         like = '{"rate": auxmc.prior.log_normal()}'
         raise TypeError(f"inputs must be a dictionary of priors by name, such as {like}, got {inputs!r}")
@@ -143,12 +127,12 @@ def simulator(
     if not inputs:
         raise ValueError("inputs is empty: a simulator has at least one random input")
     if noise_scale is not None:
-        noise_scale = check_positive("noise_scale", noise_scale)
+        noise_scale = arguments.check_positive("noise_scale", noise_scale)
     shapes = {name: jax.ShapeDtypeStruct(prior.shape, jnp.float64) for name, prior in inputs.items()}
     layout = variables("inputs", shapes)
     if derived is not None:
         check_derived(derived, shapes)
-    data = float64_tree("observed", observed)
+    data = arguments.float64_tree("observed", observed)
 
     def outputs(vector: Array) -> Array:
         return layout_of(data).vector(generate(_values(inputs, layout, vector)))
@@ -168,14 +152,14 @@ def simulator(
         advice += check_generator(outputs, lambda key: _drawn(inputs, key), layout)
     texts = () if checks == "off" else issue(advice)
     if noise_scale is None:
-        model = condition_generator(outputs, log_prior, target)
+        model = conditioned.condition_generator(outputs, log_prior, target)
         return Simulator(model, dict(inputs), layout, derived, None, np.asarray(target), texts)
-    model = condition_noisy_generator(outputs, log_prior, target, noise_scale)
+    model = conditioned.condition_noisy_generator(outputs, log_prior, target, noise_scale)
     # Dictionaries are flattened in the order of their keys, and the kernels have the noise behind all inputs. Greek
     # names come behind "~".
     last = "~" if max(layout.names) < "~" + _NOISE else chr(sys.maxunicode)
     shapes[last + _NOISE] = jax.ShapeDtypeStruct(target.shape, jnp.float64)
-    start_of = lambda u: noisy_input(outputs, u, target, noise_scale)  # noqa: E731
+    start_of = lambda u: conditioned.noisy_input(outputs, u, target, noise_scale)  # noqa: E731
     return Simulator(model, dict(inputs), layout_of(shapes), derived, start_of, np.asarray(target), texts)
 
 
@@ -202,7 +186,7 @@ def constrained_hmc(
     Source: Graham and Storkey 2017, Algorithm 1; PhD thesis, Algorithm 11.
     """
     n_steps = check_steps(n_steps)
-    projection = ProjectionSettings(tolerance=check_positive("tolerance", tolerance))
+    projection = ProjectionSettings(tolerance=arguments.check_positive("tolerance", tolerance))
 
     def build(scale: Array) -> Kernel:
         return constrained.constrained_hmc(
@@ -229,7 +213,7 @@ def constrained_nuts(
         target_acceptance: mean acceptance probability that the warm-up reaches for.
         tolerance: as for `constrained_hmc`.
     """
-    projection = ProjectionSettings(tolerance=check_positive("tolerance", tolerance))
+    projection = ProjectionSettings(tolerance=arguments.check_positive("tolerance", tolerance))
 
     def build(scale: Array) -> Kernel:
         return nuts_kernel(model.model, scale, model.layout.dim, max_depth=max_depth, projection=projection)
@@ -252,10 +236,10 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
     Raises:
         ValueError: no point was found; says how near the nearest came.
     """
-    require_x64()
-    check_instance("model", model, Simulator, "auxmc.simulator")
-    check_integer("chains", chains, 1)
-    check_seed(seed)
+    arguments.require_x64()
+    arguments.check_instance("model", model, Simulator, "auxmc.simulator")
+    arguments.check_integer("chains", chains, 1)
+    arguments.check_seed(seed)
     find = finder(model.model, model.draw_start, 1e-9)
     key = jax.random.key(seed)
     points = [search(find, jax.random.fold_in(key, chain), tries, model.rounding) for chain in range(chains)]
@@ -270,9 +254,9 @@ def _method(
     target: float,
     tolerance: float,
 ) -> Method:
-    check_instance("model", model, Simulator, "auxmc.simulator")
+    arguments.check_instance("model", model, Simulator, "auxmc.simulator")
     # Wrong numbers of steps are rejected where they are given, not at the first draw.
-    build(jnp.asarray(check_positive("step_size", scale)))
+    build(jnp.asarray(arguments.check_positive("step_size", scale)))
     find = finder(model.model, model.draw_start, 0.1 * tolerance)
 
     def log_target(state: Any) -> Array:
@@ -288,7 +272,7 @@ def _method(
         check=manifold_check(model.model, tolerance),
         kind="simulator",
         adaptation="dual averaging",
-        target=check_fraction("target_acceptance", target),
+        target=arguments.check_fraction("target_acceptance", target),
         draw_start=lambda key: search(find, key, _TRIES, model.rounding),
         of_state=lambda state: {"lp": -state.potential},
         log_density=lambda u: -constrained.evaluate_state(model.model, u).potential,

@@ -16,14 +16,8 @@ from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.layout import Layout
+from auxmc.numerics import programs
 from auxmc.numerics.array_types import BooleanArray, FloatArray
-from auxmc.numerics.programs import (
-    coarse_in_float32,
-    has_open_cost,
-    jit_short,
-    single_precision_arrays,
-    without_reverse_mode,
-)
 
 NOT_FALLING = "does not fall far out along"
 """Part of the advice about directions in which the integral may be infinite."""
@@ -65,7 +59,7 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
             # Traced here: Python code of the user's function must run in this thread, with its settings of JAX.
             program = _with_gradient(log_density).lower(start)
         except ValueError as error:
-            raise without_reverse_mode("log_density", error) from None
+            raise programs.without_reverse_mode("log_density", error) from None
         value, gradient = _evaluated_in_time(lambda: program.compile()(start))
         if not math.isfinite(float(value)):
             advice = "Give a start inside the support, and look for nan in the data"
@@ -116,7 +110,7 @@ def first_finite(log_density: LogDensity, points: Iterable[np.ndarray]) -> np.nd
 @lru_cache(maxsize=32)
 def _with_gradient(log_density: LogDensity) -> Any:
     """One program for all chains; not part of a check, which can be pickled."""
-    return jit_short(jax.value_and_grad(log_density))
+    return programs.jit_short(jax.value_and_grad(log_density))
 
 
 def examine_density(
@@ -128,23 +122,15 @@ def examine_density(
     derivatives: bool = True,
     has_prior: bool = False,
 ) -> list[Advice]:
-    """Advice about a log density near its start and, unless its cost depends on the variables, far from it.
+    """Advice about a log density [dim], in nats, near its start and, if its cost is bounded, far from it.
 
-    Args:
-        what: name of the function, for messages.
-        log_density: maps a vector [dim] to nats.
-        start: vector where it is finite [dim].
-        layout: names of the vector's parts.
-        derivatives: whether the kernel needs derivatives.
-        has_prior: whether a normalised prior is part of it: far out it may be rounding, and its integral is finite.
-
-    Raises:
-        ValueError: If it is unusable, as `auxmc.density` says.
+    Derivatives are examined where the kernel needs them. Far out, a density with a normalised prior may be rounding,
+    and its integral is finite. Raises a ValueError where `auxmc.density` does.
     """
-    is_open = has_open_cost(log_density, start)
+    is_open = programs.has_open_cost(log_density, start)
     points = _points_around(start, _NEAR[:_N_NEAREST] if is_open else _NEAR)
     evaluate = jax.value_and_grad(log_density) if derivatives else lambda point: (log_density(point), point)
-    values, gradients = (np.asarray(part) for part in jit_short(jax.vmap(evaluate))(points))
+    values, gradients = (np.asarray(part) for part in programs.jit_short(jax.vmap(evaluate))(points))
     finite = np.isfinite(values)
     if not finite[1:].any():
         where = f"at the start and at none of {len(points) - 1} points around it"
@@ -169,14 +155,17 @@ def _points_around(start: np.ndarray, distances: FloatArray) -> FloatArray:
 
 def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -> list[Advice]:
     """Advice where a function holds arrays of single precision whose values have lost digits; ValueError if most."""
-    held = single_precision_arrays(function, *arguments)
+    held = programs.single_precision_arrays(function, *arguments)
     if not held:
         return []
     worst = min(held, key=lambda a: (np.ptp(a) == 0.0, np.ptp(a) / np.spacing(np.abs(a).max())))
     values = f"of shape {worst.shape}, from {worst.min():.9g} to {worst.max():.9g}"
     problem = f"{what} has an array of {worst.dtype} {values}, which lost digits"
     advice = Advice(problem, "Call auxmc.enable_x64() before jax.numpy makes arrays, or use NumPy")
-    if np.ptp(worst) > 0.0 and coarse_in_float32(worst.reshape(-1, 1).astype(float), _FEWEST_STEPS)[0]:
+    if (
+        np.ptp(worst) > 0.0
+        and programs.coarse_in_float32(worst.reshape(-1, 1).astype(float), _FEWEST_STEPS)[0]
+    ):
         raise ValueError(advice.text)
     return [advice]
 
@@ -199,20 +188,15 @@ def advise_tails(
     proper: bool = True,
     value: float | None = None,
 ) -> list[Advice]:
-    """Advice about coordinates along which a log density does not fall; arguments and errors as `examine_density`.
+    """Advice about coordinates along which a log density [dim], in nats, does not fall far from its start.
 
-    Args:
-        what: name of the function, for messages.
-        log_density: maps a vector [dim] to nats.
-        start: vector where it is finite [dim].
-        layout: names of the vector's parts.
-        proper: whether its integral must be finite; that of a prior need not be.
-        value: at the start, from another program.
+    The integral of a `proper` one must be finite; that of a prior need not be. `value` is that at the start, by another
+    program. Raises a ValueError where `auxmc.density` does.
     """
-    is_open = has_open_cost(log_density, start)
+    is_open = programs.has_open_cost(log_density, start)
     far, coordinates = _far_points(start)
     points = np.concatenate([start[None], far.reshape(-1, start.size)])[: 1 if is_open else None]
-    all_values = np.asarray(jit_short(jax.vmap(log_density))(points))
+    all_values = np.asarray(programs.jit_short(jax.vmap(log_density))(points))
     # Traced twice: a function that draws random numbers or counts its calls gives another value.
     value = float(log_density(jnp.asarray(start))) if value is None else value
     if not math.isclose(value, all_values[0], rel_tol=1e-6, abs_tol=1e-6):
@@ -279,17 +263,12 @@ def reject_steps(
 ) -> None:
     """Rejects a function that changes with a coordinate in which all its derivatives are zero (ValueError).
 
-    Args:
-        what: name of the function, for messages.
-        function: maps a vector [dim] to a number.
-        points: some vectors [point, dim].
-        gradients: at these points [point, dim].
-        layout: names of the vector's parts.
+    It maps a vector [dim] to a number; gradients [point, dim] are those at the points [point, dim].
     """
     still = np.flatnonzero(np.all(gradients == 0.0, axis=0))
     if not still.size:
         return
-    program = jit_short(jax.vmap(function))
+    program = programs.jit_short(jax.vmap(function))
     values, names = np.asarray(program(points)), layout.coordinates()
     for k in still:
         moved = points.copy()
@@ -315,7 +294,7 @@ def _ridge(
     line = ways[-1] / scales
     line /= np.abs(line).max()
     far = start + np.append(0.0, _FAR[[0, 2, 4]])[:, None] * line
-    values = np.asarray(jit_short(jax.vmap(log_density))(far))
+    values = np.asarray(programs.jit_short(jax.vmap(log_density))(far))
     if not (np.all(np.isfinite(values)) and np.all(values[1:] >= values[0] - _LEAST_FALL)):
         return []
     names = [layout.coordinates()[k] for k in np.flatnonzero(np.abs(line) > _LEAST_PART)]

@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 from scipy.special import expit
 
+from auxmc.diagnostics.tempered_evidence import bridge_evidence
 from auxmc.interface.advice import Advice
 from auxmc.numerics.array_types import FloatArray
 
@@ -28,8 +29,7 @@ def advise_constant(
 ) -> list[Advice]:
     """Advice about by how much the integral of exp(log_prior) differs from 1; none where that is uncertain.
 
-    Source: Bennett 1976, "Efficient estimation of free energy differences from Monte Carlo data", with equal numbers of
-        draws of both distributions.
+    Source: bridge sampling, as `auxmc.diagnostics.tempered_evidence.bridge_evidence` has it.
     """
     if dim > _MOST_DIM:
         return []
@@ -51,7 +51,11 @@ def advise_constant(
 
     of_gaussian = log_ratios(centre + standard @ root.T, standard)
     of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)
-    log_constant, error, common = _bridge(np.where(np.isnan(of_gaussian), -np.inf, of_gaussian), of_prior)
+    of_gaussian = np.where(np.isnan(of_gaussian), -np.inf, of_gaussian)
+    if not (np.all(np.isfinite(of_prior)) and np.all(of_gaussian < np.inf) and np.any(of_gaussian > -np.inf)):
+        return []
+    log_constant, error = bridge_evidence(of_prior[None], of_gaussian)
+    common = min(np.mean(expit(of_gaussian - log_constant)), np.mean(expit(log_constant - of_prior)))
     integral = (
         f"its log integral is {log_constant:.2f} +- {error:.2f} nats, and the evidence is off by as much"
     )
@@ -59,25 +63,3 @@ def advise_constant(
     known = common >= _LEAST_COMMON and error <= _MAX_ERROR
     is_off = known and abs(log_constant) > max(_SMALL, _SCORE * error)
     return [Advice(problem, "Add the missing constant to log_prior")] if is_off else []
-
-
-def _bridge(of_gaussian: FloatArray, of_prior: FloatArray) -> tuple[float, float, float]:
-    """Log of the prior's integral, its standard error, and the least fraction that both distributions share.
-
-    From logs of unnormalised prior over Gaussian, at draws of the Gaussian [draw] and of the prior [draw].
-    """
-    finite = of_gaussian[np.isfinite(of_gaussian)]
-    if not (np.all(np.isfinite(of_prior)) and np.all(of_gaussian < np.inf) and finite.size):
-        return math.nan, math.nan, 0.0
-
-    def excess(value: float) -> float:
-        return float(np.sum(expit(of_gaussian - value)) - np.sum(expit(value - of_prior)))
-
-    # Not above: an evidence without a prior does without this import, a tenth of a second.
-    from scipy.optimize import brentq
-
-    both = np.concatenate([finite, of_prior])
-    found = float(brentq(excess, both.min() - 50.0, both.max() + 50.0))
-    fractions = expit(of_gaussian - found), expit(found - of_prior)
-    error = math.sqrt(sum(np.var(one) / (len(one) * np.mean(one) ** 2) for one in fractions))
-    return found, error, float(min(np.mean(one) for one in fractions))

@@ -19,14 +19,8 @@ from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.seeds import stream
 from auxmc.driver.stream_program import KeyedStream
 from auxmc.driver.streams import StreamRun, run_streams
+from auxmc.interface import arguments
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import (
-    check_instance,
-    check_integer,
-    check_seed,
-    checkpoint_folder,
-    require_x64,
-)
 from auxmc.interface.running import same_run
 from auxmc.interface.streams.rows import Rows, RowsModel, checked_model, read_rows
 from auxmc.interface.trees import dataset_of
@@ -87,7 +81,7 @@ class StreamEvidence(NamedTuple):
             TypeError: it is no such evidence.
             ValueError: it has absorbed another number of rows.
         """
-        check_instance("other", other, StreamEvidence, "auxmc.stream_evidence")
+        arguments.check_instance("other", other, StreamEvidence, "auxmc.stream_evidence")
         if other.n_rows != self.n_rows:
             raise ValueError(f"evidences of {self.n_rows} and of {other.n_rows} rows cannot be compared")
         error = math.hypot(self.standard_error, other.standard_error)
@@ -135,12 +129,12 @@ def stream_evidence(
 
     Source: `auxmc.kernels.streams.running_laplace`, this project's.
     """
-    require_x64()
-    check_integer("chunk", chunk, 1)
-    check_integer("replicates", replicates, 2, "their spread is the error")
-    check_integer("capacity", capacity, 1)
-    check_seed(seed)
-    folder = checkpoint_folder(checkpoint)
+    arguments.require_x64()
+    arguments.check_integer("chunk", chunk, 1)
+    arguments.check_integer("replicates", replicates, 2, "their spread is the error")
+    arguments.check_integer("capacity", capacity, 1)
+    arguments.check_seed(seed)
+    folder = arguments.checkpoint_folder(checkpoint)
     source = read_rows(rows, chunk)
     checked, said = checked_model(model, source, stream(seed, "stream", "checks"))
     estimator = replicated_evidence(checked, settings, replicates)

@@ -45,14 +45,8 @@ def advise_evidence(
 ) -> Iterator[Advice]:
     """Advice about an evidence by any method.
 
-    Args:
-        model: the target.
-        log_weights: of annealed runs, or of states of tempered chains where `chains` is true [chain, draw].
-        draws: of the target [draw, dim].
-        base: with the exploring runs.
-        found: the estimate.
-        support: fraction of the base inside the target's support.
-        chains: whether the weights are those of tempered chains.
+    Weights are of annealed runs, or of states of tempered chains where `chains` is true [chain, draw]; draws are of the
+    target [draw, dim]; `support` is the fraction of the base inside the target's support.
     """
     if not chains:
         yield from few_runs(log_weights)

@@ -130,7 +130,7 @@ def anneal(
     path: Path | None = None,
     n_updates: int = 0,
 ) -> Annealed:
-    """Runs from draws of a base to the target.
+    """Runs from draws of a base, in its coordinates [N_RUNS, dim], to the target.
 
     The next temperature is the farthest at which the runs' weights stay even, and the step size follows the runs'
     acceptance rate, as in adaptive sequential Monte Carlo (Zhou, Johansen and Aston 2016, section 3.3). Runs are never
@@ -140,7 +140,7 @@ def anneal(
     Args:
         target: maps the variables [dim] to a log density, in nats.
         base: the mixture, or the coordinates of the prior.
-        starts: draws of the base, in its coordinates [N_RUNS, dim].
+        starts: draws of the base.
         key: of all random numbers.
         n_steps: leapfrog steps of an update.
         prior: log density [dim] of the base, in the target's variables.

@@ -130,15 +130,8 @@ def find_base(
 
     "automatic" lets runs from draws of the prior, or from Gaussians of several widths around the start, find regions
     of high density, fits a Student-t component to each, and improves the mixture by further rounds of runs. "advi"
-    fits a Gaussian with independent coordinates, "laplace" takes mode and curvature.
-
-    Args:
-        model: the target.
-        base: one of BASES, or a Gaussian.
-        key: of the fit and the runs.
-        n_steps: leapfrog steps of an update of the runs.
-        one_component: whether the base must be one component, with the moments of the mixture.
-        say: is told what is being done.
+    fits a Gaussian with independent coordinates, "laplace" takes mode and curvature. With `one_component` the base has
+    one component, with the moments of the mixture; `say` is told what is being done.
     """
     search, has_prior = _Search(model, key, n_steps), model.draw_prior is not None
     is_open = has_open_cost(model.log_density, model.start)

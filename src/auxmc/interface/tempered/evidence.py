@@ -38,10 +38,7 @@ from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_ins
 from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trees import dataset_of, library_attributes
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.tempering.continuous_tempering import (
-    continuously_tempered_hmc,
-    gibbs_continuous_tempering,
-)
+from auxmc.kernels.tempering import continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
 from auxmc.numerics.programs import jit_short
@@ -201,7 +198,7 @@ def _estimated(
         value = log_evidence(target, base_weight)
         error = log_evidence_error(target, base_weight) * few_replicates(options.chains)
         result, fraction = _with_support(Evidence(value, error), *inside)
-        ends = tree["sample_stats"]["position"].to_numpy().reshape(target.size, -1)
+        ends = stats["position"].to_numpy()
         tree["sample_stats"] = xr.DataTree(stats.to_dataset().drop_vars(["position"]))
     else:
         batches: list[Annealed] = []
@@ -222,12 +219,14 @@ def _estimated(
                 break
         else:
             advice = [not_reached(result, n * N_RUNS, tolerance or 0.0)]
-        ends = np.concatenate([batch.ends for batch in batches])
-        tree = _tree_of_runs(model, batches)
+        # A batch is called a chain.
+        ends = np.stack([batch.ends for batch in batches])
+        lp = np.stack([batch.log_densities for batch in batches])
+        no_weight = np.zeros_like(target)
+        tree = _tree(model, ends, {"log_target_weight": target, "log_base_weight": no_weight, "lp": lp})
         tree.attrs |= library_attributes() | {"method": method, "draws": draws, "seed": seed}
-    vectors = _target_draws(
-        model, found, ends, target.ravel(), n_steps, stream(seed, "evidence", "resampling"), draws
-    )
+    ends, key = ends.reshape(target.size, -1), stream(seed, "evidence", "resampling")
+    vectors = _target_draws(model, found, ends, target.ravel(), n_steps, key, draws)
     posterior = _posterior(model, vectors)
     value, error = result
     if options.checks != "off":
@@ -348,19 +347,17 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
 def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: Any) -> Method:
     """The chains, which start from a mixture, given what exploring runs found, arguments of the compiled program.
 
-    Args:
-        found: the base; inverse temperatures, their step sizes and log weights [3, temperature]; guess of the log
-            evidence.
+    These are the base; inverse temperatures, step sizes and log weights [3, temperature]; a guess of the log evidence.
     """
     base, (temperatures, sizes, log_weights), log_zeta = jax.tree.map(jnp.asarray, found)
     joined = bridge_to(model.log_density, base, None, log_zeta)
 
     def of_step(step: Array) -> Kernel:
         if name == "continuously_tempered_hmc":
-            return continuously_tempered_hmc(joined, step, n_steps)
+            return continuous_tempering.continuously_tempered_hmc(joined, step, n_steps)
         if name == "simulated_tempering":
             return simulated_tempering(joined, temperatures, step, n_steps, log_weights=log_weights)
-        return gibbs_continuous_tempering(joined, step, n_steps)
+        return continuous_tempering.gibbs_continuous_tempering(joined, step, n_steps)
 
     def size_at(state: Any, fraction: Array) -> Array:
         """Step of an update: where the temperature stays as it is meanwhile, the one that the runs found for it."""
@@ -428,13 +425,6 @@ def _thinned(path: Path) -> Path:
     n_kept = max((size for size in _TEMPERATURES if size <= n), default=n)
     kept = np.linspace(0, n - 1, n_kept).round().astype(int)
     return Path(*(array[kept] for array in whole))
-
-
-def _tree_of_runs(model: Density, batches: Sequence[Annealed]) -> xr.DataTree:
-    """ArviZ tree of annealed runs; a batch is called a chain."""
-    ends, target, lp = (np.stack(parts) for parts in zip(*(batch[2:] for batch in batches), strict=True))
-    stats = {"log_target_weight": target, "log_base_weight": np.zeros_like(target), "lp": lp}
-    return _tree(model, ends, stats)
 
 
 def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> xr.DataTree:

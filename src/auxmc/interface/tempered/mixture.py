@@ -128,11 +128,8 @@ def _size(n: int, dim: int) -> int:
 def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray, like: Mixture) -> Mixture:
     """Fits a Student-t component to the points [point, dim] of each region, numbered by labels [point].
 
-    Args:
-        points: in the target's variables.
-        log_weights: importance weights of the points [point]; they set the weights of the components alone.
-        labels: regions.
-        like: mixture whose coordinates are nearly standard for the points: covariances are shrunk to theirs.
+    Importance weights [point] set the weights of the components alone. In the coordinates of the mixture `like` the
+    points are nearly standard: covariances are shrunk to theirs.
 
     Source: Peel and McLachlan 2000, "Robust mixture modelling using the t distribution".
     """

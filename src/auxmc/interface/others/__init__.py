@@ -1,1 +1,0 @@
-"""Kernels of other packages here, and ours in their form."""
