@@ -71,11 +71,7 @@ class RunFolder:
             )
 
     def begin(self, about: Mapping[str, Any] | None = None) -> None:
-        """Deletes the run that is there, where asked to, and writes settings, versions and machine.
-
-        Args:
-            about: further entries, as plain containers.
-        """
+        """Deletes the run that is there, where asked to, and writes settings, versions, machine and further entries."""
         if self._restart:
             self._discard()
         content = {
@@ -93,12 +89,7 @@ class RunFolder:
             self._discard()
 
     def write_table(self, name: str, table: pd.DataFrame, *, parquet: bool = True) -> None:
-        """Writes a table with all digits as CSV, and as Parquet.
-
-        Args:
-            name: of the files, without suffix.
-            table: the table; its index is not kept.
-            parquet: whether to write Parquet, too.
+        """Writes a table with all digits, without its index, as CSV and, if not told otherwise, Parquet.
 
         Raises:
             CommandError: If the run has been deleted while it was continuing.

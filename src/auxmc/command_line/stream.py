@@ -57,11 +57,7 @@ _EVERY = "least seconds between two printed tables outside of a terminal (defaul
 
 
 def register(subparsers: Any) -> None:
-    """Adds the subcommand.
-
-    Args:
-        subparsers: what `ArgumentParser.add_subparsers` returned.
-    """
+    """Adds the subcommand to what `ArgumentParser.add_subparsers` returned."""
     parser = subparsers.add_parser(
         "stream",
         help="running log evidence of models over a stream of rows",

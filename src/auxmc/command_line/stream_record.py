@@ -50,15 +50,10 @@ def rank_models(
 
 
 def record_table(ranked: Mapping[str, NamedArrays], is_provisional: bool) -> pd.DataFrame:
-    """Returns the record of all models, a row for each model and chunk.
+    """Returns the record of all models, a row for each model and chunk, from what `rank_models` returned.
 
-    Args:
-        ranked: what `rank_models` returned.
-        is_provisional: whether the last chunk was shorter than its size.
-
-    Returns:
-        Columns `model`, `chunk` (from 1), the arrays of `ranked`, `log_score_per_row` (of the chunk, in nats),
-        `change_point` (empty, jump or drift) and `provisional`.
+    Columns are `model`, `chunk` (from 1), the arrays of `ranked`, `log_score_per_row` (of the chunk, in nats),
+    `change_point` (empty, jump or drift) and `provisional`, for a last chunk that was shorter than its size.
     """
     tables = []
     for name, columns in ranked.items():
@@ -75,13 +70,7 @@ def record_table(ranked: Mapping[str, NamedArrays], is_provisional: bool) -> pd.
 def particle_table(models: Sequence[NamedModel], states: Sequence, n_replicates: int) -> pd.DataFrame:
     """Returns the particles after all rows, in each model's own terms.
 
-    Args:
-        models: the models.
-        states: of their estimators.
-        n_replicates: of each.
-
-    Returns:
-        Columns `model`, `replicate`, `particle`, `log_weight` (in nats), `parameter`, `element` and `value`.
+    Columns are `model`, `replicate`, `particle`, `log_weight` (in nats), `parameter`, `element` and `value`.
     """
     tables = []
     for model, state in zip(models, states, strict=True):

@@ -47,10 +47,7 @@ class StreamFolder(RunFolder):
 
 
 def run_session(options: argparse.Namespace) -> int:
-    """Runs the subcommand; JAX must have been configured.
-
-    Returns:
-        Exit status: 0, or 128 and the number of the signal that stopped the run.
+    """Runs the subcommand, JAX being configured; returns 0, or 128 and the number of the signal that stopped the run.
 
     Raises:
         CommandError: If an option, the data or a model cannot be used, or all particles of a model were lost.
@@ -156,8 +153,7 @@ class _Session:
     def run(self, state: Path) -> int:
         """Runs to the end of the rows, a fault or a signal; returns the exit status.
 
-        Args:
-            state: folder for past rows that are not in memory, and for the state where there is a folder of results.
+        The folder is for past rows that are not in memory, and for the state where results are kept.
         """
         setup, n_columns, fault = self.setup, len(self.setup.source.columns), ""
         store = None

@@ -79,11 +79,9 @@ _MODELS: dict[str, Callable[..., RowModel]] = {"linear": _linear, "logistic": _l
 
 
 def parse_model(text: str, n_columns: int) -> NamedModel:
-    """Returns the model that a text names.
+    """Returns the model that a text names, of rows with so many numbers, the last one the response of a regression.
 
-    Args:
-        text: name of a model, or FILE.py or FILE.py:NAME, followed by KEY=VALUE for each setting.
-        n_columns: numbers in a row; the last one is the response of a regression.
+    The text is the name of a model, or FILE.py or FILE.py:NAME, followed by KEY=VALUE for each setting.
 
     Raises:
         CommandError: If there is no such model, or a setting or the file cannot be used.
@@ -221,11 +219,7 @@ class StreamSetup(NamedTuple):
     def estimators(self, fetch: Fetch | None = None) -> dict[str, KeyedStream]:
         """Returns the estimator of each model by name; its key depends on the seed and that name alone.
 
-        Args:
-            fetch: where past rows are drawn from, if not from memory.
-
-        Raises:
-            ValueError: If a setting is out of range.
+        `fetch` draws past rows, if they are not in memory. A setting that is out of range is a ValueError.
         """
         found = {}
         for one in self.models:
@@ -279,12 +273,7 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
 
 
 def open_source(path: Path, columns: str, response: str) -> Table:
-    """Returns a table with its columns in order, the response last.
-
-    Args:
-        path: the file.
-        columns: names separated by commas; empty for all.
-        response: name of the response; empty for the last column.
+    """Returns a table with the columns that are named, separated by commas, or all, the response or the last one last.
 
     Raises:
         DataError: If the file cannot be read, or a column is not there.
@@ -301,14 +290,7 @@ def open_source(path: Path, columns: str, response: str) -> Table:
 def read_checked(
     source: Table, models: Sequence[NamedModel], dtype: Any, n_rows: int | None, first_row: int
 ) -> Iterator[FloatArray]:
-    """Yields blocks of rows [row, column] that all models have a probability for.
-
-    Args:
-        source: the file.
-        models: the models.
-        dtype: that the rows must fit into.
-        n_rows: rows of the file to read; None for all.
-        first_row: rows to leave out at the beginning.
+    """Yields blocks of rows [row, column] from one on that fit into a type and that all models have a probability for.
 
     Raises:
         DataError: If a row cannot be used; raised after the rows before it.

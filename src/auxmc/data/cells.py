@@ -132,13 +132,8 @@ def read_floats_before_fault(cells: Cells) -> tuple[FloatArray, DataError | None
 def read_texts(cells: Cells, name: str, *, may_lack: bool = False) -> list[str]:
     """Returns the cells of a column as texts, empty where a typed column has no value.
 
-    Args:
-        cells: rows.
-        name: of the column.
-        may_lack: whether cells may be missing.
-
     Raises:
-        DataError: If a cell is missing and may not be.
+        DataError: If a cell is missing, unless it may be.
     """
     column = cells.columns[cells.names.index(name)]
     texts = ["" if _is_none(cell) else str(cell) for cell in column]

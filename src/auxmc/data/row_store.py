@@ -100,13 +100,7 @@ class RowStore:
         return self.checksum() == checksum
 
     def draw(self, indices: NDArray[Any]) -> NDArray[Any]:
-        """Copies rows.
-
-        Args:
-            indices: numbers of rows, counted from 0 [...].
-
-        Returns:
-            [..., column], in the type of the file.
+        """Copies of rows [..., column], in the type of the file, by their numbers from 0 [...].
 
         Raises:
             IndexError: an index is not below `n_rows`.

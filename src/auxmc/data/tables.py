@@ -61,10 +61,7 @@ class Table(NamedTuple):
     read: Callable[[Sequence[str]], Iterator[Cells]]
 
     def cells(self, first_row: int = 0) -> Iterator[Cells]:
-        """Yields the rows of the chosen columns, some at a time.
-
-        Args:
-            first_row: rows to skip.
+        """Yields the rows of the chosen columns, some at a time, from one row on.
 
         Raises:
             DataError: If the file is damaged, a row has another number of cells, or there are fewer rows than are
@@ -142,14 +139,10 @@ def read_cells(path: str | os.PathLike[str], columns: Sequence[str] = (), min_ro
 
 
 def read_matrix(path: str | os.PathLike[str], min_rows: int = 2) -> FloatArray:
-    """Returns a table of numbers [row, column], rows in the order of the file.
-
-    Args:
-        path: the file; as for `open_rows`.
-        min_rows: smallest number of rows.
+    """Returns a table of numbers [row, column], rows in the order of a file as `open_rows` takes it.
 
     Raises:
-        DataError: If the file cannot be read as such a table.
+        DataError: If the file cannot be read as such a table, or has fewer rows than the least number.
     """
     return read_floats(read_cells(path, min_rows=min_rows))
 
@@ -210,11 +203,9 @@ def rows_in_memory(value: Any, source: str, first: int = 0, names: Sequence[str]
 
 
 def load_arrays(path: Path, without: str = "") -> Any:
-    """Returns the content of a NumPy file: an array, mapped into memory, or a dictionary of arrays.
+    """Returns the content of a `.npy` or `.npz`: an array, mapped into memory, or a dictionary of arrays.
 
-    Args:
-        path: `.npy` or `.npz`.
-        without: name of an array to leave out, which may hold objects.
+    An array that may hold objects can be left out by its name (`without`).
 
     Raises:
         DataError: If the file cannot be read, is not a NumPy file, or holds nothing or objects.

@@ -73,11 +73,7 @@ class GaussianBase(NamedTuple):
 
 
 def gaussian_base(mean: Array, scale: Array) -> GaussianBase:
-    """Makes a Gaussian base.
-
-    Args:
-        mean: [dim].
-        scale: lower Cholesky factor of the covariance [dim, dim], or standard deviations [dim].
+    """Makes a Gaussian base from the mean and the scale of `GaussianBase`.
 
     Raises:
         ValueError: shapes do not agree, or a matrix is not lower triangular.

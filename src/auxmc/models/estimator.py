@@ -42,11 +42,7 @@ class Estimator(NamedTuple):
 def estimator_of(
     log_estimate: Callable[[Array, Array], Array], draw_auxiliary: Callable[[Array], Array]
 ) -> Estimator:
-    """Makes an estimator that prepares nothing for a point.
-
-    Args:
-        log_estimate: maps (x [dim], u) to the log of the density estimate, as in `Estimator`.
-        draw_auxiliary: maps a key to u ~ rho, an array of any fixed shape.
+    """Makes an `Estimator` that prepares nothing: its estimate is a function of (x [dim], u).
 
     >>> noisy = estimator_of(lambda x, u: -0.5 * jnp.sum((x - u) ** 2), lambda key: jnp.zeros(2))
     >>> float(noisy.log_estimate(noisy.prepare(jnp.ones(2)), noisy.draw_auxiliary(None)))

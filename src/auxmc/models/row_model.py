@@ -45,17 +45,11 @@ def row_model(
     weighted_gradient: WeightedGradient | None = None,
     natural: Callable[[Array], dict[str, Array]] | None = None,
 ) -> RowModel:
-    """Makes a model of independent rows.
+    """Makes a model of independent rows; arguments are as in `RowModel`.
 
-    Args:
-        dim: number of unconstrained parameters.
-        n_columns: numbers in a row.
-        log_likelihood: as in `RowModel`.
-        log_prior: as in `RowModel`. A constant that is left out is missing in `laplace_evidence` alone: other estimates
-            are means over draws of the prior.
-        draw_prior: as in `RowModel`.
-        weighted_gradient: as in `RowModel`; automatic where it is not given.
-        natural: as in `RowModel`; by default the parameters themselves.
+    Derivatives are automatic where `weighted_gradient` is not given, and `natural` gives the parameters themselves by
+    default. A constant that the prior lacks is missing in `laplace_evidence` alone: other estimates are means over
+    draws of the prior.
 
     Raises:
         ValueError: dim or n_columns is not positive.

@@ -74,20 +74,15 @@ def load_model(
 
 
 def check_model(model: RowModel, rows: Array, key: Array, source: str) -> list[str]:
-    """Tries all functions of a model on draws from its prior and some rows.
-
-    Args:
-        model: the model.
-        rows: the first rows of the data [row, column].
-        key: of the draws.
-        source: named in messages.
+    """Tries all functions of a model on draws from its prior and the first rows of the data [row, column].
 
     Returns:
         Warnings: draws that do not have the density of the prior, draws at which something is not finite. A constant
         that is missing in the prior is none: an evidence over rows is a mean over draws of the prior.
 
     Raises:
-        ModelError: a function fails, returns another shape than it should, or is not finite at most of the draws.
+        ModelError: a function fails, returns another shape than it should, or is not finite at most of the draws; the
+            message names the source.
     """
 
     def expect(name: str, function: Callable[..., Any], arguments: Any, shape: Any, what: str) -> Any:
@@ -143,10 +138,6 @@ def prior_disagreement(model: RowModel, key: Array) -> float:
 
     For draws of a density exp(f), whatever its constant, the mean of h f' + h' is zero for any bounded smooth h that
     is of one parameter. Here h is 1 and tanh of the standardised parameter, for each parameter in turn.
-
-    Args:
-        model: its log_prior and draw_prior are compared.
-        key: of the draws.
 
     Returns:
         The largest mean in its standard errors; 0 where derivatives are not finite. Several hundred parameters make 4

@@ -1,6 +1,9 @@
 """Values that a document prints or draws, next to ours: hollow crosses, dashed levels, and thin curves.
 
 One look for all figures: what is hollow or thinly dashed and called "published" is the document's, all else is ours.
+Colours are those of the series that a value belongs to, units those of the axis, by which a published value is divided,
+notes what a reader must know to compare, such as "its machine". What is drawn is called published in legends made from
+the panel.
 """
 
 import math
@@ -56,16 +59,9 @@ class PublishedLine(Line2D):
     """Unit of the axis."""
 
     def __init__(self, x: ArrayLike, y: ArrayLike, kind: str, colour: str, **look: Any) -> None:
+        cross = {"marker": "X", "markersize": 6.5, "markerfacecolor": "white", "markeredgecolor": colour}
         looks: dict[str, dict[str, Any]] = {
-            "mark": {
-                "marker": "X",
-                "markersize": 6.5,
-                "markerfacecolor": "white",
-                "markeredgecolor": colour,
-                "markeredgewidth": _EDGE_WIDTH,
-                "linestyle": "none",
-                "zorder": _ABOVE + 0.5,
-            },
+            "mark": {**cross, "markeredgewidth": _EDGE_WIDTH, "linestyle": "none", "zorder": _ABOVE + 0.5},
             "level": {"color": colour, "linewidth": 0.9, "linestyle": (0, (4.0, 2.5)), "zorder": _ABOVE},
             "curve": {"color": colour, "linewidth": 0.7, "linestyle": "-", "zorder": _ABOVE - 0.5},
         }
@@ -85,10 +81,7 @@ def published_label(document: str, note: str = "") -> str:
 def published_entry(
     document: str, note: str = "", *, level: bool = False, curve: bool = False, colour: str = PUBLISHED_COLOUR
 ) -> Line2D:
-    """An entry, of marks unless it is of levels or curves, for a legend that is not made from the panels.
-
-    The note says what a reader must know to compare, such as "its machine".
-    """
+    """An entry, of marks unless it is of levels or curves, for a legend that is not made from the panels."""
     kind = "level" if level else "curve" if curve else "mark"
     return PublishedLine([], [], kind, colour, label=published_label(document, note))
 
@@ -108,12 +101,9 @@ def published_mark(
         axis: where to draw.
         across: the horizontal place; the height, if published, may have any.
         up: the height, in its own unit.
-        colour: of the edge, that of the series that it belongs to.
-        unit: unit of the vertical axis: a published height is divided by it.
-        note: for the legend, as in `published_label`.
-
-    Returns:
-        The cross; it is called published in legends made from the panel.
+        colour: of the edge.
+        unit: of the vertical axis.
+        note: for the legend.
     """
     if across is None or up is None:
         return None
@@ -162,13 +152,10 @@ def published_level(
     Args:
         axis: where to draw; its limits stay, unless they are automatic and the level lies outside.
         level: the value.
-        colour: as in `published_mark`.
-        unit: unit of the axis: a published value is divided by it.
+        colour: of the line.
+        unit: of the axis.
         vertical: at a place across in place of a height.
-        note: for the legend, as in `published_label`.
-
-    Returns:
-        The line; it is called published in legends made from the panel.
+        note: for the legend.
     """
     if level is None:
         return None
@@ -203,12 +190,9 @@ def published_curve(
         up: heights [point], in units of the axis.
         ends: lower and upper ends of the band [point]; NaN where the document draws none.
         document: short name of the document.
-        colour: of the line, that of the series that it belongs to.
+        colour: of the line.
         steps: for the bars of a histogram of equal widths, whose centres are `across`.
-        note: for the legend, as in `published_label`.
-
-    Returns:
-        The line; it is called published in legends made from the panel.
+        note: for the legend.
     """
     limits = axis.get_xlim(), axis.get_ylim()
     x, y = np.asarray(across, np.float64), np.asarray(up, np.float64)

@@ -53,11 +53,7 @@ of the file returns.
 
 
 def register(subparsers: Any) -> None:
-    """Adds the subcommands.
-
-    Args:
-        subparsers: what `ArgumentParser.add_subparsers` returned.
-    """
+    """Adds the subcommands to what `ArgumentParser.add_subparsers` returned."""
     add = _command(
         subparsers,
         "sample",

@@ -45,11 +45,7 @@ class OwnModel(NamedTuple):
 
 
 def read_model(path: Path, data: Path | None) -> OwnModel:
-    """Returns the content of a model file, with its data.
-
-    Args:
-        path: the Python file; it is run.
-        data: the data file, or None.
+    """Returns the content of a model file, which is run, with its data.
 
     Raises:
         CommandError: If a file cannot be used, a function is missing, or data are missing or not used.
@@ -74,12 +70,7 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
 def read_settings(
     texts: list[str], function: Callable[..., Any], taken: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Returns the settings of a method from NAME=VALUE.
-
-    Args:
-        texts: of the command line.
-        function: whose keyword arguments they are.
-        taken: keyword arguments that other options set.
+    """Returns the settings of a method, keyword arguments that no other option sets (`taken`), from NAME=VALUE.
 
     Raises:
         CommandError: If a text is not NAME=VALUE, or the function does not take the name.

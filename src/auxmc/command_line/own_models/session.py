@@ -15,8 +15,7 @@ import auxmc
 from auxmc.command_line.errors import error_line, say, warn
 from auxmc.command_line.own_models.commands import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
-from auxmc.command_line.own_models.output import OutputFolder, summary_table
-from auxmc.command_line.own_models.plots import draw_evidence, draw_posterior
+from auxmc.command_line.own_models.output import OutputFolder, draw_evidence, draw_posterior, summary_table
 from auxmc.command_line.run_folder import alone_in
 from auxmc.errors import CommandError, SamplingWarning
 from auxmc.interface.methods import Method
@@ -26,10 +25,7 @@ _COUNTS = ("draws", "warm_up", "chains", "seed")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs a subcommand.
-
-    Returns:
-        Exit status: 0, or 130 after Ctrl-C.
+    """Runs a subcommand and returns its exit status: 0, or 130 after Ctrl-C.
 
     Raises:
         CommandError: If the model, its data, a setting or the folder cannot be used.
