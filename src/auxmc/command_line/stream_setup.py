@@ -25,8 +25,7 @@ from auxmc.kernels.streams.contract import Fetch, StreamSettings
 from auxmc.kernels.streams.published_estimators import bias_per_row
 from auxmc.kernels.streams.replicates import replicated_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
-from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
-from auxmc.models.mixtures.single_gaussian import single_gaussian
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture, single_gaussian
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.regression.softmax_regression import softmax_regression
 from auxmc.models.row_model import RowModel

@@ -12,8 +12,7 @@ from scipy.special import gammaln
 import auxmc
 from auxmc.command_line.stream_setup import parse_model
 from auxmc.kernels.streams.growing_data import GrowingDataSettings, growing_data_evidence
-from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
-from auxmc.models.mixtures.single_gaussian import single_gaussian
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture, single_gaussian
 from auxmc.models.row_model import RowModel
 
 # Two clouds of rows in one column, few enough for the prior's own draws to give the exact evidence.
