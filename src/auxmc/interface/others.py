@@ -14,7 +14,7 @@ from jax import Array
 from auxmc.interface.arguments import check_callable, check_fraction, check_positive, require_x64
 from auxmc.interface.checks.densities import first_finite
 from auxmc.interface.densities import Density, check_density, density, density_method
-from auxmc.interface.layout import Layout, named, variables
+from auxmc.interface.layout import named, variables
 from auxmc.interface.methods import Method
 from auxmc.kernels.base import Kernel
 
@@ -114,38 +114,53 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     programming in NumPyro", arXiv:1912.11554.
     """
     try:
-        from numpyro.infer.util import initialize_model, unconstrain_fn
+        from numpyro import handlers
+        from numpyro.distributions.transforms import biject_to
+        from numpyro.infer.util import constrain_fn, initialize_model, unconstrain_fn
     except ImportError as error:
         raise ImportError("auxmc.from_numpyro needs NumPyro: pip install numpyro") from error
     check_callable("model", model, "draws sites of NumPyro")
     require_x64()
-    _check_sites(model, args, kwargs)
+
+    def sites(model: Callable[..., Any]) -> dict[str, Any]:
+        with handlers.block():
+            return dict(handlers.trace(model).get_trace(*args, **kwargs))
+
+    _check_sites(lambda key: sites(handlers.seed(model, key)))
     try:
         info = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
     except RuntimeError as error:
         raise ValueError(f"NumPyro finds no point to begin at; look for nan: {error}") from error
-
-    def log_density(variables: Mapping[str, Array]) -> Array:
-        return -info.potential_fn(variables)
+    start = {name: np.asarray(value, np.float64) for name, value in info.param_info.z.items()}
+    made = density(lambda variables: -info.potential_fn(variables), start)
+    layout = made.layout
 
     def values(variables: Mapping[str, Array]) -> dict[str, Array]:
         # A copy: NumPyro's functions may write into what they are given.
         return named(dict(info.postprocess_fn(dict(variables))))
 
-    start = {name: np.asarray(value, np.float64) for name, value in info.param_info.z.items()}
-    made = density(log_density, start)
-    centre = np.zeros(made.layout.dim)
-
     def unconstrained(values: Mapping[str, Array]) -> Array:
-        own = {name: values[name] for name in made.layout.names}
-        return made.layout.vector(unconstrain_fn(model, args, kwargs, own))
+        own = {name: values[name] for name in layout.names}
+        return layout.vector(unconstrain_fn(model, args, kwargs, own))
 
-    made = made._replace(
-        constrained=values,
-        unconstrained=unconstrained,
-        spread=_spread_around(centre, 2.0, made.log_density),
-    )
-    log_prior, draw_prior = _numpyro_prior(model, args, kwargs, made.layout, unconstrained)
+    def log_prior(vector: Array) -> Array:
+        free = layout.tree(vector)
+        own = constrain_fn(model, args, kwargs, dict(free))
+        given = sites(handlers.substitute(handlers.seed(model, 0), data=own))
+        total = jnp.zeros(())
+        for name, value in free.items():
+            site = given[name]
+            transform = biject_to(site["fn"].support)
+            total += jnp.sum(site["fn"].log_prob(site["value"]))
+            total += jnp.sum(transform.log_abs_det_jacobian(value, transform(value)))
+        return total
+
+    def draw_prior(key: Array) -> Array:
+        drawn = sites(handlers.seed(model, key))
+        return unconstrained({name: drawn[name]["value"] for name in layout.names})
+
+    spread = _spread_around(np.zeros(layout.dim), 2.0, made.log_density)
+    made = made._replace(constrained=values, unconstrained=unconstrained, spread=spread)
     try:
         jax.eval_shape(draw_prior, jax.random.key(0))
     except (NotImplementedError, ValueError):
@@ -154,51 +169,11 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     return made._replace(log_prior=log_prior, draw_prior=draw_prior)
 
 
-def _numpyro_prior(
-    model: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    layout: Layout,
-    unconstrained: Callable[[Mapping[str, Array]], Array],
-) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
-    """Log density [dim] of the model's prior on unconstrained variables, and its draws [dim]."""
-    from numpyro import handlers
-    from numpyro.distributions.transforms import biject_to
-    from numpyro.infer.util import constrain_fn
-
-    def log_prior(vector: Array) -> Array:
-        free = layout.tree(vector)
-        own = constrain_fn(model, args, kwargs, dict(free))
-        given = handlers.substitute(handlers.seed(model, 0), data=own)
-        with handlers.block():
-            trace = handlers.trace(given).get_trace(*args, **kwargs)
-        total = jnp.zeros(())
-        for name, value in free.items():
-            site = trace[name]
-            transform = biject_to(site["fn"].support)
-            total += jnp.sum(site["fn"].log_prob(site["value"]))
-            total += jnp.sum(transform.log_abs_det_jacobian(value, transform(value)))
-        return total
-
-    def draw_prior(key: Array) -> Array:
-        with handlers.block():
-            trace = handlers.trace(handlers.seed(model, key)).get_trace(*args, **kwargs)
-        return unconstrained({name: trace[name]["value"] for name in layout.names})
-
-    return log_prior, draw_prior
-
-
-def _check_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    from numpyro import handlers
-
+def _check_sites(draw: Callable[[Array], dict[str, Any]]) -> None:
+    """Rejects a model with sites that cannot be kept or moved (ValueError)."""
     sites: dict[str, Any] = {}
-
-    def trace(key: Array) -> None:
-        with handlers.block():
-            sites.update(handlers.trace(handlers.seed(model, key)).get_trace(*args, **kwargs))
-
     # Kinds and shapes of the sites are looked at alone: nothing is computed.
-    jax.eval_shape(trace, jax.random.key(0))
+    jax.eval_shape(lambda key: sites.update(draw(key)), jax.random.key(0))
     free = {name: s for name, s in sites.items() if s["type"] == "sample" and not s["is_observed"]}
     kept = free | {name: site for name, site in sites.items() if site["type"] == "deterministic"}
     variables("the model", {name: site["value"] for name, site in kept.items()})

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -163,8 +164,9 @@ class Reporter:
     """Tells how far all chains are together, and stops them when asked."""
 
     def __init__(self, label: str, n_chains: int, *, shown: bool) -> None:
-        self._progress = Progress(f"{label}, {n_chains} {'chain' if n_chains == 1 else 'chains'}")
-        self._shown, self._n_chains = shown, n_chains
+        chains = "chain" if n_chains == 1 else "chains"
+        self._progress = Progress(f"{label}, {n_chains} {chains}", file=None if shown else StringIO())
+        self._n_chains = n_chains
         self._lock = threading.Lock()
         self._done: dict[int, int] = {}
         self._resumed: dict[int, int] = {}
@@ -177,7 +179,7 @@ class Reporter:
         with self._lock:
             self._resumed[chain], self._done[chain] = done, done
             self._total = total * self._n_chains
-            if self._shown and len(self._resumed) == 1:
+            if len(self._resumed) == 1:
                 self._progress.start(self._total, done, compile_s)
 
     def advanced(self, chain: int, done: int, run_s: float) -> None:
@@ -185,8 +187,7 @@ class Reporter:
         with self._lock:
             self._done[chain] = done
             self._run_s = max(self._run_s, run_s)
-            if self._shown:
-                self._progress.advance(sum(self._done.values()), self._run_s)
+            self._progress.advance(sum(self._done.values()), self._run_s)
         if self.stop.is_set() and sum(self._done.values()) < self._total:
             raise Interrupted
 
@@ -196,8 +197,7 @@ class Reporter:
 
     def say(self, text: str) -> None:
         """Prints a line where progress is told."""
-        if self._shown:
-            self._progress.say(text)
+        self._progress.say(text)
 
     def say_interrupted(self, folder: Path | None) -> None:
         """Tells, where progress is told, where the chains were stopped and how to continue."""

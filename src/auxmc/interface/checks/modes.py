@@ -46,7 +46,7 @@ def advise_missed(
         points, fewest = _fresh_points(method, seed), _FEWEST_APART
         fix = "Leave `start` out, so that chains begin in different ones, or take more chains"
     elif method.is_plain and short_chain is not None:
-        points, fewest = _ends(method, draws, names, short_chain, seed), 1
+        points, fewest = _ends(method, draws, short_chain, seed), 1
         fix = "Give starts that differ (arrays with a leading axis of chains), or use auxmc.evidence"
     else:
         return []
@@ -69,11 +69,7 @@ def _fresh_points(method: Method, seed: int) -> list[Ending]:
 
 
 def _ends(
-    method: Method,
-    draws: np.ndarray,
-    names: list[str],
-    short_chain: Callable[[np.ndarray, Array], Ending],
-    seed: int,
+    method: Method, draws: np.ndarray, short_chain: Callable[[np.ndarray, Array], Ending], seed: int
 ) -> list[Ending]:
     """Where short chains end that begin far from the draws."""
     random = np.random.default_rng(seed)

@@ -140,7 +140,10 @@ def stream_evidence(
     estimator = replicated_evidence(checked, settings, replicates)
     kept = None
     if folder is not None:
-        identity = _identity(checked, source, chunk, replicates, capacity, settings, seed)
+        # The functions as they are compiled, the first chunk, and the numbers.
+        numbers = repr((chunk, replicates, capacity, settings, seed)).encode()
+        parts = (numbers, source.first.tobytes(), program_digest(checked).encode())
+        identity = hashlib.sha256(b"".join(parts)).hexdigest()
         kept = Checkpoint(folder / "stream", identity)
         same_run(folder, kept.path(0), identity)
     run = run_streams(
@@ -218,12 +221,6 @@ def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr
     return xr.DataTree.from_dict(
         {"posterior": dataset_of({name: np.asarray(array) for name, array in values.items()})}
     )
-
-
-def _identity(model: RowModel, rows: Rows, *numbers: Any) -> str:
-    """Digest of what the record depends on: the functions as they are compiled, the first chunk, and numbers."""
-    parts = (repr(numbers).encode(), rows.first.tobytes(), program_digest(model).encode())
-    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 def _reporter(rows: Rows) -> Any:

@@ -224,7 +224,7 @@ class _Search:
 
     def explore(self, first: Mixture, factors: Sequence[float], *, from_prior: bool) -> list[Annealed]:
         if not from_prior:
-            wide = [first.widened(factor) for factor in factors]
+            wide = [first._replace(root=first.root * factor) for factor in factors]
             return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
         points = self._prior_draws()
         parts = np.split(first.standard(points), len(_FACTORS))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
+from io import StringIO
 from typing import Any, NamedTuple
 
 import jax
@@ -182,10 +183,9 @@ def _estimated(
 ) -> TemperedEvidence:
     """The estimate, from arguments that were checked."""
     draws, seed = options.draws, options.seed
-    reporter = Progress("evidence") if options.progress else None
-    one = method in CHAINS
-    say = reporter.say if reporter else lambda text: None
-    found = find_base(model, base, stream(seed, "evidence", "base"), n_steps, one_component=one, say=say)
+    reporter = Progress("evidence", file=None if options.progress else StringIO())
+    one, key = method in CHAINS, stream(seed, "evidence", "base")
+    found = find_base(model, base, key, n_steps, one_component=one, say=reporter.say)
     random = generator_of(stream(seed, "evidence", "runs"))
     looks = _looks(draws, tolerance, max_draws)
     advice: list[Advice] = []
@@ -291,7 +291,7 @@ def _run_batches(
     n_steps: int,
     starts: Sequence[tuple[int, np.ndarray]],
     options: RunOptions,
-    reporter: Progress | None,
+    reporter: Progress,
 ) -> list[Annealed]:
     """Batches of independent runs from a base along its path, from their numbers and starts; kept ones are read."""
     calls, done = [], list[int]()
@@ -299,13 +299,11 @@ def _run_batches(
         key = np.asarray(jax.random.key_data(stream(options.seed, "evidence", "run", str(i))))
         file = options.folder / f"runs{i:04d}.npz" if options.folder else None
         calls.append((_run_batch, (target, base.mixture, base.runs.path, n_steps, start, key, file)))
-    if reporter:
-        reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
+    reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
 
     def told(number: int, result: Annealed) -> None:
         done.append(number)
-        if reporter:
-            reporter.advance(len(done) * N_RUNS, 0.0)
+        reporter.advance(len(done) * N_RUNS, 0.0)
 
     return on_workers(options.executor, calls, options.cores, told)
 

@@ -105,10 +105,6 @@ class Mixture(NamedTuple):
             normal[chosen == k] = self.means[k] + normal[chosen == k] @ np.asarray(self.roots)[k].T
         return normal
 
-    def widened(self, factor: float) -> "Mixture":
-        """The same mixture in coordinates that are wider by a factor."""
-        return self._replace(root=self.root * factor)
-
 
 def gaussian_mixture(mean: np.ndarray, root: np.ndarray) -> Mixture:
     """One normal component with a mean [dim] and a lower Cholesky factor [dim, dim]."""
