@@ -1,4 +1,4 @@
-"""Interrupts of a command: the first Ctrl-C ends it in order, a second one at once."""
+"""Signals that end a command: the first one in order, a second one at once."""
 
 import math
 import os
@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -86,3 +86,23 @@ def abort_on_second_interrupt() -> Iterator[None]:
             sys.unraisablehook = show_lost
             signal.set_wakeup_fd(before)
             os.close(sent)
+
+
+@contextmanager
+def answering(answer: Callable[[int], None], *numbers: int) -> Iterator[None]:
+    """Calls a function at the first of some signals; a second one acts as before. Threads are told of none."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def first(number: int, frame: FrameType | None) -> None:
+        del frame
+        signal.signal(number, before[number])
+        answer(number)
+
+    before = {number: signal.signal(number, first) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

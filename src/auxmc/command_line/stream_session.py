@@ -5,10 +5,9 @@ import math
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import closing, nullcontext
 from pathlib import Path
-from types import FrameType
 from typing import TextIO
 
 import numpy as np
@@ -20,6 +19,7 @@ from rich.text import Text
 
 from auxmc.command_line.columns import value_with_error
 from auxmc.command_line.errors import say
+from auxmc.command_line.interrupts import answering
 from auxmc.command_line.run_folder import RunFolder, alone_in
 from auxmc.command_line.stream_record import particle_table, rank_models, record_table
 from auxmc.command_line.stream_setup import StreamSetup, prepare
@@ -164,7 +164,8 @@ class _Session:
             checkpoint = Checkpoint(state / "stream", fingerprint(self.folder.numbers))
         runs: dict[str, StreamRun] = {}
         try:
-            with nullcontext() if store is None else closing(store), self._listening():
+            signals = answering(self._stop, signal.SIGINT, signal.SIGTERM)
+            with nullcontext() if store is None else closing(store), signals:
                 runs = run_streams(
                     setup.estimators(None if store is None else fetch_from(store)),
                     setup.read,
@@ -259,22 +260,10 @@ class _Session:
                 f"the best two models differ by {gap:.2f} +- {error:.2f} nats: which is better is not resolved"
             )
 
-    @contextmanager
-    def _listening(self) -> Iterator[None]:
-        """Ends the run after the current chunks at the first signal; the second one acts as before."""
-
-        def listen(number: int, frame: FrameType | None) -> None:
-            del frame
-            self.signal = number
-            signal.signal(number, before[signal.Signals(number)])
-            say("finishing the current chunks; press Ctrl-C again to abort")
-
-        before = {number: signal.signal(number, listen) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _stop(self, number: int) -> None:
+        """Ends the run after the current chunks."""
+        self.signal = number
+        say("finishing the current chunks; press Ctrl-C again to abort")
 
 
 def _describe_change(name: str, change: ChangePoint) -> str:

@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import xarray as xr
 
 import auxmc
 from auxmc.command_line.errors import error_line, say, warn
+from auxmc.command_line.interrupts import answering
 from auxmc.command_line.own_models.commands import METHODS
 from auxmc.command_line.own_models.model_file import OwnModel, read_model, read_settings
 from auxmc.command_line.own_models.output import OutputFolder, draw_evidence, draw_posterior, summary_table
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     with importing_from(options.model.parent), _delete_if_empty(path), alone_in(path):
         folder = OutputFolder(path, numbers, restart=options.restart)
         try:
-            with _stop_on_sigterm():
+            with answering(_stop, signal.SIGTERM):
                 work(own, options, folder)
         except KeyboardInterrupt:
             say(f"stopped; the same command resumes from {folder.path}")
@@ -137,21 +137,5 @@ def _as_command_errors(path: Path) -> Iterator[None]:
                 warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
-@contextmanager
-def _stop_on_sigterm() -> Iterator[None]:
-    """Raises KeyboardInterrupt at SIGTERM."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:
-        # Not in the main thread.
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _stop(number: int) -> None:
+    raise KeyboardInterrupt(number)
