@@ -27,38 +27,7 @@ pytestmark = [
     ),
 ]
 
-CONFIGURATION = """\
-ClusterName=loop
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
-SlurmctldPort=16817
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmdSpoolDir={folder}/slurmd-%n
-StateSaveLocation={folder}/ctld
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-AccountingStorageType=accounting_storage/none
-MinJobAge=3600
-ReturnToService=2
-SlurmdTimeout=5
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-NodeName=one NodeHostname={host} NodeAddr=127.0.0.1 Port=16818 CPUs={cores} RealMemory={memory} State=UNKNOWN
-NodeName=two NodeHostname={host} NodeAddr=127.0.0.1 Port=16819 CPUs={cores} RealMemory={memory} State=UNKNOWN
-PartitionName=cpu Nodes=one,two Default=YES PriorityTier=1 MaxTime=INFINITE DefMemPerCPU=500 State=UP
-PartitionName=urgent Nodes=one,two PriorityTier=10 MaxTime=INFINITE DefMemPerCPU=500 State=UP
-"""
-
-
+CONFIGURATION = Path(__file__).with_name("slurm.conf").read_text(encoding="utf-8")
 NODES = ("one", "two")
 OPTIONS = [
     *("--workflow-profile", "profiles/slurm", "--slurm-status-command", "squeue"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy.stats import multivariate_normal
 
 from auxmc.command_line import main, stream_session
@@ -21,21 +22,12 @@ from auxmc.errors import DataError
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
 
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
 NAMES = ("load", "age", "pressure")
 SMALL = "--estimator annealed --particles 4 --moves 2 --batch-size 10 --replicates 2 --chunk-rows 20"
 SMALL += " --every 0"
-OWN_MODEL = """
-import jax
-{top}
-def log_likelihood(parameters, rows):
-    return {log_likelihood}
-def valid_rows(rows):
-    return {valid_rows}
-def log_prior(parameters):
-    return -0.5 * parameters[0] ** 2
-def draw_prior(key):
-    return jax.random.normal(key, (1,))
-"""
+OWN_MODEL = GIVEN["own_model"]
 
 
 def make_rows(n_rows):
@@ -256,19 +248,7 @@ def test_rows_outside_the_model_are_named(tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-ANNEALED = "--estimator annealed"
-REJECTED = {
-    "--data no.csv": "no such file",
-    "--batch-size 3": "--batch-size: is not a setting of --estimator running_laplace",
-    "--estimator sequential --resampling chunk": "--resampling: is not a setting of --estimator sequential",
-    "--past store": "running_laplace draws no past rows",
-    f"{ANNEALED} --control-variates --past store": "expected --past reservoir",
-    f"{ANNEALED} --target-size 10": "target_size must be below n_particles=10",
-    "--response y": "--response: expected one of load, age, pressure, got 'y'",
-    "--chunk-rows 0": "--chunk-rows: expected an integer of at least 1, got 0",
-    "--replicates 0": "--replicates: expected an integer of at least 1, got 0",
-    "--model linear": "--model 'linear': expected different models, got it twice",
-}
+REJECTED = GIVEN["rejected"]
 
 
 @pytest.mark.parametrize("words", REJECTED)

@@ -5,6 +5,7 @@ import decimal
 import gzip
 import os
 import re
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
 import pytest
+import yaml
 
 import auxmc
 from auxmc.command_line.own_models.model_file import read_model
@@ -20,6 +22,8 @@ from auxmc.data.tables import open_rows, read_arrays, read_blocks, read_matrix
 from auxmc.errors import CommandError, DataError
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.streams.rows import read_rows
+
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 GOOD = {
     "floats": {"a": np.array([0.1, -2.5e-7, 3e8]), "b": np.array([1.5, 2.5, 4.5])},
@@ -198,31 +202,8 @@ def test_frames_are_joined_by_the_names_of_the_first():
         read_rows(first.set_axis(["a", "a"], axis=1), 3)
 
 
-FIRST_LINES = {
-    "names": ("x,y\n1,2\n3,4\n", ["x", "y"], 2),
-    "none": ("1,2\n3,4\n5,6\n", ["0", "1"], 3),
-    "one column": ("5\n6\n7\n", ["0"], 3),
-    "decimals": ("7,7.5,1\n1,2,3\n", ["0", "1", "2"], 2),
-    "unordered": ("1,3,2\n1,2,3\n", ["0", "1", "2"], 2),
-    "negative": ("-1,2,5\n1,2,3\n", ["0", "1", "2"], 2),
-    "quoted": ('\ufeff"load, ""kN""","two\nlines"\n"1",2\n', ['load, "kN"', "two\nlines"], 1),
-    "ends of Windows, none at last": ("x,y\r\n1,2\r\n3,4", ["x", "y"], 2),
-    "empty lines below": ("a,b\n\n\n1,2\n\n3,4\n", ["a", "b"], 2),
-    "empty line": ("\n\nx,y\n1,2\n", ["x", "y"], 1),
-    "comment": ("# exported\n#\nx,y\n1,2\n", ["x", "y"], 1),
-    "blanks": ("x, y \n1, 2\n", ["x", "y"], 1),
-    "a chemical element": ("Na,K\n1,2\n", ["Na", "K"], 1),
-    "semicolons": ("x;y\n1;2\n", ["x", "y"], 1),
-    "a separator named": ("sep=;\nx;y\n1;2\n", ["x", "y"], 1),
-}
-NEITHER = {
-    "numbers from zero": "0,1,2\n4,5,6\n",
-    "a zero": "0\n4\n",
-    "years": "1990,1991,1992\n4,5,6\n",
-    "decades": "1990,2000\n4.5,5.5\n",
-    "mixed": "x,1\n4,5\n",
-    "row labels": ",0,1\n0,4,5\n",
-}
+FIRST_LINES = GIVEN["first_lines"]
+NEITHER = GIVEN["neither"]
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -243,52 +224,7 @@ def test_one_rule_says_whether_the_first_line_is_names(tmp_path, door):
             DOORS[door](path)
 
 
-ROWS = {
-    "decimal commas": (
-        "t,y\n1,0,67\n",
-        r"row 1 \(line 2\): expected 2 cells .*, got 3, '1, 0, 67'; check commas",
-    ),
-    "trailing commas": (
-        "t,y\n1,2\n1,2,\n",
-        r"row 2 \(line 3\): expected 2 cells .*, got 3, '1, 2, '; .*at the end",
-    ),
-    "short": ("t,y\n1,2\n\n3\n", r"row 2 \(line 4\): expected 2 cells as in the first line, got 1, '3'"),
-    "thousands": (
-        't,y\n1,"1,000"\n',
-        r"row 1 \(line 2\), column 'y': '1,000' is not a number; write it as 1234.5",
-    ),
-    "semicolons": ("x;y\n1,5;2\n", "column 'x': '1,5' is not a number; write it as 1234.5"),
-    "quoted decimal comma": ('t,y\n1,"1,5"\n', "'1,5' is not a number; write it as 1234.5"),
-    "blanks": ("t y\n1 2\n", r"line 1: expected tabs, semicolons or commas between cells, got 't y'"),
-    "numbers between blanks": ("1e0 2e0\n3e0 4e0\n", "line 1: expected tabs, .* got '1e0 2e0'"),
-    "bars": ("t|y\n1|2\n", r"line 1: expected tabs, .* got 't\|y'"),
-    "quoted names between blanks": (
-        '"t" "y"\n"1" 1 2\n',
-        r"line 1: ',' expected after '\"'; check quotation marks and separators",
-    ),
-    "underscore": ("x,y\n2020_01,2\n", r"row 1 \(line 2\), column 'x': '2020_01' is not a number"),
-    "other digits": ("x,y\n\u0661,2\n", "column 'x': '\u0661' is not a number"),
-    "row labels": (",y\n0,2\n", r"column 1 has no name; .*\(index=False\)"),
-    "row labels twice": ("Unnamed: 0,y\n0,2\n", "column 1 is called 'Unnamed: 0'; name it"),
-    "row labels of Parquet": (
-        "__index_level_0__,y\n0,2\n",
-        "column 1 is called '__index_level_0__'; name it",
-    ),
-    "twice": ("y,y\n0,2\n", "columns 1 and 2 are both called 'y'; rename one"),
-    "empty line": ("a\n1\n\n3\n", r"row 2 \(line 3\), column 'a': missing value \(empty cell\); fill it in"),
-    "infinite": ("a,b\n1,-inf\n", r"row 1 \(line 2\), column 'b': '-inf' is not a finite number; correct it"),
-    "overflow": ("a,b\n1,1e999\n", "'1e999' is not a finite number"),
-    "record over two lines": (
-        '"a\nb",c\n1,2\nx,3\n',
-        r"row 2 \(line 4\), column 'a\\nb': 'x' is not a number",
-    ),
-    "no rows": ("# only\nx,y\n", r"the file has no rows below its names \(x, y\)"),
-    "no rows below a name of two lines": (
-        '"x\n(m)",y\n',
-        r"has no rows below its names \('x\\n\(m\)', y\); add",
-    ),
-    "quotation mark": ('x,y\n1,2\n3,"4\n', "line 3: unexpected end of data; check quotation marks"),
-}
+ROWS = GIVEN["rows"]
 
 
 @pytest.mark.parametrize("kind", ROWS)

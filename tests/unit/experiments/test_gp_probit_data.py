@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from auxmc.data.tables import read_matrix
 from auxmc.errors import DataError
 from experiments.gp_probit.labelled import read_labelled
+
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 GOOD = "a,b,class\n1,2,yes\n2,3.5,no\n3,-1e3,yes\n4,0,no\n"
 
@@ -62,35 +65,7 @@ def test_numeric_classes_are_ordered_as_numbers(write):
     assert read_labelled(write("a,y\n1,10\n2,9\n3,10\n4,9\n")).classes == ("9", "10")
 
 
-BAD_LABELLED = {
-    "few_rows": ("a,class\n1,yes\n2,no\n3,no\n", "has 3 rows of data, needs at least 4; add rows"),
-    "missing_label": (
-        GOOD.replace("2,3.5,no", "2,3.5,"),
-        "row 2 (line 3), column 'class': missing value (empty cell); fill it in or remove the row",
-    ),
-    "text": (
-        GOOD.replace("3.5", "tall"),
-        "row 2 (line 3), column 'b': 'tall' is not a number; write it as 1234.5, or remove the column if it holds "
-        "text; the label is column 'class' (chosen because it alone has two values that are not numbers)",
-    ),
-    "one_class": (
-        GOOD.replace("yes", "no"),
-        "column 'class' (chosen because it is the last): expected two classes, got 1: no; name another label",
-    ),
-    "many_classes": (
-        "a,y\n" + "".join(f"{i},{i}\n" for i in range(12)),
-        "column 'y' (chosen because it is the last): expected two classes, got 12: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 "
-        "more; name another label",
-    ),
-    "constant": (
-        "a,b,class\n1,7,yes\n2,7.0,no\n3,7,yes\n4,7,no\n",
-        "column 'b': every row has the value 7; remove the column",
-    ),
-    "label_only": (
-        "class\nyes\nno\nyes\nno\n",
-        "the label column is the only column; add at least one column of numbers",
-    ),
-}
+BAD_LABELLED = GIVEN["bad"]
 
 
 @pytest.mark.parametrize(("content", "expected"), BAD_LABELLED.values(), ids=BAD_LABELLED)

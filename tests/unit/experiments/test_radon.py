@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from scipy import stats
 
 from auxmc.driver.chains import RunContext
@@ -25,6 +26,8 @@ from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, GroupedColumns,
 from experiments.radon.measure import base_moment_scores, running_points
 from experiments.radon.model import PARAMETRISATIONS, grouped_regression
 from experiments.radon.run import run
+
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 STUDY = load_study("radon")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
@@ -358,39 +361,8 @@ def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path):
     np.testing.assert_array_equal(data.regressors[:, 1], [0.5, 0.5, -1.0, -1.0])
 
 
-def changed(row, text):
-    return (*ROWS[:row], text, *ROWS[row + 1 :])
-
-
-WRONG_ROWS = [
-    (changed(1, "A,x,0.5,3.0"), "row 2 (line 3), column 'hours': 'x' is not a number"),
-    (changed(3, ",0.5,-1.0,0.5"), "row 4 (line 5), column 'school': missing value"),
-    (tuple(row.replace("-1.0", "0.5") for row in ROWS), "column 'funding': every row has the value 0.5"),
-    (
-        tuple(f"{row.rpartition(',')[0]},2.0" for row in ROWS),
-        "column 'score': every row has the value 2; name another column as outcome",
-    ),
-    (
-        changed(3, "B,0.5,-2.0,0.5"),
-        "group 'B' has -1 in row 3 (line 4) and -2 in row 4 (line 5); name it in row_regressors",
-    ),
-    (
-        tuple(row.replace("B", "A") for row in ROWS),
-        "column 'school': expected two or more groups, some of them with several rows, got 1 groups of 4 rows",
-    ),
-    (
-        tuple(group + row[1:] for group, row in zip("ABCD", ROWS, strict=True)),
-        "some of them with several rows, got 4 groups of 4 rows",
-    ),
-    (ROWS[:3], "has 3 rows of data, needs at least 4"),
-]
-WRONG_COLUMNS = [
-    ({"outcome": "scor"}, "outcome: there is no column 'scor', only school, hours"),
-    ({"outcome": "scor"}, "did you mean 'score'?"),
-    ({"group": "shool"}, "group: there is no column 'shool'"),
-    ({"row_regressors": ("score",)}, "column 'score' is named twice, in outcome and in row_reg"),
-    ({"row_regressors": (), "group_regressors": ()}, "no regressor is named"),
-]
+WRONG_ROWS = GIVEN["wrong_rows"]
+WRONG_COLUMNS = GIVEN["wrong_columns"]
 
 
 @pytest.mark.parametrize(

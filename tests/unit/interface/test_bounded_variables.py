@@ -1,15 +1,19 @@
 """Variables with bounds or a period: maps to the real line against derivatives, and models that use them."""
 
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import yaml
 
 import auxmc
 from auxmc.interface.transforms import bounded, of_distribution, periodic
+
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 _INF = math.inf
 
@@ -95,21 +99,7 @@ def test_draws_are_on_the_scale_of_the_variables():
     assert abs(draws.mean() - 3.0 / 8.0) < 5.0 * 0.16 / math.sqrt(500)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"bounds": {"y": (0, 1)}}, "bounds: 'y' is no variable; expected some of x"),
-        ({"bounds": {"x": (1, 0)}}, "the lower bound must be below the upper one"),
-        ({"bounds": {"x": "ordered"}}, 'x: expected a vector without period for "ordered"'),
-        ({"bounds": {"x": 3.0}}, r"expected a pair \(low, high\)"),
-        ({"bounds": [0, 1]}, "bounds: expected a mapping"),
-        ({"bounds": {"x": (1, 2)}}, r"start: x must lie inside \(1, 2\)"),
-        ({"bounds": {"x": (0, None)}, "periodic": ["x"]}, "one period apart"),
-        ({"periodic": "z"}, "periodic: 'z' is no variable"),
-        ({"prior": 3.0}, "prior: expected a mapping"),
-        ({"prior": {"x": 3.0}}, "prior: x: expected a distribution"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), GIVEN["bad"])
 def test_bad_bounds_and_priors_are_rejected(settings, message):
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.density(lambda p: -(p["x"] ** 2), {"x": 0.5}, **settings)

@@ -7,12 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import yaml
 
 from auxmc.errors import ModelError
 from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc.models.row_model import row_model
 from auxmc.models.user_model import check_model, importing_from, load_model, prior_disagreement, run_file
+
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "student_regression.py"
 ROWS = jnp.asarray(np.random.default_rng(1).normal(size=(40, 3)))
@@ -87,14 +90,7 @@ def test_constants_of_a_file_do_not_change_the_precision(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = (", "mine.py: the file fails: SyntaxError"),
-        ("import absent_library", "mine.py, line 1: the file fails: ModuleNotFoundError: No module named"),
-        ("raise SystemExit(5)", "mine.py, line 1: the file fails: SystemExit: 5"),
-        ("\x00", "mine.py: the file fails: (SyntaxError|ValueError): source code .*null bytes"),
-        ("def other(): pass", "neither a function 'model' nor a function 'log_likelihood'.*; it has other"),
-        ("model = 3", "model must be a function of n_columns, got int"),
-        ("def model(n_columns): return 3", "model must return what .*row_model makes, got int"),
-        ("def model(n_columns): return 1 / 0", "model fails: ZeroDivisionError"),
+        *GIVEN["no_models"],
         (FUNCTIONS.replace("(1,))", "(1, 1))"), r"draw_prior must return parameters \[dim\], got \(1, 1\)"),
     ],
 )
@@ -120,24 +116,7 @@ def test_names_and_settings_that_are_not_there_are_rejected(tmp_path):
         load_model(write(tmp_path, text), 3)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "-0.5 * (rows[:, 0] - parameters[0]) ** 2",
-            "-jnp.ones((2, 40)) * parameters[0]",
-            r"log_likelihood must return a number for each row \[row\], shape \[40\]; got shape \[2, 40\]",
-        ),
-        ("parameters[0] ** 2 -", "parameters ** 2 -", r"log_prior must return a number, shape \[\]; got"),
-        ("rows[:, 0] - parameters[0]", "rows[:, 0] - parameters[0] / 0.0", "log_likelihood is not finite at"),
-        (PRIOR, "jnp.log(parameters[0])", "log_prior is not finite at .* of 32 draws"),
-        ("rows[:, 0] - p", "rows[:, 7:8].sum() - jnp.nan * p", "log_likelihood must return a number"),
-        ("rows[:, 0]", "missing", "log_likelihood fails: NameError: name 'missing' is not defined"),
-        ("random.normal(key, (1,))", "random.normal(key, (1,)) * jnp.inf", "draw_prior gives parameters"),
-        (PRIOR, "1.0 if parameters[0] > 0 else 0.0", "the model inside .* fails: TracerBoolConversionError"),
-        (PRIOR, "exit(3)", "log_prior fails: SystemExit"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), GIVEN["wrong_functions"])
 def test_a_function_that_is_wrong_is_named_in_a_line(tmp_path, old, new, message):
     assert old in FUNCTIONS
     model, _ = load_model(write(tmp_path, FUNCTIONS.replace(old, new)), 3)

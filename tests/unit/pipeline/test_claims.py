@@ -1,10 +1,12 @@
 """A file of claims is read whole or rejected with its line; verdicts follow from value, error, band and needs alone."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from auxmc_pipeline.claims import read_claims
 from auxmc_pipeline.judging.counts import counts_by_document, counts_of, verdict_of_claim
@@ -15,43 +17,14 @@ from auxmc_pipeline.steps.check_claims import responses
 from auxmc_pipeline.steps.wrong_verdicts import simulate
 from auxmc_pipeline.tables import MissingData, Tables, recorded
 
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
 NAN = float("nan")
 SETTINGS = ["n_draws", "n_chains"]
-LINE = {
-    "claim_id": "X-1",
-    "setting": "N=1",
-    "statement": "s",
-    "document": "thesis",
-    "place": "sec 1",
-    "published": "1",
-    "low": "0.5",
-    "high": "1.5",
-    "band_from": "printed precision",
-    "kind": "I",
-    "nature": "",
-    "origin": "published",
-    "needs": "",
-}
+LINE = GIVEN["line"]
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "low", "high", "kind", "expected"),
-    [
-        (1.0, 0.1, 0.5, 1.5, "I", "reproduced"),
-        (2.0, 0.1, 0.5, 1.5, "I", "not reproduced"),
-        (1.4, 0.1, 0.5, 1.5, "I", "inconclusive"),
-        (1.6, 0.1, 0.5, 1.5, "I", "inconclusive"),
-        (1.0, NAN, 0.5, 1.5, "Q", "inconclusive"),
-        (9.0, NAN, 0.5, 1.5, "Q", "inconclusive"),
-        (1.0, 0.0, 0.5, 1.5, "I", "inconclusive"),
-        (9.0, 0.1, 5.0, NAN, "I", "reproduced"),
-        (9.0, 0.1, NAN, 5.0, "I", "not reproduced"),
-        (NAN, NAN, 0.0, 1.0, "I", "not measured"),
-        (NAN, NAN, 0.0, 1.0, "W", "not measured"),
-        (math.inf, NAN, NAN, 1.0, "I", "not reproduced"),
-        (99.0, 0.0, 0.0, 1.0, "W", "timing"),
-    ],
-)
+@pytest.mark.parametrize(("value", "error", "low", "high", "kind", "expected"), GIVEN["verdicts"])
 def test_verdict(value, error, low, high, kind, expected):
     assert verdict(Measurement(value, error), low, high, kind) == expected
 
@@ -78,42 +51,7 @@ def test_a_claim_is_a_conclusion_by_default_and_our_own_needs_no_document(tmp_pa
     assert _claims(tmp_path, line)[column].tolist() == [value]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ({"colour": "red"}, r"c\.csv: column 'colour' is unknown\. Columns: claim_id, setting"),
-        ({"low": "2", "high": "1"}, r"c\.csv, line 2 \(X-1, N=1\): the band is upside down, 2 to 1"),
-        ({"published": "1.6"}, r"line 2 .*the published value 1\.6 lies outside its own band, 0\.5 to 1\.5"),
-        (
-            {"also": "letter: sec 2"},
-            r"line 2 .*also must be 'DOCUMENT: PLACE' of another document, got 'letter: sec 2'",
-        ),
-        ({"also": "thesis: sec 2"}, r"line 2 .*also must be"),
-        ({"needs": "n_drows>=5"}, r"line 2 .*'n_drows' is no setting\. Allowed: n_chains, n_draws"),
-        ({"needs": "n_draws>5"}, r"line 2 .*cannot read 'n_draws>5'; allowed is \[CASE:\]SETTING>=NUMBER"),
-        ({"needs": "n_draws>=many"}, r"line 2 .*compares with 'many', which is no number"),
-        (
-            {"nature": "misprint"},
-            r"line 2 .*nature must be one of conclusion, printed, reading, words, figure, got 'misprint'",
-        ),
-        (
-            {"nature": "reading"},
-            r"line 2 .*nature must be one of conclusion, printed, reading, words, figure, got 'reading'",
-        ),
-        ({"kind": "Z"}, r"line 2 .*kind must be one of I, W, Q, got 'Z'"),
-        ({"document": "book"}, r"line 2 .*document must be one of thesis, paper, got 'book'"),
-        ({"origin": "ours"}, r"line 2 .*origin must be one of published, own, got 'ours'"),
-        (
-            {"band_from": "ours"},
-            r"line 2 .*band_from must be one of printed precision, .*'ours: ' with the reason",
-        ),
-        ({"band_from": "taste"}, r"line 2 .*band_from must be one of .*got 'taste'"),
-        (
-            {"low": "", "high": ""},
-            r"line 2 .*low and high are empty, which only claims about time \(kind W\)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), GIVEN["wrong_lines"])
 def test_a_wrong_line_is_rejected_with_what_is_allowed(tmp_path, line, message):
     with pytest.raises(ValueError, match=message):
         _claims(tmp_path, line)

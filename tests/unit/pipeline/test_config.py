@@ -2,8 +2,10 @@
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
@@ -14,18 +16,9 @@ from auxmc_pipeline.catalogue import load_study, stale_cases
 from auxmc_pipeline.overrides import split_overrides
 from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, numbers_of, setting
 
-TOY_YAML = """\
-defaults:
-  - /schema/toy
-  - _self_
-cases:
-  main: {kind: plain, over: {size: [1, 2]}, batch: {step: "range(0.1,0.45,0.1)"}}
-  own: {kind: fancy, n_draws: 30, resources: {pieces: 2}}
-presets:
-  smoke: {n_draws: 20, cases: {own: null}}
-  quick: {n_draws: 200, cases: {main: {over: {size: [1, 2, 4]}}}}
-  paper: {n_draws: 2000, cases: {main: {size: 8, over: null}}}
-"""
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
+TOY_YAML = Path(__file__).with_name("toy_study.yaml").read_text(encoding="utf-8")
 
 
 @dataclasses.dataclass
@@ -48,62 +41,14 @@ def test_presets_give_sizes_and_an_override_wins(toy):
     assert compose_settings(toy, ["preset=smoke", "n_draws=33"]).n_draws == 33
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("siz=3", r"unknown setting of study toy: 'siz'\. Did you mean 'size'\?$"),
-        ("size=0", r"size must be between 1 and 64, got 0"),
-        ("size=65", r"size must be between 1 and 64, got 65"),
-        (
-            "size=many",
-            r"setting size of study toy: Value 'many' of type 'str' could not be converted to Integer",
-        ),
-        (
-            "size=2.5",
-            r"setting size of study toy: Value '2.5' of type 'float' could not be converted to Integer",
-        ),
-        ("step=-1", r"step must be at least 0.0, got -1"),
-        ("step=nan", r"step must be at least 0.0, got nan"),
-        ("kind=fncy", r"kind must be one of plain, fancy, got 'fncy'\. Did you mean 'fancy'\?"),
-        ("preset=smok", r"unknown preset: 'smok'\. Did you mean 'smoke'\? Allowed: smoke, quick, paper"),
-        ("size=1,2", r"setting size: expected KEY=VALUE with one value, got size=1,2"),
-        ("size", r"expected KEY=VALUE or KEY=VALUE,VALUE,\.\.\., got 'size'"),
-        ("step=0.1;0.2", r"got 'step=0.1;0.2'; values with signs .* quotation marks"),
-        ("++resources.rntime=3", r"unknown resource of study toy: 'rntime'\. Did you mean 'runtime'\?"),
-        ("~size", r"setting size: expected KEY=VALUE with one value, got ~size"),
-        ("presets.smoke.n_draws=3", r"unknown setting of study toy: 'presets.smoke.n_draws'"),
-        ("++batch.step=[]", r"batch.step: expected a list of float values, got \[\]"),
-        ("++batch.step=[0.1,-1]", r"step must be at least 0.0, got -1"),
-        ("++batch.size=[0.5]", r"batch.size: expected a list of int values, got \[0.5\]"),
-        ("++batch.stp=[1.0]", r"unknown batched setting of study toy: 'stp'\. Did you mean 'step'\?"),
-    ],
-)
+@pytest.mark.parametrize(("override", "message"), GIVEN["wrong_settings"])
 def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(toy, override, message):
     with pytest.raises(SettingsError, match=message) as rejected:
         compose_settings(toy, [override])
     assert "\n" not in str(rejected.value)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("cases:\n", "cases\n", "line 4: could not find expected ':'"),
-        ("presets:", "seed: 1\nseed: 2\npresets:", "line 8: found duplicate key seed"),
-        ("presets:", "\tseed: 1\npresets:", "line 7: found character '\\t' that cannot start any token"),
-        ("presets:", "block_sise: 5\npresets:", "unknown setting: 'block_sise'. Did you mean 'block_size'?"),
-        ("presets:", "seed: many\npresets:", "Value 'many' of type 'str' could not be converted to Integer"),
-        ("{n_draws: 20,", "{n_drows: 20,", "unknown setting: 'n_drows'. Did you mean 'n_draws'?"),
-        ("  smoke:", "  smok:", "unknown preset: 'smok'. Did you mean 'smoke'?"),
-        (
-            "kind: plain",
-            "knd: plain",
-            "cases.main: unknown setting of study toy: 'knd'. Did you mean 'kind'?",
-        ),
-        ("size: [1, 2]", "size: 2", "cases.main: size: expected a list of values, got 2"),
-        ("  own:", "  more: 3\n  own:", "cases.more: expected a mapping of settings, got 3"),
-        ("  - /schema/toy\n", "", "expected `- /schema/toy` and `- _self_` under `defaults:`"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), GIVEN["slips"])
 def test_a_slip_in_a_file_of_settings_is_one_line_with_file_and_place(toy, old, new, message):
     (toy.studies / "toy" / "config.yaml").write_text(TOY_YAML.replace(old, new, 1))
     with pytest.raises(SettingsError, match=re.escape(message)) as rejected:

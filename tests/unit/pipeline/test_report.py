@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from auxmc.driver.results import write_csv
 from auxmc.errors import DamagedFile
@@ -36,32 +37,9 @@ from auxmc_pipeline.report.page import failures, machines, rule_costs, settings_
 from auxmc_pipeline.steps.export_tables import claims_table, latex, verdicts_table
 from tests.unit.variants import set_variant
 
-README = """\
-# A study
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
-Question: why? Source: thesis, section 3.
-
-Answer: because.
-
-## Findings
-
-Measured twice.
-
-**The lead
-is bold.** It names XY-01 and, in another sentence, nothing. The figure is `fig_one`.
-
-More of the same finding.
-
-**Second.** XY-02 holds.
-
-| a | |
-|---|---|
-| 1 | <script>alert(1)</script> |
-
-## Notes
-
-Errors +- 2 of 2^30, not in `2^30`.
-"""
+README = GIVEN["readme"]
 LINKS = {"XY-01": "#alpha-XY-01", "XY-02": "#alpha-XY-02", "fig_one": "#alpha-fig_one"}
 NAN = math.nan
 PUBLISHED_RESULTS = cache(read_published)
@@ -179,30 +157,7 @@ def test_a_failed_claim_without_a_finding_is_reported():
     assert unexplained(groups, "smoke") == []
 
 
-@pytest.mark.parametrize(
-    ("line", "kept", "said", "agreement"),
-    [
-        ({}, {"measured": 1.5}, "1.50 ± 0.50, reproduced", "consistent with the kept run"),
-        ({}, {"measured": 4.0}, "4.00 ± 0.50, reproduced", "differs from the kept run"),
-        ({"measured": NAN}, {}, "1.00 ± 0.50, reproduced", "kept only"),
-        ({}, {"measured": NAN}, "", ""),
-        ({"monte_carlo_error": NAN}, {}, "1.00 ± 0.50, reproduced", ""),
-        ({"kind": "W"}, {"verdict": "timing"}, "1.00 ± 0.50, timing", ""),
-        ({"exact": True}, {"measured": 2.0}, "2.00 ± 0.50, reproduced", "consistent with the kept run"),
-        (
-            {"exact": True},
-            {"measured": 1.2, "exact": True},
-            "1.20 ± 0.50, reproduced",
-            "consistent with the kept run",
-        ),
-        (
-            {"exact": True},
-            {"exact": True, "verdict": "not reproduced"},
-            "1.00 ± 0.50, not reproduced",
-            "differs from the kept run",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("line", "kept", "said", "agreement"), GIVEN["comparisons"])
 def test_a_line_is_compared_with_the_kept_run(line, kept, said, agreement):
     here = {"measured": 1.0, "monte_carlo_error": 0.5, "exact": False, "kind": "I", "verdict": "reproduced"}
     assert compared(here | line, here | kept) == {"kept": said, "agreement": agreement}
@@ -283,51 +238,18 @@ def _look_up():
     return LookUp(judged, {"alpha": numbers, "beta": numbers.iloc[:0]}, {"alpha": "quick", "beta": "paper"})
 
 
-@pytest.mark.parametrize(
-    ("template", "text"),
-    [
-        ('{{ measured("A-1", "N = 1") }}', "3.610 ± 0.020"),
-        ('{{ measured("A-1", "N = 8") }}', "(not measured at preset quick)"),
-        ('{{ measured("A-1", "exact") }}', "7 (error unknown)"),
-        ('{{ published("A-1", "N = 8") }}', "1.8"),
-        ('{{ verdict("A-1") }}, {{ verdict("A-1", "N = 1") }}', "not measured, reproduced"),
-        ('{{ number("alpha", "steps") }}', "12.00 ± 0.50"),
-        ('{{ count("alpha", "not measured") }} and {{ count("alpha", "reproduced") }}', "1 and 0"),
-        ('{{ number("beta", "steps") }}', "(not measured at preset paper)"),
-        ('{% if value("A-1", "N = 1") > 3 %}more{% else %}less{% endif %}', "more"),
-        ("published\n{{ '>10' }}", "published\n\\>10"),
-    ],
-)
+@pytest.mark.parametrize(("template", "text"), GIVEN["look_ups"])
 def test_findings_look_their_numbers_up(template, text):
     assert fill(template, _look_up(), "findings.md") == text
 
 
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        ('{{ measured("A-2") }}', r"findings\.md: there is no claim A-2"),
-        ('{{ measured("A-1") }}', r"A-1 has 3 lines ''\. Settings: N = 1, N = 8, exact"),
-        ('{{ number("alpha", "stops") }}', r"alpha measures no number 'stops'\. There are: steps"),
-        ('{{ count("alpha", "good") }}', r"no claims of 'alpha' can be counted as 'good': reproduced"),
-        ('{{ number("gamma", "steps") }}', r"there is no study gamma\. There are: alpha, beta"),
-        ("{{ mesured(1) }}", r"'mesured' is undefined"),
-        ("a\n{% if %}", r"findings\.md, line 2: "),
-    ],
-)
+@pytest.mark.parametrize(("template", "message"), GIVEN["wrong_look_ups"])
 def test_findings_that_name_what_does_not_exist_are_rejected(template, message):
     with pytest.raises(ValueError, match=message):
         fill(template, _look_up(), "findings.md")
 
 
-@pytest.mark.parametrize(
-    ("place", "names"),
-    [
-        ("fig. 5.2", ["fig_5_2_a", "fig_5_2_b"]),
-        ("sec. 3, figs 5.2a to 5.4a", ["fig_5_2_a", "fig_5_3"]),
-        ("figure 5.3b and section 5.2", ["fig_5_3"]),
-        ("section 5.3, figure 15.3", []),
-    ],
-)
+@pytest.mark.parametrize(("place", "names"), GIVEN["places"])
 def test_a_place_in_a_document_names_its_figures(place, names):
     drawn = ["fig_5_2_a", "fig_5_2_b", "fig_5_3", "fig_costs"]
     assert [name for name in drawn if is_named(name, [place])] == names

@@ -3,11 +3,13 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+import yaml
 
 from auxmc.command_line.columns import duration
 from auxmc.driver.results import write_result, write_table
@@ -21,18 +23,9 @@ from auxmc_pipeline.jobs import COLUMNS, by_case, job_table, record_costs, recor
 from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.settings import PRESETS, SettingsError
 
-ABOUT = {
-    "study": "radon",
-    "numbers": "0123",
-    "code": "4567",
-    "seed": 1,
-    "created": "2026-11-21T22:04:55+00:00",
-    "git_commit": "d" * 40,
-    "packages": {"jax": "0.10.2"},
-    "wall_s": 13.2,
-    "cpu_s": 12.8,
-    "peak_memory_mib": 809.0,
-}
+GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
+ABOUT = GIVEN["about"]
 
 
 @pytest.fixture
@@ -137,28 +130,7 @@ def test_settings_say_their_values_what_they_do_and_what_is_allowed(run):
     assert "  data = ''\n" in text
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("list", "radom"), r"unknown study: 'radom'\. Did you mean 'radon'\?"),
-        (("list", "radon", "--preset", "quik"), "Did you mean 'quick'"),
-        (("settings", "radom"), "Did you mean 'radon'"),
-        (("show", "none.nc"), "`snakemake STUDY` makes"),
-        (("show", "published", "papers"), "Did you mean 'paper'"),
-        (("plan", "--preset", "papers"), "Did you mean 'paper'"),
-        (("plan", "--without", "radom"), "Did you mean 'radon'"),
-        (("plan", "--cores", "0"), "at least 1"),
-        (
-            ("where", "fig_3_11z"),
-            r"no figure 'fig_3_11z'\. Did you mean 'fig_3_11\w'\? docs/coverage.md lists all",
-        ),
-        (("where", "fig_5_7", "radon"), r"no figure 'fig_5_7' of study radon\. .*Allowed: fig_5_5, fig_5_6"),
-        (
-            ("where", "fig_5_6"),
-            "of the studies radon, streaming_evidence: name one, `auxmc where fig_5_6 radon`",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), GIVEN["wrong_names"])
 def test_wrong_names_are_rejected_with_advice(run, words, message):
     with pytest.raises(AuxmcError, match=message):
         run(*words)
