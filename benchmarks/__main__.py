@@ -112,15 +112,12 @@ def write_pages() -> None:
     # Not above: drawing is not for the processes that measure.
     from auxmc.driver.files import write_atomically
     from auxmc.plots.style import save_figure
-    from auxmc_pipeline.readme_tables import between_marks
     from benchmarks import pages
 
-    kept, text = read(), pages.PAGE.read_text(encoding="utf-8")
-    for name in MODULES:
-        benchmark, rows = benchmark_of(name), kept[kept["benchmark"] == name]
-        text = between_marks(text, name, (benchmark.table or pages.table)(rows, benchmark), str(pages.PAGE))
+    kept, benchmarks = read(), {name: benchmark_of(name) for name in MODULES}
+    text = pages.with_tables(pages.PAGE.read_text(encoding="utf-8"), kept, benchmarks)
     write_atomically(pages.PAGE, lambda file: file.write_text(text, encoding="utf-8"))
-    if (figure := pages.draw(kept)) is not None:
+    if (figure := pages.draw(kept, benchmarks)) is not None:
         save_figure(figure, pages.FIGURE.with_suffix(""), ("svg",))
     print(f"{len(kept)} values in {TABLE.relative_to(ROOT)}; tables and figure are written into docs/")
 

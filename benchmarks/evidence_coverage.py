@@ -8,7 +8,7 @@ standard error should cover 68 % of the repeats, two 95 %.
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -27,9 +27,14 @@ from auxmc.interface.densities import Density
 from auxmc.interface.tempered.evidence import METHODS
 from benchmarks.evidence_problems import student, student_parts
 from benchmarks.harness import Benchmark, Program, Run
+from benchmarks.pages import markdown, shown
 
-OFF, ERROR, WARNINGS = "off", "standard error", "warnings"
-_PRIOR_SD, _REPLICATES, _GROUPS = 4.0, 8, 20
+WITHIN_ONE, WITHIN_TWO, WARNED = "within one error", "within two errors", "warned of"
+OFF = "mean error"
+UNITS = {WITHIN_ONE: "", WITHIN_TWO: "", WARNED: "", OFF: "nats"}
+N_REPEATS = 20
+"""Estimates of a block, which is one run of a program."""
+_PRIOR_SD, _REPLICATES = 4.0, 8
 
 
 def _posterior(log_target: Callable[[Array], Array], dim: int) -> Density:
@@ -159,96 +164,95 @@ TARGETS = {
 ROWS = {"linear rows": cache(linear_rows), "counts": cache(count_rows), "labels": cache(label_rows)}
 
 
-class _Streamed(NamedTuple):
-    log_evidence: float
-    standard_error: float
-    warnings: Sequence[str]
-
-
-@cache
-def _stream(make: Callable[[], RowProblem], block: int) -> Any:
-    n = _REPLICATES * _GROUPS
+def _streamed(make: Callable[[], RowProblem], block: int) -> Iterator[tuple[float, float, int]]:
+    """As `auxmc.stream_evidence` takes value and error from its replicates, all from one call, compiled once."""
     model, rows, _ = make()
-    return auxmc.stream_evidence(model, rows, chunk=100, replicates=n, seed=block, progress=False)
+    found = auxmc.stream_evidence(
+        model, rows, chunk=100, replicates=_REPLICATES * N_REPEATS, seed=block, progress=False
+    )
+    for own in found.replicates.reshape(N_REPEATS, _REPLICATES):
+        error = float(replicated_evidence_error(own.std(ddof=1), _REPLICATES))
+        yield float(logsumexp(own) - math.log(_REPLICATES)), error, len(found.warnings)
 
 
-def _streamed(make: Callable[[], RowProblem], seed: int) -> _Streamed:
-    """As `auxmc.stream_evidence` takes value and error from its replicates.
-
-    So many groups of replicates, which are independent, come from one call, which is compiled once.
-    """
-    found = _stream(make, seed // _GROUPS)
-    own = found.replicates.reshape(_GROUPS, _REPLICATES)[seed % _GROUPS]
-    error = float(replicated_evidence_error(own.std(ddof=1), _REPLICATES))
-    return _Streamed(float(logsumexp(own) - math.log(_REPLICATES)), error, found.warnings)
+def _one_by_one(
+    estimate: Callable[..., Any], make: Callable[[], Any], block: int
+) -> Iterator[tuple[float, float, int]]:
+    for seed in range(N_REPEATS * block, N_REPEATS * (block + 1)):
+        found = estimate(make(), seed)
+        yield found.log_evidence, found.standard_error, len(found.warnings)
 
 
-def _of_rows(estimate: Callable[..., Any], make: Callable[[], RowProblem], seed: int) -> Any:
-    return estimate(make().model, make().rows, seed=seed)
-
-
-def _tempered(method: str, make: Callable[[], Density], seed: int) -> Any:
-    return auxmc.evidence(make(), method=method, seed=seed, progress=False)
-
-
-ROW_METHODS: dict[str, Callable[[Any, int], Any]] = {
-    "stream_evidence": _streamed,
-    "growing_data": partial(_of_rows, auxmc.growing_data),
-    "laplace_evidence": partial(_of_rows, auxmc.laplace_evidence),
-}
-
-
-def _prepare(estimate: Callable[[Any, int], Any], make: Callable[[], Any], quick: bool) -> Run:
-    def run(seed: int) -> dict[str, float]:
+def _prepare(estimate: Callable[..., Any], make: Callable[[], Any], quick: bool) -> Run:
+    def run(block: int) -> dict[str, float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", auxmc.SamplingWarning)
-            found = estimate(make, seed)
-        exact = make().exact if make in ROWS.values() else 0.0
-        return {OFF: found.log_evidence - exact, ERROR: found.standard_error, WARNINGS: len(found.warnings)}
+            values, errors, n_warnings = np.array(list(estimate(make, block))).T
+        off = values - (make().exact if make in ROWS.values() else 0.0)
+        # A base that is the target itself gives the value without an error, up to rounding; an error that is not
+        # stated covers nothing.
+        score = np.abs(off) / np.maximum(errors, 1e-9)
+        counts = np.sum([score < 1.0, score < 2.0, n_warnings > 0], axis=1)
+        return dict(zip(UNITS, [*map(float, counts), float(off.mean())], strict=True))
 
     return run
 
 
 def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown: coverage and mean error of each method on each target by dimension, then of the estimators of rows."""
-    # A row for each seed, of the whole form before the quick one, which is the same run.
-    wide = (
-        rows.sort_values("form").pivot_table("value", ["problem", "seed"], "quantity", "first").reset_index()
-    )
-    wide[["target", "method"]] = wide["problem"].str.rsplit(", ", n=1, expand=True)
-    # A base that is the target itself gives the value without an error, up to rounding; an error that is not stated
-    # covers nothing.
-    wide["score"] = (wide[OFF] / np.maximum(wide[ERROR], 1e-9)).abs()
-    wide[["shape", "dim"]] = wide["target"].str.extract(r"(.*?)(?: in (\d+))?$")
+    wide = shown(rows).pivot(index=["problem", "seed"], columns="quantity", values="value").reset_index()
+    wide[["shape", "dim", "method"]] = wide["problem"].str.extract(r"(.*?)(?: in (\d+))?, (\w+)$")
     wide.loc[wide["dim"].isna(), ["shape", "dim"]] = "rows"
     dims = [dim for dim in ("2", "10", "30", "100", "rows") if (wide["dim"] == dim).any()]
-    text = [f"| method | target | {' | '.join(dims)} |", "|---" * (2 + len(dims)) + "|"]
+    lines = [["method", "target", *dims]]
     for (method, shape), own in wide.groupby(["method", "shape"], sort=False):
-        cells = [_cell(own[own["dim"] == dim]) for dim in dims]
-        text.append(f"| `{method}` | {shape} | {' | '.join(cells)} |")
-    return "\n".join(text) + "\n"
+        lines.append([f"`{method}`", str(shape), *(_cell(own[own["dim"] == dim]) for dim in dims)])
+    return markdown(lines)
 
 
-def _cell(rows: pd.DataFrame) -> str:
-    if rows.empty:
+def _cell(blocks: pd.DataFrame) -> str:
+    if blocks.empty:
         return ""
-    covered = "/".join(f"{100 * (rows['score'] < limit).mean():.0f}" for limit in (1.0, 2.0))
-    warned = (rows[WARNINGS] > 0).sum()
-    return f"{covered};{rows[OFF].mean():+.3f};{len(rows)}" + f";{warned}w" * bool(warned)
+    n, sums = N_REPEATS * len(blocks), blocks[list(UNITS)].sum()
+    covered = "/".join(f"{100 * sums[name] / n:.0f}" for name in (WITHIN_ONE, WITHIN_TWO))
+    return f"{covered};{blocks[OFF].mean():+.3f};{n}" + f";{sums[WARNED]:.0f}w" * bool(sums[WARNED])
 
 
+def _tempered(method: str, model: Density, seed: int) -> Any:
+    return auxmc.evidence(model, method=method, seed=seed, progress=False)
+
+
+def _growing(problem: RowProblem, seed: int) -> Any:
+    return auxmc.growing_data(problem.model, problem.rows, seed=seed)
+
+
+def _laplace(problem: RowProblem, seed: int) -> Any:
+    return auxmc.laplace_evidence(problem.model, problem.rows, seed=seed)
+
+
+Estimate = Callable[..., Iterator[tuple[float, float, int]]]
+"""Maps a function that makes a problem, and a block, to log evidence, standard error and warnings of each repeat."""
+_TEMPERED: dict[str, Estimate] = {
+    method: partial(_one_by_one, partial(_tempered, method)) for method in METHODS
+}
+_OF_ROWS: dict[str, Estimate] = {
+    "stream_evidence": _streamed,
+    "growing_data": partial(_one_by_one, _growing),
+    "laplace_evidence": partial(_one_by_one, _laplace),
+}
 PROBLEMS = {
     f"{name}, {method}": [Program("auxmc", partial(_prepare, estimate, make))]
-    for targets, methods in ((TARGETS, {m: partial(_tempered, m) for m in METHODS}), (ROWS, ROW_METHODS))
+    for targets, methods in ((TARGETS, _TEMPERED), (ROWS, _OF_ROWS))
     for method, estimate in methods.items()
     for name, make in targets.items()
 }
 BENCHMARKS = {
     "evidence_coverage": Benchmark(
         PROBLEMS,
-        units={OFF: "nats", ERROR: "nats", WARNINGS: ""},
+        units=UNITS,
         quick=["log-gamma in 2, annealed_importance"],
-        seeds=100,
+        seeds=5,
+        ratios=False,
         timed=False,
         table=table,
     )

@@ -12,6 +12,7 @@ import pandas as pd
 
 from benchmarks.evidence_problems import PROBLEMS
 from benchmarks.harness import Benchmark, Program, Run, reported
+from benchmarks.pages import markdown, shown
 from benchmarks.peers import CPU_LIMIT_S, EVIDENCE
 
 COLD, SECOND, OFF = "CPU time", "CPU time of a second seed", "error"
@@ -35,18 +36,19 @@ def _prepare(problem: str, program: str, quick: bool) -> Run:
 
 def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown: CPU seconds brought to an error of 0.1 nats, and the largest z, of each program on each problem."""
-    if rows.empty:
-        return "Not measured yet.\n"
     keys = ["problem", "program", "seed"]
-    wide = rows.drop_duplicates([*keys, "quantity"]).pivot(index=keys, columns="quantity", values="value")
-    groups = dict(list(wide.reindex(columns=list(benchmark.units)).groupby(keys[:2])))
+    wide = (
+        shown(rows)
+        .pivot(index=keys, columns="quantity", values="value")
+        .reindex(columns=list(benchmark.units))
+    )
+    groups = dict(list(wide.groupby(keys[:2])))
     names = [name for name in EVIDENCE if name in set(rows["program"])]
-    lines = [["problem", *names], ["---"] * (1 + len(names))]
-    for problem in PROBLEMS:
-        cells = [_cell(groups.get((problem, name), wide[:0])) for name in names]
-        if any(cells):
-            lines.append([f"`{problem}`", *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+    cells = {
+        problem: [_cell(groups.get((problem, name), wide[:0])) for name in names] for problem in PROBLEMS
+    }
+    lines = [[f"`{problem}`", *own] for problem, own in cells.items() if any(own)]
+    return markdown([["problem", *names], *lines], rule=" --- ")
 
 
 def _cell(runs: pd.DataFrame) -> str:

@@ -20,12 +20,8 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "benchmarks" / "measurements.csv"
 # Before JAX is set up for programs in this process: those in processes of their own have their own settings.
 _ENVIRONMENT = dict(os.environ)
-KEY = ["benchmark", "problem", "form", "seed", "machine"]
-COLUMNS = [
-    *("benchmark", "problem", "program", "settings", "quantity", "unit", "form", "seed", "repeat", "value"),
-    *("date", "machine", "cores", "load", "versions"),
-]
-RATIO = "ratio"
+CASE = ["benchmark", "problem", "form"]
+COLUMNS = [*CASE, *("program", "quantity", "seed", "value", "date", "machine", "load", "versions")]
 PEERS = {"blackjax", "dynesty", "jaxns", "mici", "nautilus", "numpyro", "pyabc", "pymc", "ultranest"}
 
 Run = Callable[[int], Mapping[str, float]]
@@ -38,12 +34,10 @@ class Program(NamedTuple):
     Attributes:
         name: in tables, unique within a problem; begins with its package if that is one of `PEERS`.
         prepare: builds and compiles, none of which is measured; the argument says whether the quick form is wanted.
-        settings: those that were chosen for this program, in words.
     """
 
     name: str
     prepare: Callable[[bool], Run]
-    settings: str = ""
 
     @property
     def package(self) -> str:
@@ -59,7 +53,7 @@ class Benchmark(NamedTuple):
         problems: programs of each problem. The first is the one of this package that ratios are taken against.
         units: of every quantity. Ratios are of a problem's first one: more is better if its unit is 1/s, else less.
         quick: problems of the quick form.
-        repeats: measurements with one seed, in turns over the programs of a problem.
+        repeats: measurements with one seed, in turns over the programs of a problem; their median is kept.
         seeds: of the full form; the quick form has three.
         cores: that the benchmark is bound to.
         ratios: whether the programs of a problem are compared.
@@ -132,38 +126,39 @@ def read(path: Path = TABLE) -> pd.DataFrame:
     """All rows that were kept."""
     if not path.exists():
         return pd.DataFrame(columns=COLUMNS)
-    return pd.read_csv(path, keep_default_na=False, na_values={"value": [""], "load": [""]})[COLUMNS]
+    return pd.read_csv(path, keep_default_na=False, na_values={"value": [""], "load": [""]})
 
 
-def add(rows: pd.DataFrame, path: Path = TABLE) -> None:
-    """Keeps rows in place of those of the same problem, form, seed and machine."""
+def add(rows: pd.DataFrame, is_timed: bool, path: Path = TABLE) -> None:
+    """Keeps rows of one problem in place of those of the same seeds and, if it is timed, of other machines."""
     from auxmc.driver.files import write_atomically
 
     kept = read(path)
-    again = pd.MultiIndex.from_frame(kept[KEY]).isin(pd.MultiIndex.from_frame(rows[KEY]))
-    parts = [part for part in (kept[~again], rows[COLUMNS]) if len(part)]
-    table = pd.concat(parts).sort_values(["benchmark", "form"], kind="stable")
+    is_old = kept["seed"].isin(rows["seed"]) | (is_timed & ~kept["machine"].isin(rows["machine"]))
+    is_old &= (kept[CASE] == rows[CASE].iloc[0]).all(axis=1)
+    parts = [part for part in (kept[~is_old], rows[COLUMNS]) if len(part)]
+    table = pd.concat(parts).sort_values("benchmark", kind="stable")
     write_atomically(path, lambda file: table.to_csv(file, index=False, float_format="%.6g"))
 
 
 def measure(
     name: str, benchmark: Benchmark, quick: bool, n_seeds: int, again: bool = False, path: Path = TABLE
 ) -> int:
-    """Measures what the table lacks, or all if `again`, and keeps it seed by seed.
+    """Measures what the table lacks for this machine, or all if `again`, and keeps it seed by seed.
 
     Returns:
         Exit status: 1 if a program failed. It has a row without a value.
     """
-    status, form = 0, "quick" if quick else "full"
+    status = 0
     for problem in benchmark.quick if quick else benchmark.problems:
         programs = [p for p in benchmark.problems[problem] if importlib.util.find_spec(p.package)]
         if missing := dict.fromkeys(p.package for p in benchmark.problems[problem] if p not in programs):
             print(f"  {problem}: without {', '.join(missing)}: not installed", flush=True)
         about = _provenance([p.package for p in programs])
-        key = {"benchmark": name, "problem": problem, "form": form, "machine": about["machine"]}
-        kept = read(path)
-        for column in list(key)[: 4 if benchmark.timed else 3]:
-            kept = kept[kept[column] == key[column]]
+        about |= {"benchmark": name, "problem": problem, "form": "quick" if quick else "full"}
+        kept, known = read(path), [*CASE, "machine"] if benchmark.timed else CASE
+        for column in known:
+            kept = kept[kept[column] == about[column]]
         done = kept.groupby("seed")["program"].agg(set).to_dict()
         seeds = [s for s in range(n_seeds) if again or not {p.name for p in programs} <= done.get(s, set())]
         if not seeds or not programs:
@@ -171,18 +166,18 @@ def measure(
         runs = []
         for program in programs:
             print(f"  {problem}: {program.name}", flush=True)
-            runs.append((program, _attempt(program.prepare, program, quick)))
+            runs.append((program.name, _attempt(program.name, program.prepare, quick)))
         for seed in seeds:
             before = os.getloadavg()[0]
             print(f"  {problem}: seed {seed + 1} of {n_seeds}, load {before:.1f}", flush=True)
             rows = _measure_seed(runs, seed, benchmark)
-            common = key | about | {"seed": seed, "load": round(max(before, os.getloadavg()[0]), 1)}
-            add(pd.DataFrame([common | row for row in rows]), path)
-            status |= any(pd.isna(row["value"]) for row in rows)
+            load = round(max(before, os.getloadavg()[0]), 1)
+            add(rows.assign(**about, seed=seed, load=load), benchmark.timed, path)
+            status |= int(rows["value"].isna().any())
     return status
 
 
-def _provenance(packages: Sequence[str]) -> dict[str, object]:
+def _provenance(packages: Sequence[str]) -> dict[str, str]:
     """When and where something is measured, and with which versions."""
     from auxmc.driver.provenance import describe_environment
 
@@ -193,43 +188,29 @@ def _provenance(packages: Sequence[str]) -> dict[str, object]:
     return {
         "date": datetime.date.today().isoformat(),
         "machine": about["processor"],
-        "cores": os.cpu_count() or 1,
         "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
     }
 
 
-def _attempt(function: Callable[..., Any], program: Program, argument: int) -> Any:
+def _attempt(name: str, function: Callable[..., Any], argument: int) -> Any:
     """What the function returns, or None after printing what was raised: others continue."""
     try:
         return function(argument)
     except Exception as error:
         reason = (str(error).strip().splitlines() or [""])[0]
-        print(f"error: {program.name} failed: {type(error).__name__}: {reason}", flush=True)
+        print(f"error: {name} failed: {type(error).__name__}: {reason}", flush=True)
         return None
 
 
-def _measure_seed(
-    runs: Sequence[tuple[Program, Run | None]], seed: int, benchmark: Benchmark
-) -> list[dict[str, Any]]:
-    """Rows of all programs, measured in turns, there and back, so that a disturbance falls on all of them."""
-    rows: list[dict[str, Any]] = []
-
-    def keep(program: Program, repeat: int, quantity: str, unit: str, value: float) -> None:
-        about = {"program": program.name, "settings": program.settings, "repeat": repeat}
-        rows.append(about | {"quantity": quantity, "unit": unit, "value": value})
-
+def _measure_seed(runs: Sequence[tuple[str, Run | None]], seed: int, benchmark: Benchmark) -> pd.DataFrame:
+    """Medians over repeats, in turns over programs, there and back, so that a disturbance falls on all of them."""
+    rows: list[tuple[str, str, float]] = []
     for repeat in range(benchmark.repeats):
-        for program, run in runs[:: 1 if repeat % 2 == 0 else -1]:
-            values = run and _attempt(run, program, seed * benchmark.repeats + repeat)
-            for quantity, value in (values or {next(iter(benchmark.units)): np.nan}).items():
-                keep(program, repeat, quantity, benchmark.units[quantity], value)
-    compared = [program for program, _ in runs if program.name not in benchmark.of_other_quality]
-    if len(compared) > 1 and benchmark.ratios:
-        quantity = next(q for q in benchmark.units if q in {row["quantity"] for row in rows})
-        table = pd.DataFrame(rows).query("quantity == @quantity")
-        medians = table.groupby("program")["value"].median().dropna()
-        power = 1.0 if benchmark.units[quantity] == "1/s" else -1.0
-        for p in compared:
-            if {p.name, runs[0][0].name} <= set(medians.index):
-                keep(p, 0, RATIO, "", (medians[runs[0][0].name] / medians[p.name]) ** power)
-    return rows
+        for name, run in runs[:: 1 if repeat % 2 == 0 else -1]:
+            values = run and _attempt(name, run, seed * benchmark.repeats + repeat)
+            found = values or {next(iter(benchmark.units)): np.nan}
+            rows += [(name, quantity, value) for quantity, value in found.items()]
+    of_quantities = pd.DataFrame(rows, columns=["program", "quantity", "value"]).groupby(
+        ["program", "quantity"], sort=False
+    )
+    return of_quantities["value"].agg(lambda values: values.median(skipna=False)).reset_index()

@@ -1,5 +1,6 @@
 """The tables and the figure of docs/benchmarks.md, from the rows that were kept."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,73 +11,95 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from auxmc.plots.style import PAGE_WIDTH_IN, use_style
-from benchmarks.harness import RATIO, ROOT, Benchmark
+from auxmc_pipeline.readme_tables import between_marks
+from benchmarks.harness import ROOT, Benchmark
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 FIGURE = ROOT / "docs" / "images" / "benchmarks.svg"
 
 
+def with_tables(text: str, rows: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> str:
+    """The page with the tables of these rows."""
+    for name, benchmark in benchmarks.items():
+        own = rows[rows["benchmark"] == name]
+        content = (benchmark.table or table)(own, benchmark) if len(own) else "Not measured yet.\n"
+        text = between_marks(text, name, content, str(PAGE))
+    return text
+
+
 def shown(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of each problem on the page: the first form of full, quick, earlier; the newest machine."""
-    parts = [rows[:0]]
-    for _, problem in rows.groupby(["benchmark", "problem"], sort=False):
-        form = next(form for form in ("full", "quick", "earlier") if (problem["form"] == form).any())
-        own = problem[problem["form"] == form]
-        parts.append(own[own["machine"] == own.sort_values("date", kind="stable")["machine"].iloc[-1]])
-    return pd.concat(parts)
+    """Rows of each problem on the page: of the first form of full, quick, earlier."""
+    rank = rows["form"].map({"full": 0, "quick": 1, "earlier": 2})
+    return rows[rank == rank.groupby([rows["benchmark"], rows["problem"]]).transform("min")]
+
+
+def markdown(rows: Sequence[Sequence[str]], rule: str = "---") -> str:
+    """A table whose first row is its header."""
+    first, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
+    return f"{first}{f'|{rule}' * len(rows[0])}|\n{''.join(rest)}"
+
+
+def ratios(rows: pd.DataFrame, benchmark: Benchmark) -> "pd.Series[float]":
+    """How many times better the first program of a problem is than each, by program and seed."""
+    quantity = next(quantity for quantity in benchmark.units if (rows["quantity"] == quantity).any())
+    rows = rows[(rows["quantity"] == quantity) & ~rows["program"].isin(benchmark.of_other_quality)]
+    values = rows.set_index(["program", "seed"])["value"]
+    if not benchmark.ratios or rows["program"].nunique() < 2:
+        return values[:0]
+    relative = values.div(values[rows["program"].iloc[0]], level="seed").dropna()
+    return 1.0 / relative if benchmark.units[quantity] == "1/s" else relative
 
 
 def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown with one row per problem: medians over seeds of our program, and ratios or values of the others."""
-    if not len(rows):
-        return "Not measured yet.\n"
     kept = shown(rows)
     quantities = [q for q in benchmark.units if (kept["quantity"] == q).any()]
     has_others = bool((kept.groupby("problem")["program"].nunique() > 1).any())
     lines = [["problem", "; ".join(quantities), *["ratios" if benchmark.ratios else "others"] * has_others]]
     for problem, own in kept.groupby("problem", sort=False):
         mark = r"\*" * bool(own["load"].max() > benchmark.cores + 0.5)
-        others, ours = [], ""
+        better = ratios(own, benchmark).groupby("program").median()
+        cells: list[str] = []
         for program, of in own.groupby("program", sort=False):
-            values, ratio = [_median(of, quantity) for quantity in quantities], _median(of, RATIO)
-            name = str(program).removeprefix("auxmc, ")
-            ours = ours or f"{name}: {'; '.join(filter(None, values))}"
+            medians = of.groupby("quantity")["value"].median()
+            values = [_number(medians[q], benchmark.units[q]) if q in medians else "" for q in quantities]
             # A ratio stands in place of the first quantity.
-            cells = [*filter(None, [ratio, *values[1:]] if benchmark.ratios else values)] or [
-                *filter(None, values)
-            ]
-            others.append(f"{name}: {'; '.join(cells)}")
-        lines.append([f"{problem}{mark}", ours, *["; ".join(others[1:])] * has_others])
-    text = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([text[0], "|---" * len(lines[0]) + "|", *text[1:], ""])
+            ratio = _number(better[program]) if program in better else ""
+            compared = [ratio, *values[1:]] if cells and benchmark.ratios else values
+            text = "; ".join(filter(None, compared)) or "; ".join(filter(None, values))
+            cells.append(f"{str(program).removeprefix('auxmc, ')}: {text}")
+        lines.append([f"{problem}{mark}", cells[0], *["; ".join(cells[1:])] * has_others])
+    return markdown(lines)
 
 
-def _median(rows: pd.DataFrame, quantity: str) -> str:
-    """Median over seeds of medians over repeats, in three digits; empty if it was not measured."""
-    own = rows[rows["quantity"] == quantity]
-    if own.empty:
-        return ""
-    middle = own.groupby("seed")["value"].median().median()
-    number = f"{middle:,.0f}" if abs(middle) >= 1000 else f"{middle:.3g}"
-    return "failed" if np.isnan(middle) else f"{number} {own['unit'].iloc[0]}".strip()
+def _number(value: float, unit: str = "") -> str:
+    """Three digits and the unit."""
+    number = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return "failed" if np.isnan(value) else f"{number} {unit}".strip()
 
 
-def draw(rows: pd.DataFrame) -> Figure | None:
+def draw(rows: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> Figure | None:
     """One point a seed, on a log scale, a row for each program that is compared with one of ours; 1 is as good.
 
     Args:
         rows: of the whole table.
+        benchmarks: by name.
 
     Returns:
         The figure, or None where no ratio has been measured.
     """
-    ratios = shown(rows[rows["form"].isin(["quick", "full"])])
-    ratios = ratios[(ratios["quantity"] == RATIO) & (ratios["value"] != 1)]
-    if not len(ratios):
+    parts = []
+    for name, of_benchmark in shown(rows[rows["form"] != "earlier"]).groupby("benchmark", sort=False):
+        for problem, own in of_benchmark.groupby("problem", sort=False):
+            found = ratios(own, benchmarks[str(name)]).reset_index()
+            found = found[found["program"] != own["program"].iloc[0]]
+            parts.append(found.assign(benchmark=name, row=f"{problem}: " + found["program"]))
+    if not any(map(len, parts)):
         return None
-    kinds, ours = ["another program", "another form of ours"], ratios["program"].str.startswith("auxmc")
-    ratios = ratios.assign(row=ratios["problem"] + ": " + ratios["program"], kind=np.take(kinds, ours))
-    groups = list(ratios.groupby("benchmark", sort=False))
+    kinds = ["another program", "another form of ours"]
+    compared = pd.concat([part for part in parts if len(part)])
+    compared["kind"] = np.take(kinds, compared["program"].str.startswith("auxmc"))
+    groups = list(compared.groupby("benchmark", sort=False))
     heights = [own["row"].nunique() + 0.5 for _, own in groups]
     size = PAGE_WIDTH_IN, 0.16 * sum(heights) + 0.17 * len(groups) + 0.5
     options: dict[str, Any] = {"jitter": False, "size": 3.5, "alpha": 0.8, "hue_order": kinds}

@@ -247,10 +247,6 @@ CASES = [
     ("streams", "linear", 10_000),
     ("streams", "mixture", 100_000),
 ]
-SETTINGS = {
-    "nested sampling": "100 live points, 50 in the quick form",
-    "sequential Monte Carlo": "200 particles",
-}
 
 
 def _prepare(
@@ -269,8 +265,7 @@ def _prepare(
 
 PROBLEMS = {
     f"{model}, {n:,} rows, {kind}": [
-        Program(name, partial(_prepare, make, kind, model, n), SETTINGS.get(kind, ""))
-        for name, make in KINDS[kind].items()
+        Program(name, partial(_prepare, make, kind, model, n)) for name, make in KINDS[kind].items()
     ]
     for kind, model, n in CASES
 }

@@ -60,7 +60,15 @@ def _rows(program, **values):
     names = {"cold": "CPU time", "second": "CPU time of a second seed", "error": "error"}
     names |= {"stated": "stated error", "warnings": "warnings"}
     rows = [
-        {"problem": "eggbox", "program": program, "seed": seed, "quantity": names[key], "value": value}
+        {
+            "benchmark": "set",
+            "form": "full",
+            "problem": "eggbox",
+            "program": program,
+            "seed": seed,
+            "quantity": names[key],
+            "value": value,
+        }
         for key, own in values.items()
         for seed, value in enumerate(own)
     ]
