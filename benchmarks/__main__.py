@@ -10,7 +10,6 @@ import importlib
 import os
 import subprocess
 import sys
-import time
 
 from benchmarks.harness import ROOT, TABLE, Benchmark, measure, read
 
@@ -61,35 +60,26 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"there is no benchmark {unknown[0]!r}: choose from {', '.join(MODULES)}")
     if options.seeds is not None and options.seeds < 1:
         parser.error(f"--seeds must be at least 1, got {options.seeds}")
-    names, failed = options.names or list(MODULES), []
     if options.here:
-        return _measure_here(names[0], options)
+        return _measure_here(options.names[0], options)
+    failed, flags = [], [word for word in words if word not in options.names]
     try:
-        for i, name in enumerate([] if options.page else names):
-            print(f"{name}: {i + 1} of {len(names)}", flush=True)
-            wall = time.monotonic()
-            failed += [name] * bool(_measure(name, [word for word in words if word not in options.names]))
-            print(f"{name}: {time.monotonic() - wall:.0f} s", flush=True)
+        for name in [] if options.page else options.names or MODULES:
+            print(name, flush=True)
+            # Threads of BLAS are started when NumPy is imported, where a later bound to cores does not reach them: they
+            # would wait in loops on the other cores, and their processor time would count.
+            threads = dict.fromkeys(THREADS, str(benchmark_of(name).cores))
+            command = [sys.executable, "-m", "benchmarks", name, "--here", *flags]
+            if subprocess.run(command, cwd=ROOT, env={**os.environ, **threads}).returncode:
+                failed.append(name)
         write_pages()
     except KeyboardInterrupt:
         print("\nstopped; what is finished is kept: the same command continues", file=sys.stderr)
         return 130
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
     if failed:
         reason = f"programs failed, and have no value, in {', '.join(failed)}: see --again"
         print(f"error: {reason}", file=sys.stderr)
     return min(1, len(failed))
-
-
-def _measure(name: str, options: list[str]) -> int:
-    """Runs a benchmark in a process of its own; returns its exit status."""
-    # Threads of BLAS are started when NumPy is imported, where a later bound to cores does not reach them: they would
-    # wait in loops on the other cores, and their processor time would count.
-    threads = dict.fromkeys(THREADS, str(benchmark_of(name).cores))
-    command = [sys.executable, "-m", "benchmarks", name, "--here", *options]
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **threads}).returncode
 
 
 def _measure_here(name: str, options: argparse.Namespace) -> int:

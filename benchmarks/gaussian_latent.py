@@ -27,7 +27,6 @@ from experiments.gaussian_latent import model as latent
 N_CHAINS = 10
 N_IMPORTANCE = 32
 SCALE = 0.425
-PILOT_DRAWS = 2000
 RATE = "iterations per CPU second"
 
 
@@ -37,11 +36,7 @@ def _model() -> latent.GaussianLatentModel:
 
 
 def _prepare(program_of: Callable[[int], Callable[[Array], Any]], quick: bool) -> Run:
-    """Compiles for as many iterations as take about a second, in the quick form 0.2, by a first run of few."""
-    pilot, keys = program_of(PILOT_DRAWS), jax.random.split(jax.random.key(0), N_CHAINS)
-    pilot(keys)
-    seconds = (0.2 if quick else 1.0) / timed(pilot, keys).cpu_s
-    n_draws = max(PILOT_DRAWS, int(seconds * PILOT_DRAWS) // 1000 * 1000)
+    n_draws = 1000 if quick else 5000
     program = program_of(n_draws)
 
     def run(i: int) -> dict[str, float]:

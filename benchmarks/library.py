@@ -9,10 +9,11 @@ process of its own, imports and compilation included, and so are the programs of
 import multiprocessing
 import re
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +26,6 @@ from auxmc.interface.advice import advise
 from auxmc.interface.methods import Method
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import tree_of
-from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import hmc
-from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.numerics.random import chi_square, standard_normal
 from benchmarks import gp_probit
 from benchmarks.harness import ROOT, Benchmark, Program, Run, compiled, own_process, reported, timed
@@ -39,26 +37,14 @@ ITERATION, NUMBER, CPU = "CPU time of an iteration", "CPU time a number", "CPU t
 RATE, WALL = "estimates per second", "wall time"
 
 
-class Problem(NamedTuple):
-    """A method as users make it, the same kernel alone, and iterations of a run."""
-
-    method: Callable[[float], Method]
-    kernel: Callable[[float], Kernel]
-    n_draws: int
-
-
-def normal() -> Problem:
-    """Ten independent normal variables."""
+def normal(step: float) -> Method:
+    """HMC of ten independent normal variables."""
     model = auxmc.density(lambda v: -0.5 * jnp.sum(v["x"] ** 2), {"x": np.zeros(10)})
-    return Problem(
-        lambda step: auxmc.hmc(model, n_steps=_STEPS, mass="unit", step_size=step),
-        lambda step: hmc(model.log_density, step, _STEPS, 10),
-        40_000,
-    )
+    return auxmc.hmc(model, n_steps=_STEPS, mass="unit", step_size=step)
 
 
-def simulator() -> Problem:
-    """A noisy recursion of 40 steps, each seen with noise: 82 inputs, 40 data."""
+def simulator(step: float) -> Method:
+    """Constrained HMC of a noisy recursion of 40 steps, each seen with noise: 82 inputs, 40 data."""
 
     def generate(inputs: dict[str, Array]) -> Array:
         def advance(x: Array, noise: Array) -> tuple[Array, Array]:
@@ -76,30 +62,28 @@ def simulator() -> Problem:
     noise, error = jnp.asarray(np.random.default_rng(0).normal(size=(2, 40)))
     observed = generate({"rate": jnp.asarray(3.0), "scale": jnp.asarray(0.1), "noise": noise, "error": error})
     model = auxmc.simulator(generate, observed, priors)
-    return Problem(
-        lambda step: auxmc.constrained_hmc(model, n_steps=_STEPS, step_size=step),
-        lambda step: constrained_hmc(model.model, step, _STEPS, model.layout.dim),
-        200,
-    )
+    return auxmc.constrained_hmc(model, n_steps=_STEPS, step_size=step)
+
+
+N_DRAWS: dict[Callable[[float], Method], int] = {normal: 40_000, simulator: 200}
 
 
 @cache
-def _ready(make: Callable[[], Problem]) -> tuple[Problem, float, np.ndarray]:
-    """The problem, a step size found by a warm-up, and four starts [chain, dim]."""
+def _ready(make: Callable[[float], Method]) -> tuple[Method, np.ndarray]:
+    """The method with a step size found by a warm-up, and four starts [chain, dim]."""
     auxmc.enable_x64()
-    problem = make()
-    warm = auxmc.sample(problem.method(0.1), draws=10, warm_up=500, chains=4, progress=False)
-    step = float(warm["sample_stats"]["step_size"].mean())
-    draw_start = problem.method(step).draw_start
-    assert draw_start is not None
-    return problem, step, np.stack([draw_start(jax.random.key(i)) for i in range(4)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", auxmc.SamplingWarning)
+        warm = auxmc.sample(make(0.1), draws=10, warm_up=500, chains=4, progress=False)
+    method = make(float(warm["sample_stats"]["step_size"].mean()))
+    assert method.draw_start is not None
+    return method, np.stack([method.draw_start(jax.random.key(i)) for i in range(4)])
 
 
-def _sample(make: Callable[[], Problem], n_chains: int, cores: int) -> Callable[[int], Any]:
+def _sample(make: Callable[[float], Method], n_chains: int, cores: int) -> Callable[[int], Any]:
     """What `auxmc.sample` does once its programs are compiled, as a function of a seed."""
-    problem, step, starts = _ready(make)
-    method = problem.method(step)
-    job = ChainJob(method, problem.n_draws, 0)
+    method, starts = _ready(make)
+    job = ChainJob(method, N_DRAWS[make], 0)
     job.program(starts[0], jax.random.key(0))
 
     def sample(seed: int) -> None:
@@ -112,27 +96,27 @@ def _sample(make: Callable[[], Problem], n_chains: int, cores: int) -> Callable[
     return sample
 
 
-def _bare(make: Callable[[], Problem]) -> Callable[[int], Any]:
-    problem, step, starts = _ready(make)
+def _bare(make: Callable[[float], Method]) -> Callable[[int], Any]:
+    method, starts = _ready(make)
 
     def loop(key: Array, start: Array) -> Any:
-        kernel = problem.kernel(step)
+        kernel = method.build(method.scale)
 
         def one(state: Any, key: Array) -> Any:
             state, info = kernel.step(key, state)
             return state, (state.position, info.is_accepted)
 
-        return jax.lax.scan(one, kernel.init(start, key=key), jax.random.split(key, problem.n_draws))[1]
+        return jax.lax.scan(one, kernel.init(start, key=key), jax.random.split(key, N_DRAWS[make]))[1]
 
     start = jnp.asarray(starts[0])
     program = compiled(loop, jax.random.key(0), start)
     return lambda seed: jax.tree.map(np.asarray, program(jax.random.key(seed), start))
 
 
-def _iterations(make: Callable[[], Problem]) -> list[Program]:
-    def measured(prepare: Callable[[Callable[[], Problem]], Callable[[int], Any]], quick: bool) -> Run:
+def _iterations(make: Callable[[float], Method]) -> list[Program]:
+    def measured(prepare: Callable[[Any], Callable[[int], Any]], quick: bool) -> Run:
         call = prepare(make)
-        return lambda i: {ITERATION: 1e6 * timed(call, i).cpu_s / _ready(make)[0].n_draws}
+        return lambda i: {ITERATION: 1e6 * timed(call, i).cpu_s / N_DRAWS[make]}
 
     sample = partial(_sample, n_chains=1, cores=1)
     return [

@@ -190,7 +190,7 @@ def growing(problem: Problem, size: int) -> Estimate:
 def tempered_by_blackjax(problem: Problem, size: int) -> Estimate:
     """Adaptive tempered sequential Monte Carlo."""
     step_size = problem.model.dim**-0.25
-    n_steps = max(1, round(0.5 * math.pi / step_size))
+    n_steps = peers.quarter_period(step_size)
 
     def sample(key: Array) -> Any:
         draws = problem.draw_priors(jax.random.fold_in(key, 0), size)
