@@ -1,16 +1,127 @@
-"""Densities of Tables A.1 to A.3 of the PhD thesis that Table D.1 maps inputs to, as distributions of SciPy."""
+"""Densities of the documents with known moments, checked and printed as a page."""
 
-from collections.abc import Mapping
-from typing import Any
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
-DENSITIES: Mapping[str, tuple[Any, tuple[float, ...]]] = {
-    "normal": (stats.norm(0.7, 1.3), (0.7, 1.3)),
-    "log-normal": (stats.lognorm(s=1.3, scale=np.exp(0.7)), (0.7, 1.3)),
-    "exponential": (stats.expon(scale=1.0 / 2.5), (2.5,)),
-    "uniform": (stats.uniform(-1.0, 3.0), (-1.0, 2.0)),
-    "half-Cauchy": (stats.halfcauchy(scale=0.8), (0.8,)),
+from auxmc.numerics.array_types import FloatArray
+
+
+class Distribution(Protocol):
+    """What is used of a distribution of SciPy, besides its `logpdf` or `logpmf`."""
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Distribution function."""
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> FloatArray:
+        """Draws."""
+
+
+class Parameter(NamedTuple):
+    """A parameter: what it means, what it may be, and the value that examples use."""
+
+    meaning: str
+    domain: str
+    example: ArrayLike
+
+
+class Density(NamedTuple):
+    """A family of densities.
+
+    Attributes:
+        shorthand: as the documents write it.
+        table: where it stands in the PhD thesis.
+        formula: the density, in plain text.
+        support: where it is positive, in plain text.
+        parameters: by name, in the order of the shorthand.
+        freeze: maps the parameters to a distribution of SciPy, or to one with the same methods.
+        to_real: map of the support to the whole line, in plain text; "-" for integers.
+        from_input: map of an input u of unit variance to a draw, in plain text; "-" for none.
+    """
+
+    shorthand: str
+    table: str
+    formula: str
+    support: str
+    parameters: Mapping[str, Parameter]
+    freeze: Callable[..., Distribution]
+    to_real: str = "-"
+    from_input: str = "-"
+
+    def example(self) -> Distribution:
+        """The distribution with the parameters of the examples."""
+        return self.freeze(**{name: np.asarray(p.example, float) for name, p in self.parameters.items()})
+
+
+class _MultivariateLogNormal:
+    """exp of a multivariate normal vector, with the methods of SciPy's distributions."""
+
+    def __init__(self, mean: FloatArray, covariance: FloatArray) -> None:
+        self._logs = stats.multivariate_normal(mean, covariance)
+
+    def logpdf(self, x: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(x)
+            inside = np.all(x > 0.0, axis=-1)
+            values = self._logs.logpdf(np.where(inside[..., None], logs, 0.0)) - logs.sum(axis=-1)
+        return np.asarray(np.where(inside, values, -np.inf), float)
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(np.maximum(x, 0.0))
+        # SciPy 1.14 gives NaN at minus infinity.
+        return np.where(np.all(x > 0.0, axis=-1), self._logs.cdf(logs), 0.0)
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> FloatArray:
+        return np.asarray(np.exp(self._logs.rvs(size=size, random_state=random_state)), float)
+
+
+_FROZEN: Mapping[str, Callable[..., Distribution]] = {
+    "Bernoulli": lambda pi: stats.bernoulli(pi),
+    "categorical": lambda pi: stats.rv_discrete(values=(np.arange(1, len(pi) + 1), pi)),
+    "normal": lambda mu, sigma: stats.norm(mu, sigma),
+    "multivariate normal": lambda mu, Sigma: stats.multivariate_normal(mu, Sigma),
+    "logistic": lambda mu, sigma: stats.logistic(mu, sigma),
+    # The scale of the document is the standard deviation; SciPy's density is 1 / (pi cosh x).
+    "inverse cosh": lambda mu, sigma: stats.hypsecant(mu, 2.0 * sigma / np.pi),
+    "log-normal": lambda mu, sigma: stats.lognorm(s=sigma, scale=np.exp(mu)),
+    "multivariate log-normal": lambda mu, Sigma: _MultivariateLogNormal(mu, Sigma),
+    "exponential": lambda rate: stats.expon(scale=1.0 / rate),
+    "uniform": lambda a, b: stats.uniform(a, b - a),
+    "half-Cauchy": lambda gamma: stats.halfcauchy(scale=gamma),
 }
-"""For each family by name an example: its distribution, and its parameters in the order of the thesis."""
+
+
+def _read(name: str, entry: dict[str, Any]) -> Density:
+    parameters = {symbol: Parameter(*about) for symbol, about in entry.pop("parameters").items()}
+    return Density(**entry, parameters=parameters, freeze=_FROZEN[name])
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("densities.toml").read_text(encoding="utf-8"))
+DENSITIES: Mapping[str, Density] = {name: _read(name, entry) for name, entry in _TABLE.items()}
+"""All families by name."""
+
+
+_PAGE = """# Standard densities
+
+Densities of Tables A.1 to A.3 of the PhD thesis, with the maps of its Table D.1: the entries of
+`experiments.foundations.models.densities.DENSITIES`. Logs are natural.
+The last column maps an input u of unit variance to a draw.
+
+"""
+
+
+def density_page() -> str:
+    """Markdown table of all densities, a page of the documentation."""
+    header = ["density", "table", "written", "parameters", "formula", "support", "to the whole line"]
+    rows = [[*header, "from an input"], ["---"] * (len(header) + 1)]
+    for name, d in DENSITIES.items():
+        parameters = "; ".join(f"{p}: {about.meaning}, {about.domain}" for p, about in d.parameters.items())
+        rows.append([name, d.table, d.shorthand, parameters, d.formula, d.support, d.to_real, d.from_input])
+    lines = ["| " + " | ".join(entry.replace("|", "\\|") for entry in row) + " |\n" for row in rows]
+    return _PAGE + "".join(lines)

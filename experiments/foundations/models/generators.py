@@ -182,8 +182,9 @@ def input_maps(work: Work) -> Lines:
     u = jnp.linspace(-7.0, 7.0, 281)
     found = {}
     for name, mapped in INPUT_MAPS.items():
-        distribution, parameters = DENSITIES[name]
-        reached = distribution.cdf(np.asarray(mapped.forward(u, *parameters)))
+        family = DENSITIES[name]
+        values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
+        reached = family.example().cdf(np.asarray(mapped.forward(u, *values)))
         wanted = np.asarray(INPUTS[mapped.source].cdf(u))
         difference = reached - wanted if mapped.increasing else reached + wanted - 1.0
         found[f"{name}, error of the distribution function"] = largest_size(difference)
