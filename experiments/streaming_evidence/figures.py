@@ -301,7 +301,7 @@ def changes_figure(tables: Tables) -> Figure:
         axis.set_title(title)
         log_rows(axis)
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    return stream_footer(figure, tables)
+    return stream_footer(figure, tables, "change__")
 
 
 def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
@@ -393,9 +393,9 @@ def log_rows(axis: Axes) -> None:
     axis.set_xlabel("rows")
 
 
-def stream_footer(figure: Figure, tables: Tables) -> Figure:
-    """Preset, and number of runs; replicates that claims alone read do not count."""
-    streams = tables["settings"].query("design == 'stream' and not case.str.match('early|change_redrawn')")
+def stream_footer(figure: Figure, tables: Tables, cases: str = "(?!early|change|fast)") -> Figure:
+    """Preset, and number of runs in the cases drawn, a regular expression of their names."""
+    streams = tables["settings"].query("design == 'stream' and case.str.match(@cases)")
     repeats = ", ".join(f"{n:.0f}" for n in streams["n_repeats"].unique()) or "0"
     return footer(figure, tables, f"{repeats} runs of each streaming method, without their compiling")
 
