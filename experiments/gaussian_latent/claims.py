@@ -95,7 +95,7 @@ def efficiency_of(tables: Tables, program: Program) -> xr.DataArray:
 
 def best_step(tables: Tables, program: Program) -> Measurement:
     """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
-    sweep = efficiency_of(tables, program)
+    sweep = sweep_of(tables, "ess_per_evaluation", program, more="pm_mh_one" if program == PM else "")
     note = "peak of a five-point moving average"
     points = sweep["point"].values
     found = statistic(lambda curve: float(points[np.argmax(smoothed(curve))]), sweep, note=note)

@@ -21,7 +21,7 @@ from auxmc_pipeline.measuring import (
     psrf_of_sets,
     smallest_proportion,
 )
-from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
@@ -165,8 +165,12 @@ def estimated_sd_ratio(tables: Tables, narrower: str) -> Measurement:
     )
 
 
-def largest_psrf(tables: Tables, case: str) -> Measurement:
-    """IM-GL-04, 05: geometric mean of the factor less 1, over sets of as many chains as published that moved."""
+def largest_psrf(tables: Tables, case: str, more: str = "") -> Measurement:
+    """IM-GL-04, 05: geometric mean of the factor less 1, over sets of as many chains as published that moved.
+
+    Of the case `more`, with more chains, where the preset has it.
+    """
+    case = first_run(tables, more, case)
     n_draws, kept = tables.setting("n_draws", case=case), moved(tables, case)
     if kept.sum() <= _PUBLISHED_CHAINS:
         raise MissingData(f"more than {_PUBLISHED_CHAINS} chains that moved: not run at this preset")
@@ -411,7 +415,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "IM-GL-04": {"largest PSRF": partial(largest_psrf, case="abc_hmc_005")},
-    "IM-GL-05": {name: partial(largest_psrf, case=case) for case, name in CASE_NAMES.items()},
+    "IM-GL-05": {
+        name: partial(largest_psrf, case=case, more=f"{case}_more") for case, name in CASE_NAMES.items()
+    },
     "IM-GL-09": {
         **{
             f"{name} {p}": partial(efficiency, case=case, parameter=p)

@@ -17,7 +17,7 @@ from auxmc_pipeline.measuring import (
     rate,
     score_of_p_values,
 )
-from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 
 _PUBLISHED_AIS, _PUBLISHED_END = -1081.01, -1088.49
 _PUBLISHED_CHAINS = 10
@@ -107,7 +107,8 @@ def intervals_that_hold(tables: Tables) -> Measurement:
 
 def running(tables: Tables, n_iterations: int, published: float) -> Measurement:
     """CT-D07: proportion of sets of ten chains whose mean running estimate is at least the published one."""
-    by_chain = tables.values("running_by_chain", "chain_iteration", case="nuts", iteration=n_iterations)
+    case = first_run(tables, "nuts_early", "nuts")
+    by_chain = tables.values("running_by_chain", "chain_iteration", case=case, iteration=n_iterations)
     shuffled = np.random.default_rng(0).permuted(np.tile(np.arange(by_chain.size), (200, 1)), axis=1)
     sets, level = _sets(shuffled.T), published + exact_evidence(tables)
     return estimate(lambda x: np.mean(x[sets].mean(axis=1) >= level), by_chain, note="as published")

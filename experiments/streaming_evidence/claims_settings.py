@@ -43,6 +43,7 @@ from experiments.streaming_evidence.stream_runs import (
     published,
     reference_at,
     row_counts,
+    sensitivity_case,
     slope_per_row,
     steps_of_chunks,
     sweep,
@@ -238,9 +239,9 @@ final_operations = partial(at_end, quantity="operations")
 Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 
-def growth(tables: Tables, name: str, read: Read) -> Measurement:
+def growth(tables: Tables, name: str, read: Read, more: bool = False) -> Measurement:
     """Power of what is swept with which errors or costs grow: mean over runs, which share random numbers."""
-    found = _over_sweep(tables, name, read)
+    found = _over_sweep(tables, name, read, more)
     words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
     slopes = [power_of_rows(np.array(list(found)), values) for values in _by_run(found)]
     return mean(slopes, f"at {final_rows(tables, _CASE):.0f} rows: {words}")
@@ -265,9 +266,10 @@ def steps_of_particles(tables: Tables) -> Measurement:
     return estimate(most_over_fewest, steps, method="jackknife", note=note)
 
 
-def compared(tables: Tables, read: Read, above: str, below: str) -> Measurement:
+def compared(tables: Tables, read: Read, above: str, below: str, more: bool = False) -> Measurement:
     """Ratio of errors, steps or seconds of two variations at the end."""
-    first, second = (read(varied(tables, _CASE, name)) for name in (above, below))
+    case = sensitivity_case(tables, more)
+    first, second = (read(varied(tables, case, name)) for name in (above, below))
     note = f"at {final_rows(tables, _CASE):.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
     return ratio(first, second, note)
 
@@ -340,7 +342,8 @@ def _early_target(tables: Tables, variation: str) -> StreamRuns:
 
 def bend_of_steps(tables: Tables) -> Measurement:
     """SE-88: fall of the annealing steps near 1e5 rows at rate 0.01 over that at rate 0.1, paired by run."""
-    curves = (varied(tables, _CASE, r).curve("n_steps_so_far") for r in ("learning_rate=0.01", "default"))
+    case = sensitivity_case(tables, more=True)
+    curves = (varied(tables, case, r).curve("n_steps_so_far") for r in ("learning_rate=0.01", "default"))
     own, usual = (slope_per_row(c, _BEND, 2 * _BEND) / slope_per_row(c, _BEND / 2, _BEND) for c in curves)
     return mean(own / usual, f"{own.mean():.3g} against {usual.mean():.3g}")
 
@@ -369,7 +372,7 @@ def noise_growth(tables: Tables) -> Measurement:
 
 def relative_error(tables: Tables) -> Measurement:
     """SE-92."""
-    runs = varied(tables, _CASE, _FAST)
+    runs = varied(tables, first_run(tables, "fast", _CASE), _FAST)
     found = final_distance(runs) / abs(reference_at(tables, runs.model, runs.end))
     return mean(found, f"at {runs.end:.0f} rows")
 
@@ -405,8 +408,8 @@ def spread_of_settings(tables: Tables) -> Measurement:
     return estimate(spread, finals, method="jackknife", note=note)
 
 
-def _over_sweep(tables: Tables, name: str, read: Read) -> dict[float, FloatArray]:
-    return {number: read(runs) for number, runs in sweep(tables, name).items()}
+def _over_sweep(tables: Tables, name: str, read: Read, more: bool = False) -> dict[float, FloatArray]:
+    return {number: read(runs) for number, runs in sweep(tables, name, more).items()}
 
 
 def _by_run(found: Mapping[float, FloatArray] | Mapping[str, FloatArray]) -> FloatArray:
@@ -465,13 +468,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-82": {
         "steps": partial(_steps_trend, name="batch"),
-        "error": partial(growth, name="batch", read=final_distance),
+        "error": partial(growth, name="batch", read=final_distance, more=True),
     },
     "SE-83": {"steps": partial(_steps_trend, name="target")},
     "SE-84": {
         "steps": one_step,
         "spread at 500 rows": spread_without_annealing,
-        "operations": partial(compared, read=final_operations, above="default", below="target_share=0.1"),
+        "operations": partial(
+            compared, read=final_operations, above="default", below="target_share=0.1", more=True
+        ),
     },
     "SE-85": {"first tenth": early_steps, "first tenth, steps beyond one": partial(early_steps, free=1)},
     "SE-86": {"relative error": worst_target, "target of 2 against AIS": small_target},

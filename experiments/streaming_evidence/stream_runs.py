@@ -39,6 +39,10 @@ SWEEPS: dict[str, dict[float, str]] = {
                  0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
 }  # fmt: skip
 
+# The case with more repeats of some of them, and what it calls the published settings.
+_MORE = "sensitivity_more"
+_DEFAULT_OF_MORE = "learning_rate=0.1"
+
 COMPONENTS = (3, 5, 7)  # Components of the mixtures that follow the stream that changes
 CHANGES = (1000, 10_000)  # Rows after which its data have more clusters
 
@@ -107,6 +111,8 @@ def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
 
     "default" is the published settings, as far as the variations of the case go.
     """
+    if variation == "default" and case == _MORE:
+        variation = _DEFAULT_OF_MORE
     if variation == "default":
         return published(tables, StreamRuns(tables, case, {}).model)._replace(last=final_rows(tables, case))
     return StreamRuns(tables, case, {"variation": variation})
@@ -191,11 +197,17 @@ def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArra
     return values_at(early(tables, model, name, n_rows).curve("log_evidence"), n_rows)
 
 
-def sweep(tables: Tables, name: str) -> dict[float, StreamRuns]:
+def sensitivity_case(tables: Tables, more: bool) -> str:
+    """The case of all variations, or that with more repeats of some, where the preset has it."""
+    return first_run(tables, _MORE, "sensitivity") if more else "sensitivity"
+
+
+def sweep(tables: Tables, name: str, more: bool = False) -> dict[float, StreamRuns]:
     """Runs of a sweep by the value of what is swept; raises MissingData if fewer than three values were run."""
-    there = {"default", *variations_run(tables)}
+    case = sensitivity_case(tables, more)
+    there = {"default", *variations_run(tables, case)}
     found = {
-        number: varied(tables, "sensitivity", variation)
+        number: varied(tables, case, variation)
         for number, variation in SWEEPS[name].items()
         if variation in there
     }
@@ -204,10 +216,10 @@ def sweep(tables: Tables, name: str) -> dict[float, StreamRuns]:
     return found
 
 
-def variations_run(tables: Tables) -> list[str]:
-    """Variations of the sensitivity case that the preset has."""
+def variations_run(tables: Tables, case: str = "sensitivity") -> list[str]:
+    """Variations of a sensitivity case that the preset has."""
     try:
-        return list(tables.rows("variation", case="sensitivity")["variation"].unique())
+        return list(tables.rows("variation", case=case)["variation"].unique())
     except MissingData:
         return []
 
