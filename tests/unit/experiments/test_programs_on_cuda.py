@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from jax._src import pjit
 
+from auxmc.driver.blocks import Sampler, run_sampler
 from auxmc.driver.chains import RunContext
+from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.numerics.programs import programs_within
 from auxmc_pipeline.catalogue import load_study, studies
 
@@ -81,22 +83,36 @@ def test_all_programs_of_a_study_are_lowered_for_cuda(study, tmp_path):
     check_programs(study, [], tmp_path)
 
 
-PLANTED = {
-    "pure_callback": lambda a: jax.lax.map(lambda row: jax.pure_callback(np.sin, row, row), a),
-    "schur": lambda a: jax.scipy.linalg.schur(a)[0],
-}
+def schur(matrix):
+    return jax.scipy.linalg.schur(matrix)[0]
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("operation", PLANTED)
-def test_an_operation_without_a_cuda_kernel_is_named(operation, compiled, tmp_path):
-    program = jax.jit(PLANTED[operation]) if compiled else PLANTED[operation]
-    with pytest.raises(AssertionError, match=rf"radon/nuts, program \w+: .*\b{operation}\b"):
-        check_programs("radon", ["nuts"], tmp_path, lambda settings, context: program(jnp.eye(2)))
+def call_host(matrix):
+    return jax.lax.map(lambda row: jax.pure_callback(np.sin, row, row), matrix)
+
+
+def chain_with_schur(matrix):
+    kernel = random_walk_metropolis(lambda x: -0.5 * x @ x, 1.0, 2)
+    record = lambda state, info: {"x": schur(jnp.outer(state.position, state.position))}
+    sampler = Sampler(lambda p: kernel, lambda key, p: kernel.init(matrix[0]), record)
+    run_sampler(sampler, {}, jax.random.split(jax.random.key(0), 1), n_draws=2, vectorise=False)
+
+
+@pytest.mark.parametrize(
+    ("run", "program", "operation"),
+    [
+        (schur, "schur", "schur"),
+        (jax.jit(call_host), "call_host", "pure_callback"),
+        (chain_with_schur, "run_block", "schur"),
+    ],
+)
+def test_an_operation_without_a_cuda_kernel_is_named(run, program, operation, tmp_path):
+    with pytest.raises(AssertionError, match=rf"radon/nuts, program \S*{program}: .*\b{operation}\b"):
+        check_programs("radon", ["nuts"], tmp_path, lambda settings, context: run(jnp.eye(2)))
 
 
 def test_a_jitted_function_of_an_earlier_run_is_lowered_again():
-    program = jax.jit(PLANTED["schur"])
+    program = jax.jit(schur)
     program(jnp.eye(2))
     with lowering_for_cuda() as found:
         program(jnp.eye(2))
