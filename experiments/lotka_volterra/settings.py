@@ -72,6 +72,8 @@ ROWS = {
     "pm_wider": Row("PM ABC, normalised, ε=2.5", "summaries_wider", "pm_summaries", 2.5),
     "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
 }
+# Cases by Euler-Maruyama steps from an observation to the next.
+SPARSE_CASES = {"constrained": 1, **{f"sparse__steps_per_observation-{n}": n for n in (2, 4, 8)}}
 # Rows of figures 4.11 and 4.12, in order.
 FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
 
