@@ -479,7 +479,9 @@ def sparse_rows(tables: Tables, table: str, quantity: str, **where: Any) -> pd.D
 def distance_of_means(tables: Tables, one: tuple[int, str], other: tuple[int, str]) -> Measurement:
     """Largest distance over the log rates of two posterior means, of M and a scheme each, in the sds of the other."""
     first, second = (
-        sparse_rows(tables, "coordinate", "posterior_mean", steps=steps, scheme=scheme).set_index("coordinate")
+        sparse_rows(tables, "coordinate", "posterior_mean", steps=steps, scheme=scheme).set_index(
+            "coordinate"
+        )
         for steps, scheme in (one, other)
     )
     distances = (first["posterior_mean"] - second["posterior_mean"]).abs() / second["posterior_sd"]
@@ -625,17 +627,17 @@ NUMBERS: dict[str, Measure] = {
         for scheme in ("code", "text")
     },
     **{
-        f"move of a mean from {steps} to {2 * steps} steps an observation": partial(
+        f"move of means, M={steps} to {2 * steps}": partial(
             distance_of_means, one=(steps, "code"), other=(2 * steps, "code")
         )
         for steps in (1, 2, 4)
     },
     **{
-        f"distance of the schemes at {steps} steps an observation": partial(
+        f"distance of schemes, M={steps}": partial(
             distance_of_means, one=(steps, "text"), other=(steps, "code")
         )
         for steps in (1, 8)
     },
-    "acceptance rate at 8 steps an observation": partial(sparse_chains, quantity="acceptance", steps=8),
-    "remaining efficiency at 8 steps an observation": partial(remaining_efficiency, steps=8),
+    "acceptance rate, M=8": partial(sparse_chains, quantity="acceptance", steps=8),
+    "remaining efficiency, M=8": partial(remaining_efficiency, steps=8),
 }
