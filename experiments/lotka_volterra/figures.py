@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, bar_place, mean_bars, page
@@ -261,6 +261,7 @@ def sparse_observations(tables: Tables) -> Figure:
         axis.set(ylabel=label)
         if quantity == "ess_per_second":
             axis.set(yscale="log")
+            axis.yaxis.set_minor_formatter(NullFormatter())
         else:
             axis.set_ylim(0.0, None)
     for axis in grid.flat:
