@@ -486,21 +486,18 @@ def distance_of_means(tables: Tables, one: tuple[int, str], other: tuple[int, st
     )
     distances = (first["posterior_mean"] - second["posterior_mean"]).abs() / second["posterior_sd"]
     errors = np.hypot(first["mcse_mean"], second["mcse_mean"]) / second["posterior_sd"]
-    return largest(distances, errors, [f"{name}, in posterior sds" for name in distances.index])
-
-
-def sparse_chains(tables: Tables, quantity: str, steps: int, table: str = "chain") -> Measurement:
-    """Mean of a quantity over chains at M steps an observation, and over the log rates if it has one for each."""
-    rows = sparse_rows(tables, table, quantity, steps=steps, scheme="code")
-    return mean(rows.groupby("chain")[quantity].mean().to_numpy(), "scheme code")
+    return largest(
+        distances.to_numpy(), errors.to_numpy(), [f"{name}, in posterior sds" for name in distances.index]
+    )
 
 
 def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
-    """Effective samples per run of the generator at M steps an observation over those at one."""
-    found = (
-        sparse_chains(tables, "ess_per_1000_evaluations", n, table="chain_coordinate") for n in (steps, 1)
-    )
-    return next(found) / next(found)
+    """Effective samples per run of the generator at M steps an observation over those at one, scheme code."""
+    quantity, found = "ess_per_1000_evaluations", []
+    for n in (steps, 1):
+        rows = sparse_rows(tables, "chain_coordinate", quantity, steps=n, scheme="code")
+        found.append(mean(rows.groupby("chain")[quantity].mean().to_numpy()))
+    return found[0] / found[1]
 
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -638,6 +635,5 @@ NUMBERS: dict[str, Measure] = {
         )
         for steps in (1, 8)
     },
-    "acceptance rate, M=8": partial(sparse_chains, quantity="acceptance", steps=8),
     "remaining efficiency, M=8": partial(remaining_efficiency, steps=8),
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -244,9 +245,10 @@ def sparse_observations(tables: Tables) -> Figure:
     for rate, axis in enumerate(grid[0]):
         for scheme, colour in _SCHEME_COLOURS.items():
             rows = moments[(moments["scheme"] == scheme) & (moments["coordinate"] == COORDINATES[rate])]
-            curve = rows["steps"], rows["posterior_mean"]
-            band_curve(axis, *curve, rows["posterior_sd"], colour=colour, linewidth=0.9)
-            axis.errorbar(*curve, 2.0 * rows["mcse_mean"], color=colour, fmt="o", markersize=2.5, capsize=2.0)
+            columns = rows[["steps", "posterior_mean", "posterior_sd", "mcse_mean"]]
+            steps, means, sds, errors = columns.to_numpy(np.float64).T
+            band_curve(axis, steps, means, sds, colour=colour, linewidth=0.9)
+            axis.errorbar(steps, means, 2.0 * errors, color=colour, fmt="o", markersize=2.5, capsize=2.0)
         axis.set(title=_SYMBOLS[rate], ylabel="posterior mean" if rate == 0 else "")
     measures = (
         ("chain", "acceptance", "acceptance rate"),
@@ -256,7 +258,12 @@ def sparse_observations(tables: Tables) -> Figure:
     for axis, (table, quantity, label) in zip(grid[1], measures, strict=False):
         rows = sparse_rows(tables, table, quantity)
         chains = rows.groupby(["steps", "scheme", "chain"], as_index=False)[quantity].mean()
-        look = {"palette": _SCHEME_COLOURS, "errorbar": "se", "err_style": "bars", "legend": False}
+        look: dict[str, Any] = {
+            "palette": _SCHEME_COLOURS,
+            "errorbar": "se",
+            "err_style": "bars",
+            "legend": False,
+        }
         sns.lineplot(chains, x="steps", y=quantity, hue="scheme", ax=axis, marker="o", **look)
         axis.set(ylabel=label)
         if quantity == "ess_per_second":
@@ -266,8 +273,8 @@ def sparse_observations(tables: Tables) -> Figure:
             axis.set_ylim(0.0, None)
     for axis in grid.flat:
         axis.set(xscale="log", xlabel="" if axis in grid[0] else "steps an observation, $M$")
-        steps = sorted(moments["steps"].unique())
-        axis.set_xticks(steps, [f"{n:g}" for n in steps])
+        ticks = sorted(moments["steps"].unique())
+        axis.set_xticks(ticks, [f"{n:g}" for n in ticks])
         axis.xaxis.minorticks_off()
     grid[1, 3].set_axis_off()
     drawn = [scheme for scheme in _SCHEME_COLOURS if scheme in set(moments["scheme"])]
