@@ -28,7 +28,7 @@ from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES
-from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
+from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS, SPARSE_CASES, SPARSE_METHODS
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 LOG_GENERATING = np.log(GENERATING_RATES)
@@ -465,6 +465,41 @@ def generator_runs(tables: Tables, row: str) -> FloatArray:
     return np.asarray(evaluations + runs_of_jacobian * (n_sub_steps + _RUNS_OF_GRADIENT * n_steps))
 
 
+# Steps finer than the observations, for numbers of a finding.
+
+
+def sparse_rows(tables: Tables, table: str, quantity: str, **where: Any) -> pd.DataFrame:
+    """Rows of constrained HMC by M, the Euler-Maruyama steps from an observation to the next, a column `steps`."""
+    only = where.pop("steps", None)
+    cases = [case for case, steps in SPARSE_CASES.items() if only in (None, steps)]
+    rows = tables.rows(table, quantity, case=cases, method=SPARSE_METHODS[0], **where)
+    return rows.assign(steps=rows["case"].map(SPARSE_CASES))
+
+
+def distance_of_means(tables: Tables, one: tuple[int, str], other: tuple[int, str]) -> Measurement:
+    """Largest distance over the log rates of two posterior means, of M and a scheme each, in the sds of the other."""
+    first, second = (
+        sparse_rows(tables, "coordinate", "posterior_mean", steps=steps, scheme=scheme).set_index(
+            "coordinate"
+        )
+        for steps, scheme in (one, other)
+    )
+    distances = (first["posterior_mean"] - second["posterior_mean"]).abs() / second["posterior_sd"]
+    errors = np.hypot(first["mcse_mean"], second["mcse_mean"]) / second["posterior_sd"]
+    return largest(
+        distances.to_numpy(), errors.to_numpy(), [f"{name}, in posterior sds" for name in distances.index]
+    )
+
+
+def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
+    """Effective samples per run of the generator at M steps an observation over those at one, scheme code."""
+    quantity, found = "ess_per_1000_evaluations", []
+    for n in (steps, 1):
+        rows = sparse_rows(tables, "chain_coordinate", quantity, steps=n, scheme="code")
+        found.append(mean(rows.groupby("chain")[quantity].mean().to_numpy()))
+    return found[0] / found[1]
+
+
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference},
     "IM-LV-02": {
@@ -588,4 +623,17 @@ NUMBERS: dict[str, Measure] = {
         )
         for scheme in ("code", "text")
     },
+    **{
+        f"move of means, M={steps} to {2 * steps}": partial(
+            distance_of_means, one=(steps, "code"), other=(2 * steps, "code")
+        )
+        for steps in (1, 2, 4)
+    },
+    **{
+        f"distance of schemes, M={steps}": partial(
+            distance_of_means, one=(steps, "text"), other=(steps, "code")
+        )
+        for steps in (1, 8)
+    },
+    "remaining efficiency, M=8": partial(remaining_efficiency, steps=8),
 }

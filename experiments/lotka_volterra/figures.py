@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, mean_bars, page
+from auxmc.plots.panels import band_curve, bar_place, mean_bars, page
 from auxmc.plots.published import (
     entries_published_last,
     published_curve,
@@ -27,7 +28,7 @@ from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.lotka_volterra.claims import COORDINATES, LOG_GENERATING
+from experiments.lotka_volterra.claims import COORDINATES, LOG_GENERATING, sparse_rows
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
@@ -50,6 +51,7 @@ _SYMBOLS = tuple(rf"$\log\, z_{i}$" for i in range(1, 5))
 _TALLEST = 1.6
 _WIDEST_SD = 12.0
 _DOCUMENT = "PhD thesis"
+_SCHEME_COLOURS = {"code": _EXACT, "text": _TEXT}
 _Density = tuple[FloatArray, FloatArray]
 
 
@@ -236,6 +238,51 @@ def schemes(tables: Tables) -> Figure:
     )
 
 
+def sparse_observations(tables: Tables) -> Figure:
+    """Posterior moments and efficiency of constrained HMC over the steps between two observations."""
+    figure, grid = page(4.2, 2, 4)
+    moments = sparse_rows(tables, "coordinate", "posterior_mean").sort_values("steps")
+    for rate, axis in enumerate(grid[0]):
+        for scheme, colour in _SCHEME_COLOURS.items():
+            rows = moments[(moments["scheme"] == scheme) & (moments["coordinate"] == COORDINATES[rate])]
+            columns = rows[["steps", "posterior_mean", "posterior_sd", "mcse_mean"]]
+            steps, means, sds, errors = columns.to_numpy(np.float64).T
+            band_curve(axis, steps, means, sds, colour=colour, linewidth=0.9)
+            axis.errorbar(steps, means, 2.0 * errors, color=colour, fmt="o", markersize=2.5, capsize=2.0)
+        axis.set(title=_SYMBOLS[rate], ylabel="posterior mean" if rate == 0 else "")
+    measures = (
+        ("chain", "acceptance", "acceptance rate"),
+        ("chain_coordinate", "ess_per_1000_evaluations", "ESS per 1000 runs"),
+        ("chain_coordinate", "ess_per_second", "ESS per second (1/s)"),
+    )
+    for axis, (table, quantity, label) in zip(grid[1], measures, strict=False):
+        rows = sparse_rows(tables, table, quantity)
+        chains = rows.groupby(["steps", "scheme", "chain"], as_index=False)[quantity].mean()
+        look: dict[str, Any] = {
+            "palette": _SCHEME_COLOURS,
+            "errorbar": "se",
+            "err_style": "bars",
+            "legend": False,
+        }
+        sns.lineplot(chains, x="steps", y=quantity, hue="scheme", ax=axis, marker="o", **look)
+        axis.set(ylabel=label)
+        if quantity == "ess_per_second":
+            axis.set(yscale="log")
+            axis.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            axis.set_ylim(0.0, None)
+    for axis in grid.flat:
+        axis.set(xscale="log", xlabel="" if axis in grid[0] else "steps an observation, $M$")
+        ticks = sorted(moments["steps"].unique())
+        axis.set_xticks(ticks, [f"{n:g}" for n in ticks])
+        axis.xaxis.minorticks_off()
+    grid[1, 3].set_axis_off()
+    drawn = [scheme for scheme in _SCHEME_COLOURS if scheme in set(moments["scheme"])]
+    handles = [Line2D([], [], color=_SCHEME_COLOURS[name], label=f"scheme {name}") for name in drawn]
+    grid[1, 3].legend(handles=handles, loc="center")
+    return footer(figure, tables, "chmc_teacher_forced", "M = 1: case constrained")
+
+
 def _lengths(tables: Tables, rows: Sequence[str]) -> str:
     parts = []
     for row in rows:
@@ -251,4 +298,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_11": posteriors,
     "fig_4_12": efficiency,
     "fig_schemes": schemes,
+    "fig_sparse": sparse_observations,
 }
