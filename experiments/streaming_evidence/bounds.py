@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,29 +30,25 @@ def run_bounds(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     The stream's parameters are a draw of the model's prior, and so an exact one of the posterior, from which runs go
     back (MSc thesis, section 3.1; Grosse, Ghahramani and Adams 2015). Group `statistics` has [size, repeat].
     """
-    rows = rows_of_stream(dataclasses.replace(settings, n_rows=settings.sizes[-1]))
-    n_columns = rows.shape[1]
-    factors = [
-        extend_evidence(PrefixEvidence.empty(n_columns - 1), rows[:n], NOISE_SCALE).factor
-        for n in settings.sizes
-    ]
-    # Equal steps of the width of the posterior of most rows.
     largest = settings.sizes[-1]
+    rows = rows_of_stream(dataclasses.replace(settings, n_rows=largest))
+    empty = PrefixEvidence.empty(rows.shape[1] - 1)
+    factors = [extend_evidence(empty, rows[:n], NOISE_SCALE).factor for n in settings.sizes]
+    # Equal steps of the width of the posterior of most rows.
     powers = ((1.0 + largest) ** np.linspace(0.0, 1.0, settings.n_temperatures + 1) - 1.0) / largest
     keys = keys_of_runs(context, settings.n_repeats, settings.stream, "bounds")
     given = (jnp.asarray(np.stack(factors)), jnp.asarray(settings.sizes, jnp.float64), jnp.stack(keys))
     forward, reverse = (_weights(ladder, settings.n_particles, *given) for ladder in (powers, powers[::-1]))
     found = bidirectional_bounds(forward[0], reverse[0])
-    dims, nats = ("size", "repeat"), {"units": "nats"}
-    variables = {
-        "lower_bound": (dims, found.lower, nats),
-        "upper_bound": (dims, found.upper, nats),
+    nats = {"units": "nats"}
+    variables: dict[str, Any] = {
+        "lower_bound": (("size", "repeat"), found.lower, nats),
+        "upper_bound": (("size", "repeat"), found.upper, nats),
         "exact": ("size", exact_linear(rows, settings.sizes), nats),
-        "n_not_finite": (dims, (forward[1] + reverse[1]).sum(axis=-1), {"units": "trajectories"}),
+        "n_not_finite": ((), (forward[1] + reverse[1]).sum(), {"units": "trajectories"}),
     }
-    return {
-        "statistics": xr.Dataset(variables, {"size": settings.sizes, "repeat": np.arange(settings.n_repeats)})
-    }
+    coords = {"size": settings.sizes, "repeat": np.arange(settings.n_repeats)}
+    return {"statistics": xr.Dataset(variables, coords)}
 
 
 def _weights(
@@ -59,7 +57,7 @@ def _weights(
     """Log weights, and trajectories that were not finite [size, repeat, run]."""
     dim = factors.shape[-1] - 1
     base, truth = gaussian_base(jnp.zeros(dim), jnp.ones(dim)), jnp.asarray(linear_truth())
-    draw_start = None if ladder[0] == 0.0 else lambda _: truth
+    forward = float(ladder[0]) == 0.0
 
     def run(factor: Array, n_rows: Array, key: Array) -> tuple[Array, Array]:
         constant = -0.5 * (n_rows * math.log(2.0 * math.pi * NOISE_SCALE**2) + dim * math.log(2.0 * math.pi))
@@ -73,13 +71,13 @@ def _weights(
             ladder,
             lambda power: _STEP / jnp.sqrt(1.0 + power * n_rows / NOISE_SCALE**2),
             _N_LEAPFROG,
-            draw_start=draw_start,
+            draw_start=None if forward else lambda _: truth,
         )
-        state, info = kernel.step(jax.random.fold_in(key, int(ladder[0] == 0.0)), kernel.init())
+        state, info = kernel.step(jax.random.fold_in(key, int(forward)), kernel.init())
         return state.log_weight, info.n_not_finite
 
     run_keys = jax.vmap(lambda key: jax.random.split(key, n_runs))(keys)
-    every = run
+    every: Callable[..., Any] = run
     # Runs within repeats within sizes, which share random numbers.
     for axes in ((None, None, 0), (None, None, 0), (0, 0, None)):
         every = jax.vmap(every, axes)

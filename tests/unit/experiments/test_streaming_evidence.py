@@ -270,7 +270,7 @@ def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
     ]
     tables = _tables(pd.concat(parts))
     tables = Tables({**tables, "settings": tables["settings"].assign(stream="linear")})
-    found = STUDY.numbers()["thermostat over SGHMC, linear, rate 1"](tables)
+    found = STUDY.numbers()["SGNHT, linear, 1"](tables)
     assert found.value == pytest.approx(0.25)
     assert found.note == "6 against 24 nats"
 

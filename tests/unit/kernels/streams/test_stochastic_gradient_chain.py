@@ -101,8 +101,8 @@ def test_a_thermostat_removes_the_noise_of_gradients_that_friction_leaves():
     assert np.all(thermal_widths(0.01, step_of=uncorrected)[0] < 0.9)
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_a_thermostat_that_stands_still_is_the_published_step(dtype):
+def test_a_thermostat_that_stands_still_is_the_published_step():
+    dtype = jnp.float32
     x, v, slope, normal = jax.random.normal(jax.random.key(3), (4, 3, 2), dtype)
     found = sgnht_step(x, v, jnp.full(3, 0.2, dtype), slope, normal, 0.1, 0.2, 0.0)
     for own, other in zip(found[:2], sghmc_step(x, v, slope, normal, 0.1, 0.2), strict=True):
