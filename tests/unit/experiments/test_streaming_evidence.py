@@ -251,6 +251,7 @@ def test_small_designs_run(tmp_path, monkeypatch):
     assert began["log_likelihood_per_row"].shape == (1, 2, 4)
 
 
+@pytest.mark.slow
 def test_bounds_hold_the_exact_evidence_between_them(tmp_path):
     few = _settings("design=bounds", "sizes=[100,1000]", "n_temperatures=20", "n_particles=8", n_repeats=20)
     found = run_bounds(few, _context(tmp_path))["statistics"]
