@@ -600,7 +600,7 @@ def over_mixture(tables: Tables, method: str, base: str, errors: Iterable[str]) 
     found = errors_by_base(tables, method)
     if base not in found or found.index.get_level_values("system").nunique() < N_SYSTEMS:
         raise MissingData(f"base {base} on the {N_SYSTEMS} published systems: not run at this preset")
-    logs = np.log(found[base] / found["mixture"]).unstack("coordinate")
+    logs = (found[base] / found["mixture"]).map(math.log).unstack("coordinate")
     return mean(logs[list(errors)].mean(axis=1), f"{N_SYSTEMS} systems, paired").exp()
 
 

@@ -255,6 +255,42 @@ def _remedies_panel(axis: Axes, tables: Tables) -> None:
     log_rows(axis)
 
 
+def rivals_figure(tables: Tables) -> Figure:
+    """Moves with a thermostat against SGHMC, and bounds of the log evidence from both sides."""
+    run = {m: stream_runs.variations_run(tables, f"thermostat__stream-{m}") for m in ("linear", "mixture")}
+    run = {model: variations for model, variations in run.items() if variations}
+    figure, axes = page(3.0, 1, len(run) + 1)
+    for axis, (model, variations) in zip(axes, run.items(), strict=False):
+        marker = None if model == "linear" else "o"
+        found = available(partial(stream_runs.thermostat_errors, tables, model), variations)
+        for variation, both in found.items():
+            rate = variation.partition("learning_rate=")[2]
+            colour = CYCLE[("0.1", "0.3", "1", "").index(rate)]
+            looks = [Look(f"SGNHT, {rate}", colour, "--"), Look(f"SGHMC, {rate}", colour)]
+            if not rate:
+                looks = [Look("SGHMC, 0.1, friction 1", colour, ":")]
+            for errors, look in zip(both, looks, strict=False):
+                band(axis, stream_runs.between(errors.abs(), 1000), look._replace(marker=marker))
+        axis.set_title(_TITLES[model])
+        axis.set_ylabel("absolute error (nats)")
+        axis.set_yscale("log")
+    _bounds_panel(axes[-1], tables)
+    for axis in axes:
+        log_rows(axis)
+    _legend(figure, 4)
+    return stream_footer(figure, tables, "thermostat")
+
+
+def _bounds_panel(axis: Axes, tables: Tables) -> None:
+    exact = stream_runs.by_size(tables, "linear", "exact", "bounds").iloc[0]
+    for end, colour in (("lower", CYCLE[5]), ("upper", CYCLE[6])):
+        found = stream_runs.by_size(tables, "linear", f"{end}_bound", "bounds") - exact
+        band(axis, found, Look(f"{end} bound", colour, marker="o"))
+    axis.axhline(0.0, color=REFERENCE_COLOUR, linewidth=0.8)
+    axis.set_title("bounds, linear regression")
+    axis.set_ylabel("bound - exact (nats)")
+
+
 def histograms_figure(tables: Tables) -> Figure:
     """Figure 5.1: the rows themselves, which are the same at every preset."""
     del tables
@@ -422,4 +458,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     ),
     "fig_errors": errors_figure,
     "fig_floor": floor_figure,
+    "fig_rivals": rivals_figure,
 }
