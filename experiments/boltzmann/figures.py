@@ -1,14 +1,16 @@
 """Figures of the study, drawn from its tables."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter, LogLocator
+from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator
 
 from auxmc.plots.panels import band_curve, page
 from auxmc.plots.published import (
@@ -98,7 +100,7 @@ def errors(error: str, tables: Tables) -> Figure:
         axis.set_xlabel(label)
     axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
     _legend(figure, axes[0], 2)
-    return footer(figure, tables, f"{n_systems(tables)} systems, errors of the base = 1")
+    return footer(figure, tables, f"{n_systems(tables)} systems, errors relative to the base")
 
 
 def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
@@ -186,7 +188,8 @@ def bases(tables: Tables) -> Figure:
         look |= {"data": drawn[drawn["coordinate"] == quantity], "ax": axis}
         if quantity != near:
             axis.set(xscale="log")
-            axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            within_decade = np.ptp(np.log(look["data"]["value"])) < math.log(10.0)
+            axis.xaxis.set_major_locator(MaxNLocator(3) if within_decade else LogLocator(subs=(1.0, 3.0)))
             axis.xaxis.set_major_formatter("{x:g}")
             axis.xaxis.set_minor_formatter("")
         sns.stripplot(**look, size=2.5, alpha=0.5, legend=False)
@@ -195,7 +198,7 @@ def bases(tables: Tables) -> Figure:
         axis.get_legend().remove()
     axes[-1].axvline(0.5, color="#555555", linewidth=0.6)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(found))
-    return footer(figure, tables, f"{drawn['system'].nunique()} systems, errors of the base = 1")
+    return footer(figure, tables, f"{drawn['system'].nunique()} systems, errors relative to the base")
 
 
 def _published_curve(error: str, method: str, n_samples: float) -> list[tuple[float, PublishedValue]]:
