@@ -97,8 +97,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     preset = check_preset(options.preset) if options.preset else _largest()
-    here = describe_environment(ROOT)
-    if options.record and here["git_dirty"] == "True":
+    here = describe_environment(ROOT) if options.record else {}
+    if here.get("git_dirty") == "True":
         raise SettingsError("--record: expected a committed tree, got uncommitted changes")
     cases, other = published_cases(preset)
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
