@@ -25,7 +25,7 @@ from auxmc_pipeline.measuring import (
     psrf_of_sets,
 )
 from auxmc_pipeline.published_values import published_series
-from auxmc_pipeline.tables import Measure, MissingData, Tables
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS, SPARSE_CASES, SPARSE_METHODS
@@ -149,8 +149,9 @@ def without_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
         return np.empty((len(COORDINATES), 0))
 
 
-def psrf(tables: Tables, row: str) -> Measurement:
-    """IM-LV-08, 11, 24."""
+def psrf(tables: Tables, row: str, more: str = "") -> Measurement:
+    """IM-LV-08, 11, 24: of the row `more`, with more chains, where the preset has its case, which has the same name."""
+    row = first_run(tables, more, row)
     each = ", ".join(f"{factor:.3f}" for factor in by_rate(tables, "psrf", row))
     note = f"largest of {each} for log z1 to z4"
     with suppress(MissingData):  # of chains that do not move there is none
@@ -543,7 +544,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "z-score, all": partial(largest_z_score, row="all"),
         "z-score, summaries": partial(largest_z_score, row="summaries"),
     },
-    "IM-LV-11": {ROWS[row].label: partial(psrf, row=row) for row in FIGURE_ROWS},
+    "IM-LV-11": {ROWS[row].label: partial(psrf, row=row, more=f"{row}_more") for row in FIGURE_ROWS},
     "IM-LV-12": {
         **{name: partial(sd_ratio, rate=i) for i, name in enumerate(COORDINATES)},
         "largest": largest_sd_ratio,

@@ -68,6 +68,7 @@ ROWS = {
     "ball_100": Row("ABC SS (U, ε=100)", "slices", "ss_ball", 100.0),
     "gaussian": Row("ABC SS (G, ε=10)", "slices", "ss_gaussian", 10.0),
     "hmc": Row("ABC HMC (G, ε=10)", "hmc", "hmc_gaussian", 10.0),
+    "hmc_more": Row("ABC HMC (G, ε=10)", "hmc_more", "hmc_gaussian", 10.0),
     "pm_normalised": Row("PM ABC, normalised, ε=1", "summaries", "pm_summaries", 1.0),
     "pm_wider": Row("PM ABC, normalised, ε=2.5", "summaries_wider", "pm_summaries", 2.5),
     "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
