@@ -1,6 +1,5 @@
 """Figures of the study, drawn from its tables."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -100,7 +99,7 @@ def errors(error: str, tables: Tables) -> Figure:
         axis.set_xlabel(label)
     axes[0].set_ylabel(f"relative error, {ERROR_LABELS[error]}")
     _legend(figure, axes[0], 2)
-    return footer(figure, tables, f"{n_systems(tables)} systems, errors relative to the base")
+    return footer(figure, tables, f"{n_systems(tables)} systems, errors of the base = 1")
 
 
 def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
@@ -181,6 +180,7 @@ def bases(tables: Tables) -> Figure:
     look["dodge"] = 0.4 if len(found) > 1 else False
     look["order"] = [label for label in _BASES.values() if label in set(drawn["base"])]
     look["palette"] = {METHOD_LABELS[method]: _COLOURS[method] for method in found}
+    look["hue_order"] = list(look["palette"])
     figure, axes = page(3.0, 1, 4, sharey=True)
     quantities = {name: f"relative error,\n{label}" for name, label in ERROR_LABELS.items()}
     quantities[near] = "fraction of states\nwith b > 1/2"
@@ -188,8 +188,9 @@ def bases(tables: Tables) -> Figure:
         look |= {"data": drawn[drawn["coordinate"] == quantity], "ax": axis}
         if quantity != near:
             axis.set(xscale="log")
-            within_decade = np.ptp(np.log(look["data"]["value"])) < math.log(10.0)
-            axis.xaxis.set_major_locator(MaxNLocator(3) if within_decade else LogLocator(subs=(1.0, 3.0)))
+            decades = np.ptp(np.log10(look["data"]["value"]))
+            ticks = LogLocator(subs=(1.0, 3.0) if decades < 2.5 else (1.0,), numticks=5)
+            axis.xaxis.set_major_locator(MaxNLocator(3) if decades < 1.0 else ticks)
             axis.xaxis.set_major_formatter("{x:g}")
             axis.xaxis.set_minor_formatter("")
         sns.stripplot(**look, size=2.5, alpha=0.5, legend=False)
@@ -198,7 +199,9 @@ def bases(tables: Tables) -> Figure:
         axis.get_legend().remove()
     axes[-1].axvline(0.5, color="#555555", linewidth=0.6)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(found))
-    return footer(figure, tables, f"{drawn['system'].nunique()} systems, errors relative to the base")
+    return footer(
+        figure, tables, f"{drawn['system'].nunique()} systems, errors of the published base alone = 1"
+    )
 
 
 def _published_curve(error: str, method: str, n_samples: float) -> list[tuple[float, PublishedValue]]:

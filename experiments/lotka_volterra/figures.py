@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.panels import band_curve, bar_place, mean_bars, page
@@ -253,7 +253,6 @@ def sparse_observations(tables: Tables) -> Figure:
     measures = (
         ("chain", "acceptance", "acceptance rate"),
         ("chain_coordinate", "ess_per_1000_evaluations", "ESS per 1000 runs"),
-        ("chain_coordinate", "ess_per_second", "ESS per second (1/s)"),
     )
     for axis, (table, quantity, label) in zip(grid[1], measures, strict=False):
         rows = sparse_rows(tables, table, quantity)
@@ -265,21 +264,17 @@ def sparse_observations(tables: Tables) -> Figure:
             "legend": False,
         }
         sns.lineplot(chains, x="steps", y=quantity, hue="scheme", ax=axis, marker="o", **look)
-        axis.set(ylabel=label)
-        if quantity == "ess_per_second":
-            axis.set(yscale="log")
-            axis.yaxis.set_minor_formatter(NullFormatter())
-        else:
-            axis.set_ylim(0.0, None)
+        axis.set(ylabel=label, ylim=(0.0, 1.1 * chains[quantity].max()))
     for axis in grid.flat:
         axis.set(xscale="log", xlabel="" if axis in grid[0] else "steps an observation, $M$")
         ticks = sorted(moments["steps"].unique())
         axis.set_xticks(ticks, [f"{n:g}" for n in ticks])
         axis.xaxis.minorticks_off()
-    grid[1, 3].set_axis_off()
+    for axis in grid[1, len(measures) :]:
+        axis.set_axis_off()
     drawn = [scheme for scheme in _SCHEME_COLOURS if scheme in set(moments["scheme"])]
     handles = [Line2D([], [], color=_SCHEME_COLOURS[name], label=f"scheme {name}") for name in drawn]
-    grid[1, 3].legend(handles=handles, loc="center")
+    grid[1, 2].legend(handles=handles, loc="center")
     return footer(figure, tables, "chmc_teacher_forced", "M = 1: case constrained")
 
 

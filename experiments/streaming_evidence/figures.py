@@ -278,7 +278,7 @@ def rivals_figure(tables: Tables) -> Figure:
     for axis in axes:
         log_rows(axis)
     _legend(figure, 4)
-    return stream_footer(figure, tables, "thermostat")
+    return stream_footer(figure, tables, "thermostat.*")
 
 
 def _bounds_panel(axis: Axes, tables: Tables) -> None:
