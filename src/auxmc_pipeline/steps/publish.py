@@ -193,8 +193,8 @@ def packed_table(table: pd.DataFrame, in_single: Collection[str] = ()) -> bytes:
     write_cells(
         buffer,
         table,
-        compression="zstd",
-        compression_level=12,
+        compression="brotli",
+        compression_level=11,
         store_schema=False,
         write_statistics=False,
         use_dictionary=False,
