@@ -259,7 +259,8 @@ def rivals_figure(tables: Tables) -> Figure:
     """Moves with a thermostat against SGHMC, and bounds of the log evidence from both sides."""
     run = {m: stream_runs.variations_run(tables, f"thermostat__stream-{m}") for m in ("linear", "mixture")}
     run = {model: variations for model, variations in run.items() if variations}
-    figure, axes = page(3.0, 1, len(run) + 1)
+    figure, grid = page(3.0, 1, len(run) + 1)
+    axes = np.atleast_1d(grid)
     for axis, (model, variations) in zip(axes, run.items(), strict=False):
         marker = None if model == "linear" else "o"
         found = available(partial(stream_runs.thermostat_errors, tables, model), variations)

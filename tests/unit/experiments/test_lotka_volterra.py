@@ -318,7 +318,7 @@ def test_sparse_constraint_has_the_manifold_and_the_determinant_of_the_simulator
     away = inputs + 0.1 * jnp.asarray(np.random.default_rng(3).normal(size=finer.n_inputs))
     steps = 1e-5 * jnp.eye(finer.n_inputs)
     values = jax.jit(jax.vmap(conditioned.constraint))
-    differences = (values(away + steps) - values(away - steps)).T / 2e-5
+    differences = (values(away[None] + steps) - values(away[None] - steps)).T / 2e-5
     np.testing.assert_allclose(_matrix(conditioned.jacobian(away), finer.n_inputs), differences, atol=1e-7)
     plain = np.asarray(jax.jacfwd(simulated)(inputs))
     log_determinant = 0.5 * np.linalg.slogdet(plain @ plain.T)[1]
