@@ -394,19 +394,18 @@ def gain_over_usual_rate(tables: Tables, n_rows: int, cost: str) -> Measurement:
 def spread_of_settings(tables: Tables) -> Measurement:
     """SE-94: largest minus smallest mean log evidence, over all settings but the one without annealing.
 
-    Of the case with more repeats for the settings that it has.
+    Of the cases with more repeats for the settings that they have.
     """
     n_rows = final_rows(tables, _CASE)
     swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()} - {
         "target_share=0.1"
     }
     names = [name for name in (*variations_run(tables), "default") if name in swept]
-    more = sensitivity_case(tables, True)
-    repeated = {"default", *variations_run(tables, more)}
-    finals = [
-        values_at(varied(tables, more if name in repeated else _CASE, name).curve("log_evidence"), n_rows)
-        for name in names
-    ]
+    case_of = dict.fromkeys(names, _CASE)
+    for case in (sensitivity_case(tables, True), "few_moves"):
+        case_of |= dict.fromkeys(variations_run(tables, case), case)
+    case_of["default"] = sensitivity_case(tables, True)
+    finals = [values_at(varied(tables, case_of[name], name).curve("log_evidence"), n_rows) for name in names]
 
     def spread(*finals: FloatArray) -> float:
         means = [each.mean() for each in finals]
