@@ -27,7 +27,8 @@ from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.lotka_volterra.claims import COORDINATES, LOG_GENERATING
+from auxmc_pipeline.tolerances import case_sizes, efficiency_figure
+from experiments.lotka_volterra.claims import COORDINATES, EXACT, FALLING, LOG_GENERATING
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
@@ -236,6 +237,13 @@ def schemes(tables: Tables) -> Figure:
     )
 
 
+def riemannian(tables: Tables) -> Figure:
+    """Efficiency of HMC with a constant and with a position-dependent metric, as the tolerance falls."""
+    figure = efficiency_figure(tables, "coordinate", FALLING, EXACT)
+    n_rows = tables.setting("n_rows", case="riemannian")
+    return footer(figure, tables, f"scheme code, {n_rows} rows of data", case_sizes(tables, FALLING))
+
+
 def _lengths(tables: Tables, rows: Sequence[str]) -> str:
     parts = []
     for row in rows:
@@ -251,4 +259,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_11": posteriors,
     "fig_4_12": efficiency,
     "fig_schemes": schemes,
+    "fig_riemannian": riemannian,
 }
