@@ -36,7 +36,7 @@ def test_with_a_constant_metric_it_is_hmc_with_that_mass_matrix():
     other, other_info = plain.apply(noise(5, whitened), plain.init(START))
     np.testing.assert_allclose(state.position, other.position, atol=1e-11)
     assert float(info.energy_change) == pytest.approx(float(other_info.energy_change), abs=1e-10)
-    assert int(info.n_gradients) == 5
+    assert int(info.n_gradients) == 2 * 5
 
 
 def test_the_energy_error_falls_with_the_square_of_the_step_size():
@@ -56,6 +56,7 @@ def test_a_step_without_a_solution_is_a_counted_rejection(step_size, options):
     new, info = jax.jit(kernel.apply)(noise(3), state)
     assert not bool(info.is_accepted)
     assert bool(info.is_divergent)
-    assert int(info.n_not_converged) == int(info.n_gradients) == 1
+    assert int(info.n_not_converged) == 1
+    assert int(info.n_gradients) == 2
     assert float(info.acceptance_rate) == 0.0
     np.testing.assert_array_equal(new.position, state.position)
