@@ -64,6 +64,9 @@ def efficiency_figure(
         level = best_by_tolerance(tables, quantity, by, **exact)[quantity].mean()
         axis.axhline(level, color=CYCLE[2], linestyle="--", label="constrained HMC")
         axis.set(xscale="log", yscale="log", xlabel=r"tolerance $\epsilon$", ylabel=label)
+        ticks = sorted(chains["tolerance"].unique())
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
