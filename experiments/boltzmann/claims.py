@@ -30,9 +30,11 @@ from experiments.boltzmann.relative_errors import (
     Averages,
     annealed_errors,
     cost_per_repeat,
+    errors_by_base,
     rows_of,
     running_errors,
 )
+from experiments.boltzmann.settings import BASES
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
@@ -593,6 +595,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
 }
 
 
+def over_mixture(tables: Tables, method: str, base: str, errors: Iterable[str]) -> Measurement:
+    """Errors with a base over those with the published one, geometric mean over errors and systems."""
+    found = errors_by_base(tables, method)
+    if base not in found or found.index.get_level_values("system").nunique() < N_SYSTEMS:
+        raise MissingData(f"base {base} on the {N_SYSTEMS} published systems: not run at this preset")
+    logs = (found[base] / found["mixture"]).map(math.log).unstack("coordinate")
+    return mean(logs[list(errors)].mean(axis=1), f"{N_SYSTEMS} systems, paired").exp()
+
+
 def distance_from_curve(tables: Tables, error: str, method: str) -> Measurement:
     """Distance of running errors from a curve of figure 5.2, at equal numbers of samples."""
     found = running_errors(tables, method, error, "nested")
@@ -604,6 +615,13 @@ NUMBERS: dict[str, Measure] = {
         f"{DISTANCE} 5.2, {error} {method}": partial(distance_from_curve, error=error, method=method)
         for error in ERROR_LABELS
         for method in CURVE_METHODS
+    },
+    **{
+        f"{base} base, {METHOD_LABELS[method]}{name}": partial(
+            over_mixture, method=method, base=base, errors=errors
+        )
+        for method, base in itertools.product(("gibbs_ct", "ct_hmc"), BASES[1:])
+        for name, errors in (("", list(ERROR_LABELS)), (", log Z", ["log_z"]))
     },
     "fewest fits kept": partial(of_systems, quantity="n_fits_published", extreme=np.min),
     "most fits kept": partial(of_systems, quantity="n_fits_published", extreme=np.max),

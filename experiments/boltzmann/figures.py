@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
+import numpy as np
+import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator
 
 from auxmc.plots.panels import band_curve, page
 from auxmc.plots.published import (
@@ -26,7 +30,9 @@ from experiments.boltzmann.relative_errors import (
     METHOD_LABELS,
     annealed_errors,
     cost_per_repeat,
+    errors_by_base,
     n_systems,
+    rows_of,
     running_errors,
 )
 
@@ -37,6 +43,14 @@ _POOLINGS = {
     "disjoint": ("disjoint groups", CYCLE[0], "-"),
     "nested": ("nested groups (published)", CYCLE[1], "--"),
     "single": ("single chains", CYCLE[2], ":"),
+}
+_BASES = {
+    "mixture": "mixture (published)",
+    "renyi": r"Rényi, $\alpha = 1/2$",
+    "ep": "EP",
+    "pilot_zeta": r"pilot, $\log\zeta$ only",
+    "pilot": "pilot",
+    "exact": "exact moments",
 }
 _COSTS = {
     "gradients_per_repeat": "gradient evaluations a repeat",
@@ -155,6 +169,41 @@ def _pooling_panel(axis: Axes, tables: Tables, method: str, error: str) -> None:
     _plain_numbers(axis)
 
 
+def bases(tables: Tables) -> Figure:
+    """Errors after whole runs, and where the chains are, with the bases that section 5.5 proposes."""
+    found = available(lambda method: errors_by_base(tables, method), ("gibbs_ct", "ct_hmc"))
+    rows = pd.concat(found, names=["method"]).melt(ignore_index=False).reset_index()
+    near = "share_near_target"
+    states = rows_of(tables, "bases", "point", near).rename(columns={near: "value"}).assign(coordinate=near)
+    drawn = pd.concat([rows, states]).replace({"method": METHOD_LABELS, "base": _BASES})
+    look: dict[str, Any] = {"x": "value", "y": "base", "hue": "method"}
+    look["dodge"] = 0.4 if len(found) > 1 else False
+    look["order"] = [label for label in _BASES.values() if label in set(drawn["base"])]
+    look["palette"] = {METHOD_LABELS[method]: _COLOURS[method] for method in found}
+    look["hue_order"] = list(look["palette"])
+    figure, axes = page(3.0, 1, 4, sharey=True)
+    quantities = {name: f"relative error,\n{label}" for name, label in ERROR_LABELS.items()}
+    quantities[near] = "fraction of states\nwith b > 1/2"
+    for axis, (quantity, label) in zip(axes, quantities.items(), strict=True):
+        look |= {"data": drawn[drawn["coordinate"] == quantity], "ax": axis}
+        if quantity != near:
+            axis.set(xscale="log")
+            decades = np.ptp(np.log10(look["data"]["value"]))
+            ticks = LogLocator(subs=(1.0, 3.0) if decades < 2.5 else (1.0,), numticks=5)
+            axis.xaxis.set_major_locator(MaxNLocator(3) if decades < 1.0 else ticks)
+            axis.xaxis.set_major_formatter("{x:g}")
+            axis.xaxis.set_minor_formatter("")
+        sns.stripplot(**look, size=2.5, alpha=0.5, legend=False)
+        sns.pointplot(**look, errorbar="se", linestyle="none", markersize=5.0, err_kws={"linewidth": 1.0})
+        axis.set(xlabel=label, ylabel="")
+        axis.get_legend().remove()
+    axes[-1].axvline(0.5, color="#555555", linewidth=0.6)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=len(found))
+    return footer(
+        figure, tables, f"{drawn['system'].nunique()} systems, errors of the published base alone = 1"
+    )
+
+
 def _published_curve(error: str, method: str, n_samples: float) -> list[tuple[float, PublishedValue]]:
     """Published errors of a method, with the samples of each chain, as far as chains of so many samples reach."""
     name = f"{ERROR_LABELS[error]}, {METHOD_LABELS[method]}, "
@@ -190,4 +239,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_5_2_b": partial(errors, "mean"),
     "fig_5_2_c": partial(errors, "covariance"),
     "fig_pooling": poolings,
+    "fig_bases": bases,
 }

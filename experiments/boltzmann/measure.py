@@ -121,6 +121,32 @@ def chain_statistics(
     return xr.Dataset(found)
 
 
+def estimated_moments(draws: dict[str, FloatArray], method: str) -> RelaxedMoments:
+    """Log normaliser and moments of the target, as all chains together estimate them.
+
+    No variance is below 1, that of a component of the target: a short run may not have seen all directions.
+    """
+    target, base = (
+        _total(draws, method, name, np.ones((1, draws["total"].shape[0]))) for name in ("target", "base")
+    )
+    variances, basis = np.linalg.eigh(target.covariance[0])
+    covariance = (basis * np.maximum(variances, 1.0)) @ basis.T
+    return RelaxedMoments(float(target.log_total[0] - base.log_total[0]), target.mean[0], covariance)
+
+
+def final_errors(draws: dict[str, FloatArray], problem: Problem, method: str, n_repeats: int) -> xr.DataArray:
+    """Relative errors of estimates from whole runs of disjoint groups of chains [repeat, coordinate]."""
+    assert problem.truth is not None
+    groups = memberships(draws["total"].shape[0], n_repeats)["disjoint"]
+    target, base = (_total(draws, method, name, groups) for name in ("target", "base"))
+    errors = _errors(target.log_total - base.log_total, target, problem.truth)
+    return xr.DataArray(
+        errors / base_errors(problem.reference, problem.truth),
+        {"repeat": range(n_repeats), "coordinate": list(ERRORS)},
+        ["repeat", "coordinate"],
+    )
+
+
 def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -> xr.Dataset:
     """Estimated mean of q_i^T x by unit, from all chains together: the same in every basis of x."""
     target = _total(draws, method, "target", np.ones((1, draws["n_accepted"].shape[0])))

@@ -105,6 +105,13 @@ def running_errors(tables: Tables, method: str, error: str, pooling: str = "disj
 
 
 @lru_cache(maxsize=64)
+def errors_by_base(tables: Tables, method: str) -> pd.DataFrame:
+    """Errors after whole runs, mean over repeats [coordinate and system, base]; raises as `Tables.rows`."""
+    rows = rows_of(tables, "bases", "repeat_coordinate", "final_error", method=method)
+    return rows.pivot_table(index=["coordinate", "system"], columns="base", values="final_error")
+
+
+@lru_cache(maxsize=64)
 def annealed_errors(tables: Tables, method: str, error: str) -> Averages:
     """Errors of annealed importance sampling by number of temperatures; raises MissingData if it was not run."""
     rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)

@@ -1,5 +1,8 @@
 """Runs the methods of a case on one system, or describes all systems."""
 
+import itertools
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -7,13 +10,17 @@ import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from experiments.boltzmann import measure
-from experiments.boltzmann.problem import Problem, build_problem
+from experiments.boltzmann.model.machine import RelaxedMoments
+from experiments.boltzmann.problem import Problem, build_problem, fitted_moments, rebased
 from experiments.boltzmann.programs import annealed_sampler, chain_sampler
 from experiments.boltzmann.settings import (
     ANNEALED_METHODS,
+    PILOT_BASES,
     MethodSettings,
     Settings,
+    bases,
     method_settings,
+    pilot_blocks,
     programs,
 )
 from experiments.boltzmann.systems import describe_systems
@@ -26,17 +33,25 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; returns `statistics`, and `curves` of chains or systems; raises DataError for a bad file."""
     if settings.design == "systems":
         return describe_systems(settings, context)
-    problems: dict[str, Problem] = {}
+    mixture = cache(partial(build_problem, settings))
+    fitted = cache(lambda variational, base: fitted_moments(mixture(variational), base))
+    pilot = cache(partial(_pilot, settings, context, mixture))
     statistics, curves = [], []
-    for method, n_temperatures in programs(settings):
+    for (method, n_temperatures), base in itertools.product(programs(settings), bases(settings)):
         numbers = method_settings(settings, method)
-        if numbers.variational not in problems:
-            problems[numbers.variational] = build_problem(settings, numbers.variational)
-        problem = problems[numbers.variational]
-        part, curve = _run_method(settings, context, problem, method, numbers, n_temperatures)
+        problem = mixture(numbers.variational)
+        if base != "mixture":
+            is_pilot = base in PILOT_BASES
+            moments = pilot(method, n_temperatures) if is_pilot else fitted(numbers.variational, base)
+            if base == "pilot_zeta":
+                moments = problem.base._replace(log_normaliser=moments.log_normaliser)
+            problem = rebased(problem, moments)
+        part, curve = _run_method(settings, context, problem, method, numbers, n_temperatures, base)
         about: dict[str, Any] = {"method": [method]}
         if "n_temperatures" in settings.batch:
             about["n_temperatures"] = [n_temperatures]
+        if "base" in settings.batch:
+            about["base"] = [base]
         statistics.append(part.merge(_problem_statistics(problem)).expand_dims(about))
         if curve is not None:
             curves.append(curve.expand_dims(about))
@@ -46,6 +61,21 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     return groups
 
 
+def _pilot(
+    settings: Settings,
+    context: RunContext,
+    mixture: Callable[[str], Problem],
+    method: str,
+    n_temperatures: int,
+) -> RelaxedMoments:
+    """Log normaliser and moments from a pilot run on the published base, of as many chains as a repeat has."""
+    numbers = method_settings(settings, method)
+    problem, n_chains = mixture(numbers.variational), settings.n_chains // settings.n_repeats
+    n_blocks = pilot_blocks(settings, numbers)
+    chains = _chains(settings, context, problem, method, n_temperatures, "pilot run", n_chains, n_blocks)
+    return measure.estimated_moments(_of_one_point(chains), method)
+
+
 def _run_method(
     settings: Settings,
     context: RunContext,
@@ -53,19 +83,15 @@ def _run_method(
     method: str,
     numbers: MethodSettings,
     n_temperatures: int,
+    base: str,
 ) -> tuple[xr.Dataset, xr.Dataset | None]:
     """Statistics, and running estimates where there are chains and a truth."""
-    # Own data have streams of their own; n_units tells systems of other sizes apart.
-    where = "own" if settings.data else f"system-{settings.system}"
-    names: list[str | int] = [where, problem.relaxation.loadings.shape[0], method]
-    if n_temperatures:
-        names.append(f"K-{n_temperatures}")
     repeats = settings.n_repeats
     if method in ANNEALED_METHODS:
         n_gradients = numbers.n_runs * (n_temperatures - 1) * numbers.n_steps
         chains = run_chains(
             context,
-            names,
+            _names(settings, problem, method, n_temperatures),
             annealed_sampler(settings, problem, numbers, n_temperatures),
             n_draws=repeats,
             n_chains=numbers.n_runs,
@@ -75,26 +101,53 @@ def _run_method(
         statistics = measure.annealed_statistics(_of_one_point(chains), problem)
         return statistics.merge(_cost(chains, n_gradients, repeats)), None
     size = settings.summary_size
-    n_blocks = numbers.length // size
-    chains = run_chains(
-        context,
-        names,
-        chain_sampler(settings, problem, method, numbers, n_temperatures),
-        n_draws=n_blocks,
-        n_chains=settings.n_chains,
-        sweep={"step_size": [numbers.step_size]},
-        block_size=max(1, settings.block_size // size),
-    )
+    # What a pilot run costs, the chains of each repeat do without.
+    n_blocks = numbers.length // size - (base in PILOT_BASES) * pilot_blocks(settings, numbers)
+    stream = "" if base == "mixture" else base
+    chains = _chains(settings, context, problem, method, n_temperatures, stream, settings.n_chains, n_blocks)
     draws = _of_one_point(chains)
     n_gradients = numbers.length * numbers.n_steps * settings.n_chains // repeats
     statistics = measure.chain_statistics(draws, problem, method, repeats, size).merge(
         _cost(chains, n_gradients, repeats)
     )
     statistics["n_samples_run"] = numbers.length
+    if "base" in settings.batch and problem.truth is not None:
+        statistics["final_error"] = measure.final_errors(draws, problem, method, repeats)
+        return statistics, None
     curves = measure.mean_estimate(draws, method, problem)
     if problem.truth is not None:
         curves = curves.merge(measure.chain_curves(draws, problem, method, repeats, size))
     return statistics, curves
+
+
+def _chains(
+    settings: Settings,
+    context: RunContext,
+    problem: Problem,
+    method: str,
+    n_temperatures: int,
+    stream: str,
+    n_chains: int,
+    n_blocks: int,
+) -> Chains:
+    """Summaries of blocks of iterations of a method's chains, with a stream of their own."""
+    numbers = method_settings(settings, method)
+    return run_chains(
+        context,
+        _names(settings, problem, method, n_temperatures) + [stream] * bool(stream),
+        chain_sampler(settings, problem, method, numbers, n_temperatures),
+        n_draws=n_blocks,
+        n_chains=n_chains,
+        sweep={"step_size": [numbers.step_size]},
+        block_size=max(1, settings.block_size // settings.summary_size),
+    )
+
+
+def _names(settings: Settings, problem: Problem, method: str, n_temperatures: int) -> list[str | int]:
+    # Own data have streams of their own; n_units tells systems of other sizes apart.
+    where = "own" if settings.data else f"system-{settings.system}"
+    names: list[str | int] = [where, problem.relaxation.loadings.shape[0], method]
+    return names + [f"K-{n_temperatures}"] * bool(n_temperatures)
 
 
 def _of_one_point(chains: Chains) -> dict[str, np.ndarray]:

@@ -11,6 +11,10 @@ from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published
 # Values of the author's ten systems of 30 units.
 PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")
 POOLINGS = ("disjoint", "nested", "single")
+# Gaussian bases: of the published mixture (thesis, equation 5.50), and what section 5.5 proposes: another divergence,
+# expectation propagation, log zeta or all moments of a pilot run, and the exact ones as the limit of these.
+BASES = ("mixture", "renyi", "ep", "pilot_zeta", "pilot", "exact")
+PILOT_BASES = ("pilot_zeta", "pilot")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +44,7 @@ PUBLISHED: dict[str, MethodSettings] = {
 METHODS = tuple(PUBLISHED)
 CHAIN_METHODS = ("st", "gibbs_ct", "ct_hmc", "hmc", "tuned")
 ANNEALED_METHODS = ("h_ais", "ais_10", "ais_20")
+TEMPERED_METHODS = ("st", "gibbs_ct", "ct_hmc", "tuned")
 
 
 @dataclasses.dataclass
@@ -74,6 +79,16 @@ class Settings(CaseSettings):
         "mean-field fits of the base: 1000 steps as published, or converged and distinct; empty for that of the method",
         ("", "published", "converged"),
     )
+    base: str = setting(
+        "mixture",
+        "moments and log zeta of the base: of the mixture of fits, of minimal Renyi divergence, by expectation "
+        "propagation, log zeta or all of a pilot run, or exact",
+        BASES,
+        added=True,
+    )
+    pilot_fraction: float = setting(
+        0.2, "part of a run that a pilot takes (bases pilot and pilot_zeta)", (0.001, 0.9), added=True
+    )
     n_fits: int = setting(100, "starts of mean-field fits", (1, 100_000))
     shift: str = setting(
         "optimal",
@@ -96,6 +111,11 @@ def programs(settings: Settings) -> list[tuple[str, int]]:
     return pairs
 
 
+def bases(settings: Settings) -> list[str]:
+    """Bases that a case runs, one compiled program each."""
+    return list(settings.batch.get("base", [settings.base]))
+
+
 def method_settings(settings: Settings, method: str) -> MethodSettings:
     """Numbers of a method: those of the settings where they are given, else the published ones."""
     published = PUBLISHED[method]
@@ -113,11 +133,25 @@ def method_settings(settings: Settings, method: str) -> MethodSettings:
     )
 
 
+def pilot_blocks(settings: Settings, numbers: MethodSettings) -> int:
+    """Blocks of iterations of a pilot run."""
+    n_blocks = numbers.length // settings.summary_size
+    return min(max(1, round(settings.pilot_fraction * n_blocks)), n_blocks - 1)
+
+
 def check(settings: Settings) -> None:
     """Raises SettingsError for contradicting settings, and DataError for a file that is missing or cannot be used."""
     methods = [method for method, _ in programs(settings)]
     if settings.design == "estimates":
         _check_lengths(settings, methods)
+    if bases(settings) != ["mixture"]:
+        if other := sorted(set(methods) - set(TEMPERED_METHODS)):
+            raise SettingsError(f"base: method={other[0]} has none; use {', '.join(TEMPERED_METHODS)}")
+        if settings.data and "exact" in bases(settings):
+            raise SettingsError("base=exact is known of the published systems alone: leave data empty")
+        lengths = [method_settings(settings, method).length for method in methods]
+        if {*bases(settings)} & {*PILOT_BASES} and min(lengths) <= settings.summary_size:
+            raise SettingsError(f"base: a pilot run leaves nothing of {min(lengths)} iterations")
     if settings.shift == "published":
         if settings.data or settings.n_units != 30:
             raise SettingsError(

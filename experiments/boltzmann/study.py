@@ -9,7 +9,7 @@ STUDY = Study(
     document="PhD thesis",
     schema=Settings,
     sweep_quantities=("pooled_log_z_error", "log_z_standard_error", "acceptance", "seconds_per_gradient"),
-    batched=("method", "n_temperatures"),
+    batched=("method", "n_temperatures", "base"),
     check=check,
     data_files=data_files,
     about="data=",

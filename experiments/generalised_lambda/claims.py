@@ -358,10 +358,10 @@ def prior_data_not_finite(tables: Tables) -> Measurement:
     """
     n_data, most = tables.value("n_observations"), math.log(np.finfo(np.float64).max)
 
-    def share(size: float) -> float:
+    def density_of_failures(size: float) -> float:
         return float(norm.pdf(size) * -math.expm1(n_data * math.log1p(-math.exp(-most / (10.0 * size)))))
 
-    return exact(2.0 * quad(share, 1.0, 20.0)[0], "either shape parameter, by quadrature")
+    return exact(2.0 * quad(density_of_failures, 1.0, 20.0)[0], "either shape parameter, by quadrature")
 
 
 def early_failures(tables: Tables) -> Measurement:

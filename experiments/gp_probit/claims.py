@@ -13,7 +13,7 @@ from auxmc.numerics.array_types import FloatArray, IntegerArray
 from auxmc.plots.style import METHOD_LABELS
 from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion, proportion_of
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
-from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, RIVALS, main_case
 
 PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
@@ -234,14 +234,19 @@ def of_five_hundred(tables: Tables) -> Measurement:
 
 
 def log_ratio_of_longest_runs(tables: Tables, below: str) -> Measurement:
-    """PM-P13: log ratio of mean longest runs of identical states, within as many iterations as 500 samples have."""
-    draws = tables.value("main_draws", case=_FIVE_HUNDRED_SAMPLES)
+    """PM-P13: log ratio of mean longest runs of identical states, within as many iterations as 500 samples have.
+
+    Of PM MH from the cases with more chains, where the preset has them.
+    """
+    above = first_run(tables, "side_pm_more__n_importance-500", _FIVE_HUNDRED_SAMPLES)
+    below = first_run(tables, "side_pm_more__n_importance-50", below) if below == PM else below
+    draws = tables.value("main_draws", case=above)
 
     def longest(case: str) -> FloatArray:
         path = tables.array("longest_run_so_far", "chain", "end", case=case)
         return np.array([np.interp(draws, path["end"].values, chain) for chain in path.values])
 
-    runs = longest(_FIVE_HUNDRED_SAMPLES), longest(below)
+    runs = longest(above), longest(below)
     means = " and ".join(f"{values.mean():.3g}" for values in runs)
     # Runs are positive and skew: on the scale of logarithms their error decides.
     return estimate(

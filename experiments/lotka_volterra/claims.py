@@ -25,11 +25,17 @@ from auxmc_pipeline.measuring import (
     psrf_of_sets,
 )
 from auxmc_pipeline.published_values import published_series
-from auxmc_pipeline.tables import Measure, MissingData, Tables
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from auxmc_pipeline.tolerances import PER_EVALUATION, gain
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES
-from experiments.lotka_volterra.settings import FALLING_TOLERANCES, FIGURE_ROWS, ROWS
+from experiments.lotka_volterra.settings import (
+    FALLING_TOLERANCES,
+    FIGURE_ROWS,
+    ROWS,
+    SPARSE_CASES,
+    SPARSE_METHODS,
+)
 
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 LOG_GENERATING = np.log(GENERATING_RATES)
@@ -156,8 +162,9 @@ def without_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
         return np.empty((len(COORDINATES), 0))
 
 
-def psrf(tables: Tables, row: str) -> Measurement:
-    """IM-LV-08, 11, 24."""
+def psrf(tables: Tables, row: str, more: str = "") -> Measurement:
+    """IM-LV-08, 11, 24: of the row `more`, with more chains, where the preset has its case, which has the same name."""
+    row = first_run(tables, more, row)
     each = ", ".join(f"{factor:.3f}" for factor in by_rate(tables, "psrf", row))
     note = f"largest of {each} for log z1 to z4"
     with suppress(MissingData):  # of chains that do not move there is none
@@ -474,6 +481,41 @@ def generator_runs(tables: Tables, row: str) -> FloatArray:
     return np.asarray(evaluations + runs_of_jacobian * (n_sub_steps + _RUNS_OF_GRADIENT * n_steps))
 
 
+# Steps finer than the observations, for numbers of a finding.
+
+
+def sparse_rows(tables: Tables, table: str, quantity: str, **where: Any) -> pd.DataFrame:
+    """Rows of constrained HMC by M, the Euler-Maruyama steps from an observation to the next, a column `steps`."""
+    only = where.pop("steps", None)
+    cases = [case for case, steps in SPARSE_CASES.items() if only in (None, steps)]
+    rows = tables.rows(table, quantity, case=cases, method=SPARSE_METHODS[0], **where)
+    return rows.assign(steps=rows["case"].map(SPARSE_CASES))
+
+
+def distance_of_means(tables: Tables, one: tuple[int, str], other: tuple[int, str]) -> Measurement:
+    """Largest distance over the log rates of two posterior means, of M and a scheme each, in the sds of the other."""
+    first, second = (
+        sparse_rows(tables, "coordinate", "posterior_mean", steps=steps, scheme=scheme).set_index(
+            "coordinate"
+        )
+        for steps, scheme in (one, other)
+    )
+    distances = (first["posterior_mean"] - second["posterior_mean"]).abs() / second["posterior_sd"]
+    errors = np.hypot(first["mcse_mean"], second["mcse_mean"]) / second["posterior_sd"]
+    return largest(
+        distances.to_numpy(), errors.to_numpy(), [f"{name}, in posterior sds" for name in distances.index]
+    )
+
+
+def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
+    """Effective samples per run of the generator at M steps an observation over those at one, scheme code."""
+    quantity, found = "ess_per_1000_evaluations", []
+    for n in (steps, 1):
+        rows = sparse_rows(tables, "chain_coordinate", quantity, steps=n, scheme="code")
+        found.append(mean(rows.groupby("chain")[quantity].mean().to_numpy()))
+    return found[0] / found[1]
+
+
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference},
     "IM-LV-02": {
@@ -517,7 +559,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "z-score, all": partial(largest_z_score, row="all"),
         "z-score, summaries": partial(largest_z_score, row="summaries"),
     },
-    "IM-LV-11": {ROWS[row].label: partial(psrf, row=row) for row in FIGURE_ROWS},
+    "IM-LV-11": {ROWS[row].label: partial(psrf, row=row, more=f"{row}_more") for row in FIGURE_ROWS},
     "IM-LV-12": {
         **{name: partial(sd_ratio, rate=i) for i, name in enumerate(COORDINATES)},
         "largest": largest_sd_ratio,
@@ -612,4 +654,17 @@ NUMBERS: dict[str, Measure] = {
         )
         for scheme in ("code", "text")
     },
+    **{
+        f"move of means, M={steps} to {2 * steps}": partial(
+            distance_of_means, one=(steps, "code"), other=(2 * steps, "code")
+        )
+        for steps in (1, 2, 4)
+    },
+    **{
+        f"distance of schemes, M={steps}": partial(
+            distance_of_means, one=(steps, "text"), other=(steps, "code")
+        )
+        for steps in (1, 8)
+    },
+    "remaining efficiency, M=8": partial(remaining_efficiency, steps=8),
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc.plots.panels import bar_place, mean_bars, page
+from auxmc.plots.panels import band_curve, bar_place, mean_bars, page
 from auxmc.plots.published import (
     entries_published_last,
     published_curve,
@@ -28,7 +29,7 @@ from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tolerances import case_sizes, efficiency_figure
-from experiments.lotka_volterra.claims import COORDINATES, EXACT, FALLING, LOG_GENERATING
+from experiments.lotka_volterra.claims import COORDINATES, EXACT, FALLING, LOG_GENERATING, sparse_rows
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
@@ -51,6 +52,7 @@ _SYMBOLS = tuple(rf"$\log\, z_{i}$" for i in range(1, 5))
 _TALLEST = 1.6
 _WIDEST_SD = 12.0
 _DOCUMENT = "PhD thesis"
+_SCHEME_COLOURS = {"code": _EXACT, "text": _TEXT}
 _Density = tuple[FloatArray, FloatArray]
 
 
@@ -244,6 +246,46 @@ def riemannian(tables: Tables) -> Figure:
     return footer(figure, tables, f"scheme code, {n_rows} rows of data", case_sizes(tables, FALLING))
 
 
+def sparse_observations(tables: Tables) -> Figure:
+    """Posterior moments and efficiency of constrained HMC over the steps between two observations."""
+    figure, grid = page(4.2, 2, 4)
+    moments = sparse_rows(tables, "coordinate", "posterior_mean").sort_values("steps")
+    for rate, axis in enumerate(grid[0]):
+        for scheme, colour in _SCHEME_COLOURS.items():
+            rows = moments[(moments["scheme"] == scheme) & (moments["coordinate"] == COORDINATES[rate])]
+            columns = rows[["steps", "posterior_mean", "posterior_sd", "mcse_mean"]]
+            steps, means, sds, errors = columns.to_numpy(np.float64).T
+            band_curve(axis, steps, means, sds, colour=colour, linewidth=0.9)
+            axis.errorbar(steps, means, 2.0 * errors, color=colour, fmt="o", markersize=2.5, capsize=2.0)
+        axis.set(title=_SYMBOLS[rate], ylabel="posterior mean" if rate == 0 else "")
+    measures = (
+        ("chain", "acceptance", "acceptance rate"),
+        ("chain_coordinate", "ess_per_1000_evaluations", "ESS per 1000 runs"),
+    )
+    for axis, (table, quantity, label) in zip(grid[1], measures, strict=False):
+        rows = sparse_rows(tables, table, quantity)
+        chains = rows.groupby(["steps", "scheme", "chain"], as_index=False)[quantity].mean()
+        look: dict[str, Any] = {
+            "palette": _SCHEME_COLOURS,
+            "errorbar": "se",
+            "err_style": "bars",
+            "legend": False,
+        }
+        sns.lineplot(chains, x="steps", y=quantity, hue="scheme", ax=axis, marker="o", **look)
+        axis.set(ylabel=label, ylim=(0.0, 1.1 * chains[quantity].max()))
+    for axis in grid.flat:
+        axis.set(xscale="log", xlabel="" if axis in grid[0] else "steps an observation, $M$")
+        ticks = sorted(moments["steps"].unique())
+        axis.set_xticks(ticks, [f"{n:g}" for n in ticks])
+        axis.xaxis.minorticks_off()
+    for axis in grid[1, len(measures) :]:
+        axis.set_axis_off()
+    drawn = [scheme for scheme in _SCHEME_COLOURS if scheme in set(moments["scheme"])]
+    handles = [Line2D([], [], color=_SCHEME_COLOURS[name], label=f"scheme {name}") for name in drawn]
+    grid[1, 2].legend(handles=handles, loc="center")
+    return footer(figure, tables, "chmc_teacher_forced", "M = 1: case constrained")
+
+
 def _lengths(tables: Tables, rows: Sequence[str]) -> str:
     parts = []
     for row in rows:
@@ -260,4 +302,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_12": efficiency,
     "fig_schemes": schemes,
     "fig_riemannian": riemannian,
+    "fig_sparse": sparse_observations,
 }

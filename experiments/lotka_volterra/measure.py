@@ -45,7 +45,7 @@ _UNITS = {
 
 
 def chain_statistics(
-    draws: xr.Dataset, method: str, n_discard: int, run_s: float, exact: LogRatePosterior
+    draws: xr.Dataset, method: str, n_discard: int, run_s: float, exact: LogRatePosterior | None
 ) -> xr.Dataset:
     """Efficiency, acceptance rates, failures and posterior moments of draws (tolerance, step_size, chain, draw, ...).
 
@@ -75,7 +75,7 @@ def chain_statistics(
         "largest": rates.max("draw"),
         "lower_quantile": rates.quantile(0.025, "draw").drop_vars("quantile"),
         "upper_quantile": rates.quantile(0.975, "draw").drop_vars("quantile"),
-        "total_variation": _distances(rates, exact),
+        **({} if exact is None else {"total_variation": _distances(rates, exact)}),
         "n_iterations": draws.sizes["draw"],
         "chain_seconds": seconds,
     }
@@ -101,9 +101,10 @@ def chain_statistics(
         found |= scale_reduction(rates, "coordinate")
     if draws.sizes["chain"] > 2:
         found["psrf_without_chain"] = _without_each_chain(lambda kept: scale_reduction(kept)["psrf"], rates)
-        found["total_variation_without_chain"] = _without_each_chain(
-            lambda kept: _distances(kept, exact), rates
-        )
+        if exact is not None:
+            found["total_variation_without_chain"] = _without_each_chain(
+                lambda kept: _distances(kept, exact), rates
+            )
     return with_units(found, _UNITS)
 
 

@@ -21,7 +21,11 @@ from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_sli
 from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian
-from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model
+from experiments.lotka_volterra.model.conditioning import (
+    ConstraintForm,
+    conditioned_model,
+    sparsely_conditioned_model,
+)
 from experiments.lotka_volterra.model.data import published_data, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.generator import (
@@ -34,6 +38,7 @@ from experiments.lotka_volterra.model.generator import (
     noise_inputs,
     residuals,
     simulate,
+    with_finer_steps,
 )
 from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
@@ -54,7 +59,7 @@ _FORMS: dict[str, ConstraintForm] = {
 class Problem(NamedTuple):
     """Data and model under one scheme."""
 
-    model: LotkaVolterraModel  # the model
+    model: LotkaVolterraModel  # in a step for each observation
     label: str  # `published` or `own`, for random streams
     starts: Array  # initial inputs that yield the data, with small rates [chain, input]
     # initial inputs that yield the data, with rates as the exact posterior given all data has them [chain,
@@ -91,6 +96,7 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
         prior_mean=settings.prior_mean,
         prior_sd=settings.prior_sd,
     )
+    finer = with_finer_steps(model, settings.steps_per_observation)
     label = "own" if settings.data else f"first {settings.n_rows}" if settings.n_rows else "published"
     keys = jnp.stack(
         [stream(context.seed, context.study, "start", label, chain) for chain in range(settings.n_chains)]
@@ -102,10 +108,10 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
             key, (N_RATES,), dtype=jnp.float64
         )
         rate_inputs = (log_rate - model.prior_mean) / model.prior_sd
-        return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])
+        return jnp.concatenate([rate_inputs, noise_inputs(finer, rate_inputs)])
 
     def start(key: Array) -> tuple[Array, Array]:
-        small = initial_inputs(model, key, settings.start_centre, settings.start_spread)
+        small = initial_inputs(finer, key, settings.start_centre, settings.start_spread)
         return small, near(jax.random.fold_in(key, 1))
 
     starts, near_starts = jax.jit(jax.vmap(start))(keys)
@@ -141,8 +147,12 @@ def _convention(settings: Settings) -> Literal["population", "sample"]:
 
 
 def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
-    model = problem.model
-    conditioned = conditioned_model(model, _FORMS[method], _convention(settings))
+    model, n_finer = problem.model, settings.steps_per_observation
+    if n_finer > 1:
+        model = with_finer_steps(model, n_finer)
+        conditioned = sparsely_conditioned_model(model, n_finer)
+    else:
+        conditioned = conditioned_model(model, _FORMS[method], _convention(settings))
     if method == "chmc_all_dense":
         conditioned = _without_structure(conditioned, model.n_inputs)
     fallback = None if settings.projection_fallback == "none" else settings.projection_fallback

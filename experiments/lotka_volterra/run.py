@@ -24,7 +24,7 @@ from experiments.lotka_volterra.measure import (
     exact_statistics,
 )
 from experiments.lotka_volterra.model.data import GENERATING_RATES, POPULATIONS, read_populations
-from experiments.lotka_volterra.model.exact import exact_posterior
+from experiments.lotka_volterra.model.exact import LogRatePosterior, exact_posterior
 from experiments.lotka_volterra.model.rejection import (
     DistanceReading,
     n_accepted,
@@ -77,10 +77,12 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     merged = {name: _combined([part[name] for part in parts]) for name in parts[0]}
     for scheme, problem in problems.items():
         about = {"scheme": [scheme]}
-        exact = exact_posterior(problem.model)
-        extra = _data_statistics(problem).merge(exact_statistics(exact, COORDINATES)).expand_dims(about)
-        merged["statistics"] = _merged(merged["statistics"], extra)
-        merged["curves"] = _merged(merged["curves"], exact_curves(exact, COORDINATES).expand_dims(about))
+        extra = _data_statistics(problem)
+        if (exact := _known_posterior(problem, settings)) is not None:
+            extra = extra.merge(exact_statistics(exact, COORDINATES))
+            curves = exact_curves(exact, COORDINATES).expand_dims(about)
+            merged["curves"] = _merged(merged["curves"], curves)
+        merged["statistics"] = _merged(merged["statistics"], extra.expand_dims(about))
     first = next(iter(problems.values()))
     merged["curves"] = _merged(merged["curves"], _data_curves(first))
     if settings.design == "failures":
@@ -125,7 +127,7 @@ def _run_program(
     )
     if settings.design == "chains":
         _check_moves(draws, method)
-    exact = exact_posterior(problem.model)
+    exact = _known_posterior(problem, settings)
     statistics = chain_statistics(draws, method, settings.n_discard, chains.run_s, exact)
     if problem.label == "published":
         below = draws["log_rates"].isel(draw=slice(settings.n_discard, None)) < np.log(GENERATING_RATES)
@@ -135,6 +137,11 @@ def _run_program(
         "curves": chain_curves(draws, settings.n_discard, method),
         **arviz_groups(draws, ["log_rates"], most=MOST_KEPT),
     }
+
+
+def _known_posterior(problem: Problem, settings: Settings) -> LogRatePosterior | None:
+    """Exact posterior of the log rates, known where all states are observed."""
+    return exact_posterior(problem.model) if settings.steps_per_observation == 1 else None
 
 
 def _check_moves(draws: xr.Dataset, method: str) -> None:

@@ -24,6 +24,8 @@ TOLERANCES: dict[str, tuple[float, ...]] = {
 }
 METHODS = tuple(TOLERANCES)
 EXACT_METHODS = ("chmc_all", "chmc_all_dense", "chmc_teacher_forced", "chmc_summaries")
+# Those that condition on sparse observations too.
+SPARSE_METHODS = ("chmc_teacher_forced",)
 SUMMARY_METHODS = ("pm_summaries", "pm_summaries_raw")
 FAILING_METHODS = ("pm_ball", "pm_gaussian")
 
@@ -74,10 +76,13 @@ ROWS = {
     "ball_100": Row("ABC SS (U, ε=100)", "slices", "ss_ball", 100.0),
     "gaussian": Row("ABC SS (G, ε=10)", "slices", "ss_gaussian", 10.0),
     "hmc": Row("ABC HMC (G, ε=10)", "hmc", "hmc_gaussian", 10.0),
+    "hmc_more": Row("ABC HMC (G, ε=10)", "hmc_more", "hmc_gaussian", 10.0),
     "pm_normalised": Row("PM ABC, normalised, ε=1", "summaries", "pm_summaries", 1.0),
     "pm_wider": Row("PM ABC, normalised, ε=2.5", "summaries_wider", "pm_summaries", 2.5),
     "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
 }
+# Cases by Euler-Maruyama steps from an observation to the next.
+SPARSE_CASES = {"constrained": 1, **{f"sparse__steps_per_observation-{n}": n for n in (2, 4, 8)}}
 # Rows of figures 4.11 and 4.12, in order.
 FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
 
@@ -159,6 +164,13 @@ class Settings(CaseSettings):
     initial_state: list[float] = setting(
         [], "prey and predators at time 0; empty for 100 and 100, or with data=FILE for its first row"
     )
+    steps_per_observation: int = setting(
+        1,
+        "Euler-Maruyama steps from an observation to the next; all but the last state are latent "
+        "(chmc_teacher_forced)",
+        (1, 1000),
+        added=True,
+    )
     prior_mean: float = setting(-2.0, "prior mean of each log rate", (-100.0, 100.0))
     prior_sd: float = setting(1.0, "prior standard deviation of each log rate", (1e-6, 100.0))
 
@@ -211,6 +223,11 @@ def check(settings: Settings) -> None:
     if settings.n_rows and (settings.data or settings.n_rows < MIN_STEPS):
         raise SettingsError(
             f"n_rows: takes at least {MIN_STEPS} rows of the published data, leave data empty"
+        )
+    if settings.steps_per_observation > 1 and not methods <= set(SPARSE_METHODS):
+        raise SettingsError(
+            f"steps_per_observation above 1 needs the method {', '.join(SPARSE_METHODS)}, "
+            f"got {', '.join(sorted(methods))}"
         )
     for method in sorted(methods):
         if settings.tolerance and method in EXACT_METHODS:

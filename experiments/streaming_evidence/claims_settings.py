@@ -34,6 +34,7 @@ from experiments.streaming_evidence.stream_runs import (
     SWEEPS,
     StreamRuns,
     between,
+    by_size,
     early,
     errors_of,
     final_rows,
@@ -47,6 +48,7 @@ from experiments.streaming_evidence.stream_runs import (
     slope_per_row,
     steps_of_chunks,
     sweep,
+    thermostat_errors,
     values_at,
     variations_run,
     varied,
@@ -390,22 +392,28 @@ def gain_over_usual_rate(tables: Tables, n_rows: int, cost: str) -> Measurement:
 
 
 def spread_of_settings(tables: Tables) -> Measurement:
-    """SE-94: largest minus smallest mean log evidence, over all settings but the one without annealing."""
+    """SE-94: largest minus smallest mean log evidence, over all settings but the one without annealing.
+
+    Of the case with more repeats for the settings that it has.
+    """
     n_rows = final_rows(tables, _CASE)
     swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()} - {
         "target_share=0.1"
     }
     names = [name for name in (*variations_run(tables), "default") if name in swept]
-    finals = _by_run(
-        {name: values_at(varied(tables, _CASE, name).curve("log_evidence"), n_rows) for name in names}
-    )
+    more = sensitivity_case(tables, True)
+    repeated = {"default", *variations_run(tables, more)}
+    finals = [
+        values_at(varied(tables, more if name in repeated else _CASE, name).curve("log_evidence"), n_rows)
+        for name in names
+    ]
 
-    def spread(finals: FloatArray) -> float:
-        means = finals.mean(axis=0)
-        return float(np.ptp(means) / abs(means.max()))
+    def spread(*finals: FloatArray) -> float:
+        means = [each.mean() for each in finals]
+        return (max(means) - min(means)) / abs(max(means))
 
     note = f"{len(names)} settings at {n_rows:.0f} rows"
-    return estimate(spread, finals, method="jackknife", note=note)
+    return estimate(spread, *finals, method="jackknife", note=note)
 
 
 def _over_sweep(tables: Tables, name: str, read: Read, more: bool = False) -> dict[float, FloatArray]:
@@ -509,7 +517,30 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-94": {"spread": spread_of_settings},
 }
 
+
+def over_sghmc(tables: Tables, model: str, variation: str) -> Measurement:
+    """Geometric mean of the paired ratios of absolute errors, other moves over SGHMC, at the most rows of both."""
+    own, rival = (found.iloc[:, -1].abs().to_numpy() for found in thermostat_errors(tables, model, variation))
+    note = f"{own.mean():.0f} against {rival.mean():.0f} nats"
+    return estimate(lambda a, b: float(np.exp(np.log(a / b).mean())), own, rival, method="paired", note=note)
+
+
+def width_of_bounds(tables: Tables) -> Measurement:
+    """Mean distance of the bounds from both sides at the most rows, in nats."""
+    low, high = (by_size(tables, "linear", f"{end}_bound", "bounds") for end in ("lower", "upper"))
+    return mean((high - low).iloc[:, -1].to_numpy(), f"at {row_counts(low)[-1]:.0f} rows")
+
+
 NUMBERS: dict[str, Measure] = {
+    **{
+        f"SGNHT, {model}, {rate}": partial(
+            over_sghmc, model=model, variation=f"moves=nose_hoover learning_rate={rate}"
+        )
+        for model in ("linear", "mixture")
+        for rate in ("0.1", "0.3", "1")
+    },
+    "friction 1, linear": partial(over_sghmc, model="linear", variation="friction=1"),
+    "bounds, nats": width_of_bounds,
     "linear, part of the error without noise": partial(without_noise, case="floor"),
     "linear, growth of the loss with the rate": noise_growth,
     "operations over rate 0.1, 1e5 rows": partial(gain_over_usual_rate, n_rows=100_000, cost="operations"),

@@ -76,7 +76,7 @@ def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Fig
         axis.set_title(title)
         log_rows(axis)
     _legend(figure, 3)
-    return stream_footer(figure, tables)
+    return stream_footer(figure, tables, model)
 
 
 def errors_figure(tables: Tables) -> Figure:
@@ -99,7 +99,7 @@ def errors_figure(tables: Tables) -> Figure:
         log_rows(axis)
     figure.supylabel("absolute error (nats)", fontsize=8.5)
     _legend(figure, 4)
-    return stream_footer(figure, tables)
+    return stream_footer(figure, tables, "|".join(stream_runs.MODEL_CASES))
 
 
 def _published_errors(axis: Axes, truth: pd.Series) -> None:
@@ -120,7 +120,7 @@ def floor_figure(tables: Tables) -> Figure:
         draw(axis, tables)
     handles, labels = right.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, title="right panel")
-    return stream_footer(figure, tables)
+    return stream_footer(figure, tables, "linear|floor")
 
 
 def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
@@ -255,6 +255,42 @@ def _remedies_panel(axis: Axes, tables: Tables) -> None:
     log_rows(axis)
 
 
+def rivals_figure(tables: Tables) -> Figure:
+    """Moves with a thermostat against SGHMC, and bounds of the log evidence from both sides."""
+    run = {m: stream_runs.variations_run(tables, f"thermostat__stream-{m}") for m in ("linear", "mixture")}
+    run = {model: variations for model, variations in run.items() if variations}
+    figure, axes = page(3.0, 1, len(run) + 1)
+    for axis, (model, variations) in zip(axes, run.items(), strict=False):
+        marker = None if model == "linear" else "o"
+        found = available(partial(stream_runs.thermostat_errors, tables, model), variations)
+        for variation, both in found.items():
+            rate = variation.partition("learning_rate=")[2]
+            colour = CYCLE[("0.1", "0.3", "1", "").index(rate)]
+            looks = [Look(f"SGNHT, {rate}", colour, "--"), Look(f"SGHMC, {rate}", colour)]
+            if not rate:
+                looks = [Look("SGHMC, 0.1, friction 1", colour, ":")]
+            for errors, look in zip(both, looks, strict=False):
+                band(axis, stream_runs.between(errors.abs(), 1000), look._replace(marker=marker))
+        axis.set_title(_TITLES[model])
+        axis.set_ylabel("absolute error (nats)")
+        axis.set_yscale("log")
+    _bounds_panel(axes[-1], tables)
+    for axis in axes:
+        log_rows(axis)
+    _legend(figure, 4)
+    return stream_footer(figure, tables, "thermostat.*")
+
+
+def _bounds_panel(axis: Axes, tables: Tables) -> None:
+    exact = stream_runs.by_size(tables, "linear", "exact", "bounds").iloc[0]
+    for end, colour in (("lower", CYCLE[5]), ("upper", CYCLE[6])):
+        found = stream_runs.by_size(tables, "linear", f"{end}_bound", "bounds") - exact
+        band(axis, found, Look(f"{end} bound", colour, marker="o"))
+    axis.axhline(0.0, color=REFERENCE_COLOUR, linewidth=0.8)
+    axis.set_title("bounds, linear regression")
+    axis.set_ylabel("bound - exact (nats)")
+
+
 def histograms_figure(tables: Tables) -> Figure:
     """Figure 5.1: the rows themselves, which are the same at every preset."""
     del tables
@@ -301,7 +337,7 @@ def changes_figure(tables: Tables) -> Figure:
         axis.set_title(title)
         log_rows(axis)
     figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    return stream_footer(figure, tables, "change__")
+    return stream_footer(figure, tables, "change__.*")
 
 
 def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
@@ -310,7 +346,7 @@ def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
     _sweep_panels(axes, tables, name, stream_runs.sweep(tables, name))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
-    return stream_footer(figure, tables)
+    return stream_footer(figure, tables, "mixture|sensitivity")
 
 
 def _sweep_panels(
@@ -393,9 +429,9 @@ def log_rows(axis: Axes) -> None:
     axis.set_xlabel("rows")
 
 
-def stream_footer(figure: Figure, tables: Tables, cases: str = "(?!early|change|fast)") -> Figure:
+def stream_footer(figure: Figure, tables: Tables, cases: str) -> Figure:
     """Preset, and number of runs in the cases drawn, a regular expression of their names."""
-    streams = tables["settings"].query("design == 'stream' and case.str.match(@cases)")
+    streams = tables["settings"].query("design == 'stream' and case.str.fullmatch(@cases)")
     repeats = ", ".join(f"{n:.0f}" for n in streams["n_repeats"].unique()) or "0"
     return footer(figure, tables, f"{repeats} runs of each streaming method, without their compiling")
 
@@ -422,4 +458,5 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     ),
     "fig_errors": errors_figure,
     "fig_floor": floor_figure,
+    "fig_rivals": rivals_figure,
 }

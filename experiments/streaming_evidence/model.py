@@ -87,9 +87,13 @@ def _generator(number: int, *purpose: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(_SEED, spawn_key=key)))
 
 
+def linear_truth() -> FloatArray:
+    """Weights and intercept [feature + 1] of the rows of `linear`: a draw from its model's prior."""
+    return _generator(1, _PARAMETERS).standard_normal(_N_LINEAR + 1)
+
+
 def _linear() -> _Stream:
-    generator = _generator(1, _PARAMETERS)
-    weights, intercept = generator.standard_normal(_N_LINEAR), generator.standard_normal()
+    weights, intercept = np.split(linear_truth(), [_N_LINEAR])
 
     def draw(generator: np.random.Generator) -> FloatArray:
         x = generator.standard_normal((BLOCK_ROWS, _N_LINEAR))

@@ -11,6 +11,7 @@ import xarray as xr
 from auxmc.driver.chains import RunContext
 from auxmc.driver.units import each
 from auxmc.numerics.array_types import FloatArray
+from experiments.streaming_evidence.bounds import run_bounds
 from experiments.streaming_evidence.designs import run_nested_pair, run_starts, run_stopping
 from experiments.streaming_evidence.drive import Runs, run_repeats
 from experiments.streaming_evidence.estimators import build_stream, extras_of
@@ -96,6 +97,7 @@ _DESIGNS = {
     "stopping": run_stopping,
     "starts": run_starts,
     "nested_pair": run_nested_pair,
+    "bounds": run_bounds,
 }
 
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, check_values, setting
 
-DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair")
+MOVES = ("sghmc", "nose_hoover")  # As auxmc.kernels.streams.contract.MOVES, which imports JAX
+DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair", "bounds")
 # Simulated streams, and the model of each.
 MODELS = {
     "linear": "linear",
@@ -56,6 +57,7 @@ BATCHABLE = (
     "target_share",
     "cooling_rows",
 )
+_VARIED = (*BATCHABLE, "n_rows", "chunk_size", "rate_times_moves", "moves")
 
 
 @dataclasses.dataclass
@@ -66,7 +68,7 @@ class Settings(CaseSettings):
         "stream",
         "stream: estimators that see rows as they come; full_data: nested sampling and annealed importance sampling "
         "of all rows; stopping: rules for ending nested sampling; starts: particles that reach good modes; "
-        "nested_pair: Bayes factors of two nested linear models",
+        "nested_pair: Bayes factors of two nested linear models; bounds: annealing from the prior and back",
         DESIGNS,
     )
     stream: str = setting("linear", "simulated stream of rows", tuple(MODELS))
@@ -89,6 +91,12 @@ class Settings(CaseSettings):
     )
     learning_rate: float = setting(0.1, "step size eta times the rows in the target", (1e-9, 1e3))
     friction: float = setting(0.2, "alpha", (1e-6, 1.0))
+    moves: str = setting(
+        "sghmc",
+        "moves of particles: at this friction, or with a thermostat that starts there",
+        MOVES,
+        added=True,
+    )
     target_share: float = setting(
         0.5,
         "effective size that an annealing step keeps, as a part of the particles; of one particle or less: a chunk "
@@ -127,7 +135,9 @@ class Settings(CaseSettings):
         "regression is always exact)",
         ("auto", "none"),
     )
-    sizes: list[int] = setting([100, 1000, 10_000], "rows (design full_data)", (1, 10_000_000), unit="rows")
+    sizes: list[int] = setting(
+        [100, 1000, 10_000], "rows (designs full_data, bounds)", (1, 10_000_000), unit="rows"
+    )
     annealed_rows: int = setting(
         10_000, "most rows for annealed importance sampling (design full_data)", (0, None), unit="rows"
     )
@@ -136,6 +146,9 @@ class Settings(CaseSettings):
     )
     n_few_runs: int = setting(
         1, "runs with more rows than few_runs_above, n_repeats if that is fewer (design full_data)", (1, 1000)
+    )
+    n_temperatures: int = setting(
+        300, "intervals of the annealing ladder (design bounds)", (1, 1_000_000), added=True
     )
     n_start_moves: int = setting(2000, "moves of particles that see all rows (design starts)", (1, None))
 
@@ -177,10 +190,9 @@ def _changes(text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for word in text.split():
         name, _, value = word.partition("=")
-        if name not in (*BATCHABLE, "n_rows", "chunk_size", "rate_times_moves"):
+        if name not in _VARIED:
             raise SettingsError(
-                f"variations: {word!r} of {text!r} is not NAME=VALUE with one of {', '.join(BATCHABLE)}, n_rows, "
-                "chunk_size, rate_times_moves"
+                f"variations: {word!r} of {text!r} is not NAME=VALUE with one of {', '.join(_VARIED)}"
             )
         kind: type[str] | type[int] | type[float] = type(getattr(Settings, name))
         try:
@@ -212,11 +224,11 @@ def _check_point(settings: Settings) -> None:
             f"n_rows must be at most 100000 for stream={settings.stream}, which has no more rows, "
             f"got {settings.n_rows}"
         )
-    if MODELS[settings.stream] != "linear" and settings.design in ("nested_pair", "stopping"):
+    if MODELS[settings.stream] != "linear" and settings.design in ("nested_pair", "stopping", "bounds"):
         raise SettingsError(f"design={settings.design} is about stream=linear, got {settings.stream}")
     if MODELS[settings.stream] != "mixture" and settings.design == "starts":
         raise SettingsError(f"design=starts is about streams of mixtures, got {settings.stream}")
-    if settings.design == "full_data" and settings.sizes != sorted(set(settings.sizes)):
+    if settings.design in ("full_data", "bounds") and settings.sizes != sorted(set(settings.sizes)):
         raise SettingsError(f"sizes must be different and increase, got {settings.sizes}")
     smallest = 20 if settings.schedule or METHODS[settings.method].schedule != "constant" else 1
     if (settings.chunk_size or settings.batch_size) < smallest:

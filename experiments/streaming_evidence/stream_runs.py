@@ -125,6 +125,21 @@ def errors_of(runs: StreamRuns, quantity: str = "log_evidence") -> pd.DataFrame:
     return against(runs.curve(quantity), reference(runs.tables, runs.model))
 
 
+def thermostat_errors(tables: Tables, model: str, variation: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Errors in nats of runs with other moves, and of SGHMC at their learning rate, at numbers of rows of both."""
+    rate = variation.partition("learning_rate=")[2]
+    usual = f"learning_rate={rate}" if rate not in ("", "0.1") else "default"
+    both = (
+        varied(tables, f"thermostat__stream-{model}", variation),
+        varied(tables, "floor" if model == "linear" else "sensitivity", usual),
+    )
+    own, rival = map(errors_of, both)
+    common = own.columns.intersection(rival.columns)
+    if common.empty:
+        raise MissingData(f"{variation} on {model} and SGHMC: no number of rows of both at this preset")
+    return own[common], rival[common]
+
+
 def steps_of_chunks(runs: StreamRuns) -> pd.DataFrame:
     """Annealing steps of a chunk by rows: means over the chunks since the number of rows before."""
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
+from auxmc.driver.files import write_atomically
 from auxmc.errors import DamagedFile
 
 SUMS = "SHA256SUMS"
@@ -12,6 +14,14 @@ SUMS = "SHA256SUMS"
 def sums_of(folder: Path, names: Iterable[str]) -> str:
     """Text of `SHA256SUMS` for files of a folder."""
     return "".join(f"{_sha256(folder / name)}  {name}\n" for name in sorted(names))
+
+
+def rewrite_kept(path: Path, content: bytes) -> None:
+    """Writes a published file and its line in the list of checksums next to it."""
+    write_atomically(path, partial(Path.write_bytes, data=content))
+    listing = path.parent / SUMS
+    names = [line.split("  ", 1)[1] for line in listing.read_text(encoding="utf-8").splitlines()]
+    listing.write_text(sums_of(path.parent, names), encoding="utf-8")
 
 
 def check_kept(path: Path) -> Path:

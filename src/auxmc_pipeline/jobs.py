@@ -37,6 +37,7 @@ COLUMNS = {
     "n_cores": int,
     "versions": str,
     "sha256": str,  # of all arrays that the job wrote, without those that measure time
+    "verified": str,  # commit of later code that made the same arrays; empty for none
 }
 """Columns of `pieces.csv`, a row for each job."""
 
@@ -85,7 +86,8 @@ def read_jobs(path: Path) -> pd.DataFrame:
     """Rows of `pieces.csv`; an empty table if there is no such file."""
     if not path.is_file():
         return job_table([])
-    return pd.read_csv(check_kept(path), dtype=COLUMNS, keep_default_na=False)
+    jobs = pd.read_csv(check_kept(path), dtype=COLUMNS, keep_default_na=False)
+    return jobs.reindex(columns=list(COLUMNS), fill_value="")
 
 
 def by_case(jobs: pd.DataFrame) -> pd.DataFrame:

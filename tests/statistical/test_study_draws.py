@@ -10,6 +10,8 @@ from scipy import stats
 
 from auxmc.approximations.advi import MeanField, evidence_lower_bound
 from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
+from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
+from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
 from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover
 from experiments.foundations.models.machines import (
@@ -25,11 +27,13 @@ from experiments.generalised_lambda.model.reference_posterior import (
     differential_evolution,
     independence_metropolis,
 )
+from experiments.lotka_volterra.model.conditioning import sparsely_conditioned_model
 from experiments.lotka_volterra.model.generator import (
     initial_inputs,
     lotka_volterra_model,
     published_model,
     simulate,
+    with_finer_steps,
 )
 from experiments.lotka_volterra.model.rejection import simulate_prior
 from experiments.manifold_illustrations.identities import _rejection
@@ -96,6 +100,67 @@ def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step():
     assert len(first) == 20_000
     uniforms = stats.norm.cdf((first - model.initial_state) / model.step_sd)
     assert_independent(uniforms, "noise", detects=0.04, detects_mean=0.07)
+
+
+TINY = lotka_volterra_model(
+    [[3.5, 2.0], [2.5, 3.0], [2.0, 3.0], [2.0, 2.0]], initial_state=(3.0, 2.0), prior_mean=-1.0
+)._replace(observations=np.array([[3.5, 2.0], [2.5, 3.0]]))
+
+
+def weighted_prior_draws(n):
+    """Log rates and latent states [draw, 8] of TINY in half steps, and their importance weights given its data."""
+    rng = rng_for("populations/weights")
+    log_rates = rng.normal(-1.0, 1.0, size=(n, 4))
+    z1, z2, z3, z4 = np.exp(log_rates).T
+    before, latent, log_weights = TINY.initial_state, [], np.zeros(n)
+    for after in TINY.observations:
+        prey, predators = before
+        prey = prey + 0.5 * (z1 * prey - z2 * prey * predators) + math.sqrt(0.5) * rng.normal(size=n)
+        predators = predators + 0.5 * (z4 * prey - z3) * predators + math.sqrt(0.5) * rng.normal(size=n)
+        latent += [prey, predators]
+        means = (
+            prey + 0.5 * (z1 * prey - z2 * prey * predators),
+            predators + 0.5 * (z4 * after[0] - z3) * predators,
+        )
+        log_weights -= sum((x - mean) ** 2 for x, mean in zip(after, means, strict=True))
+        before = after
+    return np.column_stack([log_rates, *latent]), np.exp(log_weights - log_weights.max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_determinant", [True, False])
+def test_sparse_conditioning_agrees_with_importance_sampling(has_determinant):
+    """Two observations, two steps each: means and squares of log rates and latent states; sixteen scores.
+
+    One of sixteen normal scores is beyond 4 once in a thousand. Without the determinant of the Jacobian they are far.
+    """
+    finer = with_finer_steps(TINY, 2)
+    model = sparsely_conditioned_model(finer, 2)
+    if not has_determinant:
+        whole = model.jacobian
+        model = model._replace(jacobian=lambda u: whole(u)._replace(half_log_determinant=jnp.zeros(())))
+    kernel = constrained_hmc(model, 0.4, 3, finer.n_inputs, projection=ProjectionSettings(fallback=None))
+
+    def chain(key):
+        def advance(state, i):
+            state, _ = kernel.step(jax.random.fold_in(key, i), state)
+            return state, jnp.append(state.position[:4] - 1.0, simulate(finer, state.position)[::2])
+
+        start = kernel.init(initial_inputs(finer, key, 0.0, 0.5))
+        return jax.lax.scan(advance, start, jnp.arange(300))[1][50:]
+
+    draws = np.asarray(jax.jit(jax.vmap(chain))(jax.random.split(key_for("populations/sparse"), 100)))
+    exact, weights = weighted_prior_draws(1_000_000)
+    scores = []
+    for power in (1, 2):
+        means = (draws**power).mean(axis=1)
+        weighted = weights[:, None] / weights.sum()
+        expected = (weighted * exact**power).sum(axis=0)
+        variance = (np.square(weighted) * np.square(exact**power - expected)).sum(axis=0)
+        errors = np.sqrt(means.var(axis=0, ddof=1) / len(means) + variance)
+        scores.append((means.mean(axis=0) - expected) / errors)
+    largest = np.abs(scores).max()
+    assert largest < 4.0 if has_determinant else largest > 6.0
 
 
 # --- quantile distributions ----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.approximations.expectation_propagation import Tilted, TiltedMoments
 from auxmc.approximations.mean_field import MeanFieldFits
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.array_types import FloatArray
@@ -99,6 +100,20 @@ def mixture_moments(relaxation: Relaxation, fits: MeanFieldFits) -> RelaxedMomen
     return RelaxedMoments(top + math.log(total) + relaxation.log_constant, mean, covariance)
 
 
+def cosh_factor(bias: float) -> Tilted:
+    """The factor cosh(t + bias) of a projection t: two exponentials, under each of which a Gaussian only shifts."""
+
+    def tilted(mean: float, variance: float) -> TiltedMoments:
+        field = mean + bias
+        slope = math.tanh(field)
+        log_normaliser = 0.5 * variance + abs(field) + math.log1p(math.exp(-2.0 * abs(field))) - math.log(2.0)
+        return TiltedMoments(
+            log_normaliser, mean + variance * slope, variance + variance**2 * (1.0 - slope**2)
+        )
+
+    return tilted
+
+
 def in_diagonal_basis(relaxation: Relaxation, base: RelaxedMoments) -> tuple[Relaxation, RelaxedMoments]:
     """Rotates x so that the covariance of the base is diagonal, and its gradient takes no product of matrices.
 
@@ -107,6 +122,12 @@ def in_diagonal_basis(relaxation: Relaxation, base: RelaxedMoments) -> tuple[Rel
     variances, basis = np.linalg.eigh(base.covariance)
     rotated = relaxation._replace(loadings=relaxation.loadings @ basis)
     return rotated, RelaxedMoments(base.log_normaliser, base.mean @ basis, np.diag(variances))
+
+
+def in_basis_of(moments: RelaxedMoments, base: RelaxedMoments) -> RelaxedMoments:
+    """Moments rotated as `in_diagonal_basis` rotates x for a base."""
+    basis = np.linalg.eigh(base.covariance)[1]
+    return RelaxedMoments(moments.log_normaliser, moments.mean @ basis, basis.T @ moments.covariance @ basis)
 
 
 def relaxation_log_density(relaxation: Relaxation) -> Callable[[Array], Array]:

@@ -133,6 +133,25 @@ def published_model(scheme: Scheme = "code") -> LotkaVolterraModel:
     return lotka_volterra_model(published_data(), scheme)
 
 
+def with_finer_steps(model: LotkaVolterraModel, steps_per_observation: int) -> LotkaVolterraModel:
+    """The model in Euler-Maruyama steps of delta / M, M of them from an observation to the next.
+
+    Its states between observations are latent; here they have values on straight lines, from which chains start. With
+    M = 1 it is the model itself. Raises ValueError if M is not positive.
+
+    Source: PhD thesis, section 4.10.2.
+    """
+    if steps_per_observation < 1:
+        raise ValueError(f"steps_per_observation must be positive, got {steps_per_observation}")
+    part = np.arange(1, steps_per_observation + 1)[None, :, None] / steps_per_observation
+    before, after = model.previous_states[:, None], model.observations[:, None]
+    states = before + part * (after - before)
+    states[:, -1:] = after
+    return model._replace(
+        observations=states.reshape(-1, 2), time_step=model.time_step / steps_per_observation
+    )
+
+
 def log_prior(inputs: Array) -> Array:
     """Log density of the standard normal inputs [input], a scalar in nats, up to a constant."""
     return -0.5 * jnp.sum(jnp.square(inputs))

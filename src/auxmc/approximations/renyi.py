@@ -1,4 +1,4 @@
-"""Renyi divergences and bounds on the line by quadrature, and the Gaussians that minimise them."""
+"""Renyi divergences and bounds, and the Gaussians that minimise them: by quadrature on the line, by draws elsewhere."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -130,6 +130,59 @@ def fit_gaussian(
         raise ValueError(f"no minimum with a finite divergence was found from the starts {list(starts)}")
     found.sort(key=lambda fit: fit[2])
     return GaussianFit(*found[0], tuple(found[1:]))
+
+
+def match_renyi_moments(
+    log_density: Callable[[FloatArray], ArrayLike],
+    mean: ArrayLike,
+    covariance: ArrayLike,
+    order: float,
+    noise: ArrayLike,
+    n_sweeps: int = 100,
+    damping: float = 0.3,
+) -> tuple[FloatArray, FloatArray, float]:
+    """Gaussian q with the moments of the density q^alpha p^(1 - alpha), at which the bound L_alpha is stationary.
+
+    Each sweep weights the same draws of q by (p~/q)^(1 - alpha). A small order covers the modes of p, order 1 seeks one
+    of them; which stationary point is found depends on the start.
+
+    Args:
+        log_density: of the unnormalised density p~ at points [draw, dim], in nats [draw].
+        mean: at the start [dim].
+        covariance: at the start [dim, dim], positive definite.
+        order: alpha, in [0, 1).
+        noise: standard normal numbers [draw, dim].
+        n_sweeps: passes, at least 1.
+        damping: fraction of the way that a sweep goes, in (0, 1].
+
+    Returns:
+        Mean [dim], covariance [dim, dim] and estimate of L_alpha, in nats.
+
+    Raises:
+        ValueError: the order is out of its range.
+
+    Source: PhD thesis, equation C.15; Li and Turner 2016.
+    """
+    if not 0.0 <= order < 1.0:
+        raise ValueError(f"order must be in [0, 1), got {order}")
+    m, v, z = (np.asarray(values, float) for values in (mean, covariance, noise))
+    constant = 0.5 * m.size * math.log(2.0 * math.pi)
+    bound = math.nan
+    for _ in range(n_sweeps):
+        root = np.linalg.cholesky(v)
+        x = m + z @ root.T
+        log_q = -0.5 * np.sum(z**2, axis=1) - float(np.sum(np.log(np.diag(root)))) - constant
+        logs = (1.0 - order) * (np.asarray(log_density(x), float) - log_q)
+        total = float(logsumexp(logs))
+        bound = (total - math.log(len(z))) / (1.0 - order)
+        weights = np.exp(logs - total)
+        change = weights @ x - m
+        centred = x - m - change
+        wanted = (centred * weights[:, None]).T @ centred
+        # Moments of the mixture of both: the covariance stays positive definite.
+        v = (1.0 - damping) * (v + damping * np.outer(change, change)) + damping * wanted
+        m = m + damping * change
+    return m, v, bound
 
 
 def _log_integral(points: FloatArray, log_values: FloatArray, may_diverge: bool) -> float:

@@ -1,6 +1,9 @@
 """Warnings about draws that are not reliable as they are, each with what to do."""
 
+import itertools
 import os
+import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,8 +65,10 @@ class Advice(NamedTuple):
 
 def issue(advice: Sequence[Advice]) -> tuple[str, ...]:
     """Issues a SamplingWarning for each advice where the user called, and returns their texts."""
+    frames = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(sys._getframe()))
+    level = 1 + sum(1 for _ in itertools.takewhile(lambda name: name.startswith("auxmc."), frames))
     for one in advice:
-        warnings.warn(one.text, SamplingWarning, stacklevel=3)
+        warnings.warn(one.text, SamplingWarning, stacklevel=level)
     return tuple(one.text for one in advice)
 
 

@@ -194,6 +194,49 @@ class MarkovianJacobian(NamedTuple):
         return own.at[:-1].add(after).reshape(-1)
 
 
+class BlockJacobian(NamedTuple):
+    """Jacobian [A | blockdiag(D_1, D_2, ...)]: K shared inputs, then k of each group of d outputs, k being at least d.
+
+    With G = blockdiag(D_i D_i^T), the inverse of the Gram matrix is G^-1 - V V^T with V = G^-1 A L^-T, L being the
+    Cholesky factor of I + A^T G^-1 A [shared, shared].
+
+    Attributes:
+        shared: A [constraint, shared].
+        own: D [group, d, k].
+        inverse: blocks of G^-1 [group, d, d].
+        basis: V [constraint, shared].
+        half_log_determinant: scalar.
+    """
+
+    shared: Array
+    own: Array
+    inverse: Array
+    basis: Array
+    half_log_determinant: Array
+
+    def times(self, vector: Array) -> Array:
+        """J v [constraint]."""
+        n_shared = self.shared.shape[1]
+        return self.shared @ vector[:n_shared] + _block_times(self.own, vector[n_shared:])
+
+    def transposed_times(self, vector: Array) -> Array:
+        """J^T b [input]."""
+        own = _block_times(jnp.swapaxes(self.own, 1, 2), vector)
+        return jnp.concatenate([self.shared.T @ vector, own])
+
+    def solve_gram(self, vector: Array) -> Array:
+        """(J J^T)^-1 b [constraint], at a cost of N (K + d)."""
+        return _block_times(self.inverse, vector) - self.basis @ (self.basis.T @ vector)
+
+    def solve_cross(self, previous: "BlockJacobian", vector: Array) -> Array:
+        """(J J_p^T)^-1 b [constraint], at a cost of N (K^2 + k d)."""
+        inverse, _ = _inverse_blocks(self.own @ jnp.swapaxes(previous.own, 1, 2))
+        solved = _block_times(inverse, vector)
+        solved_shared = jax.vmap(lambda column: _block_times(inverse, column), 1, 1)(self.shared)
+        small = jnp.eye(self.shared.shape[1]) + previous.shared.T @ solved_shared
+        return solved - solved_shared @ jnp.linalg.solve(small, previous.shared.T @ solved)
+
+
 class NoisyJacobian(NamedTuple):
     """Jacobian [J_x | eps I] of a generator with noise added to its outputs, which has full row rank everywhere.
 
@@ -300,6 +343,25 @@ def markovian_jacobian(
     )
 
 
+def block_jacobian(shared: Array, own: Array) -> BlockJacobian:
+    """Jacobian [A | blockdiag(D)] from A [constraint, shared] and D [group, d, k]; costs N (K^2 + k d).
+
+    Raises:
+        ValueError: shapes do not match, or a group has fewer inputs of its own than outputs.
+    """
+    _check_matrix(shared)
+    if own.ndim != 3 or own.shape[1] > own.shape[2] or own.shape[0] * own.shape[1] != shared.shape[0]:
+        raise ValueError(
+            f"own must be [group, d, k] with d <= k and {shared.shape[0]} outputs, got {own.shape}"
+        )
+    inverse, log_determinants = _inverse_blocks(own @ jnp.swapaxes(own, 1, 2))
+    solved = jax.vmap(lambda column: _block_times(inverse, column), 1, 1)(shared)
+    factor = jnp.linalg.cholesky(jnp.eye(shared.shape[1]) + shared.T @ solved)
+    basis = solve_triangular(factor, solved.T, lower=True).T
+    half_log_determinant = sum_log_diagonal(factor) + 0.5 * jnp.sum(log_determinants)
+    return BlockJacobian(shared, own, inverse, basis, half_log_determinant)
+
+
 def noisy_jacobian(matrix: Array, noise_scale: Array | float) -> NoisyJacobian:
     """Jacobian [J_x | eps I] from J_x [constraint, input without noise] and eps > 0.
 
@@ -316,6 +378,11 @@ def noisy_jacobian(matrix: Array, noise_scale: Array | float) -> NoisyJacobian:
 
 def _inputs_outnumber(matrix: Array) -> bool:
     return bool(matrix.shape[1] >= matrix.shape[0])
+
+
+def _block_times(blocks: Array, vector: Array) -> Array:
+    """Product of a block-diagonal matrix [group, row, column] with a vector."""
+    return jnp.einsum("gij,gj->gi", blocks, vector.reshape(blocks.shape[0], -1)).reshape(-1)
 
 
 def _inverse_blocks(blocks: Array) -> tuple[Array, Array]:

@@ -21,7 +21,16 @@ from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, rea
 from auxmc_pipeline.settings import names_of
 from auxmc_pipeline.tables import Tables, load_tables
 
-_PLAIN = ("created", "cpu_s", "peak_memory_mib", "processor", "processor_kind", "n_cores", "piece")
+_PLAIN = (
+    "created",
+    "cpu_s",
+    "peak_memory_mib",
+    "processor",
+    "processor_kind",
+    "n_cores",
+    "piece",
+    "verified",
+)
 
 
 @errors_in_one_line()

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from auxmc.driver.provenance import package_versions, processor_kind
+from auxmc.driver.provenance import describe_environment, package_versions, processor_kind
 from auxmc_pipeline.catalogue import ROOT, check_preset, load_study, studies
+from auxmc_pipeline.checksums import rewrite_kept
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.digests import measures_time
 from auxmc_pipeline.jobs import (
@@ -89,8 +90,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="seed of the draw (default: a new one, which is printed)")
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
     parser.add_argument("--list", action="store_true", help="print the cases that would be run, and stop")
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="write the present commit next to the cases with identical arrays",
+    )
     options = parser.parse_args(arguments)
     preset = check_preset(options.preset) if options.preset else _largest()
+    here = describe_environment(ROOT) if options.record else {}
+    if here.get("git_dirty") == "True":
+        raise SettingsError("--record: expected a committed tree, got uncommitted changes")
     cases, other = published_cases(preset)
     seed = secrets.randbelow(10**6) if options.seed is None else options.seed
     chosen = named(cases, options.cases) if options.cases else drawn(cases, 60.0 * options.minutes, seed)
@@ -114,8 +123,27 @@ def main(arguments: list[str] | None = None) -> int:
             for case, path in zip(chosen, made, strict=True)
         ]
     lines, status = conclusion(chosen, compared)
+    if options.record:
+        same = [case for case, found in zip(chosen, compared, strict=True) if found.same_arrays]
+        record_verified(PUBLISHED / preset, same, here["git_commit"])
+        lines.append(f"{len(same)} cases are recorded as verified under {here['git_commit'][:12]}")
     print("\n".join(["", *lines]))
     return status
+
+
+def record_verified(published: Path, cases: Sequence[PublishedCase], commit: str) -> None:
+    """Writes a commit next to published cases whose arrays it makes.
+
+    Args:
+        published: folder of the preset in `published/`.
+        cases: cases with identical arrays.
+        commit: hash of the commit that ran them again.
+    """
+    for study in {case.study for case in cases}:
+        place = published / study
+        jobs = read_jobs(place / "pieces.csv")
+        jobs.loc[jobs["case"].isin([c.case for c in cases if c.study == study]), "verified"] = commit[:12]
+        rewrite_kept(place / "pieces.csv", jobs.to_csv(index=False).encode())
 
 
 def published_cases(preset: str) -> tuple[list[PublishedCase], list[str]]:

@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from auxmc.approximations.renyi import fit_gaussian, gaussian_log_density, renyi_bound, renyi_divergence
+from auxmc.approximations.renyi import (
+    fit_gaussian,
+    gaussian_log_density,
+    match_renyi_moments,
+    renyi_bound,
+    renyi_divergence,
+)
 
 POINTS = np.linspace(-60.0, 60.0, 12_001)
 LOG_P = gaussian_log_density(POINTS, 0.5, 1.0)
@@ -83,3 +89,31 @@ def test_several_minima_are_found_and_the_best_is_first():
 def test_without_a_finite_minimum_it_says_so():
     with pytest.raises(ValueError, match="no minimum with a finite divergence"):
         fit_gaussian(POINTS, lambda q: math.inf, [(0.0, 1.0)])
+
+
+def _normals(n, dim):
+    noise = np.random.default_rng(1).normal(size=(n, dim))
+    return np.concatenate([noise, -noise])
+
+
+@pytest.mark.parametrize("order", [0.2, 0.5])
+def test_matched_moments_minimise_the_divergence_that_quadrature_finds(order):
+    def log_density(x):
+        return np.logaddexp(-0.5 * (x + 1.5) ** 2, math.log(0.5) - 0.5 * (x - 2.0) ** 2)
+
+    log_p = log_density(POINTS)
+    log_z = float(np.log(np.sum(np.exp(log_p)) * (POINTS[1] - POINTS[0])))
+    best = fit_gaussian(POINTS, lambda q: renyi_divergence(POINTS, q, log_p - log_z, order), [(0.0, 2.0)])
+    # A second direction is a Gaussian of its own.
+    mean, covariance, bound = match_renyi_moments(
+        lambda x: log_density(x[:, 0]) - 2.0 * (x[:, 1] - 3.0) ** 2,
+        np.zeros(2), 4.0 * np.eye(2), order, _normals(20_000, 2),
+    )  # fmt: skip
+    np.testing.assert_allclose(mean, [best.mean, 3.0], atol=0.05)
+    np.testing.assert_allclose(covariance, np.diag([best.sd**2, 0.25]), rtol=0.06, atol=0.05)
+    assert bound == pytest.approx(log_z - best.objective + 0.5 * math.log(0.5 * math.pi), abs=0.02)
+
+
+def test_orders_of_matches_are_below_one():
+    with pytest.raises(ValueError, match=r"order must be in \[0, 1\)"):
+        match_renyi_moments(lambda x: x[:, 0], [0.0], [[1.0]], 1.0, _normals(2, 1))

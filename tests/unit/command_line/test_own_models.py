@@ -69,7 +69,7 @@ def test_an_output_without_a_name_is_rejected(name, capsys):
 def test_draws_are_those_of_the_posterior_and_are_kept(conjugate, tmp_path, capsys):
     model, data = conjugate
     out = tmp_path / "run"
-    words = ("sample", model, "--data", data, *SHORT, "--output", out)
+    words = ("sample", model, "--data", data, *SHORT, "--output", out, "--formats", "png", "pdf")
     assert command(*words) == 0
     printed = capsys.readouterr()
     assert "mean" in printed.out

@@ -182,6 +182,54 @@ def test_curves_and_statistics_agree_with_estimates_from_all_states():
     np.testing.assert_allclose(error, jackknife, rtol=1e-7)
 
 
+@pytest.mark.parametrize("base", ["renyi", "ep", "exact"])
+def test_a_base_has_the_moments_of_its_recipe_and_changes_no_target(base):
+    before = build_problem(STUDY.settings(TINY), "published")
+    moments = problem.fitted_moments(before, base)
+    after = problem.rebased(before, moments)
+    # Rotations change neither normalisers nor norms.
+    assert after.truth.log_normaliser == before.truth.log_normaliser
+    np.testing.assert_allclose(
+        base_errors(after.reference, after.truth), base_errors(before.reference, before.truth), rtol=1e-7
+    )
+    variances = np.linalg.eigvalsh(moments.covariance)
+    np.testing.assert_allclose(np.diag(after.base.covariance), variances, rtol=1e-9)
+    x = np.random.default_rng(0).normal(size=before.relaxation.dim)
+    basis = np.linalg.eigh(moments.covariance)[1]
+    one, other = before.bridge.log_densities(x), after.bridge.log_densities(x @ basis)
+    assert float(one[0]) == pytest.approx(float(other[0]), rel=1e-12)
+
+
+def test_expectation_propagation_is_accurate_for_weak_weights():
+    parameters = data.generate_parameters(6, 1)[0]
+    weak = parameters._replace(weights=0.1 * parameters.weights)
+    relaxation = machine.relax(weak, smallest_diagonal_shift(weak.weights))
+    where = build_problem(STUDY.settings(TINY), "published")._replace(relaxation=relaxation)
+    fit, truth = problem.fitted_moments(where, "ep"), machine.relaxed_moments(relaxation, exact_moments(weak))
+    assert fit.log_normaliser == pytest.approx(truth.log_normaliser, abs=0.02)
+    np.testing.assert_allclose(fit.mean, truth.mean, atol=0.05)
+    np.testing.assert_allclose(fit.covariance, truth.covariance, atol=0.05)
+
+
+def test_a_pilot_run_gives_the_base_and_its_cost_is_taken_from_the_run(tmp_path):
+    words = ["method=gibbs_ct", "n_draws=40", "pilot_fraction=0.25", "+batch.base=[mixture,pilot_zeta,pilot]"]
+    settings = STUDY.settings([*TINY, *words])
+    found = run.run(settings, _context(tmp_path))
+    assert set(found) == {"statistics"}
+    at = {base: found["statistics"].sel(base=base).squeeze() for base in ("mixture", "pilot_zeta", "pilot")}
+    assert int(at["mixture"]["n_samples_total"]) == 4 * 40
+    assert int(at["pilot"]["n_samples_total"]) == 4 * 30
+    assert (
+        float(at["pilot"]["log_zeta"])
+        == float(at["pilot_zeta"]["log_zeta"])
+        != float(at["mixture"]["log_zeta"])
+    )
+    errors = found["statistics"]["final_error"]
+    assert errors.sizes == {"method": 1, "base": 3, "repeat": 2, "coordinate": 3}
+    by_weight = at["pilot"]["error_by_target_weights"].values
+    np.testing.assert_allclose(at["pilot"]["final_error"].values[:, 1:], by_weight[:, 1:], rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_cases_report_what_they_did(results):
     statistics = results["chains__system-0"][1]["statistics"]

@@ -18,7 +18,11 @@ from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.measure import chain_statistics, iterations_to_band
 from experiments.lotka_volterra.model import generator
-from experiments.lotka_volterra.model.conditioning import ConstraintForm, conditioned_model
+from experiments.lotka_volterra.model.conditioning import (
+    ConstraintForm,
+    conditioned_model,
+    sparsely_conditioned_model,
+)
 from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.generator import published_model
@@ -63,6 +67,14 @@ def test_case_stops_with_advice_when_every_trajectory_fails(tmp_path):
         SettingsError, match=r"none of 20 updates .* take a smaller step_size or a larger tol"
     ):
         run_small(tmp_path, "method=hmc_gaussian step_size=50.0")
+
+
+@pytest.mark.slow
+def test_latent_states_between_observations_leave_no_exact_posterior(tmp_path):
+    found = run_small(tmp_path, "method=chmc_teacher_forced steps_per_observation=2")["statistics"]
+    assert not {"exact_mean", "total_variation"} & set(found)
+    assert float(found["largest_residual"].max()) < 1e-8
+    assert float(found["acceptance"].min()) > 0.5
 
 
 def test_failures_count_rejection_under_both_readings(tmp_path):
@@ -276,6 +288,42 @@ def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, o
     np.testing.assert_allclose(_matrix(structured, model.n_inputs), exact, atol=1e-9 * scale)
     _, log_determinant = np.linalg.slogdet(exact @ exact.T)
     assert float(structured.half_log_determinant) == pytest.approx(0.5 * log_determinant, rel=1e-8)
+
+
+def test_one_step_an_observation_is_the_published_model():
+    model = generator.published_model()
+    finer = generator.with_finer_steps(model, 1)
+    np.testing.assert_array_equal(finer.observations, model.observations)
+    assert finer._replace(observations=model.observations) == model
+    inputs = _posterior_like_inputs(model)
+    log_determinants = [
+        float(conditioned.jacobian(inputs).half_log_determinant)
+        for conditioned in (conditioned_model(model), sparsely_conditioned_model(finer, 1))
+    ]
+    assert log_determinants[0] == pytest.approx(log_determinants[1], rel=1e-10)
+    with pytest.raises(ValueError, match="steps_per_observation must be positive, got 0"):
+        generator.with_finer_steps(model, 0)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_sparse_constraint_has_the_manifold_and_the_determinant_of_the_simulator(scheme):
+    model = _own_model(scheme)
+    finer = generator.with_finer_steps(model, 3)
+    conditioned = sparsely_conditioned_model(finer, 3)
+    inputs = _posterior_like_inputs(finer)
+    simulated = jax.jit(lambda u: generator.simulate(finer, u)[2::3].reshape(-1))
+    assert float(jnp.max(jnp.abs(conditioned.constraint(inputs)))) < 1e-9
+    np.testing.assert_allclose(simulated(inputs), model.observations.ravel(), atol=1e-9)
+    # Off the manifold too the Jacobian is the derivative of the constraint, by central differences.
+    away = inputs + 0.1 * jnp.asarray(np.random.default_rng(3).normal(size=finer.n_inputs))
+    steps = 1e-5 * jnp.eye(finer.n_inputs)
+    values = jax.jit(jax.vmap(conditioned.constraint))
+    differences = (values(away + steps) - values(away - steps)).T / 2e-5
+    np.testing.assert_allclose(_matrix(conditioned.jacobian(away), finer.n_inputs), differences, atol=1e-7)
+    plain = np.asarray(jax.jacfwd(simulated)(inputs))
+    log_determinant = 0.5 * np.linalg.slogdet(plain @ plain.T)[1]
+    found = float(conditioned.jacobian(inputs).half_log_determinant)
+    assert found == pytest.approx(log_determinant, rel=1e-8)
 
 
 def test_teacher_forced_jacobian_is_exact_off_the_manifold_too():

@@ -12,12 +12,14 @@ from scipy import stats
 from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
+from auxmc.kernels.streams import contract
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs, stream_runs
+from experiments.streaming_evidence.bounds import run_bounds
 from experiments.streaming_evidence.designs import (
     additive_stop,
     run_nested_pair,
@@ -26,12 +28,12 @@ from experiments.streaming_evidence.designs import (
     with_input,
 )
 from experiments.streaming_evidence.drive import run_repeats
-from experiments.streaming_evidence.estimators import particle_extras
+from experiments.streaming_evidence.estimators import particle_extras, stream_settings
 from experiments.streaming_evidence.model import BLOCK_ROWS, NON_STATIONARY_PHASES, blocks, rows
 from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
-from experiments.streaming_evidence.settings import METHODS, points
+from experiments.streaming_evidence.settings import METHODS, MOVES, points
 
 STUDY = load_study("streaming_evidence")
 TINY = ["preset=smoke", "n_repeats=2", "n_moves=3", "batch_size=60", "n_particles=4"]
@@ -247,6 +249,37 @@ def test_small_designs_run(tmp_path, monkeypatch):
     began = run_starts(_settings(*where), _context(tmp_path / "b"))["statistics"]
     assert began["near_best"].max() > 0.0
     assert began["log_likelihood_per_row"].shape == (1, 2, 4)
+
+
+@pytest.mark.slow
+def test_bounds_hold_the_exact_evidence_between_them(tmp_path):
+    few = _settings("design=bounds", "sizes=[100,1000]", "n_temperatures=20", "n_particles=8", n_repeats=20)
+    found = run_bounds(few, _context(tmp_path))["statistics"]
+    low, high = (found[f"{end}_bound"].mean("repeat") - found["exact"] for end in ("lower", "upper"))
+    assert np.all((low < 0.0) & (low > -5.0))
+    assert np.all((high > 0.0) & (high < 5.0))
+    assert int(found["n_not_finite"].sum()) == 0
+
+
+def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
+    """Errors are a half and an eighth of those of the same runs of SGHMC: a quarter in the geometric mean."""
+    case, name = "thermostat__stream-linear", "moves=nose_hoover learning_rate=1"
+    runs = {name: [-8.0, -4.0], "learning_rate=1": [-16.0, -32.0]}
+    parts = [
+        _curves({1000: errors}, own, "error", variation=variation)
+        for own, (variation, errors) in zip((case, "floor"), runs.items(), strict=True)
+    ]
+    tables = _tables(pd.concat(parts))
+    tables = Tables({**tables, "settings": tables["settings"].assign(stream="linear")})
+    found = STUDY.numbers()["SGNHT, linear, 1"](tables)
+    assert found.value == pytest.approx(0.25)
+    assert found.note == "6 against 24 nats"
+
+
+def test_moves_of_a_variation_are_those_of_the_estimator():
+    (point,) = points(_settings(variations=["moves=nose_hoover learning_rate=1"]))
+    assert (stream_settings(point.settings).moves, point.settings.learning_rate) == ("nose_hoover", 1.0)
+    assert MOVES == contract.MOVES
 
 
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch):

@@ -72,10 +72,11 @@ def test_chains_know_the_mass_outside_of_the_support(method):
 
 def test_tiny_support_leads_to_bounds():
     """Less than a hundredth of a given base lies inside."""
-    with pytest.warns(auxmc.SamplingWarning, match=r"0.* % of the base lies where .* bounds="):
+    with pytest.warns(auxmc.SamplingWarning, match=r"0.* % of the base lies where .* bounds=") as caught:
         auxmc.evidence(
             _half_normal, {"x": 1.0}, base=auxmc.gaussian({"x": -2.5}, {"x": 1.0}), draws=100, progress=False
         )
+    assert caught[0].filename == __file__  # where the user called, not inside the library
 
 
 def test_bounds_and_a_prior_with_draws():

@@ -4,11 +4,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.scipy.linalg import block_diag
 
-from auxmc.numerics.jacobians import dense_jacobian, diagonal_jacobian, markovian_jacobian, noisy_jacobian
+from auxmc.numerics.jacobians import (
+    block_jacobian,
+    dense_jacobian,
+    diagonal_jacobian,
+    markovian_jacobian,
+    noisy_jacobian,
+)
 
 N, K = 12, 3
-FORMS = ("dense", "diagonal", "markovian", "noisy_wide", "noisy_tall")
+FORMS = ("dense", "block", "diagonal", "markovian", "noisy_wide", "noisy_tall")
 
 
 def _forms(name, seed, strength=1.0):
@@ -18,6 +25,9 @@ def _forms(name, seed, strength=1.0):
     if name == "dense":
         matrix = strength * jnp.asarray(rng.normal(size=(N, N + 4)))
         return dense_jacobian(matrix), matrix
+    if name == "block":
+        own = strength * jnp.asarray(rng.normal(size=(N // 2, 2, 5)))
+        return block_jacobian(block, own), jnp.concatenate([block, block_diag(*own)], axis=1)
     if name == "diagonal":
         diagonal = strength * jnp.asarray(rng.uniform(0.3, 2.0, N) * rng.choice([-1.0, 1.0], N))
         return diagonal_jacobian(block, diagonal), jnp.concatenate([block, jnp.diag(diagonal)], axis=1)
@@ -77,6 +87,8 @@ def test_wrong_shapes_are_rejected():
         dense_jacobian(jnp.ones((3, 2)))
     with pytest.raises(ValueError, match=r"diagonal must have shape \(3,\), got \(2,\)"):
         diagonal_jacobian(jnp.ones((3, 2)), jnp.ones(2))
+    with pytest.raises(ValueError, match=r"own must be \[group, d, k\] with d <= k and 4 outputs, got"):
+        block_jacobian(jnp.ones((4, 1)), jnp.ones((2, 2, 1)))
     with pytest.raises(ValueError, match="whitened must have 4 rows, got 3"):
         markovian_jacobian(jnp.ones((3, 1)), jnp.ones((2, 2, 2)), jnp.ones((1, 2, 2)))
     with pytest.raises(ValueError, match=r"\[step, d, d\]"):

@@ -6,7 +6,8 @@ import pytest
 import xarray as xr
 
 from auxmc.driver.results import write_result
-from auxmc_pipeline.jobs import job_table, jobs_of_result
+from auxmc_pipeline.checksums import SUMS, sums_of
+from auxmc_pipeline.jobs import job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import verify
 from auxmc_pipeline.steps.verify import (
@@ -18,6 +19,7 @@ from auxmc_pipeline.steps.verify import (
     conclusion,
     drawn,
     named,
+    record_verified,
 )
 from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate, write_tables
 
@@ -182,3 +184,17 @@ def test_named_cases_are_run_and_unknown_names_rejected():
     assert named(CASES, ["s"]) == CASES
     with pytest.raises(SettingsError, match=r"got 's/33'\. Did you mean 's/3'"):
         named(CASES, ["s/33"])
+
+
+def test_cases_with_identical_arrays_are_recorded_with_the_commit_that_made_them_again(tmp_path):
+    place = tmp_path / "s"
+    place.mkdir()
+    rows = [
+        {"study": "s", "case": case, "piece": "", "cpu_s": 1.0, "peak_memory_mib": 1.0, "n_cores": 2}
+        for case in "01"
+    ]
+    # As published before cases were recorded as verified.
+    job_table(rows).drop(columns="verified").fillna("").to_csv(place / "pieces.csv", index=False)
+    (place / SUMS).write_text(sums_of(place, ["pieces.csv"]))
+    record_verified(tmp_path, CASES[1:2], "f" * 40)
+    assert read_jobs(place / "pieces.csv")["verified"].to_list() == ["", "f" * 12]

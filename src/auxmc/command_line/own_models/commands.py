@@ -112,6 +112,8 @@ def _command(
     add("--restart", action="store_true", help="delete the run that is in the folder")
     levels = ("basic", "full", "off")
     add("--checks", choices=levels, default="basic", help="of the model and the draws (default: %(default)s)")
+    plots = ("png", "pdf", "svg")
+    add("--formats", nargs="+", choices=plots, default=plots[:1], help="of the plots (default: png)")
     add("--quiet", action="store_true", help="no progress")
     return add
 

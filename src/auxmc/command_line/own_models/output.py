@@ -1,7 +1,7 @@
 """Results of a run: draws and their summary, traces, pairs, and the estimate of a log evidence on its way."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,8 @@ def summary_table(posterior: xr.Dataset) -> tuple[pd.DataFrame, str]:
     return table, text
 
 
-def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
-    """Writes the figures `trace` and `pairs` of the first scalars among variables [chain, draw, ...], as PDF and PNG.
+def draw_posterior(posterior: xr.Dataset, folder: Path, formats: Sequence[str]) -> None:
+    """Writes the figures `trace` and `pairs` of the first scalars among variables [chain, draw, ...].
 
     They are drawn without seaborn, whose import takes longer than they do.
     """
@@ -82,10 +82,10 @@ def draw_posterior(posterior: xr.Dataset, folder: Path) -> None:
     if not found:
         return
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
-        save_figure(_traces(found[:_MAX_TRACES]), folder / "trace")
+        save_figure(_traces(found[:_MAX_TRACES]), folder / "trace", formats)
         thin = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // _MAX_POINTS)
         pairs = [(name, values[:, ::thin]) for name, values in found[:_MAX_PAIRS]]
-        save_figure(_pairs(pairs), folder / "pairs")
+        save_figure(_pairs(pairs), folder / "pairs", formats)
 
 
 def _traces(found: list[tuple[str, FloatArray]]) -> Figure:
@@ -126,7 +126,7 @@ def _with_chains(figure: Figure, artists: list[Any]) -> Figure:
     return figure
 
 
-def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
+def draw_evidence(chains: xr.DataTree, path_without_suffix: Path, formats: Sequence[str]) -> None:
     """Writes a figure of the estimate of a log evidence, with its error, against the number of iterations.
 
     The chains have their weights, as `auxmc.evidence` returns them.
@@ -147,4 +147,4 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path) -> None:
         axis.set_ylabel("log evidence / nats, with two errors")
         if math.isfinite(values[-1]):
             axis.axhline(values[-1], linewidth=0.5, linestyle="--")
-        save_figure(figure, path_without_suffix)
+        save_figure(figure, path_without_suffix, formats)

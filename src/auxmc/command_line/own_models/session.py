@@ -3,7 +3,7 @@
 import argparse
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def _sample(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) ->
         folder.begin()
         tree = auxmc.sample(method, checkpoint=folder.state, **_counts(options))
     folder.write_tree("result.nc", tree)
-    _finish(tree, folder)
+    _finish(tree, folder, options.formats)
 
 
 def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) -> None:
@@ -91,8 +91,8 @@ def _evidence(own: OwnModel, options: argparse.Namespace, folder: OutputFolder) 
         found = auxmc.evidence(model, method=options.method, checkpoint=folder.state, **settings)
     folder.write_tree("result.nc", found.posterior)
     folder.write_tree("chains.nc", found.chains)
-    _finish(found.posterior, folder)
-    draw_evidence(found.chains, folder.path / "evidence")
+    _finish(found.posterior, folder, options.formats)
+    draw_evidence(found.chains, folder.path / "evidence", options.formats)
     print(f"\n{found}")
 
 
@@ -108,12 +108,12 @@ def _model(own: OwnModel, checks: str) -> Any:
     return auxmc.estimated(**parts) if own.kind == "estimate" else auxmc.density(**parts)
 
 
-def _finish(tree: xr.DataTree, folder: OutputFolder) -> None:
+def _finish(tree: xr.DataTree, folder: OutputFolder, formats: Sequence[str]) -> None:
     posterior = tree["posterior"].to_dataset()
     table, text = summary_table(posterior)
     folder.write_table("summary", table, parquet=False)
     print(text)
-    draw_posterior(posterior, folder.path)
+    draw_posterior(posterior, folder.path, formats)
 
 
 @contextmanager

@@ -80,3 +80,45 @@ def sghmc_step(
     noise = injected_noise(friction, step, gradient_noise) * normal
     velocity = (1.0 - friction) * velocity - step * gradient + noise
     return position + velocity, velocity
+
+
+def sgnht_step(
+    position: Array,
+    velocity: Array,
+    thermostat: Array,
+    gradient: Array,
+    normal: Array,
+    step: Array | float,
+    friction: Array | float,
+    rate: Array | float,
+) -> tuple[Array, Array, Array]:
+    """One step of a stochastic-gradient Nose-Hoover thermostat: SGHMC whose friction grows where velocities are hot.
+
+    The noise of the gradients need not be known, but all coordinates have one friction: the noise is balanced where it
+    is as large in each of them. The source compares v^2 with eta, its limit for small alpha. Here it is compared with
+    the velocities of `sghmc_step`, 2 eta / (2 - alpha), with which the width of a Gaussian is right for any alpha.
+
+    Args:
+        position: [..., dim].
+        velocity: in units of the step size [..., dim].
+        thermostat: alpha, the friction at present [...].
+        gradient: estimate of the potential's gradient at the position [..., dim].
+        normal: standard normal numbers [..., dim].
+        step: eta.
+        friction: in (0, 1], of which noise is injected; alpha begins there.
+        rate: of alpha, eta over the thermal mass; eta itself in the source. 0 makes it `sghmc_step`.
+
+    Returns:
+        New position, velocity and alpha, which is at most 1: with more gradient noise than this balances (its variance
+        times eta above 2 (1 - friction)) the distribution stays too wide.
+
+    Source: Ding et al. 2014, Algorithm 2, which the MSc thesis proposes in section 6.3.
+
+    >>> x, v, a = sgnht_step(*(jnp.ones(1), jnp.zeros(1), jnp.array(0.2)), jnp.ones(1), jnp.zeros(1), 0.1, 0.2, 0.1)
+    >>> round(float(x[0]), 6), round(float(v[0]), 6), round(float(a), 6)
+    (0.9, -0.1, 0.109)
+    """
+    noise = injected_noise(friction, step, 0.0) * normal
+    velocity = (1.0 - thermostat[..., None]) * velocity - step * gradient + noise
+    heat = (1.0 - 0.5 * thermostat) * jnp.mean(jnp.square(velocity), axis=-1) / step
+    return position + velocity, velocity, jnp.minimum(thermostat + rate * (heat - 1.0), 1.0)

@@ -1,5 +1,7 @@
 """Moves of particles by stochastic gradients of the rows absorbed so far."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
@@ -14,7 +16,7 @@ from auxmc.kernels.streams.contract import (
     Target,
     counted_rows,
 )
-from auxmc.kernels.streams.stochastic_gradient import sghmc_step
+from auxmc.kernels.streams.stochastic_gradient import sghmc_step, sgnht_step
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.random import row_numbers
 from auxmc.numerics.row_blocks import sum_over_rows
@@ -24,21 +26,25 @@ _Anchor = tuple[Array, Array]
 
 
 def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: Fetch | None = None) -> Mover:
-    """Makes the moves of stochastic-gradient Hamiltonian Monte Carlo.
+    """Makes the moves of stochastic-gradient Hamiltonian Monte Carlo, or with a Nose-Hoover thermostat.
+
+    Velocities, and the thermostat of each particle, begin anew after each change of the target. The thermal mass is one
+    where the step is measured in widths of the posterior of rows with unit information.
 
     Past rows of all steps are gathered at once, each particle having its own: particles with common rows make the
     same errors, which averaging over them would not remove.
 
     Args:
         model: the model of a row.
-        settings: `n_moves`, `batch_size`, `learning_rate`, `friction`, `gradient_noise`, `control_variates` and
-            `cooling_rows` are used.
+        settings: `n_moves`, `batch_size`, `learning_rate`, `friction`, `gradient_noise`, `control_variates`,
+            `cooling_rows` and `moves` are used.
         fetch: where past rows are taken from; from `PastRows.rows` unless given.
 
     Returns:
         Mover; with `control_variates` its targets must have anchors.
 
-    Source: MSc thesis, Algorithm 4 and Eqs. 4.5 and 4.14; control variates: Johnson and Zhang 2013.
+    Source: MSc thesis, Algorithm 4 and Eqs. 4.5 and 4.14; control variates: Johnson and Zhang 2013;
+    thermostat: Ding et al. 2014.
     """
     rows_of = fetch or _stored_rows
 
@@ -55,6 +61,7 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
         if settings.cooling_rows is not None:
             eta = eta * jnp.minimum(1.0, settings.cooling_rows / n_rows)
         velocity = jnp.sqrt(eta).astype(dtype) * jax.random.normal(velocity_key, (n_particles, dim), dtype)
+        rate = (eta * n_rows).astype(dtype)
         eta = eta.astype(dtype)
         chunk_weights = jnp.where(counted_rows(target.chunk), target.power, 0.0).astype(dtype)
         # Nothing of the past enters before there is one.
@@ -72,19 +79,17 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
         if target.anchors is not None:
             anchors = (target.anchors.points, target.anchors.gradients.astype(dtype))
 
-        def one(state: tuple[Array, Array], given: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
-            position, velocity = state
-            batch, normal = given
-            slope = jax.vmap(gradient)(position, batch, anchors)
-            return (
-                sghmc_step(
-                    position, velocity, slope, normal, eta, settings.friction, settings.gradient_noise
-                ),
-                None,
-            )
+        def one(state: Any, given: tuple[Array, Array]) -> tuple[Any, None]:
+            (position, velocity, *thermostat), (batch, normal) = state, given
+            about = (jax.vmap(gradient)(position, batch, anchors), normal, eta, settings.friction)
+            if thermostat:
+                return sgnht_step(position, velocity, thermostat[0], *about, rate), None
+            return sghmc_step(position, velocity, *about, settings.gradient_noise), None
 
-        (moved, _), _ = lax.scan(one, (particles, velocity), (batches, normals))
-        return moved
+        begin: tuple[Array, ...] = (particles, velocity)
+        if settings.moves == "nose_hoover":
+            begin = (*begin, jnp.full(n_particles, settings.friction, dtype))
+        return lax.scan(one, begin, (batches, normals))[0][0]
 
     return move
 

@@ -51,7 +51,7 @@ class AnnealedInfo(NamedTuple):
 def annealed_importance_sampling(
     bridge: Bridge,
     schedule: ArrayLike,
-    step_size: Array | float,
+    step_size: Array | float | Callable[[Array], Array],
     n_steps: int,
     *,
     draw_start: Callable[[Array], Array] | None = None,
@@ -68,7 +68,7 @@ def annealed_importance_sampling(
     Args:
         bridge: target and base.
         schedule: b_0, ..., b_K [K + 1], strictly monotone; its numbers are not traced.
-        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        step_size: of the leapfrog integrator, positive scalar, or a function of the inverse temperature; may be traced.
         n_steps: leapfrog steps of a transition.
         draw_start: maps standard normal numbers [dim] to an exact draw at b_0 [dim]; by default that of the base.
         refreshment: of the momentum, in (0, 1]; below 1 the momentum is kept between temperatures.

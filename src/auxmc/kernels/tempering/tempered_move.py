@@ -88,7 +88,7 @@ class TemperedMove(NamedTuple):
 
 def tempered_hmc(
     bridge: Bridge,
-    step_size: Array | float,
+    step_size: Array | float | Callable[[Array], Array],
     n_steps: int,
     *,
     refreshment: float = 1.0,
@@ -99,7 +99,7 @@ def tempered_hmc(
 
     Args:
         bridge: target and base.
-        step_size: of the leapfrog integrator, positive scalar; may be traced.
+        step_size: of the leapfrog integrator, positive scalar, or a function of the inverse temperature; may be traced.
         n_steps: leapfrog steps of an update, each with one evaluation of the gradients.
         refreshment: c in (0, 1]: the momentum becomes c n + sqrt(1 - c^2) p, n being standard normal. After a
             rejection the momentum is reversed, after an acceptance it is kept.
@@ -115,7 +115,7 @@ def tempered_hmc(
 
     Source: PhD thesis, section 5.6.1; partial refreshment by Horowitz 1991.
     """
-    check_settings(n_steps, refreshment, integrator, step_size)
+    check_settings(n_steps, refreshment, integrator, 1.0 if callable(step_size) else step_size)
     kick_first = integrator == "kick_drift_kick"
 
     def init(position: Array, key: Array | None = None) -> TemperedState:
@@ -138,7 +138,8 @@ def tempered_hmc(
             return mix(*gradients)
 
         momentum = refresh_momentum(state.momentum, noise.normal, refreshment)
-        end = trajectory(bridge, force, state, state.position, momentum, step_size, n_steps, kick_first)
+        size = step_size(inverse_temperature) if callable(step_size) else step_size
+        end = trajectory(bridge, force, state, state.position, momentum, size, n_steps, kick_first)
         change = (
             mix(end.state.target_energy, end.state.base_energy)
             + kinetic_energy(end.state.momentum)

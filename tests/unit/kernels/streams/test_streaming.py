@@ -7,10 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings
+from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
 from auxmc.kernels.streams.published_estimators import bias_per_row, particle_evidence, remember
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
-from auxmc.kernels.streams.stochastic_gradient_moves import no_anchors, renewed_anchors
+from auxmc.kernels.streams.stochastic_gradient_moves import (
+    no_anchors,
+    renewed_anchors,
+    stochastic_gradient_moves,
+)
 from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence
@@ -35,6 +39,26 @@ def test_more_gradient_noise_than_friction_is_no_number():
     assert np.isnan(float(injected_noise(0.2, 0.1, 2.1)))
     step = sghmc_step(jnp.ones(2), jnp.zeros(2), jnp.zeros(2), jnp.ones(2), 0.1, 0.2, 2.1)
     assert np.isnan(step[0]).all()
+
+
+@pytest.mark.parametrize(("moves", "low", "high"), [("sghmc", 2.4, 4.5), ("nose_hoover", 0.7, 1.4)])
+def test_a_thermostat_keeps_particles_as_wide_as_the_posterior(moves, low, high):
+    """Where the noise of gradients makes the variance 1 + lr n / (2 alpha B) = 3.5 times as large."""
+    settings = StreamSettings(n_moves=200, batch_size=100, learning_rate=0.02, moves=moves)
+    design = np.column_stack([DATA[:, :-1], np.ones(len(DATA))])
+    precision = design.T @ design + np.eye(6)
+    factor = np.linalg.cholesky(np.linalg.inv(precision))
+    mean = np.linalg.solve(precision, design.T @ DATA[:, -1])
+    draws = mean + np.random.default_rng(3).standard_normal((60, 6)) @ factor.T
+    target = Target(
+        whole(jnp.asarray(DATA[:100])),
+        jnp.ones(()),
+        PastRows(jnp.asarray(DATA), jnp.int32(5000)),
+        jnp.int64(4900),
+    )
+    moved = jax.jit(stochastic_gradient_moves(MODEL, settings))(jax.random.key(4), jnp.asarray(draws), target)
+    standard = np.linalg.solve(factor, (np.asarray(moved) - mean).T)
+    assert low < np.mean(np.square(standard)) < high
 
 
 # --- evidence ------------------------------------------------------------------------------------------

@@ -36,6 +36,13 @@ def test_every_length_makes_one_transition_a_temperature(n_intervals):
     np.testing.assert_allclose(info.acceptance_rate, 1.0, rtol=1e-12)
 
 
+def test_a_step_size_may_depend_on_the_temperature():
+    late = lambda b: jnp.where(b < 0.3, 0.0, 0.2)
+    state, info = _run(annealed_importance_sampling(BRIDGE, [0.0, 0.2, 0.6, 1.0], late, 3))
+    np.testing.assert_array_equal(info.halfway, info.start)
+    assert np.all(state.position != info.start)
+
+
 def test_failed_trajectories_are_counted():
     joined = bridge(lambda x: -jnp.sum(x**4), gaussian_base(jnp.zeros(1), jnp.ones(1)))
     state, info = _run(annealed_importance_sampling(joined, linear_schedule(4), 1e30, 5))
