@@ -22,10 +22,10 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.footer import footer
+from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import Tables
-from auxmc_pipeline.tolerances import case_sizes, efficiency_figure
+from auxmc_pipeline.tolerances import efficiency_figure
 from experiments.generalised_lambda.claims import FALLING
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
@@ -206,9 +206,8 @@ def step_sizes(tables: Tables) -> Figure:
 
 def riemannian(tables: Tables) -> Figure:
     """Efficiency of HMC with a constant and with a position-dependent metric, as the tolerance falls."""
-    constrained = {"case": "constrained_hmc", "prior": "strong"}
-    figure = efficiency_figure(tables, "parameter", FALLING, constrained)
-    return footer(figure, tables, case_sizes(tables, FALLING))
+    lengths = [f"{name}: {chain_lengths(tables, case=where['case'])}" for name, where in FALLING.items()]
+    return footer(efficiency_figure(tables, "parameter", FALLING), tables, *lengths)
 
 
 DRAW: dict[str, Callable[[Tables], Figure]] = {

@@ -25,11 +25,11 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
-from auxmc_pipeline.footer import footer
+from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
-from auxmc_pipeline.tolerances import case_sizes, efficiency_figure
-from experiments.lotka_volterra.claims import COORDINATES, EXACT, FALLING, LOG_GENERATING, sparse_rows
+from auxmc_pipeline.tolerances import efficiency_figure
+from experiments.lotka_volterra.claims import COORDINATES, FALLING, LOG_GENERATING, sparse_rows
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
@@ -241,9 +241,8 @@ def schemes(tables: Tables) -> Figure:
 
 def riemannian(tables: Tables) -> Figure:
     """Efficiency of HMC with a constant and with a position-dependent metric, as the tolerance falls."""
-    figure = efficiency_figure(tables, "coordinate", FALLING, EXACT)
-    n_rows = tables.setting("n_rows", case="riemannian")
-    return footer(figure, tables, f"scheme code, {n_rows} rows of data", case_sizes(tables, FALLING))
+    lengths = [f"{name}: {chain_lengths(tables, case=where['case'])}" for name, where in FALLING.items()]
+    return footer(efficiency_figure(tables, "coordinate", FALLING), tables, *lengths)
 
 
 def sparse_observations(tables: Tables) -> Figure:

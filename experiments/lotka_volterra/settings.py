@@ -46,11 +46,11 @@ TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
     "hmc_gaussian": (1e-3, 1.75e-3, 2.5e-3, 3.5e-3, 5e-3, 1e-2),
 }
 # Design tolerances: Gaussian kernels, and steps of the methods in multiples of the tolerance.
-FALLING_TOLERANCES = (2.5, 5.0, 10.0, 20.0)
-RELATIVE_STEP_SIZES = {"hmc_gaussian": (2.5e-4, 5e-4), "rmhmc_gaussian": (0.01, 0.02)}
+FALLING_TOLERANCES = (0.4, 2.0, 10.0)
+RELATIVE_STEP_SIZES = {"hmc_gaussian": (5e-4, 1e-3), "rmhmc_gaussian": (0.0125, 0.05, 0.1, 0.2)}
 _STEP_RANGES = {
-    **dict.fromkeys((*EXACT_METHODS, "rmhmc_gaussian"), (4, 8)),
-    "hmc_gaussian": (10, 20),
+    **dict.fromkeys(EXACT_METHODS, (4, 8)),
+    **dict.fromkeys(("hmc_gaussian", "rmhmc_gaussian"), (10, 20)),
 }
 
 

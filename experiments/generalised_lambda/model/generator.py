@@ -261,7 +261,7 @@ def abc_metric(model: GeneralisedLambdaModel, tolerance: Array | float) -> Calla
         left = block / root[:, None]
         corner = jnp.linalg.cholesky(jnp.eye(N_PARAMETERS) + left.T @ left)
         half_log_determinant = jnp.sum(jnp.log(root)) + sum_log_diagonal(corner)
-        return BlockMetric(jacobian, scale, root, left.T * diagonal, corner, half_log_determinant)
+        return BlockMetric(jacobian, scale, root, left.T * diagonal[None, :], corner, half_log_determinant)
 
     return metric
 

@@ -196,7 +196,8 @@ def riemannian_hmc(
         def advance(phase: _Phase) -> _Phase:
             # One program for both directions: it compiles in half of the time.
             def one_way(start: Any, step: Array) -> tuple[Any, Any]:
-                position, half, converged, n_made = implicit(*start, step)
+                state, momentum = start
+                position, half, converged, n_made = implicit(state, momentum, step)
                 end = init(position)
                 arrival = end, half - 0.5 * step * slope(end, half)
                 return arrival, (arrival, converged, n_made + 1)
