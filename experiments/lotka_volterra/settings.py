@@ -47,7 +47,7 @@ TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
 }
 # Design tolerances: Gaussian kernels, and steps of the methods in multiples of the tolerance.
 FALLING_TOLERANCES = (0.4, 2.0, 10.0)
-RELATIVE_STEP_SIZES = {"hmc_gaussian": (5e-4, 1e-3), "rmhmc_gaussian": (0.0125, 0.05, 0.1, 0.2)}
+RELATIVE_STEP_SIZES = {"hmc_gaussian": (1e-3, 2e-3), "rmhmc_gaussian": (0.0125, 0.05, 0.1, 0.2)}
 _STEP_RANGES = {
     **dict.fromkeys(EXACT_METHODS, (4, 8)),
     **dict.fromkeys(("hmc_gaussian", "rmhmc_gaussian"), (10, 20)),
