@@ -22,6 +22,7 @@ from auxmc_pipeline.measuring import (
     smallest_proportion,
 )
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
+from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
@@ -29,6 +30,12 @@ _TARGETS = {row.case: row.target for row in ROWS}
 _RIVALS = {case: name for case, name in CASE_NAMES.items() if case != "constrained_hmc"}
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
 _PUBLISHED_RELATIVE_STEP = 0.01
+# Methods of figure `fig_riemannian`, with the columns of their rows.
+FALLING = {
+    "ABC HMC": {"case": "euclidean"},
+    "Riemannian HMC": {"case": "riemannian"},
+    "constrained HMC": {"case": "constrained_hmc", "prior": "strong"},
+}
 # IM-GL-05: chains of a published factor.
 _PUBLISHED_CHAINS = 5
 # Acceptance rates that the document aims at, section 4.10.1.
@@ -472,6 +479,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
 }
 
 NUMBERS: dict[str, Measure] = {
+    **{
+        f"Riemannian HMC over {rival} at {tolerance:g}": partial(
+            gain, by="parameter", tolerance=tolerance, above=FALLING["Riemannian HMC"], below=FALLING[rival]
+        )
+        for rival in ("ABC HMC", "constrained HMC")
+        for tolerance in (0.02, 0.25)
+    },
     **{
         f"fraction of chains that stay at their start, {name}": partial(fraction_stuck, case=case)
         for case, name in CASE_NAMES.items()

@@ -22,9 +22,11 @@ from auxmc.plots.published import (
     published_moments,
 )
 from auxmc.plots.style import CYCLE, PAGE_WIDTH_IN, QUANTITY_COLOURS
-from auxmc_pipeline.footer import footer
+from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import Tables
+from auxmc_pipeline.tolerances import efficiency_figure
+from experiments.generalised_lambda.claims import FALLING
 from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
 
 _LABELS = {
@@ -202,12 +204,19 @@ def step_sizes(tables: Tables) -> Figure:
     return footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
 
 
+def riemannian(tables: Tables) -> Figure:
+    """Efficiency of HMC with a constant and with a position-dependent metric, as the tolerance falls."""
+    lengths = [f"{name}: {chain_lengths(tables, case=where['case'])}" for name, where in FALLING.items()]
+    return footer(efficiency_figure(tables, "parameter", FALLING), tables, *lengths)
+
+
 DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_6": data_figure,
     "fig_4_7": marginals,
     "fig_4_8": efficiency,
     "fig_prior": prior_effect,
     "fig_step_size": step_sizes,
+    "fig_riemannian": riemannian,
 }
 
 

@@ -15,6 +15,7 @@ from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, hmc
 from auxmc.kernels.hamiltonian.phased import PhasedState, phased
+from auxmc.kernels.hamiltonian.riemannian_hmc import RiemannianInfo, riemannian_hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.numerics.array_types import FloatArray, IntegerArray
@@ -33,6 +34,7 @@ from experiments.generalised_lambda.model.generator import (
     PARAMETER_NAMES,
     GeneralisedLambdaModel,
     abc_log_density,
+    abc_metric,
     conditioned_model,
     generate,
     input_dim,
@@ -186,7 +188,13 @@ def _kernel(model: GeneralisedLambdaModel, settings: Settings, swept: Parameters
             return constrained_hmc(
                 conditioned_model(model), step_size, n_steps, dim, n_inner_steps=settings.n_inner_steps
             )
-        return hmc(lambda inputs: abc_log_density(model, inputs, swept["tolerance"]), step_size, n_steps, dim)
+
+        def log_density(inputs: Array) -> Array:
+            return abc_log_density(model, inputs, swept["tolerance"])
+
+        if settings.method == "rmhmc":
+            return riemannian_hmc(log_density, abc_metric(model, swept["tolerance"]), step_size, n_steps, dim)
+        return hmc(log_density, step_size, n_steps, dim)
 
     return phased(
         build,
@@ -229,10 +237,21 @@ def _record_hmc(state: Any, info: HMCInfo) -> dict[str, Array]:
     }
 
 
+def _record_riemannian(state: Any, info: RiemannianInfo) -> dict[str, Array]:
+    return {
+        "inputs": state.position[:N_PARAMETERS],
+        "log_density": state.log_density,
+        "n_evaluations": info.n_gradients + info.n_metrics,
+        "n_steps": info.num_integration_steps,
+        **{name: getattr(info, name) for name in ("n_not_converged", "n_irreversible", "n_not_finite")},
+    }
+
+
 _RECORD: dict[str, Callable[[Any, Any], dict[str, Array]]] = {
     "modified_abc": _record_modified_abc,
     "constrained_hmc": _record_constrained,
     "abc_hmc": _record_hmc,
+    "rmhmc": _record_riemannian,
 }
 
 

@@ -6,7 +6,7 @@ from auxmc.data.tables import read_matrix
 from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
-METHODS = ("modified_abc", "constrained_hmc", "abc_hmc")
+METHODS = ("modified_abc", "constrained_hmc", "abc_hmc", "rmhmc")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Settings(CaseSettings):
     method: str = setting("constrained_hmc", "transition operator", METHODS)
     tolerance: float = setting(
         0.1,
-        "half side of the cube (modified_abc) or standard deviation of the normal distribution (abc_hmc)",
+        "half side of the cube (modified_abc) or standard deviation of the normal distribution (abc_hmc, rmhmc)",
         (1e-6, 1e6),
         unit="units of the data",
     )
     step_size: float = setting(
         0.6,
-        "integrator step (constrained_hmc, abc_hmc) or half side of the cube of proposals (modified_abc)",
+        "integrator step (constrained_hmc, abc_hmc, rmhmc) or half side of the cube of proposals (modified_abc)",
         (1e-9, 1e3),
     )
     step_unit: str = setting("absolute", "step_size itself, or over the tolerance", ("absolute", "tolerance"))
@@ -115,7 +115,9 @@ def check(settings: Settings) -> None:
     if settings.n_walkers % 2:
         raise SettingsError(f"n_walkers must be even, got {settings.n_walkers}")
     if settings.step_unit == "tolerance" and settings.method == "constrained_hmc":
-        raise SettingsError("step_unit=tolerance needs a method with a tolerance: modified_abc or abc_hmc")
+        raise SettingsError(
+            "step_unit=tolerance needs a method with a tolerance: modified_abc, abc_hmc or rmhmc"
+        )
     if "n_bisections" in settings.batch and settings.method != "modified_abc":
         raise SettingsError(f"batch.n_bisections: method={settings.method} makes no bisections")
     if "tolerance" in settings.batch and settings.method == "constrained_hmc":

@@ -25,10 +25,11 @@ from auxmc.plots.published import (
 )
 from auxmc.plots.style import PAGE_WIDTH_IN
 from auxmc_pipeline.available import available
-from auxmc_pipeline.footer import footer
+from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
-from experiments.lotka_volterra.claims import COORDINATES, LOG_GENERATING, sparse_rows
+from auxmc_pipeline.tolerances import efficiency_figure
+from experiments.lotka_volterra.claims import COORDINATES, FALLING, LOG_GENERATING, sparse_rows
 from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
@@ -238,6 +239,12 @@ def schemes(tables: Tables) -> Figure:
     )
 
 
+def riemannian(tables: Tables) -> Figure:
+    """Efficiency of HMC with a constant and with a position-dependent metric, as the tolerance falls."""
+    lengths = [f"{name}: {chain_lengths(tables, case=where['case'])}" for name, where in FALLING.items()]
+    return footer(efficiency_figure(tables, "coordinate", FALLING), tables, *lengths)
+
+
 def sparse_observations(tables: Tables) -> Figure:
     """Posterior moments and efficiency of constrained HMC over the steps between two observations."""
     figure, grid = page(4.2, 2, 4)
@@ -293,5 +300,6 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
     "fig_4_11": posteriors,
     "fig_4_12": efficiency,
     "fig_schemes": schemes,
+    "fig_riemannian": riemannian,
     "fig_sparse": sparse_observations,
 }

@@ -12,6 +12,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import hmc
+from auxmc.kernels.hamiltonian.riemannian_hmc import riemannian_hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
@@ -87,7 +88,7 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     chosen: Literal["code", "text"] = "text" if scheme == "text" else "code"
     default = None if settings.data else (100.0, 100.0)
     model = lotka_volterra_model(
-        read_populations(settings.data, 1) if settings.data else published_data(),
+        read_populations(settings.data, 1) if settings.data else published_data()[: settings.n_rows or None],
         chosen,
         initial_state=settings.initial_state or default,
         time_step=settings.time_step,
@@ -96,7 +97,7 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
         prior_sd=settings.prior_sd,
     )
     finer = with_finer_steps(model, settings.steps_per_observation)
-    label = "own" if settings.data else "published"
+    label = "own" if settings.data else f"first {settings.n_rows}" if settings.n_rows else "published"
     keys = jnp.stack(
         [stream(context.seed, context.study, "start", label, chain) for chain in range(settings.n_chains)]
     )
@@ -129,8 +130,8 @@ def build_program(problem: Problem, settings: Settings, method: str) -> Program:
     """The program of a method."""
     if method in _FORMS:
         return _constrained(problem, settings, method)
-    if method == "hmc_gaussian":
-        return _hamiltonian(problem, settings)
+    if method in ("hmc_gaussian", "rmhmc_gaussian"):
+        return _hamiltonian(problem, settings, method)
     if method.startswith("ss_"):
         return _elliptical(problem, method.removeprefix("ss_"))
     return _pseudo_marginal(problem, settings, method)
@@ -192,20 +193,31 @@ def _without_structure(conditioned: ConditionedModel, n_inputs: int) -> Conditio
     return conditioned._replace(jacobian=jacobian)
 
 
-def _hamiltonian(problem: Problem, settings: Settings) -> Program:
+def _hamiltonian(problem: Problem, settings: Settings, method: str) -> Program:
     model = problem.model
     log_kernel = log_abc_kernel("gaussian")
+    steps = step_range(settings, method)
+    is_riemannian = method == "rmhmc_gaussian"
 
     def build(tolerance: Array, step_size: Array) -> Kernel:
         def log_density(inputs: Array) -> Array:
             return log_kernel(residuals(model, inputs), tolerance) + log_prior(inputs)
 
-        steps = step_range(settings, "hmc_gaussian")
+        def metric(inputs: Array) -> Array:
+            """Equation 4.52 of the PhD thesis."""
+            jacobian = jax.jacfwd(lambda u: residuals(model, u).reshape(-1))(inputs) / tolerance
+            return jacobian.T @ jacobian + jnp.eye(model.n_inputs)
+
+        if is_riemannian:
+            return riemannian_hmc(log_density, metric, step_size, steps, model.n_inputs)
         return hmc(log_density, step_size, steps, model.n_inputs)
 
     def record(state: Any, info: Any) -> Record:
-        common = _common(model, state.position, info.is_accepted, info.n_gradients, info.n_not_finite > 0)
-        return {**common, "n_not_finite": info.n_not_finite}
+        names = [name for name in _ERRORS if name in info._fields]
+        errors = {name: getattr(info, name) for name in names}
+        evaluations = info.n_gradients + (info.n_metrics if is_riemannian else 0)
+        failed = sum(errors.values()) > 0
+        return {**_common(model, state.position, info.is_accepted, evaluations, failed), **errors}
 
     return Program(build, record)
 

@@ -39,7 +39,14 @@ from experiments.lotka_volterra.programs import (
     build_program,
     is_vectorised,
 )
-from experiments.lotka_volterra.settings import EXACT_METHODS, Settings, programs, step_sizes, tolerances
+from experiments.lotka_volterra.settings import (
+    EXACT_METHODS,
+    Settings,
+    is_relative,
+    programs,
+    step_sizes,
+    tolerances,
+)
 
 # The published data files of the thesis as they are printed.
 _PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")
@@ -90,11 +97,12 @@ def _run_program(
 ) -> dict[str, xr.Dataset]:
     """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
-    is_near = method == "pm_summaries_raw" or settings.design == "step_sizes"
+    is_near = method == "pm_summaries_raw" or settings.design in ("step_sizes", "tolerances")
     starts = problem.near_starts if is_near else problem.starts
 
     def build(parameters: dict[str, Array]) -> Kernel:
-        return program.build(parameters["tolerance"], parameters["step_size"])
+        unit = parameters["tolerance"] if is_relative(settings, method) else 1.0
+        return program.build(parameters["tolerance"], parameters["step_size"] * unit)
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
         return build(parameters).init(starts[parameters["start"].astype(jnp.int32)], key=key)
@@ -151,7 +159,7 @@ def _check_moves(draws: xr.Dataset, method: str) -> None:
                 change = "take a smaller step_size or more n_inner_steps"
                 if method == "chmc_all":
                     change = f"try method=chmc_teacher_forced, which has the same posterior, or {change}"
-            elif method == "hmc_gaussian":
+            elif method in ("hmc_gaussian", "rmhmc_gaussian"):
                 change = "take a smaller step_size or a larger tolerance"
             elif method.startswith("ss_"):
                 change = "take a larger tolerance"

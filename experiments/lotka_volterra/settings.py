@@ -16,6 +16,7 @@ TOLERANCES: dict[str, tuple[float, ...]] = {
     "ss_ball": (10.0, 100.0),
     "ss_gaussian": (10.0,),
     "hmc_gaussian": (10.0,),
+    "rmhmc_gaussian": (10.0,),
     "pm_ball": (100.0, 1000.0),
     "pm_gaussian": (10.0, 100.0),
     "pm_summaries": (1.0,),
@@ -34,6 +35,7 @@ STEP_SIZES: dict[str, tuple[float, ...]] = {
     "ss_ball": (0.0,),
     "ss_gaussian": (0.0,),
     "hmc_gaussian": (2.5e-3,),
+    "rmhmc_gaussian": (0.1,),
     **dict.fromkeys(FAILING_METHODS, (0.2, 0.05, 0.001)),
     **dict.fromkeys(SUMMARY_METHODS, (0.5,)),
 }
@@ -43,7 +45,13 @@ TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
     "chmc_all": (0.02, 0.25, 0.35, 0.5, 0.7, 1.0),
     "hmc_gaussian": (1e-3, 1.75e-3, 2.5e-3, 3.5e-3, 5e-3, 1e-2),
 }
-_STEP_RANGES = {**dict.fromkeys(EXACT_METHODS, (4, 8)), "hmc_gaussian": (10, 20)}
+# Design tolerances: Gaussian kernels, and steps of the methods in multiples of the tolerance.
+FALLING_TOLERANCES = (0.4, 2.0, 10.0)
+RELATIVE_STEP_SIZES = {"hmc_gaussian": (1e-3, 2e-3), "rmhmc_gaussian": (0.0125, 0.05, 0.1, 0.2)}
+_STEP_RANGES = {
+    **dict.fromkeys(EXACT_METHODS, (4, 8)),
+    **dict.fromkeys(("hmc_gaussian", "rmhmc_gaussian"), (10, 20)),
+}
 
 
 class Row(NamedTuple):
@@ -86,8 +94,9 @@ class Settings(CaseSettings):
     design: str = setting(
         "chains",
         "chains: posterior samples; step_sizes: acceptance rates at several integrator steps; failures: how often "
-        "pseudo-marginal chains on all data move, and how many prior draws rejection accepts",
-        ("chains", "step_sizes", "failures"),
+        "pseudo-marginal chains on all data move, and how many prior draws rejection accepts; tolerances: HMC of both "
+        "kinds as the tolerance falls, with steps in proportion to it",
+        ("chains", "step_sizes", "failures", "tolerances"),
     )
     method: str = setting("chmc_all", "sampler and target", METHODS)
     scheme: str = setting(
@@ -145,6 +154,9 @@ class Settings(CaseSettings):
     start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
     start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))
     data: str = setting("", "CSV file with your own prey and predators, a row a time; empty for published")
+    n_rows: int = setting(
+        0, "first rows of the published data that are conditioned on; 0 for all", (0, 50), added=True
+    )
     time_step: float = setting(1.0, "time between two rows", (1e-9, 1e9))
     noise_scales: list[float] = setting(
         [1.0, 1.0], "noise of prey and of predators over one unit of time (standard deviation)", (1e-9, 1e9)
@@ -172,13 +184,22 @@ def programs(settings: Settings) -> list[tuple[str, str]]:
 
 def tolerances(settings: Settings, method: str) -> tuple[float, ...]:
     """Tolerances at which a method runs: that of the settings, or the published ones."""
-    return (settings.tolerance,) if settings.tolerance else TOLERANCES[method]
+    if settings.tolerance:
+        return (settings.tolerance,)
+    return FALLING_TOLERANCES if is_relative(settings, method) else TOLERANCES[method]
+
+
+def is_relative(settings: Settings, method: str) -> bool:
+    """Whether step sizes are multiples of the tolerance."""
+    return settings.design == "tolerances" and method in RELATIVE_STEP_SIZES
 
 
 def step_sizes(settings: Settings, method: str) -> tuple[float, ...]:
     """Step sizes at which a method runs: that of the settings, or the published ones or those to try."""
     if settings.step_size:
         return (settings.step_size,)
+    if is_relative(settings, method):
+        return RELATIVE_STEP_SIZES[method]
     return (TRIED_STEP_SIZES if settings.design == "step_sizes" else STEP_SIZES)[method]
 
 
@@ -198,6 +219,10 @@ def check(settings: Settings) -> None:
     if settings.design == "step_sizes" and not methods <= set(TRIED_STEP_SIZES):
         raise SettingsError(
             f"design=step_sizes runs the methods {', '.join(TRIED_STEP_SIZES)}, got {', '.join(sorted(methods))}"
+        )
+    if settings.n_rows and (settings.data or settings.n_rows < MIN_STEPS):
+        raise SettingsError(
+            f"n_rows: takes at least {MIN_STEPS} rows of the published data, leave data empty"
         )
     if settings.steps_per_observation > 1 and not methods <= set(SPARSE_METHODS):
         raise SettingsError(

@@ -13,18 +13,21 @@ Source: PhD thesis, section 4.10.1; Graham and Storkey 2017, section 10.1 (sign 
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.scipy.linalg import cho_solve
 from numpy.typing import ArrayLike
 
 from auxmc.models.abc_kernels import log_gaussian_kernel
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.jacobians import Jacobian, diagonal_jacobian
+from auxmc.numerics.jacobians import DiagonalJacobian, Jacobian, diagonal_jacobian
+from auxmc.numerics.linalg import sum_log_diagonal
 
 N_PARAMETERS = 4
 PARAMETER_NAMES = ("z1", "z2", "z3", "z4")
@@ -210,6 +213,57 @@ def abc_log_density(model: GeneralisedLambdaModel, inputs: Array, tolerance: Arr
     """
     residual = generate(inputs, model.prior) - model.observations
     return log_prior(inputs) + log_gaussian_kernel(residual, tolerance)
+
+
+class BlockMetric(NamedTuple):
+    """Riemannian metric J^T J / eps^2 + I of a Jacobian J = [A | D], with the operations of a dense one.
+
+    With the inputs of the observations first, its Cholesky factor is that of a diagonal, and K full rows below.
+    """
+
+    jacobian: DiagonalJacobian  # J
+    tolerance: Array  # eps, in units of the data
+    root: Array  # of the diagonal D^2 / eps^2 + 1 [data]
+    rows: Array  # of the factor, but for their last K columns [shared, data]
+    corner: Array  # their last K columns, lower triangular [shared, shared]
+    half_log_determinant: Array  # of the metric
+
+    def times(self, vector: Array) -> Array:
+        """G v [input]."""
+        moved = self.jacobian.times(vector) / jnp.square(self.tolerance)
+        return vector + self.jacobian.transposed_times(moved)
+
+    def solve(self, vector: Array) -> Array:
+        """G^-1 v [input], at a cost of N K."""
+        own = vector[N_PARAMETERS:] / self.root
+        shared = cho_solve((self.corner, True), vector[:N_PARAMETERS] - self.rows @ own)
+        return jnp.concatenate([shared, (own - shared @ self.rows) / self.root])
+
+    def momentum(self, normal: Array) -> Array:
+        """A draw [input] from N(0, G) from standard normal numbers."""
+        shared, own = normal[:N_PARAMETERS], normal[N_PARAMETERS:]
+        return jnp.concatenate([self.corner @ shared + self.rows @ own, self.root * own])
+
+
+def abc_metric(model: GeneralisedLambdaModel, tolerance: Array | float) -> Callable[[Array], BlockMetric]:
+    """Metric of the density of `abc_log_density`: maps inputs [4 + data] to J^T J / eps^2 + I, at a cost of N K^2.
+
+    Source: PhD thesis, equation 4.52.
+    """
+    jacobian_at = conditioned_model(model).jacobian
+    scale = jnp.asarray(tolerance)
+
+    def metric(inputs: Array) -> BlockMetric:
+        jacobian: Any = jacobian_at(inputs)
+        block, diagonal = jacobian.block / scale, jacobian.diagonal / scale
+        root = jnp.sqrt(1.0 + jnp.square(diagonal))
+        # Schur complement of the diagonal, without a difference of large numbers.
+        left = block / root[:, None]
+        corner = jnp.linalg.cholesky(jnp.eye(N_PARAMETERS) + left.T @ left)
+        half_log_determinant = jnp.sum(jnp.log(root)) + sum_log_diagonal(corner)
+        return BlockMetric(jacobian, scale, root, left.T * diagonal[None, :], corner, half_log_determinant)
+
+    return metric
 
 
 def _log_probabilities(logits: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     kernels.hamiltonian.nuts nuts
     kernels.hamiltonian.persistent_hmc persistent_hmc
     kernels.hamiltonian.phased phased
+    kernels.hamiltonian.riemannian_hmc dense_metric riemannian_hmc
     kernels.hamiltonian.window_adaptation window_adaptation
     kernels.manifold.constrained_hmc constrained_hmc
     kernels.manifold.constrained_nuts constrained_nuts

@@ -9,6 +9,7 @@ from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.hamiltonian.langevin import mala, unadjusted_langevin
 from auxmc.kernels.hamiltonian.nuts import nuts
 from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
+from auxmc.kernels.hamiltonian.riemannian_hmc import dense_metric, riemannian_hmc
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.metropolis import (
@@ -20,6 +21,7 @@ from tests.statistical.kernel_checks import (
     BIMODAL,
     LOGISTIC,
     Case,
+    Target,
     at_position,
     gaussian,
     keeping,
@@ -104,6 +106,31 @@ def _no_u_turn(change=lambda kernel: kernel):
     return at_position(change(kernel), BIMODAL, reversible=False)
 
 
+def _banana_standard(x):
+    return jnp.stack([x[0], (x[1] - 0.5 * x[0] ** 2) / 0.6])
+
+
+BANANA = Target(
+    lambda x: -0.5 * jnp.sum(jnp.square(_banana_standard(x))),
+    lambda key: (lambda n: jnp.stack([n[0], 0.5 * n[0] ** 2 + 0.6 * n[1]]))(jax.random.normal(key, (2,))),
+    lambda x: ndtr(_banana_standard(x)),
+)
+
+
+def _banana_metric(x):
+    """Equation 4.52 of the PhD thesis for the generator x2 - x1^2 / 2, of tolerance 0.6."""
+    slope = jnp.stack([-x[0], jnp.ones(())]) / 0.6
+    return jnp.outer(slope, slope) + jnp.eye(2)
+
+
+def _riemannian(metric=_banana_metric, **options):
+    """Steps so coarse that trajectories are rejected for their energy, and for implicit steps without a solution."""
+    kernel = riemannian_hmc(
+        BANANA.log_density, metric, 0.5, (1, 2), 2, **{"max_iterations": 12, "tolerance": 1e-6} | options
+    )
+    return at_position(kernel, BANANA)
+
+
 def _unadjusted():
     """Its biased distribution is wider than the normal one by 1 / (1 - size^2 / 4)."""
     size = 0.9
@@ -124,6 +151,7 @@ CASES = {
     "unadjusted langevin": _unadjusted,
     "hmc with masses": _with_masses,
     "no-U-turn": _no_u_turn,
+    "riemannian": _riemannian,
 }
 SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
 
@@ -203,7 +231,14 @@ def _drifting(kernel):
     return kernel._replace(apply=apply)
 
 
+def _without_log_determinant(x):
+    return dense_metric(_banana_metric(x))._replace(half_log_determinant=jnp.zeros(()))
+
+
 BROKEN = {
+    "riemannian without log determinant": lambda: _riemannian(_without_log_determinant),
+    # Implicit steps that end after one iteration, whatever it gives.
+    "riemannian not converged": lambda: _riemannian(tolerance=np.inf),
     "masses without whitening": lambda: _with_masses(_unwhitened),
     "no-U-turn with a drift": lambda: _no_u_turn(_drifting),
 }

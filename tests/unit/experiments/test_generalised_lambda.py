@@ -561,3 +561,20 @@ def test_reference_posterior_of_the_published_data(published):
 def test_too_few_walkers_are_rejected():
     with pytest.raises(ValueError, match="even number of at least 8 walkers, got 7"):
         differential_evolution(jax.random.key(0), lambda x: x[0], jnp.zeros((7, 2)), 3)
+
+
+def test_the_metric_of_abc_is_that_of_equation_4_52():
+    model = generator.generalised_lambda_model([4.0, 5.5, 6.1])
+    inputs = jnp.array([4.5, 0.3, 0.4, -0.2, -0.9, 0.1, 0.8])
+    jacobian = np.asarray(jax.jacfwd(lambda u: generator.generate(u, model.prior))(inputs))
+    expected = jacobian.T @ jacobian / 0.05**2 + np.eye(7)
+    metric = generator.abc_metric(model, 0.05)(inputs)
+    columns = {
+        name: jax.vmap(getattr(metric, name), out_axes=1)(jnp.eye(7)) for name in ("times", "momentum")
+    }
+    np.testing.assert_allclose(columns["times"], expected, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(columns["momentum"] @ columns["momentum"].T, expected, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(metric.solve(jnp.asarray(expected) @ inputs), inputs, rtol=1e-8)
+    assert float(metric.half_log_determinant) == pytest.approx(
+        0.5 * np.linalg.slogdet(expected)[1], rel=1e-10
+    )

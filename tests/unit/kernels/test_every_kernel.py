@@ -89,6 +89,9 @@ SIZED = {
     ),
     "random_walk_metropolis": lambda on, _, **dim: kernels.random_walk_metropolis(on(log_normal), 0.5, **dim),
     "reflective_slice": lambda on, _, **dim: kernels.reflective_slice(on(log_normal), **dim),
+    "riemannian_hmc": lambda on, _, **dim: kernels.riemannian_hmc(
+        on(log_normal), on(lambda x: jnp.diag(1.0 + x**2)), 0.5, 2, **dim
+    ),
     "slice_position": lambda on, _, **dim: apm(on, lambda model: kernels.slice_position(model, 0.5, **dim)),
     "stochastic_gradient_chain": lambda on, place, **dim: kernels.stochastic_gradient_chain(
         lambda x, noise: place(on(jnp.add)(x, noise)), normals, 0.1, 0.5, **dim
@@ -135,7 +138,7 @@ NO_KERNELS = {
     *("coupling_from_the_past", "curvature_moves", "elliptical_auxiliary", "estimator_of"),
     *("full_data_evidence", "gaussian_base", "gaussian_blocks", "growing_data_evidence"),
     *("independence_auxiliary", "nested_sampling", "nested_updating", "noisy_input", "particle_evidence"),
-    *("permuted_scan", "random_scan", "replicated", "replicated_evidence", "running_laplace"),
+    *("dense_metric", "permuted_scan", "random_scan", "replicated", "replicated_evidence", "running_laplace"),
     *("sequential_importance_resampling", "shrink_bracket", "spin_blocks", "stochastic_gradient_moves"),
     *("systematic_scan", "weighted_reservoirs"),
 }
@@ -209,7 +212,7 @@ DENSITIES = [
     *("random_walk_metropolis", "metropolis_independence", "involution_metropolis", "simulated_annealing"),
     *("elliptical_slice", "elliptical_slice/cholesky", "blocked_elliptical_slice", "directed_slice"),
     *("linear_slice", "linear_slice/step out", "linear_slice/doubling", "reflective_slice", "slice_kernel"),
-    *("hmc", "persistent_hmc", "mala"),
+    *("hmc", "persistent_hmc", "mala", "riemannian_hmc"),
 ]
 NEED_KEYS = ("pseudo", "_position", "persistent", "stochastic", "continuous", "plateau", "simulated_temp")
 
