@@ -487,13 +487,13 @@ NUMBERS: dict[str, Measure] = {
         for tolerance in (0.02, 0.25)
     },
     **{
-        f"fraction of chains that stay at their start, {name}": partial(fraction_stuck, case=case)
+        f"chains at their start, {name}": partial(fraction_stuck, case=case)
         for case, name in CASE_NAMES.items()
     },
     "sd of chains at 0.05 over modified ABC": partial(estimated_sd_ratio, narrower="modified_abc"),
     "sd of chains at 0.05 over constrained HMC": partial(estimated_sd_ratio, narrower="constrained_hmc"),
     "smallest observation": recorded("data_min", exact=True),
     "largest observation": recorded("data_max", exact=True),
-    "fraction of weak prior chains that stand still": fraction_still,
-    "fraction of weak prior chains far from the posterior": fraction_far_off,
+    "weak prior chains at one state": fraction_still,
+    "weak prior chains far off": fraction_far_off,
 }

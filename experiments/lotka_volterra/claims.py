@@ -634,16 +634,14 @@ NUMBERS: dict[str, Measure] = {
         for rival in ("ABC HMC", "constrained HMC")
         for tolerance in (FALLING_TOLERANCES[0], FALLING_TOLERANCES[-1])
     },
-    "iterations for which a chain of HMC stands still": longest_stand,
-    "proportion of chains of HMC that never move": never_move,
+    "iterations of HMC at one state": longest_stand,
+    "chains of HMC at their start": never_move,
     **{
         f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)
         for tolerance, row in (("1", "pm_normalised"), ("2.5", "pm_wider"))
     },
     **{
-        f"distance of the mean of log z4 from the exact one, scheme {scheme}": partial(
-            log_z4_from_exact, scheme=scheme
-        )
+        f"distance of log z4, scheme {scheme}": partial(log_z4_from_exact, scheme=scheme)
         for scheme in ("code", "text")
     },
     **{

@@ -224,10 +224,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
 
 NUMBERS: dict[str, Measure] = {
     **{
-        f"loss of the mean log weight over the prediction, {name}": partial(loss_of_weights, variation=name)
+        f"loss over prediction, {name}": partial(loss_of_weights, variation=name)
         for name in ("default", "learning_rate=1")
     },
-    "spread of particles over the prediction, 1000000 rows": partial(spread_of_particles, n_rows=1_000_000),
+    "spread over prediction, 1000000 rows": partial(spread_of_particles, n_rows=1_000_000),
     "loss with shared rows, sequential": partial(
         shared_rows, method="sequential", shared="method=sequential_shared"
     ),
