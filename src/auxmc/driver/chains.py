@@ -78,7 +78,6 @@ def run_chains(
     block_size: int,
     sweep: Mapping[str, Sequence[float]] = MappingProxyType({}),
     starts: Any = None,
-    chain_label: str = "",
     vectorise: bool = True,
     lanes_per_unit: int | None = None,
 ) -> Chains:
@@ -94,8 +93,7 @@ def run_chains(
         block_size: iterations between checkpoints.
         sweep: values of each swept number.
         starts: pytree of arrays [chain, ...], of which every chain finds its own under the name `start`; None for none.
-        chain_label: names chain c in random streams by `LABEL=c` in place of c, as if its number were swept.
-        vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.run_sampler`.
+        vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.trace_sampler`.
         lanes_per_unit: chains, over all sweep points, that one program runs; several jobs may share a case's units.
             None for all in one. A number that changes may change the last bits of the draws.
 
@@ -122,7 +120,7 @@ def run_chains(
                 context.study,
                 *names,
                 *(f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)),
-                *((f"{chain_label}={chain}", 0) if chain_label else (chain,)),
+                chain,
             )
             for point, chain in lanes
         ]
