@@ -11,9 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from auxmc.driver.blocks import Program, Sampler, run_program, trace_sampler
+from auxmc.driver.blocks import Program, Sampler, over_devices, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.devices import over_devices
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.driver.units import Units
