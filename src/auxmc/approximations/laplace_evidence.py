@@ -76,6 +76,7 @@ class LaplaceEvidence(NamedTuple):
         n_near: further distinct optima with a density of at least a thousandth of the best one's. What they
             contribute is missing from the evidence.
         n_not_finite: draws without a finite density, which weigh nothing.
+        warnings: what is to be said about the estimate; empty where nothing is, or where it was not examined.
     """
 
     log_evidence: float
@@ -89,6 +90,11 @@ class LaplaceEvidence(NamedTuple):
     n_better: int
     n_near: int
     n_not_finite: int
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """The estimate with its error."""
+        return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
 
 
 def laplace_evidence(

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.devices import lane_sharding
 from auxmc.driver.progress import Progress, timed_blocks
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.digests import program_digest
@@ -116,15 +116,30 @@ def trace_sampler(
     lane_keys: Array,
     *,
     n_draws: int,
-    block_size: int = 1000,
+    block_size: int,
     vectorise: bool = True,
     timed: bool = False,
     thin: int = 1,
 ) -> Program:
-    """Traces a sampler for lanes like the ones given; arguments and errors as for `run_sampler`.
+    """Traces a sampler for lanes like the ones given.
 
-    A timed program ends its blocks where they take more than about half a second. With `thin`, a draw is the last of so
-    many iterations, and `n_draws` and `block_size` count draws.
+    Iteration i of a lane uses the key `fold_in(lane key, i + 1)`, the initial state `fold_in(lane key, 0)`: the draws
+    do not depend on the size of the blocks or on where a run was interrupted.
+
+    Args:
+        sampler: kernel, initial state and recorded quantities of a lane.
+        lane_parameters: pytree of arrays [lane], the swept numbers.
+        lane_keys: typed keys [lane].
+        n_draws: draws to keep, at least 1.
+        block_size: draws between two checkpoints, about; blocks are made equally long so that one compiled program
+            serves all.
+        vectorise: run the lanes side by side with `vmap`; otherwise one after the other with `lax.map`, which is faster
+            where a step holds matrix factorisations or loops of very unequal length.
+        timed: end blocks where they take more than about half a second.
+        thin: a draw is the last of so many iterations.
+
+    Raises:
+        ValueError: n_draws or block_size is not positive.
     """
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
@@ -213,8 +228,8 @@ def run_blocks(
 
     Args:
         program: of `trace_sampler`, compiled.
-        lane_parameters: as for `run_sampler`.
-        lane_keys: as for `run_sampler`.
+        lane_parameters: pytree of arrays [lane], as many as it was compiled for.
+        lane_keys: typed keys [lane].
         at: where to begin.
         n_draws: iterations of a lane after the last block.
     """
@@ -244,8 +259,8 @@ def run_program(
         program: of `trace_sampler`, compiled.
         lane_parameters: pytree of arrays [lane], as many as it was compiled for.
         lane_keys: typed keys [lane].
-        checkpoint: as for `run_sampler`.
-        progress: as for `run_sampler`.
+        checkpoint: where finished blocks are kept; None keeps them in memory.
+        progress: told of every finished block.
     """
     n_draws, block = program.n_draws, program.block
     # Whole blocks, of which the last may go beyond the end: its state belongs to all of its draws.
@@ -302,44 +317,29 @@ def run_program(
     return Samples(draws, compile_s, at.run_s, n_resumed)
 
 
-def run_sampler(
-    sampler: Sampler,
-    lane_parameters: Any,
-    lane_keys: Array,
-    *,
-    n_draws: int,
-    block_size: int = 1000,
-    vectorise: bool = True,
-    checkpoint: Checkpoint | None = None,
-    progress: Progress | None = None,
-) -> Samples:
-    """Runs all lanes for `n_draws` iterations, block after block.
+def over_devices(lanes: Any) -> Any:
+    """Divides lanes among all devices that JAX sees, where their number is a multiple of that of the devices.
 
-    Iteration i of a lane uses the key `fold_in(lane key, i + 1)`, the initial state `fold_in(lane key, 0)`:
-    the draws do not depend on the size of the blocks or on where a run was interrupted.
+    Programs compiled for such lanes run on all devices; lanes need nothing of each other.
 
     Args:
-        sampler: kernel, initial state and recorded quantities of a lane.
-        lane_parameters: pytree of arrays [lane], the swept numbers.
-        lane_keys: typed keys [lane].
-        n_draws: iterations to run, at least 1.
-        block_size: iterations between two checkpoints, about; blocks are made equally long so that one
-            compiled program serves all.
-        vectorise: run the lanes side by side with `vmap`; otherwise one after the other with `lax.map`,
-            which is faster where a step holds matrix factorisations or loops of very unequal length.
-        checkpoint: where finished blocks are kept; None keeps them in memory.
-        progress: told of every finished block.
+        lanes: pytree of arrays [lane, ...], all of one number of lanes.
 
     Returns:
-        Samples with all recorded quantities as NumPy arrays.
-
-    Raises:
-        ValueError: n_draws or block_size is not positive.
+        The same values; the very arrays where there is one device or the lanes cannot be divided evenly.
     """
-    program = trace_sampler(
-        sampler, lane_parameters, lane_keys, n_draws=n_draws, block_size=block_size, vectorise=vectorise
-    ).compile()
-    return run_program(program, lane_parameters, lane_keys, checkpoint=checkpoint, progress=progress)
+    devices = jax.devices()
+    n_lanes = jax.tree.leaves(lanes)[0].shape[0]
+    if len(devices) == 1 or n_lanes % len(devices):
+        return lanes
+    mesh = Mesh(np.array(devices), ("lane",))
+    return jax.device_put(lanes, NamedSharding(mesh, PartitionSpec("lane")))
+
+
+def lane_sharding(lanes: Any) -> Sharding | None:
+    """How `over_devices` has divided lanes; None where it has not."""
+    sharding = getattr(jax.tree.leaves(lanes)[0], "sharding", None)
+    return sharding if isinstance(sharding, NamedSharding) else None
 
 
 def _block_shape(

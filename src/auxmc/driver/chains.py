@@ -11,9 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from auxmc.driver.blocks import Program, Sampler, run_program, trace_sampler
+from auxmc.driver.blocks import Program, Sampler, over_devices, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
-from auxmc.driver.devices import over_devices
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import stream
 from auxmc.driver.units import Units
@@ -78,7 +77,6 @@ def run_chains(
     block_size: int,
     sweep: Mapping[str, Sequence[float]] = MappingProxyType({}),
     starts: Any = None,
-    chain_label: str = "",
     vectorise: bool = True,
     lanes_per_unit: int | None = None,
 ) -> Chains:
@@ -94,8 +92,7 @@ def run_chains(
         block_size: iterations between checkpoints.
         sweep: values of each swept number.
         starts: pytree of arrays [chain, ...], of which every chain finds its own under the name `start`; None for none.
-        chain_label: names chain c in random streams by `LABEL=c` in place of c, as if its number were swept.
-        vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.run_sampler`.
+        vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.trace_sampler`.
         lanes_per_unit: chains, over all sweep points, that one program runs; several jobs may share a case's units.
             None for all in one. A number that changes may change the last bits of the draws.
 
@@ -122,7 +119,7 @@ def run_chains(
                 context.study,
                 *names,
                 *(f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)),
-                *((f"{chain_label}={chain}", 0) if chain_label else (chain,)),
+                chain,
             )
             for point, chain in lanes
         ]

@@ -49,15 +49,7 @@ class StreamRun(NamedTuple):
 
 
 def run_stream(stream: Stream, read: ReadRows, key: Array, n_columns: int, **options: Any) -> StreamRun:
-    """Absorbs all rows, chunk by chunk: `run_streams` with one estimator.
-
-    Args:
-        stream: the estimator.
-        read: see `run_streams`.
-        key: of the run.
-        n_columns: see `run_streams`.
-        options: of `run_streams`.
-    """
+    """Absorbs all rows by one estimator with its key; other arguments as for `run_streams`."""
     return run_streams({"": KeyedStream(stream, key)}, read, n_columns, **options)[""]
 
 

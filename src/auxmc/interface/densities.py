@@ -137,10 +137,10 @@ def density(
         if checks != "off":
             start_check(log_density.log_density)(own)
         return log_density._replace(start=own, spread=None)
+    arguments.check_callable("log_density", log_density, "maps the variables to their log density, in nats")
     log_prior, draw_prior, transforms = _prior(prior)
     if start is None and draw_prior is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
-    arguments.check_callable("log_density", log_density, "maps the variables to their log density, in nats")
     tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)

@@ -169,7 +169,6 @@ class Reporter:
         self._n_chains = n_chains
         self._lock = threading.Lock()
         self._done: dict[int, int] = {}
-        self._resumed: dict[int, int] = {}
         self._run_s = 0.0
         self._total = 0
         self.stop = threading.Event()
@@ -177,9 +176,9 @@ class Reporter:
     def begun(self, chain: int, total: int, done: int, compile_s: float) -> None:
         """Is told that a chain begins, with so many of its iterations done already."""
         with self._lock:
-            self._resumed[chain], self._done[chain] = done, done
-            self._total = total * self._n_chains
-            if len(self._resumed) == 1:
+            is_first = not self._done
+            self._done[chain], self._total = done, total * self._n_chains
+            if is_first:
                 self._progress.start(self._total, done, compile_s)
 
     def advanced(self, chain: int, done: int, run_s: float) -> None:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.driver.blocks import Sampler, run_sampler
+from auxmc.driver.blocks import Sampler, run_program, trace_sampler
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
@@ -26,10 +26,11 @@ SAMPLER = Sampler(
 )
 
 
-def _run(n_draws=50, n_lanes=3, **options):
+def _run(n_draws=50, n_lanes=3, block_size=1000, vectorise=True, **options):
     keys = jax.random.split(jax.random.key(7), 5)[:n_lanes]
     scales = {"scale": jnp.linspace(0.5, 1.5, 5)[:n_lanes]}
-    return run_sampler(SAMPLER, scales, keys, n_draws=n_draws, **options)
+    sizes = {"n_draws": n_draws, "block_size": block_size, "vectorise": vectorise}
+    return run_program(trace_sampler(SAMPLER, scales, keys, **sizes).compile(), scales, keys, **options)
 
 
 class Interrupted(Exception):

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from auxmc.driver.devices import lane_sharding, over_devices
+from auxmc.driver.blocks import lane_sharding, over_devices
 from auxmc.driver.runtime import has_xla_flag, leave_debugging
 from tests.copies import python_path
 
@@ -67,7 +67,7 @@ from auxmc.driver.runtime import configure
 configure("cpu")
 from auxmc.driver import blocks
 from auxmc.driver.chains import run_chains
-from auxmc.driver.devices import lane_sharding, over_devices
+from auxmc.driver.blocks import lane_sharding, over_devices
 from tests.unit.driver.test_units import _context, _walk
 
 out, folder, n_devices = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])

@@ -111,20 +111,3 @@ def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path):
     assert by_number.draws["x"].shape == (3, 5)
     assert by_number.axes == {}
     np.testing.assert_allclose(by_number.draws["x"][:, 0], starts["x"], atol=0.01)
-    # Chains that were swept by number keep their random streams under a label.
-    swept = Sampler(
-        lambda parameters: walk,
-        lambda key, parameters: 1.0 + parameters["chain"],
-        lambda state, noise: {"x": state},
-    )
-    as_sweep = run_chains(
-        _context(tmp_path / "b"),
-        ("walk",),
-        swept,
-        **sizes | {"n_chains": 1},
-        sweep={"chain": [0.0, 1.0, 2.0]},
-    )
-    labelled = run_chains(
-        _context(tmp_path / "c"), ("walk",), sampler, starts=starts, chain_label="chain", **sizes
-    )
-    np.testing.assert_array_equal(labelled.draws["x"], as_sweep.draws["x"][:, 0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax._src import pjit
 
-from auxmc.driver.blocks import Sampler, run_sampler
+from auxmc.driver.blocks import Sampler, trace_sampler
 from auxmc.driver.chains import RunContext
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.numerics.programs import programs_within
@@ -95,7 +95,8 @@ def chain_with_schur(matrix):
     kernel = random_walk_metropolis(lambda x: -0.5 * x @ x, 1.0, 2)
     record = lambda state, info: {"x": schur(jnp.outer(state.position, state.position))}
     sampler = Sampler(lambda p: kernel, lambda key, p: kernel.init(matrix[0]), record)
-    run_sampler(sampler, {}, jax.random.split(jax.random.key(0), 1), n_draws=2, vectorise=False)
+    keys = jax.random.split(jax.random.key(0), 1)
+    trace_sampler(sampler, {}, keys, n_draws=2, block_size=2, vectorise=False).compile()
 
 
 @pytest.mark.parametrize(

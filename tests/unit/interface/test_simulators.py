@@ -158,7 +158,7 @@ def test_models_of_another_kind_are_rejected():
             TypeError, match=f"model must be what {maker}.* makes, got {type(model).__name__}"
         ):
             method(model)
-    with pytest.raises(TypeError, match=r"log_density must be a function, or a model .* got Simulator"):
+    with pytest.raises(TypeError, match=r"log_density must be a function that .* got Simulator"):
         auxmc.evidence(simulator)
 
 

@@ -82,10 +82,10 @@ def draw_posterior(posterior: xr.Dataset, folder: Path, formats: Sequence[str]) 
     if not found:
         return
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
-        save_figure(_traces(found[:_MAX_TRACES]), folder / "trace", formats)
+        _save(_traces(found[:_MAX_TRACES]), folder / "trace", formats)
         thin = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // _MAX_POINTS)
         pairs = [(name, values[:, ::thin]) for name, values in found[:_MAX_PAIRS]]
-        save_figure(_pairs(pairs), folder / "pairs", formats)
+        _save(_pairs(pairs), folder / "pairs", formats)
 
 
 def _traces(found: list[tuple[str, FloatArray]]) -> Figure:
@@ -126,6 +126,15 @@ def _with_chains(figure: Figure, artists: list[Any]) -> Figure:
     return figure
 
 
+def _save(figure: Figure, path_without_suffix: Path, formats: Sequence[str]) -> None:
+    """Writes a figure after one pass of its layout, a tenth of a second: its panels have no fixed shape."""
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.execute(figure)
+    figure.set_layout_engine(None)
+    save_figure(figure, path_without_suffix, formats)
+
+
 def draw_evidence(chains: xr.DataTree, path_without_suffix: Path, formats: Sequence[str]) -> None:
     """Writes a figure of the estimate of a log evidence, with its error, against the number of iterations.
 
@@ -147,4 +156,4 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path, formats: Seque
         axis.set_ylabel("log evidence / nats, with two errors")
         if math.isfinite(values[-1]):
             axis.axhline(values[-1], linewidth=0.5, linestyle="--")
-        save_figure(figure, path_without_suffix, formats)
+        _save(figure, path_without_suffix, formats)

@@ -116,29 +116,9 @@ def _advise_growing(values: FloatArray, spread: float, settings: GrowingDataSett
         yield Advice(problem, "Leave own_pilot as it is")
 
 
-class CheckedLaplace(NamedTuple):
-    """Evidence by importance draws around the mode.
-
-    Attributes:
-        log_evidence: in nats.
-        standard_error: in nats; covers where there is no warning.
-        details: optima, Laplace's approximation, effective fraction of the draws.
-        warnings: what is to be said about the estimate; empty where nothing is.
-    """
-
-    log_evidence: float
-    standard_error: float
-    details: laplace.LaplaceEvidence
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        """The estimate with its error."""
-        return f"log evidence {self.log_evidence:.3f} +- {self.standard_error:.3f} nats"
-
-
 def laplace_evidence(
     model: RowsModel | RowModel, rows: Any, *, draws: int = 4096, copies: int = 1, seed: int = 0
-) -> CheckedLaplace:
+) -> laplace.LaplaceEvidence:
     """Log evidence of rows that fit in memory, where the posterior has one mode, or equal ones that lie apart.
 
     Args:
@@ -170,7 +150,7 @@ def laplace_evidence(
     found = laplace.laplace_evidence(checked, data, starts, draws, jax.random.fold_in(key, 1), copies)
     constant = advise_constant(checked.log_prior, checked.draw_prior, checked.dim, jax.random.fold_in(key, 2))
     advice = [*said, *constant, *_advise_laplace(found, draws, copies)]
-    return CheckedLaplace(found.log_evidence, found.standard_error, found, issue(advice))
+    return found._replace(warnings=issue(advice))
 
 
 def _advise_laplace(found: laplace.LaplaceEvidence, draws: int, copies: int) -> Iterator[Advice]:

@@ -124,7 +124,7 @@ def evidence(
             likelihood plus normalised log prior. Written with `jax.numpy`, differentiable where it is finite. Or a
             model made by `auxmc.density`, which takes a prior, bounds and periodic variables, `auxmc.from_numpyro` or
             `auxmc.from_pymc`.
-        start: variables where the density is positive. A model has its own.
+        start: variables where the density is positive; a model has its own, and another may be given.
         base: "automatic", "advi", "laplace", or `auxmc.gaussian(mean, scale)`.
         method: one of METHODS. "annealed_importance" (default) has independent runs and a mixture as base; the others
             are the chains of the thesis, whose base has one component.
@@ -164,7 +164,7 @@ def evidence(
         if method in CHAINS:
             raise ValueError('tolerance: expected method="annealed_importance", whose runs are independent')
     check_integer("max_draws", max_draws, 1)
-    model = _model(log_density, start, checks)
+    model = density(log_density, start, checks=checks)
     improper = [text for text in model.warnings if NOT_FALLING in text]
     if improper and model.draw_prior is None:
         raise ValueError(improper[0])
@@ -270,19 +270,6 @@ def _deciding_runs(log_weights: np.ndarray) -> float:
     squares = (weights - weights.mean()) ** 2
     total = float(np.sum(squares))
     return total**2 / float(np.sum(squares**2)) if total > 0.0 else float(weights.size)
-
-
-def _model(log_density: Any, start: Any, checks: str) -> Density:
-    if isinstance(log_density, Density):
-        if start is not None:
-            raise ValueError("start must be left out where a model is given: it has one")
-        return log_density
-    if not callable(log_density):
-        got = type(log_density).__name__
-        raise TypeError(f"log_density must be a function, or a model such as auxmc.density makes, got {got}")
-    if start is None:
-        raise ValueError("start is missing: give variables at which the density is positive")
-    return density(log_density, start, checks=checks)
 
 
 def _run_batches(
