@@ -99,49 +99,6 @@ def test_energy_error_is_of_second_order_in_the_step():
     assert 1.8 < slope < 2.2
 
 
-def test_a_step_preserves_the_symplectic_form_on_the_tangent_bundle():
-    """B^T Omega B is the same before and after, for tangent vectors B of {c(u) = 0, J p = 0}: volume is preserved."""
-    model, position = STARTS["noisy"]
-    begin = phase_at(model, position, 3)
-    dim = len(position)
-
-    def equations(z):
-        u, p = z[:dim], z[dim:]
-        return jnp.concatenate([model.constraint(u), model.jacobian(u).times(p)])
-
-    z0 = np.concatenate([begin.state.position, begin.momentum])
-    _, _, rows = np.linalg.svd(np.asarray(jax.jacobian(equations)(jnp.asarray(z0))))
-    basis = rows[len(equations(jnp.asarray(z0))) :].T
-
-    @jax.jit
-    def flow(z):
-        # Back on to the bundle first, so that differences are taken along it.
-        state = constrained_hmc(model, 0.1, (1, 1), dim).init(z[:dim])
-        on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings()).position
-        state = constrained_hmc(model, 0.1, (1, 1), dim).init(on)
-        phase = Phase(state, project_momentum(state.jacobian, z[dim:]), jnp.ones((), bool), no_errors())
-        end = constrained_step(model, phase, 0.1, 2, ProjectionSettings(tolerance=1e-12), "position")
-        return jnp.concatenate([end.state.position, end.momentum])
-
-    @jax.jit
-    def on_bundle(z):
-        on = project(model, z[:dim], begin.state.jacobian, ProjectionSettings(tolerance=1e-12)).position
-        return jnp.concatenate([on, project_momentum(model.jacobian(on), z[dim:])])
-
-    h = 1e-5
-
-    def derivative(function):
-        columns = [
-            (function(jnp.asarray(z0 + h * b)) - function(jnp.asarray(z0 - h * b))) / (2 * h) for b in basis.T
-        ]
-        return np.stack(columns, axis=1)
-
-    omega = np.block([[np.zeros((dim, dim)), np.eye(dim)], [-np.eye(dim), np.zeros((dim, dim))]])
-    before, after = derivative(on_bundle), derivative(flow)
-    assert np.abs(before.T @ omega @ before).max() > 0.1
-    np.testing.assert_allclose(after.T @ omega @ after, before.T @ omega @ before, atol=1e-5)
-
-
 @pytest.mark.parametrize("n_inner", [1, 5])
 def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_steps(n_inner):
     """A great circle: a sub-step of size h turns by the angle whose sine is h times the speed."""

@@ -30,18 +30,6 @@ def start():
     return ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
 
 
-def test_a_step_is_that_of_the_dynamics_with_the_drawn_numbers():
-    kernel = chain(0.2, correction=0.7)
-    noise = kernel.draw(jax.random.key(1))
-    state, info = kernel.apply(noise, start())
-    slope = CURVATURES * start().position + noise.gradient
-    expected = sghmc_step(*start(), slope, noise.normal, 0.1, 0.2, 0.7)
-    np.testing.assert_array_equal(state.position, expected[0])
-    np.testing.assert_array_equal(state.velocity, expected[1])
-    assert int(info.n_not_finite) == 0
-    assert not np.any(np.asarray(noise.normal) == np.asarray(noise.gradient) / 3.0)
-
-
 def test_chains_that_leave_the_finite_numbers_are_counted():
     kernel = chain(0.2, step=4.0)
 

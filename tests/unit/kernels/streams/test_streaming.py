@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
-from auxmc.kernels.streams.published_estimators import bias_per_row, particle_evidence, remember
+from auxmc.kernels.streams.published_estimators import bias_per_row, particle_evidence
 from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
 from auxmc.kernels.streams.stochastic_gradient_moves import (
     no_anchors,
@@ -131,30 +131,6 @@ def test_rows_that_only_fill_up_a_chunk_do_not_count():
         found.append(absorb(jax.random.key(1), start, chunk, past))
     jax.tree.map(np.testing.assert_array_equal, *found)
     assert int(found[0][0].n_rows) == 20
-
-
-def test_past_rows_are_kept_while_there_is_room_and_no_row_twice():
-    n, capacity, size = 60, 10, 7
-
-    def run(key):
-        past = PastRows(jnp.full((capacity, 1), -1.0), jnp.zeros((), jnp.int32))
-        for number in range(9):
-            begin = number * size
-            n_valid = min(size, n - begin)
-            rows = jnp.arange(begin, begin + size, dtype=jnp.float64)[:, None]
-            chunk = Chunk(rows, jnp.full((), n_valid, jnp.int32))
-            past = remember(jax.random.fold_in(key, number), past, chunk, jnp.full((), begin, jnp.int64))
-            if number == 0:
-                first = past
-        return jnp.concatenate([first.rows[:, 0], past.rows[:, 0], past.n_stored.astype(jnp.float64)[None]])
-
-    found = np.asarray(jax.jit(jax.vmap(run))(jax.random.split(jax.random.key(3), 200)))
-    np.testing.assert_array_equal(found[:, :7], np.tile(np.arange(7.0), (200, 1)))
-    assert (found[:, -1] == 10).all()
-    kept = found[:, 10:20].astype(int)
-    assert kept.min() >= 0
-    assert kept.max() < n
-    assert all(len(set(row)) == 10 for row in kept), "no row is stored twice"
 
 
 def test_lost_particles_are_counted_and_do_not_spoil_the_estimate():
