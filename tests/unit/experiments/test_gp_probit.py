@@ -72,7 +72,7 @@ def test_draws_are_kept_as_arviz_expects_them(chains):
 
 
 def test_the_step_size_adapts_in_the_warm_up_alone(chains):
-    """How it adapts is tested in tests/unit/kernels/metropolis/test_adaptation.py."""
+    """How it adapts is tested in tests/unit/kernels/metropolis/test_metropolis.py."""
     warm_up, main = (chains[f"{part}sample_stats"]["step_size"].values for part in ("warmup_", ""))
     np.testing.assert_array_equal(warm_up[:, :5], 0.5)
     assert (warm_up[:, 5] != 0.5).all()

@@ -14,6 +14,7 @@ from auxmc.kernels.manifold.constrained_hmc import (
     hamiltonian,
     project_momentum,
 )
+from auxmc.kernels.manifold.constrained_nuts import constrained_nuts
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import condition_generator, condition_noisy_generator, noisy_input
 
@@ -244,3 +245,23 @@ def test_one_branch_is_never_left_and_the_noisy_model_connects_both():
     both, _ = _run(NOISY, STARTS["noisy"][1], 0.4)
     signs = np.sign(np.asarray(both)[:, 0])
     assert (signs[1:] != signs[:-1]).sum() > 3
+
+
+PLANE = condition_generator(
+    lambda u: jnp.array([u[0] + 2.0 * u[1] - u[2]]), lambda u: -0.5 * jnp.sum(jnp.square(u)), jnp.array([0.6])
+)
+CENTRE = jnp.array([0.1, 0.2, -0.1])
+ACROSS = jnp.array([[1.0, 0.0, 1.0], [1.0, -1.0, -1.0]]) / jnp.sqrt(jnp.array([[2.0], [3.0]]))
+
+
+def test_a_trajectory_doubles_until_it_is_longer_than_half_a_circle():
+    """Normal inputs on a plane, with as much momentum as distance, go round its centre once in a time of 2 pi."""
+    kernel = constrained_nuts(PLANE, 0.05, 3)
+    begin = kernel.init(CENTRE + 1.5 * ACROSS[0])
+
+    def made(key):
+        noise = kernel.draw(key)._replace(normal=1.5 * ACROSS[1])
+        return kernel.apply(noise, begin)[1].num_integration_steps
+
+    found = jax.jit(jax.vmap(made))(jax.random.split(jax.random.key(3), 20))
+    np.testing.assert_array_equal(found, 63)
