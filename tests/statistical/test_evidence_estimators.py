@@ -293,15 +293,20 @@ def one_replacement(name, log_likelihood, settings):
     return jax.tree.map(np.asarray, found), np.asarray(draws)
 
 
-def test_survivors_are_drawn_uniformly():
+@pytest.mark.parametrize("metropolis", [True, False])
+def test_survivors_are_drawn_uniformly(metropolis):
     """Points that do not move are copies: of which survivor, counted from the deleted one, is uniform."""
     n_live = 6
-    settings = NestedSettings(n_live=n_live, n_moves=1, step=1e-300, adapt=False, max_iterations=1)
+    settings = NestedSettings(
+        n_live=n_live, n_moves=1, step=1e-300, adapt=False, metropolis=metropolis, max_iterations=1
+    )
     found, draws = one_replacement("nested/survivors", lambda x: x[0], settings)
     rows = np.arange(N_REPLACED)
     worst = np.argmin(draws[:, :, 0], axis=1)
     new = found.live[rows, worst]
     source = np.argmax(np.all(draws == new[:, None, :], axis=2), axis=1)
+    assert (found.log_likelihoods[:, 0] == draws[rows, worst, 0]).all()
+    assert (found.n_stuck == 0).all()
     place = (source - worst) % n_live - 1
     fresh = np.asarray(jax.random.uniform(key_for("nested/survivors/fresh"), (N_REPLACED,)))
     assert_uniform((place + fresh) / (n_live - 1), label="survivor")

@@ -1,7 +1,5 @@
 """Kernels on states that can be counted reach the distribution found by enumeration."""
 
-from itertools import product
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,11 +7,10 @@ import pytest
 
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
 from auxmc.kernels.metropolis.gibbs import gibbs, spin_blocks, systematic_scan
-from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments
 from experiments.foundations.models.machines import five_units
-from tests.statistical.levels import assert_at_least, assert_standard_mean, key_for
+from tests.statistical.levels import assert_standard_mean, key_for
 
 
 def test_spins_reach_the_distribution_found_by_enumeration():
@@ -78,27 +75,3 @@ def _standardised(spins, machine):
     values = np.concatenate([spins, spins[:, first] * spins[:, second]], axis=1)
     means = np.concatenate([exact.mean, exact.second[first, second]])
     return (values - means) / np.sqrt(1.0 - means**2)
-
-
-@pytest.mark.slow
-def test_slow_annealing_finds_the_state_of_highest_density():
-    """In at least 95 % of runs, on the frustrated machine of five spins, from the worst of all states."""
-    machine = five_units()
-    weights, biases = (jnp.asarray(values) for values in machine)
-    log_density = lambda s: 0.5 * s @ weights @ s + biases @ s
-    states = jnp.asarray(list(product([-1.0, 1.0], repeat=5)))
-    values = np.asarray(jax.vmap(log_density)(states))
-    kernel = simulated_annealing(
-        log_density,
-        lambda key: jax.random.randint(key, (), 0, 5),
-        lambda unit, s: jnp.where(jnp.arange(5) == unit, -s, s),
-        np.linspace(0.1, 5.0, 2000),
-    )
-    start = kernel.init(states[int(np.argmin(values))], key=jax.random.key(0))
-
-    def run(key):
-        step = lambda i, state: kernel.step(jax.random.fold_in(key, i), state)[0]
-        return jax.lax.fori_loop(0, 2000, step, start).best_log_density
-
-    best = np.asarray(jax.jit(jax.vmap(run))(jax.random.split(key_for("annealing"), 5000)))
-    assert_at_least(best >= values.max() - 1e-9, 0.95, detects=0.07, label="global maximum")

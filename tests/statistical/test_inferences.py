@@ -14,13 +14,12 @@ import pytest
 from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
-from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, systematic_scan
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
-from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
+from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import condition_generator
 from tests.statistical.kernels.latent import latent_estimator
 from tests.statistical.levels import (
@@ -90,22 +89,6 @@ def estimated(key, name):
     return functions(truth), infer(kernel, start, keys[3], lambda state: functions(state.position), 60, 10)
 
 
-GIBBS = gibbs(
-    gaussian_blocks(np.zeros(2), np.linalg.inv(np.eye(2) + np.ones((2, 2)))), systematic_scan((0, 1))
-)
-
-
-def two_means(key):
-    """theta ~ N(0, I_2), y given theta ~ N(theta_1 + theta_2, 1); the posterior mean of both is y / 3."""
-    keys = jax.random.split(key, 4)
-    truth = jax.random.normal(keys[0], (2,))
-    y = jnp.sum(truth) + jax.random.normal(keys[1])
-    functions = lambda x: jnp.append(x, jnp.abs(y - jnp.sum(x)))
-    start = jax.random.normal(keys[2], (2,)) - y / 3.0
-    draws = infer(GIBBS, start, keys[3], lambda state: functions(state.position + y / 3.0), 60, 10)
-    return functions(truth), draws
-
-
 def constrained(key, slope=SLOPE):
     """Data u1 + 0.4 u2^2 + 0.8 n, kept exactly; the start takes up the data in its noise.
 
@@ -140,18 +123,6 @@ def abc_ball(key, tolerance=TOLERANCE):
     return functions(truth), infer(kernel, start, keys[3], lambda state: functions(state.position), 120, 20)
 
 
-def abc_split(key):
-    """A simulation u1 + u2, data with Gaussian noise of the tolerance, updates of noise and parameter in turn."""
-    keys = jax.random.split(key, 4)
-    truth = jax.random.normal(keys[0], (2,))
-    y = jnp.sum(truth, keepdims=True) + TOLERANCE * jax.random.normal(keys[1], (1,))
-    log_kernel = lambda u1, u2: log_abc_kernel("gaussian")(u1 + u2 - y, TOLERANCE)
-    kernel = pseudo_marginal_method("apm_mi_mh", abc_estimator(log_kernel, log_normal, 1), 1.0, 1)
-    functions = lambda u1, u2: jnp.stack([u1, u2, jnp.abs(u1 + u2 - y[0])])
-    of_state = lambda state: functions(state.position[0], state.auxiliary[0])
-    return functions(*truth), infer(kernel, jax.random.normal(keys[2], (1,)), keys[3], of_state, 120, 20)
-
-
 HMC = lambda posterior, _: hmc(posterior, 0.5, (2, 4), 1)
 INFERENCES = {
     "random walk": partial(one_datum, build=lambda posterior, _: random_walk_metropolis(posterior, 1.5, 1)),
@@ -159,10 +130,8 @@ INFERENCES = {
     "elliptical slice": partial(one_datum, build=lambda _, likelihood: elliptical_slice(likelihood, dim=1)),
     "hmc": partial(one_datum, build=HMC),
     **{name: partial(estimated, name=name) for name in ("pm_mh", "apm_mi_mh", "apm_ss_ss")},
-    "gibbs": two_means,
     "constrained": constrained,
     "abc_ball": abc_ball,
-    "abc_split": abc_split,
 }
 WRONG = {
     "noise too small": partial(one_datum, build=HMC, noise_sd=0.8),

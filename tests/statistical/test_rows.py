@@ -372,6 +372,8 @@ def test_the_first_rows_are_kept_as_often_as_any_others():
 def test_a_last_chunk_that_is_not_full_changes_no_fraction():
     """Nine chunks of seven places for sixty rows: the row in each slot is uniform, though the last chunk has four."""
     rows = stored("reservoir/last", 7)
+    assert (np.diff(np.sort(rows, axis=1), axis=1) > 0.0).all(), "no row is stored twice"
+    assert rows.min() >= 0.0
     # One stored row a run: those of a run exclude each other.
     chosen = np.random.default_rng(seed_for("reservoir/chosen"))
     uniforms = rows[np.arange(len(rows)), chosen.integers(0, CAPACITY, len(rows))] + chosen.random(len(rows))

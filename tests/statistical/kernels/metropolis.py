@@ -13,7 +13,6 @@ from auxmc.kernels.hamiltonian.riemannian_hmc import dense_metric, riemannian_hm
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
 from auxmc.kernels.metropolis.metropolis import (
-    MetropolisInfo,
     metropolis_independence,
     random_walk_metropolis,
 )
@@ -159,44 +158,14 @@ SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
 # --- made wrong ----------------------------------------------------------------------------------------
 
 
-def drifted_proposal(log_density):
-    """Proposal with a drift towards the origin and no Hastings ratio."""
-    return with_noise(
-        random_walk(log_density), lambda n, state: n._replace(move=n.move - 0.2 * state.position)
-    )
-
-
 def scaled_log_ratio(log_density):
     """Log ratio divided by 1.1."""
     return with_noise(random_walk(log_density), lambda n, _: n._replace(log_uniform=1.1 * n.log_uniform))
 
 
-def until_accepted(log_density):
-    """Proposes up to five times until one is accepted."""
-    kernel = random_walk(log_density)
-
-    def apply(noise, state):
-        def attempt(carry, tried):
-            state, info = kernel.apply(tried, carry[0])
-            return jax.tree.map(
-                lambda new, old: jnp.where(carry[1].is_accepted, old, new), (state, info), carry
-            ), None
-
-        rejected = MetropolisInfo(jnp.zeros((), bool), jnp.zeros(()), jnp.ones((), jnp.int32))
-        return jax.lax.scan(attempt, (state, rejected), noise)[0]
-
-    return kernel._replace(draw=lambda key: jax.vmap(kernel.draw)(jax.random.split(key, 5)), apply=apply)
-
-
 def stale_log_density(log_density):
     """Moves without storing the log density of the new point."""
     return keeping(random_walk(log_density), "log_density")
-
-
-def state_dependent_scale(log_density):
-    """Step size that depends on where the chain is, with no correction."""
-    scale = lambda state: jnp.where(state.position < 0.0, 0.3, 1.2)
-    return with_noise(random_walk(log_density), lambda n, state: n._replace(move=n.move * scale(state)))
 
 
 def independence_without_weight(log_density):
@@ -243,11 +212,8 @@ BROKEN = {
     "no-U-turn with a drift": lambda: _no_u_turn(_drifting),
 }
 BROKEN_ON_LINE = (
-    drifted_proposal,
     scaled_log_ratio,
-    until_accepted,
     stale_log_density,
-    state_dependent_scale,
     independence_without_weight,
     hmc_without_accept_test,
     hmc_without_first_kick,

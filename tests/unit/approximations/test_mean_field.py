@@ -1,8 +1,10 @@
-"""Mean-field fits: gradient, fixed points, bounds, duplicates."""
+"""Mean-field fits of Gaussians and of spins."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from auxmc.approximations.gaussian_mean_field import gaussian_divergence, gaussian_mean_field
 from auxmc.approximations.mean_field import (
     MeanFieldFits,
     boltzmann_mean_field,
@@ -11,6 +13,66 @@ from auxmc.approximations.mean_field import (
 )
 from experiments.boltzmann.model.data import generate_parameters
 from experiments.boltzmann.model.enumeration import exact_moments
+
+MEAN = np.array([0.5, -1.0, 2.0, 0.0])
+ROOT = np.array([[1.0, 0.0, 0.0, 0.0], [0.7, 0.8, 0.0, 0.0], [-0.4, 0.3, 1.2, 0.0], [0.2, -0.6, 0.5, 0.4]])
+COVARIANCE = ROOT @ ROOT.T
+
+
+@pytest.mark.parametrize("rho", [-0.5, 0.8, 0.99])
+def test_two_coordinates_have_the_known_variance_and_divergence(rho):
+    fit = gaussian_mean_field([0.0, 0.0], [[1.0, rho], [rho, 1.0]], [1.0, -2.0], 1500)
+    np.testing.assert_allclose(fit.covariance, np.eye(2) * (1.0 - rho**2), rtol=1e-12)
+    np.testing.assert_allclose(fit.mean, 0.0, atol=1e-9)
+    assert -fit.bounds[-1] == pytest.approx(-0.5 * np.log(1.0 - rho**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("blocks", [None, [[0, 2], [1, 3]], [[3, 1, 0], [2]]])
+def test_the_bound_never_falls_and_the_mean_is_found(blocks):
+    fit = gaussian_mean_field(MEAN, COVARIANCE, [3.0, 3.0, -3.0, 3.0], 400, blocks)
+    assert np.diff(fit.bounds).min() > -1e-12
+    np.testing.assert_allclose(fit.mean, MEAN, atol=1e-8)
+
+
+def test_one_block_is_exact_at_once():
+    fit = gaussian_mean_field(MEAN, COVARIANCE, np.zeros(4), 1, [[0, 1, 2, 3]])
+    np.testing.assert_allclose(fit.covariance, COVARIANCE, rtol=1e-10)
+    assert fit.bounds[-1] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_blocks_keep_their_own_precision():
+    fit = gaussian_mean_field(MEAN, COVARIANCE, np.zeros(4), 1, [[0, 2], [1, 3]])
+    precision = np.linalg.inv(COVARIANCE)
+    own = np.ix_([0, 2], [0, 2])
+    np.testing.assert_allclose(np.linalg.inv(fit.covariance[own]), precision[own], rtol=1e-9)
+    assert np.all(fit.covariance[np.ix_([0, 2], [1, 3])] == 0.0)
+
+
+def test_divergence_is_a_mean_of_log_ratios():
+    # Gauss and Hermite's rule is exact for the quadratic log ratio.
+    nodes, weights = np.polynomial.hermite_e.hermegauss(5)
+    grid = np.stack(np.meshgrid(nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 2)
+    distribution = np.outer(weights, weights).ravel() / (2.0 * np.pi)
+    v, w = np.array([[1.0, 0.3], [0.3, 0.5]]), np.array([[2.0, -0.4], [-0.4, 0.7]])
+    x = np.array([0.2, -0.1]) + grid @ np.linalg.cholesky(v).T
+    log_q = stats.multivariate_normal([0.2, -0.1], v).logpdf(x)
+    log_p = stats.multivariate_normal([-0.5, 0.3], w).logpdf(x)
+    expected = float(distribution @ (log_q - log_p))
+    assert gaussian_divergence([0.2, -0.1], v, [-0.5, 0.3], w) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((MEAN, COVARIANCE, MEAN, 0), "n_sweeps must be at least 1, got 0"),
+        ((MEAN, COVARIANCE, MEAN, 1, [[0, 1], [1, 2, 3]]), "each of the 4 coordinates once"),
+        ((MEAN, -COVARIANCE, MEAN, 1), "covariance must be positive definite"),
+    ],
+)
+def test_messages(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        gaussian_mean_field(*arguments)
+
 
 SMALL = generate_parameters(8, 1)[0]
 

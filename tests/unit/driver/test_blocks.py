@@ -1,4 +1,4 @@
-"""The driver: draws do not depend on blocks, lanes or interruptions."""
+"""The driver: draws do not depend on blocks, lanes, pieces or interruptions, nor rows on how they are cut."""
 
 import io
 
@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from auxmc.driver.blocks import Sampler, run_program, trace_sampler
+from auxmc.driver.chains import RunContext, run_chains
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress
+from auxmc.driver.row_chunks import ChunkSizes, cut_chunks, growing_chunks
+from auxmc.driver.stream_program import CHUNKS_IN_BLOCK, pack
+from auxmc.driver.units import Share, Units, each, read_pieces, write_piece
+from auxmc.errors import PieceError, UnitsMissing
+from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 
 
@@ -185,3 +191,159 @@ def test_progress_tells_label_total_resume_and_end():
     assert lines[0] == "study/case: 100 iterations, compiled in 1.2 s, resumed at 40"
     assert "70 of 100 iterations (70 %), about" in lines[1]
     assert lines[2].endswith("100 of 100 iterations (100 %), done in 4.0 s")
+
+
+IDENTITY = "0123456789abcdef"
+
+
+def _walk(step):
+    """An autoregression in ten dimensions with a matrix product, whose rounding depends on the shape of a program."""
+    mix = jnp.asarray(np.random.default_rng(1).normal(size=(10, 10)) / 10.0)
+
+    def build(parameters):
+        def apply(noise, state):
+            state = jnp.tanh(mix @ state) * parameters["scale"] + step * noise
+            return state, state.sum()
+
+        return Kernel(
+            lambda position, key=None: position, lambda key: jax.random.normal(key, (10,), jnp.float64), apply
+        )
+
+    return Sampler(
+        build,
+        lambda key, parameters: jax.random.normal(key, (10,), jnp.float64),
+        lambda state, info: {"x": state, "total": info},
+    )
+
+
+def _case(context):
+    """Two stages that do not depend on each other, and one that needs the first."""
+
+    def chains(name):
+        sweep = {"scale": [0.5, 0.9]}
+        found = run_chains(
+            context, (name,), _walk(0.1), n_draws=40, n_chains=4, sweep=sweep, block_size=15, lanes_per_unit=3
+        )
+        return found.draws
+
+    first, second = each(chains, ["first", "second"])
+    means = context.units.stage("means", 2, lambda i: {"mean": first["x"][i].mean(axis=(0, 1))})
+    return {
+        **first,
+        **{f"second_{k}": v for k, v in second.items()},
+        "mean": np.stack([m["mean"] for m in means]),
+    }
+
+
+def _context(folder, units=None):
+    return RunContext("study", 3, folder, IDENTITY, "test", units or Units())
+
+
+def _piece(folder, piece, n_pieces):
+    context = _context(folder / f"checkpoints-{piece}", Units(Share(piece, n_pieces)))
+    with pytest.raises(UnitsMissing):
+        _case(context)
+    path = folder / f"{piece + 1}-of-{n_pieces}.npz"
+    write_piece(path, context.units, IDENTITY, {"cpu_s": 1.0})
+    return path
+
+
+@pytest.mark.parametrize("n_pieces", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_case_is_the_same_in_one_job_and_in_pieces(tmp_path, n_pieces):
+    whole = _case(_context(tmp_path / "whole"))
+    given, provenance = read_pieces([_piece(tmp_path, i, n_pieces) for i in range(n_pieces)], IDENTITY)
+    # Both stages of three units were shared out; the one that needs all of the first is left to the merging job.
+    assert sorted(given) == [(name, number) for name in ("first", "second") for number in range(3)]
+    merged = _case(_context(tmp_path / "merged", Units(given=given)))
+    assert len(provenance) == n_pieces
+    for name, array in whole.items():
+        np.testing.assert_array_equal(merged[name], array, strict=True, err_msg=name)
+    assert np.ptp(whole["x"]) > 0.1
+
+
+def test_pieces_that_do_not_make_up_a_case_are_rejected(tmp_path):
+    paths = [_piece(tmp_path, i, 3) for i in range(3)]
+    with pytest.raises(PieceError, match=r"do not make up the case, there are 1 of 3, 3 of 3"):
+        read_pieces([paths[0], paths[2]], IDENTITY)
+    with pytest.raises(PieceError, match=r"1-of-3.npz was made with other settings, code or data: remove it"):
+        read_pieces(paths, "another")
+    paths[1].write_bytes(paths[1].read_bytes()[:500])
+    with pytest.raises(PieceError, match=r"2-of-3.npz is damaged"):
+        read_pieces(paths, IDENTITY)
+
+
+def test_a_case_without_pieces_reads_none():
+    assert read_pieces([], IDENTITY) == ({}, [])
+
+
+def test_chains_without_a_sweep_begin_at_their_own_starts(tmp_path):
+    walk = Kernel(
+        lambda position, key=None: position,
+        lambda key: jax.random.normal(key, (), jnp.float64),
+        lambda noise, state: (state + 1e-3 * noise, noise),
+    )
+    sampler = Sampler(
+        lambda parameters: walk,
+        lambda key, parameters: parameters["start"]["x"],
+        lambda state, noise: {"x": state},
+    )
+    starts = {"x": np.array([1.0, 2.0, 3.0])}
+    sizes = {"n_draws": 5, "n_chains": 3, "block_size": 5}
+    by_number = run_chains(_context(tmp_path / "a"), ("walk",), sampler, starts=starts, **sizes)
+    assert by_number.draws["x"].shape == (3, 5)
+    assert by_number.axes == {}
+    np.testing.assert_allclose(by_number.draws["x"][:, 0], starts["x"], atol=0.01)
+
+
+DATA = np.arange(2.0 * 107).reshape(107, 2)
+SIZES = ChunkSizes((3, 6), 10)
+
+
+def cut(data, step, wanted=4, number=0):
+    blocks = (data[begin : begin + step] for begin in range(0, len(data), step))
+    return list(cut_chunks(blocks, SIZES, number, 2, lambda: wanted))
+
+
+@pytest.mark.parametrize("step", [1, 7, 10, 200])
+@pytest.mark.parametrize("wanted", [1, 3, 4])
+def test_nothing_is_lost_or_moved(step, wanted):
+    lists = cut(DATA, step, wanted)
+    chunks = [chunk for one in lists for chunk in one]
+    np.testing.assert_array_equal(np.concatenate(chunks), DATA)
+    assert [len(chunk) for chunk in chunks] == [3, 6, *[10] * 9, 8]
+    assert max(map(len, lists)) == wanted
+    assert len(lists[-1]) == 1
+
+
+def test_a_resumed_stream_has_the_sizes_of_its_place():
+    assert [[len(chunk) for chunk in one] for one in cut(DATA[:26], 5, number=1)] == [[6, 10, 10]]
+
+
+def test_whole_chunks_before_a_fault_come_first():
+    def blocks():
+        yield DATA[:50]
+        raise RuntimeError("row cannot be read")
+
+    lists = cut_chunks(blocks(), SIZES, 0, 2, lambda: 4)
+    assert [len(next(lists)) for _ in range(2)] == [4, 2]
+    with pytest.raises(RuntimeError, match="row cannot be read"):
+        next(lists)
+
+
+def test_blocks_of_another_width_are_rejected():
+    with pytest.raises(ValueError, match=r"rows must be \[row, 2\], got \[107\]"):
+        list(cut_chunks(iter([DATA[:, 0]]), SIZES, 0, 2, lambda: 4))
+
+
+def test_a_block_is_filled_up_with_zeros():
+    block = pack([DATA[:3], DATA[3:9]], 10, np.float32)
+    assert (block.rows.shape, block.rows.dtype) == ((CHUNKS_IN_BLOCK, 10, 2), np.float32)
+    assert (block.n_chunks, block.n_valid.tolist()) == (2, [3, 6, *[0] * (CHUNKS_IN_BLOCK - 2)])
+    np.testing.assert_array_equal(block.rows[1, :6], DATA[3:9])
+    assert block.rows.sum() == DATA[:9].sum()
+
+
+def test_growing_chunks_are_those_of_the_published_schedule():
+    sizes = growing_chunks(20, 500)
+    assert [sizes.of(i) for i in (0, 1, 2, 23, 24, 25)] == [20, 40, 60, 480, 500, 500]
+    assert sum(sizes.of(i) for i in range(25)) == 6500

@@ -37,7 +37,6 @@ from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS as MO
 from experiments.estimator_illustrations.run import run
 from experiments.estimator_illustrations.simple import excess_probabilities
 from experiments.streaming_evidence.model import rows
-from tests.exact_posteriors import tempered_posterior
 
 STUDY = load_study("estimator_illustrations")
 DATA = rows("linear", 60)
@@ -99,22 +98,6 @@ def test_the_stationary_variance_is_that_of_the_step():
         ValueError, match=r"step times curvature must be below 2 \(2 - friction\) = 3.6, got 4"
     ):
         stationary_variance(4.0, 0.2, 1.0)
-
-
-def test_the_distribution_of_a_stage_is_the_tempered_posterior():
-    past = np.column_stack([DATA[:12], np.ones(12)])
-    past[10:, -1] = 0.25
-    chunk = np.zeros((20, 7))
-    chunk[:2] = np.column_stack([DATA[10:12], np.full(2, 0.5)])
-    distribution = exact_moves.conjugate_distribution(past, chunk)
-    power = 0.6
-    mean, covariance = tempered_posterior(DATA[:12], np.append(np.ones(10), np.full(2, 0.25 + power * 0.5)))
-    variances = 1.0 / (1.0 + power * distribution.curvatures)
-    found = distribution.basis @ (variances * (distribution.past_linear + power * distribution.linear))
-    np.testing.assert_allclose(found, mean, rtol=1e-10)
-    np.testing.assert_allclose(
-        (distribution.basis * variances) @ distribution.basis.T, covariance, rtol=1e-10, atol=1e-13
-    )
 
 
 def test_powers_of_rows_add_up_to_one():

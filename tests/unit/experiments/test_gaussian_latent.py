@@ -306,23 +306,6 @@ def small_model():
     )
 
 
-def _log_estimates(estimator, position, seed, n_draws):
-    cache = estimator.prepare(jnp.asarray(position))
-    keys = jax.random.split(jax.random.key(seed), n_draws)
-    return np.asarray(
-        jax.jit(jax.vmap(lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))))(keys)
-    )
-
-
-def test_calibrated_data_give_the_published_noise_of_the_log_estimate(data):
-    assert np.sum((data.observations - data.position) ** 2) == pytest.approx(157.0, rel=1e-12)
-    # The log estimate is a shrunk noncentral chi-squared variable: half of sigma^2 / eps^2 of it.
-    assert math.sqrt(stats.ncx2(100, 157.0).var()) / 8.0 == pytest.approx(3.597, abs=5e-4)
-    estimator = glv.lumped_estimator(glv.gaussian_latent_model(data.observations), 1)
-    found = _log_estimates(estimator, data.position, 5, 20_000).std()
-    assert found == pytest.approx(3.597, abs=0.1)
-
-
 def test_calibrated_data_are_the_plain_draw_with_scaled_residuals(data):
     plain = glv.simulate_data(1, "as_stated")
     np.testing.assert_array_equal(plain.position, data.position)
@@ -368,13 +351,6 @@ def test_lumped_statistics_of_given_auxiliaries_give_the_same_estimate_at_every_
         np.testing.assert_allclose(
             lumped.log_estimate(lumped.prepare(position), statistics), value, rtol=1e-12
         )
-
-
-def test_noise_falls_with_importance_samples_as_published(data):
-    model = glv.gaussian_latent_model(data.observations)
-    for n_importance, published in ((8, 1.8), (32, 1.2)):
-        sd = _log_estimates(glv.lumped_estimator(model, n_importance), data.position, 7, 20_000).std()
-        assert sd == pytest.approx(published, abs=0.15)
 
 
 @pytest.fixture(scope="module")
@@ -429,41 +405,14 @@ def test_auxiliary_marginal_of_two_samples_is_what_quadrature_finds():
     np.testing.assert_allclose(marginal.cumulative(grid), np.cumsum(weights) - 0.5 * weights, atol=2e-5)
 
 
-@pytest.mark.parametrize("n_importance", [1, 8, 32])
-def test_moments_of_the_auxiliary_marginal_have_the_general_form(model, n_importance):
-    single = exact.auxiliary_marginal(model, 1, 2, 3)
-    marginal = exact.auxiliary_marginal(model, n_importance, 2, 3)
-    second = (0.8 + 1.0 / 75.0 + single.mean**2) / n_importance + 1.0 - 1.0 / n_importance
-    assert marginal.mean == pytest.approx(single.mean / n_importance, rel=1e-12)
-    assert marginal.sd**2 + marginal.mean**2 == pytest.approx(second, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("scale", "rate"),
-    [
-        (0.025, 0.9425),
-        (0.1, 0.7734),
-        (0.2, 0.5672),
-        (0.4, 0.2641),
-        (0.425, 0.2373),
-        (0.6, 0.1063),
-        (0.8, 0.0395),
-        (1.0, 0.0143),
-    ],
-)
-def test_metropolis_acceptance_has_the_tabulated_values(model, scale, rate):
+def test_metropolis_acceptance_has_the_tabulated_values_and_limits(model):
     assert exact.conditional_precision(model) == 3.5
-    assert exact.metropolis_acceptance(scale, 3.5, 10) == pytest.approx(rate, abs=5e-5)
-
-
-def test_metropolis_acceptance_has_the_tabulated_optima_and_limits():
-    assert exact.metropolis_acceptance(0.42819, 3.5, 10) == pytest.approx(0.234, abs=5e-6)
-    assert exact.metropolis_acceptance(0.425, 3.0, 10) == pytest.approx(0.2715, abs=5e-5)
-    assert exact.metropolis_acceptance(0.4625, 3.0, 10) == pytest.approx(0.234, abs=5e-5)
+    scales = np.array([0.025, 0.1, 0.2, 0.4, 0.425, 0.42819, 0.6, 0.8, 1.0])
+    rates = [0.9425, 0.7734, 0.5672, 0.2641, 0.2373, 0.234, 0.1063, 0.0395, 0.0143]
+    np.testing.assert_allclose(exact.metropolis_acceptance(scales, 3.5, 10), rates, atol=5e-5)
+    wider = exact.metropolis_acceptance(np.array([0.425, 0.4625]), 3.0, 10)
+    np.testing.assert_allclose(wider, [0.2715, 0.234], atol=5e-5)
     assert exact.metropolis_acceptance(0.0, 3.5, 10) == 1.0
-    rates = exact.metropolis_acceptance(np.linspace(0.025, 1.0, 40), 3.5, 10)
-    assert rates.shape == (40,)
-    assert np.all(np.diff(rates) < 0.0)
 
 
 def test_independence_acceptance_explains_the_published_rate_by_calibrated_data_only(model):

@@ -375,27 +375,6 @@ def test_bridge_has_the_log_densities_of_posterior_and_code():
     np.testing.assert_allclose(plain.draw_base(x), latent, rtol=1e-12)
 
 
-def test_evidence_by_quadrature_is_the_limit_of_tempering_weights():
-    # With one latent number the normaliser along the path is an integral on a line.
-    model = small_model(n_latent=1)
-    image = jnp.array([1.0, 0.0, 1.0, 1.0])
-    grid = jnp.linspace(-9.0, 9.0, 4001)
-    code = autoencoder.encode(model, image)
-    bridge = autoencoder.latent_bridge(model, image, code, jnp.asarray(0.0))
-    target, base = jax.jit(jax.vmap(lambda x: bridge.log_densities(x[None])))(grid)
-    spacing = float(grid[1] - grid[0])
-    assert float(jnp.sum(jnp.exp(base))) * spacing == pytest.approx(1.0, abs=1e-9)
-    weigh = jax.jit(jax.vmap(lambda x: autoencoder.log_importance_weights(model, image, x[None, None])[0]))
-    weights = weigh(grid)
-    by_weights = float(jnp.sum(jnp.exp(weights + base))) * spacing
-    latents = np.linspace(-9.0, 9.0, 4001)
-    likelihood = jax.jit(jax.vmap(lambda z: autoencoder.log_likelihood(model, image, z[None])))
-    logs = np.asarray(likelihood(jnp.asarray(latents)))
-    prior = np.sum(np.exp(logs) * stats.norm.pdf(latents)) * spacing
-    assert float(jnp.sum(jnp.exp(target))) * spacing == pytest.approx(prior, rel=1e-8)
-    assert by_weights == pytest.approx(prior, rel=1e-8)
-
-
 def test_single_precision_is_kept_and_close():
     double, single = small_model(n_pixels=784, n_latent=50), small_model(jnp.float32, 784, 50)
     image = (np.random.default_rng(2).uniform(size=784) < 0.3).astype(float)

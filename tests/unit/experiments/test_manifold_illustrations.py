@@ -11,7 +11,7 @@ import pytest
 from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations.claims import MEASURE
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
-from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank, _rejection
+from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank
 from experiments.manifold_illustrations.model import fibre_height
 from experiments.manifold_illustrations.operations import count_operations
 
@@ -37,11 +37,6 @@ def test_noise_gives_full_rank_and_the_metric_is_the_hessian():
     assert float(rank["noise_free_singular_value"]) < 1e-6
     assert float(rank["noisy_singular_value_over_scale"].min()) > 1.0 - 1e-9
     assert float(_metric_error(jax.random.key(2), 0.05)["metric_error"]) < 1e-10
-
-
-def test_acceptance_rates_of_a_square_are_squares_of_those_of_a_line():
-    exact = _rejection(jax.random.key(3), 10)["rejection_exact_rate"]
-    np.testing.assert_allclose(exact.sel(dimension=2), exact.sel(dimension=1) ** 2)
 
 
 def _tables(settings, **rows):

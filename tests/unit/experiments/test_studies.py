@@ -1,10 +1,12 @@
 """What every study promises, with published results of preset `paper` and recorded ones of preset `smoke`."""
 
 import functools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from auxmc.plots.style import use_style
 from auxmc_pipeline.cases import StudyFile, study_cases
@@ -28,6 +30,7 @@ from tests.unit.variants import set_variant
 NAMED = studies()
 FIGURES = [(name, figure) for name in NAMED for figure in load_study(name).figures]
 KEPT = sorted(path.name for path in RECORDED.iterdir())
+WRONG = yaml.safe_load(Path(__file__).with_name("wrong_settings.yaml").read_text())
 PUBLISHED = ROOT / "published" / "paper"
 # A new study has no published results.
 WITH_RESULTS = [name for name in NAMED if (PUBLISHED / name).is_dir()]
@@ -213,3 +216,11 @@ def test_every_case_of_a_preset_composes(study, preset):
     names = [case.name for case in load_study(study).cases(preset)]
     assert names
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("study", "words", "message"), [(study, *row) for study, rows in WRONG.items() for row in rows]
+)
+def test_wrong_settings_are_rejected(study, words, message):
+    with pytest.raises(SettingsError, match=message):
+        load_study(study).settings(words.replace("{EXAMPLES}", str(ROOT / "docs" / "examples")).split())

@@ -70,34 +70,15 @@ def test_draws_are_those_of_numpyro_on_their_own_scale():
 def test_density_is_normalised_as_the_priors_are():
     """Log joint density and the transform's derivative, by hand: the integral is the evidence."""
 
-    density = auxmc.from_numpyro(exponential_rate, 1.5)
+    def model(y):
+        numpyro.sample("y", dist.Exponential(numpyro.sample("rate", dist.Exponential(2.0))), obs=y)
+
+    density = auxmc.from_numpyro(model, 1.5)
     log_rate = jnp.array([0.3])
     rate = float(jnp.exp(0.3))
     wanted = np.log(2.0) - 2.0 * rate + np.log(rate) - 1.5 * rate + 0.3
     assert float(density.log_density(log_rate)) == pytest.approx(wanted, abs=1e-12)
     assert float(density.values(log_rate)["rate"]) == pytest.approx(rate)
-
-
-def exponential_rate(y):
-    """The integral of 2 r exp(-3.5 r) over all rates r, at y = 1.5, is 2 / 3.5**2."""
-    numpyro.sample("y", dist.Exponential(numpyro.sample("rate", dist.Exponential(2.0))), obs=y)
-
-
-LOG_EVIDENCE = np.log(2.0 / 3.5**2)
-
-
-@pytest.mark.slow
-def test_evidence_of_a_model_of_numpyro():
-    """NumPyro has no estimate of its own; draws come on the scale of the model."""
-    density = auxmc.from_numpyro(exponential_rate, 1.5)
-    # A base that is given saves the search for one, which is compilation and has tests of its own.
-    base = auxmc.gaussian({"rate": -0.5}, {"rate": 1.2})
-    found = auxmc.evidence(density, base=base, draws=500, warm_up=200, seed=1, progress=False)
-    assert abs(found.log_evidence - LOG_EVIDENCE) < 4.0 * found.standard_error < 0.4
-    rates = found.posterior["posterior"]["rate"].to_numpy()
-    assert rates.min() > 0.0
-    # The posterior is a gamma distribution of shape 2 and rate 3.5, with a standard deviation of 0.4.
-    assert abs(rates.mean() - 2.0 / 3.5) < 0.1
 
 
 def test_chains_begin_at_different_points():

@@ -1,4 +1,4 @@
-"""Jumps to mirror images: modes that a symmetry joins are crossed, others keep their shares."""
+"""Modes: jumps to mirror images, points apart from draws, starts apart from each other."""
 
 import math
 
@@ -9,6 +9,8 @@ import pytest
 from scipy.integrate import quad
 
 import auxmc
+from auxmc.interface.checks.modes import lie_apart
+from auxmc.interface.sampling import spread_starts
 from tests.unit.interface import models
 
 
@@ -93,3 +95,38 @@ def test_methods_without_jumps_are_rejected():
             auxmc.with_symmetry(method, lambda v: v)
     with pytest.raises(TypeError, match="method must be what"):
         auxmc.with_symmetry(models.normal_density(), lambda v: v)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 30])
+def test_points_of_the_same_distribution_do_not_lie_apart(dim):
+    random = np.random.default_rng(dim)
+    draws, points = random.normal(size=(2000, dim)), random.normal(size=(500, dim))
+    assert not lie_apart(draws, points).any()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 30])
+def test_points_of_another_mode_lie_apart(dim):
+    """Far to one side, and between two modes that were visited."""
+    random = np.random.default_rng(dim)
+    draws = random.normal(size=(2000, dim))
+    shift = np.zeros(dim)
+    shift[0] = 12.0
+    assert lie_apart(draws, random.normal(size=(50, dim)) + shift).all()
+    if dim <= 2:
+        both = np.concatenate([draws - 3.0 * shift, draws + 3.0 * shift])
+        assert lie_apart(both, 0.1 * random.normal(size=(50, dim))).all()
+
+
+def test_starts_come_from_every_cluster():
+    random = np.random.default_rng(0)
+    points = random.normal(size=(16, 3)) * 0.1
+    points[:2] += 5.0
+    for seed in range(5):
+        chosen = spread_starts(points, 4, seed)
+        assert len(set(chosen)) == 4
+        assert set(chosen) & {0, 1}
+        assert set(chosen) - {0, 1}
+
+
+def test_few_points_are_repeated():
+    assert spread_starts(np.zeros((2, 3)), 5, 0).tolist() == [0, 1, 0, 1, 0]

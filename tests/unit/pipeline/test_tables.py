@@ -1,14 +1,170 @@
-"""Tables of results: quantities by name and setting, replicates of sweeps, footers of figures."""
+"""Tables and figures of results: statistics of chains, quantities by name and setting, published values, sweeps."""
+
+import csv
+import itertools
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from auxmc.driver.chains import Chains
+from auxmc.plots.style import METHOD_COLOURS, use_style
+from auxmc_pipeline import chain_statistics
+from auxmc_pipeline.catalogue import STUDIES, studies
+from auxmc_pipeline.chain_statistics import (
+    arviz_groups,
+    chain_moments,
+    error_of_mean,
+    fraction_of_time,
+    histogram,
+    labelled_draws,
+    longest_run,
+    over_chains,
+    pooled,
+    scale_reduction,
+    thinned,
+    thinned_r_hat,
+    with_units,
+    without_sweep,
+)
 from auxmc_pipeline.footer import chain_lengths, footer
+from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.measuring import standard_error
+from auxmc_pipeline.needs import number
+from auxmc_pipeline.published_values import COLUMNS, EXTRA, published_series, published_value
 from auxmc_pipeline.steps.sweep import sweep_table
+from auxmc_pipeline.sweep_figure import sweep_figure
 from auxmc_pipeline.tables import MissingData, Tables, replicate_columns
+
+N_CHAINS, N_DRAWS = 4, 2000
+MEAN, SD = np.array([1.0, -3.0]), np.array([2.0, 0.5])
+
+
+def chains(axes, n_chains):
+    shape = (*(len(values) for values in axes.values()), n_chains, N_DRAWS)
+    rng = np.random.default_rng(5)
+    draws = {
+        "x": MEAN + SD * rng.normal(size=(*shape, 2)),
+        "accepted": np.ones(shape, bool),
+        "n_gradients": np.full(shape, 3, np.int8),
+    }
+    return Chains(draws, axes, compile_s=1.0, run_s=8.0)
+
+
+@pytest.fixture(scope="module")
+def draws():
+    made = chains({"step_size": np.array([0.1, 0.2])}, N_CHAINS)
+    return labelled_draws(made, {"coordinate": ["a", "b"]}, {"x": ["coordinate"]})
+
+
+def test_draws_have_the_dims_of_sweep_chain_and_draw(draws):
+    assert draws["x"].dims == ("step_size", "chain", "draw", "coordinate")
+    assert draws["accepted"].dims == ("step_size", "chain", "draw")
+    assert draws["coordinate"].values.tolist() == ["a", "b"]
+    assert draws["chain"].values.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["chain", "start"])
+def test_chains_that_are_sweep_points_become_the_dim_chain(name):
+    made = chains({"step_size": np.array([0.1, 0.2]), name: np.arange(3.0)}, 1)
+    found = labelled_draws(made, {}, {"x": ["coordinate"]}, chain=name)
+    assert found["x"].dims == ("step_size", "chain", "draw", "coordinate")
+    assert found["chain"].values.tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(found["x"], made.draws["x"][:, :, 0])
+
+
+def test_moments_of_independent_draws_are_those_of_their_distribution(draws):
+    by_chain = chain_moments(draws["x"])
+    assert by_chain["ess"].dims == ("step_size", "chain", "coordinate")
+    np.testing.assert_allclose(by_chain["ess"], N_DRAWS, rtol=0.3)
+    names = ("posterior_mean", "posterior_sd", "mcse_mean", "mcse_sd", "bulk_ess", "tail_ess", "r_hat")
+    found = pooled(draws["x"], *names)
+    assert all(array.dims == ("step_size", "coordinate") for array in found.values())
+    np.testing.assert_allclose(found["posterior_sd"], np.broadcast_to(SD, (2, 2)), rtol=0.05)
+    assert (np.abs(found["posterior_mean"] - MEAN) < 6.0 * found["mcse_mean"]).all()
+    np.testing.assert_allclose(found["r_hat"], 1.0, atol=0.01)
+    np.testing.assert_allclose(thinned_r_hat(draws["x"], 500), 1.0, atol=0.02)
+    error = error_of_mean(found["posterior_sd"], by_chain["ess"])
+    np.testing.assert_allclose(error, found["mcse_mean"], rtol=0.2)
+
+
+def test_chains_apart_have_a_large_scale_reduction(draws):
+    agree = scale_reduction(draws["x"], "coordinate")
+    assert agree["psrf_multivariate"].dims == ("step_size",)
+    apart = scale_reduction(draws["x"] + 10.0 * draws["chain"], "coordinate")
+    for name in ("psrf", "psrf_upper", "psrf_multivariate"):
+        assert (agree[name] < 1.05).all()
+        assert (apart[name] > 3.0).all()
+    assert "psrf_multivariate" not in scale_reduction(draws["x"])
+
+
+def test_an_error_of_a_mean_is_missing_where_no_chain_moved():
+    ess = xr.DataArray([[0.0, 40.0], [0.0, 60.0]], dims=("chain", "coordinate"))
+    found = error_of_mean(xr.DataArray([1.0, 2.0], dims="coordinate"), ess)
+    assert np.isnan(found[0])
+    assert float(found[1]) == 0.2
+
+
+def test_a_state_is_the_same_if_all_its_coordinates_are():
+    series = xr.DataArray([[[1.0, 1.0], [1.0, 2.0], [1.0, 2.0]]], dims=("chain", "draw", "coordinate"))
+    assert longest_run(series, "coordinate").values.tolist() == [2]
+    assert longest_run(series).values.tolist() == [[3, 2]]
+
+
+def test_time_is_shared_by_work():
+    seconds = fraction_of_time(8.0, xr.DataArray([1, 3], dims="chain"))
+    assert seconds.values.tolist() == [2.0, 6.0]
+
+
+def test_histograms_count_the_draws_of_each_chain():
+    series = xr.DataArray([[0.1, 0.2, 1.5], [1.1, 1.2, 7.0]], dims=("chain", "draw"))
+    found = histogram(series, np.array([0.0, 1.0, 2.0]))
+    assert found.values.tolist() == [[2, 1], [0, 2]]
+    assert found["bin"].values.tolist() == [0.5, 1.5]
+
+
+def test_thinned_draws_are_evenly_spaced():
+    data = xr.DataArray(np.arange(10), dims="draw")
+    assert thinned(data, 4).values.tolist() == [0, 3, 6, 9]
+    assert thinned(data, 4, last=True).values.tolist() == [2, 5, 8]
+    assert thinned(data, 20).values.tolist() == list(range(10))
+    assert thinned(data, 4)["draw"].values.tolist() == [0, 1, 2, 3]
+
+
+def test_a_function_of_one_chain_array_may_have_several_results(draws):
+    low, high = over_chains(lambda x: (x.min(), x.max()), draws["x"], [], [], one_by_one=True)
+    xr.testing.assert_equal(low, draws["x"].min(["chain", "draw"]))
+    xr.testing.assert_equal(high, draws["x"].max(["chain", "draw"]))
+
+
+def test_groups_are_those_of_arviz_and_hold_few_numbers(draws):
+    groups = arviz_groups(draws, ["x"], prefix="warmup_")
+    assert set(groups) == {"warmup_posterior", "warmup_sample_stats"}
+    assert groups["warmup_posterior"]["x"].dims == ("chain", "draw", "step_size", "coordinate")
+    names = "accepted n_gradients chain draw step_size"
+    assert set(groups["warmup_sample_stats"].variables) == set(names.split())
+    assert arviz_groups(draws, ["x"], most=draws["x"].size)
+    assert arviz_groups(draws, ["x"], most=draws["x"].size - 1) == {}
+
+
+def test_units_are_those_of_the_project_and_of_the_study():
+    found = with_units({"ess": 3.0, "misfit": 1.0, "n_failures": 0}, {"n_failures": "proposals"})
+    units = {name: array.attrs["units"] for name, array in found.data_vars.items()}
+    assert units == {"ess": "draws", "misfit": "", "n_failures": "proposals"}
+    assert chain_statistics.UNITS["ess"] == "draws"
+
+
+def test_a_sweep_over_one_point_leaves_chains_without_it():
+    made = chains({"step_size": np.array([0.1])}, N_CHAINS)
+    found = labelled_draws(without_sweep(made), {}, {"x": ["coordinate"]})
+    assert found["x"].dims == ("chain", "draw", "coordinate")
+    with pytest.raises(ValueError, match="step_size has 2 values"):
+        without_sweep(chains({"step_size": np.array([0.1, 0.2])}, 1))
+
 
 NAN = float("nan")
 TABLES = Tables(
@@ -126,3 +282,159 @@ def test_the_preset_and_the_details_are_written_and_empty_details_left_out():
         written.append(figure.texts[-1].get_text())
     assert written == ["preset quick; 4 chains of 100 iterations", "preset unknown"]
     assert [chain_lengths(TABLES, case=case) for case in ("ais", "hmc")] == ["8 chains of 10 iterations", ""]
+
+
+@pytest.fixture(autouse=True)
+def style():
+    with use_style():
+        yield
+
+
+def table_of(quantities=("ess",), coordinates=("",), **axes):
+    rows = [
+        {
+            **dict(zip(axes, values, strict=True)),
+            "quantity": quantity,
+            "coordinate": coordinate,
+            "value": 1.0 + i,
+        }
+        for i, values in enumerate(itertools.product(*axes.values()))
+        for quantity, coordinate in itertools.product(quantities, coordinates)
+    ]
+    return pd.DataFrame(rows).assign(standard_error=0.1)
+
+
+def labels(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_a_panel_per_quantity_and_a_line_per_combination():
+    table = table_of(("ess", "acceptance_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
+    figure = sweep_figure(table, ["step_size", "method"], ["acceptance_rate", "ess"])
+    assert [panel.get_ylabel() for panel in figure.axes] == ["acceptance rate", "ESS"]
+    assert [panel.get_xlabel() for panel in figure.axes] == ["step size"] * 2
+    assert labels(figure) == ["PM MH", "APM MI+MH"]
+    first = figure.axes[0].lines[0]
+    np.testing.assert_array_equal([first.get_xdata(), first.get_ydata()], [[0.1, 0.4], [4.0, 2.0]])
+    assert to_hex(first.get_color()) == METHOD_COLOURS["pm_mh"].lower()
+    (bar, _) = figure.axes[0].collections[0].get_segments()
+    np.testing.assert_allclose(bar, [[0.1, 3.9], [0.1, 4.1]])
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [([1, 8, 64], "log"), ([1, 8, 30], "linear"), ([0, 64], "linear"), ([-1, 64], "linear")],
+)
+def test_a_wide_positive_range_is_logarithmic(values, scale):
+    figure = sweep_figure(table_of(n_importance=values), ["n_importance"], ["ess"])
+    assert figure.axes[0].get_xscale() == scale
+
+
+def test_the_horizontal_axis_is_that_of_the_numbers_with_most_values():
+    table = table_of(method=["pm_mh", "apm_mi_mh"], n_importance=[1, 8], step_size=[0.1, 0.2, 0.4])
+    figure = sweep_figure(table, ["method", "n_importance", "step_size"], ["ess"])
+    assert figure.axes[0].get_xlabel() == "step size"
+    assert len(figure.axes[0].lines) == 4
+
+
+@pytest.mark.parametrize("axes", [{}, {"step_size": [0.4]}, {"method": ["pm_mh"]}])
+@pytest.mark.parametrize("error", [0.1, np.nan])
+def test_one_point_is_drawn_without_a_legend(axes, error):
+    figure = sweep_figure(table_of(**axes).assign(standard_error=error), list(axes), ["ess"])
+    (line,) = figure.axes[0].lines
+    assert line.get_marker() != "None"
+    assert line.get_ydata() == [1.0]
+    assert not figure.legends
+    figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "titles"),
+    [
+        ((0, 1), ["coordinate 0", "coordinate 1"]),
+        (("z1", "noise = 0.5"), ["z1", "noise = 0.5"]),
+        (range(9), ["mean over 9 coordinates"]),
+    ],
+)
+@pytest.mark.parametrize("axes", [{}, {"step_size": [1, 2]}])
+def test_few_coordinates_have_a_panel_each_and_many_their_mean(coordinates, titles, axes):
+    figure = sweep_figure(table_of(coordinates=tuple(coordinates), **axes), list(axes), ["ess"])
+    assert [panel.get_title() for panel in figure.axes] == titles
+    for panel in figure.axes:
+        np.testing.assert_allclose(panel.lines[0].get_ydata(), [1.0, 2.0] if axes else [1.0])
+
+
+def test_panels_that_cannot_be_drawn_say_why():
+    table = table_of(step_size=[1, 2]).assign(value=np.nan)
+    some = table_of(coordinates=tuple(range(9)), step_size=[1, 2]).iloc[:-1]
+    figures = [
+        sweep_figure(table, ["step_size"], ["ess", "unknown"]),
+        sweep_figure(some, ["step_size"], ["ess"]),
+    ]
+    words = [panel.texts[0].get_text().replace("\n", " ") for figure in figures for panel in figure.axes]
+    assert words[:2] == ["ESS: no finite values", "unknown: no finite values"]
+    assert words[2].startswith("ESS: coordinates that are not at all points")
+    figures[0].draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("axes", "quantities", "words"),
+    [
+        (["step_size"], ["ess"], "two rows for quantity ess at step_size = 1"),
+        (["width"], ["ess"], "must have the columns width; it has step_size"),
+        (["step_size"], [], "at least one quantity"),
+    ],
+)
+def test_tables_that_do_not_fit_are_rejected(axes, quantities, words):
+    with pytest.raises(ValueError, match=words):
+        sweep_figure(table_of(step_size=[1, 2], seed=[0, 1]), axes, quantities)
+
+
+EXTRAS = sorted(path.parent.name for path in STUDIES.glob(f"*/{EXTRA}"))
+
+
+@pytest.mark.parametrize("study", studies())
+def test_values_are_those_of_the_claims(study):
+    with (STUDIES / study / "claims.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["document"]]
+    names = {document.key: document.name for document in read_documents()}
+    for row in rows:
+        key = row["claim_id"], row["setting"]
+        if math.isfinite(number(row["published"])):
+            found = published_value(study, *key)
+            assert (found.value, found.document, found.key) == (
+                float(row["published"]),
+                names[row["document"]],
+                key,
+            )
+        else:
+            with pytest.raises(LookupError, match="no number is published"):
+                published_value(study, *key)
+
+
+@pytest.mark.parametrize("study", EXTRAS)
+def test_further_values_are_numbers_of_documents_that_no_claim_has(study):
+    with (STUDIES / study / EXTRA).open(newline="") as file:
+        reader = csv.DictReader(file)
+        assert tuple(reader.fieldnames or ()) == COLUMNS
+        rows = list(reader)
+    with (STUDIES / study / "claims.csv").open(newline="") as file:
+        claims = list(csv.DictReader(file))
+    keys = [(row["claim_id"], row["setting"]) for row in rows]
+    assert len(set(keys)) == len(keys)
+    assert not set(keys) & {(row["claim_id"], row["setting"]) for row in claims}
+    assert {row["claim_id"] for row in rows} <= {row["claim_id"] for row in claims}
+    for row in rows:
+        found = published_value(study, row["claim_id"], row["setting"])
+        assert "" not in (found.document, row["place"], row["quantity"])
+        assert math.isnan(found.low) == math.isnan(found.high)
+        assert math.isnan(found.low) or found.low <= found.value <= found.high
+
+
+def test_curves_of_the_thesis_are_found_by_figure_and_name():
+    assert EXTRAS
+    curve = published_series("gp_probit", "3.11a", "apm_ss_ss")
+    assert curve.x.tolist() == list(range(1, 11))
+    assert ((curve.low < curve.y) & (curve.y < curve.high)).all()
+    with pytest.raises(LookupError, match=r"figure 3.11a, 'hmc': expected a curve of .*published_curves.csv"):
+        published_series("gp_probit", "3.11a", "hmc")

@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceState, shrink_bracket
+from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, directed_slice
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import draw_line, linear_slice
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
@@ -151,3 +153,69 @@ def test_line_directions_have_unit_length_unless_asked_otherwise():
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1.0, rtol=1e-14)
     free = jax.vmap(lambda key: draw_line(key, 5, unit_length=False).direction)(keys)
     assert np.std(np.linalg.norm(free, axis=1)) > 0.1
+
+
+CHOLESKY = jnp.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
+KEYS = jax.random.split(jax.random.key(2), 200)
+
+
+def log_normal(x):
+    return -0.5 * jnp.sum(x**2)
+
+
+def test_gaussian_directions_are_scaled_to_unit_length_where_that_is_asked_for():
+    long, unit = (jax.vmap(along_gaussian(CHOLESKY, unit_length=unit))(KEYS) for unit in (False, True))
+    np.testing.assert_allclose(long / np.linalg.norm(long, axis=1, keepdims=True), unit, atol=1e-13)
+
+
+def test_with_the_same_numbers_it_does_what_the_plain_kernel_does():
+    plain, directed = (
+        linear_slice(log_normal, 1.2, 3, 2),
+        directed_slice(log_normal, along_axes(3), 1.2, 3, 2),
+    )
+    state = plain.init(jnp.array([0.2, -1.0, 0.5]))
+    noise = plain.draw(jax.random.key(5))
+    first, second = (jax.tree.leaves(jax.jit(kernel.apply)(noise, state)) for kernel in (plain, directed))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+DIM = 5
+BLOCKS = [(2, 5), (0, 2)]
+
+
+def _runs(log_density, n, max_passes=1000):
+    kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)
+    start = kernel.init(jnp.full(DIM, 0.5))
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
+        jax.random.split(jax.random.key(1), n)
+    )
+    return start, states, infos
+
+
+def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before():
+    seen = []
+
+    def recorded(position):
+        jax.debug.callback(lambda p: seen.append(tuple(p.tolist())), position, ordered=True)
+        return jnp.zeros(())
+
+    kernel = blocked_elliptical_slice(recorded, BLOCKS)
+    start = jnp.full(DIM, 0.5)
+    state, _ = jax.jit(kernel.step)(jax.random.key(3), kernel.init(start))
+    jax.effects_barrier()
+    first, second = (np.array(point) for point in seen[-2:])
+    np.testing.assert_array_equal(first[:2], start[:2])
+    assert np.all(first[2:] != 0.5)
+    np.testing.assert_array_equal(second[2:], first[2:])
+    np.testing.assert_array_equal(second, state.position)
+
+
+def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted():
+    def only_here(position):
+        return jnp.where(jnp.all(position == 0.5), 0.0, jnp.nan)
+
+    _, states, infos = _runs(only_here, 10, max_passes=5)
+    np.testing.assert_array_equal(states.position, 0.5)
+    assert np.all(infos.n_collapsed == 1)
+    assert np.all(infos.n_evaluations == 5)

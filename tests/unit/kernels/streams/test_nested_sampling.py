@@ -100,24 +100,6 @@ def test_a_run_that_does_not_finish_says_so_and_still_points_are_counted():
 
 
 @pytest.mark.parametrize("metropolis", [True, False])
-def test_points_that_cannot_move_are_copies_of_survivors(metropolis):
-    """Steps too short for floating point: the deleted point is gone, and a survivor takes its place."""
-    settings = NestedSettings(
-        n_live=6, n_moves=3, step=1e-300, adapt=False, metropolis=metropolis, max_iterations=1
-    )
-    run = jax.jit(nested_sampling(lambda x: x[0], lambda x: -0.5 * jnp.sum(x**2), settings))
-    for seed in range(20):
-        draws = jax.random.normal(jax.random.key(seed), (6, 2))
-        found = run(jax.random.key(seed + 100), draws)
-        values = np.sort(np.asarray(draws)[:, 0])
-        assert float(found.log_likelihoods[0]) == values[0]
-        assert int(found.n_stuck) == 0
-        alive = np.asarray(found.live_log_likelihoods)
-        assert (alive > values[0]).all()
-        assert set(alive) == set(values[1:])
-
-
-@pytest.mark.parametrize("metropolis", [True, False])
 def test_at_a_plane_contour_every_move_is_made_and_its_part_across_is_turned_round(metropolis):
     """Under a flat prior: a move ahead through the plane is followed by one back, both as far along the plane."""
     normal, along = np.array([0.6, 0.8]), np.array([-0.8, 0.6])

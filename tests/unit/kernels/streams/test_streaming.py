@@ -7,9 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from auxmc.kernels.streams.contract import Chunk, PastRows, StreamSettings, Target
-from auxmc.kernels.streams.published_estimators import bias_per_row, particle_evidence, remember
-from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step
+from auxmc.kernels.streams.contract import Chunk, ChunkRecord, PastRows, Stream, StreamSettings, Target
+from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle_variance_ratio
+from auxmc.kernels.streams.published_estimators import bias_per_row, particle_evidence
+from auxmc.kernels.streams.replicates import replicated
+from auxmc.kernels.streams.stochastic_gradient import injected_noise, sghmc_step, sgld_step, sgnht_step
+from auxmc.kernels.streams.stochastic_gradient_chain import ChainState, stochastic_gradient_chain
 from auxmc.kernels.streams.stochastic_gradient_moves import (
     no_anchors,
     renewed_anchors,
@@ -133,30 +136,6 @@ def test_rows_that_only_fill_up_a_chunk_do_not_count():
     assert int(found[0][0].n_rows) == 20
 
 
-def test_past_rows_are_kept_while_there_is_room_and_no_row_twice():
-    n, capacity, size = 60, 10, 7
-
-    def run(key):
-        past = PastRows(jnp.full((capacity, 1), -1.0), jnp.zeros((), jnp.int32))
-        for number in range(9):
-            begin = number * size
-            n_valid = min(size, n - begin)
-            rows = jnp.arange(begin, begin + size, dtype=jnp.float64)[:, None]
-            chunk = Chunk(rows, jnp.full((), n_valid, jnp.int32))
-            past = remember(jax.random.fold_in(key, number), past, chunk, jnp.full((), begin, jnp.int64))
-            if number == 0:
-                first = past
-        return jnp.concatenate([first.rows[:, 0], past.rows[:, 0], past.n_stored.astype(jnp.float64)[None]])
-
-    found = np.asarray(jax.jit(jax.vmap(run))(jax.random.split(jax.random.key(3), 200)))
-    np.testing.assert_array_equal(found[:, :7], np.tile(np.arange(7.0), (200, 1)))
-    assert (found[:, -1] == 10).all()
-    kept = found[:, 10:20].astype(int)
-    assert kept.min() >= 0
-    assert kept.max() < n
-    assert all(len(set(row)) == 10 for row in kept), "no row is stored twice"
-
-
 def test_lost_particles_are_counted_and_do_not_spoil_the_estimate():
     stream = particle_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float32)
@@ -219,3 +198,141 @@ def test_the_published_settings_fall_short_by_the_known_amount():
         StreamSettings(estimator="sequential"),
     ):
         assert bias_per_row(model, other, data, key) is None
+
+
+CURVATURES = jnp.array([1.0, 4.0])
+
+
+def chain(friction, step=0.1, correction=0.0):
+    """On a quadratic, with a noise that is added to the gradient."""
+    return stochastic_gradient_chain(
+        lambda x, noise: CURVATURES * x + noise,
+        lambda key: 3.0 * jax.random.normal(key, (2,)),
+        step,
+        friction,
+        2,
+        correction,
+    )
+
+
+def start():
+    return ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
+
+
+def test_chains_that_leave_the_finite_numbers_are_counted():
+    kernel = chain(0.2, step=4.0)
+
+    def one(state, key):
+        state, info = kernel.step(key, state)
+        return state, info.n_not_finite
+
+    keys = jax.random.split(jax.random.key(2), 2000)
+    _, lost = jax.jit(lambda s: jax.lax.scan(one, s, keys))(start())
+    # Sixteen is past the bound of stability, 2 (2 - alpha), so that the numbers grow until they overflow.
+    assert int(lost[0]) == 0
+    assert int(lost[-1]) == 1
+
+
+def test_predicted_loss_is_a_thousandth_of_the_log_evidence():
+    assert evidence_loss_per_row(0.1, 500, 0.2, 6.0) == pytest.approx(-1.5e-3 / (1.0 - 0.1 / 3.6))
+    assert evidence_loss_per_row(1.0, 500, 0.2, 6.0) == pytest.approx(-0.0208, rel=2e-3)
+
+
+def test_particles_are_twice_as_wide_where_noise_and_posterior_are_of_one_size():
+    assert particle_variance_ratio(0.1, 500, 0.2, 0.0) == 1.0
+    assert particle_variance_ratio(0.1, 500, 0.2, 2000.0) == pytest.approx(2.0)
+
+
+# Step, friction, and standard deviation of the gradient: a friction of 0.3 balances its noise.
+NOISY = (0.02, 0.1, math.sqrt(20.0))
+
+
+def thermal_widths(rate, step_of=sgnht_step, n_steps=2000, warm_up=500):
+    """Variances of 500 particles over those of the posterior [coordinate], and mean friction."""
+    step, friction, sd = NOISY
+
+    def one(state, key):
+        slope, normal = jax.random.normal(key, (2, *state[0].shape))
+        state = step_of(*state, CURVATURES[None] * state[0] + sd * slope, normal, step, friction, rate)
+        return state, (jnp.mean(jnp.square(state[0]), 0), jnp.mean(state[2]))
+
+    begin = (jnp.ones((500, 2)), jnp.zeros((500, 2)), jnp.full(500, friction))
+    keys = jax.random.split(jax.random.key(5), n_steps)
+    variance, alpha = (found[warm_up:].mean(axis=0) for found in jax.lax.scan(one, begin, keys)[1])
+    return np.asarray(variance * CURVATURES), float(alpha)
+
+
+def test_a_thermostat_removes_the_noise_of_gradients_that_friction_leaves():
+    """Within 3 % of the width of the posterior, where SGHMC has three times its variance."""
+    widths, friction = thermal_widths(0.01)
+    np.testing.assert_allclose(widths, 1.0, atol=0.03)
+    assert friction == pytest.approx(0.3, abs=0.015)
+    # Broken twins: a thermostat that stands still, and one that compares with velocities of no friction.
+    still, _ = thermal_widths(0.0)
+    assert np.all(still > 2.5)
+
+    def uncorrected(position, velocity, thermostat, *given):
+        moved, fast, _ = sgnht_step(position, velocity, thermostat, *given)
+        return moved, fast, thermostat + given[-1] * (jnp.mean(fast**2, axis=-1) / given[2] - 1.0)
+
+    assert np.all(thermal_widths(0.01, step_of=uncorrected)[0] < 0.9)
+
+
+def test_a_thermostat_that_stands_still_is_the_published_step():
+    dtype = jnp.float32
+    x, v, slope, normal = jax.random.normal(jax.random.key(3), (4, 3, 2), dtype)
+    found = sgnht_step(x, v, jnp.full(3, 0.2, dtype), slope, normal, 0.1, 0.2, 0.0)
+    for own, other in zip(found[:2], sghmc_step(x, v, slope, normal, 0.1, 0.2), strict=True):
+        np.testing.assert_array_equal(own, other)
+        assert own.dtype == dtype
+    hot = sgnht_step(x, 100.0 * v, found[2], slope, normal, 0.1, 0.2, 0.1)
+    np.testing.assert_array_equal(hot[2], jnp.ones(3, dtype))
+
+
+def _recorder():
+    """An estimator whose record is made of the random number of its replicate."""
+
+    def init(key, dtype):
+        return jax.random.uniform(key, dtype=jnp.float64)
+
+    def absorb(key, state, chunk, past):
+        one, count = jnp.ones((), jnp.int64), jnp.ones((), jnp.int32)
+        return state, ChunkRecord(
+            one, state, count, 10.0 * state, 20.0 * state, 30.0 * state, count, 2 * count
+        )
+
+    return Stream(init, absorb)
+
+
+def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses():
+    stream = replicated(_recorder(), 4)
+    state = stream.init(jax.random.key(0), jnp.float64)
+    rows = jnp.zeros((1, 1))
+    chunk, past = Chunk(rows, jnp.ones((), jnp.int32)), PastRows(rows, jnp.zeros((), jnp.int32))
+    _, record = stream.absorb(jax.random.key(1), state, chunk, past)
+    numbers = np.asarray(state.inner)
+    assert len(set(numbers)) == 4
+    np.testing.assert_allclose(record.smallest_size, 10.0 * numbers.min())
+    np.testing.assert_allclose(record.weight_size, 20.0 * numbers.min())
+    np.testing.assert_allclose(record.first_increment, 30.0 * numbers.mean())
+    assert (int(record.n_unfinished), int(record.n_not_finite)) == (4, 8)
+    assert float(record.n_annealing_steps) == 1.0
+    assert float(record.expected_sd) == 0.0
+
+
+def test_the_expected_spread_follows_from_how_often_particles_were_halved():
+    """Ten particles: two halvings so far, two in this chunk, and weights that leave five in effect at its end."""
+
+    def absorb(key, state, chunk, past):
+        sizes = jnp.full((), 5.0)
+        return state, ChunkRecord(
+            jnp.int64(1), state, jnp.int32(3), sizes, sizes, sizes, jnp.int32(0), jnp.int32(0)
+        )
+
+    stream = replicated(_recorder()._replace(absorb=absorb), 4, 10)
+    rows = jnp.zeros((1, 1))
+    chunk, past = Chunk(rows, jnp.int32(1)), PastRows(rows, jnp.int32(0))
+    state = stream.init(jax.random.key(0), jnp.float64)
+    for n_halvings in (2, 4):
+        state, record = stream.absorb(jax.random.key(1), state, chunk, past)
+        np.testing.assert_allclose(record.expected_sd, np.sqrt(n_halvings / 10 + 1 / 5 - 1 / 10))

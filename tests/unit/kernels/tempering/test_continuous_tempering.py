@@ -136,29 +136,6 @@ def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator):
     assert int(info.n_gradients) == 4
 
 
-def test_a_scaled_control_of_unit_mass_is_a_control_of_squared_mass():
-    """b = sigma(u_s / s) with unit mass, coded apart with automatic derivatives, against mass s^2."""
-    s, h, n_steps = 3.0, 0.2, 7
-
-    def potential(q):
-        b = jax.nn.sigmoid(q[DIM] / s)
-        phi, psi = _energies(q[:DIM])
-        return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b)
-
-    slope = jax.jit(jax.grad(potential))
-    q = jnp.concatenate([START, jnp.array([0.4 * s])])
-    p = jnp.concatenate([MOMENTUM, jnp.array([0.3])])
-    for _ in range(n_steps):
-        q = q + 0.5 * h * p
-        p = p - h * slope(q)
-        q = q + 0.5 * h * p
-    begin = jnp.concatenate([START, jnp.array([0.4]), MOMENTUM, jnp.array([0.3 * s])])
-    end = _extended(h, n_steps, "drift_kick_drift", s**2)(begin)
-    np.testing.assert_allclose(end[:DIM], q[:DIM], atol=1e-10)
-    assert float(end[DIM]) == pytest.approx(float(q[DIM]) / s, abs=1e-10)
-    assert float(end[-1]) == pytest.approx(float(p[DIM]) * s, abs=1e-10)
-
-
 @pytest.mark.parametrize(("integrator", "refreshment"), [(INTEGRATORS[0], 1.0), (INTEGRATORS[1], 0.6)])
 @pytest.mark.parametrize(
     "build", [gibbs_continuous_tempering, partial(continuously_tempered_hmc, control_mass=2.0)]

@@ -1,0 +1,195 @@
+"""Runs of equal states, distances of distributions, checks, chains on few states."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from auxmc.diagnostics.checks import finite_series
+from auxmc.diagnostics.distributions import (
+    bin_probabilities,
+    histogram_roughness,
+    sample_frequencies,
+    total_variation,
+)
+from auxmc.diagnostics.finite_chains import (
+    detailed_balance_residual,
+    invariance_residual,
+    second_eigenvalue,
+    stationary_distribution,
+    transition_matrix,
+    uniform_cells,
+)
+from auxmc.diagnostics.runs import longest_constant_run, longest_rejection_run, n_distinct_states
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_first_bad_draw_and_its_chain_are_named(bad):
+    chains = np.zeros((3, 10))
+    chains[1, 4] = chains[1, 7] = bad
+    with pytest.raises(ValueError, match=rf"got {bad} at chain 1, draw 4 .*; 2 of 10 draws"):
+        finite_series(chains)
+
+
+def test_leading_indices_are_named():
+    chains = np.zeros((2, 5, 3, 10))
+    chains[1, 4, 2, 9] = np.nan
+    with pytest.raises(ValueError, match=r"leading index \[1, 4\], chain 2, draw 9"):
+        finite_series(chains)
+
+
+def test_sum_that_overflows_is_not_mistaken_for_a_bad_value():
+    large = np.full(10, 1e308)
+    assert finite_series(large) is large
+
+
+def test_integers_become_floating_point():
+    assert finite_series([1, 2, 3]).dtype == np.float64
+
+
+def test_a_missing_axis_is_rejected():
+    with pytest.raises(ValueError, match=r"axes \[..., chain, draw\], got shape \(10,\)"):
+        finite_series(np.zeros(10), chain_axis=True)
+
+
+EDGES = np.linspace(-3.0, 3.0, 61)
+
+
+def test_frequencies_count_both_tails():
+    np.testing.assert_allclose(
+        sample_frequencies([-4.0, -3.0, 2.99, 3.0, 9.0], [-3.0, 0.0, 3.0]), [0.2] * 2 + [0.2, 0.4]
+    )
+
+
+def test_distance_of_two_normals_is_the_closed_form():
+    edges = np.linspace(-10.0, 10.0, 2001)
+    first = bin_probabilities(stats.norm(0.0).cdf, edges)
+    second = bin_probabilities(stats.norm(1.0).cdf, edges)
+    assert total_variation(first, second) == pytest.approx(2.0 * stats.norm.cdf(0.5) - 1.0, abs=1e-6)
+
+
+def test_distance_is_zero_for_the_same_and_one_for_disjoint():
+    assert total_variation([1, 2, 3], [2, 4, 6]) == pytest.approx(0.0, abs=1e-15)
+    assert total_variation([1, 0], [0, 5]) == 1.0
+
+
+def test_spurious_peak_is_rougher():
+    smooth = bin_probabilities(stats.norm.cdf, EDGES)
+    assert smooth.shape == (62,)
+    assert np.sum(smooth) == pytest.approx(1.0)
+    assert smooth[0] == pytest.approx(stats.norm.cdf(-3.0))
+    peaked = smooth.copy()
+    peaked[20] += 0.02
+    assert histogram_roughness(peaked) > 10.0 * histogram_roughness(smooth)
+
+
+def test_roughness_does_not_depend_on_the_number_of_draws():
+    assert histogram_roughness([10, 30, 20]) == pytest.approx(histogram_roughness([1, 3, 2]))
+
+
+def test_unusable_input_is_rejected():
+    with pytest.raises(ValueError, match="share bins"):
+        total_variation([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="not all zero"):
+        total_variation([0, 0], [1, 1])
+    with pytest.raises(ValueError, match="at least 3 bins"):
+        histogram_roughness([1, 2])
+    with pytest.raises(ValueError, match="strictly increasing"):
+        sample_frequencies([1.0], [0.0, 0.0])
+    with pytest.raises(ValueError, match="samples must be finite"):
+        sample_frequencies([np.nan], [0.0, 1.0])
+    with pytest.raises(ValueError, match="increasing probabilities"):
+        bin_probabilities(lambda x: -x, [0.0, 1.0])
+
+
+DISTRIBUTION = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def metropolis_matrix(distribution):
+    """Metropolis with a uniform proposal over all states."""
+    n = len(distribution)
+    matrix = np.minimum(1.0, distribution[None, :] / distribution[:, None]) / n
+    np.fill_diagonal(matrix, 0.0)
+    return matrix + np.diag(1.0 - matrix.sum(axis=1))
+
+
+def test_a_metropolis_matrix_is_invariant_and_reversible():
+    matrix = metropolis_matrix(DISTRIBUTION)
+    assert invariance_residual(matrix, DISTRIBUTION) < 1e-15
+    assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-15
+    assert invariance_residual(matrix, DISTRIBUTION[::-1]) > 0.01
+    np.testing.assert_allclose(stationary_distribution(matrix), DISTRIBUTION, atol=1e-14)
+
+
+def test_a_rotation_is_invariant_but_not_reversible():
+    matrix = np.roll(np.eye(3), 1, axis=1)
+    distribution = np.full(3, 1.0 / 3.0)
+    assert invariance_residual(matrix, distribution) == 0.0
+    assert detailed_balance_residual(matrix, distribution) == pytest.approx(1.0 / 3.0)
+    assert second_eigenvalue(matrix) == pytest.approx(1.0)
+
+
+def test_boxes_of_uniform_numbers_integrate_comparisons_exactly():
+    points, volumes = uniform_cells([[0.2, 0.7, 0.7], [0.5], []])
+    assert points.shape == (6, 3)
+    assert volumes.sum() == pytest.approx(1.0, abs=1e-15)
+    below = (points[:, 0] < 0.7) & (points[:, 1] >= 0.5)
+    assert volumes[below].sum() == pytest.approx(0.35, abs=1e-15)
+    assert not set(points[:, 0]) & {0.0, 0.2, 0.7, 1.0}
+
+
+def test_maps_of_states_give_their_matrix():
+    matrix = transition_matrix([[0, 0], [1, 1], [1, 0]], [0.2, 0.3, 0.5])
+    np.testing.assert_allclose(matrix, [[0.2, 0.8], [0.7, 0.3]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: invariance_residual(np.ones((2, 3)), [0.5, 0.5]), r"must be square.*\(2, 3\)"),
+        (lambda: invariance_residual(np.ones((2, 2)), [0.5, 0.5]), "rows that sum to 1"),
+        (lambda: second_eigenvalue([[1.5, -0.5], [0.0, 1.0]]), "must hold probabilities"),
+        (lambda: detailed_balance_residual(np.eye(2), [1.0]), r"must be probabilities \[2\], got \(1,\)"),
+        (lambda: stationary_distribution(np.eye(2)), "several stationary distributions"),
+        (lambda: uniform_cells([[1.5]]), r"thresholds must be in \[0, 1\], got \[1.5\]"),
+        (lambda: transition_matrix([[0, 2]], [1.0]), "numbers of states from 0 to 1"),
+        (lambda: transition_matrix([0, 1], [1.0]), r"ends must be \[map, state\]"),
+    ],
+)
+def test_wrong_arguments_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("chain", "longest", "n_distinct"),
+    [
+        ([1.0, 1.0, 1.0, 2.0, 2.0], 3, 2),
+        ([1.0, 1.0, 2.0, 2.0, 2.0], 3, 2),
+        (np.arange(20.0), 1, 20),
+        (np.zeros((20, 3)), 20, 1),
+        ([4.0], 1, 1),
+        ([[0.0, 0.0], [0.0, 1.0], [0.0, 1.0], [2.0, 1.0]], 2, 3),
+        ([[0, 1], [2, 3], [0, 1]], 1, 2),
+        ([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0], [-0.0, 1.0]], 2, 2),
+    ],
+)
+def test_states_that_stay_and_states_that_differ_are_counted(chain, longest, n_distinct):
+    assert longest_constant_run(chain) == longest
+    assert n_distinct_states(chain) == n_distinct
+
+
+@pytest.mark.parametrize("function", [longest_constant_run, n_distinct_states])
+def test_unusable_chains_are_rejected(function):
+    with pytest.raises(ValueError, match=r"must be \[draw, dim\] or \[draw\]"):
+        function(np.zeros((0, 2)))
+    with pytest.raises(ValueError, match=r"got shape \(2, 3, 4\)"):
+        function(np.zeros((2, 3, 4)))
+    with pytest.raises(ValueError, match="at draw 1 "):
+        function([[0.0, 1.0], [0.0, np.nan]])
+
+
+def test_longest_rejection_run_is_the_longest_constant_run_of_the_chain():
+    moved = np.random.default_rng(1).random((5, 3, 400)) < 0.1
+    states = np.cumsum(moved, axis=-1)
+    expected = [[longest_constant_run(chain) for chain in point] for point in states]
+    assert longest_rejection_run(moved).tolist() == expected
