@@ -31,6 +31,7 @@ _DISTANCE_HALF_RANGE_SD = 5.0
 _CURVE_POINTS = 161
 _CURVE_HALF_RANGE_SD = 4.5
 _R_HAT_DRAWS = 2000
+_MOST_LEFT_OUT = 200  # Chains of which each is left out in turn; of more the errors come from sets of chains.
 _ERRORS = "n_not_converged n_not_converged_reverse n_irreversible n_not_finite n_singular"
 # What the methods count besides evaluations and failures, each those that it has.
 COUNTERS = tuple(f"{_ERRORS} n_fallback n_projections n_collapsed".split())
@@ -99,7 +100,7 @@ def chain_statistics(
     if draws.sizes["chain"] > 1:
         found["r_hat"] = thinned_r_hat(rates, _R_HAT_DRAWS)
         found |= scale_reduction(rates, "coordinate")
-    if draws.sizes["chain"] > 2:
+    if 2 < draws.sizes["chain"] <= _MOST_LEFT_OUT:
         found["psrf_without_chain"] = _without_each_chain(lambda kept: scale_reduction(kept)["psrf"], rates)
         if exact is not None:
             found["total_variation_without_chain"] = _without_each_chain(
