@@ -28,7 +28,7 @@ _Anchor = tuple[Array, Array]
 def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: Fetch | None = None) -> Mover:
     """Makes the moves of stochastic-gradient Hamiltonian Monte Carlo, or with a Nose-Hoover thermostat.
 
-    Velocities, and the thermostat of each particle, begin again after each change of the target. The thermal mass is one
+    Velocities, and the thermostat of each particle, begin again after each change of the target. The mass is one
     where the step is measured in widths of the posterior of rows with unit information.
 
     Past rows of all steps are gathered at once, each particle having its own: particles with common rows make the
