@@ -29,7 +29,7 @@ def stream_settings(settings: Settings) -> StreamSettings:
         resampling=settings.resampling or method.resampling,
         cooling_rows=settings.cooling_rows or method.cooling_rows or None,
         control_variates=method.control_variates,
-        moves=settings.moves,
+        dynamics=settings.moves,
     )
 
 

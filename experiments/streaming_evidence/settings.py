@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, check_values, setting
 
-MOVES = ("sghmc", "nose_hoover")  # As auxmc.kernels.streams.contract.MOVES, which imports JAX
+MOVES = ("sghmc", "nose_hoover")  # As auxmc.kernels.streams.contract.DYNAMICS, which imports JAX
 DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair", "bounds")
 # Simulated streams, and the model of each.
 MODELS = {

@@ -20,6 +20,7 @@ SETTINGS: dict[str, tuple[type, str]] = {
     "learning_rate": (float, "step of the stochastic gradient times the number of rows (default: 0.1)"),
     "friction": (float, "fraction of the velocity lost in a step, in (0, 1] (default: 0.2)"),
     "gradient_noise": (float, "half the variance of the gradient's noise, where known (default: 0.0)"),
+    "dynamics": (str, "of moves: sghmc, or nose_hoover with a thermostat (default: sghmc)"),
     "control_variates": (bool, "take gradients relative to an anchor: more work, far smaller bias"),
     "cooling_rows": (int, "rows after which the learning rate falls (default: never)"),
     "target_size": (float, "effective particles kept by an annealing step (default: half of them)"),

@@ -68,7 +68,7 @@ configure("cpu")
 from auxmc.driver import blocks
 from auxmc.driver.chains import run_chains
 from auxmc.driver.blocks import lane_sharding, over_devices
-from tests.unit.driver.test_units import _context, _walk
+from tests.unit.driver.test_blocks import _context, _walk
 
 out, folder, n_devices = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 assert len(jax.devices()) == n_devices

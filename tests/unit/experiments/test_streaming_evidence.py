@@ -278,8 +278,8 @@ def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
 
 def test_moves_of_a_variation_are_those_of_the_estimator():
     (point,) = points(_settings(variations=["moves=nose_hoover learning_rate=1"]))
-    assert (stream_settings(point.settings).moves, point.settings.learning_rate) == ("nose_hoover", 1.0)
-    assert MOVES == contract.MOVES
+    assert (stream_settings(point.settings).dynamics, point.settings.learning_rate) == ("nose_hoover", 1.0)
+    assert MOVES == contract.DYNAMICS
 
 
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch):

@@ -159,7 +159,7 @@ MONOTONE = "strictly increasing or decreasing"
         (lambda: laplace(least_fit=1.0), r"least_fit must be in \[0, 1\), got 1.0"),
         (lambda: stream(estimator="anneal"), "one of annealed, sequential, got 'anneal'"),
         (lambda: stream(resampling="sometimes"), "resampling must be one of none, always"),
-        (lambda: stream(moves="nose"), "moves must be one of sghmc, nose_hoover, got 'nose'"),
+        (lambda: stream(dynamics="nose"), "dynamics must be one of sghmc, nose_hoover, got 'nose'"),
         (lambda: stream(n_particles=1), "n_particles .*at least 2, got 1"),
         (lambda: stream(target_size=10.0), "target_size must be below n_particles=10, got 10.0"),
         (lambda: stream(batch_size=0), "batch_size .*at least 1, got 0"),

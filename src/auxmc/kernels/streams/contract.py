@@ -12,7 +12,7 @@ ESTIMATORS = ("annealed", "sequential")
 RESAMPLING = ("none", "always", "effective_size", "chunk")
 """When particles are drawn again in proportion to their weights; the published estimator never does."""
 
-MOVES = ("sghmc", "nose_hoover")
+DYNAMICS = ("sghmc", "nose_hoover")
 """Stochastic-gradient Hamiltonian Monte Carlo (published), or with a thermostat that adapts its friction."""
 
 
@@ -34,7 +34,7 @@ class StreamSettings(NamedTuple):
             where the sum over all of them is known. Anchors are renewed, by a pass over the stored rows, when the rows
             have doubled.
         cooling_rows: rows from which on the learning rate falls in inverse proportion to the rows; None for never.
-        moves: one of MOVES; with the thermostat the friction is where it begins, and `gradient_noise` is not used.
+        dynamics: one of DYNAMICS; with a thermostat it begins with the friction, and `gradient_noise` is not used.
     """
 
     estimator: str = "annealed"
@@ -49,7 +49,7 @@ class StreamSettings(NamedTuple):
     max_annealing_steps: int = 1000
     control_variates: bool = False
     cooling_rows: int | None = None
-    moves: str = "sghmc"
+    dynamics: str = "sghmc"
 
 
 class PastRows(NamedTuple):

@@ -14,8 +14,8 @@ from jax import Array, lax
 
 from auxmc.kernels.base import check_integer
 from auxmc.kernels.streams.contract import (
+    DYNAMICS,
     ESTIMATORS,
-    MOVES,
     RESAMPLING,
     Anchors,
     Chunk,
@@ -196,7 +196,9 @@ def bias_per_row(model: RowModel, settings: StreamSettings, rows: FloatArray, ke
         parameters.
     """
     is_plain = settings.estimator == "annealed" and settings.resampling == "none"
-    is_plain &= settings.cooling_rows is None and not settings.control_variates and settings.moves == "sghmc"
+    is_plain &= (
+        settings.cooling_rows is None and not settings.control_variates and settings.dynamics == "sghmc"
+    )
     if not is_plain or model.dim > _MAX_PARAMETERS:
         return None
     data = jnp.asarray(rows)
@@ -260,8 +262,8 @@ def _check(settings: StreamSettings) -> None:
     check_integer("n_particles", settings.n_particles, 2)
     if settings.estimator not in ESTIMATORS:
         raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {settings.estimator!r}")
-    if settings.moves not in MOVES:
-        raise ValueError(f"moves must be one of {', '.join(MOVES)}, got {settings.moves!r}")
+    if settings.dynamics not in DYNAMICS:
+        raise ValueError(f"dynamics must be one of {', '.join(DYNAMICS)}, got {settings.dynamics!r}")
     if settings.resampling not in RESAMPLING:
         raise ValueError(f"resampling must be one of {', '.join(RESAMPLING)}, got {settings.resampling!r}")
     if not settings.learning_rate > 0.0 or not 0.0 < settings.friction <= 1.0:

@@ -87,7 +87,7 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
             return sghmc_step(position, velocity, *about, settings.gradient_noise), None
 
         begin: tuple[Array, ...] = (particles, velocity)
-        if settings.moves == "nose_hoover":
+        if settings.dynamics == "nose_hoover":
             begin = (*begin, jnp.full(n_particles, settings.friction, dtype))
         return lax.scan(one, begin, (batches, normals))[0][0]
 

@@ -44,10 +44,10 @@ def test_more_gradient_noise_than_friction_is_no_number():
     assert np.isnan(step[0]).all()
 
 
-@pytest.mark.parametrize(("moves", "low", "high"), [("sghmc", 2.4, 4.5), ("nose_hoover", 0.7, 1.4)])
-def test_a_thermostat_keeps_particles_as_wide_as_the_posterior(moves, low, high):
+@pytest.mark.parametrize(("dynamics", "low", "high"), [("sghmc", 2.4, 4.5), ("nose_hoover", 0.7, 1.4)])
+def test_a_thermostat_keeps_particles_as_wide_as_the_posterior(dynamics, low, high):
     """Where the noise of gradients makes the variance 1 + lr n / (2 alpha B) = 3.5 times as large."""
-    settings = StreamSettings(n_moves=200, batch_size=100, learning_rate=0.02, moves=moves)
+    settings = StreamSettings(n_moves=200, batch_size=100, learning_rate=0.02, dynamics=dynamics)
     design = np.column_stack([DATA[:, :-1], np.ones(len(DATA))])
     precision = design.T @ design + np.eye(6)
     factor = np.linalg.cholesky(np.linalg.inv(precision))
