@@ -18,7 +18,8 @@ _EFFICIENCY = "ess_per_1000_evaluations"
 def best_by_tolerance(tables: Tables, by: str, **where: Any) -> pd.DataFrame:
     """Least efficiency over `by` of each chain of a method, at the best step size for each tolerance.
 
-    Methods without a tolerance have tolerance 0. Raises MissingData where the method was not run.
+    The step is chosen by the same chains, which makes its efficiency a little too large. Methods without a tolerance
+    have tolerance 0. Raises MissingData where the method was not run.
     """
     point = ["tolerance", "step_size"]
     rows = tables.rows(f"chain_{by}", _EFFICIENCY, **where).fillna(dict.fromkeys(point, 0.0))
