@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 from scipy import integrate
 
 from auxmc.numerics.array_types import FloatArray
@@ -25,17 +26,18 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Measure:
     return measure
 
 
-def _place_of_largest_weight(tables: Tables) -> Measurement:
-    weights = tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x").sel(fig_2_5_sd=0.52)
-    return exact(float(weights.idxmax("fig_2_5_x")))
+def _drawn_weights(tables: Tables) -> xr.DataArray:
+    """Weights of the proposals of figure 2.5 on its axis."""
+    return tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x")
 
 
-def _variance_of_weights(tables: Tables) -> Measurement:
-    """E_q w^2 - 1 is the mean of w - 1 over the target, by the trapezoidal rule on the axis of the figure."""
-    target, weight = (
-        tables.array(f"slides_rejection_{n}", "slides_rejection_x") for n in ("target", "weight")
-    )
-    return exact(float((target * (weight - 1.0)).integrate("slides_rejection_x")))
+def _narrow_over_broad(values: xr.DataArray) -> Measurement:
+    return exact(float(values.sel(fig_2_5_sd=0.52) / values.sel(fig_2_5_sd=0.8)))
+
+
+def _relative_variances(tables: Tables) -> xr.DataArray:
+    """Of the weights of figure 2.5: their effective fraction is 1 / (1 + relative variance)."""
+    return 1.0 / tables.array("fig_2_5_effective_share", "fig_2_5_sd") - 1.0
 
 
 def _masses_of_shells(tables: Tables) -> FloatArray:
@@ -58,8 +60,15 @@ def _p_value_of_moments(tables: Tables) -> Measurement:
 
 
 DERIVED: dict[str, dict[str, Measure]] = {
-    "FN-IS-04": {"place of the largest weight, sd 0.52": _place_of_largest_weight},
-    "FN-IS-11": {"figure 2.3, variance of the weights": _variance_of_weights},
+    "FN-IS-04": {
+        "largest weight on the axis, sd 0.52 over sd 0.8": lambda t: _narrow_over_broad(
+            _drawn_weights(t).max("fig_2_5_x")
+        ),
+        "place of the largest weight, sd 0.52": lambda t: exact(
+            float(_drawn_weights(t).sel(fig_2_5_sd=0.52).idxmax("fig_2_5_x"))
+        ),
+        "relative variance of w, narrow over broad": lambda t: _narrow_over_broad(_relative_variances(t)),
+    },
     "FN-CM-01": {
         "mass within a tenth of the root of D, D = 100": lambda t: exact(float(_masses_of_shells(t)[-1])),
         "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),

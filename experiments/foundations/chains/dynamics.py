@@ -236,31 +236,34 @@ def kinetic_spread(work: Work) -> Lines:
     return {**found, "D = 100, as printed": spread(energies)}
 
 
-@TOPIC.claim("FN-HM-09", numbers=["momentum not reversed"])
+@TOPIC.claim("FN-HM-09")
 def persistent_momenta(work: Work) -> Lines:
-    """Joint distribution of position and momentum after a step, with the momentum turned by rejections and without."""
+    """Joint distribution of position and momentum after a step, by what a rejection does to the momentum."""
     kernel = persistent_hmc(lambda x: NARROW_LEFT.log_density(x)[0], 0.35, 4, _PERSISTENCE, 1)
     n, rng = work.replicates(100_000, 50_000), work.rng("persistent")
     starts = jnp.asarray(mixture_draws(NARROW_LEFT, rng, n)[:, None])
     momenta, normals = jnp.asarray(rng.normal(size=(2, n, 1)))
     uniforms = jnp.asarray(log_uniforms(rng, (n,)))
+    forward, either = np.ones(n), rng.choice([-1.0, 1.0], n)
     evaluate = jax.value_and_grad(lambda x: NARROW_LEFT.log_density(x)[0])
 
     @jax.jit
-    def steps(sign: Array) -> tuple[Array, Array]:
-        """Steps after which a rejected momentum is multiplied by a sign."""
+    def steps(sign: Array, directions: Array) -> tuple[Array, Array]:
+        """Steps along or against the momentum, after which a rejected momentum is multiplied by a sign."""
 
-        def step(start: Array, momentum: Array, normal: Array, uniform: Array) -> tuple[Array, Array]:
-            state = PersistentState(start, momentum, *evaluate(start))
-            new, info = kernel.apply(MoveNoise(normal, uniform), state)
-            return new.position[0], jnp.where(info.is_accepted, 1.0, sign) * new.momentum[0]
+        def step(start: Array, momentum: Array, noise: MoveNoise, direction: Array) -> tuple[Array, Array]:
+            # Against the momentum: both parts of it change sign before the trajectory, and it does so after.
+            state = PersistentState(start, direction * momentum, *evaluate(start))
+            new, info = kernel.apply(noise._replace(move=direction * noise.move), state)
+            return new.position[0], jnp.where(info.is_accepted, 1.0, sign) * direction * new.momentum[0]
 
-        return jax.vmap(step)(starts, momenta, normals, uniforms)
+        return jax.vmap(step)(starts, momenta, MoveNoise(normals, uniforms), directions)
 
     one = jnp.ones(())
     return {
-        "momentum reversed by rejections": _joint_distance(*steps(one)),
-        "momentum not reversed": _joint_distance(*steps(-one)),
+        "momentum reversed by rejections": _joint_distance(*steps(one, forward)),
+        "momentum not reversed, as printed": _joint_distance(*steps(-one, forward)),
+        "momentum not reversed, random direction": _joint_distance(*steps(-one, either)),
     }
 
 

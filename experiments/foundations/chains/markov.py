@@ -218,7 +218,7 @@ def balance_of_scans(work: Work) -> Lines:
     distribution, matrices = _spin_chains()
     balance = {
         f"{name}, detailed balance": detailed_balance_residual(matrices[name], distribution)
-        for name in _SCANS[:2]
+        for name in _SCANS
     }
     return balance | {
         f"{name}, invariance": invariance_residual(matrices[name], distribution) for name in _SCANS

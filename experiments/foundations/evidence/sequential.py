@@ -168,12 +168,28 @@ def data_tempering(work: Work) -> Lines:
 
 @TOPIC.claim("FN-SM-04")
 def degeneracy(work: Work) -> Lines:
-    """Effective fraction of the particles at the last step, with resampling and without."""
+    """Effective fractions of the particles and variances of the likelihood, with resampling and without."""
+    exact = kalman_filter(_MODEL, _OBSERVATIONS).log_likelihood
     without, resampled = (
-        quantile(np.asarray(_filtered(work, name, _N_MANY, threshold, 300).effective_fraction[:, -1]), 0.5)
+        _filtered(work, name, _N_MANY, threshold, 300)
         for name, threshold in (("without resampling", 0.0), ("resampled at each step", 1.0))
     )
-    return {"resampled over not resampled": resampled / without}
+    last, last_resampled, first = (
+        quantile(values, 0.5)
+        for values in (
+            without.effective_fraction[:, -1],
+            resampled.effective_fraction[:, -1],
+            without.effective_fraction[:, 0],
+        )
+    )
+    spread, spread_resampled = (
+        mean((np.exp(run.log_evidence[:, -1] - exact) - 1.0) ** 2) for run in (without, resampled)
+    )
+    return {
+        "resampled over not resampled": last_resampled / last,
+        "without resampling, effective proportion at step 20 over step 1": last / first,
+        "variance of the likelihood, not resampled over resampled": spread / spread_resampled,
+    }
 
 
 @TOPIC.claim("FN-SM-05")

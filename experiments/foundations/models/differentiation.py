@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
-from auxmc_pipeline.measuring import estimate
+from auxmc_pipeline.measuring import estimate, largest_of, mean
 from experiments.foundations.models.tape import (
     OPERATIONS,
     Graph,
@@ -15,6 +15,7 @@ from experiments.foundations.models.tape import (
     jacobian_by_columns,
     jacobian_by_rows,
     record,
+    relative_costs,
     reverse_sweep,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -28,6 +29,9 @@ _NAMES = ("x", "m", "s", "constant", "y", "z", "a", "u", "b", "c")
 _N_GRAPHS = 200
 _GRAPH_SIZE = 60
 _N_MAPS = 20
+# Outputs of maps whose Jacobian is made by rows, and inputs of those whose is by columns.
+_NUMBERS = (1, 2, 4, 8, 16)
+_BINARY = ("add", "subtract", "multiply", "divide")
 # Arguments of unsafe operations are brought into a safe range: sines in products and under logarithms, and a constant
 # that keeps logarithms and quotients away from zero.
 _SAFE: Mapping[str, Callable[[Variable, Variable], Variable]] = {
@@ -61,30 +65,49 @@ def worked_example(work: Work) -> Lines:
     return {"largest error beside derivatives by hand": max(errors)}
 
 
-@TOPIC.claim("FN-AD-02")
+@TOPIC.claim("FN-AD-02", numbers=["normal energy"])
 def cheap_gradients(work: Work) -> Lines:
-    """Operations of a value with its gradient over those of the value alone."""
+    """Operations of a value with its gradient over those of the value alone.
+
+    No graph exceeds the dearest chain: every operation of a graph costs at most what it costs in a chain of its kind.
+    """
     rng, ratios = work.rng("graphs"), []
     for _ in range(work.replicates(_N_GRAPHS, least=20)):
         ratios.append(cost_of_gradient(random_graph(rng, 5, _GRAPH_SIZE)))
         # A point to evaluate it at, on which its cost does not depend: the stream of the next graph begins after it.
         rng.uniform(0.3, 1.0, 5)
+    chains = (
+        Graph(1, (), tuple((kind, (k, 0) if kind in _BINARY else (k,)) for k in range(10)), (10,))
+        for kind in OPERATIONS
+    )
     return {
         "normal energy": cost_of_gradient(record(normal_energy, 3)),
-        "random graphs, largest": estimate(np.max, ratios),
+        "chains of one operation, largest": max(map(cost_of_gradient, chains)),
         "random graphs, median": estimate(np.median, ratios),
     }
 
 
 @TOPIC.claim("FN-AD-03")
 def jacobians(work: Work) -> Lines:
-    """Random maps of five inputs to three outputs, by rows and by columns."""
+    """Jacobians of random maps by rows and by columns, and the operations of the values with either."""
     rng, errors = work.rng("jacobian"), []
     for _ in range(_N_MAPS):
         graph, point = random_graph(rng, 5, _GRAPH_SIZE, n_outputs=3), rng.uniform(0.3, 1.0, 5)
         rows, columns = jacobian_by_rows(graph, point), jacobian_by_columns(graph, point)
         errors.append(np.max(np.abs(rows - columns)))
-    return {"random maps": estimate(np.max, errors)}
+    rng, by_rows, by_columns = work.rng("jacobian costs"), {}, {}
+    for n in _NUMBERS:
+        outputs = [random_graph(rng, 5, _GRAPH_SIZE, n_outputs=n) for _ in range(_N_MAPS)]
+        inputs = [random_graph(rng, n, _GRAPH_SIZE, n_outputs=3) for _ in range(_N_MAPS)]
+        by_rows[str(n)] = mean([1.0 / n + relative_costs(graph)[0] for graph in outputs])
+        by_columns[str(n)] = mean([1.0 / n + relative_costs(graph)[1] for graph in inputs])
+    return {
+        "random maps": estimate(np.max, errors),
+        "rows, operations over N times the value": largest_of(by_rows),
+        "rows, 16 outputs over one": by_rows["16"] / by_rows["1"],
+        "columns, operations over M times the value": largest_of(by_columns),
+        "columns, 16 inputs over one": by_columns["16"] / by_columns["1"],
+    }
 
 
 @TOPIC.claim("FN-AD-04", numbers=["accumulator of x", "accumulator of x by the drawn rule"])

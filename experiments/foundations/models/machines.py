@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import exact_moments, sign_table
 from experiments.boltzmann.model.machine import Relaxation, relax, relaxed_moments
 from experiments.foundations.measurements import largest_size
-from experiments.foundations.topic import Arrays, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
 
 class RestrictedBoltzmann(NamedTuple):
@@ -70,11 +71,6 @@ def log_normaliser(machine: RestrictedBoltzmann) -> float:
     """Log Z, in nats, by a sum over the states of the visible layer."""
     states = layer_states(len(machine.visible_biases))
     return float(logsumexp(log_weights_visible(machine, states)))
-
-
-def log_likelihood(machine: RestrictedBoltzmann, data: ArrayLike) -> float:
-    """Mean over the data [data, visible] of log P(v), in nats."""
-    return float(np.mean(log_weights_visible(machine, data)) - log_normaliser(machine))
 
 
 def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> RestrictedBoltzmann:
@@ -191,38 +187,53 @@ _N_ESTIMATES = 4000
 _N_NODES = 44
 # Of central differences, whose error of rounding and of curvature is then some 1e-10.
 _STEP = 1e-5
+# Visible and hidden units of random machines, and the standard deviation of their parameters.
+_RANDOM_MACHINES = ((3, 2, 1), (6, 4, 1), (3, 2, 2), (6, 4, 2))
 
 
 @TOPIC.claim("FN-EB-01")
-def restricted_machine(work: Work) -> Lines:
-    """Gradient of the likelihood compared with differences of the likelihood."""
-    machine = three_by_two()
-    found = likelihood_gradient(machine, LAYER_DATA).weights
-    differences = np.empty_like(found)
-    for unit in np.ndindex(found.shape):
-        step = np.zeros_like(found)
-        step[unit] = _STEP
-        sides = [machine._replace(weights=machine.weights + sign * step) for sign in (1.0, -1.0)]
-        high, low = (log_likelihood(side, LAYER_DATA) for side in sides)
-        differences[unit] = (high - low) / (2.0 * _STEP)
-    return {"gradient less differences of the log likelihood": largest_size(found - differences)}
+def learning_gradient(work: Work) -> Lines:
+    """Clamped minus unclamped correlations compared with differences of the likelihood, of three visible spins."""
+    machine, states = five_units(), sign_table(5)
+    clamps = [np.all(states[:, :3] == 2.0 * np.array(row) - 1.0, axis=1) for row in LAYER_DATA]
+
+    def correlations(chosen: FloatArray) -> FloatArray:
+        logs = log_weights(machine, states[chosen])
+        return np.asarray((states[chosen] * np.exp(logs - logsumexp(logs))[:, None]).T @ states[chosen])
+
+    def log_likelihood(weights: FloatArray) -> float:
+        logs = log_weights(machine._replace(weights=weights), states)
+        return float(np.mean([logsumexp(logs[clamp]) for clamp in clamps]) - logsumexp(logs))
+
+    clamped = np.mean([correlations(clamp) for clamp in clamps], axis=0)
+    gradient = clamped - correlations(np.full(len(states), True))
+    errors = []
+    for i, j in combinations(range(5), 2):
+        step = np.zeros((5, 5))
+        step[i, j] = step[j, i] = _STEP
+        high, low = (log_likelihood(machine.weights + sign * step) for sign in (1.0, -1.0))
+        errors.append((high - low) / (2.0 * _STEP) - gradient[i, j])
+    return {"all pairs, gradient less differences of the log likelihood": largest_size(errors)}
 
 
 @TOPIC.claim("FN-EB-02")
 def divergence_bias(work: Work) -> Lines:
-    """Bias of contrastive divergence on one machine and on machines with standard normal parameters."""
-    rng, sizes, n = work.rng("machines"), ((3, 2), (3,), (2,)), work.replicates(50)
-    others = (RestrictedBoltzmann(*(rng.normal(size=size) for size in sizes)) for _ in range(n))
-    return {
-        "1 sweep, over the largest gradient": _relative_bias(three_by_two()),
-        "machines with a relative error below a quarter": proportion_of(
-            [_relative_bias(machine) < 0.25 for machine in others]
-        ),
-    }
+    """Bias of contrastive divergence on one machine and on machines with normal parameters."""
+    found: Found = {"1 sweep, over the largest gradient": _relative_bias(three_by_two(), LAYER_DATA)}
+    for n_visible, n_hidden, sd in _RANDOM_MACHINES:
+        rng, accurate = work.rng("machines", n_visible, n_hidden, sd), []
+        for _ in range(work.replicates(100)):
+            sizes = (n_visible, n_hidden), (n_visible,), (n_hidden,)
+            machine = RestrictedBoltzmann(*(rng.normal(0.0, sd, size) for size in sizes))
+            data = rng.permutation(layer_states(n_visible))[:2]
+            accurate.append(_relative_bias(machine, data) < 0.25)
+        line = f"{n_visible} x {n_hidden} units, sd {sd}"
+        found[line] = proportion_of(accurate)
+    return found
 
 
-def _relative_bias(machine: RestrictedBoltzmann) -> float:
-    return _biases([1], machine)[0] / largest_size(likelihood_gradient(machine, LAYER_DATA).weights)
+def _relative_bias(machine: RestrictedBoltzmann, data: ArrayLike) -> float:
+    return _biases([1], machine, data)[0] / largest_size(likelihood_gradient(machine, data).weights)
 
 
 @TOPIC.claim("FN-EB-04")
@@ -272,24 +283,26 @@ def relaxation_by_quadrature(
 
 @TOPIC.claim("FN-EB-06")
 def conditioned(work: Work) -> Lines:
-    """Distribution given two spins, by conditioning the whole distribution and by the machine of the other three."""
+    """Distribution given some spins, by conditioning the whole distribution and by the machine of the others."""
     machine, states = five_units(), sign_table(5)
     (weights, biases), logs = machine, log_weights(machine, states)
     distances = []
-    for spins in sign_table(2):
-        chosen = np.all(states[:, :2] == spins, axis=1)
-        whole = np.exp(logs[chosen] - logsumexp(logs[chosen]))
-        # PhD thesis, section 1.3.3: the same couplings, and biases b + W s of the units that are given.
-        rest = BoltzmannParameters(weights[2:, 2:], biases[2:] + weights[2:, :2] @ spins)
-        smaller = log_weights(rest, states[chosen][:, 2:])
-        distances.append(0.5 * np.abs(whole - np.exp(smaller - logsumexp(smaller))).sum())
-    return {"four conditions": max(distances)}
+    for given in sign_table(5)[1:-1] > 0.0:
+        for spins in sign_table(int(given.sum())):
+            chosen = np.all(states[:, given] == spins, axis=1)
+            whole = np.exp(logs[chosen] - logsumexp(logs[chosen]))
+            # The same couplings, and biases b + W s of the units that are given.
+            shifted = biases[~given] + weights[np.ix_(~given, given)] @ spins
+            rest = BoltzmannParameters(weights[np.ix_(~given, ~given)], shifted)
+            smaller = log_weights(rest, states[chosen][:, ~given])
+            distances.append(0.5 * np.abs(whole - np.exp(smaller - logsumexp(smaller))).sum())
+    return {"30 partitions": max(distances)}
 
 
-def _biases(sweeps: Iterable[int], machine: RestrictedBoltzmann) -> FloatArray:
+def _biases(sweeps: Iterable[int], machine: RestrictedBoltzmann, data: ArrayLike) -> FloatArray:
     """Largest error over the weights of the expectation of contrastive divergence, for each number of sweeps."""
-    gradient = likelihood_gradient(machine, LAYER_DATA).weights
-    expected = (expected_contrastive_divergence(machine, LAYER_DATA, k).weights for k in sweeps)
+    gradient = likelihood_gradient(machine, data).weights
+    expected = (expected_contrastive_divergence(machine, data, k).weights for k in sweeps)
     return np.array([largest_size(weights - gradient) for weights in expected])
 
 
@@ -307,7 +320,7 @@ def divergence_curves(work: Work) -> Arrays:
     along = {"sweeps": list(sweeps)}
     rate = second_eigenvalue(visible_transition(machine))
     return {
-        "bias": xr.DataArray(_biases(sweeps, machine), along),
+        "bias": xr.DataArray(_biases(sweeps, machine, LAYER_DATA), along),
         "simulated": xr.DataArray(simulated, along),
         "rate": xr.DataArray(rate),
         "n_copies": xr.DataArray(float(n_copies)),

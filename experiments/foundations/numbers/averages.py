@@ -1,7 +1,6 @@
 """Topics: importance weights and when they must not be trusted; averages of draws and chains, next to quadrature."""
 
 import math
-from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -109,16 +108,6 @@ def _effective_fraction(sd: float) -> float:
     return normaliser**2 / float(np.sum(target * np.exp(_log_weight(x, sd))) * step)
 
 
-@TOPIC.claim("FN-IS-04")
-def figure_weights(work: Work) -> Lines:
-    """Largest weights of the proposals."""
-    narrow, broad = (
-        highest_point(partial(_log_weight, sd=sd), np.linspace(-10.0, 10.0, 2001), 0.02)[1]
-        for sd in _PROPOSAL_SDS
-    )
-    return {"largest weight, sd 0.52 over sd 0.8": math.exp(narrow - broad)}
-
-
 @TOPIC.claim("FN-IS-05")
 def unbiased_normaliser(work: Work) -> Lines:
     """Mean weights of 100 draws are unbiased for the normaliser."""
@@ -195,8 +184,12 @@ def bounded_weights(work: Work) -> Lines:
     # The largest weight is at the end itself, which the tail leaves out.
     x = jnp.asarray(np.concatenate([[np.nextafter(TAIL, 5.0)], np.linspace(TAIL, 12.0, 8001)[1:]]))
     log_weights = jax.jit(jax.vmap(lambda x: tail.log_target(x) - tail.log_proposal(x)))(x)
+    grid = np.linspace(-12.0, 12.0, 24_001)
+    # E_q w^2 - 1 is the mean of w - 1 over the target.
+    excess = mixture_density(grid) * (figure_ratio(grid) - 1.0)
     return {
         "figure 2.3": highest_point(figure_ratio, np.linspace(-4.0, 4.0, 8001), 0.01)[1] - BOUND,
+        "figure 2.3, variance of the weights": excess.sum() * (grid[1] - grid[0]),
         "normal tail": np.expm1(np.max(np.asarray(log_weights)) - tail.log_bound),
     }
 
