@@ -30,6 +30,8 @@ _SCENES = (1, 2, 3)
 _STILL_MOVES = 0.5
 # "Very few or no updates."
 _HARDLY_MOVES = 0.1
+# The usual sign that chains disagree.
+_DISAGREE = 1.2
 
 
 def noise_over_span(tables: Tables) -> Measurement:
@@ -74,6 +76,13 @@ def acceptance_at(tables: Tables, step_size: float) -> Measurement:
     return smallest_proportion(rates, tables.setting("n_draws", case="steps"), note)
 
 
+def stop_at(tables: Tables, case: str, step_size: float) -> Measurement:
+    """IM-PO-04: chains that accept hardly anything at a step."""
+    case = first_run(tables, f"{case}_many", case)
+    rates = tables.values("acceptance", case=case, step_size=step_size)
+    return proportion_of(rates < _HARDLY_MOVES, f"scene 1, smallest acceptance rate {rates.min():.3g}")
+
+
 def stop_at_larger_steps(tables: Tables, case: str) -> Measurement:
     """IM-PO-04: chains that accept hardly anything at some larger step than published, which suits another chain."""
     rates = acceptance_by_step(tables, first_run(tables, f"{case}_many", case))
@@ -102,16 +111,6 @@ def usable_over_published(tables: Tables) -> Measurement:
     return usable(tables, "steps") / tables.value("step_size_used", case="hmc")
 
 
-def smallest_step_that_stops(tables: Tables) -> Measurement:
-    """The smallest step tried at which some chain accepts less than one proposal of ten."""
-    rates = acceptance_by_step(tables, "steps")
-    stops = rates["step_size"].values[(rates < 0.1).any("chain").values]
-    if stops.size == 0:
-        raise MissingData("no chain stops at the steps tried at this preset")
-    # Chains that stop decide, and other chains might stop earlier: no error is known.
-    return Measurement(float(stops.min()), math.nan)
-
-
 def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02."""
     where: dict[str, Any] = {"table": "chain", "case": "constrained_hmc"}
@@ -127,18 +126,32 @@ def failed_proposals(tables: Tables) -> Measurement:
 # Modes and depth: IM-PO-05, IM-PO-06.
 
 
-def modes(tables: Tables, case: str) -> Measurement:
-    """IM-PO-05: largest PSRF of a joint coordinate over scenes; of more chains the geometric mean over sets of five."""
+def modes(tables: Tables, case: str, scene: int) -> Measurement:
+    """IM-PO-05: largest PSRF of a joint coordinate; of more chains the geometric mean over sets of five."""
     many = f"{case}_many"
     if first_run(tables, many, case) == many:
-        by_scene = tables.array("largest_psrf_of_set", "chain_set", "scene", table="chain_set", case=many)
-        of_sets = by_scene.max("scene").values
+        of_sets = tables.values("largest_psrf_of_set", "chain_set", case=many, scene=scene)
         return mean(np.log(of_sets)).exp().noted(f"by set {_listed(of_sets)}")
-    factors = tables.values("psrf", "joint_axis", case=case)
-    without = tables.array("largest_psrf_without_chain", "scene", "chain", table="chain", case=case).values
-    largest_psrf = tables.values("largest_psrf", "point", case=case)
-    apart = f"fraction of joint coordinates above 1.2: {np.mean(factors > 1.2):.2f}"
-    return left_out(largest_psrf.max(), without.max(axis=0), f"by scene {_listed(largest_psrf)}; {apart}")
+    where = _scene(case, scene)
+    without = tables.values("largest_psrf_without_chain", **where)
+    return left_out(tables.value("largest_psrf", **where), without)
+
+
+def disagree_more_often(tables: Tables) -> Measurement:
+    """IM-PO-05: proportion of sets of chains with a large PSRF, of HMC over that of constrained HMC.
+
+    Sets of one number start at the same points.
+    """
+    quantity, table = "largest_psrf_of_set", "chain_set"
+    factors = [
+        tables.array(quantity, table, "scene", table=table, case=f"{case}_many")
+        for case in ("hmc", "constrained_hmc")
+    ]
+    theirs, ours = (both.values > _DISAGREE for both in xr.align(*factors))
+    note = f"{theirs.sum()} and {ours.sum()} of {ours.size} sets"
+    return estimate(
+        lambda above, below: above.mean() / below.mean(), theirs, ours, method="paired", note=note
+    )
 
 
 def depth_over_front(tables: Tables) -> Measurement:
@@ -267,10 +280,22 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-PO-04": {
         "smallest acceptance rate at 2e-4": partial(acceptance_at, step_size=2e-4),
+        **{
+            f"chains that stop at {step}{also}": partial(stop_at, case=case, step_size=float(step))
+            for case, also in (("steps", ""), ("one_step_larger", ", one step"))
+            for step in ("4e-4", "8e-4")
+        },
         "chains that stop": partial(stop_at_larger_steps, case="steps"),
         "chains that stop, one step": partial(stop_at_larger_steps, case="one_step_larger"),
     },
-    "IM-PO-05": {name: partial(modes, case=case) for case, name in _NAMES.items()},
+    "IM-PO-05": {
+        **{
+            f"{name} scene {scene}": partial(modes, case=case, scene=scene)
+            for case, name in _NAMES.items()
+            for scene in _SCENES
+        },
+        "HMC over constrained HMC": disagree_more_often,
+    },
     "IM-PO-06": {"depth / front": depth_over_front},
     "IM-PO-07": {"noise / span": noise_over_span},
     "IM-PO-08": {
@@ -285,9 +310,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
 
 NUMBERS: dict[str, Measure] = {
     "usable step of HMC over the published one": usable_over_published,
-    "smallest step at which a chain of HMC stops": smallest_step_that_stops,
-    "smallest acceptance rate of HMC at 8e-4": partial(acceptance_at, step_size=8e-4),
-    "smallest acceptance rate of HMC at 1.6e-3": partial(acceptance_at, step_size=1.6e-3),
     **{
         f"error of {name} in the notebook's settings": partial(notebook_error, method=method)
         for method, name in (*_NAMES.items(), ("hierarchical_hmc", "hierarchical HMC"))

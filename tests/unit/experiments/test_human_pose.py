@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
@@ -30,7 +31,8 @@ from auxmc.models.conditioned import noisy_input
 from auxmc.plots.style import use_style
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
-from experiments.human_pose import measure, skeletons
+from auxmc_pipeline.tables import Tables
+from experiments.human_pose import claims, measure, skeletons
 from experiments.human_pose.model import skeleton
 from experiments.human_pose.model.body_proportions import FRACTIONS, log_length_distribution
 from experiments.human_pose.model.cameras import FOCAL_LENGTH, camera_inputs, camera_place, project_joints
@@ -195,6 +197,24 @@ def test_factors_without_a_chain_say_which_chain_is_apart():
     draws["positions"][0, 0, 2] += 1.0
     found = measure.chain_statistics(draws, first, truth, 3.0)["largest_psrf_without_chain"].values.ravel()
     assert found[2] < 1.2 < 10.0 < found[:2].min()
+
+
+def test_sets_of_equal_starts_are_compared_and_single_steps_judged():
+    chain_sets = pd.DataFrame(
+        [
+            (case, 1.0, place, factor)
+            for case, factors in (("hmc_many", [5, 5, 1, 1, 5]), ("constrained_hmc_many", [5, 1, 1, 1]))
+            for place, factor in enumerate(factors)
+        ],
+        columns=["case", "scene", "chain_set", "largest_psrf_of_set"],
+    )
+    chains = pd.DataFrame(
+        {"case": "steps_many", "step_size": [1.0, 1.0, 2.0], "acceptance": [0.05, 0.9, 0.0]}
+    )
+    settings = pd.DataFrame({"case": ["steps_many"]})
+    tables = Tables({"chain_set": chain_sets, "chain": chains, "settings": settings})
+    assert claims.disagree_more_often(tables).value == 2.0
+    assert claims.stop_at(tables, "steps", 1.0).value == 0.5
 
 
 def test_variants_bring_their_numbers_unless_they_are_given():
