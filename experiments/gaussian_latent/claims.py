@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from auxmc.diagnostics.distributions import histogram_roughness
 from auxmc.diagnostics.errors_of_means import error_between_chains
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest, mean, proportion
@@ -135,18 +136,28 @@ def flatness(tables: Tables, low: float, high: float) -> Measurement:
     return statistic(lambda c: float(smoothed(c)[inside].min()) / height(c), sweep, note="moving averages")
 
 
+def at_peak(tables: Tables, quantity: str, program: Program) -> FloatArray:
+    """PM-G26: a quantity of a program where its efficiency has its peak [chain]."""
+    best = peak(efficiency_of(tables, program))
+    return np.asarray(sweep_of(tables, quantity, program).sel(point=best, method="nearest"))
+
+
 def calls_ratio(tables: Tables) -> Measurement:
     """PM-G26: calls of the estimator for u over those for x, at the best bracket."""
-    bracket = peak(efficiency_of(tables, SS_SLICE))
-    calls = (sweep_of(tables, name, SS_SLICE) for name in ("estimates_auxiliary", "estimates_position"))
-    above, below = (sweep.sel(point=bracket, method="nearest").values for sweep in calls)
-    note = f"{above.mean():.2f} and {below.mean():.2f} calls an iteration at bracket {bracket:g}"
+    above, below = (at_peak(tables, f"estimates_{part}", SS_SLICE) for part in ("auxiliary", "position"))
+    note = f"{above.mean():.2f} and {below.mean():.2f} calls an iteration"
     return estimate(lambda a, b: float(a.mean() / b.mean()), above, below, method="paired", note=note)
 
 
-def tuning_ranges(tables: Tables) -> Measurement:
-    """PM-G27."""
-    sweeps = [efficiency_of(tables, one) for one in (MI_SLICE, MI)]
+def cost_ratio(tables: Tables) -> Measurement:
+    """PM-G26: density evaluations of an iteration, with slice over Metropolis updates of x, each at its best."""
+    above, below = (at_peak(tables, "evaluations_per_iteration", one) for one in (SS_SLICE, SS))
+    return (mean(above) / mean(below)).noted(f"{above.mean():.2f} and {below.mean():.2f} an iteration")
+
+
+def tuning_ranges(tables: Tables, above: Program, below: Program, more: str = "") -> Measurement:
+    """PM-G27; `more` as of `sweep_of`, of the program below."""
+    sweeps = [efficiency_of(tables, above), sweep_of(tables, "ess_per_evaluation", below, more=more)]
 
     def ends(*curves: FloatArray) -> list[FloatArray]:
         smooth = list(map(smoothed, curves))
@@ -282,17 +293,15 @@ def median_run_ratio(tables: Tables, first: int, second: int) -> Measurement:
     return estimate(lambda a, b: np.median(a) / np.median(b), above, below, note=note)
 
 
-def distance_ratio(tables: Tables, first: Program, second: Program) -> Measurement:
-    """PM-G10, G18: of total variation distances of histograms from the exact posterior."""
-    above, below = (
-        tables.rows("chain_coordinate", "total_variation", **long_case(*one))
-        .groupby("chain")["total_variation"]
-        .mean()
-        .to_numpy()
-        for one in (first, second)
-    )
-    note = f"means over coordinates and chains: {above.mean():.3g} and {below.mean():.3g}"
-    return (mean(above) / mean(below)).noted(note)
+def log_ratio_of_roughness(tables: Tables, first: Program, second: Program) -> Measurement:
+    """PM-G10, G18: of histograms of x_1, means over chains."""
+    places = map(long_case, *zip(first, second, strict=True))
+    found = [tables.array("histogram_position", "chain", "bin", **place).values for place in places]
+    if not all(counts.any(axis=1).all() for counts in found):
+        raise MissingData("a chain without draws in the range of the histogram")
+    above, below = (list(map(histogram_roughness, counts)) for counts in found)
+    note = f"means over chains: {np.mean(above):.2g} and {np.mean(below):.2g}"
+    return estimate(lambda a, b: math.log(a.mean() / b.mean()), above, below, note=note)
 
 
 def auxiliary_ratio(tables: Tables, quantity: str, first: str, second: str) -> Measurement:
@@ -310,7 +319,7 @@ def auxiliary_efficiency(tables: Tables) -> Measurement:
 
 
 def kept(quantity: str, *programs: tuple[str, str]) -> Measure:
-    """PM-G20, G29: fraction of updates of some (case, method) that keep their variables: one minus acceptance rates."""
+    """PM-G29: fraction of updates of some (case, method) that keep their variables: one minus acceptance rates."""
 
     def measure(tables: Tables) -> Measurement:
         rates = [tables.values(quantity, case=case, method=method) for case, method in programs]
@@ -380,7 +389,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "N = 1 over N = 8": partial(median_run_ratio, first=1, second=8),
         "N = 8 over N = 32": partial(median_run_ratio, first=8, second=32),
     },
-    "PM-G10": {"N = 1": partial(distance_ratio, first=PM, second=MI)},
+    "PM-G10": {"N = 1": partial(log_ratio_of_roughness, first=PM, second=MI)},
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
     "PM-G12": {"N = 1": partial(_peaks, first=MI, second=PM)},
     "PM-G13": {
@@ -408,8 +417,10 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G18": {
         **of_program(longest_run, "apm_mi_mh"),
-        "N = 8 over N = 1": partial(distance_ratio, first=("apm_mi_mh", 8), second=MI),
-        "N = 32 over N = 1": partial(distance_ratio, first=("apm_mi_mh", 32), second=MI),
+        **{
+            f"N = {size} over N = 1": partial(log_ratio_of_roughness, first=("apm_mi_mh", size), second=MI)
+            for size in SIZES[1:]
+        },
     },
     "PM-G19": {
         "median": partial(median_ratio, **_PER_EVALUATION, **_OVER_SS),
@@ -421,7 +432,6 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G20": {
         "ESS per iteration": auxiliary_efficiency,
-        "updates of u that keep it": kept("acceptance_auxiliary", ("auxiliary", "apm_ss_mh")),
         "histogram of u": lambda t: auxiliary_ratio(t, "total_variation_auxiliary", "apm_mi_mh", "apm_ss_mh"),
     },
     "PM-G21": {
@@ -432,8 +442,13 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-G23": dict.fromkeys(("bracket 2 to 10", "figure 3.9"), partial(flatness, low=2.0, high=10.0)),
     "PM-G24": by_unit(median_ratio, above=SS_SLICE, below=MI_SLICE, low=_LEAST_BRACKET),
     "PM-G25": by_unit(peak_ratio, first=SS_SLICE, second=SS),
-    "PM-G26": {"u over x": calls_ratio},
-    "PM-G27": {"MI+SS over MI+MH": tuning_ranges},
+    "PM-G26": {"u over x": calls_ratio, "SS+SS over SS+MH": cost_ratio},
+    "PM-G27": {
+        "MI+SS over MI+MH": partial(tuning_ranges, above=MI_SLICE, below=MI, more="apm_mi_mh_one"),
+        **dict.fromkeys(
+            ("SS+SS over SS+MH", "figures 3.7 and 3.9"), partial(tuning_ranges, above=SS_SLICE, below=SS)
+        ),
+    },
     "PM-G28": {"N": growth},
     "PM-G29": {
         "x in slice updates": kept("acceptance_position", ("apm_slice", "apm_mi_ss"), _SS_SLICES),

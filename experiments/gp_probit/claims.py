@@ -18,9 +18,11 @@ from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, 
 
 PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
+# More chains of PM MH, of 2000 iterations as with one sample.
+_MORE_50, _MORE_500 = (f"side_pm_more__n_importance-{n}" for n in (50, 500))
 PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimates"
 _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration"]
-# PM-P10: runs of hundreds and over 2000 iterations. PM-P19: what is visible in a trace of 10 000 iterations.
+# PM-P10: runs of hundreds and over 2000 iterations. PM-P13, P19: what is visible in a trace of 10 000 iterations.
 _HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100
 # PM-P14: fewest ends of a path of R-hat, and the fraction of them at which that of PM MH must be the largest.
 _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7
@@ -160,21 +162,11 @@ def similar(tables: Tables) -> Measurement:
     return estimate(mean_ratio, *efficiencies(tables, SS, MI))
 
 
-def smallest_efficiency(tables: Tables) -> Measurement:
-    """PM-P20: average of SS+SS over the smallest of the others."""
-
-    def ratio(*chains: FloatArray) -> float:
-        *others, of_slice = (float(values.mean()) for values in chains)
-        return of_slice / min(others)
-
-    return estimate(ratio, *efficiencies(tables, PM, MI, SS, SLICE))
-
-
 # Sticking, the posterior and histograms, figure 3.12: PM-P10, P12, P13, P16, P19.
 
 
 def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measurement:
-    """PM-P10, PM-P19: proportion of chains with a run of so many identical states."""
+    """PM-P10, P13, P19: proportion of chains with a run of so many identical states."""
     runs = np.concatenate([tables.values("longest_run", case=case) for case in cases])
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
     return proportion_of(runs >= least, f"longest runs {said}")
@@ -222,36 +214,26 @@ def ratio_of_ess(tables: Tables, above: str, below: str) -> Measurement:
     return ess_per_iteration(tables, above) / ess_per_iteration(tables, below)
 
 
+def more_samples(tables: Tables) -> tuple[str, str]:
+    """PM-P13: cases with 500 and 50 samples, of equal length where the preset has those with more chains."""
+    return first_run(tables, _MORE_500, _FIVE_HUNDRED_SAMPLES), first_run(tables, _MORE_50, PM)
+
+
 def log_ratio_of_ess(tables: Tables) -> Measurement:
     """PM-P13, effective samples: a ratio of skew positive numbers is decided by the error of its logarithm."""
-    found = ratio_of_ess(tables, _FIVE_HUNDRED_SAMPLES, PM)
+    found = ratio_of_ess(tables, *more_samples(tables))
     return Measurement(math.log(found.value), found.error / found.value)
 
 
 def of_five_hundred(tables: Tables) -> Measurement:
     """PM-P13: run time over that with 50 samples."""
-    return time_ratio(tables, _FIVE_HUNDRED_SAMPLES, PM)
+    return time_ratio(tables, *more_samples(tables))
 
 
-def log_ratio_of_longest_runs(tables: Tables, below: str) -> Measurement:
-    """PM-P13: log ratio of mean longest runs of identical states, within as many iterations as 500 samples have.
-
-    Of PM MH from the cases with more chains, where the preset has them.
-    """
-    above = first_run(tables, "side_pm_more__n_importance-500", _FIVE_HUNDRED_SAMPLES)
-    below = first_run(tables, "side_pm_more__n_importance-50", below) if below == PM else below
-    draws = tables.value("main_draws", case=above)
-
-    def longest(case: str) -> FloatArray:
-        path = tables.array("longest_run_so_far", "chain", "end", case=case)
-        return np.array([np.interp(draws, path["end"].values, chain) for chain in path.values])
-
-    runs = longest(above), longest(below)
-    means = " and ".join(f"{values.mean():.3g}" for values in runs)
-    # Runs are positive and skew: on the scale of logarithms their error decides.
-    return estimate(
-        lambda a, b: math.log(a.mean() / b.mean()), *runs, note=f"means {means} within {draws:.0f} iterations"
-    )
+def sticking(tables: Tables, *below: str) -> Measurement:
+    """PM-P13: proportion of chains that stick, as in PM-P19, with 500 samples less that of other cases."""
+    parts = [chains_with_run(tables, cases, _VISIBLE + 1) for cases in ((_MORE_500,), below)]
+    return (parts[0] - parts[1]).noted(f"{' and '.join(f'{part.value:.3g}' for part in parts)} of the chains")
 
 
 def roughness(counts: FloatArray) -> float:
@@ -378,7 +360,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "PM-P04": {
         "acceptance rate N=50 / N=1": fifty_over_one,
-        "ESS per iteration N=50 / N=1": partial(ratio_of_ess, above=PM, below=_ONE_SAMPLE),
+        "ESS per iteration N=50 / N=1": partial(ratio_of_ess, above=_MORE_50, below=_ONE_SAMPLE),
         "time per iteration N=50 / N=1": partial(time_ratio, above=PM, below=_ONE_SAMPLE),
     },
     "PM-P05": {
@@ -406,8 +388,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "ESS per iteration N=500 / N=50": log_ratio_of_ess,
         "ESS per second N=500 / N=50": lambda t: log_ratio_of_ess(t).exp() / of_five_hundred(t),
         "increase of run time": lambda t: of_five_hundred(t) - 1.0,
-        "longest run N=500 / N=50": partial(log_ratio_of_longest_runs, below=PM),
-        "longest run N=500 / APM MI+MH": partial(log_ratio_of_longest_runs, below=MI),
+        "chains that stick N=500 - APM": lambda t: sticking(t, MI, SS, SLICE),
+        "chains that stick N=500 - N=50": lambda t: sticking(t, _MORE_50),
     },
     "PM-P14": {
         "end of run": partial(of_paths, function=at_end),
@@ -432,8 +414,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "APM SS+SS": fraction_kept,
     },
     "PM-P20": {
-        "ESS of SS+SS / smallest of others": smallest_efficiency,
-        "Rhat at end": partial(of_paths, function=at_end),
+        "ESS of SS+SS / PM MH": lambda t: average(t, SLICE) / average(t, PM),
+        "Rhat at end against SS+SS": partial(of_paths, function=at_end, cases=(PM, SLICE)),
     },
 }
 

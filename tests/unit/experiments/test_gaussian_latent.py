@@ -267,6 +267,26 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
     assert most.error > least.error
 
 
+def test_a_histogram_is_rough_by_its_peaks_and_not_by_its_place():
+    smooth = stats.norm.pdf(np.arange(100), 50.0, 10.0)
+    peaked = smooth + 0.01 * (np.arange(100) == 40)
+
+    def ratio(counts):
+        rows = [
+            pd.DataFrame(
+                {**claims.long_case(*one), "chain": chain, "bin": np.arange(100), "histogram_position": row}
+            )
+            for one, row in ((claims.PM, counts), (claims.MI, smooth))
+            for chain in range(4)
+        ]
+        return claims.log_ratio_of_roughness(
+            Tables({"chain_bin": pd.concat(rows)}), claims.PM, claims.MI
+        ).value
+
+    assert ratio(np.roll(smooth, 5)) == pytest.approx(0.0, abs=0.01)
+    assert ratio(peaked) > math.log(2.0)
+
+
 def test_a_best_step_is_never_known_better_than_its_grid():
     points = np.array([0.1, 0.2, 0.3, 0.4])
     values = [[1.0, 9.0, 1.0, 0.0], [1.1, 9.1, 1.2, 0.1]]
