@@ -71,20 +71,21 @@ class _Fibre:
         self._tree = KDTree(self._points)
         self.nearest = self._points[self._tree.query(np.asarray(DRAWN_START))[1]]
 
-    def reach(self, paths: FloatArray) -> FloatArray:
+    def reach(self, paths: Array) -> FloatArray:
         """Largest distance along the fibre from the start, of nearest points [momentum]; paths [momentum, step, axis]."""
-        along = self._along[self._tree.query(paths)[1]]
+        along = self._along[self._tree.query(np.asarray(paths))[1]]
         reach: FloatArray = np.abs(along - along[:, :1]).max(axis=1)
         return reach
 
 
-def _crossings(paths: FloatArray) -> FloatArray:
+def _crossings(paths: Array) -> FloatArray:
     """How often the paths [momentum, step, axis] change the side of the fibre [momentum]."""
-    sides = np.sign(paths[..., 1] - np.asarray(fibre_height(jnp.asarray(paths[..., 0]))))
+    sides = np.sign(np.asarray(paths[..., 1] - fibre_height(paths[..., 0])))
     return np.asarray((sides[:, 1:] != sides[:, :-1]).sum(axis=1), dtype=np.float64)
 
 
-def _leapfrog_paths(tolerance: float, size: float, momenta: Array) -> tuple[FloatArray, FloatArray]:
+@jax.jit
+def _leapfrog_paths(tolerance: float, size: float, momenta: Array) -> tuple[Array, Array]:
     """Paths [momentum, step, axis] on the target of a tolerance, and the probabilities of their ends [momentum]."""
 
     def log_density(inputs: Array) -> Array:
@@ -103,11 +104,11 @@ def _leapfrog_paths(tolerance: float, size: float, momenta: Array) -> tuple[Floa
         change -= 0.5 * (jnp.sum(jnp.square(velocity)) - jnp.sum(jnp.square(momentum)))
         return jnp.concatenate([DRAWN_START[None], positions]), _probability(change)
 
-    paths, rates = jax.jit(jax.vmap(path))(momenta)
-    return np.asarray(paths), np.asarray(rates)
+    return jax.vmap(path)(momenta)
 
 
-def _constrained_paths(start: Array, size: float, momenta: Array) -> tuple[FloatArray, FloatArray]:
+@jax.jit
+def _constrained_paths(start: Array, size: float, momenta: Array) -> tuple[Array, Array]:
     """Paths on the fibre from its nearest point, and their probabilities, as `_leapfrog_paths`."""
     model = condition_generator(generate, log_prior, jnp.zeros(1))
     projection = ProjectionSettings()
@@ -123,8 +124,7 @@ def _constrained_paths(start: Array, size: float, momenta: Array) -> tuple[Float
         change = jnp.where(last.ok, hamiltonian(first) - hamiltonian(last), -jnp.inf)
         return jnp.concatenate([start[None], positions]), _probability(change)
 
-    paths, rates = jax.jit(jax.vmap(path))(momenta)
-    return np.asarray(paths), np.asarray(rates)
+    return jax.vmap(path)(momenta)
 
 
 def _probability(change: Array) -> Array:
