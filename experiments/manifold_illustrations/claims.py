@@ -30,10 +30,8 @@ def crossings_of_ridge(tables: Tables) -> Measurement:
     found = tables.array("drawn_crossings", "ridge_tolerance", "leapfrog_step", "repeat")
     narrow, wide = (found.sel(ridge_tolerance=end(found["ridge_tolerance"].values)) for end in (min, max))
     each = {
-        f"{mean(near).value:.3g} against {mean(far).value:.3g} at step {float(near['leapfrog_step']):g}": mean(
-            (far - near).values
-        )
-        for near, far in zip(narrow, wide, strict=True)
+        f"{near.mean():.3g} against {far.mean():.3g} at step {size:g}": mean(far - near)
+        for size, near, far in zip(found["leapfrog_step"].values, narrow.values, wide.values, strict=True)
     }
     worst = largest_of(each)
     return (worst * -1.0).noted("; ".join(each))

@@ -31,6 +31,7 @@ _CONSTRAINED_STEPS = (0.1, 0.2, 0.4, 0.8)
 _N_STEPS = 24
 _MOST_MOMENTA = 1000
 _FIRST, _LAST, _FIBRE_POINTS = -0.5, 8.0, 100_001
+_FARTHEST = 100.0
 
 
 def oscillation(settings: Settings, context: RunContext) -> xr.Dataset:
@@ -73,7 +74,8 @@ class _Fibre:
 
     def reach(self, paths: Array) -> FloatArray:
         """Largest distance along the fibre from the start, of nearest points [momentum]; paths [momentum, step, axis]."""
-        along = self._along[self._tree.query(np.asarray(paths))[1]]
+        within = np.clip(np.nan_to_num(paths), -_FARTHEST, _FARTHEST)
+        along = self._along[self._tree.query(within)[1]]
         reach: FloatArray = np.abs(along - along[:, :1]).max(axis=1)
         return reach
 
@@ -116,7 +118,8 @@ def _constrained_paths(start: Array, size: float, momenta: Array) -> tuple[Array
     def path(momentum: Array) -> tuple[Array, Array]:
         def one(phase: Phase, _: None) -> tuple[Phase, Array]:
             phase = constrained_step(model, phase, size, 1, projection, "position_and_constraint")
-            return phase, phase.state.position
+            # Where a projection has failed the path ends.
+            return phase, jnp.where(phase.ok, phase.state.position, start)
 
         state = evaluate_state(model, start)
         first = Phase(state, project_momentum(state.jacobian, momentum), jnp.ones((), bool), no_errors())
