@@ -76,7 +76,7 @@ def check_costs(settings: Settings, context: RunContext) -> xr.Dataset:
 
 
 def _costs_in_turns(key: Array, case: _Case, n_draws: int) -> tuple[FloatArray, FloatArray]:
-    """Seconds, and evaluations an iteration [check, chain], of chains that differ by the check alone and run in turns."""
+    """Seconds, and evaluations an iteration [check, chain], of chains that differ by the check alone, in turns."""
 
     def with_check(check: str) -> Callable[[Array, Array], Array]:
         kernel = _kernel(case, check)
@@ -262,7 +262,10 @@ def _update_costs() -> xr.Dataset:
     """Operations of the published low-rank updates, by number of observations N and by rank L."""
     return xr.Dataset(
         {
-            "update_operations_by_size": ("update_size", [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES]),
+            "update_operations_by_size": (
+                "update_size",
+                [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES],
+            ),
             "update_operations_by_rank": (
                 "update_rank",
                 [count_updates(_UPDATE_SIZES[0], rank) for rank in _UPDATE_RANKS],

@@ -35,7 +35,7 @@ _FARTHEST = 100.0
 
 
 def oscillation(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Crossings of leapfrog trajectories, acceptance probabilities, and the farthest that trajectories come on the fibre."""
+    """Crossings of leapfrog trajectories, and acceptance probabilities and reach along the fibre of both kinds."""
     fibre = _Fibre()
     n = min(settings.n_momenta, _MOST_MOMENTA)
     momenta = jax.random.normal(stream(context.seed, context.study, "drawn start"), (n, 2))
@@ -73,7 +73,7 @@ class _Fibre:
         self.nearest = self._points[self._tree.query(np.asarray(DRAWN_START))[1]]
 
     def reach(self, paths: Array) -> FloatArray:
-        """Largest distance along the fibre from the start, of nearest points [momentum]; paths [momentum, step, axis]."""
+        """Largest distance of paths [momentum, step, axis] from their start along the fibre, by nearest points."""
         within = np.clip(np.nan_to_num(paths), -_FARTHEST, _FARTHEST)
         along = self._along[self._tree.query(within)[1]]
         reach: FloatArray = np.abs(along - along[:, :1]).max(axis=1)

@@ -253,8 +253,8 @@ def growth(tables: Tables, name: str, read: Read, more: bool = False) -> Measure
 def cost_trend(tables: Tables, name: str, read: Read, unit: str, digits: str) -> Measurement:
     """Rank correlation of what is swept with annealing steps, time or operations."""
     found = _over_sweep(tables, name, read)
-    words = ", ".join(f"{number:g}: {values.mean():{digits}}" for number, values in found.items())
-    return rank_correlation(found, f"{unit}: {words}")
+    words = ", ".join(f"{number:g}: {np.median(values):{digits}}" for number, values in found.items())
+    return rank_correlation(found, f"medians of {unit}: {words}")
 
 
 def steps_of_particles(tables: Tables) -> Measurement:
