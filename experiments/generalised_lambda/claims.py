@@ -15,6 +15,7 @@ from auxmc_pipeline.measuring import (
     estimate,
     exact,
     largest,
+    largest_of,
     mean,
     mean_proportion,
     proportion_of,
@@ -203,6 +204,39 @@ def bias(tables: Tables, case: str) -> Measurement:
     known, known_error = reference_moment(tables, "mean", _TARGETS[case])
     sd, _ = reference_moment(tables, "sd", _TARGETS[case])
     return largest(np.abs(found - known) / sd, np.hypot(error, known_error) / sd, PARAMETERS)
+
+
+def sd_error(tables: Tables, case: str) -> Measurement:
+    """IM-ALG-04: largest relative distance of a standard deviation from the reference."""
+    found, error = chain_moment(tables, case, "sd")
+    known, known_error = reference_moment(tables, "sd", _TARGETS[case])
+    ratios = found / known
+    errors = ratios * np.hypot(error / found, known_error / known)
+    return largest(np.abs(ratios - 1.0), errors, [listed(ratios)] * ratios.size)
+
+
+def departure(tables: Tables, target: str, case: str, **where: float) -> Measurement:
+    """IM-ALG-04: largest distance of a mean, in posterior sds, or of a relative sd from the reference, of all chains.
+
+    Chains that begin at draws of the posterior have nothing to converge to, so that none is left out.
+    """
+    means, sds = (
+        tables.array(name, "chain", "parameter", table="chain_parameter", case=case, **where)
+        for name in ("chain_mean", "chain_sd")
+    )
+    (place, place_error), (sd, sd_error) = (
+        reference_moment(tables, moment, _TARGETS[target]) for moment in ("mean", "sd")
+    )
+    found = {}
+    for i, name in enumerate(PARAMETERS):
+        chains = [table.sel(parameter=name).values for table in (means, sds)]
+        shift = (mean(chains[0]) - Measurement(place[i], place_error[i])) / float(sd[i])
+        width = estimate(
+            lambda m, s: math.sqrt(np.mean(np.square(s)) + np.var(m)), *chains, method="paired"
+        ) / Measurement(sd[i], sd_error[i])
+        found[f"mean of {name}"] = shift._replace(value=abs(shift.value))
+        found[f"sd of {name}"] = width._replace(value=abs(width.value - 1.0))
+    return largest_of(found)
 
 
 def smallest_rise(tables: Tables) -> Measurement:
@@ -472,6 +506,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-ALG-04": {
         "GL constrained HMC": partial(bias, case="constrained_hmc"),
         "GL modified ABC": partial(bias, case="modified_abc"),
+        "GL constrained HMC, sds": partial(sd_error, case="constrained_hmc"),
+        "GL modified ABC, sds": partial(sd_error, case="modified_abc"),
+        "GL constrained HMC, from the posterior": partial(
+            departure, target="constrained_hmc", case="constrained_steps", step_size=0.6
+        ),
+        "GL modified ABC, from the posterior": partial(
+            departure, target="modified_abc", case="bisections", n_bisections=16
+        ),
     },
     "IM-ALG-06": {f"GL tolerance {e:g}": partial(step_ratio, case=case) for case, e in _TOLERANCES.items()},
     "IM-ALG-07": {"GL exponent": step_exponent},

@@ -179,9 +179,9 @@ def acceptance(tables: Tables) -> Measurement:
     return mean(by_chain(tables, "acceptance", "all"), note)
 
 
-def warm_up(tables: Tables) -> Measurement:
+def warm_up(tables: Tables, row: str) -> Measurement:
     """IM-LV-23."""
-    reached = by_chain(tables, "iterations_to_band", "all")
+    reached = by_chain(tables, "iterations_to_band", row)
     note = f"potential within 3 sds of its stationary mean; the slowest of {reached.size} chains {reached.max():.0f}"
     return estimate(lambda each: each.mean() + 3.0 * each.std(ddof=1), reached, method="jackknife", note=note)
 
@@ -611,7 +611,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-LV-20": {"all": acceptance},
     "IM-LV-22": {"prior mean -1": partial(finite_paths_under, prior_mean=-1.0), "finite paths": finite_paths},
-    "IM-LV-23": {"mean and three sds": warm_up},
+    "IM-LV-23": {
+        "mean and three sds": partial(warm_up, row="all"),
+        "on summaries, mean and three sds": partial(warm_up, row="summaries"),
+    },
     "IM-LV-24": {
         name: partial(psrf, row=row)
         for name, row in (

@@ -1,7 +1,7 @@
 """What constrained HMC costs: the reversibility check, structured algebra, inner steps, and small noise scales."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -29,19 +29,19 @@ from experiments.lotka_volterra.model.conditioning import conditioned_model
 from experiments.lotka_volterra.model.generator import initial_inputs as initial_rates
 from experiments.lotka_volterra.model.generator import published_model
 from experiments.manifold_illustrations.model import START, generate, log_prior
-from experiments.manifold_illustrations.operations import count_operations
+from experiments.manifold_illustrations.operations import count_cholesky, count_operations, count_updates
 from experiments.manifold_illustrations.settings import Settings
 
-CHECKS = ("position_and_constraint", "none")
-"""With the check, and without."""
+CHECKS = ("position", "none")
+"""With the check of Algorithm 11, and without."""
 
 N_CHAINS = 4
-"""Chains whose times and work are compared."""
+"""Chains whose efficiency is compared."""
 
 _LAMBDA_SEED, _N_OBSERVATIONS = 20170628, 250
 _POSE_NOISE = 0.01
-# Iterations of the rates for one of these, whose sub-steps cost more.
-_THINNING = 10
+# Chains for each check, and iterations of other chains for one of theirs, whose sub-steps cost more.
+_N_CHECKED, _THINNING = 8, 10
 
 
 class _Case(NamedTuple):
@@ -55,30 +55,54 @@ class _Case(NamedTuple):
     n_inner_steps: int
 
 
-def check_costs(settings: Settings, context: RunContext, rates: Mapping[str, Chains]) -> xr.Dataset:
-    """Seconds and constraint evaluations of chains with and without the check.
-
-    Args:
-        settings: of the case.
-        context: of the case.
-        rates: chains of the Lotka-Volterra model for each of CHECKS, which record `work`.
-    """
-    runs = {"Lotka-Volterra": rates}
-    others = {"generalised lambda": _lambda, "human pose": _pose} if settings.larger_models else {}
-    for name, case in others.items():
-        n_draws = max(settings.n_cost_draws // _THINNING, 2)
-        runs[name] = {
-            check: _chains(settings, context, ("check", name), case(), n_draws, check) for check in CHECKS
-        }
-    seconds = [[part[check].run_s for check in CHECKS] for part in runs.values()]
-    work = [[part[check].draws["work"][0].mean(axis=1) for check in CHECKS] for part in runs.values()]
+def check_costs(settings: Settings, context: RunContext) -> xr.Dataset:
+    """Seconds and constraint evaluations of chains with and without the check, by model."""
+    cases = {"Lotka-Volterra": _rates(max(settings.inner_steps))}
+    if settings.larger_models:
+        cases |= {"generalised lambda": _lambda(), "human pose": _pose()}
+    n_draws = max(settings.n_cost_draws // _THINNING, 2)
+    costs = [
+        _costs_in_turns(stream(context.seed, context.study, "check", name), case, n_draws)
+        for name, case in cases.items()
+    ]
+    dims = ("checked_model", "check", "repeat")
     return xr.Dataset(
         {
-            "check_time_ratio": ("checked_model", [one[0] / one[1] for one in seconds]),
-            "check_work": (("checked_model", "check", "chain"), np.array(work, dtype=float)),
+            "check_seconds": (dims, np.array([seconds for seconds, _ in costs]), {"units": "s"}),
+            "check_work": (dims, np.array([work for _, work in costs])),
         },
-        coords={"checked_model": list(runs), "check": list(CHECKS), "chain": range(N_CHAINS)},
+        coords={"checked_model": list(cases), "check": list(CHECKS), "repeat": range(_N_CHECKED)},
     )
+
+
+def _costs_in_turns(key: Array, case: _Case, n_draws: int) -> tuple[FloatArray, FloatArray]:
+    """Seconds, and evaluations an iteration [check, chain], of chains that differ by the check alone, in turns."""
+
+    def with_check(check: str) -> Callable[[Array, Array], Array]:
+        kernel = _kernel(case, check)
+
+        def chain(start: Array, keys: Array) -> Array:
+            def one(state: ConstrainedState, key: Array) -> tuple[ConstrainedState, Array]:
+                state, info = kernel.step(key, state)
+                return state, info.errors.n_projection_iterations
+
+            return jnp.mean(jax.lax.scan(one, kernel.init(start), keys)[1])
+
+        return jax.jit(chain)
+
+    chains = [with_check(check) for check in CHECKS]
+    seconds, work = (np.empty((len(CHECKS), _N_CHECKED)) for _ in range(2))
+    start = jax.jit(case.start)
+    for i in range(_N_CHECKED):
+        first, later = jax.random.split(jax.random.fold_in(key, i))
+        arguments = start(first), jax.random.split(later, n_draws)
+        for j, chain in enumerate(chains):
+            if i == 0:
+                chain(*arguments).block_until_ready()  # compiles
+            began = time.perf_counter()
+            work[j, i] = chain(*arguments).block_until_ready()
+            seconds[j, i] = time.perf_counter() - began
+    return seconds, work
 
 
 def _lambda() -> _Case:
@@ -106,48 +130,14 @@ def _pose() -> _Case:
     return _Case(conditioned, lambda key: start, start.shape[0], 0.05, (10, 20), 8)
 
 
-def _chains(
-    settings: Settings,
-    context: RunContext,
-    names: tuple[str | int, ...],
-    case: _Case,
-    n_draws: int,
-    check: str,
-) -> Chains:
-    """Chains that record their first four inputs, and what their iterations did."""
-
-    def build(parameters: dict[str, Array]) -> Kernel:
-        del parameters
-        return constrained_hmc(
-            case.model,
-            case.step_size,
-            case.n_steps,
-            case.n_inputs,
-            n_inner_steps=case.n_inner_steps,
-            reversibility_check=check,
-        )
-
-    def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(case.start(key), key=key)
-
-    def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        return {
-            "inputs": state.position[:4],
-            "accepted": info.is_accepted,
-            "failed": jnp.isinf(info.energy_change),
-            "work": info.errors.n_projection_iterations,
-        }
-
-    return run_chains(
-        context,
-        (*names, check),
-        Sampler(build, initial, record),
-        n_draws=n_draws,
-        n_chains=N_CHAINS,
-        sweep={"unused": [0.0]},
-        block_size=settings.block_size,
-        # Side by side, lanes would wait for the slowest projection.
-        vectorise=False,
+def _kernel(case: _Case, check: str = "position_and_constraint") -> Kernel:
+    return constrained_hmc(
+        case.model,
+        case.step_size,
+        case.n_steps,
+        case.n_inputs,
+        n_inner_steps=case.n_inner_steps,
+        reversibility_check=check,
     )
 
 
@@ -155,6 +145,7 @@ _N_DISCARDED = 10
 # A sub-step of 0.25/3 and 18 sub-steps: the published settings have three sub-steps a step.
 _SUB_STEP_SIZE, _N_SUB_STEPS = 0.25 / 3.0, 18
 _N_SHARED = 4
+_UPDATE_SIZES, _UPDATE_RANKS = (200, 400, 800), (2, 4, 8)
 _REPEATS = 5
 _CONSTRAINED_STEP, _CONSTRAINED_STEPS = 0.4, (2, 4)
 # Leapfrog steps are stable below 2 eps over the slope of the fibre, which is near 4 at its steep end.
@@ -169,27 +160,23 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         by number of inner steps, times and operations of Gram solves by size, and effective draws per second and per
         evaluation by noise scale.
     """
-    checked = {n: _rates_chains(settings, context, n, CHECKS[0]) for n in settings.inner_steps}
-    reference = max(settings.inner_steps)
-    unchecked = _rates_chains(settings, context, reference, CHECKS[1])
-    rates = dict(zip(CHECKS, (checked[reference], unchecked), strict=True))
-    algebra = _gram_costs(stream(context.seed, context.study, "gram"), settings)
     statistics = xr.merge(
         [
-            _inner_steps(checked),
-            check_costs(settings, context, rates),
-            algebra,
+            _inner_steps({n: _rates_chains(settings, context, n) for n in settings.inner_steps}),
+            check_costs(settings, context),
+            _gram_costs(stream(context.seed, context.study, "gram"), settings),
+            _update_costs(),
             _small_noise(settings, context),
         ]
     )
     return {"statistics": statistics}
 
 
-def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, check: str) -> Chains:
-    """Chains on the rates of the published Lotka-Volterra data, with the published constraint."""
+def _rates(n_inner_steps: int) -> _Case:
+    """The rates of the published Lotka-Volterra data, with the published constraint."""
     populations = published_model()
     n_steps = _N_SUB_STEPS // n_inner_steps
-    case = _Case(
+    return _Case(
         conditioned_model(populations, "generator"),
         lambda key: initial_rates(populations, key),
         populations.n_inputs,
@@ -197,8 +184,36 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
         (n_steps, n_steps),
         n_inner_steps,
     )
-    return _chains(
-        settings, context, ("rates", n_inner_steps), case, _N_DISCARDED + settings.n_cost_draws, check
+
+
+def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int) -> Chains:
+    """Chains on the rates that record their first four inputs, and what their iterations did."""
+    case = _rates(n_inner_steps)
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        del parameters
+        return _kernel(case)
+
+    def initial(key: Array, parameters: dict[str, Array]) -> Any:
+        return build(parameters).init(case.start(key), key=key)
+
+    def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
+        return {
+            "inputs": state.position[:4],
+            "accepted": info.is_accepted,
+            "failed": jnp.isinf(info.energy_change),
+        }
+
+    return run_chains(
+        context,
+        ("rates", n_inner_steps, "position_and_constraint"),
+        Sampler(build, initial, record),
+        n_draws=_N_DISCARDED + settings.n_cost_draws,
+        n_chains=N_CHAINS,
+        sweep={"unused": [0.0]},
+        block_size=settings.block_size,
+        # Side by side, lanes would wait for the slowest projection.
+        vectorise=False,
     )
 
 
@@ -233,10 +248,30 @@ def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
     for name, (size, build, ns) in structures.items():
         if name != "markovian":
             found[f"gram_{name}_seconds"] = (size, [_solve_time(key, n, build) for n in ns])
-        counts = [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in ns]
+        if name == "dense":
+            counts = [count_cholesky(n) for n in ns]
+        else:
+            counts = [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in ns]
         found[f"gram_{name}_operations"] = (size, counts)
     return xr.Dataset(
         found, coords={"dense_size": settings.dense_sizes, "structured_size": settings.structured_sizes}
+    )
+
+
+def _update_costs() -> xr.Dataset:
+    """Operations of the published low-rank updates, by number of observations N and by rank L."""
+    return xr.Dataset(
+        {
+            "update_operations_by_size": (
+                "update_size",
+                [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES],
+            ),
+            "update_operations_by_rank": (
+                "update_rank",
+                [count_updates(_UPDATE_SIZES[0], rank) for rank in _UPDATE_RANKS],
+            ),
+        },
+        coords={"update_size": list(_UPDATE_SIZES), "update_rank": list(_UPDATE_RANKS)},
     )
 
 

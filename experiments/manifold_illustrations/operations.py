@@ -1,10 +1,13 @@
-"""Arithmetic operations of a program, counted without running it: cost in a unit that no clock enters."""
+"""Arithmetic operations, counted in a program or as it runs: cost in a unit that no clock enters."""
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
+import numpy as np
+
+from auxmc.numerics.array_types import FloatArray
 
 _FACTORISATIONS = ("geqrf", "qr", "lu", "svd", "eigh", "householder_product")
 
@@ -51,3 +54,50 @@ def _of_equation(equation: Any) -> float:
     if name in _FACTORISATIONS:
         return float(math.prod(first) * min(first[-2:]))
     return float(out)
+
+
+class _Counted(np.ndarray):
+    """An array whose elementwise operations are counted as they run."""
+
+    n_operations: ClassVar[int] = 0
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        out = {"out": tuple(map(np.asarray, options.pop("out")))} if "out" in options else {}
+        result = getattr(ufunc, method)(*map(np.asarray, inputs), **out, **options)
+        _Counted.n_operations += np.size(result)
+        return np.asarray(result).view(_Counted)
+
+
+def count_cholesky(size: int) -> float:
+    """Operations of the Cholesky factorisation of a dense matrix, run column by column."""
+    return _count(cholesky, np.eye(size) + 0.5)
+
+
+def count_updates(size: int, rank: int) -> float:
+    """Operations of as many rank-one updates of the Cholesky factor of a matrix as `rank` says (section 4.9.2)."""
+    return _count(update_cholesky, np.tri(size) + np.eye(size), np.ones((size, rank)))
+
+
+def _count(function: Callable[..., object], *arrays: FloatArray) -> float:
+    before = _Counted.n_operations
+    function(*(array.view(_Counted) for array in arrays))
+    return float(_Counted.n_operations - before)
+
+
+def cholesky(matrix: FloatArray) -> None:
+    """Leaves the Cholesky factor in the lower triangle of a matrix [row, column]."""
+    for k in range(len(matrix)):
+        matrix[k:, k] /= np.sqrt(matrix[k, k])
+        matrix[k + 1 :, k + 1 :] -= np.multiply.outer(matrix[k + 1 :, k], matrix[k + 1 :, k])
+
+
+def update_cholesky(factor: FloatArray, block: FloatArray) -> None:
+    """Makes the lower Cholesky factor of A [row, column] that of A + B B^T, by a rotation for each column of B."""
+    for column in block.T:
+        rest = column.copy()
+        for k in range(len(factor)):
+            radius = np.hypot(factor[k, k], rest[k])
+            cosine, sine = factor[k, k] / radius, rest[k] / radius
+            old = factor[k:, k].copy()
+            factor[k:, k] = cosine * old + sine * rest[k:]
+            rest[k:] = cosine * rest[k:] - sine * old

@@ -29,6 +29,7 @@ from experiments.manifold_illustrations.costs import costs
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.in_painting import in_painting
 from experiments.manifold_illustrations.model import START, fibre_height, generate, hyperbola, log_prior
+from experiments.manifold_illustrations.oscillation import oscillation
 from experiments.manifold_illustrations.settings import Settings
 
 _CONSTRAINED_STEPS = 4
@@ -100,7 +101,7 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
         },
         coords={"u1": first, "axis": ["u1", "u2"]},
     )
-    return {"statistics": statistics, "curves": curves}
+    return {"statistics": xr.merge([statistics, oscillation(settings, context)]), "curves": curves}
 
 
 def _branches(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:

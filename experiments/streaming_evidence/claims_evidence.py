@@ -187,7 +187,7 @@ def drift_of_cost(tables: Tables, cost: str) -> Measurement:
 
 def sequential_error(tables: Tables, model: str, size: int) -> Measurement:
     """SE-32, size."""
-    return mean(values_at(errors_of(published(tables, model, "sequential")), size))
+    return mean(values_at(errors_of(early(tables, model, "sequential", size)), size))
 
 
 def hybrid_distance(tables: Tables, model: str) -> Measurement:

@@ -8,12 +8,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from auxmc.driver.chains import RunContext
 from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations.claims import MEASURE
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
 from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank
 from experiments.manifold_illustrations.model import fibre_height
-from experiments.manifold_illustrations.operations import count_operations
+from experiments.manifold_illustrations.operations import (
+    cholesky,
+    count_cholesky,
+    count_operations,
+    count_updates,
+    update_cholesky,
+)
+from experiments.manifold_illustrations.oscillation import oscillation
+from experiments.manifold_illustrations.study import STUDY
 
 
 def test_the_fibre_passes_through_the_published_points():
@@ -30,6 +39,42 @@ def test_operations_grow_with_the_power_that_the_algebra_has(build, power):
 def test_operations_of_loops_are_not_guessed():
     with pytest.raises(ValueError, match="operations of a loop"):
         count_operations(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: y @ y, x), (2, 2))
+
+
+def test_operations_are_counted_as_factorisations_run():
+    generator = np.random.default_rng(1)
+    factor, block = 4.0 * np.eye(6) + np.tri(6), generator.normal(size=(6, 3))
+    matrix = factor @ factor.T + block @ block.T
+    update_cholesky(factor, block)
+    np.testing.assert_allclose(factor, np.linalg.cholesky(matrix), atol=1e-12)
+    cholesky(matrix)
+    np.testing.assert_allclose(np.tril(matrix), factor, atol=1e-12)
+    # A rotation has six operations for each of the 10 entries; a column k of 4 has 4 - k divisions before the rest.
+    assert count_updates(4, 3) == 3 * 60
+    assert count_cholesky(4) == sum(k + 2 * (k - 1) ** 2 for k in (4, 3, 2, 1))
+
+
+def test_trajectories_cross_a_ridge_more_often_and_reach_less_far_than_constrained_ones(tmp_path):
+    settings = STUDY.settings(["n_momenta=20"])
+    found = oscillation(settings, RunContext("manifold_illustrations", 1, tmp_path, "i", "l"))
+    tables = Tables(
+        {
+            "settings": pd.DataFrame([{"case": "trajectory", "tolerance": settings.tolerance}]),
+            **{
+                "_".join(dims): found[names].assign_coords(repeat=range(20)).to_dataframe().reset_index()
+                for dims, names in (
+                    (
+                        ("ridge_tolerance", "leapfrog_step", "repeat"),
+                        ["drawn_crossings", "leapfrog_acceptance", "leapfrog_reach"],
+                    ),
+                    (("constrained_size", "repeat"), ["constrained_acceptance", "constrained_reach"]),
+                )
+            },
+        }
+    )
+    measures = MEASURE["IM-IL-01"]
+    assert 0.6 < measures["crossings of a ridge"](tables).value < 1.2
+    assert 0.1 < measures["motion along the fibre"](tables).value < 0.5
 
 
 def test_noise_gives_full_rank_and_the_metric_is_the_hessian():
@@ -74,6 +119,23 @@ KNOWN = {
             ),
         ),
         0.2,
+        True,
+    ),
+    "time with the check is compared chain by chain": (
+        "IM-ALG-01",
+        "pose",
+        _tables(
+            {},
+            checked_model_check_repeat=(
+                "checked_model check repeat check_seconds",
+                [
+                    ("human pose", check, i, seconds)
+                    for check, times in (("position", (2.0, 6.0, 5.0)), ("none", (2.0, 3.0, 2.0)))
+                    for i, seconds in enumerate(times)
+                ],
+            ),
+        ),
+        11.0 / 6.0,
         True,
     ),
     "slopes are those of the two largest sizes": (

@@ -1,0 +1,135 @@
+"""Trajectories from the start that figure 4.3 draws: how often they cross the fibre, and how far along it they come."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax import Array
+from scipy.spatial import KDTree
+
+from auxmc.driver.chains import RunContext
+from auxmc.driver.seeds import stream
+from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
+from auxmc.kernels.manifold.constrained_hmc import (
+    Phase,
+    constrained_step,
+    evaluate_state,
+    hamiltonian,
+    no_errors,
+    project_momentum,
+)
+from auxmc.kernels.manifold.projection import ProjectionSettings
+from auxmc.models.conditioned import condition_generator
+from auxmc.numerics.array_types import FloatArray
+from experiments.manifold_illustrations.model import DRAWN_START, fibre_height, generate, log_prior
+from experiments.manifold_illustrations.settings import Settings
+
+# At a tolerance of 1 the fibre has no ridge. The largest step is stable up to a slope of 4.9 of the fibre.
+_WITHOUT_RIDGE = 1.0
+_STEPS_OVER_TOLERANCE = (0.05, 0.1, 0.2, 0.4)
+_CONSTRAINED_STEPS = (0.1, 0.2, 0.4, 0.8)
+_N_STEPS = 24
+_MOST_MOMENTA = 1000
+_FIRST, _LAST, _FIBRE_POINTS = -0.5, 8.0, 100_001
+_FARTHEST = 100.0
+
+
+def oscillation(settings: Settings, context: RunContext) -> xr.Dataset:
+    """Crossings of leapfrog trajectories, and acceptance probabilities and reach along the fibre of both kinds."""
+    fibre = _Fibre()
+    n = min(settings.n_momenta, _MOST_MOMENTA)
+    momenta = jax.random.normal(stream(context.seed, context.study, "drawn start"), (n, 2))
+    tolerances = [settings.tolerance, _WITHOUT_RIDGE]
+    sizes = [settings.tolerance * part for part in _STEPS_OVER_TOLERANCE]
+    free = [[_leapfrog_paths(tolerance, size, momenta) for size in sizes] for tolerance in tolerances]
+    bound = [_constrained_paths(jnp.asarray(fibre.nearest), size, momenta) for size in _CONSTRAINED_STEPS]
+    dims = ("ridge_tolerance", "leapfrog_step", "repeat")
+    bound_dims = ("constrained_size", "repeat")
+    return xr.Dataset(
+        {
+            "drawn_crossings": (dims, np.array([[_crossings(path) for path, _ in row] for row in free])),
+            "leapfrog_acceptance": (dims, np.array([[rate for _, rate in row] for row in free])),
+            "leapfrog_reach": (dims, np.array([[fibre.reach(path) for path, _ in row] for row in free])),
+            "constrained_acceptance": (bound_dims, np.array([rate for _, rate in bound])),
+            "constrained_reach": (bound_dims, np.array([fibre.reach(path) for path, _ in bound])),
+        },
+        coords={
+            "ridge_tolerance": tolerances,
+            "leapfrog_step": sizes,
+            "constrained_size": list(_CONSTRAINED_STEPS),
+        },
+    )
+
+
+class _Fibre:
+    """The fibre as points, with their distance along it."""
+
+    def __init__(self) -> None:
+        first = np.linspace(_FIRST, _LAST, _FIBRE_POINTS)
+        self._points = np.stack([first, np.asarray(fibre_height(jnp.asarray(first)))], axis=1)
+        steps = np.linalg.norm(np.diff(self._points, axis=0), axis=1)
+        self._along = np.concatenate([[0.0], np.cumsum(steps)])
+        self._tree = KDTree(self._points)
+        self.nearest = self._points[self._tree.query(np.asarray(DRAWN_START))[1]]
+
+    def reach(self, paths: Array) -> FloatArray:
+        """Largest distance of paths [momentum, step, axis] from their start along the fibre, by nearest points."""
+        within = np.clip(np.nan_to_num(paths), -_FARTHEST, _FARTHEST)
+        along = self._along[self._tree.query(within)[1]]
+        reach: FloatArray = np.abs(along - along[:, :1]).max(axis=1)
+        return reach
+
+
+def _crossings(paths: Array) -> FloatArray:
+    """How often the paths [momentum, step, axis] change the side of the fibre [momentum]."""
+    sides = np.sign(np.asarray(paths[..., 1] - fibre_height(paths[..., 0])))
+    return np.asarray((sides[:, 1:] != sides[:, :-1]).sum(axis=1), dtype=np.float64)
+
+
+@jax.jit
+def _leapfrog_paths(tolerance: float, size: float, momenta: Array) -> tuple[Array, Array]:
+    """Paths [momentum, step, axis] on the target of a tolerance, and the probabilities of their ends [momentum]."""
+
+    def log_density(inputs: Array) -> Array:
+        return log_prior(inputs) - 0.5 * jnp.sum(jnp.square(generate(inputs) / tolerance))
+
+    evaluate = jax.value_and_grad(log_density)
+
+    def path(momentum: Array) -> tuple[Array, Array]:
+        def one(phase: tuple[HMCState, Array], _: None) -> tuple[tuple[HMCState, Array], Array]:
+            state, velocity, _n_made = leapfrog(evaluate, *phase, size, jnp.ones((), jnp.int32))
+            return (state, velocity), state.position
+
+        first = HMCState(DRAWN_START, *evaluate(DRAWN_START))
+        (last, velocity), positions = jax.lax.scan(one, (first, momentum), None, length=_N_STEPS)
+        change = last.log_density - first.log_density
+        change -= 0.5 * (jnp.sum(jnp.square(velocity)) - jnp.sum(jnp.square(momentum)))
+        return jnp.concatenate([DRAWN_START[None], positions]), _probability(change)
+
+    return jax.vmap(path)(momenta)
+
+
+@jax.jit
+def _constrained_paths(start: Array, size: float, momenta: Array) -> tuple[Array, Array]:
+    """Paths on the fibre from its nearest point, and their probabilities, as `_leapfrog_paths`."""
+    model = condition_generator(generate, log_prior, jnp.zeros(1))
+    projection = ProjectionSettings()
+
+    def path(momentum: Array) -> tuple[Array, Array]:
+        def one(phase: Phase, _: None) -> tuple[Phase, Array]:
+            phase = constrained_step(model, phase, size, 1, projection, "position_and_constraint")
+            # Where a projection has failed the path ends.
+            return phase, jnp.where(phase.ok, phase.state.position, start)
+
+        state = evaluate_state(model, start)
+        first = Phase(state, project_momentum(state.jacobian, momentum), jnp.ones((), bool), no_errors())
+        last, positions = jax.lax.scan(one, first, None, length=_N_STEPS)
+        change = jnp.where(last.ok, hamiltonian(first) - hamiltonian(last), -jnp.inf)
+        return jnp.concatenate([start[None], positions]), _probability(change)
+
+    return jax.vmap(path)(momenta)
+
+
+def _probability(change: Array) -> Array:
+    """Acceptance probability for a change of the log density of the phase; 0 where that is not finite."""
+    return jnp.where(jnp.isfinite(change), jnp.exp(jnp.minimum(change, 0.0)), 0.0)
