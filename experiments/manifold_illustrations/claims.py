@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, exact, largest, mean, proportion
+from auxmc_pipeline.measuring import Measurement, exact, largest, mean, mean_proportion, proportion
 from auxmc_pipeline.tables import Measure, Tables, recorded
 
 _SMALL_NOISE = 0.05
@@ -87,6 +87,16 @@ def failures_by_inner_steps(tables: Tables) -> Measurement:
     return (found - before).noted(note)
 
 
+def failures_undivided(tables: Tables) -> Measurement:
+    """IM-ALG-08, undivided steps."""
+    _, (many, divided) = few_and_many_inner_steps(tables, "failed_share")
+    whole = tables.values("undivided_failed", "chain", case="undivided")
+    n_draws = tables.setting("n_cost_draws", case="costs")
+    found, before = (mean_proportion(part, n_draws) for part in (whole, divided))
+    note = f"{found.value:.2g} without sub-steps, {before.value:.2g} with {many:g}"
+    return (found - before).noted(note)
+
+
 def smallest_singular_value(tables: Tables) -> Measurement:
     """IM-ALG-09."""
     noise_free = tables.value("noise_free_singular_value")
@@ -99,10 +109,17 @@ def largest_error(tables: Tables, quantity: str, note: str = "") -> Measurement:
     return exact(float(tables.values(quantity, "structure").max()), note)
 
 
+def printed_ratio(tables: Tables) -> Measurement:
+    """IM-ALG-10, as printed: of the structure that is farther from 1."""
+    ratios = tables.values("printed_trace_ratio", "structure")
+    return exact(float(ratios[np.abs(ratios - 1.0).argmax()]))
+
+
 def energy_growth(tables: Tables) -> Measurement:
     """IM-ALG-11."""
-    error = tables.values("largest_energy_error", "trajectory").max()
-    note = f"largest error over 2000 steps and all trajectories {error:.2g} nats"
+    error = tables.values("largest_energy_error", "trajectory")
+    failed = tables.value("n_failures", case="identities")
+    note = f"largest error of {error.size} trajectories {error.max():.2g} nats; {failed:.0f} failed and are left out"
     return mean(tables.values("energy_error_growth", "trajectory"), note)
 
 
@@ -195,7 +212,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
             growth_of_operations, quantity="gram_structured_operations", size="structured_size"
         ),
     },
-    "IM-ALG-08": {"gradients": ess_by_inner_steps, "failures": failures_by_inner_steps},
+    "IM-ALG-08": {
+        "gradients": ess_by_inner_steps,
+        "failures": failures_by_inner_steps,
+        "undivided steps": failures_undivided,
+    },
     "IM-ALG-09": {"noisy": smallest_singular_value},
     "IM-ALG-10": {
         "potential": partial(
@@ -207,6 +228,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             largest_error, quantity="gradient_error", note="tangent part; diagonal and Markovian structure"
         ),
         "trace formula": partial(largest_error, quantity="trace_formula_error"),
+        "trace formula, as printed": printed_ratio,
     },
     "IM-ALG-11": {"growth": energy_growth},
     "IM-ALG-12": {"metric": recorded("metric_error", exact=True)},

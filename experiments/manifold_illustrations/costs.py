@@ -185,7 +185,27 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     return {"statistics": statistics}
 
 
-def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, check: str) -> Chains:
+def undivided(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    """Runs design undivided.
+
+    Returns:
+        Group `statistics`: fractions of failed and of accepted proposals with the longest steps of design costs, each
+        made in one go, by chain.
+    """
+    part = _rates_chains(settings, context, max(settings.inner_steps), CHECKS[0], is_divided=False)
+    statistics = xr.Dataset(
+        {
+            f"undivided_{name}": ("chain", part.draws[name][0, :, _N_DISCARDED:].mean(axis=1))
+            for name in ("failed", "accepted")
+        },
+        coords={"chain": range(N_CHAINS)},
+    )
+    return {"statistics": statistics}
+
+
+def _rates_chains(
+    settings: Settings, context: RunContext, n_inner_steps: int, check: str, *, is_divided: bool = True
+) -> Chains:
     """Chains on the rates of the published Lotka-Volterra data, with the published constraint."""
     populations = published_model()
     n_steps = _N_SUB_STEPS // n_inner_steps
@@ -195,10 +215,11 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int, c
         populations.n_inputs,
         _SUB_STEP_SIZE * n_inner_steps,
         (n_steps, n_steps),
-        n_inner_steps,
+        n_inner_steps if is_divided else 1,
     )
+    name = "rates" if is_divided else "undivided rates"
     return _chains(
-        settings, context, ("rates", n_inner_steps), case, _N_DISCARDED + settings.n_cost_draws, check
+        settings, context, (name, n_inner_steps), case, _N_DISCARDED + settings.n_cost_draws, check
     )
 
 

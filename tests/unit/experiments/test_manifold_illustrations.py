@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from auxmc.models.conditioned import condition_noisy_generator
 from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations.claims import MEASURE
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
-from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank
-from experiments.manifold_illustrations.model import fibre_height
+from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank, _printed_ratio
+from experiments.manifold_illustrations.model import fibre_height, hyperbola, log_prior
 from experiments.manifold_illustrations.operations import count_operations
 
 
@@ -37,6 +38,11 @@ def test_noise_gives_full_rank_and_the_metric_is_the_hessian():
     assert float(rank["noise_free_singular_value"]) < 1e-6
     assert float(rank["noisy_singular_value_over_scale"].min()) > 1.0 - 1e-9
     assert float(_metric_error(jax.random.key(2), 0.05)["metric_error"]) < 1e-10
+
+
+def test_equation_4_60_as_printed_is_twice_the_derivative():
+    model = condition_noisy_generator(hyperbola, log_prior, jnp.ones(1), 0.5)
+    assert _printed_ratio(model, jnp.array([1.2, 0.3, -0.4])) == pytest.approx(2.0)
 
 
 def _tables(settings, **rows):
@@ -71,6 +77,20 @@ KNOWN = {
             dimension_rejection_tolerance=(
                 "dimension rejection_tolerance rejection_accept_rate",
                 [(dim, t, t**power) for dim, power in ((1, 1.0), (2, 2.4)) for t in _TOLERANCES],
+            ),
+        ),
+        0.2,
+        True,
+    ),
+    "failures without sub-steps count from those with most": (
+        "IM-ALG-08",
+        "undivided steps",
+        _tables(
+            {"n_cost_draws": 100},
+            chain=(
+                "case inner_steps chain failed_share undivided_failed",
+                [("costs", n, chain, 0.1 / n, np.nan) for n in (1, 2) for chain in (0, 1)]
+                + [("undivided", np.nan, chain, np.nan, 0.2 + 0.1 * chain) for chain in (0, 1)],
             ),
         ),
         0.2,
