@@ -273,9 +273,8 @@ def posterior_mean(tables: Tables, rate: int) -> Measurement:
 
 def mean_given_summaries(tables: Tables, rate: int) -> Measurement:
     """IM-LV-10: posterior mean of a log rate under constrained HMC on summaries."""
-    return Measurement(
-        *(float(by_rate(tables, n, "summaries")[rate]) for n in ("posterior_mean", "mcse_mean"))
-    )
+    value, error = (by_rate(tables, name, "summaries")[rate] for name in ("posterior_mean", "mcse_mean"))
+    return Measurement(float(value), float(error))
 
 
 def posterior_sd(tables: Tables, rate: int) -> Measurement:
