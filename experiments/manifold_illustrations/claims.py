@@ -78,15 +78,6 @@ def ess_by_inner_steps(tables: Tables) -> Measurement:
     return (mean(high) / mean(low)).noted(note)
 
 
-def failures_by_inner_steps(tables: Tables) -> Measurement:
-    """IM-ALG-08, failures."""
-    (few, low), (many, high) = few_and_many_inner_steps(tables, "failed_share")
-    n_draws = tables.setting("n_cost_draws", case="costs")
-    found, before = (proportion(float(part.mean()), part.size * n_draws) for part in (high, low))
-    note = f"{found.value:.2g} at {many:g} sub-steps, {before.value:.2g} at {few:g}"
-    return (found - before).noted(note)
-
-
 def failures_undivided(tables: Tables) -> Measurement:
     """IM-ALG-08, undivided steps."""
     _, (many, divided) = few_and_many_inner_steps(tables, "failed_share")
@@ -212,11 +203,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             growth_of_operations, quantity="gram_structured_operations", size="structured_size"
         ),
     },
-    "IM-ALG-08": {
-        "gradients": ess_by_inner_steps,
-        "failures": failures_by_inner_steps,
-        "undivided steps": failures_undivided,
-    },
+    "IM-ALG-08": {"gradients": ess_by_inner_steps, "undivided steps": failures_undivided},
     "IM-ALG-09": {"noisy": smallest_singular_value},
     "IM-ALG-10": {
         "potential": partial(
