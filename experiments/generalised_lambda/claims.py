@@ -3,12 +3,14 @@
 import math
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from auxmc.data.tables import read_matrix
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import (
     Measurement,
@@ -39,6 +41,8 @@ FALLING = {
 }
 # IM-GL-05: chains of a published factor.
 _PUBLISHED_CHAINS = 5
+_DATA_SEED = 20170628
+_EARLY = 20  # IM-GL-20: first iterations
 # Acceptance rates that the document aims at, section 4.10.1.
 _AIMED_AT = (0.6, 0.9)
 _Moment = tuple[FloatArray, FloatArray]
@@ -239,6 +243,16 @@ def departure(tables: Tables, target: str, case: str, **where: float) -> Measure
     return largest_of(found)
 
 
+def smallest_shift(tables: Tables) -> Measurement:
+    """IM-ALG-14: largest shift of a mean at the least tolerance."""
+    shifts, errors = (
+        tables.array(name, "limit_tolerance", "parameter").sortby("limit_tolerance")[0]
+        for name in ("limit_shift", "limit_shift_error")
+    )
+    found = largest(np.abs(shifts.values), errors.values, PARAMETERS)
+    return found.noted(f"{found.note} at tolerance {float(shifts['limit_tolerance']):g}")
+
+
 def smallest_rise(tables: Tables) -> Measurement:
     """IM-ALG-14: smallest rise of the largest shift of a mean from one tolerance to the next larger one."""
     shifts, errors = (
@@ -402,6 +416,27 @@ def prior_data_not_finite(tables: Tables) -> Measurement:
     return exact(2.0 * quad(density_of_failures, 1.0, 20.0)[0], "either shape parameter, by quadrature")
 
 
+def failures_beyond_later(tables: Tables) -> Measurement:
+    """IM-GL-20: the same without warm-up less those of as many later iterations, of chains that moved after one."""
+    kept = moved(tables, "constrained_hmc")
+    later = mean(_EARLY * by_chain(tables, "constrained_hmc", "failed_share")[kept])
+    early = mean(_first_of(by_chain(tables, "no_warm_up", "failed_early"), kept))
+    return (early - later).noted(f"means {early.value:.2f} and {later.value:.2f}")
+
+
+def acceptance_below_later(tables: Tables) -> Measurement:
+    """IM-GL-20: acceptance rate of ABC HMC after its warm-up less that without one, of chains that moved after one."""
+    kept = moved(tables, "abc_hmc_025")
+    later = mean(by_chain(tables, "abc_hmc_025", "acceptance")[kept])
+    early = mean(_first_of(by_chain(tables, "hmc_no_warm_up", "acceptance"), kept))
+    return (later - early).noted(f"means {later.value:.3f} and {early.value:.3f}")
+
+
+def _first_of(values: FloatArray, kept: BooleanArray) -> FloatArray:
+    """Values of those chains [chain] that are kept: chains of a number have one start in all cases."""
+    return values[kept[: values.size]]
+
+
 def early_failures(tables: Tables) -> Measurement:
     """IM-GL-20: integration errors of the first iterations without warm-up less those with it."""
     cases = ("no_warm_up", "constrained_hmc")
@@ -429,9 +464,22 @@ def data_difference(tables: Tables) -> Measurement:
     return exact(tables.value("data_difference"), "all published values")
 
 
+def printed_difference(tables: Tables) -> Measurement:
+    """IM-GL-01: the same for equation 4.63 as printed, with a plus sign; no run enters it."""
+    del tables
+    data = read_matrix(Path(__file__).with_name("published_values.csv"))[:, 0]
+    p = np.random.RandomState(_DATA_SEED).uniform(size=data.size)
+    z1, z2, z3, z4 = GENERATING.values()
+    printed = z1 + ((p**z3 - 1.0) / z3 + ((1.0 - p) ** z4 - 1.0) / z4) / z2
+    return exact(
+        np.abs(printed - data).max(), f"at most {printed.max():.3g}, published up to {data.max():.3g}"
+    )
+
+
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-01": {
         "largest difference": data_difference,
+        "as printed, largest difference": printed_difference,
         "observations": recorded("n_observations", exact=True),
     },
     "IM-GL-02": {
@@ -500,7 +548,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "fraction of prior data not finite": prior_data_not_finite,
     },
     "IM-GL-19": {"largest shift": prior_shift},
-    "IM-GL-20": {"main settings - warm-up settings": early_failures},
+    "IM-GL-20": {
+        "main settings - warm-up settings": early_failures,
+        "main settings, first - later": failures_beyond_later,
+        "ABC HMC 0.25, later - first": acceptance_below_later,
+    },
     "IM-ALG-02": {"GL": failed_proposals},
     "IM-ALG-03": {"GL": residual},
     "IM-ALG-04": {
@@ -517,7 +569,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-ALG-06": {f"GL tolerance {e:g}": partial(step_ratio, case=case) for case, e in _TOLERANCES.items()},
     "IM-ALG-07": {"GL exponent": step_exponent},
-    "IM-ALG-14": {"GL monotone": smallest_rise},
+    "IM-ALG-14": {"GL monotone": smallest_rise, "GL least tolerance": smallest_shift},
 }
 
 NUMBERS: dict[str, Measure] = {

@@ -80,6 +80,7 @@ ROWS = {
     "pm_normalised": Row("PM ABC, normalised, ε=1", "summaries", "pm_summaries", 1.0),
     "pm_wider": Row("PM ABC, normalised, ε=2.5", "summaries_wider", "pm_summaries", 2.5),
     "pm_raw": Row("PM ABC, raw, ε=2.5", "summaries", "pm_summaries_raw", 2.5),
+    "pm_raw_more": Row("PM ABC, raw, ε=2.5", "pm_raw_more", "pm_summaries_raw", 2.5),
 }
 # Cases by Euler-Maruyama steps from an observation to the next.
 SPARSE_CASES = {"constrained": 1, **{f"sparse__steps_per_observation-{n}": n for n in (2, 4, 8)}}

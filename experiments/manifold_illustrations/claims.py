@@ -6,7 +6,15 @@ from functools import partial
 import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, exact, largest, largest_of, mean, proportion
+from auxmc_pipeline.measuring import (
+    Measurement,
+    exact,
+    largest,
+    largest_of,
+    mean,
+    mean_proportion,
+    proportion,
+)
 from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE
 
@@ -117,12 +125,13 @@ def ess_by_inner_steps(tables: Tables) -> Measurement:
     return (mean(high) / mean(low)).noted(note)
 
 
-def failures_by_inner_steps(tables: Tables) -> Measurement:
-    """IM-ALG-08, failures."""
-    (few, low), (many, high) = few_and_many_inner_steps(tables, "failed_share")
+def failures_undivided(tables: Tables) -> Measurement:
+    """IM-ALG-08, undivided steps."""
+    _, (many, divided) = few_and_many_inner_steps(tables, "failed_share")
+    whole = tables.values("undivided_failed", "chain", case="undivided")
     n_draws = tables.setting("n_cost_draws", case="costs")
-    found, before = (proportion(float(part.mean()), part.size * n_draws) for part in (high, low))
-    note = f"{found.value:.2g} at {many:g} sub-steps, {before.value:.2g} at {few:g}"
+    found, before = (mean_proportion(part, n_draws) for part in (whole, divided))
+    note = f"{found.value:.2g} without sub-steps, {before.value:.2g} with {many:g}"
     return (found - before).noted(note)
 
 
@@ -138,10 +147,17 @@ def largest_error(tables: Tables, quantity: str, note: str = "") -> Measurement:
     return exact(float(tables.values(quantity, "structure").max()), note)
 
 
+def printed_ratio(tables: Tables) -> Measurement:
+    """IM-ALG-10, as printed: of the structure that is farther from 1."""
+    ratios = tables.values("printed_trace_ratio", "structure")
+    return exact(float(ratios[np.abs(ratios - 1.0).argmax()]))
+
+
 def energy_growth(tables: Tables) -> Measurement:
     """IM-ALG-11."""
-    error = tables.values("largest_energy_error", "trajectory").max()
-    note = f"largest error over 2000 steps and all trajectories {error:.2g} nats"
+    error = tables.values("largest_energy_error", "trajectory")
+    failed = tables.value("n_failures", case="identities")
+    note = f"largest error of {error.size} trajectories {error.max():.2g} nats; {failed:.0f} failed and are left out"
     return mean(tables.values("energy_error_growth", "trajectory"), note)
 
 
@@ -242,7 +258,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             growth_of_operations, quantity="gram_structured_operations", size="structured_size"
         ),
     },
-    "IM-ALG-08": {"gradients": ess_by_inner_steps, "failures": failures_by_inner_steps},
+    "IM-ALG-08": {"gradients": ess_by_inner_steps, "undivided steps": failures_undivided},
     "IM-ALG-09": {"noisy": smallest_singular_value},
     "IM-ALG-10": {
         "potential": partial(
@@ -254,6 +270,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             largest_error, quantity="gradient_error", note="tangent part; diagonal and Markovian structure"
         ),
         "trace formula": partial(largest_error, quantity="trace_formula_error"),
+        "trace formula, as printed": printed_ratio,
     },
     "IM-ALG-11": {"growth": energy_growth},
     "IM-ALG-12": {"metric": recorded("metric_error", exact=True)},

@@ -172,7 +172,25 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     return {"statistics": statistics}
 
 
-def _rates(n_inner_steps: int) -> _Case:
+def undivided(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
+    """Runs design undivided.
+
+    Returns:
+        Group `statistics`: fractions of failed and of accepted proposals with the longest steps of design costs, each
+        made in one go, by chain.
+    """
+    part = _rates_chains(settings, context, max(settings.inner_steps), is_divided=False)
+    statistics = xr.Dataset(
+        {
+            f"undivided_{name}": ("chain", part.draws[name][0, :, _N_DISCARDED:].mean(axis=1))
+            for name in ("failed", "accepted")
+        },
+        coords={"chain": range(N_CHAINS)},
+    )
+    return {"statistics": statistics}
+
+
+def _rates(n_inner_steps: int, *, is_divided: bool = True) -> _Case:
     """The rates of the published Lotka-Volterra data, with the published constraint."""
     populations = published_model()
     n_steps = _N_SUB_STEPS // n_inner_steps
@@ -182,13 +200,15 @@ def _rates(n_inner_steps: int) -> _Case:
         populations.n_inputs,
         _SUB_STEP_SIZE * n_inner_steps,
         (n_steps, n_steps),
-        n_inner_steps,
+        n_inner_steps if is_divided else 1,
     )
 
 
-def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int) -> Chains:
+def _rates_chains(
+    settings: Settings, context: RunContext, n_inner_steps: int, *, is_divided: bool = True
+) -> Chains:
     """Chains on the rates that record their first four inputs, and what their iterations did."""
-    case = _rates(n_inner_steps)
+    case = _rates(n_inner_steps, is_divided=is_divided)
 
     def build(parameters: dict[str, Array]) -> Kernel:
         del parameters
@@ -206,7 +226,7 @@ def _rates_chains(settings: Settings, context: RunContext, n_inner_steps: int) -
 
     return run_chains(
         context,
-        ("rates", n_inner_steps, "position_and_constraint"),
+        ("rates" if is_divided else "undivided rates", n_inner_steps, "position_and_constraint"),
         Sampler(build, initial, record),
         n_draws=_N_DISCARDED + settings.n_cost_draws,
         n_chains=N_CHAINS,

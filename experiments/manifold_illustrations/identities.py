@@ -99,9 +99,24 @@ def _potential_errors(key: Array) -> xr.Dataset:
     }
     errors = np.array([_formula_errors(model, point) for model, point in cases.values()])
     names = ("potential_error", "gradient_error", "trace_formula_error")
-    return xr.Dataset(
-        {name: ("structure", errors[:, i]) for i, name in enumerate(names)}, coords={"structure": list(cases)}
-    )
+    found = {name: ("structure", errors[:, i]) for i, name in enumerate(names)}
+    found["printed_trace_ratio"] = ("structure", np.array([_printed_ratio(*case) for case in cases.values()]))
+    return xr.Dataset(found, coords={"structure": list(cases)})
+
+
+def _printed_ratio(model: ConditionedModel, point: Array) -> float:
+    """Right side of equation 4.60 as printed over the derivative on its left, along that derivative."""
+
+    def gram(inputs: Array) -> Array:
+        matrix = jax.jacfwd(model.constraint)(inputs)
+        return matrix @ matrix.T
+
+    def ratio(inputs: Array) -> Array:
+        left = jax.grad(lambda u: 0.5 * jnp.linalg.slogdet(gram(u))[1])(inputs)
+        value, slope = jax.jvp(gram, (inputs,), (left,))
+        return jnp.trace(jnp.linalg.solve(value, slope)) / jnp.sum(jnp.square(left))
+
+    return float(jax.jit(ratio)(point))
 
 
 def _formula_errors(model: ConditionedModel, point: Array) -> list[float]:

@@ -25,7 +25,7 @@ from auxmc.models.conditioned import (
     noisy_input,
 )
 from auxmc.numerics.array_types import FloatArray
-from experiments.manifold_illustrations.costs import costs
+from experiments.manifold_illustrations.costs import costs, undivided
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.in_painting import in_painting
 from experiments.manifold_illustrations.model import START, fibre_height, generate, hyperbola, log_prior
@@ -184,5 +184,6 @@ _DESIGNS: dict[str, Callable[[Settings, RunContext], dict[str, xr.Dataset]]] = {
     "branches": _branches,
     "identities": identities,
     "costs": costs,
+    "undivided": undivided,
     "in_painting": in_painting,
 }

@@ -10,7 +10,9 @@ class Settings(CaseSettings):
     """One case: trajectories near a fibre, chains on one with two branches, checks of algebra, costs, or an image."""
 
     design: str = setting(
-        "trajectory", "what is run", ("trajectory", "branches", "identities", "costs", "in_painting")
+        "trajectory",
+        "what is run",
+        ("trajectory", "branches", "identities", "costs", "undivided", "in_painting"),
     )
     tolerance: float = setting(0.05, "of the Gaussian kernel (trajectory, identities)", (1e-4, 10.0))
     leapfrog_step_size: float = setting(0.04, "leapfrog step (design trajectory)", (1e-6, 10.0))

@@ -15,8 +15,8 @@ _DATA_SEED = 1234
 _PUBLISHED_STEPS = 50
 
 
-def published_data() -> FloatArray:
-    """The published prey and predators [step, 2], made again from their seed by the scheme `code`.
+def published_data(scheme: str = "code") -> FloatArray:
+    """The published prey and predators [step, 2], made again from their seed; the scheme `text` gives other ones.
 
     Source: PhD thesis, figure 4.9; the author's generator with `numpy.random.RandomState(1234)`.
 
@@ -28,8 +28,10 @@ def published_data() -> FloatArray:
     states = np.empty_like(noise)
     prey, predators = 100.0, 100.0
     for step, (prey_noise, predator_noise) in enumerate(noise):
-        prey = prey + (z1 * prey - z2 * prey * predators) + prey_noise
-        predators = predators + (z4 * prey * predators - z3 * predators) + predator_noise
+        new_prey = prey + (z1 * prey - z2 * prey * predators) + prey_noise
+        food = new_prey if scheme == "code" else prey
+        predators = predators + (z4 * food * predators - z3 * predators) + predator_noise
+        prey = new_prey
         states[step] = prey, predators
     return states
 

@@ -15,6 +15,8 @@ from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
+from auxmc_pipeline.tables import Tables
+from experiments.lotka_volterra import claims
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.measure import chain_statistics, iterations_to_band
 from experiments.lotka_volterra.model import generator
@@ -141,6 +143,15 @@ def test_the_time_of_a_chain_follows_its_runs_of_the_generator():
     found = chain_statistics(draws, "ss_ball", 10, 12.0, exact)
     np.testing.assert_allclose(found["chain_seconds"].isel(step_size=0), [[2.0] * 4, [1.0] * 4])
     xr.testing.assert_allclose(found["ess_per_second"] * found["chain_seconds"], found["ess"])
+
+
+def test_the_error_of_an_excess_of_few_chains_is_that_of_a_chi_squared_number(monkeypatch):
+    monkeypatch.setattr(claims, "moving_chains", lambda tables, row: np.zeros((10, 2, 4)))
+    monkeypatch.setattr(claims, "by_rate", lambda tables, quantity, row: np.array([1.01, 1.05, 1.0, 1.0]))
+    found = claims.log_excess(Tables({}), "pm_normalised", 10)
+    assert found.value == pytest.approx(np.log(0.05))
+    simulated = np.log(np.random.default_rng(0).chisquare(9.0, 100_000)).std()
+    assert found.error == pytest.approx(simulated, rel=0.02)
 
 
 def test_the_paper_preset_is_that_of_the_thesis():

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from auxmc.driver.chains import RunContext
+from auxmc.models.conditioned import condition_noisy_generator
 from auxmc_pipeline.tables import Tables
 from experiments.manifold_illustrations.claims import MEASURE
 from experiments.manifold_illustrations.costs import _dense, _diagonal, _markovian, _solve
-from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank
-from experiments.manifold_illustrations.model import fibre_height
+from experiments.manifold_illustrations.identities import _metric_error, _noisy_rank, _printed_ratio
+from experiments.manifold_illustrations.model import fibre_height, hyperbola, log_prior
 from experiments.manifold_illustrations.operations import (
     cholesky,
     count_cholesky,
@@ -84,6 +85,11 @@ def test_noise_gives_full_rank_and_the_metric_is_the_hessian():
     assert float(_metric_error(jax.random.key(2), 0.05)["metric_error"]) < 1e-10
 
 
+def test_equation_4_60_as_printed_is_twice_the_derivative():
+    model = condition_noisy_generator(hyperbola, log_prior, jnp.ones(1), 0.5)
+    assert _printed_ratio(model, jnp.array([1.2, 0.3, -0.4])) == pytest.approx(2.0)
+
+
 def _tables(settings, **rows):
     """Tables with the given columns and rows, of cases with the given settings."""
     tables = {name: pd.DataFrame(values, columns=names.split()) for name, (names, values) in rows.items()}
@@ -136,6 +142,20 @@ KNOWN = {
             ),
         ),
         11.0 / 6.0,
+        True,
+    ),
+    "failures without sub-steps count from those with most": (
+        "IM-ALG-08",
+        "undivided steps",
+        _tables(
+            {"n_cost_draws": 100},
+            chain=(
+                "case inner_steps chain failed_share undivided_failed",
+                [("costs", n, chain, 0.1 / n, np.nan) for n in (1, 2) for chain in (0, 1)]
+                + [("undivided", np.nan, chain, np.nan, 0.2 + 0.1 * chain) for chain in (0, 1)],
+            ),
+        ),
+        0.2,
         True,
     ),
     "slopes are those of the two largest sizes": (
