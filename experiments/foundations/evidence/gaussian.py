@@ -57,7 +57,7 @@ def data_sets(work: Work) -> Lines:
 
 @TOPIC.claim("FN-EV-03")
 def entropy_bound(work: Work) -> Lines:
-    """The bound by the entropy of the data holds on average only."""
+    """The bound by the entropy of the data, which some data sets exceed."""
     bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
     return {
         "as printed": 1.0 - _LOG_EVIDENCE.cdf(bound),
