@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from scipy import integrate
+from scipy import integrate, special
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, exact
@@ -57,6 +57,12 @@ def _p_value_of_moments(tables: Tables) -> Measurement:
     return Measurement(12.0 * min(least.value, 1.0 - least.value), 12.0 * least.error)
 
 
+def _error_of_conditional_mean(tables: Tables) -> Measurement:
+    """Mean of u1^2 given u1^2 - u2^2 = 1 less its closed form, which follows from u1 = cosh(t)."""
+    found = _recorded("FN-GM-05 mean of u1 squared", _FUNCTIONS["FN-GM-05"])(tables)
+    return found - 0.5 * (1.0 + float(special.k1(0.5) / special.k0(0.5)))
+
+
 DERIVED: dict[str, dict[str, Measure]] = {
     "FN-IS-04": {"place of the largest weight, sd 0.52": _place_of_largest_weight},
     "FN-IS-11": {"figure 2.3, variance of the weights": _variance_of_weights},
@@ -65,6 +71,7 @@ DERIVED: dict[str, dict[str, Measure]] = {
         "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),
     },
     "FN-SL-05": {"p-value of six moments": _p_value_of_moments},
+    "FN-GM-05": {"mean of u1 squared at 1 less the known one": _error_of_conditional_mean},
 }
 """Lines that are measured from arrays of figures or from other lines."""
 
