@@ -26,7 +26,7 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Measure:
 
 
 def _place_of_largest_weight(tables: Tables) -> Measurement:
-    weights = tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x").sel(fig_2_5_sd=0.52)
+    weights = tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x").sel(fig_2_5_sd=0.52, method="nearest")
     return exact(float(weights.idxmax("fig_2_5_x")))
 
 
