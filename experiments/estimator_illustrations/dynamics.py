@@ -1,6 +1,7 @@
 """Chains of stochastic-gradient dynamics: figure 2.2, stationary variances, and mini-batches of more and more rows."""
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -23,6 +24,8 @@ from experiments.estimator_illustrations.settings import Settings
 _FRICTION = 0.2
 _STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)
 _NOISY_STEP, _NOISE = 0.01, 10.0
+# Of HMC with noisy gradients: those of the example that the source cites, Chen et al. 2014, figures 1 and 2.
+_NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50
 _FIGURE_START = (-3.0, 3.0)
 _FORGOTTEN = 0.1
 _FAR = 100
@@ -62,7 +65,7 @@ def configurations(settings: Settings) -> dict[str, Configuration]:
         name: Configuration(settings.gradient_step, friction, 0.0, settings.gradient_variance, True)
         for name, friction in (("sgld", 1.0), ("sghmc", settings.friction))
     }
-    return {**exact, **noisy, "frictionless": Configuration(_NOISY_STEP, 0.0, 0.0, _NOISE), **figure}
+    return {**exact, **noisy, **figure}
 
 
 def stationary_variance(
@@ -96,7 +99,7 @@ def run_dynamics(settings: Settings, context: RunContext) -> dict[str, xr.Datase
     """Runs all chains; returns groups `statistics` and `curves`."""
     chains, batches = _chains(settings, context), _batch_chains(settings, context)
     parts = [_variances(settings, chains), _growth(settings, chains), _figure_measures(settings, chains)]
-    parts.append(_inflation(settings, context, batches))
+    parts += [_inflation(settings, context, batches), _naive_variances(settings, context)]
     lost = [part.draws["n_not_finite"].sum(dtype=int) for part in (chains, batches)]
     parts.append(
         xr.Dataset({"n_not_finite": ("part", lost)}, coords={"part": ["noisy gradients", "mini-batches"]})
@@ -169,7 +172,7 @@ def _chains(settings: Settings, context: RunContext) -> Chains:
 
 def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
     """Mean square of all coordinates of each chain, whose target has mean 0, and the closed form."""
-    named = {name: c for name, c in configurations(settings).items() if not c.correlated and c.friction > 0.0}
+    named = {name: c for name, c in configurations(settings).items() if not c.correlated}
     index = [list(configurations(settings)).index(name) for name in named]
     kept = chains.draws["square"][index][:, :, int(_FORGOTTEN * settings.n_draws) :]
     each = named.values()
@@ -185,14 +188,47 @@ def _variances(settings: Settings, chains: Chains) -> xr.Dataset:
 
 
 def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
-    """Mean square in tenths of the chains with noisy gradients, without friction and with it."""
-    names = ("frictionless", "uncorrected")
-    index = [list(configurations(settings)).index(name) for name in names]
-    n = settings.n_draws // 10
-    tenths = chains.draws["square"][index][:, :, : 10 * n].reshape(2, settings.n_chains, 10, n)
+    """Mean square in tenths of the chains with noisy gradients and friction."""
+    index, n = list(configurations(settings)).index("uncorrected"), settings.n_draws // 10
+    tenths = chains.draws["square"][index][:, : 10 * n].reshape(settings.n_chains, 10, n)
     return xr.Dataset(
-        {"variance_by_time": (("friction_used", "chain", "tenth"), tenths.mean(axis=3))},
-        coords={"friction_used": list(names), "tenth": np.arange(10), "chain": np.arange(settings.n_chains)},
+        {"variance_by_time": (("chain", "tenth"), tenths.mean(axis=2))},
+        coords={"tenth": np.arange(10), "chain": np.arange(settings.n_chains)},
+    )
+
+
+def naive_update(rng: np.random.Generator, x: FloatArray, variance: float) -> FloatArray:
+    """HMC on N(0, 1) with a noisy gradient at each step, every end accepted; positions [...] to [...].
+
+    Args:
+        rng: generator.
+        x: positions.
+        variance: of the noise.
+
+    Source: MSc thesis, Algorithm 2.
+    """
+    sd = math.sqrt(variance)
+    v = rng.standard_normal(x.shape) - 0.5 * _NAIVE_STEP * (x + sd * rng.standard_normal(x.shape))
+    for _ in range(_NAIVE_N_STEPS):
+        x = x + _NAIVE_STEP * v
+        # The half step at the end is left out: the next update draws other momenta.
+        v = v - _NAIVE_STEP * (x + sd * rng.standard_normal(x.shape))
+    return x
+
+
+def _naive_variances(settings: Settings, context: RunContext) -> xr.Dataset:
+    """Stationary mean square of each chain of naive updates."""
+    n_updates, found = settings.n_draws // _NAIVE_N_STEPS, []
+    for variance in settings.naive_noise:
+        rng = generator(context.seed, context.study, "naive", f"{variance:g}")
+        x, squares = rng.standard_normal((settings.n_chains, _N_COORDINATES)), []
+        for _ in range(n_updates):
+            x = naive_update(rng, x, variance)
+            squares.append(np.square(x).mean(axis=1))
+        found.append(np.mean(squares[int(_FORGOTTEN * n_updates) :], axis=0))
+    return xr.Dataset(
+        {"naive_variance": (("naive_noise", "chain"), found)},
+        coords={"naive_noise": settings.naive_noise, "chain": np.arange(settings.n_chains)},
     )
 
 

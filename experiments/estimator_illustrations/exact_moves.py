@@ -38,6 +38,9 @@ _N_POWERS, _N_CHUNK_POWERS = 20, 8
 # Early powers are small, where the likelihood of prior draws differs most.
 _POWER_EXPONENT = 3.0
 _TARGET_SIZE, _LARGE_TARGET_SIZE = 5.0, 8.0
+# Moves of SIR keep a memory: particles that forget where they were would hide the resampling. With ten particles a
+# few runs would then make up the mean. Its runs come in parts, to save memory.
+_SIR_MEMORY, _N_SIR_PARTICLES, _N_SIR_AT_ONCE = 0.9, 300, 2000
 
 
 class ConjugateDistribution(NamedTuple):
@@ -54,6 +57,22 @@ class ConjugateDistribution(NamedTuple):
     curvatures: FloatArray
     past_linear: FloatArray
     linear: FloatArray
+
+
+class Plan(NamedTuple):
+    """What an estimator does.
+
+    Attributes:
+        settings: of the kernel.
+        stages: rows in the order in which they come in.
+        memory: of the moves, see `conjugate_mover`.
+        n_at_once: most runs of one program.
+    """
+
+    settings: StreamSettings
+    stages: list["Stage"]
+    memory: float = 0.0
+    n_at_once: int = 1_000_000
 
 
 class Stage(NamedTuple):
@@ -79,7 +98,7 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
     found: dict[str, dict[int, FloatArray]] = {}
     lost = unfinished = 0
     for name in settings.exact_estimators:
-        found[name], n_lost, n_unfinished = _run(settings, context, name, *plans[name])
+        found[name], n_lost, n_unfinished = _run(settings, context, name, plans[name])
         lost, unfinished = lost + n_lost, unfinished + n_unfinished
     variables: dict[str, Any] = {
         "n_not_finite": ("part", [lost], {"units": "particles"}),
@@ -94,17 +113,22 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
     return {"statistics": xr.Dataset(variables, coords=coords)}
 
 
-def _plans(data: FloatArray) -> dict[str, tuple[StreamSettings, list[Stage]]]:
-    """Settings and stages of each estimator."""
+def _plans(data: FloatArray) -> dict[str, Plan]:
+    """What each estimator does."""
     fixed = StreamSettings(n_particles=_N_PARTICLES, target_size=1.0)
     chunks = [_CHUNK] * len(_PREFIXES)
     whole = whole_stages(data, chunks)
     return {
-        "ais": (fixed, annealed_stages(data[:_N_ROWS], [_N_ROWS], _N_POWERS)),
-        "stream": (fixed, annealed_stages(data, chunks, _N_CHUNK_POWERS)),
-        "sir": (fixed._replace(resampling="always"), whole_stages(data[:_N_ROWS], [1] * _N_ROWS)),
-        "adaptive": (fixed._replace(target_size=_TARGET_SIZE), whole),
-        "finely_adaptive": (fixed._replace(target_size=_LARGE_TARGET_SIZE), whole),
+        "ais": Plan(fixed, annealed_stages(data[:_N_ROWS], [_N_ROWS], _N_POWERS)),
+        "stream": Plan(fixed, annealed_stages(data, chunks, _N_CHUNK_POWERS)),
+        "sir": Plan(
+            fixed._replace(resampling="always", n_particles=_N_SIR_PARTICLES),
+            whole_stages(data[:_N_ROWS], [1] * _N_ROWS),
+            _SIR_MEMORY,
+            _N_SIR_AT_ONCE,
+        ),
+        "adaptive": Plan(fixed._replace(target_size=_TARGET_SIZE), whole),
+        "finely_adaptive": Plan(fixed._replace(target_size=_LARGE_TARGET_SIZE), whole),
     }
 
 
@@ -143,14 +167,24 @@ def conjugate_distribution(past: FloatArray, chunk: FloatArray) -> ConjugateDist
     return ConjugateDistribution(basis, curvatures, basis.T @ past_linear, basis.T @ linear)
 
 
-def conjugate_mover(distribution: ConjugateDistribution) -> Mover:
-    """Draws each particle again from the Gaussian that is the target."""
+def conjugate_mover(distribution: ConjugateDistribution, memory: float = 0.0) -> Mover:
+    """Moves each particle by an autoregression that leaves the Gaussian target invariant.
+
+    Args:
+        distribution: the targets.
+        memory: correlation of a particle before and after the move; without it particles are drawn again.
+    """
 
     def move(key: Array, particles: Array, target: Target) -> Array:
         variances = 1.0 / (1.0 + target.power * distribution.curvatures)
         mean = variances * (distribution.past_linear + target.power * distribution.linear)
         normals = standard_normal(key, particles.shape)
-        return jnp.matmul(mean[None, :] + jnp.sqrt(variances)[None, :] * normals, distribution.basis.T)
+        if not memory:
+            return jnp.matmul(mean[None, :] + jnp.sqrt(variances)[None, :] * normals, distribution.basis.T)
+        before = jnp.matmul(particles, jnp.linalg.inv(distribution.basis).T)
+        spread = jnp.sqrt((1.0 - memory**2) * variances)
+        after = mean[None, :] + memory * (before - mean[None, :]) + spread[None, :] * normals
+        return jnp.matmul(after, distribution.basis.T)
 
     return move
 
@@ -186,17 +220,17 @@ def _stage(data: FloatArray, begin: int, end: int, low: float, high: float, pref
     return Stage(chunk, end - begin, conjugate_distribution(past, chunk), prefix)
 
 
-@jax.jit
-def _starts(keys: Array) -> StreamState:
+@functools.partial(jax.jit, static_argnums=1)
+def _starts(keys: Array, n_particles: int) -> StreamState:
     """Prior draws of all runs, the same function for all estimators."""
-    kernel = particle_evidence(powered_regression(), StreamSettings(n_particles=_N_PARTICLES))
+    kernel = particle_evidence(powered_regression(), StreamSettings(n_particles=n_particles))
     return jax.vmap(lambda key: kernel.init(key, jnp.float64))(keys)
 
 
 @functools.cache
-def _program(settings: StreamSettings) -> Any:
+def _program(settings: StreamSettings, memory: float) -> Any:
     def absorb(keys: Array, states: StreamState, chunk: Chunk, distribution: ConjugateDistribution) -> Any:
-        kernel = particle_evidence(powered_regression(), settings, conjugate_mover(distribution))
+        kernel = particle_evidence(powered_regression(), settings, conjugate_mover(distribution, memory))
         # The targets know the past: no row of it is drawn.
         past = PastRows(jnp.zeros((1, _N_COLUMNS)), jnp.zeros((), jnp.int32))
         return jax.vmap(kernel.absorb, (0, 0, None, None))(keys, states, chunk, past)
@@ -205,23 +239,27 @@ def _program(settings: StreamSettings) -> Any:
 
 
 def _run(
-    settings: Settings, context: RunContext, name: str, chosen: StreamSettings, stages: list[Stage]
+    settings: Settings, context: RunContext, name: str, plan: Plan
 ) -> tuple[dict[int, FloatArray], int, int]:
     """Log evidences of all runs [run] at each prefix, particles that were lost, and chunks given up."""
-    absorb = _program(chosen)
-    key = stream(context.seed, context.study, "exact moves", name)
-    states = _starts(jax.random.split(jax.random.fold_in(key, 0), settings.n_runs))
+    absorb = _program(plan.settings, plan.memory)
     progress = Progress(f"{context.label} [{name}]")
-    progress.say(f"{len(stages)} stages of {settings.n_runs} runs")
-    found: dict[int, FloatArray] = {}
+    progress.say(f"{len(plan.stages)} stages of {settings.n_runs} runs")
+    found: dict[int, list[FloatArray]] = {stage.prefix: [] for stage in plan.stages if stage.prefix}
     lost = unfinished = 0
-    for number, stage in enumerate(stages):
-        keys = jax.random.split(jax.random.fold_in(key, number + 1), settings.n_runs)
-        chunk = Chunk(jnp.asarray(stage.chunk), jnp.asarray(stage.n_valid, jnp.int32))
-        states, record = absorb(keys, states, chunk, stage.distribution)
-        # Lost particles are counted from the beginning, chunks that were given up one by one.
-        lost = int(np.asarray(record.n_not_finite).sum())
-        unfinished += int(np.asarray(record.n_unfinished).sum())
-        if stage.prefix:
-            found[stage.prefix] = np.asarray(record.log_evidence)
-    return found, lost, unfinished
+    for first in range(0, settings.n_runs, plan.n_at_once):
+        n_runs = min(plan.n_at_once, settings.n_runs - first)
+        key = stream(context.seed, context.study, "exact moves", name, *([first] if first else []))
+        states = _starts(jax.random.split(jax.random.fold_in(key, 0), n_runs), plan.settings.n_particles)
+        n_lost = 0
+        for number, stage in enumerate(plan.stages):
+            keys = jax.random.split(jax.random.fold_in(key, number + 1), n_runs)
+            chunk = Chunk(jnp.asarray(stage.chunk), jnp.asarray(stage.n_valid, jnp.int32))
+            states, record = absorb(keys, states, chunk, stage.distribution)
+            # Lost particles are counted from the beginning, chunks that were given up one by one.
+            n_lost = int(np.asarray(record.n_not_finite).sum())
+            unfinished += int(np.asarray(record.n_unfinished).sum())
+            if stage.prefix:
+                found[stage.prefix].append(np.asarray(record.log_evidence))
+        lost += n_lost
+    return {prefix: np.concatenate(parts) for prefix, parts in found.items()}, lost, unfinished

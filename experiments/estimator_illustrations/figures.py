@@ -54,7 +54,7 @@ def exploring(tables: Tables) -> Figure:
         figure,
         tables,
         f"{setting('n_evaluations_shown')} evaluations of one chain; numbers are means of {setting('n_chains')} "
-        f"chains of {setting('n_draws')} evaluations, autocorrelations along (1, 1)",
+        f"chains of {setting('n_draws')} evaluations",
     )
 
 

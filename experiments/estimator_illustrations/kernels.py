@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from auxmc.diagnostics.errors_of_means import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
-from auxmc.driver.seeds import generator
+from auxmc.driver.seeds import generator, stream
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.hamiltonian.hmc import HMCNoise, HMCState, hmc, leapfrog
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
@@ -157,6 +157,9 @@ _START = (-2.0, -2.0)
 _METHODS = ("random_walk", "hmc")
 # Draws of a chain that are left out of averages: its start is a choice.
 _FORGOTTEN = 0.1
+# Chains far from the target: principal coordinates at the start and tolerance of moments, in standard deviations.
+_FAR, _TOLERANCE = 5.0, 0.25
+_N_GROUPS, _N_PER_GROUP, _N_EVALUATIONS = 16, 1000, 300
 
 
 def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -171,18 +174,61 @@ def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         "hmc": _hamiltonian(settings, context),
     }
     evaluations = {"random_walk": 1, "hmc": settings.n_leapfrog}
-    measured = [_measures(runs[method], evaluations[method]) for method in _METHODS]
+    measured = [_measures(runs[method], evaluations[method], settings.correlation) for method in _METHODS]
     statistics = xr.Dataset(
         {name: (("method", "chain"), np.stack([m[name] for m in measured])) for name in measured[0]},
         coords={"method": list(_METHODS), "chain": np.arange(settings.n_chains)},
     )
+    kernels = {"random_walk": walk, "hmc": _hamiltonian_kernel(settings)}
+    keys = [stream(context.seed, context.study, "convergence", method) for method in _METHODS]
+    times = [
+        _convergence(settings, kernels[method], evaluations[method], key)
+        for method, key in zip(_METHODS, keys, strict=True)
+    ]
+    statistics["convergence_time"] = ("method", "group"), np.stack(times)
     lost = runs["hmc"].draws["n_not_finite"].sum(dtype=int)
     statistics = statistics.assign_coords(part=["hmc"]).assign(n_not_finite=("part", [lost]))
-    for name, units in (("squared_jump_per_evaluation", ""), ("autocorrelation_time", "evaluations")):
+    for name, units in (
+        ("squared_jump_per_evaluation", ""),
+        ("autocorrelation_time", "evaluations"),
+        ("convergence_time", "evaluations"),
+    ):
         statistics[name].attrs["units"] = units
     curves, error = _shown(settings, runs)
     statistics["acceptance_error"] = ((), error)
     return {"statistics": statistics, "curves": curves}
+
+
+def principal_coordinates(positions: ArrayLike, rho: float) -> Array:
+    """Coordinates along (1, 1) and (1, -1) in standard deviations [..., 2] to [..., 2]."""
+    x = jnp.asarray(positions)
+    slow = (x[..., 0] + x[..., 1]) / np.sqrt(2.0 + 2.0 * rho)
+    return jnp.stack([slow, (x[..., 0] - x[..., 1]) / np.sqrt(2.0 - 2.0 * rho)], axis=-1)
+
+
+def _convergence(settings: Settings, kernel: Kernel, evaluations: int, key: Array) -> FloatArray:
+    """Evaluations until first and second moments of both principal coordinates stay near the target's [group]."""
+    rho = settings.correlation
+    slow, fast = _FAR * np.sqrt(0.5 * np.array([1.0 + rho, 1.0 - rho]))
+    start = jnp.array([slow + fast, slow - fast])
+
+    def chain(key: Array) -> Array:
+        def step(state: Any, number: Array) -> tuple[Any, Array]:
+            noise = kernel.draw(jax.random.fold_in(key, number))
+            state = kernel.apply(noise, state)[0]
+            return state, principal_coordinates(state.position, rho)
+
+        return jax.lax.scan(step, kernel.init(start), jnp.arange(_N_EVALUATIONS // evaluations))[1]
+
+    @jax.jit
+    def distances(keys: Array) -> Array:
+        found = jax.vmap(chain)(keys)
+        moments = jnp.stack([found.mean(axis=0), jnp.square(found).mean(axis=0) - 1.0])
+        return jnp.max(jnp.abs(moments), axis=(0, 2))
+
+    groups = jax.random.split(key, (_N_GROUPS, _N_PER_GROUP))
+    outside = np.stack([np.asarray(distances(keys)) for keys in groups]) > _TOLERANCE
+    return np.asarray(evaluations * (1.0 + np.max(outside * np.arange(1, outside.shape[1] + 1), axis=1)))
 
 
 def slow_direction(positions: FloatArray) -> FloatArray:
@@ -206,9 +252,13 @@ def _log_density(settings: Settings) -> Any:
     return log_density
 
 
+def _hamiltonian_kernel(settings: Settings) -> Kernel:
+    return hmc(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
+
+
 def _hamiltonian(settings: Settings, context: RunContext) -> Chains:
     """Chains of as many leapfrog steps as the random walks have steps."""
-    kernel = hmc(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
+    kernel = _hamiltonian_kernel(settings)
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, Any]:
         new, info = kernel.apply(noise, state)
@@ -245,15 +295,21 @@ def _chains(
     )
 
 
-def _measures(chains: Chains, evaluations: int) -> dict[str, FloatArray]:
-    """Averages of each chain; a leapfrog step counts as one evaluation."""
+def _measures(chains: Chains, evaluations: int, rho: float) -> dict[str, FloatArray]:
+    """Averages of each chain; a leapfrog step counts as one evaluation.
+
+    The autocorrelation time is that of the principal coordinate, or its square, where it is longest on average: one
+    coordinate may be antithetic while another returns to its start.
+    """
     positions = chains.draws["x"][0]
     kept = positions[:, int(_FORGOTTEN * positions.shape[1]) :]
     slow = slow_direction(kept)
+    principal = np.asarray(principal_coordinates(kept, rho))
+    times = np.stack([autocorrelation_time((principal**power)[..., i]) for power in (1, 2) for i in (0, 1)])
     jumps = np.sum(np.square(np.diff(kept, axis=1)), axis=-1)
     return {
         "squared_jump_per_evaluation": jumps.mean(axis=1) / evaluations,
-        "autocorrelation_time": autocorrelation_time(slow) * evaluations,
+        "autocorrelation_time": times[times.mean(axis=1).argmax()] * evaluations,
         "lag_one_autocorrelation": lag_one_autocorrelation(slow),
         "acceptance": chains.draws["accepted"][0].mean(axis=1),
     }

@@ -21,6 +21,9 @@ class Settings(CaseSettings):
     gradient_step: float = setting(0.01, "eta of the chains of figure 2.2 (design kernels)", (1e-9, 0.3))
     friction: float = setting(0.1, "alpha of the Hamiltonian chain (design kernels)", (1e-6, 1.0))
     gradient_variance: float = setting(1.0, "variance of the gradient's noise (design kernels)", (0.0, 1e6))
+    naive_noise: list[float] = setting(
+        [4.0, 400.0], "variances of the gradient's noise in naive HMC (design kernels)", (0.0, 1e6)
+    )
     batch_rows: list[int] = setting(
         [200, 2000, 20_000, 200_000],
         "numbers of rows that mini-batches are drawn from (design kernels)",
@@ -56,7 +59,7 @@ def check(settings: Settings) -> None:
     Raises:
         SettingsError: settings that contradict each other.
     """
-    for name in ("batch_rows", "exact_estimators", "n_live"):
+    for name in ("naive_noise", "batch_rows", "exact_estimators", "n_live"):
         values = getattr(settings, name)
         if len(set(values)) < len(values):
             raise SettingsError(f"{name} must hold different values, got {values}")

@@ -11,7 +11,7 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import standard_error
-from experiments.estimator_illustrations.model import GaussianMean, from_observations
+from experiments.estimator_illustrations.model import GaussianMean, LogEvidenceDistribution, from_observations
 from experiments.estimator_illustrations.settings import Settings
 from experiments.streaming_evidence.model import rows
 
@@ -23,6 +23,8 @@ _N_ROWS = 100
 _N_BATCHES = 20
 _TOP_FRACTION = 1e-3
 _BLOCK = 1000
+# The source's data are a hundred draws from N(2, 1); the decimal order of their evidence is printed.
+_TRUE_MEAN, _PRINTED_ORDER = 2.0, -64.0
 _AXIS = np.linspace(-3.0, 4.0, 701)
 _EXCESSES = (1.0, 2.0, 3.0)
 
@@ -30,7 +32,9 @@ _EXCESSES = (1.0, 2.0, 3.0)
 def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Makes all estimates; returns groups `statistics` and `curves`."""
     model = from_observations(rows("normal", _N_ROWS)[:, 0])
+    below = LogEvidenceDistribution(_N_ROWS, _TRUE_MEAN).cdf(_PRINTED_ORDER * np.log(10.0))
     variables: dict[str, Any] = {
+        "printed_order_p_value": ((), 2.0 * min(below, 1.0 - below)),
         "log_evidence": ((), model.log_evidence, {"units": "nats"}),
         "log10_evidence": ((), model.log_evidence / np.log(10.0), {"units": "decades"}),
         "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),

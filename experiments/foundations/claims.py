@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from scipy import integrate
+from scipy import integrate, special
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, exact
@@ -31,8 +31,13 @@ def _drawn_weights(tables: Tables) -> xr.DataArray:
     return tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x")
 
 
+def _at_sd(values: xr.DataArray, sd: float) -> xr.DataArray:
+    """The nearest, as coordinates may be in single precision."""
+    return values.sel(fig_2_5_sd=sd, method="nearest")
+
+
 def _narrow_over_broad(values: xr.DataArray) -> Measurement:
-    return exact(float(values.sel(fig_2_5_sd=0.52) / values.sel(fig_2_5_sd=0.8)))
+    return exact(float(_at_sd(values, 0.52) / _at_sd(values, 0.8)))
 
 
 def _relative_variances(tables: Tables) -> xr.DataArray:
@@ -59,13 +64,19 @@ def _p_value_of_moments(tables: Tables) -> Measurement:
     return Measurement(12.0 * min(least.value, 1.0 - least.value), 12.0 * least.error)
 
 
+def _error_of_conditional_mean(tables: Tables) -> Measurement:
+    """Mean of u1^2 given u1^2 - u2^2 = 1 less its closed form, which follows from u1 = cosh(t)."""
+    found = _recorded("FN-GM-05 mean of u1 squared", _FUNCTIONS["FN-GM-05"])(tables)
+    return found - 0.5 * (1.0 + float(special.k1(0.5) / special.k0(0.5)))
+
+
 DERIVED: dict[str, dict[str, Measure]] = {
     "FN-IS-04": {
         "largest weight on the axis, sd 0.52 over sd 0.8": lambda t: _narrow_over_broad(
             _drawn_weights(t).max("fig_2_5_x")
         ),
         "place of the largest weight, sd 0.52": lambda t: exact(
-            float(_drawn_weights(t).sel(fig_2_5_sd=0.52).idxmax("fig_2_5_x"))
+            float(_at_sd(_drawn_weights(t), 0.52).idxmax("fig_2_5_x"))
         ),
         "relative variance of w, narrow over broad": lambda t: _narrow_over_broad(_relative_variances(t)),
     },
@@ -74,6 +85,7 @@ DERIVED: dict[str, dict[str, Measure]] = {
         "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),
     },
     "FN-SL-05": {"p-value of six moments": _p_value_of_moments},
+    "FN-GM-05": {"mean of u1 squared at 1 less the known one": _error_of_conditional_mean},
 }
 """Lines that are measured from arrays of figures or from other lines."""
 

@@ -226,6 +226,11 @@ def test_moves_of_the_illustrations_are_draws_of_the_tempered_posterior():
     move = jax.jit(conjugate_mover(conjugate_distribution(past, chunk)))
     draws = np.asarray(move(key_for("rows/conjugate"), jnp.zeros((20_000, 6)), target))
     check_normal(standardised(draws, mean, covariance), "draws")
+    move = jax.jit(conjugate_mover(conjugate_distribution(past, chunk), 0.9))
+    moved = np.asarray(move(key_for("rows/conjugate/memory"), jnp.asarray(draws), target))
+    check_normal(standardised(moved, mean, covariance), "moved")
+    kept = standardised(draws, mean, covariance), standardised(moved, mean, covariance)
+    np.testing.assert_allclose(np.mean(kept[0] * kept[1], axis=0), 0.9, atol=0.05)
 
 
 def test_simulated_rejection_meets_the_probability_of_a_cube():

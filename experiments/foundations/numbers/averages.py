@@ -283,7 +283,8 @@ def printed_variance(work: Work) -> Lines:
 @TOPIC.claim("FN-MC-04")
 def correlated_averages(work: Work) -> Lines:
     """The variance of means of a stationary autoregression with unit variance."""
-    rho, n_short = 0.9, 1000
+    # So few that the factors (N - n) / N of the equation, which its limit lacks, count.
+    rho, n_short = 0.9, 20
     n_chains = work.replicates(10_000, 1000)
     noise = work.rng("means").normal(size=(n_chains, n_short))
     noise[:, 1:] *= math.sqrt(1.0 - rho**2)

@@ -18,11 +18,12 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from experiments.estimator_illustrations import exact_moves, nested
-from experiments.estimator_illustrations.dynamics import stationary_variance
+from experiments.estimator_illustrations.dynamics import naive_update, stationary_variance
 from experiments.estimator_illustrations.kernels import (
     Bent,
     correlated,
     lag_one_autocorrelation,
+    principal_coordinates,
     trajectories,
 )
 from experiments.estimator_illustrations.model import (
@@ -98,6 +99,33 @@ def test_the_stationary_variance_is_that_of_the_step():
         ValueError, match=r"step times curvature must be below 2 \(2 - friction\) = 3.6, got 4"
     ):
         stationary_variance(4.0, 0.2, 1.0)
+
+
+def test_naive_updates_are_leapfrog_steps_with_noise_at_each_gradient():
+    class Units:
+        """Gives one unit vector after the other, so that an end holds the coefficients of all draws."""
+
+        number = 0
+
+        def standard_normal(self, shape):
+            self.number += 1
+            return np.eye(*shape, k=self.number)[0]
+
+    found = naive_update(Units(), np.eye(53)[0], 1.0)
+    ends = trajectories(correlated(0.0), np.eye(4)[[0, 2]], 0.1, 50)
+    np.testing.assert_allclose(found[:2], ends[:, 0], rtol=1e-12)
+    # A kick j steps before the end moves the end by sin((50 - j) angle), as far as leapfrog is a rotation.
+    kicks = trajectories(correlated(0.0), np.eye(4)[[2] * 50], 0.1, np.arange(50, 0, -1))[:, 0]
+    np.testing.assert_allclose(found[2:52], -0.1 * kicks * np.r_[0.5, np.ones(49)], rtol=1e-10)
+    assert (found[1] ** 2 + 4.0 * found[2:] @ found[2:]) / (1.0 - found[0] ** 2) == pytest.approx(
+        2.1428, 0.01
+    )
+
+
+def test_principal_coordinates_are_standardised():
+    covariance = np.array([[1.0, 0.9], [0.9, 1.0]])
+    rows = np.asarray(principal_coordinates(np.eye(2), 0.9))
+    np.testing.assert_allclose(rows.T @ covariance @ rows, np.eye(2), atol=1e-12)
 
 
 def test_powers_of_rows_add_up_to_one():
