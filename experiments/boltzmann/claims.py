@@ -420,6 +420,18 @@ def base_moments(tables: Tables) -> Measurement:
     return score_of_p_values(-np.expm1(found["dimension"] * inside), "largest of all coordinates of a run")
 
 
+def base_errors(tables: Tables) -> Measurement:
+    """CT-T06: largest of six errors by base weights, of three methods and two moments, averages over systems."""
+    found = {}
+    for method, moment in itertools.product(CURVE_METHODS, ("mean", "covariance")):
+        rows = rows_of(
+            tables, "chains", "repeat_coordinate", "error_by_base_weights", method=method, coordinate=moment
+        )
+        errors = rows.groupby("repeat")["error_by_base_weights"].mean()
+        found[f"largest of 6: {METHOD_LABELS[method]}, {ERROR_LABELS[moment]}"] = mean(errors)
+    return largest_of(found)
+
+
 def narrowing_weights(tables: Tables, method: str) -> Measurement:
     """CT-T17: largest ratio of the spread of log weights to that with the next smaller number of temperatures."""
     rows = rows_of(tables, "annealed", "point", "log_weight_sd", method=method)
@@ -588,7 +600,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B20": {"ST": partial(seconds_ratio, method="st"), "CT-HMC": partial(seconds_ratio, method="ct_hmc")},
     "CT-B22": {"bars as captioned": band_ratio, "bars as drawn": band_ratio},
     "CT-B23": {"K = 1000": thousand_temperatures},
-    "CT-T06": {"chains": base_moments},
+    "CT-T06": {"chains": base_moments, "mean and covariance": base_errors},
     "CT-T17": {_ANNEALED[name][0]: partial(narrowing_weights, method=name) for name in ("h_ais", "ais_20")},
     "CT-T23": {"visits": partial(integrated_weights, other="error_by_visits_weights")},
     "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
