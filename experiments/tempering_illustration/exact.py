@@ -115,7 +115,8 @@ def path_statistics() -> xr.Dataset:
     identities = weight_identities()
     temperatures = np.linspace(0.0, 1.0, 1001)
     convexity = np.diff(path.log_normaliser(temperatures), 2).min()
-    slopes = _slope_errors(path)
+    slopes = np.max([_slope_errors(known_path(log_zeta)) for log_zeta in _LOG_ZETAS], axis=0)
+    curves = _bridge_curves()
     ends, bounds = _ends_and_bounds()
     toy_ratio, toy_slope = _elbo_toy()
     variables: dict[str, Any] = {
@@ -130,7 +131,8 @@ def path_statistics() -> xr.Dataset:
         "divergence_target_base": ((), path.divergence_target_base(), {"units": "nats"}),
         "divergence_base_target": ((), path.divergence_base_target(), {"units": "nats"}),
         "barrier_height": ("control", barrier_heights(path), {"units": "nats"}),
-        "n_modes": ("fifth", [count_modes(curve) for curve in _bridge_curves()], {"units": "modes"}),
+        "n_modes": ("fifth", [count_modes(curve) for curve in curves], {"units": "modes"}),
+        "bridge_integral": ("fifth", np.sum(curves, axis=1) * (POINTS[1] - POINTS[0])),
     }
     coords = {
         "identity": list(identities),
@@ -204,7 +206,7 @@ def _gaussian_evidence_error() -> float:
 
 
 def _slope_errors(path: ExactPath) -> FloatArray:
-    """Relative errors of slopes of the log marginal at both ends [end, step], against the divergences.
+    """Relative errors of slopes of the log marginal at both ends [end, step], against divergences and log Z - log zeta.
 
     Slopes are one-sided differences of second order, of the marginal at 0, 1 and 2 steps from the end.
     """

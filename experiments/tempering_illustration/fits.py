@@ -21,8 +21,8 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from experiments.tempering_illustration.model import NARROW_AND_BROAD
 
-PUBLISHED_HALF = (0.193701, 2.652223)
-"""Mean and standard deviation of the Gaussian that is drawn in figure C.2b."""
+PUBLISHED_HALF, PUBLISHED_EXCLUSIVE = (0.193701, 2.652223), (1.0615, 2.16578)
+"""Means and standard deviations of the Gaussians that are drawn in figures C.2b and C.2c."""
 
 _SKEW = 0.4
 _GRID = np.linspace(-40.0, 40.0, 16_001)
@@ -67,6 +67,11 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
         "published_half_objective": (
             (),
             renyi_divergence(_GRID, log_p, gaussian_log_density(_GRID, *PUBLISHED_HALF), 0.5),
+            {"units": "nats"},
+        ),
+        "published_exclusive_objective": (
+            (),
+            renyi_divergence(_GRID, gaussian_log_density(_GRID, *PUBLISHED_EXCLUSIVE), log_p, 1.0),
             {"units": "nats"},
         ),
         **_identity_errors(log_p),
