@@ -20,6 +20,7 @@ from experiments.image_models.joint_estimates import (
     total_over_images,
     value_of,
 )
+from experiments.image_models.settings import PUBLISHED_LAYERS
 
 _OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
@@ -48,9 +49,21 @@ def differing(tables: Tables, model: str, quantity: str) -> Measurement:
         raise MissingData(f"cannot be compared: {advice}{model}") from None
 
 
+def latents(tables: Tables, model: str) -> Measurement:
+    """CT-C01: inputs of the decoder, which are known where no layer differs from those listed."""
+    if differing(tables, model, "n_layers_differ").value:
+        raise MissingData("layers differ from the author's")
+    return exact(PUBLISHED_LAYERS[0][0])
+
+
 def bound(tables: Tables, model: str, which: str) -> Measurement:
-    """CT-C03 to CT-C05: a joint bound."""
+    """CT-C03 and CT-C04: a joint bound."""
     return _with_error(tables, model, *_BOUNDS[which])
+
+
+def published_gap(tables: Tables, model: str) -> Measurement:
+    """CT-C03 and CT-C04: the upper bound in its published form minus the lower one."""
+    return bound(tables, model, "published form") - bound(tables, model, "lower")
 
 
 def gap(tables: Tables, model: str) -> Measurement:
@@ -148,7 +161,7 @@ def time_ratio(tables: Tables, model: str, quantity: str, method: str) -> Measur
     return Measurement(cost / unit, math.nan, f"Gibbs CT needs {unit:.3g} s")
 
 
-def sharing(tables: Tables, model: str, which: int) -> Measurement:
+def sharing(tables: Tables, model: str, which: int, is_joint: bool = False) -> Measurement:
     """CT-C15: log of the error of the length of one chain shared by several over that of the one chain (Gibbs CT)."""
     counts = _counts(tables, model, "layout_mean", "n_sharing", method="gibbs_ct")
     if len(counts) <= 1:
@@ -157,7 +170,7 @@ def sharing(tables: Tables, model: str, which: int) -> Measurement:
     one, several = (_of_pools(tables, model, _LAYOUT, "n_sharing", n, method="gibbs_ct") for n in (1, count))
     note = f"{count} chains of 1/{count} of the length"
     # The short chains are parts of the long ones: images are what is independent.
-    return _ratio_of_errors([several], [one], note)
+    return _ratio_of_errors([several], [one], note, is_joint)
 
 
 def parallel(tables: Tables, model: str, method: str = "gibbs_ct") -> Measurement:
@@ -319,28 +332,39 @@ def _near_bound(
 def _of_pools(
     tables: Tables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
 ) -> FloatArray:
-    """Biases and variances of the estimates of each image by so many chains or runs [image, 2]."""
+    """Biases and variances of the estimates of each image by so many chains or runs [image, 2].
+
+    Variances are times 1 - 1 / n: the square of a bias that is the mean of n estimates has one n-th of them.
+    """
     means, variances = _moments(tables, model, f"{quantity}_mean", f"{dim}_image", **{dim: count}, **wanted)
-    return np.stack([means - of_images(tables, model, "image_middle"), variances], axis=1)
+    parts = ("n_runs", "annealed_repetitions") if quantity == _AIS_POOLED else ("n_chains", "n_repetitions")
+    n_estimates = math.prod(int(tables.setting(part, model=model)) for part in parts) // count
+    return np.stack(
+        [means - of_images(tables, model, "image_middle"), variances * (1 - 1 / n_estimates)], axis=1
+    )
 
 
-def _ratio_of_errors(above: list[FloatArray], below: list[FloatArray], note: str) -> Measurement:
-    """Log of a product of root mean square errors over images over another, of `_of_pools`.
+def _ratio_of_errors(
+    above: list[FloatArray], below: list[FloatArray], note: str, is_joint: bool = False
+) -> Measurement:
+    """Log of a product of root mean square errors over another, of `_of_pools`: over images, or of their sum.
 
     A few images make most of a sum, so that the ratio is far from normal: the error is that of leaving images out, or
     half the distance to the farther end of the interval of 95 % of bootstrap resamples where this is larger.
     """
-    # Squared biases are summed, not biases: those of both signs would cancel in a joint estimate.
-    squares = np.stack([pool[:, 0] ** 2 + pool[:, 1] for pool in (*above, *below)], axis=1)
+    pools = np.stack([*above, *below], axis=1)
     powers = np.repeat([0.5, -0.5], [len(above), len(below)])
 
     def log_ratio(kept: FloatArray) -> FloatArray:
-        return np.asarray(np.log(kept.sum(axis=-2)) @ powers, dtype=np.float64)
+        biases, variances = kept[..., 0], kept[..., 1].sum(axis=-2)
+        # Biases of both signs cancel in a joint estimate.
+        squares = biases.sum(axis=-2) ** 2 if is_joint else np.sum(biases**2, axis=-2)
+        return np.asarray(np.log(squares + variances) @ powers, dtype=np.float64)
 
-    n = len(squares)
+    n = len(pools)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = estimate(lambda kept: float(log_ratio(kept)), squares, method="paired", note=note)
-        resampled = log_ratio(squares[np.random.default_rng(0).integers(n, size=(_RESAMPLES, n))])
+        found = estimate(lambda kept: float(log_ratio(kept)), pools, method="paired", note=note)
+        resampled = log_ratio(pools[np.random.default_rng(0).integers(n, size=(_RESAMPLES, n))])
     width = np.abs(np.quantile(resampled, _TWO_SIGMA) - found.value).max()
     return found._replace(error=max(found.error, 0.5 * float(width) * few_replicates(n)))
 
@@ -361,10 +385,15 @@ def _by_model(
     }
 
 
-_SANDWICH = {"lower": partial(bound, which="lower"), "upper": partial(bound, which="published form")}
+_SANDWICH: dict[str, Callable[..., Measurement]] = {
+    "lower": partial(bound, which="lower"),
+    "upper - lower": published_gap,
+}
 
 MEASURE: dict[str, dict[str, Measure]] = {
-    "CT-C01": _by_model({"layers that differ": partial(differing, quantity="n_layers_differ")}),
+    "CT-C01": _by_model(
+        {"layers that differ": partial(differing, quantity="n_layers_differ"), "latent dimensions": latents}
+    ),
     "CT-C02": _by_model({"images that differ": partial(differing, quantity="n_images_differ")}),
     "CT-C03": _by_model(_SANDWICH, ("mnist",)),
     "CT-C04": _by_model(_SANDWICH, ("omniglot",)),
@@ -373,7 +402,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}),
     "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}),
     "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}),
-    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}),
+    "CT-C10": _by_model(
+        {"final": partial(final, method="st"), "Gibbs CT - ST": below, "Gibbs CT above ST": below}
+    ),
     "CT-C11": _by_model(
         {
             "time": partial(annealed_cost, along="seconds"),
@@ -392,7 +423,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C14": _by_model(
         {"time of a gradient": partial(time_ratio, quantity="seconds_per_gradient", method="ct_hmc")}
     ),
-    "CT-C15": _by_model({"2 chains": partial(sharing, which=1), "most chains": partial(sharing, which=-1)}),
+    "CT-C15": _by_model(
+        {
+            name + of: partial(sharing, which=which, is_joint=is_joint)
+            for of, is_joint in (("", False), (", joint", True))
+            for name, which in (("2 chains", 1), ("most chains", -1))
+        }
+    ),
     "CT-C16": _by_model(
         {
             "gain": parallel,
