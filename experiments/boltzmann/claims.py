@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -15,6 +15,7 @@ from auxmc_pipeline.measuring import (
     estimate,
     exact,
     largest_of,
+    largest_score,
     mean,
     proportion,
     proportion_of,
@@ -38,8 +39,6 @@ from experiments.boltzmann.settings import BASES
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
-# Part of a run before which no curve is compared.
-_BEGINNING = 0.01
 # "Thousands of iterations", after the first of them.
 _FIRST, _THOUSANDS, _LAST = 201, 2001, 5000
 # Seconds of a sample, and of a set of annealed runs by number of temperatures, on the time axis of figure 5.2.
@@ -100,9 +99,9 @@ def large_eigenvalues(tables: Tables) -> Measurement:
 
 
 def exact_sample_means(tables: Tables) -> Measurement:
-    """CT-B05: means of exact samples in all directions."""
-    scores = tables.values("exact_sample_score", "direction")
-    return score_of_p_values(2.0 * stats.norm.sf(np.abs(scores)))
+    """CT-B05: largest error of a mean of exact samples, in standard deviations of a sample."""
+    scores = largest_score(tables.values("exact_sample_score", "direction"))
+    return scores * (1.0 / math.sqrt(float(tables.setting("n_exact_samples", case="systems"))))
 
 
 def plain_shift(tables: Tables) -> Measurement:
@@ -175,7 +174,7 @@ def at_equal_times(
     is largest, else the geometric mean over errors and times.
     """
     points = second[0].points
-    compared = (points > _BEGINNING * points[-1]) & (points * time_ratio <= first[0].points[-1])
+    compared = points * time_ratio <= first[0].points[-1]
     places = np.log(points[compared] * time_ratio)
 
     # Arrays are [repeat, error, point, system].
@@ -187,12 +186,14 @@ def at_equal_times(
     arrays = [np.stack([each.values for each in curves]).transpose(3, 0, 1, 2) for curves in (first, second)]
     all_ratios = log_ratios(arrays[0], arrays[1])
     # The place is that of all repeats: the extreme of other ones has no error of its own.
-    chosen = np.s_[:] if not largest else np.unravel_index(np.argmax(all_ratios), all_ratios.shape)
+    place = np.unravel_index(np.argmax(all_ratios), all_ratios.shape)
+    chosen: Any = place if largest else np.s_[:]
+    where = f", largest after {points[compared][place[1]]:.0f} samples" if largest else ""
     return estimate(
         lambda *kept: float(np.exp(log_ratios(*kept)[chosen].mean())),
         *arrays,
         method="jackknife",
-        note=f"of {all_ratios.size} comparisons",
+        note=f"of {all_ratios.size} comparisons{where}",
     )
 
 
@@ -420,16 +421,31 @@ def base_moments(tables: Tables) -> Measurement:
     return score_of_p_values(-np.expm1(found["dimension"] * inside), "largest of all coordinates of a run")
 
 
-def narrowing_weights(tables: Tables, method: str) -> Measurement:
-    """CT-T17: largest ratio of the spread of log weights to that with the next smaller number of temperatures."""
-    rows = rows_of(tables, "annealed", "point", "log_weight_sd", method=method)
-    spread = rows.pivot(index="system", columns="n_temperatures", values="log_weight_sd")
+def base_errors(tables: Tables) -> Measurement:
+    """CT-T06: largest of six errors by base weights, of three methods and two moments, averages over systems."""
+    found = {}
+    for method, moment in itertools.product(CURVE_METHODS, ("mean", "covariance")):
+        rows = rows_of(
+            tables, "chains", "repeat_coordinate", "error_by_base_weights", method=method, coordinate=moment
+        )
+        errors = rows.groupby("repeat")["error_by_base_weights"].mean()
+        found[f"largest of 6: {METHOD_LABELS[method]}, {ERROR_LABELS[moment]}"] = mean(errors)
+    return largest_of(found)
+
+
+def narrowing(tables: Tables, method: str, table: str, quantity: str) -> Measurement:
+    """CT-T17: largest ratio of a quantity of AIS to that with the next smaller number of temperatures.
+
+    Geometric mean over systems, mean over repeats of a system.
+    """
+    of_log_z: dict[str, Wanted] = {"coordinate": "log_z"} if table == "repeat_coordinate" else {}
+    rows = rows_of(tables, "annealed", table, quantity, method=method, **of_log_z)
+    spread = rows.pivot_table(index="system", columns="n_temperatures", values=quantity)
     if spread.shape[1] < 2:
         raise MissingData("two numbers of temperatures: not run at this preset")
 
     def ratios(kept: FloatArray) -> FloatArray:
-        means = kept.mean(axis=0)
-        return np.asarray(means[1:] / means[:-1], dtype=np.float64)
+        return np.asarray(np.exp(np.diff(np.log(kept).mean(axis=0))), dtype=np.float64)
 
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios(spread.to_numpy()))
     lengths = " to ".join(f"{k:.0f}" for k in spread.columns)
@@ -499,9 +515,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
     },
     "CT-B05": {
-        "mixture of 1024": recorded(
-            "moment_relation_difference", exact=True, note="10 units, every component of the mixture"
-        ),
+        **{
+            name: recorded(quantity, exact=True, note="4 units: quadrature of equation 5.51")
+            for name, quantity in (
+                ("mean", "mean_difference"),
+                ("second moments", "second_moment_difference"),
+            )
+        },
         "exact sample": exact_sample_means,
     },
     "CT-B06": {
@@ -588,8 +608,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B20": {"ST": partial(seconds_ratio, method="st"), "CT-HMC": partial(seconds_ratio, method="ct_hmc")},
     "CT-B22": {"bars as captioned": band_ratio, "bars as drawn": band_ratio},
     "CT-B23": {"K = 1000": thousand_temperatures},
-    "CT-T06": {"chains": base_moments},
-    "CT-T17": {_ANNEALED[name][0]: partial(narrowing_weights, method=name) for name in ("h_ais", "ais_20")},
+    "CT-T06": {"chains": base_moments, "mean and covariance": base_errors},
+    "CT-T17": {
+        _ANNEALED[method][0] + name: partial(narrowing, method=method, table=table, quantity=quantity)
+        for method in ("h_ais", "ais_20")
+        for name, table, quantity in (
+            ("", "repeat_coordinate", "annealed_error"),
+            (", log weights", "point", "log_weight_sd"),
+        )
+    },
     "CT-T23": {"visits": partial(integrated_weights, other="error_by_visits_weights")},
     "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
 }

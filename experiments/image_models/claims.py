@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, proportion
 from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted
@@ -19,6 +20,7 @@ from experiments.image_models.joint_estimates import (
     total_over_images,
     value_of,
 )
+from experiments.image_models.settings import PUBLISHED_LAYERS
 
 _OWN = ("own_digits", "own_glyphs")
 _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
@@ -26,6 +28,7 @@ _PUBLISHED_LADDERS = (50, 100, 200, 500, 1000, 2000)
 _NEAR_PER_IMAGE = {"mnist": 0.020, "own_digits": 0.020, "omniglot": 0.015, "own_glyphs": 0.015}
 SIMILAR = (0.33, 3.0)  # The band of CT-C11: ratios of costs that count as similar
 _MISSED = 1.0  # Nats below its lower bound from which on an image counts as missed by its chains
+_RESAMPLES, _TWO_SIGMA = 4000, (0.02275, 0.97725)
 
 # A joint bound and its error.
 _BOUNDS = {
@@ -46,9 +49,21 @@ def differing(tables: Tables, model: str, quantity: str) -> Measurement:
         raise MissingData(f"cannot be compared: {advice}{model}") from None
 
 
+def latents(tables: Tables, model: str) -> Measurement:
+    """CT-C01: inputs of the decoder, which are known where no layer differs from those listed."""
+    if differing(tables, model, "n_layers_differ").value:
+        raise MissingData("layers differ from the author's")
+    return exact(PUBLISHED_LAYERS[0][0])
+
+
 def bound(tables: Tables, model: str, which: str) -> Measurement:
-    """CT-C03 to CT-C05: a joint bound."""
+    """CT-C03 and CT-C04: a joint bound."""
     return _with_error(tables, model, *_BOUNDS[which])
+
+
+def published_gap(tables: Tables, model: str) -> Measurement:
+    """CT-C03 and CT-C04: the upper bound in its published form minus the lower one."""
+    return bound(tables, model, "published form") - bound(tables, model, "lower")
 
 
 def gap(tables: Tables, model: str) -> Measurement:
@@ -146,7 +161,7 @@ def time_ratio(tables: Tables, model: str, quantity: str, method: str) -> Measur
     return Measurement(cost / unit, math.nan, f"Gibbs CT needs {unit:.3g} s")
 
 
-def sharing(tables: Tables, model: str, which: int) -> Measurement:
+def sharing(tables: Tables, model: str, which: int, is_joint: bool = False) -> Measurement:
     """CT-C15: log of the error of the length of one chain shared by several over that of the one chain (Gibbs CT)."""
     counts = _counts(tables, model, "layout_mean", "n_sharing", method="gibbs_ct")
     if len(counts) <= 1:
@@ -155,13 +170,13 @@ def sharing(tables: Tables, model: str, which: int) -> Measurement:
     one, several = (_of_pools(tables, model, _LAYOUT, "n_sharing", n, method="gibbs_ct") for n in (1, count))
     note = f"{count} chains of 1/{count} of the length"
     # The short chains are parts of the long ones: images are what is independent.
-    return _ratio_of_errors([several], [one], note)
+    return _ratio_of_errors([several], [one], note, is_joint)
 
 
-def parallel(tables: Tables, model: str) -> Measurement:
-    """CT-C16: log of the gain of annealing from pooling runs over that of Gibbs CT from pooling chains."""
+def parallel(tables: Tables, model: str, method: str = "gibbs_ct") -> Measurement:
+    """CT-C16: log of the gain of annealing from pooling runs over that of a method from pooling chains."""
     last = float(_ladders(tables, model)[-1])
-    chains = _counts(tables, model, "pooled_mean", "n_parallel", method="gibbs_ct")
+    chains = _counts(tables, model, "pooled_mean", "n_parallel", method=method)
     runs = _counts(tables, model, "ais_pooled_mean", "n_parallel", n_temperatures=last)
     counts = [count for count in chains if count in runs]
     if len(counts) <= 1:
@@ -171,7 +186,7 @@ def parallel(tables: Tables, model: str) -> Measurement:
         _of_pools(tables, model, _AIS_POOLED, "n_parallel", count, n_temperatures=last) for count in (1, n)
     )
     single_chain, pooled_chains = (
-        _of_pools(tables, model, _POOLED, "n_parallel", count, method="gibbs_ct") for count in (1, n)
+        _of_pools(tables, model, _POOLED, "n_parallel", count, method=method) for count in (1, n)
     )
     note = f"root mean square errors of 1 over those of {n} pooled, K = {last:.0f}"
     return _ratio_of_errors([single_run, pooled_chains], [pooled_runs, single_chain], note)
@@ -317,20 +332,41 @@ def _near_bound(
 def _of_pools(
     tables: Tables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
 ) -> FloatArray:
-    """Biases and variances of the estimates of each image by so many chains or runs [image, 2]."""
+    """Biases and variances of the estimates of each image by so many chains or runs [image, 2].
+
+    Variances are times 1 - 1 / n: the square of a bias that is the mean of n estimates has one n-th of them.
+    """
     means, variances = _moments(tables, model, f"{quantity}_mean", f"{dim}_image", **{dim: count}, **wanted)
-    return np.stack([means - of_images(tables, model, "image_middle"), variances], axis=1)
+    parts = ("n_runs", "annealed_repetitions") if quantity == _AIS_POOLED else ("n_chains", "n_repetitions")
+    n_estimates = math.prod(int(tables.setting(part, model=model)) for part in parts) // count
+    return np.stack(
+        [means - of_images(tables, model, "image_middle"), variances * (1 - 1 / n_estimates)], axis=1
+    )
 
 
-def _ratio_of_errors(above: list[FloatArray], below: list[FloatArray], note: str) -> Measurement:
-    """Log of a product of root mean square errors over images over another, of `_of_pools`."""
+def _ratio_of_errors(
+    above: list[FloatArray], below: list[FloatArray], note: str, is_joint: bool = False
+) -> Measurement:
+    """Log of a product of root mean square errors over another, of `_of_pools`: over images, or of their sum.
 
-    def log_ratio(*pools: FloatArray) -> float:
-        # Squared biases are summed, not biases: those of both signs would cancel in a joint estimate.
-        logs = [0.5 * math.log(float(np.sum(pool[:, 0] ** 2 + pool[:, 1]))) for pool in pools]
-        return math.fsum(logs[: len(above)]) - math.fsum(logs[len(above) :])
+    A few images make most of a sum, so that the ratio is far from normal: the error is that of leaving images out, or
+    half the distance to the farther end of the interval of 95 % of bootstrap resamples where this is larger.
+    """
+    pools = np.stack([*above, *below], axis=1)
+    powers = np.repeat([0.5, -0.5], [len(above), len(below)])
 
-    return estimate(log_ratio, *above, *below, method="paired", note=note)
+    def log_ratio(kept: FloatArray) -> FloatArray:
+        biases, variances = kept[..., 0], kept[..., 1].sum(axis=-2)
+        # Biases of both signs cancel in a joint estimate.
+        squares = biases.sum(axis=-2) ** 2 if is_joint else np.sum(biases**2, axis=-2)
+        return np.asarray(np.log(squares + variances) @ powers, dtype=np.float64)
+
+    n = len(pools)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = estimate(lambda kept: float(log_ratio(kept)), pools, method="paired", note=note)
+        resampled = log_ratio(pools[np.random.default_rng(0).integers(n, size=(_RESAMPLES, n))])
+    width = np.abs(np.quantile(resampled, _TWO_SIGMA) - found.value).max()
+    return found._replace(error=max(found.error, 0.5 * float(width) * few_replicates(n)))
 
 
 def _from_log(measure: Callable[..., Measurement], tables: Tables, model: str) -> Measurement:
@@ -349,10 +385,15 @@ def _by_model(
     }
 
 
-_SANDWICH = {"lower": partial(bound, which="lower"), "upper": partial(bound, which="published form")}
+_SANDWICH: dict[str, Callable[..., Measurement]] = {
+    "lower": partial(bound, which="lower"),
+    "upper - lower": published_gap,
+}
 
 MEASURE: dict[str, dict[str, Measure]] = {
-    "CT-C01": _by_model({"layers that differ": partial(differing, quantity="n_layers_differ")}),
+    "CT-C01": _by_model(
+        {"layers that differ": partial(differing, quantity="n_layers_differ"), "latent dimensions": latents}
+    ),
     "CT-C02": _by_model({"images that differ": partial(differing, quantity="n_images_differ")}),
     "CT-C03": _by_model(_SANDWICH, ("mnist",)),
     "CT-C04": _by_model(_SANDWICH, ("omniglot",)),
@@ -361,7 +402,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}),
     "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}),
     "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}),
-    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}),
+    "CT-C10": _by_model(
+        {"final": partial(final, method="st"), "Gibbs CT - ST": below, "Gibbs CT above ST": below}
+    ),
     "CT-C11": _by_model(
         {
             "time": partial(annealed_cost, along="seconds"),
@@ -375,14 +418,25 @@ MEASURE: dict[str, dict[str, Measure]] = {
         {
             "fraction of the index": index_fraction,
             "ST over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="st"),
-            "CT-HMC over Gibbs CT": partial(time_ratio, quantity="seconds_per_iteration", method="ct_hmc"),
         }
     ),
     "CT-C14": _by_model(
         {"time of a gradient": partial(time_ratio, quantity="seconds_per_gradient", method="ct_hmc")}
     ),
-    "CT-C15": _by_model({"2 chains": partial(sharing, which=1), "most chains": partial(sharing, which=-1)}),
-    "CT-C16": _by_model({"gain": parallel}),
+    "CT-C15": _by_model(
+        {
+            name + of: partial(sharing, which=which, is_joint=is_joint)
+            for of, is_joint in (("", False), (", joint", True))
+            for name, which in (("2 chains", 1), ("most chains", -1))
+        }
+    ),
+    "CT-C16": _by_model(
+        {
+            "gain": parallel,
+            "gain, ST": partial(parallel, method="st"),
+            "gain, CT-HMC": partial(parallel, method="ct_hmc"),
+        }
+    ),
     "CT-C18": _by_model(
         {"Gibbs CT": partial(efficiency, method="gibbs_ct"), "CT-HMC": partial(efficiency, method="ct_hmc")}
     ),

@@ -137,8 +137,9 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
     axis.axhline(upper, color=_REFERENCE, linewidth=1.0, linestyle="--", label="upper bound")
     axis.axhline(loose, color=_REFERENCE, linewidth=1.0, linestyle=":", label="upper bound, published form")
     for claim in ("CT-C03", "CT-C04"):
-        for setting, value in published.get(claim, {}).items():
-            if setting.startswith(f"{model}: "):
+        if drawn := published.get(claim, {}).get(f"{model}: lower"):
+            gap = published[claim][f"{model}: upper - lower"].value
+            for value in (drawn, drawn._replace(value=drawn.value + gap)):
                 published_level(axis, value, note="bounds")
     # Estimates of the first iterations lie far below and would hide the rest.
     low, high = min([lower, *ends]), max([upper, loose, *ends])

@@ -23,7 +23,7 @@ from experiments.image_models.model.generated_images import (
     generate_images,
 )
 from experiments.image_models.model.glyphs import BLOCKS, draw_glyphs, make_skeletons
-from experiments.image_models.settings import Settings, published_at_hand
+from experiments.image_models.settings import PUBLISHED_LAYERS, Settings, published_at_hand
 
 _N_EXAMPLES = 30
 _PUBLISHED_SEED, _PUBLISHED_NUMBER = 201702, 1000
@@ -31,7 +31,6 @@ _PUBLISHED_SHA256 = {
     "mnist": "03b38ca3dfa486a838e07a50c2f99bb2d2f40d505b99e3897e0d1a2d278a2565",
     "omniglot": "f98d52260a60072e07ae09e3b83b9dbe545bec4a28992b2c531ce479825a2ed0",
 }
-_PUBLISHED_LAYERS = [(50, 200), (200, 200), (200, 784), (784, 200), (200, 200), (200, 50), (200, 50)]
 # Other drawings than those that training saw.
 _EXAMPLE_SEED = 1
 
@@ -124,7 +123,7 @@ def published_facts(settings: Settings) -> list[PublishedFacts]:
     for name in published_at_hand(settings):
         weights = autoencoder_weights.read_autoencoder(name)
         layers = [*weights.decoder, *weights.encoder, weights.code_mean, weights.code_log_scale]
-        shapes = zip(layers, _PUBLISHED_LAYERS, strict=True)
+        shapes = zip(layers, PUBLISHED_LAYERS, strict=True)
         differ = sum(layer.weights.shape != shape for layer, shape in shapes)
         state = np.random.RandomState(_PUBLISHED_SEED)
         images = generate_images(weights, state, _PUBLISHED_NUMBER).images

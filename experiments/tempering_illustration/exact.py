@@ -47,6 +47,11 @@ class ExactPath(NamedTuple):
         """
         return self.log_normaliser(inverse_temperatures) - self._log_joint_normaliser()
 
+    def log_constant(self) -> float:
+        """log C, of the integral over x and b of the joint density of continuous tempering, by quadrature in both."""
+        nodes, weights = np.polynomial.legendre.leggauss(200)
+        return float(logsumexp(self.log_normaliser(0.5 * (nodes + 1.0)), b=0.5 * weights))
+
     def probability_hot(self, upper: float) -> float:
         """Probability that the inverse temperature is below `upper`, by Gauss-Legendre quadrature in b."""
         nodes, weights = np.polynomial.legendre.leggauss(200)
@@ -63,16 +68,13 @@ class ExactPath(NamedTuple):
         log_p = self.log_target - self.log_ratio
         return self._expectation(self.log_base, self.log_base - log_p)
 
-    def weight_ratio(self) -> float:
-        """log E[w_1] - log E[w_0] under the distribution of x in the joint distribution of continuous tempering."""
+    def log_mean_weights(self) -> FloatArray:
+        """log E[w_0] and log E[w_1] under the distribution of x in the joint distribution of continuous tempering."""
         delta = self.log_base - self.log_target
         log_target, log_base = np.asarray(_log_target_weight(delta)), np.asarray(_log_base_weight(delta))
         # The distribution of x is the base over its weight: the integral of exp(-b delta) over b is exp(-log w_0).
-        log_distribution = self.log_base - log_base
-        return float(
-            self._log_integral(log_distribution + log_target)
-            - self._log_integral(log_distribution + log_base)
-        )
+        log_distribution = self.log_base - log_base - self._log_joint_normaliser()
+        return self._log_integral(log_distribution + np.stack([log_base, log_target]))
 
     def _log_joint_normaliser(self) -> float:
         delta = self.log_base - self.log_target
@@ -113,22 +115,24 @@ def path_statistics() -> xr.Dataset:
     identities = weight_identities()
     temperatures = np.linspace(0.0, 1.0, 1001)
     convexity = np.diff(path.log_normaliser(temperatures), 2).min()
-    slopes = _slope_errors(path)
-    ratio, bounds = _end_ratios()
+    slopes = np.max([_slope_errors(known_path(log_zeta)) for log_zeta in _LOG_ZETAS], axis=0)
+    curves = _bridge_curves()
+    ends, bounds = _ends_and_bounds()
     toy_ratio, toy_slope = _elbo_toy()
     variables: dict[str, Any] = {
         "weight_identity_error": ("identity", list(identities.values())),
         "evidence_identity_error": ((), _gaussian_evidence_error(), {"units": "nats"}),
         "least_second_difference": ((), convexity, {"units": "nats"}),
         "slope_error": (("end", "difference_step"), slopes),
-        "end_ratio_error": ((), ratio, {"units": "nats"}),
+        "end_error": ((), ends, {"units": "nats"}),
         "bound_slack": ((), bounds, {"units": "nats"}),
         "elbo_ratio_error": ((), toy_ratio, {"units": "nats"}),
         "elbo_slope": ((), toy_slope, {"units": "nats"}),
         "divergence_target_base": ((), path.divergence_target_base(), {"units": "nats"}),
         "divergence_base_target": ((), path.divergence_base_target(), {"units": "nats"}),
         "barrier_height": ("control", barrier_heights(path), {"units": "nats"}),
-        "n_modes": ("fifth", [count_modes(curve) for curve in _bridge_curves()], {"units": "modes"}),
+        "n_modes": ("fifth", [count_modes(curve) for curve in curves], {"units": "modes"}),
+        "bridge_integral": ("fifth", np.sum(curves, axis=1) * (POINTS[1] - POINTS[0])),
     }
     coords = {
         "identity": list(identities),
@@ -197,11 +201,12 @@ def _gaussian_evidence_error() -> float:
     target = -0.5 * ((points - 1.0) / sd) ** 2 - log_zeta
     reference = -0.5 * points**2 - 0.5 * np.log(2.0 * np.pi)
     known = np.log(sd * np.sqrt(2.0 * np.pi)) - log_zeta
-    return abs(ExactPath(points, target, reference).weight_ratio() - known)
+    ends = ExactPath(points, target, reference).log_mean_weights()
+    return abs(float(ends[1] - ends[0]) - known)
 
 
 def _slope_errors(path: ExactPath) -> FloatArray:
-    """Relative errors of slopes of the log marginal at both ends [end, step], against the divergences.
+    """Relative errors of slopes of the log marginal at both ends [end, step], against divergences and log Z - log zeta.
 
     Slopes are one-sided differences of second order, of the marginal at 0, 1 and 2 steps from the end.
     """
@@ -217,14 +222,18 @@ def _slope_errors(path: ExactPath) -> FloatArray:
     return np.array(errors).reshape(2, len(_SMALL_STEPS))
 
 
-def _end_ratios() -> tuple[float, float]:
-    """Largest error of the ratio of the ends, and smallest slack of the bounds on the marginal, over log zeta."""
+def _ends_and_bounds() -> tuple[float, float]:
+    """Largest error of the ends of the marginal, and smallest slack of the bounds on it, over log zeta.
+
+    The ends are mean weights, and are compared with 1 / C and 1 / (C zeta), where C is integrated over x and over b.
+    """
     temperatures = np.linspace(0.0, 1.0, 201)
     errors, slacks = [], []
     for log_zeta in _LOG_ZETAS:
         path = known_path(log_zeta)
         relative = path.log_marginal(temperatures) - path.log_marginal([0.0])
-        errors.append(abs(relative[-1] + log_zeta))
+        known = -path.log_constant() - np.array([0.0, log_zeta])
+        errors.append(np.max(np.abs(path.log_mean_weights() - known)))
         ratio = path.log_ratio
         above = temperatures * ratio
         below = np.maximum(

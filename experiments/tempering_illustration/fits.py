@@ -21,8 +21,8 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from experiments.tempering_illustration.model import NARROW_AND_BROAD
 
-PUBLISHED_HALF = (0.193701, 2.652223)
-"""Mean and standard deviation of the Gaussian that is drawn in figure C.2b."""
+PUBLISHED_HALF, PUBLISHED_EXCLUSIVE = (0.193701, 2.652223), (1.0615, 2.16578)
+"""Means and standard deviations of the Gaussians that are drawn in figures C.2b and C.2c."""
 
 _SKEW = 0.4
 _GRID = np.linspace(-40.0, 40.0, 16_001)
@@ -69,6 +69,11 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
             renyi_divergence(_GRID, log_p, gaussian_log_density(_GRID, *PUBLISHED_HALF), 0.5),
             {"units": "nats"},
         ),
+        "published_exclusive_objective": (
+            (),
+            renyi_divergence(_GRID, gaussian_log_density(_GRID, *PUBLISHED_EXCLUSIVE), log_p, 1.0),
+            {"units": "nats"},
+        ),
         **_identity_errors(log_p),
     }
     statistics = xr.Dataset(variables, coords={"tail": list(tails), "fit": list(fits)})
@@ -86,7 +91,7 @@ def _fits(log_p: FloatArray) -> dict[str, GaussianFit]:
 
 
 def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
-    """Skew symmetry, symmetry at 1/2, and the bounds of a fixed Gaussian over orders."""
+    """Skew symmetry for orders of both signs, and the bounds of a fixed Gaussian over orders."""
     log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
     skew = [
         abs(
@@ -95,15 +100,20 @@ def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
         )
         for order in _ORDERS
     ]
-    half = abs(renyi_divergence(_GRID, log_p, log_q, 0.5) - renyi_divergence(_GRID, log_q, log_p, 0.5))
     bounds = np.array([renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS])
+    # The bound is minus the divergence of q from p, which equation C.14 also has for negative orders.
+    negative = [
+        abs(-bound - order / (1.0 - order) * renyi_divergence(_GRID, log_p, log_q, 1.0 - order))
+        for order, bound in zip(_BOUND_ORDERS.tolist(), bounds, strict=True)
+        if order < 0.0
+    ]
     # log Z is 0; the bound at order 0 is log Z itself.
     below, above = bounds[_BOUND_ORDERS > 0.0].max(), bounds[_BOUND_ORDERS < 0.0].min()
     near = renyi_bound(_GRID, log_p, log_q, 1.0 + 1e-6)
     limit = abs(near - renyi_bound(_GRID, log_p, log_q, 1.0))
     return {
         "skew_symmetry_error": ((), max(skew), {"units": "nats"}),
-        "half_symmetry_error": ((), half, {"units": "nats"}),
+        "negative_symmetry_error": ((), max(negative), {"units": "nats"}),
         "bound_positive_orders": ((), below, {"units": "nats"}),
         "bound_negative_orders": ((), above, {"units": "nats"}),
         "bound_limit_error": ((), limit, {"units": "nats"}),
@@ -142,11 +152,11 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
     one = MeanField(jnp.array([0.5]), jnp.log(jnp.array([1.5])))
     mean, variance, of_one = (np.asarray(values) for values in program(one, jax.random.fold_in(key, 0)))
     n_made = max(1, n_draws // _CHUNK) * _CHUNK
-    scores = (mean - _differences(one)) / np.sqrt(variance / n_made)
     many = MeanField(jnp.zeros(dim), jnp.zeros(dim))
     of_many = np.asarray(program(many, jax.random.fold_in(key, 1))[2])
     variables: dict[str, Any] = {
-        "gradient_score": (("estimate", "parameter"), scores, {"units": "standard errors"}),
+        "gradient_error": (("estimate", "parameter"), mean - _differences(one)),
+        "gradient_standard_error": (("estimate", "parameter"), np.sqrt(variance / n_made)),
         "gradient_variance_one": (("chunk", "estimate"), of_one),
         "gradient_variance_many": (("chunk", "estimate"), of_many),
         "n_gradient_draws_made": ((), n_made, {"units": "draws"}),

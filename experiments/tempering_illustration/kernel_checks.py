@@ -28,7 +28,7 @@ from auxmc.numerics.schedules import sigmoidal_schedule
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature, log_base_weight
 from experiments.tempering_illustration.exact import known_path
 from experiments.tempering_illustration.model import POINTS, TWO_MODES, joined
-from experiments.tempering_illustration.settings import Settings
+from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE, Settings
 
 _DELTAS = (-500.0, -5.0, -1e-9, 0.0, 1e-9, 5.0, 500.0)
 _UPDATES = 3
@@ -145,7 +145,7 @@ def _joint_distribution(
         P-values of the uniformity of the distribution functions of position, and of inverse temperature given it, and
         of their product's mean; fraction of the chains that moved.
     """
-    path, n = known_path(), settings.n_index_draws // 5
+    path, n = known_path(), settings.n_index_draws // INDEX_DRAWS_A_STATE
     delta = path.log_base - path.log_target
     log_density = path.log_base - np.asarray(log_base_weight(delta))
     density = np.exp(log_density - logsumexp(log_density))

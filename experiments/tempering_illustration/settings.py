@@ -4,6 +4,9 @@ import dataclasses
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
+INDEX_DRAWS_A_STATE = 5
+"""Draws of an inverse temperature for each exact draw of the joint density (design kernels)."""
+
 
 @dataclasses.dataclass
 class Settings(CaseSettings):

@@ -21,7 +21,7 @@ def log_target_weight(delta: ArrayLike) -> Array:
     Returns:
         Log density, the shape of delta.
 
-    Source: PhD thesis, Eq. 5.31; of the small values its Taylor series.
+    Source: PhD thesis, Eq. 5.29; of the small values its Taylor series.
 
     >>> abs(float(log_target_weight(0.0))), round(float(log_target_weight(1000.0)), 6)
     (0.0, -993.092245)
@@ -44,7 +44,7 @@ def log_base_weight(delta: ArrayLike) -> Array:
     Args:
         delta: log density of the base minus that of the target, in nats; any shape.
 
-    Source: PhD thesis, Eq. 5.29.
+    Source: PhD thesis, Eq. 5.31.
 
     >>> float(log_base_weight(0.0)), round(float(log_base_weight(1000.0)), 6)
     (0.0, 6.907755)

@@ -40,7 +40,7 @@ def test_identities_hold_to_rounding():
     assert max(identities.values()) < 1e-14
     found = exact.path_statistics()
     assert float(found["slope_error"].max()) < 0.01
-    assert float(found["end_ratio_error"]) < 1e-10
+    assert float(found["end_error"]) < 1e-10
 
 
 def test_the_distribution_of_the_temperature_is_that_of_its_density():
@@ -125,4 +125,6 @@ def test_the_marginal_is_normalised_and_weights_give_the_ratio():
     path = gaussian_path()
     assert path.probability_hot(1.0) == pytest.approx(1.0, abs=1e-12)
     assert 0.0 < path.probability_hot(0.5) < 1.0
-    assert path.weight_ratio() == pytest.approx(path.log_ratio, abs=1e-12)
+    base_end, target_end = path.log_mean_weights()
+    assert base_end == pytest.approx(-path.log_constant(), abs=1e-12)
+    assert target_end - base_end == pytest.approx(path.log_ratio, abs=1e-12)
