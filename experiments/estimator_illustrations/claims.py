@@ -12,7 +12,6 @@ from auxmc_pipeline.tables import Measure, MissingData, Tables, recorded
 _HMC, _RANDOM_WALK = {"method": "hmc"}, {"method": "random_walk"}
 _SGHMC, _SGLD = {"dynamics": "sghmc"}, {"dynamics": "sgld"}
 _BATCH_ROWS = (200, 2000, 20_000, 200_000)
-_TAIL = 1e-3
 
 
 def ratio(
@@ -71,16 +70,13 @@ def inaccuracy(tables: Tables) -> Measurement:
     return proportion_of(np.abs(np.log10(ratios)) >= 1.0, note)
 
 
-def tail_exponent(tables: Tables) -> Measurement:
-    """SE-13: Hill's estimate of the exponent of the tail of mean reciprocals, from the histogram of their logs."""
-    counts = tables.values("log_ratio_count", "estimate_bin", estimate="harmonic")
-    low, high = tables.values("log_ratio_edges", "estimate_end", estimate="harmonic")
-    edges = np.linspace(low, high, counts.size + 1)
-    n_bins = int(np.searchsorted(np.cumsum(counts), _TAIL * counts.sum())) + 1
-    beyond = edges[n_bins] - 0.5 * (edges[:n_bins] + edges[1 : n_bins + 1])
-    n = float(counts[:n_bins].sum())
-    exponent = n / float(counts[:n_bins] @ beyond)
-    return Measurement(exponent, exponent / math.sqrt(n), f"largest {n:.0f} of {counts.sum():.0f} estimates")
+def largest_variance(tables: Tables) -> Measurement:
+    """SE-13: inverse of the variance, in squared evidences, of two equal chances of 0 and of the largest likelihood.
+
+    No variable between both has a larger variance.
+    """
+    most = 0.25 * 10.0 ** (2.0 * tables.value("harmonic_bound_decades"))
+    return exact(1.0 / most, f"variance at most {most:.4g} squared evidences")
 
 
 def over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> Measurement:
@@ -91,12 +87,20 @@ def over_bound(quantity: str, n_trials: str, excess: float, tables: Tables) -> M
     return (fraction - bound).noted(f"{fraction.value:.4g}, bound {bound:.4g}")
 
 
-def shrinkage_term(tables: Tables) -> Measurement:
-    """SE-15: M times the distance of the ratio from 1, largest over M."""
+def shrinkage_term(n_live: int, tables: Tables) -> Measurement:
+    """SE-15: M times the distance of the ratio from 1."""
+    found = tables.values("shrinkage_ratio", "n_ratio_live", n_ratio_live=n_live).item()
+    return exact(n_live * abs(found - 1.0))
+
+
+def suppression(relative: bool, tables: Tables) -> Measurement:
+    """SE-15: rate, per M steps, at which the difference of both mean masses falls from step 10 M to 20 M."""
     rows = tables.rows("n_ratio_live", "shrinkage_ratio")
     n_live = rows["n_ratio_live"]
-    note = f"M from {n_live.min():.0f} up to 10000"
-    return exact((np.abs(rows["shrinkage_ratio"] - 1.0) * n_live).max(), note)
+    # Log of M/(M+1) over exp(-1/M), after M steps.
+    gain = n_live * np.log1p(rows["shrinkage_ratio"] / (2.0 * np.square(n_live)) * np.exp(1.0 / n_live))
+    rate = np.log(np.expm1(10.0 * gain) / np.expm1(20.0 * gain)) / 10.0 + (0.0 if relative else 1.0)
+    return exact(rate.min(), f"M from {n_live.min():.0f} up to {n_live.max():.0f}")
 
 
 def distance_from_distribution(tables: Tables) -> Measurement:
@@ -210,7 +214,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "median": recorded("harmonic_median_decades", "harmonic_median_decades_error"),
         "fraction two decades above": two_decades_above,
     },
-    "SE-13": {"inaccuracy": inaccuracy, "tail exponent": tail_exponent},
+    "SE-13": {
+        "inaccuracy": inaccuracy,
+        "tail exponent": recorded("reciprocal_tail_exponent", exact=True),
+        "largest variance": largest_variance,
+    },
     "SE-14": {
         f"{setting} {excess}": partial(over_bound, quantity, n_trials, float(excess))
         for setting, quantity, n_trials in (
@@ -219,7 +227,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
         for excess in (1, 2, 3)
     },
-    "SE-15": {"largest": shrinkage_term},
+    "SE-15": {
+        "10000 live points": partial(shrinkage_term, 10_000),
+        "suppression": partial(suppression, False),
+        "relative suppression": partial(suppression, True),
+    },
     "SE-16": {"distribution of the ratios": distance_from_distribution, "mean": mean_mass},
     "SE-17": {
         name: recorded("sum_error", by="sum", exact=True, sum=name)

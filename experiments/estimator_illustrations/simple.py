@@ -37,6 +37,8 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
         "printed_order_p_value": ((), 2.0 * min(below, 1.0 - below)),
         "log_evidence": ((), model.log_evidence, {"units": "nats"}),
         "log10_evidence": ((), model.log_evidence / np.log(10.0), {"units": "decades"}),
+        # The reciprocal likelihood to the power p has a finite posterior mean for p below this.
+        "reciprocal_tail_exponent": ((), 1.0 / float(model.n_rows * model.posterior()[1])),
         "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),
         "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
     }

@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import linalg, stats
 from scipy.special import logsumexp
@@ -17,7 +18,8 @@ from auxmc.driver.chains import RunContext
 from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainState, stochastic_gradient_chain
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
-from experiments.estimator_illustrations import exact_moves, nested
+from auxmc_pipeline.tables import Tables
+from experiments.estimator_illustrations import claims, exact_moves, nested
 from experiments.estimator_illustrations.dynamics import naive_update, stationary_variance
 from experiments.estimator_illustrations.kernels import (
     Bent,
@@ -36,7 +38,7 @@ from experiments.estimator_illustrations.model import (
 )
 from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS as MODEL
 from experiments.estimator_illustrations.run import run
-from experiments.estimator_illustrations.simple import excess_probabilities
+from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
 from experiments.streaming_evidence.model import rows
 
 STUDY = load_study("estimator_illustrations")
@@ -192,6 +194,27 @@ def test_measures_of_a_series():
 
 MODELS = (FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace(prior_variance=100.0))
 GRID = np.linspace(-12.0, 12.0, 400_001)
+
+
+def test_powers_of_the_reciprocal_likelihood_have_a_mean_below_the_exponent_of_its_tail():
+    statistics = run_simple(settings("design=evidence"), context())["statistics"]
+    exponent = float(statistics["reciprocal_tail_exponent"])
+    assert exponent == pytest.approx(1.01, rel=1e-12)
+    with np.errstate(invalid="ignore"):
+        means = MODEL.log_normaliser(1.0 - np.array([0.999, 1.001]) * exponent)
+    np.testing.assert_array_equal(np.isfinite(means), [True, False])
+
+
+def test_differences_of_mean_masses_fall_at_the_rate_of_direct_arithmetic():
+    n_live = np.array([2.0, 10.0])
+    table = pd.DataFrame({"n_ratio_live": n_live, "shrinkage_ratio": nested.shrinkage_ratios(n_live)})
+    tables = Tables({"n_ratio_live": table})
+    steps = np.array([10.0, 20.0])[:, None] * n_live
+    masses = np.exp(-steps / n_live)
+    differences = (n_live / (n_live + 1.0)) ** steps - masses
+    for relative, gaps in ((False, differences), (True, differences / masses)):
+        expected = (np.log(gaps[0] / gaps[1]) / 10.0).min()
+        assert claims.suppression(relative, tables).value == pytest.approx(expected, rel=1e-9)
 
 
 def log_prior(model, mu):
