@@ -360,6 +360,34 @@ def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_
     assert found.error > 0.0
 
 
+def test_single_runs_tell_models_apart_where_the_gap_exceeds_both_differences_of_order():
+    """Shuffled, runs of 3 components are at 0 nats a row and of 5 at 2; in order at 0 and 2.5, and at 0.5 or 5."""
+    parts = [
+        _curves({100_000: [1e5 * run for run in runs]}, f"change__n_components-{k}", stream=stream)
+        for k, stream, runs in (
+            (3, "non_stationary", [0.0, 2.5]),
+            (3, "shuffled", [0.0, 0.0]),
+            (5, "non_stationary", [0.5, 5.0]),
+            (5, "shuffled", [2.0, 2.0]),
+        )
+    ]
+    found = STUDY.measures()["SE-75"]["3 and 5"](_tables(pd.concat(parts)))
+    assert found.value == pytest.approx(0.25)
+    assert found.error > 0.0
+
+
+def test_pairs_of_runs_have_the_error_of_the_side_that_varies():
+    """Five streaming runs agree; three of twelve runs of nested sampling are within the published 300 nats."""
+    own = _curves({1_000_000: [-5e5] * 5}, "softmax", method="sequential")
+    nested = -5e5 + np.array([100.0] * 3 + [400.0] * 9)
+    rivals = [("softmax_full", 1_000_000, run, value) for run, value in enumerate(nested)]
+    columns = ["case", "size", "repeat", "nested_log_evidence"]
+    tables = _tables(own, size_repeat=pd.DataFrame(rivals, columns=columns))
+    found = STUDY.measures()["SE-36"]["from nested sampling, per row"](tables)
+    assert found.value == pytest.approx(0.25)
+    assert 0.12 < found.error < 0.17
+
+
 # Sums computed once by an independent program from the same recipe: first column of 100 000 rows, last of 1000.
 @pytest.mark.parametrize(
     ("name", "first", "last"),
