@@ -41,8 +41,8 @@ PM, MI, SS, MI_SLICE, SS_SLICE = (
 )
 PM_32 = ("pm_mh", 32)
 _UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
-# PM-G11 is about step sizes from the first on, PM-G19 from the second on, PM-G24 about brackets from the third on.
-_TREND_FROM, _LEAST_STEP, _LEAST_BRACKET = 0.1, 0.05, 2.0
+# PM-G11 is about step sizes from the first on, PM-G19 from the second on.
+_TREND_FROM, _LEAST_STEP = 0.1, 0.05
 # PM-G27: efficiency is good from this fraction of its peak on.
 _GOOD = 0.9
 # PM-G06: the smallest step sizes, up to where figure 3.3 shows the acceptance rate to rise.
@@ -265,15 +265,20 @@ def largest_rise(tables: Tables) -> Measurement:
     return largest(rises, np.concatenate([np.hypot(error[1:], error[:-1]) for error in errors]), names)
 
 
-def growth(tables: Tables) -> Measurement:
-    """PM-G28."""
+def growth_per_doubling(first: float, second: float, third: float) -> float:
+    """PM-G28: growth factor of rates with 1, 8 and 32 importance samples, from 1 to 8 over from 8 to 32."""
+    return float((second / first) ** (1.0 / 3.0) / (third / second) ** 0.5)
 
-    def of_doublings(*curves: FloatArray) -> float:
-        first, second, third = (float(curve.mean()) for curve in curves)
-        return float((second / first) ** (1.0 / 3.0) / (third / second) ** 0.5)
 
-    programs = [("apm_mi_mh", size) for size in SIZES]
-    return statistic(of_doublings, *sweeps_of(tables, "acceptance_auxiliary", *programs))
+def gain_per_sample(first: float, second: float, third: float) -> float:
+    """PM-G28: gain of these rates per added sample, from 1 to 8 less from 8 to 32."""
+    return (second - first) / (8 - 1) - (third - second) / (32 - 8)
+
+
+def diminishing(tables: Tables, of_rates: Callable[..., float]) -> Measurement:
+    """PM-G28: a statistic of the acceptance rates of u, means over step sizes."""
+    sweeps = sweeps_of(tables, "acceptance_auxiliary", *(("apm_mi_mh", size) for size in SIZES))
+    return statistic(lambda *curves: of_rates(*(float(curve.mean()) for curve in curves)), *sweeps)
 
 
 # Sticking and histograms of long chains: PM-G09, G10, G18, G20, G29.
@@ -360,7 +365,6 @@ _PER_EVALUATION: dict[str, Any] = {"quantity": "ess_per_evaluation"}
 _SS_SLICES = ("apm_slice", "apm_ss_ss")
 _OVER_SS: dict[str, Any] = {"above": MI, "below": SS, "low": _LEAST_STEP}
 _optimum = partial(recorded, exact=True, note="numerical optimum", case="checks")
-_peaks = partial(peak_ratio, **_PER_EVALUATION)
 _joint = partial(median_ratio, quantity="acceptance_position")
 
 MEASURE: Mapping[str, Mapping[str, Measure]] = {
@@ -370,7 +374,9 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G02": {"as printed": sd_ratio_as_printed, **by_size(sd_ratio, " corrected")},
     "PM-G03": {
-        f"N = {a} over N = {b}": partial(_peaks, first=("pm_mh", a), second=("pm_mh", b))
+        f"N = {a} over N = {b}": partial(
+            extreme_ratio, **_PER_EVALUATION, above=("pm_mh", a), below=("pm_mh", b)
+        )
         for a, b in ((1, 8), (1, 32), (8, 32))
     },
     "PM-G04": of_program(best_step, "pm_mh"),
@@ -391,7 +397,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G10": {"N = 1": partial(log_ratio_of_roughness, first=PM, second=MI)},
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
-    "PM-G12": {"N = 1": partial(_peaks, first=MI, second=PM)},
+    "PM-G12": {"N = 1": partial(peak_ratio, **_PER_EVALUATION, first=MI, second=PM)},
     "PM-G13": {
         "best N of each": partial(best_over_sizes, quantity="ess_per_second"),
         "best N of each per evaluation": partial(best_over_sizes, **_PER_EVALUATION),
@@ -432,6 +438,9 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G20": {
         "ESS per iteration": auxiliary_efficiency,
+        "u kept": lambda t: mean(
+            1.0 - t.values("acceptance_auxiliary", case="auxiliary", method="apm_mi_mh")
+        ),
         "histogram of u": lambda t: auxiliary_ratio(t, "total_variation_auxiliary", "apm_mi_mh", "apm_ss_mh"),
     },
     "PM-G21": {
@@ -440,7 +449,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G22": by_unit(peak_ratio, first=MI, second=MI_SLICE),
     "PM-G23": dict.fromkeys(("bracket 2 to 10", "figure 3.9"), partial(flatness, low=2.0, high=10.0)),
-    "PM-G24": by_unit(median_ratio, above=SS_SLICE, below=MI_SLICE, low=_LEAST_BRACKET),
+    "PM-G24": by_unit(median_ratio, above=SS_SLICE, below=MI_SLICE),
     "PM-G25": by_unit(peak_ratio, first=SS_SLICE, second=SS),
     "PM-G26": {"u over x": calls_ratio, "SS+SS over SS+MH": cost_ratio},
     "PM-G27": {
@@ -449,7 +458,10 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
             ("SS+SS over SS+MH", "figures 3.7 and 3.9"), partial(tuning_ranges, above=SS_SLICE, below=SS)
         ),
     },
-    "PM-G28": {"N": growth},
+    "PM-G28": {
+        "N": partial(diminishing, of_rates=growth_per_doubling),
+        "gain per added sample": partial(diminishing, of_rates=gain_per_sample),
+    },
     "PM-G29": {
         "x in slice updates": kept("acceptance_position", ("apm_slice", "apm_mi_ss"), _SS_SLICES),
         "u in elliptical updates": kept("acceptance_auxiliary", ("apm_ss_mh", "apm_ss_mh"), _SS_SLICES),

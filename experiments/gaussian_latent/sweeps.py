@@ -118,7 +118,7 @@ def peak(sweep: xr.DataArray) -> float:
 
 
 def peak_ratio(tables: Tables, quantity: str, first: Program, second: Program) -> Measurement:
-    """PM-G03, G12, G22, G25: ratio of the heights of two peaks."""
+    """PM-G12, G22, G25: ratio of the heights of two peaks."""
     above, below = (sweep_of(tables, quantity, one) for one in (first, second))
     if not below.any():
         raise MissingData(f"all chains of {second[0]} are stuck")

@@ -26,10 +26,12 @@ _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration
 _HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100
 # PM-P14: fewest ends of a path of R-hat, and the fraction of them at which that of PM MH must be the largest.
 _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7
+# PM-P15: least summed rises of log(R-hat - 1).
+_LEAST_RISE = 1e-3
 
 
 def chain_mean(tables: Tables, case: str, quantity: str, note: str = "") -> Measurement:
-    """Mean over chains of what each recorded: PM-P05, PM-P08."""
+    """Mean over chains of what each recorded: PM-P02, PM-P05, PM-P08."""
     return mean(tables.values(quantity, case=case), note)
 
 
@@ -95,19 +97,6 @@ def average(tables: Tables, case: str) -> Measurement:
     return mean(efficiencies(tables, case)[0].mean(axis=1))
 
 
-def average_over_drawn(tables: Tables) -> Measurement:
-    """PM-P02: averages of the three auxiliary methods over those of figure 3.11a, geometric mean."""
-    logs = []
-    for case, method in ((MI, "apm_mi_mh"), (SS, "apm_ss_mh"), (SLICE, "apm_ss_ss")):
-        bars = published_series("gp_probit", "3.11a", method)
-        # Bars of one method come from the same chains: their errors are taken to go together.
-        drawn = Measurement(float(bars.y.mean()), float((bars.high - bars.low).mean()) / 2.0)
-        found = average(tables, case) / drawn
-        logs.append((math.log(found.value), found.error / found.value))
-    value = math.exp(sum(log for log, _ in logs) / len(logs))
-    return Measurement(value, value * math.hypot(*(error for _, error in logs)) / len(logs))
-
-
 def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray) -> FloatArray:
     """Smallest of the ratios MI+MH and SS+MH over PM MH, and of all others over SS+SS, from means over chains.
 
@@ -163,6 +152,19 @@ def similar(tables: Tables) -> Measurement:
 
 
 # Sticking, the posterior and histograms, figure 3.12: PM-P10, P12, P13, P16, P19.
+
+
+def less_drawn(tables: Tables, least: int, n_drawn: int) -> Measurement:
+    """PM-P10: proportion of PM MH chains with such a run, less that of ten of the document, by the errors of both."""
+    found = chains_with_run(tables, (PM,), least)
+    return (found - proportion(n_drawn / 10, 10)).noted(found.note)
+
+
+def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
+    """PM-P04, stability: runs are positive and skew, so that the error of their logarithm decides."""
+    runs = [tables.values("longest_run", case=case) for case in (_MORE_50, _ONE_SAMPLE)]
+    note = f"means {' and '.join(f'{values.mean():.3g}' for values in runs)}"
+    return estimate(lambda a, b: math.log(a.mean() / b.mean()), *runs, note=note)
 
 
 def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measurement:
@@ -314,11 +316,9 @@ def at_most_ends(paths: Mapping[str, Path]) -> float:
     return float(np.quantile(log_excess(paths), 1.0 - _MOST_ENDS))
 
 
-def ratio_of_rises(paths: Mapping[str, Path]) -> float:
-    """PM-P15."""
-    rises = {case: summed_rises(path.r_hat) for case, path in paths.items()}
-    largest = max(rise for case, rise in rises.items() if case != PM)
-    return rises[PM] / largest if largest > 0 else math.inf
+def log_of_rises(paths: Mapping[str, Path]) -> float:
+    """PM-P15: a path without a rise counts as one of a thousandth, which cannot be seen."""
+    return math.log(max(summed_rises(paths[PM].r_hat), _LEAST_RISE))
 
 
 def summed_rises(r_hat: FloatArray) -> float:
@@ -353,7 +353,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "rows used": of_data("rows_used", "all complete rows; drop_first_complete_row=true gives 682"),
         "features": of_data("features"),
     },
-    "PM-P02": {"posterior draws": newton_steps, "figure 3.11a": average_over_drawn},
+    "PM-P02": {
+        "posterior draws": newton_steps,
+        **{
+            f"figure 3.11b, {METHOD_LABELS[method]}": partial(
+                chain_mean, case=main_case(method), quantity="cubic_operations_per_iteration"
+            )
+            for method in MAIN_METHODS
+        },
+    },
     "PM-P03": {
         "limit of small steps": acceptance_of_least_steps,
         "adapted steps": partial(chain_mean, case=_ONE_SAMPLE, quantity="acceptance_position"),
@@ -362,6 +370,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "acceptance rate N=50 / N=1": fifty_over_one,
         "ESS per iteration N=50 / N=1": partial(ratio_of_ess, above=_MORE_50, below=_ONE_SAMPLE),
         "time per iteration N=50 / N=1": partial(time_ratio, above=PM, below=_ONE_SAMPLE),
+        "log longest run N=50 / N=1": log_ratio_of_longest_runs,
     },
     "PM-P05": {
         "acceptance rate of last batches": partial(
@@ -380,8 +389,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P08": {"main runs N=50": partial(chain_mean, case=MI, quantity="acceptance_auxiliary")},
     "PM-P09": {"cubic operations": operations_of_slices, "run time": time_of_slices},
     "PM-P10": {
-        "chains that stick for hundreds": partial(chains_with_run, cases=(PM,), least=_HUNDREDS),
-        "chains that stick for over 2000": partial(chains_with_run, cases=(PM,), least=_THOUSANDS + 1),
+        "chains that stick for hundreds": partial(less_drawn, least=_HUNDREDS, n_drawn=10),
+        "chains that stick for over 2000": partial(less_drawn, least=_THOUSANDS + 1, n_drawn=1),
     },
     "PM-P12": {"mean": posterior_mean, "standard deviation": posterior_sd},
     "PM-P13": {
@@ -394,12 +403,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P14": {
         "end of run": partial(of_paths, function=at_end),
         "most of second half": partial(of_paths, function=at_most_ends),
-        "most of second half against SS+SS": partial(of_paths, function=at_most_ends, cases=(PM, SLICE)),
         "most of second half against SS+SS by run time": partial(
             of_paths, function=at_most_ends, cost="run_time_so_far", cases=(PM, SLICE)
         ),
     },
-    "PM-P15": {"PM MH / largest of APM": partial(of_paths, function=ratio_of_rises)},
+    "PM-P15": {"log of summed rises of PM MH": partial(of_paths, function=log_of_rises, cases=(PM,))},
     "PM-P16": {
         "PM MH / roughest of APM": partial(of_histograms, log_ratio=pm_over_roughest),
         "APM SS+SS / smoothest of others": partial(of_histograms, log_ratio=slices_over_smoothest),

@@ -267,6 +267,12 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
     assert most.error > least.error
 
 
+def test_returns_are_equal_where_rates_are_geometric_or_linear_in_the_number_of_samples():
+    assert claims.growth_per_doubling(1.0, 8.0, 32.0) == pytest.approx(1.0)
+    assert claims.gain_per_sample(3.0, 10.0, 34.0) == pytest.approx(0.0)
+    assert claims.gain_per_sample(3.0, 10.0, 22.0) == pytest.approx(0.5)
+
+
 def test_a_histogram_is_rough_by_its_peaks_and_not_by_its_place():
     smooth = stats.norm.pdf(np.arange(100), 50.0, 10.0)
     peaked = smooth + 0.01 * (np.arange(100) == 40)

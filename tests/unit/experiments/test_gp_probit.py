@@ -15,7 +15,7 @@ from scipy.special import log_ndtr, logsumexp
 from auxmc.driver.chains import Chains, RunContext
 from auxmc_pipeline.catalogue import load_study
 from experiments.gp_probit import run
-from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, margins
+from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, log_of_rises, margins
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
 from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise, with_gradient
 from experiments.gp_probit.settings import MAIN_METHODS, main_case
@@ -137,6 +137,13 @@ def test_most_ends_are_those_of_the_second_half_at_equal_cost():
     assert at_most_ends({PM: below, SLICE: other}) < 0.0
     assert pm.of(np.array([0, 1, 2])) is pm
     np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
+
+
+def test_rises_of_a_path_are_summed_and_a_path_without_any_has_a_finite_log():
+    ends, r_hat = np.arange(1.0, 5.0), 1.0 + np.exp([-1.0, -2.0, -1.5, -1.7])
+    path = Path(ends, ends, r_hat, np.tile(r_hat, (3, 1)))
+    assert log_of_rises({PM: path}) == pytest.approx(math.log(0.5))
+    assert log_of_rises({PM: path._replace(r_hat=np.sort(r_hat)[::-1])}) == pytest.approx(math.log(1e-3))
 
 
 POSTERIOR_REGION = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
