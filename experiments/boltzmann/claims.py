@@ -489,7 +489,7 @@ def integrated_weights(tables: Tables, other: str) -> Measurement:
     ratios = integrated.mean(axis=0) / others.mean(axis=0)
     smaller = (ratios < 1.0).all(axis=0)
     note = f"{smaller.sum()} of {N_SYSTEMS} systems; largest ratio of errors {ratios.max():.3f}"
-    return proportion(smaller.mean(), N_SYSTEMS, note)
+    return proportion(float(smaller.mean()), N_SYSTEMS, note)
 
 
 def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
