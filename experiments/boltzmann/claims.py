@@ -99,8 +99,9 @@ def large_eigenvalues(tables: Tables) -> Measurement:
 
 def p_value_of_eigenvalues(tables: Tables) -> Measurement:
     """CT-B02: p-value of the count of large eigenvalues, of which each draw is independent."""
-    n_drawn = int(tables.setting("n_spectra", case="systems")) * int(tables.setting("n_units", case="systems"))
+    n_spectra, n_units = (int(tables.setting(name, case="systems")) for name in ("n_spectra", "n_units"))
     probability, found = (tables.value(f"large_eigenvalue_{name}") for name in ("probability", "share"))
+    n_drawn = n_spectra * n_units
     count = round(found * n_drawn)
     return exact(stats.binomtest(count, n_drawn, probability).pvalue, f"{count} of {n_drawn} eigenvalues")
 
