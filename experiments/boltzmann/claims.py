@@ -18,7 +18,6 @@ from auxmc_pipeline.measuring import (
     largest_score,
     mean,
     proportion,
-    proportion_of,
     score_of_p_values,
 )
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series, published_settings
@@ -39,8 +38,8 @@ from experiments.boltzmann.settings import BASES
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
-# "Thousands of iterations", after the first of them.
-_FIRST, _THOUSANDS, _LAST = 201, 2001, 5000
+# "Over thousands of iterations": the ends of chains of direct HMC.
+_FIRST, _LAST = 201, 5000
 # Seconds of a sample, and of a set of annealed runs by number of temperatures, on the time axis of figure 5.2.
 _SECONDS = {"st": 87.5382 / 19_800, "gibbs_ct": 76.1812 / 29_800, "ct_hmc": 72.1096 / 24_800}
 _ANNEALED_SECONDS = {1000: 7.4399, 5000: 37.4604, 10_000: 74.351}
@@ -98,6 +97,15 @@ def large_eigenvalues(tables: Tables) -> Measurement:
     return proportion(found, n_spectra * n_units, note)
 
 
+def p_value_of_eigenvalues(tables: Tables) -> Measurement:
+    """CT-B02: p-value of the count of large eigenvalues, of which each draw is independent."""
+    n_spectra, n_units = (int(tables.setting(name, case="systems")) for name in ("n_spectra", "n_units"))
+    probability, found = (tables.value(f"large_eigenvalue_{name}") for name in ("probability", "share"))
+    n_drawn = n_spectra * n_units
+    count = round(found * n_drawn)
+    return exact(stats.binomtest(count, n_drawn, probability).pvalue, f"{count} of {n_drawn} eigenvalues")
+
+
 def exact_sample_means(tables: Tables) -> Measurement:
     """CT-B05: largest error of a mean of exact samples, in standard deviations of a sample."""
     scores = largest_score(tables.values("exact_sample_score", "direction"))
@@ -138,10 +146,10 @@ def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
 
 
 def over_tempered(tables: Tables) -> Measurement:
-    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT, both after thousands of iterations."""
+    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT, at the end of the first."""
     first, second = (running_errors(tables, method, "mean", "single") for method in ("hmc", "gibbs_ct"))
-    above, below = (each.measured(each.at_samples(_THOUSANDS)) for each in (first, second))
-    return (above / below).noted(f"{_THOUSANDS} samples, {N_SYSTEMS} systems")
+    above, below = (each.measured(each.at_samples(_LAST)) for each in (first, second))
+    return (above / below).noted(f"{_LAST} samples, {N_SYSTEMS} systems")
 
 
 def error_kept(tables: Tables) -> Measurement:
@@ -154,11 +162,11 @@ def error_kept(tables: Tables) -> Measurement:
 
 
 def over_method(
-    tables: Tables, first: str, second: str, errors: Iterable[str], *, largest: bool
+    tables: Tables, first: str, second: str, errors: Iterable[str], *, largest: bool, pooling: str = "single"
 ) -> Measurement:
-    """CT-B12, CT-B13 and CT-B15: average error of a chain over that by another method, at equal run times."""
+    """CT-B12, CT-B13 and CT-B15: average error over that by another method, at equal run times."""
     above, below = (
-        [running_errors(tables, method, each, "single") for each in errors] for method in (first, second)
+        [running_errors(tables, method, each, pooling) for each in errors] for method in (first, second)
     )
     for curves, method in ((above, first), (below, second)):
         curves[0].measured(curves[0].at_samples(_SAMPLES[method][-1]))
@@ -189,6 +197,13 @@ def at_equal_times(
     place = np.unravel_index(np.argmax(all_ratios), all_ratios.shape)
     chosen: Any = place if largest else np.s_[:]
     where = f", largest after {points[compared][place[1]]:.0f} samples" if largest else ""
+    error, at = int(place[0]), int(place[1])
+    if largest and first[error].nested_error is not None:
+        # Repeats that share chains cannot be left out one by one.
+        spreads = [each[error].standard_error / each[error].mean for each in (first, second)]
+        above = np.interp(places[at], np.log(first[0].points), spreads[0])
+        ratio = Measurement(all_ratios[place], math.hypot(above, spreads[1][at])).exp()
+        return ratio.noted(f"of {all_ratios.size} comparisons{where}")
     return estimate(
         lambda *kept: float(np.exp(log_ratios(*kept)[chosen].mean())),
         *arrays,
@@ -278,11 +293,13 @@ def _compared(found: Measurement, series: str, x: float) -> _Compared:
 
 
 def least_p_value(groups: Iterable[dict[str, _Compared]]) -> Measurement:
-    """CT-B16 and CT-B17: smallest p-value of all points, by both errors, as a standard score."""
+    """CT-B16 and CT-B17: p-value of the smallest of the p-values of all points, by both errors."""
     points = {name: point for group in groups for name, point in group.items()}
     scores = {name: abs(p.log_ratio) / math.hypot(p.own, p.published) for name, p in points.items()}
-    p_values = [2.0 * stats.norm.sf(each) for each in scores.values()]
-    return score_of_p_values(p_values, max(scores, key=lambda name: scores[name]))
+    furthest = max(scores, key=lambda name: scores[name])
+    smallest = 2.0 * stats.norm.sf(scores[furthest])
+    chance = -np.expm1(len(scores) * np.log1p(-smallest))
+    return exact(chance, f"smallest of {len(scores)} p-values {smallest:.3g}; {furthest}")
 
 
 def mean_log_ratio(groups: Iterable[dict[str, _Compared]]) -> Measurement:
@@ -471,7 +488,9 @@ def integrated_weights(tables: Tables, other: str) -> Measurement:
         )
 
     ratios = integrated.mean(axis=0) / others.mean(axis=0)
-    return proportion_of((ratios < 1.0).all(axis=0), f"largest ratio of errors {ratios.max():.3f}")
+    smaller = (ratios < 1.0).all(axis=0)
+    note = f"{smaller.sum()} of {N_SYSTEMS} systems; largest ratio of errors {ratios.max():.3f}"
+    return proportion(float(smaller.mean()), N_SYSTEMS, note)
 
 
 def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
@@ -501,7 +520,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
             largest_of_systems, "generation_difference_all", "all weights and biases of each file"
         ),
     },
-    "CT-B02": {"fraction of large eigenvalues": large_eigenvalues},
+    "CT-B02": {
+        "fraction of large eigenvalues": large_eigenvalues,
+        "p-value of the fraction": p_value_of_eigenvalues,
+    },
     "CT-B03": {
         "log Z": partial(
             largest_of_systems, "published_log_z_difference", "author's diagonal, all states enumerated"
@@ -549,9 +571,15 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B11": {"valley between clusters": valley},
     **{
         claim: {
-            "whole run": partial(
-                over_method, first=method, second="st", errors=list(ERROR_LABELS), largest=True
+            f"whole run{name}": partial(
+                over_method,
+                first=method,
+                second="st",
+                errors=list(ERROR_LABELS),
+                largest=True,
+                pooling=pooling,
             )
+            for name, pooling in (("", "single"), (", nested", "nested"))
         }
         for claim, method in (("CT-B12", "gibbs_ct"), ("CT-B13", "ct_hmc"))
     },
@@ -560,7 +588,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             over_annealed, annealed=method, pooling=pooling, temperatures=temperatures
         )
         for method, (name, temperatures) in _ANNEALED.items()
-        for pooling in ("nested", "disjoint")
+        for pooling in ("nested", "disjoint", *(["single"] if method == "h_ais" else []))
     },
     "CT-B15": {
         f"{ERROR_LABELS[error]}, whole run": partial(
@@ -569,7 +597,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for error in ("log_z", "mean")
     },
     "CT-B16": {
-        "p-value as a standard score": partial(curves_compared, measure=least_p_value),
+        "p-value of all points": partial(curves_compared, measure=least_p_value),
         "mean log ratio": partial(curves_compared, measure=mean_log_ratio),
         **{
             curve_setting(error, method, n): partial(curve_value, method=method, error=error, n_samples=n)
@@ -579,7 +607,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "CT-B17": {
-        "p-value as a standard score": partial(annealed_compared, measure=least_p_value),
+        "p-value of all points": partial(annealed_compared, measure=least_p_value),
         "mean log ratio": partial(annealed_compared, measure=mean_log_ratio),
         **{
             f"{ERROR_LABELS[error]}, K = {k}": partial(annealed_value, error=error, n_temperatures=k)

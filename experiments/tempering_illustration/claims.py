@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import kstwo, norm
 
 from auxmc_pipeline.measuring import (
@@ -14,15 +15,16 @@ from auxmc_pipeline.measuring import (
     largest,
     largest_score,
     mean,
-    proportion,
     proportion_of,
     score_of_p_values,
 )
-from auxmc_pipeline.tables import Measure, Tables, Wanted, recorded
+from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
 from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE
 
 # Mass left of zero of the author's chain, from the bars of its histogram.
 _DRAWN_MASS = 0.5936
+# Chains among which a tail of 2.5 % shows: with fewer, none at all is within two standard errors of it.
+_FEWEST = 110
 
 _exact = partial(recorded, exact=True)
 
@@ -115,18 +117,24 @@ def unvisited(tables: Tables) -> Measurement:
     return estimate(lambda kept: float(np.sqrt(np.mean(kept**2))), errors, method="jackknife", note=note)
 
 
+def share_of_chains(holds: NDArray[np.bool_], note: str) -> Measurement:
+    """Proportion of chains, of so many that a drawn chain can be no ordinary outcome."""
+    if holds.size < _FEWEST:
+        raise MissingData(f"{_FEWEST} chains: not run at this preset")
+    return proportion_of(holds, note)
+
+
 def faithful_chains(tables: Tables) -> Measurement:
     """CT-A02."""
     switches, left = (tables.values(f"hmc_{name}", "hmc_chain") for name in ("switches", "mass_left"))
-    note = f"{int(switches.sum())} switches in {switches.size} chains; mass left in the first {left[0]:g}"
-    return proportion(float(np.mean(switches == 0)), switches.size, note)
+    note = f"{int(switches.sum())} switches; mass left in the first {left[0]:g}"
+    return share_of_chains(switches == 0, note)
 
 
 def single_chains(tables: Tables) -> Measurement:
     """CT-A03: proportion of chains with no more mass left of zero than the author's."""
     masses = tables.values("mass_left_by_chain")
-    note = f"standard deviation over chains {masses.std(ddof=1):.3f}"
-    return proportion_of(masses <= _DRAWN_MASS, note)
+    return share_of_chains(masses <= _DRAWN_MASS, f"standard deviation over chains {masses.std(ddof=1):.3f}")
 
 
 def integrals(tables: Tables) -> Measurement:
