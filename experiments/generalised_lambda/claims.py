@@ -365,7 +365,8 @@ def smallest_beside_reasonable(tables: Tables, tolerance: float, cases: tuple[st
             found[f"{multiple:g} times"] = rates.values
     if not found:
         raise MissingData("no chain accepts in the range aimed at, at the steps tried at this preset")
-    where, rates = min(found.items(), key=lambda item: item[1].min())
+    # Of steps at which the smallest rates are equal, that with the smallest median.
+    where, rates = min(found.items(), key=lambda item: (item[1].min(), np.median(item[1])))
     note = f"at {where} the published step: {listed_by_chain(rates)}"
     return smallest_proportion(rates, tables.setting("n_draws", case=cases[0]), note)
 
