@@ -204,9 +204,9 @@ def irregularity(tables: Tables) -> Measurement:
 
 
 def distance_of_marginals(tables: Tables, case: str) -> Measurement:
-    """IM-GL-04: total variation of histograms of five pooled chains that moved from the reference, mean over parameters.
+    """IM-GL-04: total variation of histograms of five pooled chains from the reference, mean over parameters.
 
-    The bins are those of figure 4.7. Of sets of chains, with the error from the sets without each chain.
+    The bins are those of figure 4.7. Of sets of chains that moved, with the error from the sets without each chain.
     """
     kept = np.flatnonzero(moved(tables, case))
     if kept.size <= _PUBLISHED_CHAINS:
@@ -556,7 +556,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-16": {
         **{f"tolerance {eps:g}": partial(median_acceptance, case=case) for case, eps in _TOLERANCES.items()},
         **{
-            f"smallest where another has 0.6 to 0.9, tolerance {eps:g}": partial(
+            f"smallest beside 0.6 to 0.9, tolerance {eps:g}": partial(
                 smallest_beside_reasonable, tolerance=eps, cases=cases
             )
             for eps, cases in ((0.25, ("step_sizes", "step_sizes_finer")), (0.05, ("step_sizes_longer",)))
@@ -595,7 +595,8 @@ NUMBERS: dict[str, Measure] = {
         for tolerance in (0.02, 0.25)
     },
     **{
-        f"acceptance with {n} bisections": partial(acceptance_from_posterior, n_bisections=n) for n in (12, 24)
+        f"acceptance-with-{n}-bisections": partial(acceptance_from_posterior, n_bisections=n)
+        for n in (12, 24)
     },
     "sd of chains at 0.05 over modified ABC": partial(estimated_sd_ratio, narrower="modified_abc"),
     "sd of chains at 0.05 over constrained HMC": partial(estimated_sd_ratio, narrower="constrained_hmc"),

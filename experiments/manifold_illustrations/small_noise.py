@@ -22,6 +22,8 @@ _CONSTRAINED_STEP, _CONSTRAINED_STEPS = 0.4, (2, 4)
 _HMC_STEP_OVER_SCALE = 0.3
 # Ranges of leapfrog steps, of which HMC has the best at each scale: the longest paths have a length of 1 to 2 at 0.01.
 _HMC_STEPS = ((10, 20), (33, 67), (100, 200), (333, 667))
+# Leapfrog steps of a chain of HMC for each iteration of constrained HMC, which has more effective draws.
+_HMC_STEPS_PER_DRAW = 75
 
 
 def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -90,7 +92,7 @@ def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     of_constrained = measured(on_fibre, settings.n_draws, "constrained_hmc")
     means = np.array([np.mean(steps) for steps in _HMC_STEPS])
     by_steps = [
-        measured(with_steps(steps), max(round(settings.n_draws * means[0] / mean), 20), "hmc", steps[0])
+        measured(with_steps(steps), max(round(settings.n_draws * _HMC_STEPS_PER_DRAW / mean), 20), "hmc", steps[0])
         for steps, mean in zip(_HMC_STEPS, means, strict=True)
     ]
     best = np.argmax([np.log(found[1]).mean(axis=1) for found in by_steps], axis=0)
