@@ -556,7 +556,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-16": {
         **{f"tolerance {eps:g}": partial(median_acceptance, case=case) for case, eps in _TOLERANCES.items()},
         **{
-            f"smallest beside 0.6 to 0.9, tolerance {eps:g}": partial(
+            f"smallest next to 0.6 to 0.9, tolerance {eps:g}": partial(
                 smallest_beside_reasonable, tolerance=eps, cases=cases
             )
             for eps, cases in ((0.25, ("step_sizes", "step_sizes_finer")), (0.05, ("step_sizes_longer",)))

@@ -92,7 +92,9 @@ def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     of_constrained = measured(on_fibre, settings.n_draws, "constrained_hmc")
     means = np.array([np.mean(steps) for steps in _HMC_STEPS])
     by_steps = [
-        measured(with_steps(steps), max(round(settings.n_draws * _HMC_STEPS_PER_DRAW / mean), 20), "hmc", steps[0])
+        measured(
+            with_steps(steps), max(round(settings.n_draws * _HMC_STEPS_PER_DRAW / mean), 20), "hmc", steps[0]
+        )
         for steps, mean in zip(_HMC_STEPS, means, strict=True)
     ]
     best = np.argmax([np.log(found[1]).mean(axis=1) for found in by_steps], axis=0)
