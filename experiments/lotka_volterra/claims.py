@@ -308,7 +308,8 @@ def pooled_sd(moments: FloatArray, rate: int) -> float:
 
 def abc_mean(tables: Tables, row: str, rate: int) -> Measurement:
     """IM-LV-25, 27: mean of a log rate over the draws of all chains on summaries."""
-    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, row))
+    note = _ONE_SET if row == "pm_normalised" else ""
+    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, row), note=note)
 
 
 def distance_from_generating(tables: Tables, rate: int) -> Measurement:
