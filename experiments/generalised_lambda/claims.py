@@ -1,4 +1,4 @@
-"""Measures the claims IM-GL-01 to IM-GL-20 and IM-ALG-02 to IM-ALG-14, and the numbers of the findings."""
+"""Measures the claims IM-GL-01 to IM-GL-21 and IM-ALG-02 to IM-ALG-14, and the numbers of the findings."""
 
 import math
 from functools import partial
@@ -18,12 +18,15 @@ from auxmc_pipeline.measuring import (
     exact,
     largest,
     largest_of,
+    left_out,
     mean,
     mean_proportion,
+    proportion,
     proportion_of,
     psrf_of_sets,
     smallest_proportion,
 )
+from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
@@ -39,8 +42,8 @@ FALLING = {
     "Riemannian HMC": {"case": "riemannian"},
     "constrained HMC": {"case": "constrained_hmc", "prior": "strong"},
 }
-# IM-GL-05: chains of a published factor.
-_PUBLISHED_CHAINS = 5
+# IM-GL-04, 05: chains of a published histogram or factor, and how many sets of as many are drawn.
+_PUBLISHED_CHAINS, _N_SETS = 5, 1000
 _DATA_SEED = 20170628
 _EARLY = 20  # IM-GL-20: first iterations
 # Acceptance rates that the document aims at, section 4.10.1.
@@ -178,7 +181,7 @@ def estimated_sd_ratio(tables: Tables, narrower: str) -> Measurement:
 
 
 def largest_psrf(tables: Tables, case: str, more: str = "") -> Measurement:
-    """IM-GL-04, 05: geometric mean of the factor less 1, over sets of as many chains as published that moved.
+    """IM-GL-05: geometric mean of the factor less 1, over sets of as many chains as published that moved.
 
     Of the case `more`, with more chains, where the preset has it.
     """
@@ -190,6 +193,40 @@ def largest_psrf(tables: Tables, case: str, more: str = "") -> Measurement:
     means, sds = (by_parameter(tables, case, name)[kept] for name in ("chain_mean", "chain_sd"))
     note = f"{kept.sum()} of {kept.size} chains moved"
     return psrf_of_sets(means, sds, round(n_draws), _PUBLISHED_CHAINS, note)
+
+
+def irregularity(tables: Tables) -> Measurement:
+    """IM-GL-04: distance of marginals at tolerance 0.05 from the reference over the largest of the other methods."""
+    found = {case: distance_of_marginals(tables, case) for case in CASE_NAMES}
+    each = ", ".join(f"{CASE_NAMES[case]} {distance.value:.3f}" for case, distance in found.items())
+    own = found.pop("abc_hmc_005")
+    return (own / largest_of(found)).noted(f"distances {each}")
+
+
+def distance_of_marginals(tables: Tables, case: str) -> Measurement:
+    """IM-GL-04: total variation of histograms of five pooled chains from the reference, mean over parameters.
+
+    The bins are those of figure 4.7. Of sets of chains that moved, with the error from the sets without each chain.
+    """
+    kept = np.flatnonzero(moved(tables, case))
+    if kept.size <= _PUBLISHED_CHAINS:
+        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains that moved: not run at this preset")
+    where: dict[str, str] = {"case": case, "prior": "strong"}
+    draws = tables.array("z", "chain", "draw", "parameter", table="chain_draw_parameter", **where)
+    rng = np.random.default_rng(0)
+    sets = np.argsort(rng.random((_N_SETS, kept.size)), axis=1)[:, :_PUBLISHED_CHAINS]
+    distances = np.zeros(_N_SETS)
+    for name in PARAMETERS:
+        middles = published_series("generalised_lambda", "4.7", f"{case} {name}").x
+        half = 0.5 * np.diff(middles).mean()
+        edges = [-np.inf, *(middles - half), middles[-1] + half, np.inf]
+        target = {"prior": "strong", "target": _TARGETS[case], "parameter": name}
+        of_reference = tables.values("reference_z", "target_parameter_index", **target)
+        chains = draws.sel(parameter=name).sortby("chain").values[kept]
+        known, *found = (np.histogram(one, edges)[0] / one.size for one in (of_reference, *chains))
+        distances += 0.5 * np.abs(np.array(found)[sets].mean(axis=1) - known).sum(axis=1) / len(PARAMETERS)
+    without = [distances[(sets != chain).all(axis=1)].mean() for chain in range(kept.size)]
+    return left_out(float(distances.mean()), without)
 
 
 def prior_shift(tables: Tables) -> Measurement:
@@ -276,8 +313,8 @@ def fraction_far_off(tables: Tables) -> Measurement:
 
 
 def fraction_stuck(tables: Tables, case: str) -> Measurement:
-    """Chains under the strong prior that stay at one state for half of their draws."""
-    return proportion_of(~moved(tables, case))
+    """IM-GL-21: chains under the strong prior that stay at one state for half of their draws."""
+    return proportion_of(~moved(tables, first_run(tables, f"{case}_more", case)))
 
 
 def fraction_still(tables: Tables) -> Measurement:
@@ -301,7 +338,7 @@ def efficiency_ratio(tables: Tables, rival: str, parameter: str) -> Measurement:
 
 
 def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
-    """IM-GL-10, 11: mean over parameters of a ratio of effective samples, the one that the claim has above 1.
+    """IM-GL-09 to 11: mean over parameters of a ratio of effective samples of chains that moved.
 
     Per second, constrained HMC over another method; per evaluation of the generator and per iteration after the
     warm-up, the other method over constrained HMC.
@@ -309,14 +346,12 @@ def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
     quantity = {"second": "ess_per_second", "evaluation": "ess_per_1000_evaluations", "iteration": "ess"}[per]
     cases = ("constrained_hmc", rival) if per == "second" else (rival, "constrained_hmc")
     above, below = (
-        by_parameter(tables, case, quantity)
+        by_parameter(tables, case, quantity)[moved(tables, case)]
         / (tables.setting("n_draws", case=case) if per == "iteration" else 1.0)
         for case in cases
     )
     note = listed(above.mean(axis=0) / below.mean(axis=0), ".2g")
-    # Resamples may hold none but chains that never moved, which have no effective samples.
-    with np.errstate(divide="ignore"):
-        return estimate(lambda a, b: np.mean(a.mean(axis=0) / b.mean(axis=0)), above, below, note=note)
+    return estimate(lambda a, b: np.mean(a.mean(axis=0) / b.mean(axis=0)), above, below, note=note)
 
 
 def run_minutes(tables: Tables, case: str) -> Measurement:
@@ -333,9 +368,9 @@ def mean_acceptance(tables: Tables, case: str) -> Measurement:
     return mean(rates[moved(tables, case)], listed_by_chain(rates))
 
 
-def acceptance_from_posterior(tables: Tables) -> Measurement:
+def acceptance_from_posterior(tables: Tables, n_bisections: int = 16) -> Measurement:
     """IM-GL-14: of modified ABC chains that begin at draws from the posterior."""
-    rates = tables.values("acceptance", case="bisections", n_bisections=16)
+    rates = tables.values("acceptance", case="bisections", n_bisections=n_bisections)
     return mean(rates, listed_by_chain(rates))
 
 
@@ -345,27 +380,28 @@ def median_acceptance(tables: Tables, case: str) -> Measurement:
     return estimate(np.median, rates[moved(tables, case)], note=listed_by_chain(rates))
 
 
-def step_rates(tables: Tables) -> xr.DataArray:
+def step_rates(tables: Tables, case: str = "step_sizes") -> xr.DataArray:
     """Acceptance rates by tolerance and step size relative to it, both ascending, and chain."""
     dims = ("tolerance", "step_size", "chain")
-    rates = tables.array("acceptance_probability", *dims, table="chain", case="step_sizes")
+    rates = tables.array("acceptance_probability", *dims, table="chain", case=case)
     return rates.sortby(list(dims[:2]))
 
 
-def smallest_beside_reasonable(tables: Tables) -> Measurement:
-    """IM-GL-16: smallest acceptance rate of a chain at a step where another accepts as aimed at, both tolerances."""
+def smallest_beside_reasonable(tables: Tables, tolerance: float, cases: tuple[str, ...]) -> Measurement:
+    """IM-GL-16: smallest acceptance rate of a chain at a step where another accepts as aimed at."""
     found = {}
-    for tolerance in _TOLERANCES.values():
-        at_tolerance = step_rates(tables).sel({"tolerance": tolerance})
+    for case in cases:
+        at_tolerance = step_rates(tables, case).sel({"tolerance": tolerance})
         reasonable = ((at_tolerance >= _AIMED_AT[0]) & (at_tolerance <= _AIMED_AT[1])).any("chain")
         for rates in at_tolerance[reasonable.values]:
             multiple = float(rates["step_size"]) / _PUBLISHED_RELATIVE_STEP
-            found[f"{multiple:g} times at {tolerance:g}"] = rates.values
+            found[f"{multiple:g} times"] = rates.values
     if not found:
         raise MissingData("no chain accepts in the range aimed at, at the steps tried at this preset")
-    where, rates = min(found.items(), key=lambda item: item[1].min())
+    # Of steps at which the smallest rates are equal, that with the smallest median.
+    where, rates = min(found.items(), key=lambda item: (item[1].min(), np.median(item[1])))
     note = f"at {where} the published step: {listed_by_chain(rates)}"
-    return smallest_proportion(rates, tables.setting("n_draws", case="step_sizes"), note)
+    return smallest_proportion(rates, tables.setting("n_draws", case=cases[0]), note)
 
 
 def step_ratio(tables: Tables, case: str) -> Measurement:
@@ -401,6 +437,15 @@ def stuck_fraction(tables: Tables) -> Measurement:
     runs = by_chain(tables, "weak_starts", "longest_run", "weak")
     n_draws = tables.setting("n_draws", case="weak_starts")
     return proportion_of(runs >= 0.5 * n_draws, f"of {n_draws:.0f} iterations")
+
+
+def extreme_prior_data(tables: Tables) -> Measurement:
+    """IM-GL-18: data sets of the weak prior with a value above 1e10."""
+    share, of_strong = (
+        tables.value("prior_over_1e10_share", case="reference", prior=name) for name in ("weak", "strong")
+    )
+    note = f"strong prior {of_strong:.2g}"
+    return proportion(share, tables.setting("n_prior_draws", case="reference"), note)
 
 
 def prior_data_not_finite(tables: Tables) -> Measurement:
@@ -445,10 +490,10 @@ def early_failures(tables: Tables) -> Measurement:
 
 
 def failed_proposals(tables: Tables) -> Measurement:
-    """IM-ALG-02: of chains that moved."""
-    fractions = by_chain(tables, "constrained_hmc", "failed_share")[moved(tables, "constrained_hmc")]
+    """IM-ALG-02: of all chains, since those that stick do so because projections fail."""
+    fractions = by_chain(tables, "constrained_hmc", "failed_share")
     per_solve = by_chain(tables, "constrained_hmc", "iterations_per_projection").mean()
-    note = f"{per_solve:.2f} iterations in a projection"
+    note = f"{per_solve:.2f} iterations in a projection; {listed_by_chain(fractions)}"
     return mean_proportion(fractions, tables.setting("n_draws", case="constrained_hmc"), note)
 
 
@@ -503,7 +548,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             )
         },
     },
-    "IM-GL-04": {"largest PSRF": partial(largest_psrf, case="abc_hmc_005")},
+    "IM-GL-04": {"distance over the others": irregularity},
     "IM-GL-05": {
         name: partial(largest_psrf, case=case, more=f"{case}_more") for case, name in CASE_NAMES.items()
     },
@@ -518,11 +563,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for case, name in _RIVALS.items()
             for p in PARAMETERS
         },
+        "modified ABC / constrained HMC per iteration": partial(
+            mean_ratio, rival="modified_abc", per="iteration"
+        ),
     },
     "IM-GL-10": {
         "mean ratio": partial(mean_ratio, rival="modified_abc", per="second"),
-        "modified ABC / constrained HMC per iteration": partial(
-            mean_ratio, rival="modified_abc", per="iteration"
+        "modified ABC / constrained HMC per evaluation": partial(
+            mean_ratio, rival="modified_abc", per="evaluation"
         ),
     },
     "IM-GL-11": {
@@ -540,11 +588,17 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-GL-15": {"acceptance rate": partial(mean_acceptance, case="constrained_hmc")},
     "IM-GL-16": {
         **{f"tolerance {eps:g}": partial(median_acceptance, case=case) for case, eps in _TOLERANCES.items()},
-        "smallest where another has 0.6 to 0.9": smallest_beside_reasonable,
+        **{
+            f"smallest next to 0.6 to 0.9, tolerance {eps:g}": partial(
+                smallest_beside_reasonable, tolerance=eps, cases=cases
+            )
+            for eps, cases in ((0.25, ("step_sizes", "step_sizes_finer")), (0.05, ("step_sizes_longer",)))
+        },
     },
     "IM-GL-17": {name: partial(run_minutes, case=case) for case, name in CASE_NAMES.items()},
     "IM-GL-18": {
         "fraction of chains that stick": stuck_fraction,
+        "fraction of prior data above 1e10": extreme_prior_data,
         "fraction of prior data not finite": prior_data_not_finite,
     },
     "IM-GL-19": {"largest shift": prior_shift},
@@ -553,6 +607,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "main settings, first - later": failures_beyond_later,
         "ABC HMC 0.25, later - first": acceptance_below_later,
     },
+    "IM-GL-21": {name: partial(fraction_stuck, case=case) for case, name in CASE_NAMES.items()},
     "IM-ALG-02": {"GL": failed_proposals},
     "IM-ALG-03": {"GL": residual},
     "IM-ALG-04": {
@@ -581,8 +636,8 @@ NUMBERS: dict[str, Measure] = {
         for tolerance in (0.02, 0.25)
     },
     **{
-        f"chains at their start, {name}": partial(fraction_stuck, case=case)
-        for case, name in CASE_NAMES.items()
+        f"acceptance-with-{n}-bisections": partial(acceptance_from_posterior, n_bisections=n)
+        for n in (12, 24)
     },
     "sd of chains at 0.05 over modified ABC": partial(estimated_sd_ratio, narrower="modified_abc"),
     "sd of chains at 0.05 over constrained HMC": partial(estimated_sd_ratio, narrower="constrained_hmc"),

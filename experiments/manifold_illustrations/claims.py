@@ -163,7 +163,8 @@ def energy_growth(tables: Tables) -> Measurement:
 
 def small_noise(tables: Tables) -> Measurement:
     """IM-ALG-13: effective draws per second of constrained HMC over those of HMC, least over small noise scales."""
-    rates = tables.array("noise_ess_per_second", "sampler", "small_noise").sortby("small_noise")
+    dims = ("sampler", "small_noise")
+    rates = tables.array("noise_ess_per_second", *dims, case="small_noise").sortby("small_noise")
     small = rates[:, rates["small_noise"].values <= _SMALL_NOISE]
     ratios = small.sel(sampler="constrained_hmc") / small.sel(sampler="hmc")
     listed = ", ".join(f"{float(ratio):.3g} at {float(ratio['small_noise']):g}" for ratio in ratios)
@@ -171,8 +172,10 @@ def small_noise(tables: Tables) -> Measurement:
 
 
 def small_noise_by_evaluations(tables: Tables) -> Measurement:
-    """IM-ALG-13: log of the same ratio for each evaluation, of geometric means over chains."""
-    rates = tables.array("noise_ess_per_evaluation", "sampler", "small_noise", "chain")
+    """IM-ALG-13: log of the same ratio for each evaluation, of geometric means over chains, HMC with its best steps."""
+    dims = ("sampler", "small_noise", "chain")
+    rates = tables.array("noise_ess_per_evaluation", *dims, case="small_noise")
+    steps = tables.array("noise_hmc_steps", "small_noise", case="small_noise")
 
     def mean_log(sampler: str, scale: float) -> Measurement:
         return mean(np.log(rates.sel(sampler=sampler, small_noise=scale).values))
@@ -182,7 +185,10 @@ def small_noise_by_evaluations(tables: Tables) -> Measurement:
         for scale in rates["small_noise"].values
         if scale <= _SMALL_NOISE
     }
-    listed = ", ".join(f"{math.exp(one.value):.3g} times at {scale:g}" for scale, one in found.items())
+    listed = ", ".join(
+        f"{math.exp(one.value):.3g} times at {scale:g}, HMC with {float(steps.sel(small_noise=scale)):g} steps"
+        for scale, one in found.items()
+    )
     values, errors, *_ = zip(*found.values(), strict=True)
     return largest(np.negative(values), errors, [listed] * len(found)) * -1.0
 

@@ -1,4 +1,4 @@
-"""What constrained HMC costs: the reversibility check, structured algebra, inner steps, and small noise scales."""
+"""What constrained HMC costs: the reversibility check, structured algebra, and inner steps."""
 
 import time
 from collections.abc import Callable
@@ -16,9 +16,8 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
-from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator, noisy_input
+from auxmc.models.conditioned import ConditionedModel, noisy_input
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian, diagonal_jacobian, markovian_jacobian
 from experiments.generalised_lambda.model import generator as generalised_lambda
@@ -28,7 +27,6 @@ from experiments.human_pose.model.pose_priors import read_pose_prior
 from experiments.lotka_volterra.model.conditioning import conditioned_model
 from experiments.lotka_volterra.model.generator import initial_inputs as initial_rates
 from experiments.lotka_volterra.model.generator import published_model
-from experiments.manifold_illustrations.model import START, generate, log_prior
 from experiments.manifold_illustrations.operations import count_cholesky, count_operations, count_updates
 from experiments.manifold_illustrations.settings import Settings
 
@@ -147,9 +145,6 @@ _SUB_STEP_SIZE, _N_SUB_STEPS = 0.25 / 3.0, 18
 _N_SHARED = 4
 _UPDATE_SIZES, _UPDATE_RANKS = (200, 400, 800), (2, 4, 8)
 _REPEATS = 5
-_CONSTRAINED_STEP, _CONSTRAINED_STEPS = 0.4, (2, 4)
-# Leapfrog steps are stable below 2 eps over the slope of the fibre, which is near 4 at its steep end.
-_HMC_STEP_OVER_SCALE, _HMC_STEPS = 0.3, (10, 20)
 
 
 def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -157,8 +152,7 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
     Returns:
         Group `statistics`: time and work of runs with and without the reversibility check, effective draws per gradient
-        by number of inner steps, times and operations of Gram solves by size, and effective draws per second and per
-        evaluation by noise scale.
+        by number of inner steps, and times and operations of Gram solves by size.
     """
     statistics = xr.merge(
         [
@@ -166,7 +160,6 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
             check_costs(settings, context),
             _gram_costs(stream(context.seed, context.study, "gram"), settings),
             _update_costs(),
-            _small_noise(settings, context),
         ]
     )
     return {"statistics": statistics}
@@ -325,78 +318,3 @@ def _solve_time(key: Array, size: int, build: Callable[[Array, Array], Jacobian]
         solve(block, diagonal).block_until_ready()
         seconds.append(time.perf_counter() - start)
     return min(seconds)
-
-
-def _small_noise(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Effective draws per second and per evaluation of both methods on the same targets, the noisy fibre of figure 4.3.
-
-    The generator or a gradient counts as an evaluation.
-    """
-    observed = jnp.zeros(1)
-
-    def constrained(parameters: dict[str, Array]) -> Kernel:
-        model = condition_noisy_generator(generate, log_prior, observed, parameters["noise_scale"])
-        return constrained_hmc(model, _CONSTRAINED_STEP, _CONSTRAINED_STEPS, 3)
-
-    def unconstrained(parameters: dict[str, Array]) -> Kernel:
-        scale = parameters["noise_scale"]
-
-        def log_density(inputs: Array) -> Array:
-            return log_prior(inputs) - 0.5 * jnp.sum(jnp.square(generate(inputs) / scale))
-
-        return hmc(log_density, _HMC_STEP_OVER_SCALE * scale, _HMC_STEPS, 2)
-
-    def constrained_start(key: Array, parameters: dict[str, Array]) -> Any:
-        start = noisy_input(generate, START, observed, parameters["noise_scale"])
-        return constrained(parameters).init(start, key=key)
-
-    def unconstrained_start(key: Array, parameters: dict[str, Array]) -> Any:
-        return unconstrained(parameters).init(START, key=key)
-
-    def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        work = info.errors.n_projection_iterations
-        n = work + info.num_integration_steps
-        return {"inputs": state.position[:2], "accepted": info.is_accepted, "work": work, "evaluations": n}
-
-    def record_unconstrained(state: HMCState, info: HMCInfo) -> dict[str, Array]:
-        n = info.n_gradients
-        return {"inputs": state.position, "accepted": info.is_accepted, "work": n, "evaluations": n}
-
-    methods = {
-        "constrained_hmc": Sampler(constrained, constrained_start, record_constrained),
-        "hmc": Sampler(unconstrained, unconstrained_start, record_unconstrained),
-    }
-    rates, accepted, by_evaluation = [], [], []
-    for name, sampler in methods.items():
-        part = run_chains(
-            context,
-            ("small noise", name),
-            sampler,
-            n_draws=settings.n_draws,
-            n_chains=N_CHAINS,
-            sweep={"noise_scale": settings.small_noise_scales},
-            block_size=settings.block_size,
-            vectorise=False,
-        )
-        work = part.draws["work"].sum(axis=(1, 2), dtype=float)
-        # Lanes ran one after the other: the time of each is its fraction of the work.
-        seconds = part.run_s * work / work.sum()
-        inputs = part.draws["inputs"]
-        sizes = [min(float(bulk_ess(one[..., i])) for i in range(2)) for one in inputs]
-        rates.append(np.asarray(sizes) / seconds)
-        accepted.append(part.draws["accepted"].mean(axis=(1, 2)))
-        evaluations = part.draws["evaluations"].sum(axis=2, dtype=float)
-        by_evaluation.append(np.array([smallest_sizes(one) for one in inputs]) / evaluations)
-    dims = ("sampler", "small_noise")
-    return xr.Dataset(
-        {
-            "noise_ess_per_second": (dims, np.array(rates), {"units": "1/s"}),
-            "noise_acceptance": (dims, np.array(accepted)),
-            "noise_ess_per_evaluation": ((*dims, "chain"), np.array(by_evaluation)),
-        },
-        coords={
-            "sampler": list(methods),
-            "small_noise": settings.small_noise_scales,
-            "chain": range(N_CHAINS),
-        },
-    )

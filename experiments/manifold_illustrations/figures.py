@@ -110,7 +110,7 @@ def costs(tables: Tables) -> Figure:
 
 
 def _by_noise(axis: Axes, tables: Tables) -> None:
-    rates = tables.rows("sampler_small_noise", "noise_ess_per_second")
+    rates = tables.rows("sampler_small_noise", "noise_ess_per_second", case="small_noise")
     looks: dict[str, Any] = {
         "hue": "sampler",
         "palette": {"constrained_hmc": _CONSTRAINED, "hmc": _HMC},

@@ -31,6 +31,7 @@ from experiments.manifold_illustrations.in_painting import in_painting
 from experiments.manifold_illustrations.model import START, fibre_height, generate, hyperbola, log_prior
 from experiments.manifold_illustrations.oscillation import oscillation
 from experiments.manifold_illustrations.settings import Settings
+from experiments.manifold_illustrations.small_noise import small_noise
 
 _CONSTRAINED_STEPS = 4
 _N_STEPS = (2, 4)
@@ -184,6 +185,7 @@ _DESIGNS: dict[str, Callable[[Settings, RunContext], dict[str, xr.Dataset]]] = {
     "branches": _branches,
     "identities": identities,
     "costs": costs,
+    "small_noise": small_noise,
     "undivided": undivided,
     "in_painting": in_painting,
 }

@@ -12,7 +12,7 @@ class Settings(CaseSettings):
     design: str = setting(
         "trajectory",
         "what is run",
-        ("trajectory", "branches", "identities", "costs", "undivided", "in_painting"),
+        ("trajectory", "branches", "identities", "costs", "undivided", "small_noise", "in_painting"),
     )
     tolerance: float = setting(0.05, "of the Gaussian kernel (trajectory, identities)", (1e-4, 10.0))
     leapfrog_step_size: float = setting(0.04, "leapfrog step (design trajectory)", (1e-6, 10.0))
@@ -38,7 +38,7 @@ class Settings(CaseSettings):
         (5, None),
     )
     small_noise_scales: list[float] = setting(
-        [0.01, 0.02, 0.05, 0.1, 0.2], "noise scales of the comparison with HMC (design costs)", (1e-4, None)
+        [0.01, 0.02, 0.05, 0.1, 0.2], "noise scales of the comparison with HMC (small_noise)", (1e-4, None)
     )
 
 

@@ -114,6 +114,28 @@ def test_changes_of_branch_become_claims():
 _TOLERANCES = (0.1, 0.2, 0.4)
 # Claim, its tables, the expected value, and whether its error is known.
 KNOWN = {
+    "small noise is that of the least ratio of means over chains": (
+        "IM-ALG-13",
+        "small noise: evaluations",
+        _tables(
+            {},
+            sampler_small_noise_chain=(
+                "case sampler small_noise chain noise_ess_per_evaluation",
+                [
+                    ("small_noise", name, scale, chain, scale**power * np.exp(0.1 * chain))
+                    for name, power in (("constrained_hmc", 0.0), ("hmc", 1.0))
+                    for scale in (0.02, 0.05, 0.2)
+                    for chain in (0, 1, 2)
+                ],
+            ),
+            small_noise=(
+                "case small_noise noise_hmc_steps",
+                [("small_noise", scale, 15.0) for scale in (0.02, 0.05, 0.2)],
+            ),
+        ),
+        np.log(20.0),
+        True,
+    ),
     "the exponent of rejection is that of the worst dimension": (
         "IM-ALG-15",
         "exponent",
