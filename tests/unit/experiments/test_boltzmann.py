@@ -281,6 +281,11 @@ def test_methods_are_compared_when_equal_times_have_passed():
         found = at_equal_times([curve], [curve], 2.0, largest=largest)
         assert found.value == pytest.approx(0.5)
         assert 0.0 < found.error < 0.01
+    # Errors of a tenth, of groups that share chains, are not taken from repeats.
+    shared = curve._replace(nested_error=0.1 * curve.values.mean(axis=2) * np.sqrt(4.0))
+    found = at_equal_times([shared], [shared], 2.0, largest=True)
+    assert found.value == pytest.approx(0.5)
+    assert found.error == pytest.approx(0.05 * np.sqrt(2.0))
 
 
 def test_the_deepest_valley_tells_clusters_from_one_heap():
