@@ -86,7 +86,8 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
     start_redraws = xr.DataArray(n_redraws, coords)
     return {
         "statistics": chain_statistics(draws, settings, chains.run_s, start_redraws),
-        "curves": chain_curves(draws, settings),
+        # For histograms, which are of chains with a warm-up.
+        **({"curves": chain_curves(draws, settings)} if settings.n_warm_up else {}),
         **chain_groups(draws, settings),
     }
 
