@@ -128,7 +128,8 @@ def _compact(svg: bytes) -> bytes:
 def _rounded(path: bytes) -> bytes:
     digits = 1 if len(path) > _LONG_PATH else 2
     numbers = re.sub(rb"-?\d+\.\d+", lambda found: b"%g" % round(float(found[0]), digits), path)
-    return re.sub(rb"\s*([A-Za-z])\s*", rb"\1", b" ".join(numbers.split()))
+    few_spaces = re.sub(rb"\s*([A-Za-z])\s*", rb"\1", b" ".join(numbers.split()))
+    return re.sub(rb" -", b"-", re.sub(rb"(?<![\d.])0\.(?=\d)", b".", few_spaces))
 
 
 def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
