@@ -4,13 +4,13 @@ import math
 from functools import partial
 
 import numpy as np
+import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import (
     Measurement,
     exact,
     largest,
-    largest_of,
     mean,
     mean_proportion,
     proportion,
@@ -34,38 +34,42 @@ def over_trajectories(tables: Tables, quantity: str) -> Measurement:
 
 
 def crossings_of_ridge(tables: Tables) -> Measurement:
-    """IM-IL-01: crossings less those of the same trajectories without a ridge, at the step where this is least."""
-    found = tables.array("drawn_crossings", "ridge_tolerance", "leapfrog_step", "repeat")
-    narrow, wide = (found.sel(ridge_tolerance=end(found["ridge_tolerance"].values)) for end in (min, max))
-    each = {
-        f"{near.mean():.3g} against {far.mean():.3g} at step {size:g}": mean(far - near)
-        for size, near, far in zip(found["leapfrog_step"].values, narrow.values, wide.values, strict=True)
-    }
-    worst = largest_of(each)
-    return (worst * -1.0).noted("; ".join(each))
+    """IM-IL-01: crossings less those of the same trajectories without a ridge, at the largest usable step."""
+    tolerance = tables.setting("tolerance", case="trajectory")
+    found, step = _at_usable_step(
+        tables, "drawn_crossings", "leapfrog_acceptance", "leapfrog_step", tolerance
+    )
+    near, far = (
+        found.sel(ridge_tolerance=tolerance),
+        found.sel(ridge_tolerance=found["ridge_tolerance"].max()),
+    )
+    note = f"{float(near.mean()):.3g} against {float(far.mean()):.3g} at step {step:g}"
+    return mean((near - far).values, note)
 
 
 def motion_along_fibre(tables: Tables) -> Measurement:
     """IM-IL-01: mean reach of leapfrog trajectories over that of constrained ones, each at its largest usable step."""
     tolerance = tables.setting("tolerance", case="trajectory")
-    free, note = _reach(tables, "leapfrog_reach", "leapfrog_acceptance", "leapfrog_step", tolerance)
-    bound, other = _reach(tables, "constrained_reach", "constrained_acceptance", "constrained_size")
-    return (free / bound).noted(f"{note}; {other}")
+    free, step = _at_usable_step(tables, "leapfrog_reach", "leapfrog_acceptance", "leapfrog_step", tolerance)
+    bound, size = _at_usable_step(tables, "constrained_reach", "constrained_acceptance", "constrained_size")
+    above, below = mean(free.sel(ridge_tolerance=tolerance).values), mean(bound.values)
+    note = f"{above.value:.3g} at step {step:g}; {below.value:.3g} at step {size:g}"
+    return (above / below).noted(note)
 
 
-def _reach(
+def _at_usable_step(
     tables: Tables, quantity: str, rates: str, step: str, tolerance: float | None = None
-) -> tuple[Measurement, str]:
-    """Mean of a quantity over trajectories at the largest step tried with a usable acceptance rate, and what it is."""
+) -> tuple[xr.DataArray, float]:
+    """A quantity at the largest step tried with a usable acceptance rate, at the tolerance if any, and that step."""
     places = [] if tolerance is None else ["ridge_tolerance"]
-    reach, rate = (tables.array(name, *places, step, "repeat").sortby(step) for name in (quantity, rates))
+    found, rate = (tables.array(name, *places, step, "repeat").sortby(step) for name in (quantity, rates))
     if tolerance is not None:
-        reach, rate = (found.sel(ridge_tolerance=tolerance) for found in (reach, rate))
+        rate = rate.sel(ridge_tolerance=tolerance)
     usable = np.flatnonzero(rate.mean("repeat") >= USABLE_ACCEPT_RATE)
     if usable.size == 0:
         raise MissingData(f"{step}: no step tried has an acceptance rate of {USABLE_ACCEPT_RATE}")
-    found = mean(reach[usable[-1]].values)
-    return found, f"{found.value:.3g} at step {float(reach[step][usable[-1]]):g}"
+    size = float(found[step][usable[-1]])
+    return found.sel({step: size}), size
 
 
 def exact_changes(tables: Tables) -> Measurement:

@@ -93,10 +93,10 @@ def stays_high(tables: Tables, n_components: int, since: int) -> Measurement:
     return ratio(above, below, f"medians {above.mean():.1f} and {below.mean():.1f} steps")
 
 
-def later_steps(tables: Tables, n_components: int) -> Measurement:
-    """SE-71, steps of a chunk in order: median beyond the second change over that of the chunks before."""
+def later_steps(tables: Tables, n_components: int, since: int) -> Measurement:
+    """SE-71, steps of a chunk in order: median once clusters are too many over that of the chunks before."""
     steps = steps_of_chunks(following_redrawn(tables, n_components, "non_stationary"))
-    values, place = steps.to_numpy(dtype=np.float64), _chunk_after(steps, CHANGES[1])
+    values, place = steps.to_numpy(dtype=np.float64), _chunk_after(steps, since)
     parts = values[:, place:], values[:, _chunks_before(place)]
     after, before = (np.median(part, axis=1) for part in parts)
     return mean(after / before, f"medians {after.mean():.1f} and {before.mean():.1f} steps")
@@ -268,9 +268,11 @@ def growth(tables: Tables, name: str, read: Read, more: bool = False) -> Measure
     return mean(slopes, f"at {final_rows(tables, _CASE):.0f} rows: {words}")
 
 
-def cost_trend(tables: Tables, name: str, read: Read, unit: str, digits: str) -> Measurement:
+def cost_trend(
+    tables: Tables, name: str, read: Read, unit: str, digits: str, more: bool = False
+) -> Measurement:
     """Rank correlation of what is swept with annealing steps, time or operations."""
-    found = _over_sweep(tables, name, read)
+    found = _over_sweep(tables, name, read, more)
     words = ", ".join(f"{number:g}: {np.median(values):{digits}}" for number, values in found.items())
     return rank_correlation(found, f"medians of {unit}: {words}")
 
@@ -287,22 +289,22 @@ def steps_of_particles(tables: Tables) -> Measurement:
     return estimate(most_over_fewest, steps, method="jackknife", note=note)
 
 
-def compared(tables: Tables, read: Read, above: str, below: str, more: bool = False) -> Measurement:
-    """Ratio of errors, steps or seconds of two variations at the end."""
-    case = sensitivity_case(tables, more)
-    first, second = (read(varied(tables, case, name)) for name in (above, below))
-    note = f"at {final_rows(tables, _CASE):.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
+def with_annealing(tables: Tables, read: Read) -> Measurement:
+    """SE-84: cost of all rows with the published target over that without annealing."""
+    case = sensitivity_case(tables, more=True)
+    first, second = (read(varied(tables, case, name)) for name in ("default", "target_share=0.1"))
+    note = f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
     return ratio(first, second, note)
 
 
-def log_ratio_of_errors(tables: Tables, above: str, below: str, more: bool = False) -> Measurement:
-    """Mean log ratio of errors of two variations at the end, paired: their repeats share random numbers."""
-    case = sensitivity_case(tables, more)
-    first, second = (final_distance(varied(tables, case, name)) for name in (above, below))
+def error_at_slow_rate(tables: Tables) -> Measurement:
+    """SE-87: mean log ratio of errors at rates 0.01 and 0.1, paired: their repeats share random numbers."""
+    case = sensitivity_case(tables, more=True)
+    first, second = (final_distance(varied(tables, case, name)) for name in ("learning_rate=0.01", "default"))
     n_shared = min(first.size, second.size)
     return mean(
         np.log(first[:n_shared] / second[:n_shared]),
-        f"at {final_rows(tables, _CASE):.0f} rows: {first.mean():.3g} against {second.mean():.3g} nats",
+        f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g} nats",
     )
 
 
@@ -480,10 +482,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-71": {
         **{
-            f"K = {k}, in order over shuffled": partial(stays_high, n_components=k, since=since)
+            f"K = {k}, {name}": partial(measure, n_components=k, since=since)
+            for name, measure in (("in order over shuffled", stays_high), ("after over before", later_steps))
             for k, since in zip(COMPONENTS, CHANGES, strict=False)
         },
-        **{f"K = {k}, after over before": partial(later_steps, n_components=k) for k in (3, 5)},
         **_at_changes(spike_at_change),
     },
     "SE-72": {"changes found": cusps_at_changes},
@@ -503,21 +505,16 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "growth of operations": partial(growth, name="particles", read=final_operations),
         "steps, most over fewest": steps_of_particles,
     },
-    "SE-81": {
-        **{n: partial(compared, read=r, above="n_moves=2", below="default") for n, r in _READ.items()},
-        "error": partial(log_ratio_of_errors, above="n_moves=2", below="default"),
-    },
+    "SE-81": {n: partial(growth, name="moves", read=r) for n, r in _READ.items()},
     "SE-82": {
-        "steps": partial(_steps_trend, name="batch"),
+        "steps": partial(_steps_trend, name="batch", more=True),
         "error": partial(growth, name="batch", read=final_distance, more=True),
     },
     "SE-83": {"steps": partial(_steps_trend, name="target")},
     "SE-84": {
         "steps": one_step,
         "spread at 500 rows": spread_without_annealing,
-        "operations": partial(
-            compared, read=final_operations, above="default", below="target_share=0.1", more=True
-        ),
+        **{n: partial(with_annealing, read=_READ[n]) for n in COSTS},
     },
     "SE-85": {"first tenth": early_steps, "first tenth, steps beyond one": partial(early_steps, free=1)},
     "SE-86": {
@@ -525,14 +522,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
     "SE-87": {
-        **{
-            n: partial(compared, read=r, above="learning_rate=0.01", below="default")
-            for n, r in _READ.items()
-        },
-        "error": partial(growth, name="rate", read=final_distance),
-        "error, 0.01 over 0.1": partial(
-            log_ratio_of_errors, above="learning_rate=0.01", below="default", more=True
-        ),
+        **{n: partial(growth, name="rate", read=r) for n, r in _READ.items()},
+        "error, 0.01 over 0.1": error_at_slow_rate,
     },
     "SE-88": {"steps after over before": bend_of_steps},
     "SE-89": {
