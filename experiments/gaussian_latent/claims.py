@@ -411,6 +411,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "largest rise": largest_rise,
         **by_size(partial(noise_ratio, relative=True), " noise"),
         **by_size(partial(noise_ratio, relative=False), " noise, as drawn"),
+        **by_size(partial(noise_ratio, relative=False), " noise, figure"),
     },
     "PM-G16": {
         **{f"N = {n}": partial(_joint, above=("apm_mi_mh", n), below=("pm_mh", n)) for n in SIZES},

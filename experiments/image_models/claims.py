@@ -399,7 +399,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C04": _by_model(_SANDWICH, ("omniglot",)),
     "CT-C05": _by_model({"upper - lower": gap}),
     "CT-C06": _by_model({f"K = {k}": partial(annealed, n_temperatures=k) for k in _PUBLISHED_LADDERS}),
-    "CT-C07": _by_model({"rise": rise, "left at K = 2000": remaining}),
+    "CT-C07": _by_model({"rise": rise, "sign of the rise": rise, "left at K = 2000": remaining}),
     "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}),
     "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}),
     "CT-C10": _by_model(
