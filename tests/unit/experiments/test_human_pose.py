@@ -203,7 +203,10 @@ def test_sets_of_equal_starts_are_compared_and_single_steps_judged():
     chain_sets = pd.DataFrame(
         [
             (case, 1.0, place, factor)
-            for case, factors in (("hmc_many", [5, 5, 1, 1, 5]), ("constrained_hmc_many", [5, 1, 1, 1]))
+            for case, factors in (
+                ("hmc_many", 6 * [5] + 2 * [1]),
+                ("constrained_hmc_many", 3 * [5] + 5 * [1]),
+            )
             for place, factor in enumerate(factors)
         ],
         columns=["case", "scene", "chain_set", "largest_psrf_of_set"],
