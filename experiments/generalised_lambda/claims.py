@@ -441,11 +441,11 @@ def stuck_fraction(tables: Tables) -> Measurement:
 
 def extreme_prior_data(tables: Tables) -> Measurement:
     """IM-GL-18: data sets of the weak prior with a value above 1e10."""
-    share, of_strong = (
+    of_weak, of_strong = (
         tables.value("prior_over_1e10_share", case="reference", prior=name) for name in ("weak", "strong")
     )
     note = f"strong prior {of_strong:.2g}"
-    return proportion(share, tables.setting("n_prior_draws", case="reference"), note)
+    return proportion(of_weak, tables.setting("n_prior_draws", case="reference"), note)
 
 
 def prior_data_not_finite(tables: Tables) -> Measurement:

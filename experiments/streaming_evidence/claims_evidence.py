@@ -93,15 +93,15 @@ def as_near(
     def distances(own: FloatArray, nested: FloatArray) -> FloatArray:
         return np.abs(own[:, None] - nested) / unit
 
-    def share(own: FloatArray, nested: FloatArray) -> float:
+    def within(own: FloatArray, nested: FloatArray) -> float:
         return float(np.mean(distances(own, nested) <= published_distance))
 
     note = f"{own.size} and {nested.size} runs; median distance {np.median(distances(own, nested)):.2g}"
     # The error of either side is widened for its own number of runs; it is none where all resamples agree.
-    sides = estimate(lambda runs: share(runs, nested), own), estimate(lambda runs: share(own, runs), nested)
+    sides = estimate(lambda runs: within(runs, nested), own), estimate(lambda runs: within(own, runs), nested)
     resampled = math.hypot(*np.nan_to_num([side.error for side in sides]))
     # More runs might not agree. Pairs share runs: as many are independent as the side that varies more has.
-    found = proportion(share(own, nested), max(own, nested, key=np.var).size, note)
+    found = proportion(within(own, nested), max(own, nested, key=np.var).size, note)
     return found._replace(error=max(found.error, resampled))
 
 

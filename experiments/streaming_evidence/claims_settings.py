@@ -173,12 +173,12 @@ def told_apart(tables: Tables, pair: tuple[int, int]) -> Measurement:
     """SE-75: proportion of sets of four runs whose gap between two models exceeds either difference between orders."""
     runs = [_final(tables, k, name) for k in pair for name in _ORDERS]
 
-    def share(*runs: FloatArray) -> float:
+    def apart(*runs: FloatArray) -> float:
         fewer, fewer_shuffled, more, more_shuffled = np.ix_(*runs)
         orders = np.maximum(np.abs(fewer - fewer_shuffled), np.abs(more - more_shuffled))
         return float(np.mean(orders < np.abs(more_shuffled - fewer_shuffled)))
 
-    found = estimate(share, *runs, note=f"{runs[0].size} runs of each")
+    found = estimate(apart, *runs, note=f"{runs[0].size} runs of each")
     # Where all resamples agree, more runs might not.
     return found._replace(error=float(np.fmax(found.error, proportion(found.value, runs[0].size).error)))
 
