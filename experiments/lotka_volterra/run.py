@@ -1,5 +1,6 @@
 """Runs the chains of a case, or its rejection samplers, and puts the results together."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
@@ -11,6 +12,7 @@ from jax import Array
 
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import RunContext, run_chains
+from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.array_types import FloatArray
@@ -31,7 +33,11 @@ from experiments.lotka_volterra.model.rejection import (
     prior_distances,
     simulate_prior,
 )
-from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, summary_statistics
+from experiments.lotka_volterra.model.summaries import (
+    SUMMARY_NAMES,
+    prior_summary_scales,
+    summary_statistics,
+)
 from experiments.lotka_volterra.programs import (
     COORDINATES,
     Problem,
@@ -59,9 +65,15 @@ _FINITE = 1e300
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; returns groups `statistics`, `curves`, `observed_data`, and `posterior` and `sample_stats`.
 
-    The last two only where the draws of a single program are few enough to keep. Raises SettingsError if no chain of a
-    method moved at all, DataError for a file that cannot be used.
+    The last two only where the draws of a single program are few enough to keep; design scales has the first and the
+    third alone. Raises SettingsError if no chain of a method moved at all, DataError for a file that cannot be used.
     """
+    if settings.design == "scales":
+        problem = build_problem(settings, settings.scheme, context)
+        return {
+            "statistics": _scale_sets(problem, settings, context),
+            "observed_data": _observed_data(problem),
+        }
     problems: dict[str, Problem] = {}
     for _, scheme in programs(settings):
         if scheme not in problems:
@@ -176,15 +188,9 @@ def _check_moves(draws: xr.Dataset, method: str) -> None:
 def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.Dataset:
     """Accepted prior draws on all data and on normalised summaries, by tolerance and reading of the distance."""
     model = problem.model
-    convention: Any = settings.summaries
-    observed = summary_statistics(model.observations, convention)
 
     def on_all(paths: FloatArray) -> FloatArray:
         return np.sqrt(np.square(paths - model.observations[None]).sum(axis=(1, 2)))
-
-    def on_summaries(paths: FloatArray) -> FloatArray:
-        scaled = (summary_statistics(paths, convention) - observed[None]) / problem.scales.scales[None]
-        return np.sqrt(np.square(scaled).sum(axis=1))
 
     def rejected(
         target: str, distance: Callable[[FloatArray], FloatArray], n_draws: int
@@ -192,14 +198,14 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
         """Accepted draws by tolerance and reading, and the smallest distance."""
         rng = generator(context.seed, context.study, "rejection", target)
         distances = prior_distances(model, rng, n_draws, distance)
-        counts = [
-            [n_accepted(distances, tolerance, reading) for reading in get_args(DistanceReading)]
-            for tolerance in _REJECTION_TOLERANCES[target]
-        ]
-        return counts, distances.min(initial=np.inf)
+        return _counts(distances, target), distances.min(initial=np.inf)
 
     accepted_all, smallest_all = rejected("all", on_all, settings.n_rejection_all)
-    accepted, smallest = rejected("summaries", on_summaries, settings.n_rejection_summaries)
+    accepted, smallest = rejected(
+        "summaries",
+        _summary_distance(problem, settings, problem.scales.scales),
+        settings.n_rejection_summaries,
+    )
     rng = generator(context.seed, context.study, "prior predictive")
     finite = simulate_prior(model, rng, settings.n_rejection_all, _FINITE)
     larger = simulate_prior(
@@ -224,6 +230,56 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
             "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),
         },
     )
+
+
+def _scale_sets(problem: Problem, settings: Settings, context: RunContext) -> xr.Dataset:
+    """Accepted prior draws on normalised summaries for each set of their scales, by tolerance and reading."""
+    convention: Any = settings.summaries
+    progress = Progress(f"{context.label} [scales]")
+    progress.start(settings.n_scale_sets, 0, 0.0, "sets of scales")
+    begin = time.monotonic()
+    accepted = []
+    for place in range(settings.n_scale_sets):
+        rng = generator(context.seed, context.study, "scales", place)
+        drawn = prior_summary_scales(problem.model, rng, settings.n_normalisation, convention)
+        distance = _summary_distance(problem, settings, drawn.scales)
+        distances = prior_distances(problem.model, rng, settings.n_rejection_summaries, distance)
+        accepted.append(_counts(distances, "summaries"))
+        progress.advance(place + 1, time.monotonic() - begin)
+    dims = ("repeat", "rejection_tolerance_summaries", "reading")
+    return xr.Dataset(
+        {
+            "scales_accepted": (dims, accepted, {"units": "draws"}),
+            "scales_draws": ((), settings.n_rejection_summaries, {"units": "draws"}),
+        },
+        coords={
+            "repeat": range(settings.n_scale_sets),
+            "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),
+            "reading": list(get_args(DistanceReading)),
+        },
+    )
+
+
+def _summary_distance(
+    problem: Problem, settings: Settings, scales: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Distance of the summaries of paths from those of the data, in units of scales [summary]."""
+    convention: Any = settings.summaries
+    observed = summary_statistics(problem.model.observations, convention)
+
+    def distance(paths: FloatArray) -> FloatArray:
+        scaled = (summary_statistics(paths, convention) - observed[None]) / scales[None]
+        return np.sqrt(np.square(scaled).sum(axis=1))
+
+    return distance
+
+
+def _counts(distances: FloatArray, target: str) -> list[list[int]]:
+    """Accepted draws by tolerance and reading."""
+    return [
+        [n_accepted(distances, tolerance, reading) for reading in get_args(DistanceReading)]
+        for tolerance in _REJECTION_TOLERANCES[target]
+    ]
 
 
 def _data_statistics(problem: Problem) -> xr.Dataset:

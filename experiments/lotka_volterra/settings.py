@@ -96,8 +96,9 @@ class Settings(CaseSettings):
         "chains",
         "chains: posterior samples; step_sizes: acceptance rates at several integrator steps; failures: how often "
         "pseudo-marginal chains on all data move, and how many prior draws rejection accepts; tolerances: HMC of both "
-        "kinds as the tolerance falls, with steps in proportion to it",
-        ("chains", "step_sizes", "failures", "tolerances"),
+        "kinds as the tolerance falls, with steps in proportion to it; scales: what rejection on summaries accepts "
+        "under several sets of their scales",
+        ("chains", "step_sizes", "failures", "tolerances", "scales"),
     )
     method: str = setting("chmc_all", "sampler and target", METHODS)
     scheme: str = setting(
@@ -150,7 +151,15 @@ class Settings(CaseSettings):
         1_000_000, "prior draws of rejection on all data (design failures)", (1000, 10_000_000_000)
     )
     n_rejection_summaries: int = setting(
-        50_000_000, "prior draws of rejection on summaries (design failures)", (1000, 10_000_000_000)
+        50_000_000,
+        "prior draws of rejection on summaries (design failures; for each set of scales with design scales)",
+        (1000, 10_000_000_000),
+    )
+    n_scale_sets: int = setting(
+        20,
+        "sets of scales of the summaries, each from n_normalisation prior draws (design scales)",
+        (2, 10_000),
+        added=True,
     )
     start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
     start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))

@@ -7,7 +7,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, proportion, proportion_of
-from auxmc_pipeline.tables import Measure, MissingData, Tables
+from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
 from experiments.streaming_evidence.problem import HYBRID_ROWS
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
@@ -87,7 +87,8 @@ def as_near(
     The published distance is for a million rows, for each of them or relative to the log evidence.
     """
     nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
-    own = values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS)
+    case = first_run(tables, f"{model}_more", model) if method == "annealed" else model
+    own = values_at(published(tables, case, method).curve("log_evidence"), ALL_ROWS)
     unit = abs(nested.mean()) if relative else ALL_ROWS
 
     def distances(own: FloatArray, nested: FloatArray) -> FloatArray:

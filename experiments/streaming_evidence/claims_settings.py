@@ -33,10 +33,12 @@ from experiments.streaming_evidence.claims_evidence import (
 from experiments.streaming_evidence.stream_runs import (
     CHANGES,
     COMPONENTS,
+    MORE_REPEATS,
     SWEEPS,
     StreamRuns,
     between,
     by_size,
+    case_with,
     early,
     errors_of,
     final_rows,
@@ -47,7 +49,6 @@ from experiments.streaming_evidence.stream_runs import (
     reference_at,
     rivals_at,
     row_counts,
-    sensitivity_case,
     slope_per_row,
     steps_of_chunks,
     sweep,
@@ -260,19 +261,19 @@ final_operations = partial(at_end, quantity="operations")
 Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 
-def growth(tables: Tables, name: str, read: Read, more: bool = False) -> Measurement:
+def growth(tables: Tables, name: str, read: Read, cases: tuple[str, ...] = ()) -> Measurement:
     """Power of what is swept with which errors or costs grow: mean over runs, which share random numbers."""
-    found = _over_sweep(tables, name, read, more)
+    found = _over_sweep(tables, name, read, cases)
     words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
     slopes = [power_of_rows(np.array(list(found)), values) for values in _by_run(found)]
     return mean(slopes, f"at {final_rows(tables, _CASE):.0f} rows: {words}")
 
 
 def cost_trend(
-    tables: Tables, name: str, read: Read, unit: str, digits: str, more: bool = False
+    tables: Tables, name: str, read: Read, unit: str, digits: str, cases: tuple[str, ...] = ()
 ) -> Measurement:
     """Rank correlation of what is swept with annealing steps, time or operations."""
-    found = _over_sweep(tables, name, read, more)
+    found = _over_sweep(tables, name, read, cases)
     words = ", ".join(f"{number:g}: {np.median(values):{digits}}" for number, values in found.items())
     return rank_correlation(found, f"medians of {unit}: {words}")
 
@@ -291,7 +292,7 @@ def steps_of_particles(tables: Tables) -> Measurement:
 
 def with_annealing(tables: Tables, read: Read) -> Measurement:
     """SE-84: cost of all rows with the published target over that without annealing."""
-    case = sensitivity_case(tables, more=True)
+    case = case_with(tables, "target_share=0.1")
     first, second = (read(varied(tables, case, name)) for name in ("default", "target_share=0.1"))
     note = f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
     return ratio(first, second, note)
@@ -299,7 +300,7 @@ def with_annealing(tables: Tables, read: Read) -> Measurement:
 
 def error_at_slow_rate(tables: Tables) -> Measurement:
     """SE-87: mean log ratio of errors at rates 0.01 and 0.1, paired: their repeats share random numbers."""
-    case = sensitivity_case(tables, more=True)
+    case = case_with(tables, "learning_rate=0.01")
     first, second = (final_distance(varied(tables, case, name)) for name in ("learning_rate=0.01", "default"))
     n_shared = min(first.size, second.size)
     return mean(
@@ -366,7 +367,7 @@ def _early_target(tables: Tables, variation: str) -> StreamRuns:
 
 def bend_of_steps(tables: Tables) -> Measurement:
     """SE-88: fall of the annealing steps near 1e5 rows at rate 0.01 over that at rate 0.1, paired by run."""
-    case = sensitivity_case(tables, more=True)
+    case = case_with(tables, "learning_rate=0.01", ("slow_rate", *MORE_REPEATS))
     curves = (varied(tables, case, r).curve("n_steps_so_far") for r in ("learning_rate=0.01", "default"))
     own, usual = (slope_per_row(c, _BEND, 2 * _BEND) / slope_per_row(c, _BEND / 2, _BEND) for c in curves)
     return mean(own / usual, f"{own.mean():.3g} against {usual.mean():.3g}")
@@ -388,7 +389,7 @@ def decrease_without_noise(tables: Tables) -> Measurement:
     """SE-90: growth of the error from rate 0.1 to rate 1 with 2 moves without gradient noise, over that with it."""
     cases = {f"{_FAST} {_EXACT}": "fast", _EXACT: "noiseless", _FAST: "fast"}
     errors = [final_distance(varied(tables, case, name)) for name, case in cases.items()]
-    errors.append(final_distance(varied(tables, sensitivity_case(tables, more=True), "default")))
+    errors.append(final_distance(varied(tables, case_with(tables, "default"), "default")))
 
     def part(*runs: FloatArray) -> float:
         exact, usual_exact, noisy, usual = (values.mean() for values in runs)
@@ -439,19 +440,18 @@ def spread_of_settings(tables: Tables, n_rows: float = 0.0) -> Measurement:
         "target_share=0.1"
     }
     names = [name for name in (*variations_run(tables), "default") if name in swept]
-    case_of = dict.fromkeys(names, _CASE)
-    for case in (sensitivity_case(tables, True), "few_moves"):
-        case_of |= dict.fromkeys(variations_run(tables, case), case)
-    case_of["default"] = sensitivity_case(tables, True)
-    curves = [varied(tables, case_of[name], name).curve("log_evidence") for name in names]
+    cases = ("few_moves", *MORE_REPEATS)
+    curves = [varied(tables, case_with(tables, name, cases), name).curve("log_evidence") for name in names]
     n_rows = n_rows or max(rivals_at(tables, curves[-1], "mixture"))
     runs = [values_at(curve, n_rows) for curve in curves]
     note = f"{len(names)} settings at {n_rows:.0f} rows"
     return over_acceptable(estimate(relative_spread, *runs, method="jackknife", note=note), tables, "mixture")
 
 
-def _over_sweep(tables: Tables, name: str, read: Read, more: bool = False) -> dict[float, FloatArray]:
-    return {number: read(runs) for number, runs in sweep(tables, name, more).items()}
+def _over_sweep(
+    tables: Tables, name: str, read: Read, cases: tuple[str, ...] = ()
+) -> dict[float, FloatArray]:
+    return {number: read(runs) for number, runs in sweep(tables, name, cases).items()}
 
 
 def _by_run(found: Mapping[float, FloatArray] | Mapping[str, FloatArray]) -> FloatArray:
@@ -507,8 +507,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-81": {n: partial(growth, name="moves", read=r) for n, r in _READ.items()},
     "SE-82": {
-        "steps": partial(_steps_trend, name="batch", more=True),
-        "error": partial(growth, name="batch", read=final_distance, more=True),
+        "steps": partial(_steps_trend, name="batch", cases=MORE_REPEATS),
+        "error": partial(growth, name="batch", read=final_distance, cases=MORE_REPEATS),
     },
     "SE-83": {"steps": partial(_steps_trend, name="target")},
     "SE-84": {
@@ -522,7 +522,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
     "SE-87": {
-        **{n: partial(growth, name="rate", read=r) for n, r in _READ.items()},
+        **{n: partial(growth, name="rate", read=r, cases=MORE_REPEATS) for n, r in _READ.items()},
         "error, 0.01 over 0.1": error_at_slow_rate,
     },
     "SE-88": {"steps after over before": bend_of_steps},
@@ -536,7 +536,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "mixture, 2 moves, part without noise": partial(without_noise, case="fast", rate=_FAST),
         "mixture, part without noise": partial(without_noise, case=_CASE),
     },
-    "SE-91": {"mixture": partial(_steps_trend, name="exchange")},
+    "SE-91": {"mixture": partial(_steps_trend, name="exchange", cases=("exchange_more",))},
     "SE-92": {"mixture, 2 moves": relative_error},
     "SE-93": {
         **{f"over nested sampling, {n}": partial(gain_over_nested, cost=c) for n, c in COSTS.items()},

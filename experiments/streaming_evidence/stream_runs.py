@@ -39,8 +39,8 @@ SWEEPS: dict[str, dict[float, str]] = {
                  0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
 }  # fmt: skip
 
-# The case with more repeats of some of them, and what it calls the published settings.
-_MORE = "sensitivity_more"
+# Cases with more repeats of some of them, those of 1e6 rows first, and what they call the published settings.
+MORE_REPEATS = ("sensitivity_more", "rates_more")
 _DEFAULT_OF_MORE = "learning_rate=0.1"
 
 COMPONENTS = (3, 5, 7)  # Components of the mixtures that follow the stream that changes
@@ -111,7 +111,7 @@ def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
 
     "default" is the published settings, as far as the variations of the case go.
     """
-    if variation == "default" and case == _MORE:
+    if variation == "default" and _DEFAULT_OF_MORE in variations_run(tables, case):
         variation = _DEFAULT_OF_MORE
     if variation == "default":
         return published(tables, StreamRuns(tables, case, {}).model)._replace(last=final_rows(tables, case))
@@ -184,7 +184,7 @@ def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.Dat
 
 def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
     """A quantity of estimators that need all rows, of the case with most runs for a number of rows [repeat]."""
-    for case in (f"early_full__stream-{model}", f"million__stream-{model}"):
+    for case in (f"{model}_ais", f"early_full__stream-{model}", f"million__stream-{model}"):
         with contextlib.suppress(MissingData):
             return values_at(by_size(tables, model, quantity, case), size)
     return values_at(by_size(tables, model, quantity), size)
@@ -212,23 +212,25 @@ def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArra
     return values_at(early(tables, model, name, n_rows).curve("log_evidence"), n_rows)
 
 
-def sensitivity_case(tables: Tables, more: bool) -> str:
-    """The case of all variations, or that with more repeats of some, where the preset has it."""
-    return first_run(tables, _MORE, "sensitivity") if more else "sensitivity"
+def sweep(tables: Tables, name: str, cases: tuple[str, ...] = ()) -> dict[float, StreamRuns]:
+    """Runs of a sweep by the value of what is swept, each of the first case that has it, or of the case of all.
 
-
-def sweep(tables: Tables, name: str, more: bool = False) -> dict[float, StreamRuns]:
-    """Runs of a sweep by the value of what is swept; raises MissingData if fewer than three values were run."""
-    case = sensitivity_case(tables, more)
-    there = {"default", *variations_run(tables, case)}
-    found = {
-        number: varied(tables, case, variation)
-        for number, variation in SWEEPS[name].items()
-        if variation in there
-    }
+    Raises MissingData if fewer than three values were run.
+    """
+    found = {}
+    for number, variation in SWEEPS[name].items():
+        case = case_with(tables, variation, cases)
+        if variation == "default" or variation in variations_run(tables, case):
+            found[number] = varied(tables, case, variation)
     if len(found) < 3:
         raise MissingData(f"the sweep over {name}: not run at this preset")
     return found
+
+
+def case_with(tables: Tables, variation: str, cases: tuple[str, ...] = MORE_REPEATS) -> str:
+    """The first case that has a variation, where the preset has it; otherwise that of all variations."""
+    wanted = _DEFAULT_OF_MORE if variation == "default" else variation
+    return next((case for case in cases if wanted in variations_run(tables, case)), "sensitivity")
 
 
 def variations_run(tables: Tables, case: str = "sensitivity") -> list[str]:
