@@ -28,7 +28,7 @@ from experiments.boltzmann.model.enumeration import sign_table
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.measurements import lowest_point, points_of_cube
 from experiments.foundations.models.machines import log_weights, three_units
-from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
 from experiments.tempering_illustration.model import NARROW_LEFT
 
 TOPIC = Topic()
@@ -198,18 +198,6 @@ def constants_in_the_target(work: Work) -> Lines:
         "largest difference of log acceptance": np.ptp(log_accept, axis=0).max(),
         "decisions that differ": np.ptp(accepted.astype(int), axis=0).sum(),
     }
-
-
-@TOPIC.claim("FN-CM-01")
-def shells_of_mass(work: Work) -> Lines:
-    """Distance of standard normal vectors from the origin."""
-    found: Found = {}
-    for dim in _SHELL_DIMENSIONS[1:]:
-        shape = (work.replicates(300_000, 4000), dim)
-        lengths = np.linalg.norm(work.rng("shells", dim).normal(size=shape), axis=1)
-        near = np.abs(lengths - math.sqrt(dim)) < 1.0
-        found[f"mass within 1 of the root of D, D = {dim}"] = proportion_of(near)
-    return found
 
 
 @TOPIC.claim("FN-MK-02")

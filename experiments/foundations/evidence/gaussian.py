@@ -9,13 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
-from scipy.special import logsumexp, ndtr, ndtri
+from scipy.special import logsumexp, ndtr
 
-from auxmc.diagnostics.finite_chains import transition_matrix, uniform_cells
 from auxmc.diagnostics.path_integrals import thermodynamic_integration
 from auxmc.diagnostics.simple_evidence import harmonic_mean, prior_average
-from auxmc.kernels.tempering.simulated_tempering import propose_neighbour
-from auxmc.numerics.annealing import annealing_increment, log_effective_size
+from auxmc.numerics.annealing import annealing_increment
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.schedules import linear_schedule
 from auxmc_pipeline.measuring import mean, proportion_of, quantile
@@ -26,7 +24,6 @@ from experiments.estimator_illustrations.model import (
     LogEvidenceDistribution,
     limit_ladder,
 )
-from experiments.foundations.measurements import power
 from experiments.foundations.models.machines import log_weights, three_units
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
@@ -40,12 +37,6 @@ _SIZES = (3, 10, 30, 100, 300, 1000, 3000, 10_000)
 _SHOWN_SIZES = (10, 10_000)
 # Half the smallest positive number: likelihoods below round to zero.
 _LOG_UNDERFLOW = -1075.0 * math.log(2.0)
-
-
-@TOPIC.claim("FN-EV-01")
-def canonical_evidence(work: Work) -> Lines:
-    """Evidence of data like the canonical ones."""
-    return {"decimal log, mean over data sets": _LOG_EVIDENCE.mean / _DECADE}
 
 
 @TOPIC.claim("FN-EV-02", numbers=["within half a decade of 1e-64"])
@@ -65,20 +56,12 @@ def entropy_bound(work: Work) -> Lines:
     }
 
 
-def prior_averages(work: Work) -> FloatArray:
-    """Log ratios of averages of ten likelihoods of prior draws to the evidence [replicate]."""
-    rng, n = work.rng("evidence", "prior"), work.replicates(2_000_000)
-    return _log_ratios(prior_average, lambda size: rng.standard_normal((size, _N_SAMPLES)), n, _BLOCK)
-
-
 @TOPIC.claim("FN-EV-04")
 def prior_averaging(work: Work) -> Lines:
-    """Averages of ten likelihoods: unbiased, and nearly always far too low."""
-    logs = work.once(prior_averages)
-    return {
-        "share below a tenth of the evidence": proportion_of(logs < -_DECADE),
-        "mean ratio": mean(np.exp(logs)),
-    }
+    """Averages of ten likelihoods are nearly always far too low."""
+    rng, n = work.rng("evidence", "prior"), work.replicates(2_000_000)
+    logs = _log_ratios(prior_average, lambda size: rng.standard_normal((size, _N_SAMPLES)), n, _BLOCK)
+    return {"share below a tenth of the evidence": proportion_of(logs < -_DECADE)}
 
 
 @TOPIC.claim("FN-EV-05")
@@ -130,13 +113,6 @@ def reciprocal_identity(work: Work) -> Lines:
     return {"relative error": abs(math.expm1(float(log_mean) + _MODEL.log_evidence))}
 
 
-@TOPIC.claim("FN-EV-09")
-def markov_bound(work: Work) -> Lines:
-    """Unbiased estimates seldom exceed the evidence by much."""
-    logs = work.once(prior_averages)
-    return {f"bound at {nats} nats": proportion_of(logs > nats) for nats in (1, 2, 3)}
-
-
 @TOPIC.claim("FN-EV-14", numbers=["largest likelihood over evidence"])
 def small_fixture(work: Work) -> Lines:
     """Four observations."""
@@ -181,31 +157,11 @@ def annealed_runs(work: Work) -> dict[tuple[int, bool], FloatArray]:
 
 @TOPIC.claim("FN-EV-10")
 def annealing(work: Work) -> Lines:
-    """Log weights of perfect annealing bracket the log evidence."""
-    runs, gaps = work.once(annealed_runs), {}
-    for steps in (10, 100, 1000):
-        forward, reverse = mean(runs[steps, False]), mean(-runs[steps, True])
-        gaps[steps] = reverse - forward
+    """The integral over inverse temperature, by the trapezium rule."""
     ladder = linear_schedule(1000)
     means, variances = _MODEL.log_likelihood_moments(ladder)
     integral = thermodynamic_integration(ladder, means, variances=variances)
-    return {
-        "simulated gap, 100 steps over 10 steps": gaps[100] / gaps[10],
-        "simulated gap, 1000 steps over 100 steps": gaps[1000] / gaps[100],
-        "thermodynamic integration with 1000 steps, error": integral.value - _MODEL.log_evidence,
-    }
-
-
-@TOPIC.claim("FN-EV-12")
-def effective_size(work: Work) -> Lines:
-    """The effective size never rises with the step, whatever the shape and the spread of the log likelihoods."""
-    scores = ndtri((np.arange(30) + 0.5) / 30.0)
-    shapes = [np.exp(scores), *(np.sign(scores) * np.abs(scores) ** shape for shape in (0.5, 1.0, 3.0))]
-    logs = (np.geomspace(1e-3, 1e3, 60)[:, None, None] * shapes).reshape(-1, scores.size)
-    steps = np.linspace(0.0, 1.0, 101)
-    sizes = jax.jit(jax.vmap(jax.vmap(lambda v, d: log_effective_size(d * v), (None, 0)), (0, None)))
-    table = np.exp(np.asarray(sizes(jnp.asarray(logs), jnp.asarray(steps))))
-    return {"largest rise": np.max(np.diff(table, axis=1))}
+    return {"thermodynamic integration with 1000 steps, error": integral.value - _MODEL.log_evidence}
 
 
 @TOPIC.claim("FN-EV-15")
@@ -221,18 +177,7 @@ def enumerated_annealing(work: Work) -> Lines:
     steps = (gains[0], kernels[0], gains[1], kernels[1], gains[2])
     forward = np.einsum("a,a,ab,b,bc,c->", np.exp(log_base), *steps)
     normaliser = float(np.exp(logsumexp(log_target)))
-    # Reversed paths begin with the target and make the reversed moves.
-    back = [
-        kernel.T * np.exp(log[None, :] - log[:, None])
-        for kernel, log in zip(kernels, logs[1:-1], strict=True)
-    ]
-    distribution = np.exp(log_target) / normaliser
-    steps = (1.0 / gains[2], back[1], 1.0 / gains[1], back[0], 1.0 / gains[0])
-    reverse = np.einsum("c,c,cb,b,ba,a->", distribution, *steps)
-    return {
-        "sum over all paths, relative error": abs(float(forward) / normaliser - 1.0),
-        "sum over all reversed paths, relative error": abs(float(reverse) * normaliser - 1.0),
-    }
+    return {"sum over all paths, relative error": abs(float(forward) / normaliser - 1.0)}
 
 
 @TOPIC.figure("bounds")
@@ -287,25 +232,3 @@ def _heat_bath(states: FloatArray, log_density: FloatArray) -> FloatArray:
         weights = np.where(same, np.exp(log_density)[None, :], 0.0)
         matrix = matrix @ (weights / weights.sum(axis=1, keepdims=True))
     return matrix
-
-
-@TOPIC.claim("FN-TP-05")
-def crossing(work: Work) -> Lines:
-    """Expected updates of a random walk of the index to cross a flat ladder, by a linear solve."""
-    updates = []
-    for last in (50, 100):
-        inner = _kernel_matrix(np.zeros(last + 1))[:last, :last]
-        updates.append(float(np.linalg.solve(np.eye(last) - inner, np.ones(last))[0]))
-    return {"power of the number of intervals": power((50, 100), updates)}
-
-
-def _kernel_matrix(logits: FloatArray) -> FloatArray:
-    """Transition matrix of the kernel's own index move, its two uniform numbers integrated over."""
-    n = logits.size
-    # Acceptance compares with ratios of neighbours, doubled or halved at the ends.
-    ratios = np.exp(np.diff(logits))
-    heights = np.outer(np.concatenate([ratios, 1.0 / ratios]), [0.5, 1.0, 2.0])
-    points, volumes = uniform_cells([[0.5], np.minimum(heights, 1.0)])
-    index = jnp.arange(n, dtype=jnp.int32)
-    move = jax.jit(jax.vmap(jax.vmap(propose_neighbour, (None, None, 0)), (0, None, None)))
-    return transition_matrix(np.asarray(move(jnp.asarray(points), jnp.asarray(logits), index)), volumes)

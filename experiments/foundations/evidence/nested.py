@@ -17,8 +17,7 @@ from experiments.estimator_illustrations.model import (
     IdealNestedRuns,
     ideal_nested_sampling,
 )
-from experiments.foundations.measurements import power
-from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
+from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 # Beyond this many standard deviations of the likelihood nothing contributes.
 _WIDTHS = 40.0
@@ -108,28 +107,14 @@ def true_upper_sums(work: Work) -> FloatArray:
 @TOPIC.claim("FN-NS-01")
 def shrinkage(work: Work) -> Lines:
     """Ratios of successive masses have the distribution Beta(M, 1)."""
-    found: Found = {}
-    for n_live in (10, 100):
-        run = _ideal(work, "short", n_live, _SHORT, work.replicates(20_000))
-        logs = np.diff(np.log(run.masses), axis=1, prepend=0.0).ravel()
-        # Minus the log is exponential, whose standard deviation has the relative error sqrt(2 / n).
-        spread = Measurement(float(logs.std()), float(logs.std()) * math.sqrt(2.0 / logs.size))
-        found |= {
-            f"mean of one less the ratio, times M + 1, {n_live} live points": mean(
-                -np.expm1(logs) * (n_live + 1)
-            ),
-            f"mean log ratio, times -M, {n_live} live points": mean(-n_live * logs),
-            f"standard deviation of the log ratio, times M, {n_live} live points": spread * n_live,
-        }
-    return found
-
-
-@TOPIC.claim("FN-NS-02")
-def factor_difference(work: Work) -> Lines:
-    """How fast the difference of M/(M+1) - exp(-1/M) from 1/(2 M^2) falls."""
-    # Both factors less 1, which they have in common.
-    rest = [0.5 / n**2 - (-1.0 / (n + 1.0) - math.expm1(-1.0 / n)) for n in (100, 1000)]
-    return {"power of the remainder in M": power((100, 1000), rest)}
+    n_live = 100
+    run = _ideal(work, "short", n_live, _SHORT, work.replicates(20_000))
+    logs = np.diff(np.log(run.masses), axis=1, prepend=0.0)
+    return {
+        "mean of one less the ratio, times M + 1, 100 live points": mean(
+            -np.expm1(logs).ravel() * (n_live + 1)
+        )
+    }
 
 
 @TOPIC.claim("FN-NS-03", numbers=[f"{name}, 10 live points" for name in _FACTORS.values()])
@@ -147,23 +132,6 @@ def biases(work: Work) -> Lines:
             for shrinkage, name in _FACTORS.items()
         },
     }
-
-
-@TOPIC.claim("FN-NS-04")
-def spread_of_estimates(work: Work) -> Lines:
-    """Spread of the log estimate."""
-    few, many = (_spread_of(work.once(log_ratios)[n_live, "exponential"]) for n_live in (10, 100))
-    return {"standard deviation with 100 live points over that with 10": many / few}
-
-
-def _spread_of(logs: FloatArray) -> Measurement:
-    """Standard deviation over runs [run], with its error from blocks of them left out in turn."""
-    blocks = np.array_split(logs, _N_BLOCKS)
-
-    def over(kept: FloatArray) -> float:
-        return float(np.concatenate([blocks[int(block)] for block in kept]).std(ddof=1))
-
-    return estimate(over, np.arange(_N_BLOCKS), method="jackknife")
 
 
 @TOPIC.claim("FN-NS-05", numbers=["listing over the upper sum"])

@@ -104,9 +104,7 @@ def jacobians(work: Work) -> Lines:
     return {
         "random maps": estimate(np.max, errors),
         "rows, operations over N times the value": largest_of(by_rows),
-        "rows, 16 outputs over one": by_rows["16"] / by_rows["1"],
         "columns, operations over M times the value": largest_of(by_columns),
-        "columns, 16 inputs over one": by_columns["16"] / by_columns["1"],
     }
 
 

@@ -1,4 +1,4 @@
-"""Simulators of stochastic equations, implicit curves, maps of inputs, and densities along fibres."""
+"""Simulators of stochastic equations, implicit curves, inputs, and densities along fibres."""
 
 import math
 from collections.abc import Callable
@@ -11,10 +11,8 @@ import xarray as xr
 from jax import Array
 from scipy import optimize, special
 
-from auxmc.models.input_maps import INPUT_MAPS, INPUTS
+from auxmc.models.input_maps import INPUTS
 from auxmc.numerics.array_types import FloatArray
-from experiments.foundations.measurements import largest_size, lowest_point
-from experiments.foundations.models.densities import DENSITIES
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 Scheme = Literal["euler_maruyama", "milstein"]
@@ -151,13 +149,6 @@ def simulator_curves(work: Work) -> Arrays:
     }
 
 
-@TOPIC.claim("FN-GM-02")
-def implicit_curve(work: Work) -> Lines:
-    """Where x1 x2 / ((1 + e^x1)(1 + e^x2)) is 1."""
-    top = -lowest_point(lambda x: -_factor(x), 0.0, 5.0, 1e-12)[1]
-    return {"largest product of two positive factors": top**2}
-
-
 def _factor(x: float | FloatArray) -> float | FloatArray:
     """x / (1 + e^x)."""
     return x / (1.0 + np.exp(x))
@@ -178,18 +169,11 @@ def implicit_curves(work: Work) -> Arrays:
 
 @TOPIC.claim("FN-GM-03")
 def input_maps(work: Work) -> Lines:
-    """Distributions of mapped inputs, and variances of the inputs by sums over equal steps."""
-    u = jnp.linspace(-7.0, 7.0, 281)
+    """Variances of the inputs by sums over equal steps."""
     found = {}
-    for name, mapped in INPUT_MAPS.items():
-        family = DENSITIES[name]
-        values = [float(np.asarray(family.parameters[p].example)) for p in mapped.parameters]
-        reached = family.example().cdf(np.asarray(mapped.forward(u, *values)))
-        wanted = np.asarray(INPUTS[mapped.source].cdf(u))
-        difference = reached - wanted if mapped.increasing else reached + wanted - 1.0
-        found[f"{name}, error of the distribution function"] = largest_size(difference)
     grid = np.linspace(-60.0, 60.0, 4801)
-    for name, distribution in INPUTS.items():
+    for name in ("logistic", "inverse cosh"):
+        distribution = INPUTS[name]
         density = np.exp(np.asarray(distribution.log_density(jnp.asarray(grid))))
         found[f"{name} input, variance"] = (np.square(grid) * density).sum() * (grid[1] - grid[0])
     return found
@@ -205,22 +189,3 @@ def fibre_densities(work: Work) -> Lines:
         "mean size of u1": fibre_integral(lambda u: np.abs(u[:, 0])) / density,
         "mean of u1": fibre_integral(lambda u: u[:, 0]) / density,
     }
-
-
-@TOPIC.claim("FN-GM-06")
-def metric(work: Work) -> Lines:
-    """J^T J / eps^2 + I against the second derivatives of the potential, at points of the fibre."""
-    points = np.concatenate([hyperbola(sign, np.linspace(-2.0, 2.0, 41)) for sign in (1.0, -1.0)])
-
-    def generator(u: Array) -> Array:
-        return u[0] ** 2 - u[1] ** 2
-
-    def error(scale: float) -> float:
-        def potential(u: Array) -> Array:
-            return 0.5 * jnp.sum(jnp.square(u)) + jnp.square(generator(u) - 1.0) / (2.0 * scale**2)
-
-        hessians = np.asarray(jax.jit(jax.vmap(jax.hessian(potential)))(jnp.asarray(points)))
-        slopes = np.asarray(jax.jit(jax.vmap(jax.grad(generator)))(jnp.asarray(points)))
-        return largest_size(hessians - (slopes[:, :, None] * slopes[:, None, :] / scale**2 + np.eye(2)))
-
-    return {"noise 1": error(1.0), "noise 0.5": error(0.5)}

@@ -52,7 +52,7 @@ PUBLISHED = dict(RECORDS.rows("line", "measured")[["line", "measured"]].to_numpy
 EFFORTS = {"numbers": 1e-3, "chains": 0.01, "evidence": 1e-4, "models": 0.02}
 # Simulations that take long even so.
 SLOW = {"FN-IS-03", "FN-EX-01", "FN-HM-09", "FN-SL-01", "FN-SL-05"}
-SLOW |= {"FN-SM-01", "FN-SM-02", "FN-SM-03", "FN-SM-04", "FN-SM-05"}
+SLOW |= {"FN-SM-01", "FN-SM-02", "FN-SM-03", "FN-SM-04"}
 
 
 @functools.cache
