@@ -192,7 +192,8 @@ def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
 
 def annealed_over_nested(tables: Tables, cost: str) -> Measurement:
     """SE-25."""
-    return ratio(*(full_cost(tables, "linear", name, ALL_ROWS, cost) for name in ("ais", "nested")))
+    above, below = (full_cost(tables, "linear", name, ALL_ROWS, cost) for name in ("ais", "nested"))
+    return ratio(above, below)
 
 
 def drift_of_cost(tables: Tables, cost: str) -> Measurement:
@@ -214,7 +215,10 @@ def hybrid_distance(tables: Tables, model: str) -> Measurement:
     curve = between(published(tables, model, "sequential").curve("log_evidence"), HYBRID_ROWS + 1)
     sizes = curve.columns.intersection(by_size(tables, model, RIVALS["nested"].log_evidence).columns)
     return largest_of(
-        {f"at {n:.0f} rows": estimate(_relative_distance, *_hybrid(tables, model, n)) for n in sizes}
+        {
+            f"at {n:.0f} rows": estimate(_relative_distance, *_hybrid(tables, model, n))
+            for n in map(float, sizes)
+        }
     )
 
 
