@@ -36,13 +36,6 @@ def inflation(n_rows: int, tables: Tables) -> Measurement:
     return mean(tables.values("inflation", "n_rows_chain", n_rows=n_rows), f"formula {expected:.5g}")
 
 
-def growth(tables: Tables) -> Measurement:
-    """SE-07: mean square in the last tenth of the chains over that in the second tenth of the same chains."""
-    early, late = (tables.values("variance_by_time", "chain_tenth", tenth=n) for n in (1, 9))
-    note = f"{early.mean():.4g} to {late.mean():.4g}; target 1"
-    return estimate(lambda a, b: a.mean() / b.mean(), late, early, method="paired", note=note)
-
-
 def naive_variance(noise: float, tables: Tables) -> Measurement:
     """SE-07: stationary variance of HMC with noisy gradients, over the target's variance of 1."""
     return mean(tables.values("naive_variance", naive_noise=noise))
@@ -192,7 +185,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-07": {
         "cited example": partial(naive_variance, 4.0),
         "mini-batches of 200000 rows": partial(naive_variance, 400.0),
-        "growth with friction": growth,
     },
     "SE-08": {
         "autocorrelation time": partial(ratio, "gradient_autocorrelation_time", _SGHMC, _SGLD),

@@ -11,12 +11,9 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
-    exact,
-    largest_of,
     mean,
     proportion,
     proportion_of,
-    rank_correlation,
     rate,
 )
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
@@ -34,6 +31,7 @@ from experiments.streaming_evidence.stream_runs import (
     CHANGES,
     COMPONENTS,
     MORE_REPEATS,
+    RIVALS,
     SWEEPS,
     StreamRuns,
     between,
@@ -41,13 +39,12 @@ from experiments.streaming_evidence.stream_runs import (
     case_with,
     early,
     errors_of,
+    estimates,
     final_rows,
     following,
     following_redrawn,
     full_data,
     published,
-    reference_at,
-    rivals_at,
     row_counts,
     slope_per_row,
     steps_of_chunks,
@@ -61,7 +58,6 @@ from experiments.streaming_evidence.stream_runs import (
 _CHUNKS_BEFORE = 4
 # Four standard deviations of a chunk's score, in nats a row.
 _CUSP = 0.2
-_SETTLED = 2000
 _CHANGING_ROWS = 100_000
 _ORDERS = ("non_stationary", "shuffled")
 _CHUNK = 500
@@ -76,7 +72,7 @@ def drop_at_change(tables: Tables, n_components: int, change: int) -> Measuremen
 def shuffled_drop(tables: Tables, n_components: int) -> Measurement:
     """SE-70, shuffled: proportion of runs with a drop in a chunk."""
     scores = row_scores(following_redrawn(tables, n_components, "shuffled"))
-    first = _chunk_after(scores, _SETTLED)
+    first = _chunk_after(scores, CHANGES[0])
     drops = np.stack([_drops(scores, i) for i in range(first, scores.shape[1])])
     return proportion_of(drops.max(axis=0) > _CUSP, f"largest drop {drops.max():.2f}")
 
@@ -151,9 +147,9 @@ def orders_agree(tables: Tables, n_components: int) -> Measurement:
     return magnitude(first - second, note=f"in order {first.value:.4f}, shuffled {second.value:.4f}")
 
 
-def gap(tables: Tables, stream: str, low: int, high: int) -> Measurement:
-    """SE-73 to SE-75: final log evidence for each row with more components minus that with fewer."""
-    more, fewer = (mean(_final(tables, k, stream)) for k in (high, low))
+def gap(tables: Tables, low: int, high: int) -> Measurement:
+    """SE-74, shuffled: final log evidence for each row with more components minus that with fewer."""
+    more, fewer = (mean(_final(tables, k, "shuffled")) for k in (high, low))
     return more - fewer
 
 
@@ -262,25 +258,17 @@ Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 
 def growth(tables: Tables, name: str, read: Read, cases: tuple[str, ...] = ()) -> Measurement:
-    """Power of what is swept with which errors or costs grow: mean over runs, which share random numbers."""
-    found = _over_sweep(tables, name, read, cases)
+    """Power of what is swept with which errors, costs or steps grow: mean over runs, which share random numbers."""
+    runs = sweep(tables, name, cases)
+    found = {number: read(each) for number, each in runs.items()}
     words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
     slopes = [power_of_rows(np.array(list(found)), values) for values in _by_run(found)]
-    return mean(slopes, f"at {final_rows(tables, _CASE):.0f} rows: {words}")
-
-
-def cost_trend(
-    tables: Tables, name: str, read: Read, unit: str, digits: str, cases: tuple[str, ...] = ()
-) -> Measurement:
-    """Rank correlation of what is swept with annealing steps, time or operations."""
-    found = _over_sweep(tables, name, read, cases)
-    words = ", ".join(f"{number:g}: {np.median(values):{digits}}" for number, values in found.items())
-    return rank_correlation(found, f"medians of {unit}: {words}")
+    return mean(slopes, f"at {min(each.end for each in runs.values()):.0f} rows: {words}")
 
 
 def steps_of_particles(tables: Tables) -> Measurement:
     """SE-80, annealing steps."""
-    steps = _by_run(_over_sweep(tables, "particles", mean_steps))
+    steps = _by_run({n: mean_steps(runs) for n, runs in sweep(tables, "particles").items()})
 
     def most_over_fewest(steps: FloatArray) -> float:
         means = steps.mean(axis=0)
@@ -309,17 +297,10 @@ def error_at_slow_rate(tables: Tables) -> Measurement:
     )
 
 
-def one_step(tables: Tables) -> Measurement:
-    """SE-84, no annealing."""
-    steps = steps_of_chunks(varied(tables, _CASE, "target_share=0.1"))
-    note = "largest number of steps in any chunk; no weights have an effective size below one"
-    return exact(float(steps.to_numpy().max()), note)
-
-
-def spread_without_annealing(tables: Tables) -> Measurement:
-    """SE-84, standard deviation over runs at 500 rows, over that with annealing."""
+def spread_without_annealing(tables: Tables, n_rows: int) -> Measurement:
+    """SE-84, standard deviation over runs at a number of rows, over that with annealing."""
     own, usual = (
-        values_at(runs.curve("log_evidence"), 500)
+        values_at(runs.curve("log_evidence"), n_rows)
         for runs in (_early_target(tables, "target_share=0.1"), early(tables, "mixture"))
     )
     note = f"{np.std(own, ddof=1):.0f} against {np.std(usual, ddof=1):.0f} nats, {own.size} runs"
@@ -340,17 +321,32 @@ def early_steps(tables: Tables, free: int = 0) -> Measurement:
     return mean((counted[first] / counted[last]).to_numpy(), note)
 
 
-def worst_target(tables: Tables) -> Measurement:
-    """SE-86: the largest of the mean errors with targets above one particle, over the acceptable distance."""
-    n_rows = final_rows(tables, _CASE)
-    unit = abs(reference_at(tables, "mixture", n_rows))
-    found = {
-        f"target {number:g}": mean(values / unit)
-        for number, values in _over_sweep(tables, "target", final_distance).items()
-        if number > 1
-    }
-    worst = largest_of(found)
-    return over_acceptable(worst.noted(f"{worst.note}, at {n_rows:.0f} rows"), tables, "mixture")
+def over_rivals(tables: Tables, *settings: StreamRuns, n_rows: float = 0.0) -> Measurement:
+    """Largest distance of the mean log evidence of some settings from nested sampling, over that of AIS.
+
+    At the most rows of AIS unless others are given.
+    """
+    n_rows = n_rows or most_rows_of_ais(tables)
+    rivals = [estimates(tables, "mixture", name, n_rows) for name in RIVALS]
+    own = [values_at(runs.curve("log_evidence"), n_rows) for runs in settings]
+
+    def over(nested: FloatArray, annealed: FloatArray, *own: FloatArray) -> float:
+        farthest = max(abs(values.mean() - nested.mean()) for values in own)
+        return float(farthest / abs(annealed.mean() - nested.mean()))
+
+    each = ", ".join(f"{values.mean():.0f}" for values in own)
+    note = f"at {n_rows:.0f} rows: {each}; NS {rivals[0].mean():.0f}, AIS {rivals[1].mean():.0f} nats"
+    return estimate(over, *rivals, *own, method="jackknife", note=note)
+
+
+def most_rows_of_ais(tables: Tables) -> float:
+    """Most rows of the mixture for which annealed importance sampling was run."""
+    return float(row_counts(by_size(tables, "mixture", RIVALS["ais"].log_evidence))[-1])
+
+
+def annealed_targets(tables: Tables) -> Measurement:
+    """SE-86."""
+    return over_rivals(tables, *(runs for number, runs in sweep(tables, "target").items() if number > 1))
 
 
 def small_target(tables: Tables, n_rows: int) -> Measurement:
@@ -410,11 +406,9 @@ def noise_growth(tables: Tables) -> Measurement:
     return ratio(own, usual, "10 from the noise times 1.35 from the discretisation are predicted")
 
 
-def relative_error(tables: Tables) -> Measurement:
+def largest_rate(tables: Tables, n_rows: float = 0.0) -> Measurement:
     """SE-92."""
-    runs = varied(tables, first_run(tables, "fast", _CASE), _FAST)
-    found = final_distance(runs) / abs(reference_at(tables, runs.model, runs.end))
-    return over_acceptable(mean(found, f"at {runs.end:.0f} rows"), tables, runs.model)
+    return over_rivals(tables, varied(tables, first_run(tables, "fast", _CASE), _FAST), n_rows=n_rows)
 
 
 def gain_over_nested(tables: Tables, cost: str) -> Measurement:
@@ -429,10 +423,10 @@ def gain_over_usual_rate(tables: Tables, cost: str) -> Measurement:
     return ratio(usual, own, f"{usual.mean():.3g} against {own.mean():.3g}")
 
 
-def spread_of_settings(tables: Tables, n_rows: float = 0.0) -> Measurement:
+def spread_of_settings(tables: Tables) -> Measurement:
     """SE-94: largest minus smallest mean log evidence over all settings but the one without annealing.
 
-    It is relative to the log evidence, over the acceptable distance, at the most rows of AIS unless others are given.
+    It is relative to the log evidence, over the acceptable distance, at the most rows of AIS.
 
     Of the cases with more repeats for the settings that they have.
     """
@@ -442,21 +436,16 @@ def spread_of_settings(tables: Tables, n_rows: float = 0.0) -> Measurement:
     names = [name for name in (*variations_run(tables), "default") if name in swept]
     cases = ("few_moves", *MORE_REPEATS)
     curves = [varied(tables, case_with(tables, name, cases), name).curve("log_evidence") for name in names]
-    n_rows = n_rows or max(rivals_at(tables, curves[-1], "mixture"))
+    n_rows = most_rows_of_ais(tables)
     runs = [values_at(curve, n_rows) for curve in curves]
     note = f"{len(names)} settings at {n_rows:.0f} rows"
     return over_acceptable(estimate(relative_spread, *runs, method="jackknife", note=note), tables, "mixture")
 
 
-def _over_sweep(
-    tables: Tables, name: str, read: Read, cases: tuple[str, ...] = ()
-) -> dict[float, FloatArray]:
-    return {number: read(runs) for number, runs in sweep(tables, name, cases).items()}
-
-
-def _by_run(found: Mapping[float, FloatArray] | Mapping[str, FloatArray]) -> FloatArray:
+def _by_run(found: Mapping[float, FloatArray]) -> FloatArray:
     """Values [repeat, what is varied]: runs of one number share their random numbers, so they stay together."""
-    return np.stack(list(found.values()), axis=1)
+    n_shared = min(values.size for values in found.values())
+    return np.stack([values[:n_shared] for values in found.values()], axis=1)
 
 
 def _at_changes(measure: Callable[..., Measurement]) -> dict[str, Measure]:
@@ -466,8 +455,6 @@ def _at_changes(measure: Callable[..., Measurement]) -> dict[str, Measure]:
     }
 
 
-_steps_trend = partial(cost_trend, read=mean_steps, unit="steps a chunk", digits=".2f")
-_exchange_trend = partial(cost_trend, name="exchange", digits=".3g")
 _READ: dict[str, Read] = {
     "error": final_distance,
     "steps": mean_steps,
@@ -489,13 +476,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **_at_changes(spike_at_change),
     },
     "SE-72": {"changes found": cusps_at_changes},
-    "SE-73": {
-        **{f"K = {k}, two orders": partial(orders_agree, n_components=k) for k in COMPONENTS},
-        "5 above 3, in order": partial(gap, stream="non_stationary", low=3, high=5),
-    },
+    "SE-73": {f"K = {k}, two orders": partial(orders_agree, n_components=k) for k in COMPONENTS},
     "SE-74": {
-        "5 above 3, shuffled": partial(gap, stream="shuffled", low=3, high=5),
-        "7 above 3, shuffled": partial(gap, stream="shuffled", low=3, high=7),
+        "5 above 3, shuffled": partial(gap, low=3, high=5),
+        "7 above 3, shuffled": partial(gap, low=3, high=7),
         "gap ratio": gap_ratio,
     },
     "SE-75": {f"{k} and {m}": partial(told_apart, pair=(k, m)) for k, m in ((3, 5), (5, 7))},
@@ -507,18 +491,16 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-81": {n: partial(growth, name="moves", read=r) for n, r in _READ.items()},
     "SE-82": {
-        "steps": partial(_steps_trend, name="batch", cases=MORE_REPEATS),
-        "error": partial(growth, name="batch", read=final_distance, cases=MORE_REPEATS),
+        n: partial(growth, name="batch", read=_READ[n], cases=MORE_REPEATS) for n in ("steps", "error")
     },
-    "SE-83": {"steps": partial(_steps_trend, name="target")},
+    "SE-83": {"steps": partial(growth, name="target", read=mean_steps)},
     "SE-84": {
-        "steps": one_step,
-        "spread at 500 rows": spread_without_annealing,
+        **{f"spread at {n} rows": partial(spread_without_annealing, n_rows=n) for n in _SMALL_ROWS},
         **{n: partial(with_annealing, read=_READ[n]) for n in COSTS},
     },
     "SE-85": {"first tenth": early_steps, "first tenth, steps beyond one": partial(early_steps, free=1)},
     "SE-86": {
-        "relative error": worst_target,
+        "most rows of AIS": annealed_targets,
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
     "SE-87": {
@@ -526,26 +508,22 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "error, 0.01 over 0.1": error_at_slow_rate,
     },
     "SE-88": {"steps after over before": bend_of_steps},
-    "SE-89": {
-        "time": partial(_exchange_trend, read=final_seconds, unit="seconds"),
-        "operations": partial(_exchange_trend, read=final_operations, unit="operations"),
-        "error": partial(growth, name="exchange", read=final_distance),
-    },
+    "SE-89": {n: partial(growth, name="exchange", read=_READ[n]) for n in ("time", "operations", "error")},
     "SE-90": {
         "part of the decrease": decrease_without_noise,
         "mixture, 2 moves, part without noise": partial(without_noise, case="fast", rate=_FAST),
         "mixture, part without noise": partial(without_noise, case=_CASE),
     },
-    "SE-91": {"mixture": partial(_steps_trend, name="exchange", cases=("exchange_more",))},
-    "SE-92": {"mixture, 2 moves": relative_error},
+    "SE-91": {"mixture": partial(growth, name="exchange", read=mean_steps, cases=("exchange_more",))},
+    "SE-92": {
+        "most rows of AIS": largest_rate,
+        "1000000 rows": partial(largest_rate, n_rows=ALL_ROWS),
+    },
     "SE-93": {
         **{f"over nested sampling, {n}": partial(gain_over_nested, cost=c) for n, c in COSTS.items()},
         **{f"over rate 0.1, {n}": partial(gain_over_usual_rate, cost=c) for n, c in COSTS.items()},
     },
-    "SE-94": {
-        "spread": partial(spread_of_settings, n_rows=ALL_ROWS),
-        "spread, most rows of AIS": spread_of_settings,
-    },
+    "SE-94": {"spread, most rows of AIS": spread_of_settings},
 }
 
 

@@ -349,43 +349,6 @@ def psrf_of_sets(
     return excess._replace(value=1.0 + excess.value)
 
 
-def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
-    """Spearman's rank correlation of what is varied with the median of what is measured.
-
-    Args:
-        replicates: independent values [replicate] for each value of what is varied.
-        note: as in Measurement.
-
-    Returns:
-        0 where all medians are equal. The error is the spread of bootstrap resamples of the replicates, widened for
-        few; where none of them changes the order, that of one resample with two neighbours exchanged. NaN where a value
-        has one replicate alone.
-
-    Raises:
-        ValueError: nothing is varied, or a value has no replicate.
-
-    >>> found = rank_correlation({1: [3.0, 3.1], 2: [2.0, 2.1], 3: [1.0, 1.1]})
-    >>> found.value, 0.0 < found.error < 0.3
-    (-1.0, True)
-    """
-    arrays = [np.asarray(values, dtype=np.float64) for values in replicates.values()]
-    least = min((array.size for array in arrays), default=0)
-    if least == 0:
-        raise ValueError("each value of what is varied needs at least one replicate")
-    numbers = list(replicates)
-    value = _correlation(numbers, [float(np.median(a)) for a in arrays])
-    if least < 2:
-        return Measurement(value, math.nan, note)
-    rng = np.random.default_rng(0)
-    resampled = [
-        _correlation(numbers, [float(np.median(rng.choice(array, array.size))) for array in arrays])
-        for _ in range(_RESAMPLES)
-    ]
-    exchanged = 12.0 / (len(numbers) * (len(numbers) ** 2 - 1.0)) if len(numbers) > 1 else 1.0
-    spread = max(float(np.std(resampled)), exchanged / math.sqrt(_RESAMPLES))
-    return Measurement(value, spread * few_replicates(least), note)
-
-
 def left_out_error(without: ArrayLike) -> float:
     """Jackknife error, not widened for few, of a statistic from its values without each replicate [replicate]."""
     values = np.asarray(without, dtype=np.float64)
@@ -427,7 +390,3 @@ def _replicates(sample: Sample, over: str) -> FloatArray:
 
 def _measurement(value: Measurement | float) -> Measurement:
     return value if isinstance(value, Measurement) else exact(value)
-
-
-def _correlation(numbers: list[float], medians: list[float]) -> float:
-    return float(stats.spearmanr(numbers, medians).statistic) if len(set(medians)) > 1 else 0.0
