@@ -118,7 +118,7 @@ def training_curve(settings: Settings) -> dict[str, FloatArray]:
 
 
 def published_facts(settings: Settings) -> list[PublishedFacts]:
-    """Compares the published models at hand, and images drawn from them, with what is on record."""
+    """Compares the published models at hand with what is published of them (thesis, figure 5.3)."""
     found = []
     for name in published_at_hand(settings):
         weights = autoencoder_weights.read_autoencoder(name)
