@@ -41,7 +41,7 @@ _LAYOUT, _POOLED, _AIS_POOLED = "layout_image", "pooled_image", "ais_pooled_imag
 
 
 def differing(tables: Tables, model: str, quantity: str) -> Measurement:
-    """CT-C01 and CT-C02: parts of a published model that differ from the author's."""
+    """CT-C01 and CT-C02: parts of a published model that differ from what is on record of it."""
     try:
         return exact(tables.value(quantity, "published_model", published_model=model))
     except MissingData:
