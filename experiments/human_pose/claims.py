@@ -13,7 +13,6 @@ from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
     exact,
-    left_out,
     mean,
     mean_proportion,
     proportion_of,
@@ -127,14 +126,13 @@ def failed_proposals(tables: Tables) -> Measurement:
 
 
 def modes(tables: Tables, case: str, scene: int) -> Measurement:
-    """IM-PO-05: largest PSRF of a joint coordinate; of more chains the geometric mean over sets of five."""
+    """IM-PO-05: proportion of sets of five chains whose largest PSRF of a joint coordinate is that of disagreement."""
     many = f"{case}_many"
     if first_run(tables, many, case) == many:
         of_sets = tables.values("largest_psrf_of_set", "chain_set", case=many, scene=scene)
-        return mean(np.log(of_sets)).exp().noted(f"by set {_listed(of_sets)}")
-    where = _scene(case, scene)
-    without = tables.values("largest_psrf_without_chain", **where)
-    return left_out(tables.value("largest_psrf", **where), without)
+    else:
+        of_sets = np.array([tables.value("largest_psrf", **_scene(case, scene))])
+    return proportion_of(of_sets > _DISAGREE, f"largest PSRFs {_listed(of_sets)}")
 
 
 def disagree_more_often(tables: Tables) -> Measurement:

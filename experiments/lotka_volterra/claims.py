@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from auxmc_pipeline.measuring import (
     mean_proportion,
     proportion,
     proportion_of,
-    psrf_of_sets,
+    proportion_of_sets,
 )
 from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
@@ -58,8 +57,8 @@ _RUNS_OF_GRADIENT = 4.0
 # Vectors that give the Jacobian of each constraint: derivatives by the four rates, or of the nine summaries.
 _JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
-_PUBLISHED_CHAINS = 10
-_LEAST_EXCESS = 1e-6  # a factor can fall below 1 by chance
+# IM-LV-11: printed factors of the rows of approximate Bayesian computation; those of 1.01 round up to it from 1.015.
+_PRINTED_FACTORS = (1.89, 1.015, 1.015, 1.33)
 
 
 def by_rate(tables: Tables, quantity: str, row: str) -> FloatArray:
@@ -98,20 +97,33 @@ def printed_difference(tables: Tables) -> Measurement:
     )
 
 
-def rejected(tables: Tables, target: str, tolerance: float, reading: str) -> Measurement:
-    """IM-LV-02, 07: accepted prior draws on all data, of the published 1e6, or on summaries, of the 5e7."""
-    dim, quantity = f"rejection_tolerance_{target}", f"rejection_accepted_{target}"
-    place: dict[str, Any] = {dim: tolerance, "reading": reading}
-    (count,) = tables.values(quantity, f"{dim}_reading", **place)
-    n_draws = tables.value(f"rejection_draws_{target}")
-    note = f"{count:.0f} of {n_draws:.3g} draws{', one set of scales' if target == 'summaries' else ''}"
-    return proportion(count / n_draws, n_draws, note) * {"all": 1e6, "summaries": 5e7}[target]
+def rejected(tables: Tables, reading: str) -> Measurement:
+    """IM-LV-02: accepted prior draws on all data per 1e6."""
+    (count,) = tables.values(
+        "rejection_accepted_all",
+        "rejection_tolerance_all_reading",
+        rejection_tolerance_all=1000.0,
+        reading=reading,
+    )
+    n_draws = tables.value("rejection_draws_all")
+    return proportion(count / n_draws, n_draws, f"{count:.0f} of {n_draws:.3g} draws") * 1e6
+
+
+def counts_by_scales(tables: Tables, tolerance: float, reading: str) -> FloatArray:
+    """Prior draws on summaries that are accepted with each set of scales [repeat]."""
+    where: dict[str, Any] = {"rejection_tolerance_summaries": tolerance, "reading": reading}
+    return tables.values("scales_accepted", "repeat_rejection_tolerance_summaries_reading", **where)
+
+
+def none_accepted(tables: Tables) -> Measurement:
+    """IM-LV-07: proportion of sets of scales, each with as many prior draws as published, with none accepted."""
+    counts = counts_by_scales(tables, 1.0, "l2")
+    return proportion_of(counts == 0.0, f"mean of {counts.mean():.2g} accepted")
 
 
 def accepted_by_scales(tables: Tables, reading: str) -> Measurement:
     """IM-LV-06: log of the accepted prior draws per 5e7; the error is that of one set of scales, as the author had."""
-    where: dict[str, Any] = {"rejection_tolerance_summaries": 2.0, "reading": reading}
-    counts = tables.values("scales_accepted", "repeat_rejection_tolerance_summaries_reading", **where)
+    counts = counts_by_scales(tables, 2.0, reading)
     per_run = counts * 5e7 / tables.value("scales_draws")
     found = mean(
         np.log(np.maximum(per_run, 0.5)),
@@ -165,55 +177,29 @@ def finite_paths_under(tables: Tables, prior_mean: float) -> Measurement:
 # Chains that agree, warm up, accept and fail: IM-LV-08, 11, 14, 20, 23, 24, IM-ALG-02, 03, 06.
 
 
-def largest_psrf(tables: Tables, row: str, rates: slice, note: str) -> Measurement:
-    """IM-LV-14: largest potential scale reduction factor of a published row over some log rates.
+def log_excess(tables: Tables, row: str) -> Measurement:
+    """IM-LV-08, 11: log of what the largest factor of all chains, as many as published, is above 1.
 
-    Of more moving chains than published it is that of sets of as many.
+    The excess itself is skewed: of few chains it goes as a chi-squared number.
     """
-    moments = moving_chains(tables, row)[:, :, rates]
-    if len(moments) > _PUBLISHED_CHAINS:
-        n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
-        said = f"sets of ten of {len(moments)} chains that moved"
-        return psrf_of_sets(moments[:, 0], moments[:, 1], n_draws, _PUBLISHED_CHAINS, said)
-    without = without_chain(tables, "psrf", row)[rates]
-    return left_out(float(np.max(by_rate(tables, "psrf", row)[rates])), without.max(axis=0), note)
+    factor, n_chains = by_rate(tables, "psrf", row).max(), by_chain(tables, "acceptance", row).size
+    error = math.sqrt(polygamma(1, 0.5 * (n_chains - 1)))
+    # A factor can fall below 1 by chance.
+    return Measurement(math.log(max(factor - 1.0, 1e-6)), error, f"factor {factor:.4g} of {n_chains} chains")
 
 
-def without_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
-    """A statistic of all chains but one [rate, chain]; of two chains none can be left out."""
-    try:
-        return by_rate_and_chain(tables, f"{quantity}_without_chain", row)
-    except MissingData:
-        return np.empty((len(COORDINATES), 0))
+def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = 10) -> Measurement:
+    """IM-LV-08, 11, 24: proportion of sets of as many chains as published, of those that moved, with a factor so small.
 
-
-def log_excess(tables: Tables, row: str, n_chains: int, more: str = "") -> Measurement:
-    """IM-LV-08: log of what the largest factor of as many chains as published is above 1.
-
-    The excess itself is skewed: of few chains it goes as a chi-squared number. `more` is as in `psrf`.
+    Of the row of the same name with more chains where the preset has its case.
     """
-    row = first_run(tables, more, row)
+    row = first_run(tables, f"{row}_more", row)
     moments = moving_chains(tables, row)
-    if len(moments) > n_chains:
-        n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
-        found = psrf_of_sets(moments[:, 0], moments[:, 1], n_draws, n_chains)
-        error = found.error / (found.value - 1.0)
-    else:
-        found = Measurement(by_rate(tables, "psrf", row).max(), math.nan)
-        error = math.sqrt(polygamma(1, 0.5 * (len(moments) - 1))) if len(moments) > 1 else math.nan
-    note = f"factor {found.value:.4g} of {n_chains}, from {len(moments)} chains that moved"
-    return Measurement(math.log(max(found.value - 1.0, _LEAST_EXCESS)), error, note)
-
-
-def psrf(tables: Tables, row: str, more: str = "") -> Measurement:
-    """IM-LV-11, 24: of the row `more`, with more chains, where the preset has its case, which has the same name."""
-    row = first_run(tables, more, row)
-    each = ", ".join(f"{factor:.3f}" for factor in by_rate(tables, "psrf", row))
-    note = f"largest of {each} for log z1 to z4"
-    with suppress(MissingData):  # of chains that do not move there is none
-        joint = tables.value("psrf_multivariate", **ROWS[row].where())
-        note = f"{note}; multivariate factor {joint:.3f}"
-    return largest_psrf(tables, row, slice(None), note)
+    if len(moments) <= n_chains:
+        raise MissingData(f"more than {n_chains} chains that moved: not run at this preset")
+    n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
+    note = f"sets of {n_chains} of {len(moments)} chains that moved"
+    return proportion_of_sets(moments[:, 0], moments[:, 1], n_draws, n_chains, most, note)
 
 
 def acceptance(tables: Tables) -> Measurement:
@@ -257,13 +243,8 @@ def step_ratio(tables: Tables) -> Measurement:
 
 
 def never_move(tables: Tables) -> Measurement:
-    """Proportion of chains of HMC that accept nothing."""
-    return proportion_of(by_chain(tables, "acceptance", "hmc") == 0.0)
-
-
-def longest_stand(tables: Tables) -> Measurement:
-    """Iterations for which the slowest chain of HMC stands still."""
-    return estimate(np.max, by_chain(tables, "longest_run", "hmc"))
+    """IM-LV-11: proportion of chains of HMC that accept nothing."""
+    return proportion_of(by_chain(tables, "acceptance", first_run(tables, "hmc_more", "hmc")) == 0.0)
 
 
 # Posterior distributions: IM-LV-09, 10, 12, 13, 14. Standard deviations and distances of a method come with the spread
@@ -459,12 +440,9 @@ def abc_near_generating(tables: Tables) -> Measurement:
 
 def distance_from_exact(tables: Tables, row: str, rates: slice = slice(None)) -> Measurement:
     """IM-LV-14: total variation distance of a row from the exact posterior, the mean over some log rates."""
-    distances, without = (
-        by_rate(tables, "total_variation", row),
-        without_chain(tables, "total_variation", row),
-    )
-    note = listed_by_row({row: distances})
-    return left_out(float(distances[rates].mean()), without[rates].mean(axis=0), note)
+    distances = by_rate(tables, "total_variation", row)
+    without = by_rate_and_chain(tables, "total_variation_without_chain", row)[rates].mean(axis=0)
+    return left_out(float(distances[rates].mean()), without, listed_by_row({row: distances}))
 
 
 def nearest(tables: Tables) -> Measurement:
@@ -568,10 +546,7 @@ def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference, "as printed, largest difference": printed_difference},
-    "IM-LV-02": {
-        name: partial(rejected, target="all", tolerance=1000.0, reading=reading)
-        for name, reading in _READINGS.items()
-    },
+    "IM-LV-02": {name: partial(rejected, reading=reading) for name, reading in _READINGS.items()},
     "IM-LV-03": {"ball 100": partial(accepted, method="pm_ball", tolerance=100.0)},
     "IM-LV-04": {
         "ball 1000": partial(shortest_stand, method="pm_ball", tolerance=1000.0),
@@ -583,10 +558,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for tolerance in (10.0, 100.0)
     },
     "IM-LV-06": {name: partial(accepted_by_scales, reading=reading) for name, reading in _READINGS.items()},
-    "IM-LV-07": {"distance": partial(rejected, target="summaries", tolerance=1.0, reading="l2")},
+    "IM-LV-07": {"distance": none_accepted},
     "IM-LV-08": {
-        "normalised": partial(log_excess, row="pm_normalised", n_chains=_PUBLISHED_CHAINS),
-        "raw": partial(log_excess, row="pm_raw", n_chains=5, more="pm_raw_more"),
+        "normalised": partial(log_excess, row="pm_normalised"),
+        "raw": partial(sets_that_agree, row="pm_raw", most=1.025, n_chains=5),
     },
     "IM-LV-09": {
         "smallest log z4": smallest_sampled,
@@ -611,7 +586,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "z-score, all": partial(largest_z_score, row="all"),
         "z-score, summaries": partial(largest_z_score, row="summaries"),
     },
-    "IM-LV-11": {ROWS[row].label: partial(psrf, row=row, more=f"{row}_more") for row in FIGURE_ROWS},
+    "IM-LV-11": {
+        **{ROWS[row].label: partial(log_excess, row=row) for row in ("all", "summaries")},
+        **{
+            ROWS[row].label: partial(sets_that_agree, row=row, most=most)
+            for row, most in zip(_ABC_ROWS, _PRINTED_FACTORS, strict=True)
+        },
+        "chains of HMC that never move": never_move,
+    },
     "IM-LV-12": {
         **{name: partial(sd_ratio, rate=i) for i, name in enumerate(COORDINATES)},
         "largest": largest_sd_ratio,
@@ -625,9 +607,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-14": {
         "nearest to exact": nearest,
         "log z1 and z2": partial(distance_from_exact, row="ball_10", rates=slice(2)),
-        "log z3 and z4": partial(
-            largest_psrf, row="ball_10", rates=slice(2, None), note="PSRF of log z3 and z4, the larger"
-        ),
     },
     "IM-LV-17": {
         **{
@@ -668,12 +647,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "on summaries, mean and three sds": partial(warm_up, row="summaries"),
     },
     "IM-LV-24": {
-        name: partial(psrf, row=row)
-        for name, row in (
-            ("ball 10", "ball_10"),
-            ("ball 10, as printed", "ball_10"),
-            ("ball 100", "ball_100"),
-            ("Gaussian 10", "gaussian"),
+        name: partial(sets_that_agree, row=row, most=most)
+        for name, row, most in (
+            ("ball 10", "ball_10", 1.05),
+            ("ball 10, as printed", "ball_10", 1.89),
+            ("ball 100", "ball_100", 1.05),
+            ("Gaussian 10", "gaussian", 1.05),
         )
     },
     "IM-ALG-02": {f"LV, {name}": partial(failed, row=row) for name, row in _CONSTRAINED},
@@ -689,8 +668,6 @@ NUMBERS: dict[str, Measure] = {
         for rival in ("ABC HMC", "constrained HMC")
         for tolerance in (FALLING_TOLERANCES[0], FALLING_TOLERANCES[-1])
     },
-    "iterations of HMC at one state": longest_stand,
-    "chains of HMC at their start": never_move,
     **{
         f"distance from figure 4.10 at tolerance {tolerance}": partial(distance_from_drawn, row=row)
         for tolerance, row in (("1", "pm_normalised"), ("2.5", "pm_wider"))

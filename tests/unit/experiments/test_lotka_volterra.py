@@ -146,9 +146,9 @@ def test_the_time_of_a_chain_follows_its_runs_of_the_generator():
 
 
 def test_the_error_of_an_excess_of_few_chains_is_that_of_a_chi_squared_number(monkeypatch):
-    monkeypatch.setattr(claims, "moving_chains", lambda tables, row: np.zeros((10, 2, 4)))
+    monkeypatch.setattr(claims, "by_chain", lambda tables, quantity, row: np.ones(10))
     monkeypatch.setattr(claims, "by_rate", lambda tables, quantity, row: np.array([1.01, 1.05, 1.0, 1.0]))
-    found = claims.log_excess(Tables({}), "pm_normalised", 10)
+    found = claims.log_excess(Tables({}), "pm_normalised")
     assert found.value == pytest.approx(np.log(0.05))
     simulated = np.log(np.random.default_rng(0).chisquare(9.0, 100_000)).std()
     assert found.error == pytest.approx(simulated, rel=0.02)
