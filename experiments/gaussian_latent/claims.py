@@ -374,7 +374,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         f"N = {a} over N = {b}": partial(
             extreme_ratio, **_PER_EVALUATION, above=("pm_mh", a), below=("pm_mh", b)
         )
-        for a, b in ((1, 8), (1, 32), (8, 32))
+        for a, b in ((1, 8), (1, 32))
     },
     "PM-G04": of_program(best_step, "pm_mh"),
     "PM-G05": by_size(peak_value),

@@ -186,13 +186,6 @@ def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measu
     return proportion_of(runs >= least, f"longest runs {said}")
 
 
-def fraction_kept(tables: Tables) -> Measurement:
-    """PM-P19: fraction of updates of x in SS+SS that leave it as it is."""
-    rates = tables.values("acceptance_position", case=SLICE)
-    n_updates = rates.size * tables.value("main_draws", case=SLICE)
-    return proportion(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
-
-
 def output_scale(tables: Tables, quantity: str) -> FloatArray:
     """A moment of the log output scale in the chains of all main runs [chain]."""
     wanted = {"by": "chain_coordinate", "coordinate": OUTPUT_SCALE}
@@ -429,10 +422,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "cubic operations SS+MH / MI+MH": operations_of_elliptical_updates,
     },
     "PM-P18": {"SS+MH / MI+MH": similar},
-    "PM-P19": {
-        "chains that stick": partial(chains_with_run, cases=(MI, SS, SLICE), least=_VISIBLE + 1),
-        "APM SS+SS": fraction_kept,
-    },
+    "PM-P19": {"chains that stick": partial(chains_with_run, cases=(MI, SS, SLICE), least=_VISIBLE + 1)},
     "PM-P20": {
         "ESS of SS+SS / PM MH": lambda t: average(t, SLICE) / average(t, PM),
         "Rhat at end against SS+SS": partial(of_paths, function=at_end, cases=(PM, SLICE)),
