@@ -48,15 +48,13 @@ def at_best_steps(
     return rows.merge(means.loc[best, keys], on=keys)
 
 
-def sweeps_of(
-    tables: Tables, quantity: str, *programs: Program, low: float = -math.inf, more: str = ""
-) -> list[xr.DataArray]:
-    """A quantity of several programs at the points, from `low` on, that all of them have; `more` as of `sweep_of`."""
-    each = (sweep_of(tables, quantity, one, more=more) for one in programs)
+def sweeps_of(tables: Tables, quantity: str, *programs: Program) -> Sequence[xr.DataArray]:
+    """A quantity of several programs at the points that all of them have."""
+    each = (sweep_of(tables, quantity, one) for one in programs)
     sweeps = xr.align(*each, join="inner", exclude=["chain"])
-    if not (sweeps[0]["point"] >= low - 1e-9).any():
+    if not sweeps[0].sizes["point"]:
         raise MissingData("no common values of the tuning parameter at this preset")
-    return [sweep.sel(point=slice(low - 1e-9, None)) for sweep in sweeps]
+    return sweeps
 
 
 def average(sweep: xr.DataArray) -> FloatArray:
@@ -78,24 +76,22 @@ def smoothed(curve: FloatArray) -> FloatArray:
     return np.asarray(curve @ (weights / weights.sum(axis=0)))
 
 
-def median_ratio(
-    tables: Tables, quantity: str, above: Program, below: Program, low: float = -math.inf
-) -> Measurement:
-    """Median over common points, from `low` on, of the ratio of two means."""
+def median_ratio(tables: Tables, quantity: str, above: Program, below: Program) -> Measurement:
+    """Median over common points of the ratio of two means."""
 
     def median(above: FloatArray, below: FloatArray) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = above / below
         return float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan
 
-    return statistic(median, *sweeps_of(tables, quantity, above, below, low=low))
+    return statistic(median, *sweeps_of(tables, quantity, above, below))
 
 
 def extreme_ratio(
-    tables: Tables, quantity: str, above: Program, below: Program, low: float = -math.inf, sign: float = -1.0
+    tables: Tables, quantity: str, above: Program, below: Program, sign: float = -1.0
 ) -> Measurement:
-    """Smallest (sign -1) or largest (sign 1) ratio of two means over common points from `low` on."""
-    first, second = sweeps_of(tables, quantity, above, below, low=low)
+    """Smallest (sign -1) or largest (sign 1) ratio of two means over common points."""
+    first, second = sweeps_of(tables, quantity, above, below)
     if not average(second).all():
         raise MissingData(f"all chains of {below[0]} are stuck at a point of the sweep")
     ratios = [mean(a) / mean(b) for a, b in zip(first.values.T, second.values.T, strict=True)]

@@ -30,9 +30,9 @@ _ENOUGH_ENDS, _MOST_ENDS = 10, 0.7
 _LEAST_RISE = 1e-3
 
 
-def chain_mean(tables: Tables, case: str, quantity: str, note: str = "") -> Measurement:
-    """Mean over chains of what each recorded: PM-P02, PM-P05, PM-P08."""
-    return mean(tables.values(quantity, case=case), note)
+def chain_mean(tables: Tables, case: str, quantity: str) -> Measurement:
+    """Mean over chains of what each recorded: PM-P02, PM-P03, PM-P05, PM-P08."""
+    return mean(tables.values(quantity, case=case))
 
 
 def timed(value: float) -> Measurement:
@@ -71,6 +71,18 @@ def newton_steps(tables: Tables) -> Measurement:
 def acceptance_of_least_steps(tables: Tables) -> Measurement:
     """PM-P03: as the step falls to zero x stays, and u has independent proposals."""
     return mean(at_posterior_draws(tables, "acceptance_mi", 1))
+
+
+def acceptance_of_small_steps(tables: Tables) -> Measurement:
+    """PM-P03: chains of fixed step sizes from posterior draws, mean over the steps."""
+    rows = tables.rows("chain", "acceptance_fixed_step", case="estimator")
+    return mean(rows.groupby("chain")["acceptance_fixed_step"].mean())
+
+
+def adapted_acceptance(tables: Tables) -> Measurement:
+    """PM-P05: in the last quarter of the batches."""
+    rates = tables.values("acceptance_last_batches", case="side_mi")
+    return mean(rates, f"last quarter of the batches; chains {rates.min():.3g} to {rates.max():.3g}")
 
 
 def fifty_over_one(tables: Tables) -> Measurement:
@@ -172,13 +184,6 @@ def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measu
     runs = np.concatenate([tables.values("longest_run", case=case) for case in cases])
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
     return proportion_of(runs >= least, f"longest runs {said}")
-
-
-def fraction_kept(tables: Tables) -> Measurement:
-    """PM-P19: fraction of updates of x in SS+SS that leave it as it is."""
-    rates = tables.values("acceptance_position", case=SLICE)
-    n_updates = rates.size * tables.value("main_draws", case=SLICE)
-    return proportion(1.0 - float(rates.mean()), n_updates, f"of {n_updates:.0f} updates")
 
 
 def output_scale(tables: Tables, quantity: str) -> FloatArray:
@@ -364,6 +369,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "PM-P03": {
         "limit of small steps": acceptance_of_least_steps,
+        "fixed small steps": acceptance_of_small_steps,
         "adapted steps": partial(chain_mean, case=_ONE_SAMPLE, quantity="acceptance_position"),
     },
     "PM-P04": {
@@ -373,9 +379,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "log longest run N=50 / N=1": log_ratio_of_longest_runs,
     },
     "PM-P05": {
-        "acceptance rate of last batches": partial(
-            chain_mean, case="side_mi", quantity="acceptance_last_batches", note="last quarter of the batches"
-        )
+        "acceptance rate of last batches": adapted_acceptance,
+        "longest run": partial(chain_mean, case="side_mi", quantity="longest_run"),
     },
     "PM-P06": {
         **{
@@ -417,10 +422,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "cubic operations SS+MH / MI+MH": operations_of_elliptical_updates,
     },
     "PM-P18": {"SS+MH / MI+MH": similar},
-    "PM-P19": {
-        "chains that stick": partial(chains_with_run, cases=(MI, SS, SLICE), least=_VISIBLE + 1),
-        "APM SS+SS": fraction_kept,
-    },
+    "PM-P19": {"chains that stick": partial(chains_with_run, cases=(MI, SS, SLICE), least=_VISIBLE + 1)},
     "PM-P20": {
         "ESS of SS+SS / PM MH": lambda t: average(t, SLICE) / average(t, PM),
         "Rhat at end against SS+SS": partial(of_paths, function=at_end, cases=(PM, SLICE)),
