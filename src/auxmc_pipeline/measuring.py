@@ -19,6 +19,7 @@ from auxmc.numerics.array_types import FloatArray
 _RESAMPLES = 400
 # Sets of chains whose scale reduction factors are averaged; one can fall below 1 by chance.
 _CHAIN_SETS, _LEAST_EXCESS = 2000, 1e-6
+_FACTOR_SETS = 20_000
 
 Statistic = Callable[..., float | np.floating]
 Sample = ArrayLike | xr.DataArray
@@ -347,6 +348,40 @@ def psrf_of_sets(
     without = [logs[(sets != chain).all(axis=1)].mean() for chain in range(n_all)]
     excess = left_out(logs.mean(), without, note).exp()
     return excess._replace(value=1.0 + excess.value)
+
+
+def proportion_of_sets(
+    means: ArrayLike, sds: ArrayLike, n_draws: int, n_chains: int, most: float, note: str = ""
+) -> Measurement:
+    """Proportion of sets of chains, at random, whose largest potential scale reduction factor is at most `most`.
+
+    It says how ordinary a published factor of one set is, whatever the distribution of factors over sets. The error is
+    from the sets without each chain; where all sets agree, that of as many sets as have no chain in common.
+
+    Args:
+        means: of each chain [chain, parameter].
+        sds: standard deviations of each chain [chain, parameter].
+        n_draws: length of the chains.
+        n_chains: of a set, fewer than there are.
+        most: largest factor of a set that counts.
+        note: as in Measurement.
+
+    >>> means = np.r_[np.zeros(19), 9.0][:, None]
+    >>> found = proportion_of_sets(means, np.ones((20, 1)), 1000, 5, 1.1)
+    >>> 0.7 < found.value < 0.8, 0.1 < found.error < 0.4
+    (True, True)
+    """
+    n_all, rng = np.shape(means)[0], np.random.default_rng(0)
+    sets = np.argsort(rng.random((_FACTOR_SETS, n_all)), axis=1)[:, :n_chains]
+    # Each [set, parameter, chain].
+    of_means, of_sds = (np.moveaxis(np.asarray(values)[sets], 1, 2) for values in (means, sds))
+    factors = scale_reduction_of_moments(of_means, of_sds**2, n_draws).point.max(axis=1)
+    holds = (factors <= most).astype(float)
+    if np.ptp(holds) == 0.0:
+        return proportion(float(holds[0]), n_all / n_chains, note)
+    held = np.bincount(sets.ravel(), np.repeat(holds, n_chains))
+    without = (holds.sum() - held) / (_FACTOR_SETS - np.bincount(sets.ravel()))
+    return left_out(float(holds.mean()), without, note)
 
 
 def rank_correlation(replicates: Mapping[float, ArrayLike], note: str = "") -> Measurement:
