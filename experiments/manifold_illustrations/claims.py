@@ -28,11 +28,6 @@ _CHECKS = ("position", "none")
 _CHANGES = "branch_changes_per_iteration"
 
 
-def over_trajectories(tables: Tables, quantity: str) -> Measurement:
-    """IM-IL-01: mean over trajectories with momenta of their own."""
-    return mean(tables.values(quantity, "momentum"))
-
-
 def crossings_of_ridge(tables: Tables) -> Measurement:
     """IM-IL-01: crossings less those of the same trajectories without a ridge, at the largest usable step."""
     tolerance = tables.setting("tolerance", case="trajectory")
@@ -79,10 +74,10 @@ def exact_changes(tables: Tables) -> Measurement:
     return proportion(float(changes.mean()), n, f"in {n} iterations of {changes.size} chains")
 
 
-def noisy_changes(tables: Tables, place: int = -1) -> Measurement:
-    """IM-IL-02, noisy: changes per iteration at a noise scale, by its place in their order; 0 is without noise."""
-    scale = sorted(tables["noise_chain"]["noise"].unique())[place]
-    return mean(tables.values(_CHANGES, "noise_chain", noise=scale), f"noise scale {scale:g}")
+def noisy_changes(tables: Tables) -> Measurement:
+    """IM-IL-02, noisy: changes per iteration with noise."""
+    changes = tables.values(_CHANGES, "noise_chain", noise=0.5)
+    return mean_proportion(changes, tables.setting("n_draws", case="branches"))
 
 
 def checking_time(tables: Tables, model: str) -> Measurement:
@@ -166,13 +161,13 @@ def energy_growth(tables: Tables) -> Measurement:
 
 
 def small_noise(tables: Tables) -> Measurement:
-    """IM-ALG-13: effective draws per second of constrained HMC over those of HMC, least over small noise scales."""
+    """IM-ALG-13: effective draws per second of constrained HMC over those of HMC, most over small noise scales."""
     dims = ("sampler", "small_noise")
     rates = tables.array("noise_ess_per_second", *dims, case="small_noise").sortby("small_noise")
     small = rates[:, rates["small_noise"].values <= _SMALL_NOISE]
     ratios = small.sel(sampler="constrained_hmc") / small.sel(sampler="hmc")
     listed = ", ".join(f"{float(ratio):.3g} at {float(ratio['small_noise']):g}" for ratio in ratios)
-    return Measurement(float(ratios.min()), np.nan, listed)
+    return Measurement(float(ratios.max()), np.nan, listed)
 
 
 def small_noise_by_evaluations(tables: Tables) -> Measurement:
@@ -233,20 +228,19 @@ def painted_time(tables: Tables) -> Measurement:
 
 
 def painted_efficiency(tables: Tables, cost: str) -> Measurement:
-    """IM-MN-02: effective draws for their cost of constrained HMC over those of HMC."""
+    """IM-MN-02: effective draws for their cost of constrained HMC over those of HMC; a time has no error, as above."""
     constrained, plain = (
         mean(of_chains(tables, "painted_ess_per_iteration", name) / of_chains(tables, cost, name).mean())
         for name in ("constrained_hmc", "hmc")
     )
-    return constrained / plain
+    found = constrained / plain
+    return found._replace(error=np.nan) if "seconds" in cost else found
 
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-IL-01": {
         "crossings of a ridge": crossings_of_ridge,
         "motion along the fibre": motion_along_fibre,
-        "crossings": partial(over_trajectories, quantity="crossings"),
-        "net over path": partial(over_trajectories, quantity="net_over_path"),
     },
     "IM-IL-02": {"exact": exact_changes, "noisy": noisy_changes},
     "IM-ALG-01": {name: partial(checking_time, model=model) for name, model in _CHECKED_MODELS.items()},
@@ -263,9 +257,6 @@ MEASURE: dict[str, dict[str, Measure]] = {
         ),
         "low rank operations": partial(
             growth_of_operations, quantity="gram_markovian_operations", size="structured_size"
-        ),
-        "independent operations": partial(
-            growth_of_operations, quantity="gram_structured_operations", size="structured_size"
         ),
     },
     "IM-ALG-08": {"gradients": ess_by_inner_steps, "undivided steps": failures_undivided},

@@ -18,7 +18,6 @@ from auxmc.numerics.array_types import FloatArray
 
 _RESAMPLES = 400
 # Sets of chains whose scale reduction factors are averaged; one can fall below 1 by chance.
-_CHAIN_SETS, _LEAST_EXCESS = 2000, 1e-6
 _FACTOR_SETS = 20_000
 
 Statistic = Callable[..., float | np.floating]
@@ -318,36 +317,6 @@ def left_out(value: float, without: ArrayLike, note: str = "") -> Measurement:
     n_replicates = np.size(without)
     error = left_out_error(without) * few_replicates(n_replicates) if n_replicates > 2 else math.nan
     return Measurement(value, error, note)
-
-
-def psrf_of_sets(
-    means: ArrayLike, sds: ArrayLike, n_draws: int, n_chains: int, note: str = ""
-) -> Measurement:
-    """Potential scale reduction factor of sets of chains: 1 and the geometric mean of the largest excess over 1.
-
-    The error is that of the mean of its logarithm, from the sets without each chain: no jackknife of a factor.
-
-    Args:
-        means: of each chain [chain, parameter].
-        sds: standard deviations of each chain [chain, parameter].
-        n_draws: length of the chains.
-        n_chains: of a set, fewer than there are.
-        note: as in Measurement.
-
-    >>> found = psrf_of_sets(np.arange(6.0)[:, None], np.ones((6, 1)), 1000, 5)
-    >>> found.value > 1.5, 0.0 < found.error < found.value
-    (True, True)
-    """
-    n_all = np.shape(means)[0]
-    rng = np.random.default_rng(0)
-    sets = np.argsort(rng.random((_CHAIN_SETS, n_all)), axis=1)[:, :n_chains]
-    # Each [set, parameter, chain].
-    of_means, of_sds = (np.moveaxis(np.asarray(values)[sets], 1, 2) for values in (means, sds))
-    factors = scale_reduction_of_moments(of_means, of_sds**2, n_draws).point.max(axis=1)
-    logs = np.log(np.maximum(factors - 1.0, _LEAST_EXCESS))
-    without = [logs[(sets != chain).all(axis=1)].mean() for chain in range(n_all)]
-    excess = left_out(logs.mean(), without, note).exp()
-    return excess._replace(value=1.0 + excess.value)
 
 
 def proportion_of_sets(
