@@ -17,7 +17,7 @@ from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicat
 from auxmc.numerics.array_types import FloatArray
 
 _RESAMPLES = 400
-# Sets of chains whose scale reduction factors are averaged; one can fall below 1 by chance.
+# Random sets of chains, of which a proportion is taken.
 _FACTOR_SETS = 20_000
 
 Statistic = Callable[..., float | np.floating]
