@@ -64,6 +64,11 @@ def by_chain(tables: Tables, case: str, quantity: str, prior: str = "strong") ->
     return _all_known(values, quantity)
 
 
+def most_chains(tables: Tables, case: str) -> str:
+    """The case with more chains of the same kind, where the preset has it."""
+    return first_run(tables, f"{case}_more", case)
+
+
 def by_parameter(tables: Tables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
     """A quantity of each chain and parameter [chain, parameter]; raises as `by_chain`."""
     where = {"table": "chain_parameter", "case": case, "prior": prior}
@@ -176,7 +181,7 @@ def exact_sd_ratio(tables: Tables, narrower: str) -> Measurement:
 
 def sets_that_agree(tables: Tables, case: str, most: float) -> Measurement:
     """IM-GL-05: proportion of sets of as many chains as published, of all, whose largest factor is at most this."""
-    case = first_run(tables, f"{case}_more", case)
+    case = most_chains(tables, case)
     means, sds = (by_parameter(tables, case, name) for name in ("chain_mean", "chain_sd"))
     if len(means) <= _PUBLISHED_CHAINS:
         raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
@@ -233,7 +238,7 @@ def prior_shift(tables: Tables) -> Measurement:
 
 def bias(tables: Tables, case: str) -> Measurement:
     """IM-ALG-04: largest distance of a mean from the reference, in posterior sds."""
-    found, error = chain_moment(tables, case, "mean")
+    found, error = chain_moment(tables, most_chains(tables, case), "mean")
     known, known_error = reference_moment(tables, "mean", _TARGETS[case])
     sd, _ = reference_moment(tables, "sd", _TARGETS[case])
     return largest(np.abs(found - known) / sd, np.hypot(error, known_error) / sd, PARAMETERS)
@@ -241,7 +246,7 @@ def bias(tables: Tables, case: str) -> Measurement:
 
 def sd_error(tables: Tables, case: str) -> Measurement:
     """IM-ALG-04: largest relative distance of a standard deviation from the reference."""
-    found, error = chain_moment(tables, case, "sd")
+    found, error = chain_moment(tables, most_chains(tables, case), "sd")
     known, known_error = reference_moment(tables, "sd", _TARGETS[case])
     ratios = found / known
     errors = ratios * np.hypot(error / found, known_error / known)
@@ -306,7 +311,7 @@ def fraction_far_off(tables: Tables) -> Measurement:
 
 def fraction_stuck(tables: Tables, case: str) -> Measurement:
     """IM-GL-21: chains under the strong prior that stay at one state for half of their draws."""
-    return proportion_of(~moved(tables, first_run(tables, f"{case}_more", case)))
+    return proportion_of(~moved(tables, most_chains(tables, case)))
 
 
 def fraction_still(tables: Tables) -> Measurement:
@@ -364,6 +369,7 @@ def evaluations_ratio(tables: Tables) -> Measurement:
 
 def mean_acceptance(tables: Tables, case: str) -> Measurement:
     """IM-GL-14, 15: of chains that moved."""
+    case = most_chains(tables, case)
     rates = by_chain(tables, case, "acceptance")
     return mean(rates[moved(tables, case)], listed_by_chain(rates))
 
@@ -490,10 +496,11 @@ def early_failures(tables: Tables) -> Measurement:
 
 def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02: of all chains, since those that stick do so because projections fail."""
-    fractions = by_chain(tables, "constrained_hmc", "failed_share")
-    per_solve = by_chain(tables, "constrained_hmc", "iterations_per_projection").mean()
+    case = most_chains(tables, "constrained_hmc")
+    fractions = by_chain(tables, case, "failed_share")
+    per_solve = by_chain(tables, case, "iterations_per_projection").mean()
     note = f"{per_solve:.2f} iterations in a projection; {listed_by_chain(fractions)}"
-    return mean_proportion(fractions, tables.setting("n_draws", case="constrained_hmc"), note)
+    return mean_proportion(fractions, tables.setting("n_draws", case=case), note)
 
 
 def residual(tables: Tables) -> Measurement:
