@@ -402,9 +402,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-C07": _by_model({"rise": rise, "sign of the rise": rise, "left at K = 2000": remaining}),
     "CT-C08": _by_model({"final": partial(final, method="gibbs_ct")}),
     "CT-C09": _by_model({"final": partial(final, method="ct_hmc")}),
-    "CT-C10": _by_model(
-        {"final": partial(final, method="st"), "Gibbs CT - ST": below, "Gibbs CT above ST": below}
-    ),
+    "CT-C10": _by_model({"final": partial(final, method="st"), "Gibbs CT - ST": below}),
     "CT-C11": _by_model(
         {
             "time": partial(annealed_cost, along="seconds"),
