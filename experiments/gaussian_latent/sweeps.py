@@ -79,12 +79,15 @@ def smoothed(curve: FloatArray) -> FloatArray:
 def median_ratio(tables: Tables, quantity: str, above: Program, below: Program) -> Measurement:
     """Median over common points of the ratio of two means."""
 
-    def median(above: FloatArray, below: FloatArray) -> float:
+    def ratios(above: FloatArray, below: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = above / below
-        return float(np.nanmedian(ratios)) if np.isfinite(ratios).any() else math.nan
+            found = above / below
+        return found[~np.isnan(found)] if np.isfinite(found).any() else np.array([math.nan])
 
-    return statistic(median, *sweeps_of(tables, quantity, above, below))
+    sweeps = sweeps_of(tables, quantity, above, below)
+    each = ratios(*map(average, sweeps))
+    note = f"from {each.min():.3g} to {each.max():.3g}"
+    return statistic(lambda *curves: float(np.median(ratios(*curves))), *sweeps, note=note)
 
 
 def extreme_ratio(
@@ -135,16 +138,15 @@ def with_rounding(found: Measurement, rounding: float, *sweeps: xr.DataArray) ->
     return found._replace(error=math.hypot(0.0 if math.isnan(found.error) else found.error, rounding))
 
 
-def noise_ratio(tables: Tables, size: int, relative: bool) -> Measurement:
-    """PM-G15: (relative) spreads over chains of acceptance rates, PM MH over APM MI+MH: mean log over steps."""
+def noise_ratio(tables: Tables, size: int) -> Measurement:
+    """PM-G15: spreads over chains of acceptance rates, PM MH over APM MI+MH: mean log over steps."""
     sweeps = sweeps_of(tables, "acceptance_position", ("pm_mh", size), ("apm_mi_mh", size))
     if any(sweep.sizes["chain"] < 3 or not sweep.any() for sweep in sweeps):
         raise MissingData("a spread over chains needs three chains that move: not run at this preset")
 
     def log_spread(chains: FloatArray) -> FloatArray:
-        rates, spreads = chains.mean(axis=0), chains.std(axis=0, ddof=1)
-        scaled = spreads / rates if relative else spreads
-        return np.log(scaled, out=np.full_like(rates, np.nan), where=spreads > 0.0)
+        spreads = chains.std(axis=0, ddof=1)
+        return np.log(spreads, out=np.full_like(spreads, np.nan), where=spreads > 0.0)
 
     def ratio(first: FloatArray, second: FloatArray) -> float:
         return math.exp(np.nanmean(log_spread(first) - log_spread(second)))
