@@ -6,7 +6,7 @@ import numpy as np
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, proportion_of
-from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
+from auxmc_pipeline.tables import Measure, MissingData, Tables
 from experiments.streaming_evidence.problem import HYBRID_ROWS
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
@@ -81,8 +81,7 @@ def discrepancy(tables: Tables, model: str) -> Measurement:
 def distance_of_runs(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
     """Median distance of a run from one of nested sampling for a million rows, for each row or relative."""
     nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
-    case = first_run(tables, f"{model}_more", model) if method == "annealed" else model
-    own = values_at(published(tables, case, method).curve("log_evidence"), ALL_ROWS)
+    own = values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS)
     unit = abs(nested.mean()) if relative else ALL_ROWS
     note = f"{own.size} and {nested.size} runs"
     return estimate(lambda *runs: np.median(np.abs(np.subtract.outer(*runs))) / unit, own, nested, note=note)
