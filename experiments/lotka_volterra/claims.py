@@ -157,7 +157,7 @@ def shortest_stand(tables: Tables, method: str, tolerance: float) -> Measurement
     # Nobody has seen an end where no chain ever moves.
     ended = runs.to_numpy() if (runs < n_draws).any(axis=None) else np.full(runs.shape, math.inf)
     return estimate(
-        np.min, ended, note=f"{n_draws:.0f} iterations: {each}; at most {runs.max(axis=None):.4g}"
+        np.min, ended, note=f"{n_draws:.0f} iterations: {each}; at most {runs.to_numpy().max():.4g}"
     )
 
 
