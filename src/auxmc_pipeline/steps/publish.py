@@ -133,9 +133,16 @@ def _rounded(path: bytes) -> bytes:
 
 
 def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
-    """Tables that are published: those of curves are drawn again from the results of a preset that runs in minutes."""
+    """Tables that are published: those of curves are drawn again from the results of a preset that runs in minutes.
+
+    Draws of cases named `*_more` are left out.
+    """
     if is_whole:
-        return tables
+        # Of a case that extends another with more chains, figures show the other's draws.
+        return {
+            name: table[~table["case"].str.endswith("_more")].reset_index(drop=True) if "draw" in table else table
+            for name, table in tables.items()
+        }
     statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
     names = ("settings", *statistics["table"].unique())
     return {name: tables[name] for name in names} | {"quantity": statistics}
