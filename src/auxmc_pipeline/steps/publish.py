@@ -140,7 +140,9 @@ def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataF
     if is_whole:
         # Of a case that extends another with more chains, figures show the other's draws.
         return {
-            name: table[~table["case"].str.endswith("_more")].reset_index(drop=True) if "draw" in table else table
+            name: table[~table["case"].str.endswith("_more")].reset_index(drop=True)
+            if "draw" in table
+            else table
             for name, table in tables.items()
         }
     statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
