@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
@@ -152,16 +151,21 @@ def _paths(
     strength[-1] = 1.0 if fractions is None else fractions
     for t in range(n_steps - 2, -1, -1):
         np.maximum.at(strength[t], ancestors[t], strength[t + 1])
+    # One line with gaps for all segments of an opacity: thousands of lines make a large file.
     for alive in (False, True):
-        segments, opacities = [], []
-        for t in range(n_steps - 1):
-            for i in range(n_particles):
-                if (strength[t + 1, i] > 0.0) == alive:
-                    j = ancestors[t, i]
-                    segments.append([(steps[t], states[t, j]), (steps[t + 1], states[t + 1, i])])
-                    opacities.append(0.12 + 0.88 * strength[t + 1, i] if alive else 0.6)
-        colour = BLUE if alive else _GREY
-        axis.add_collection(
-            LineCollection(segments, colors=colour, alpha=opacities or None, linewidths=0.9 if alive else 0.5)
+        at, particle = np.nonzero((strength[1:] > 0.0) == alive)
+        begin, end = (
+            np.stack([steps[at], states[at, ancestors[at, particle]]]),
+            np.stack([steps[at + 1], states[at + 1, particle]]),
         )
+        opacities = np.round(0.12 + 0.88 * strength[at + 1, particle], 2) if alive else np.full(at.size, 0.6)
+        style: dict[str, Any] = (
+            {"color": BLUE, "linewidth": 0.9} if alive else {"color": _GREY, "linewidth": 0.5}
+        )
+        for opacity in np.unique(opacities):
+            own = opacities == opacity
+            gaps = np.full_like(begin[:, own], np.nan)
+            axis.plot(
+                *np.stack([begin[:, own], end[:, own], gaps], axis=2).reshape(2, -1), alpha=opacity, **style
+            )
     axis.autoscale_view()
