@@ -138,7 +138,10 @@ def draws_and_bins(tables: Tables, case: str, parameter: str) -> tuple[FloatArra
     draws = tables.array("z", "chain", "draw", table="chain_draw_parameter", **where).sortby("chain").values
     middles = published_series("generalised_lambda", "4.7", f"{case} {parameter}").x
     half = 0.5 * np.diff(middles).mean()
-    return draws[moved(tables, case)], np.array([*(middles - half), middles[-1] + half])
+    kept = draws[moved(tables, case)]
+    if not len(kept):
+        raise MissingData("no chain moved")
+    return kept, np.array([*(middles - half), middles[-1] + half])
 
 
 def posterior_moment(tables: Tables, moment: str, parameter: str) -> Measurement:
