@@ -186,26 +186,14 @@ def _check_moves(draws: xr.Dataset, method: str) -> None:
 
 
 def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.Dataset:
-    """Accepted prior draws on all data and on normalised summaries, by tolerance and reading of the distance."""
+    """Prior draws that rejection on all data accepts, by tolerance and reading of the distance, and finite paths."""
     model = problem.model
 
     def on_all(paths: FloatArray) -> FloatArray:
         return np.sqrt(np.square(paths - model.observations[None]).sum(axis=(1, 2)))
 
-    def rejected(
-        target: str, distance: Callable[[FloatArray], FloatArray], n_draws: int
-    ) -> tuple[list[list[int]], float]:
-        """Accepted draws by tolerance and reading, and the smallest distance."""
-        rng = generator(context.seed, context.study, "rejection", target)
-        distances = prior_distances(model, rng, n_draws, distance)
-        return _counts(distances, target), distances.min(initial=np.inf)
-
-    accepted_all, smallest_all = rejected("all", on_all, settings.n_rejection_all)
-    accepted, smallest = rejected(
-        "summaries",
-        _summary_distance(problem, settings, problem.scales.scales),
-        settings.n_rejection_summaries,
-    )
+    rng = generator(context.seed, context.study, "rejection", "all")
+    distances = prior_distances(model, rng, settings.n_rejection_all, on_all)
     rng = generator(context.seed, context.study, "prior predictive")
     finite = simulate_prior(model, rng, settings.n_rejection_all, _FINITE)
     larger = simulate_prior(
@@ -214,12 +202,13 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
     units = {"units": "draws"}
     return xr.Dataset(
         {
-            "rejection_accepted_all": (("rejection_tolerance_all", "reading"), accepted_all, units),
+            "rejection_accepted_all": (
+                ("rejection_tolerance_all", "reading"),
+                _counts(distances, "all"),
+                units,
+            ),
             "rejection_draws_all": ((), settings.n_rejection_all, units),
-            "rejection_smallest_distance_all": ((), smallest_all),
-            "rejection_accepted_summaries": (("rejection_tolerance_summaries", "reading"), accepted, units),
-            "rejection_draws_summaries": ((), settings.n_rejection_summaries, units),
-            "rejection_smallest_distance_summaries": ((), smallest),
+            "rejection_smallest_distance_all": ((), distances.min(initial=np.inf)),
             "finite_prior_fraction": ((), len(finite.paths) / finite.n_draws),
             "finite_prior_paths_by_mean": (("larger_prior_mean",), [len(larger.paths)], units),
         },
@@ -227,7 +216,6 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
             "reading": list(get_args(DistanceReading)),
             "larger_prior_mean": [_LARGER_PRIOR_MEAN],
             "rejection_tolerance_all": list(_REJECTION_TOLERANCES["all"]),
-            "rejection_tolerance_summaries": list(_REJECTION_TOLERANCES["summaries"]),
         },
     )
 

@@ -152,7 +152,7 @@ class Settings(CaseSettings):
     )
     n_rejection_summaries: int = setting(
         50_000_000,
-        "prior draws of rejection on summaries (design failures; for each set of scales with design scales)",
+        "prior draws of rejection on summaries for each set of scales (design scales)",
         (1000, 10_000_000_000),
     )
     n_scale_sets: int = setting(

@@ -496,7 +496,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
     "SE-87": {
-        **{n: partial(growth, name="rate", read=r) for n, r in _READ.items()},
+        **{n: partial(growth, name="rate", read=r, cases=MORE_REPEATS) for n, r in _READ.items()},
         "error, 0.01 over 0.1": error_at_slow_rate,
     },
     "SE-88": {"steps after over before": bend_of_steps},

@@ -39,8 +39,8 @@ SWEEPS: dict[str, dict[float, str]] = {
                  0.5: "learning_rate=0.5 rate_times_moves=2", 1.0: "learning_rate=1 rate_times_moves=2"},
 }  # fmt: skip
 
-# The case with more repeats of some of them, and what it calls the published settings.
-MORE_REPEATS = ("sensitivity_more",)
+# Cases with more repeats of some of them, those of 1e6 rows first, and what they call the published settings.
+MORE_REPEATS = ("sensitivity_more", "rates_more")
 _DEFAULT_OF_MORE = "learning_rate=0.1"
 
 COMPONENTS = (3, 5, 7)  # Components of the mixtures that follow the stream that changes
@@ -184,7 +184,7 @@ def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.Dat
 
 def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
     """A quantity of estimators that need all rows, of the case with most runs for a number of rows [repeat]."""
-    for case in (f"early_full__stream-{model}", f"million__stream-{model}"):
+    for case in (f"{model}_ais", f"early_full__stream-{model}", f"million__stream-{model}"):
         with contextlib.suppress(MissingData):
             return values_at(by_size(tables, model, quantity, case), size)
     return values_at(by_size(tables, model, quantity), size)

@@ -222,7 +222,7 @@ def divergence_bias(work: Work) -> Lines:
     found: Found = {}
     for n_visible, n_hidden, sd in _RANDOM_MACHINES:
         rng, accurate = work.rng("machines", n_visible, n_hidden, sd), []
-        for _ in range(work.replicates(100)):
+        for _ in range(work.replicates(400)):
             sizes = (n_visible, n_hidden), (n_visible,), (n_hidden,)
             machine = RestrictedBoltzmann(*(rng.normal(0.0, sd, size) for size in sizes))
             data = rng.permutation(layer_states(n_visible))[:2]

@@ -82,8 +82,7 @@ def test_latent_states_between_observations_leave_no_exact_posterior(tmp_path):
 def test_failures_count_rejection_under_both_readings(tmp_path):
     result = run_small(
         tmp_path,
-        "design=failures method=pm_ball n_rejection_all=20000 n_rejection_summaries=20000 "
-        "n_normalisation=20000",
+        "design=failures method=pm_ball n_rejection_all=20000 n_normalisation=20000",
     )
     data = result["statistics"]
     all_data = data["rejection_accepted_all"].squeeze()
