@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from auxmc.command_line.interrupts import abort_on_second_interrupt
 
 # Where the tests themselves run in the background, interrupts are ignored from the start.
@@ -23,10 +25,20 @@ with abort_on_second_interrupt():
         except KeyboardInterrupt:
             print("lost", flush=True)
 """
+ENDS = f"""{BEGIN}
+atexit.register(lambda: print("ending", flush=True) or time.sleep(20.0))
+try:
+    with abort_on_second_interrupt():
+        print("begun", flush=True)
+        time.sleep(20.0)
+except KeyboardInterrupt:
+    raise SystemExit(130)
+"""
 
 
-def _stops_at_once(program, *said):
-    """Interrupts a program after each line that it says."""
+@pytest.mark.parametrize(("program", "said"), [(SWALLOWS, ("begun", "lost")), (ENDS, ("begun", "ending"))])
+def test_a_second_interrupt_ends_what_swallows_the_first_or_ends_already(program, said):
+    """An interrupt after each line that a program says."""
     with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True) as process:
         assert process.stdout is not None
         for line in said:
@@ -37,8 +49,7 @@ def _stops_at_once(program, *said):
     assert errors == "stopped at once; what is finished is kept\n"
 
 
-def test_a_second_interrupt_ends_what_swallows_the_first():
-    _stops_at_once(SWALLOWS, "begun", "lost")
+def test_the_handler_of_interrupts_is_given_back():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with abort_on_second_interrupt():
@@ -65,21 +76,6 @@ except KeyboardInterrupt:
 def test_an_interrupt_that_a_callback_loses_comes_again_without_a_traceback():
     done = subprocess.run([sys.executable, "-c", LOSES], capture_output=True, text=True, timeout=15)
     assert (done.returncode, done.stderr) == (130, "")
-
-
-ENDS = f"""{BEGIN}
-atexit.register(lambda: print("ending", flush=True) or time.sleep(20.0))
-try:
-    with abort_on_second_interrupt():
-        print("begun", flush=True)
-        time.sleep(20.0)
-except KeyboardInterrupt:
-    raise SystemExit(130)
-"""
-
-
-def test_a_second_interrupt_while_a_process_ends_shows_no_traceback():
-    _stops_at_once(ENDS, "begun", "ending")
 
 
 BUSY = f"""{BEGIN}

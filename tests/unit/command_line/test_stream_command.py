@@ -2,11 +2,14 @@
 
 import io
 import json
+import math
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +24,7 @@ from auxmc.driver.files import file_lock
 from auxmc.errors import CommandError, DataError
 from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings
+from auxmc.models.mixtures.gaussian_mixture import gaussian_mixture
 
 GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
@@ -393,3 +397,20 @@ def test_rows_without_a_probability_are_found(tmp_path):
     path.write_text(EXAMPLE.read_text() + "\n\ndef valid_rows(rows):\n    return rows\n")
     with pytest.raises(CommandError, match=r"valid_rows: expected booleans \[5\], one a row, got float64"):
         parse_model(str(path), 2).valid_rows(classes)
+
+
+def test_a_mixture_may_have_one_component():
+    """Its prior is that of a component of more."""
+    model = parse_model("mixture components=1", 2).model
+    drawn = jax.vmap(model.draw_prior)(jax.random.split(jax.random.key(0), 3))
+    for parameters in drawn:
+        means, log_variances = parameters[:2], parameters[2:]
+        pair = gaussian_mixture(2, 2, weight_coordinates="log_ratio")
+        both = jnp.concatenate([jnp.zeros(1), means, means, log_variances, log_variances])
+        # The weights' coordinate has the logistic density, 1/4 at zero.
+        expected = 0.5 * (float(pair.log_prior(both)) - math.log(0.25))
+        assert float(model.log_prior(parameters)) == pytest.approx(expected, rel=1e-12)
+        rows = jnp.array([[0.3, -1.0], [2.0, 0.1]])
+        np.testing.assert_allclose(
+            model.log_likelihood(parameters, rows), pair.log_likelihood(both, rows), rtol=1e-12
+        )

@@ -1,9 +1,15 @@
-"""Comparison of draws by two programs of one posterior."""
+"""Comparison of draws by two programs of one posterior, and of an evidence with the exact one."""
 
 import numpy as np
 import xarray as xr
 
 from auxmc.diagnostics.convergence import summarise_chains
+from auxmc.interface.tempered.evidence import TemperedEvidence
+
+
+def is_right(found: TemperedEvidence, exact: float) -> bool:
+    """Whether an evidence is within four standard errors of the exact one: a false alarm in 1 of 16 000."""
+    return abs(found.log_evidence - exact) < 4.0 * found.standard_error
 
 
 def assert_same_moments(ours: xr.DataArray, theirs: np.ndarray) -> None:

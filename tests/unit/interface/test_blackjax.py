@@ -1,7 +1,7 @@
 """Kernels of BlackJAX in our driver, ours in BlackJAX's form: the same distribution and numbers."""
 
+import functools
 import warnings
-from functools import partial
 
 import blackjax
 import jax
@@ -14,15 +14,18 @@ import auxmc
 from auxmc.kernels.hamiltonian.hmc import hmc
 
 
-def log_density(v):
-    return -0.5 * jnp.sum((v["x"] - 1.0) ** 2 / jnp.array([1.0, 4.0]))
+@functools.cache
+def model():
+    """Independent normal variables of mean 1, one of variance 1 and one of variance 4."""
+    return auxmc.density(
+        lambda v: -0.5 * jnp.sum((v["x"] - 1.0) ** 2 / jnp.array([1.0, 4.0])), {"x": [0.0, 0.0]}
+    )
 
 
 def test_nuts_of_blackjax_draws_from_the_density():
-    model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with jax.numpy_dtype_promotion("standard"):
         method = auxmc.from_blackjax(
-            model, lambda density, step: blackjax.nuts(density, step, jnp.ones(2), max_num_doublings=5)
+            model(), lambda density, step: blackjax.nuts(density, step, jnp.ones(2), max_num_doublings=5)
         )
         draws = auxmc.sample(method, draws=500, warm_up=300, chains=4, progress=False)
     x = draws["posterior"]["x"]
@@ -56,10 +59,9 @@ def test_our_kernel_runs_as_one_of_blackjax():
 )
 def test_algorithms_that_draw_a_part_of_their_initial_state_run(make, tmp_path):
     """Means of 2000 draws, within five standard errors at an effective size of 100: false alarm below 1e-5."""
-    model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with jax.numpy_dtype_promotion("standard"):
-        method = auxmc.from_blackjax(model, make, step_size=0.6)
-        run = partial(auxmc.sample, method, draws=1000, warm_up=200, chains=2, progress=False)
+        method = auxmc.from_blackjax(model(), make, step_size=0.6)
+        run = functools.partial(auxmc.sample, method, draws=1000, warm_up=200, chains=2, progress=False)
         with warnings.catch_warnings(action="ignore"):
             x, again = (run(checkpoint=tmp_path)["posterior"]["x"] for _ in range(2))
     np.testing.assert_allclose(x.mean(("chain", "draw")), [1.0, 1.0], atol=1.0)
@@ -78,28 +80,25 @@ def test_algorithms_that_draw_a_part_of_their_initial_state_run(make, tmp_path):
     ids=["number", "sgld", "svgd", "orbital_hmc"],
 )
 def test_what_is_not_an_mcmc_algorithm_is_rejected(make, got):
-    model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     expected = pytest.raises(TypeError, match=f"make: expected an MCMC algorithm of BlackJAX, .*{got}")
     with jax.numpy_dtype_promotion("standard"), expected:
-        auxmc.from_blackjax(model, make)
+        auxmc.from_blackjax(model(), make)
 
 
 def test_settings_of_an_algorithm_are_checked():
-    model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with pytest.raises(ValueError, match="step_size must be a positive number, got 0"):
-        auxmc.from_blackjax(model, lambda density, step: 3, step_size=0.0)
+        auxmc.from_blackjax(model(), lambda density, step: 3, step_size=0.0)
     with pytest.raises(ValueError, match="target_acceptance must be between 0 and 1, got 80"):
         auxmc.from_blackjax(
-            model, lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), target_acceptance=80.0
+            model(), lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), target_acceptance=80.0
         )
 
 
 def test_divergences_and_sticking_of_blackjax_are_warned_of():
     """The advice is that for a density: it has no estimate whose variance could be smaller, and no energy in nats."""
-    model = auxmc.density(log_density, start={"x": [0.0, 0.0]})
     with jax.numpy_dtype_promotion("standard"):
         method = auxmc.from_blackjax(
-            model, lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), step_size=50.0
+            model(), lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), step_size=50.0
         )
         with pytest.warns(auxmc.SamplingWarning):
             tree = auxmc.sample(method, draws=40, warm_up=0, chains=2, progress=False)

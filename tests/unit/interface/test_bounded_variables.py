@@ -12,6 +12,7 @@ import yaml
 
 import auxmc
 from auxmc.interface.transforms import bounded, of_distribution, periodic
+from tests.unit.interface.comparison import is_right
 
 GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
@@ -26,12 +27,12 @@ _INF = math.inf
 def test_bounded_variables(low, high):
     """Inside the bounds, inverted by the inverse, and the log volume is the derivative's."""
     transform = bounded((2,), low, high)
+    slopes = jax.jit(jax.jacobian(transform.forward))
     for u in np.random.default_rng(0).normal(size=(20, 2)) * 2.0:
         v = transform.forward(jnp.asarray(u))
         assert np.all((v > np.asarray(low)) & (v < np.asarray(high)))
         assert np.allclose(transform.inverse(v), u, rtol=1e-9, atol=1e-9)
-        derivative = np.asarray(jax.jacobian(transform.forward)(jnp.asarray(u)))
-        assert np.isclose(transform.log_volume(jnp.asarray(u)), np.linalg.slogdet(derivative)[1], rtol=1e-9)
+        assert np.isclose(transform.log_volume(jnp.asarray(u)), np.linalg.slogdet(slopes(u))[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, _INF), (-_INF, 2.0)])
@@ -48,7 +49,7 @@ def test_evidence_of_a_density_that_is_infinite_at_its_bounds():
     )
     found = auxmc.evidence(model, draws=100, progress=False)
     assert not found.warnings
-    assert abs(found.log_evidence - math.log(math.pi)) < 4.0 * found.standard_error
+    assert is_right(found, math.log(math.pi))
 
 
 def test_evidence_names_a_prior_without_its_constant_and_a_narrow_support():
@@ -143,8 +144,7 @@ def test_prior_of_tensorflow_probability():
     assert of_distribution("s", distribution).shape == ()
     model = auxmc.density(lambda v: -v["s"], prior={"s": distribution})
     found = auxmc.evidence(model, draws=1000, progress=False)
-    exact = math.log(math.erfc(math.sqrt(0.5))) + 0.5
-    assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+    assert is_right(found, math.log(math.erfc(math.sqrt(0.5))) + 0.5)
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_exchangeable_labels():
     apart = np.sum(jax.scipy.stats.norm.logpdf(data, 0.0, math.sqrt(one)))
     together = jax.scipy.stats.multivariate_normal.logpdf(data, jnp.zeros(2), two)
     exact = float(jnp.logaddexp(apart, together) - math.log(2.0))
-    assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+    assert is_right(found, exact)
     assert np.all(np.diff(found.posterior["posterior"]["mean"], axis=-1) > 0.0)
     with pytest.raises(ValueError, match=r"the log density changes from .* when the labels of mean are"):
         auxmc.density(

@@ -63,6 +63,10 @@ def test_flat_directions_and_growth_in_some_are_no_wrong_sign():
         assert float(made.log_density(jnp.zeros(1))) == float(log_density({"x": 0.0}))
 
 
+def _noisy(x):
+    return np.asarray(RANDOM.normal() + x)
+
+
 def _estimated(**changed):
     settings = {
         "log_prior": lambda p: -0.5 * p["x"] ** 2,
@@ -82,6 +86,10 @@ def _estimated(**changed):
         ({"log_estimate": lambda p, u: np.exp(u).sum()}, "log_estimate uses NumPy"),
         (
             {"log_estimate": lambda p, u: RANDOM.normal() - 0.5 * jnp.mean((p["x"] - u) ** 2)},
+            "other values for the same arguments",
+        ),
+        (
+            {"log_estimate": lambda p, u: jax.pure_callback(_noisy, jax.ShapeDtypeStruct((), float), p["x"])},
             "other values for the same arguments",
         ),
         ({"auxiliary": 0}, "auxiliary must be a positive integer"),
@@ -124,20 +132,7 @@ def test_shapes_may_be_numbers_of_numpy():
         assert _estimated(auxiliary=shape).estimator.draw_auxiliary(jax.random.key(0)).shape == (3,)
 
 
-def test_impure_estimate_is_rejected():
-    random = np.random.default_rng(0)
-
-    def log_estimate(p, u):
-        return jax.pure_callback(
-            lambda x: np.asarray(random.normal() + x), jax.ShapeDtypeStruct((), jnp.float64), p["x"]
-        )
-
-    with pytest.raises(ValueError, match="other values for the same arguments"):
-        _estimated(log_estimate=log_estimate)
-
-
 def test_slice_update_wants_normal_auxiliary_variables():
-    """Trap 14: the elliptical slice accepted variables of any distribution."""
     model = _estimated(auxiliary=lambda key: jax.random.uniform(key, (5,), jnp.float64))
     with pytest.raises(ValueError, match='take u="independence"'):
         auxmc.auxiliary_pseudo_marginal(model, u="slice")
@@ -147,7 +142,6 @@ def test_slice_update_wants_normal_auxiliary_variables():
 
 
 def test_auxiliary_variables_have_names_and_shapes():
-    """Trap 14: dictionaries failed, and counters had to be given."""
     model = auxmc.estimated(
         lambda p: -0.5 * p["x"] ** 2,
         lambda p, u: -0.5 * jnp.mean(u["first"][:, 0] ** 2) - 0.5 * (p["x"] - u["second"][0]) ** 2,
@@ -155,3 +149,26 @@ def test_auxiliary_variables_have_names_and_shapes():
         start={"x": 0.0},
     )
     assert model.estimator.draw_auxiliary(jax.random.key(0)).shape == (9,)
+
+
+def _square(variables):
+    return -0.5 * sum((jnp.sum(jnp.square(value)) for value in variables.values()), jnp.zeros(()))
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ({"chain": 0.0}, "start: 'chain' is a dimension of every variable in results; give that"),
+        ({"a": 1.0, "draw": 0.0}, "start: 'draw' is a dimension"),
+        ({"a/b": 0.0}, "start: 'a/b' has a '/', which separates groups"),
+        ({"a.b": 0.0, "a": {"b": 1.0}}, "start: 'a.b' is the name of two variables"),
+        ({1: 0.0, "b": 0.0}, "start: the keys of a dictionary must all be text"),
+        ({1: 0.0, 2: 0.0}, "start: the keys of a dictionary must all be text"),
+        ({"b": np.zeros(2), "b_dim_0": 0.0}, "start: 'b_dim_0' is a dimension of another variable"),
+    ],
+)
+def test_names_that_cannot_be_kept_are_rejected(start, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        auxmc.density(_square, start=start)
+    with pytest.raises((ValueError, TypeError), match=message):
+        auxmc.estimated(_square, lambda v, u: jnp.sum(u), auxiliary=2, start=start)

@@ -100,12 +100,11 @@ def _change_point(p):
     return -0.5 * jnp.sum((data - fitted) ** 2) - 0.5 * p["mean"] ** 2 - 0.5 * p["when"] ** 2
 
 
+@pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
 def test_jumps_are_warned_of_by_full_checks_alone():
     method = auxmc.hmc(auxmc.density(_change_point, {"when": 0.0, "mean": 1.0}))
     for checks, warned in (("basic", False), ("full", True)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", auxmc.SamplingWarning)
-            tree = auxmc.sample(method, draws=100, warm_up=100, chains=2, progress=False, checks=checks)
+        tree = auxmc.sample(method, draws=100, warm_up=100, chains=2, progress=False, checks=checks)
         found = [text for text in tree.attrs["warnings"] if "log_density jumps by" in text]
         assert len(found) == warned
         assert all("near mean = " in text and "when = " in text for text in found)
@@ -121,9 +120,7 @@ def test_a_scale_without_a_prior_is_warned_of():
     start = {"log_scale": 0.0, "z": np.zeros(20)}
     with pytest.warns(auxmc.SamplingWarning, match="does not fall far out along log_scale: its integral may"):
         auxmc.density(log_density, start)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", auxmc.SamplingWarning)
-        auxmc.density(lambda p: log_density(p) - 0.5 * p["log_scale"] ** 2, start)
+    assert auxmc.density(lambda p: log_density(p) - 0.5 * p["log_scale"] ** 2, start).warnings == ()
 
 
 MODES = jnp.array([[-20.0], [20.0]])
@@ -144,11 +141,8 @@ NOTHING_WRONG = {
 @pytest.mark.parametrize("name", NOTHING_WRONG)
 @pytest.mark.parametrize("dim", [2, 150])
 def test_densities_with_nothing_wrong_are_not_warned_of(name, dim):
-    log_density = NOTHING_WRONG[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", auxmc.SamplingWarning)
-        model = auxmc.density(lambda p: log_density(p["x"]), {"x": np.full(dim, 0.1)})
-    assert float(model.log_density(jnp.full(dim, 0.1))) == float(log_density(jnp.full(dim, 0.1)))
+    model = auxmc.density(lambda p: NOTHING_WRONG[name](p["x"]), {"x": np.full(dim, 0.1)})
+    assert model.warnings == ()
 
 
 def test_estimates_that_fix_no_parameter_are_rejected_or_warned_of():
@@ -201,13 +195,8 @@ def test_a_density_of_a_combination_alone_is_warned_of(function, names):
 
 @pytest.mark.parametrize("width", [1e-3, 1e3, 1e5])
 def test_a_narrow_ridge_with_an_end_is_not_warned_of(width):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = auxmc.density(
-            lambda v: -0.5 * (v["a"] - v["b"]) ** 2 - 0.5 * ((v["a"] + v["b"]) / width) ** 2,
-            start={"a": 0.5, "b": 1.0},
-        )
-    assert model.layout.names == ("a", "b")
+    ridge = lambda v: -0.5 * (v["a"] - v["b"]) ** 2 - 0.5 * ((v["a"] + v["b"]) / width) ** 2
+    assert auxmc.density(ridge, start={"a": 0.5, "b": 1.0}).warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -248,10 +237,9 @@ def _of_open_cost(v):
 
 def test_densities_whose_cost_depends_on_the_variables_are_not_looked_at_far_out():
     """Nor by the trajectories of the warm-up; the mean of the draws is that of a grid, at four standard errors."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", auxmc.SamplingWarning)
-        method = auxmc.hmc(auxmc.density(_of_open_cost, {"log_rate": 0.0}))
-    tree = auxmc.sample(method, draws=300, warm_up=200, progress=False)
+    model = auxmc.density(_of_open_cost, {"log_rate": 0.0})
+    assert model.warnings == ()
+    tree = auxmc.sample(auxmc.hmc(model), draws=300, warm_up=200, progress=False)
     grid = np.linspace(-1.0, 0.5, 301)
     weights = np.exp(-0.5 * grid**2 - 2e3 * (np.exp(-np.exp(grid)) - 0.5) ** 2)
     draws = tree["posterior"]["log_rate"].to_numpy()
@@ -296,10 +284,8 @@ def test_arrays_that_lost_digits_are_named():
         of(days)
     with pytest.warns(auxmc.SamplingWarning, match=r"log_density has an array of float32 of shape \(3,\)"):
         of(celsius)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", auxmc.SamplingWarning)
-        of(np.float32([0.1, 0.7, -1.3]))
-        of(np.float32([2001.0, 2003.0, 2010.0]))
+    assert of(np.float32([0.1, 0.7, -1.3])).warnings == ()
+    assert of(np.float32([2001.0, 2003.0, 2010.0])).warnings == ()
     huge = np.array([[0.0, 3.402823364973241e38, 1e300], [1.0, 0.0, 0.0]])
     np.testing.assert_array_equal(coarse_in_float32(huge), [False, True, True])
     ones = np.ones(3, np.float32)
@@ -343,20 +329,15 @@ def test_no_check_is_made_where_none_is_wanted():
         auxmc.sample(auxmc.hmc(model), checks="none", **options)
 
 
-def test_a_density_with_a_prior_is_not_said_to_have_an_infinite_integral() -> None:
+def test_a_density_with_a_prior_is_not_said_to_have_an_infinite_integral():
     """Far out, a heavy-tailed posterior given as its ratio to the prior is rounding."""
-
-    def log_prior(p: dict[str, jax.Array]) -> jax.Array:
-        return jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 4.0))
-
-    def log_likelihood(p: dict[str, jax.Array]) -> jax.Array:
-        return -2.5 * jnp.log1p(jnp.sum(p["x"] ** 2) / 3.0) - log_prior(p)
-
+    log_prior = lambda p: jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 4.0))
+    log_likelihood = lambda p: -2.5 * jnp.log1p(jnp.sum(p["x"] ** 2) / 3.0) - log_prior(p)
     prior = (log_prior, lambda key: {"x": 4.0 * jax.random.normal(key, (2,))})
     assert auxmc.density(log_likelihood, prior=prior).warnings == ()
 
 
-def test_a_prior_must_draw_all_variables() -> None:
+def test_a_prior_must_draw_all_variables():
     """A variable of the start that the prior leaves out would have none."""
     prior = (lambda p: -0.5 * p["a"] ** 2, lambda key: {"a": jax.random.normal(key)})
     with pytest.raises(ValueError, match="draws of the prior must have the variables a, b"):

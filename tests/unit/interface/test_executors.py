@@ -9,7 +9,6 @@ from pathlib import Path
 
 import cloudpickle
 import jax
-import numpy as np
 import pytest
 
 import auxmc
@@ -75,20 +74,6 @@ def test_an_error_in_a_call_is_raised_here_and_the_others_are_dropped():
 def test_wrong_executors_and_numbers_are_rejected(n, settings, message):
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.replicate(lambda seed: seed, n, **settings)
-    method = auxmc.hmc(models.normal_density())
-    with pytest.raises(ValueError, match=r'executor must be "processes" or an executor .* for threads leave'):
-        auxmc.sample(method, draws=4, warm_up=0, chains=1, executor="threads", progress=False)
-
-
-def test_chain_on_an_executor_is_that_of_a_thread():
-    method = auxmc.hmc(models.normal_density())
-    settings = {"draws": 20, "warm_up": 10, "chains": 2, "progress": False}
-    with pytest.warns(auxmc.SamplingWarning):
-        here = auxmc.sample(method, cores=1, **settings)
-    with ThreadPoolExecutor(1) as threads, pytest.warns(auxmc.SamplingWarning):
-        there = auxmc.sample(method, executor=threads, **settings)
-    for group in ("posterior", "sample_stats", "warmup_posterior"):
-        assert here[group].to_dataset().identical(there[group].to_dataset())
 
 
 _PROCESSES = """
@@ -180,14 +165,10 @@ def test_dask_gives_the_same_arrays_although_a_worker_is_killed(run):
     assert run(_DASK).strip().endswith("same, killed 1")
 
 
-def test_payload_is_called_with_its_settings():
-    sender, call = (running.IMAGE, os.getpid()), cloudpickle.dumps((np.add, (1, 2)))
-    payload = cloudpickle.dumps((sender, {"jax_enable_x64": True}, call))
-    assert cloudpickle.loads(run_pickled(payload)) == 3
-
-
 def test_executors_that_fork_are_rejected_before_anything_is_sent():
     method = auxmc.hmc(models.normal_density())
+    with pytest.raises(ValueError, match=r'executor must be "processes" or an executor .* for threads leave'):
+        auxmc.sample(method, executor="threads")
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as forking:
         for call in (
             lambda: auxmc.sample(method, draws=4, chains=1, executor=forking, progress=False),

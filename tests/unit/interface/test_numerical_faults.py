@@ -39,9 +39,9 @@ def warns(says=""):
     return Expected("warned", says)
 
 
-def case(family, fault, run, expected, slow=False):
+def case(family, fault, run, expected):
     name = f"{family}: {fault}"
-    slow |= expected.outcome != "rejected" and name not in FAST
+    slow = expected.outcome != "rejected" and name not in FAST
     CASES.append(pytest.param(run, expected, id=name, marks=[pytest.mark.slow] * slow))
 
 
@@ -147,13 +147,10 @@ density("start at 1e300", normal, 1e300, rejects(f"{FINITE_START} -inf"))
 density("infinite start", normal, math.inf, rejects("not a finite number"))
 density("density at one point alone", lambda p: jnp.where(p["x"] == 0.5, 0.0, -math.inf), 0.5,
     rejects("at none of 96 points around it"))
-density("improper: grows", lambda p: p["x"], 0.0, rejects(f"{GROWS} along x"))
 density("improper: grows along one of two", lambda p: p["x"] - 0.5 * p["y"] ** 2, {"x": 0.0, "y": 0.0},
     rejects(f"{GROWS} along x"))
 density("improper: does not fall", lambda p: jax.nn.log_sigmoid(p["x"]), 0.0,
     warns("does not fall far out along x"))
-density("separable labels, flat prior", lambda p: separable(p["slope"]), {"slope": 0.0},
-    warns("does not fall far out along slope"))
 density("separable labels, normal prior", lambda p: separable(p["slope"], 2.0), {"slope": 0.0}, RIGHT,
     moments(SLOPE, SLOPE_SD, "slope"))
 density("duplicated rows", lambda p: regression(p, np.tile(X, 2), np.tile(Y, 2)), {"slope": 0.0}, RIGHT,
@@ -173,29 +170,20 @@ density("all trajectories diverge", normal, 0.0, warns("where the log density is
 density("scale of 1e-300", lambda p: -0.5 * (p["x"] / 1e-300) ** 2, 0.0, rejects("at the start"))
 density("scale of 1e300", lambda p: -0.5 * (p["x"] / 1e300) ** 2, 0.0, rejects(FLAT))
 density("scale of 1e-6", lambda p: -0.5 * (p["x"] / 1e-6) ** 2, 0.0, RIGHT, moments(0.0, 1e-6, "x"))
-density("datum of 1e300", lambda p: -0.5 * (1e300 - p["x"]) ** 2, 0.0, rejects(f"{FINITE_START} -inf"))
 density("log density of -1e300", lambda p: -1e300 + normal(p), 0.0, rejects(FLAT))
 # fmt: on
 
 
+TWO = {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
+
+
 def simulator(
-    fault,
-    generate,
-    observed,
-    expected,
-    check=silent,
-    *,
-    inputs=None,
-    start=None,
-    noise_scale=None,
-    warm_up=200,
-    draws=300,
-    **own,
+    fault, generate, observed, expected, check=silent, inputs=TWO, noise_scale=None, step_size=0.1, **run_as
 ):
     def run():
-        priors = inputs or {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
-        model = auxmc.simulator(generate, np.atleast_1d(observed), priors, noise_scale=noise_scale)
-        return checked(auxmc.constrained_hmc(model, **own), check, start, draws=draws, warm_up=warm_up)
+        model = auxmc.simulator(generate, np.atleast_1d(observed), inputs, noise_scale=noise_scale)
+        method = auxmc.constrained_hmc(model, step_size=step_size)
+        return checked(method, check, **{"draws": 300, "warm_up": 200} | run_as)
 
     case("simulator", fault, run, expected)
 
@@ -209,7 +197,7 @@ circle = output(lambda m, e: m**2 + e**2)
 mean_alone = lambda inputs: jnp.reshape(inputs["mean"], (1,))
 ONE = {"mean": auxmc.prior.normal()}
 HALF = math.sqrt(0.5)
-RANK, NO_INPUTS = "lacks full rank", "no inputs that generate the data"
+RANK = "lacks full rank"
 
 # fmt: off
 simulator("start off the manifold", added, 1.0, rejects("off the manifold"),
@@ -217,11 +205,8 @@ simulator("start off the manifold", added, 1.0, rejects("off the manifold"),
 simulator("start at 1e300", added, 1.0, rejects("off the manifold"), start={"mean": 1e300, "noise": -1e300})
 simulator("start far out on the manifold", added, 1.0, RIGHT, moments(0.5, HALF, most=0.35),
     start={"mean": 1e4, "noise": 1.0 - 1e4})
-simulator("data that no inputs give", output(lambda m, e: jnp.exp(m) + e**2), -1.0, rejects(NO_INPUTS))
 simulator("outputs of NaN", output(lambda m, e: jnp.log(m) + e), 0.0,
     warns("what generate returns is not finite at"))
-simulator("outputs of NaN everywhere", output(lambda m, e: jnp.sqrt(-1.0 - m**2) + e), 0.0,
-    rejects("no finite outputs"))
 simulator("an output twice", lambda i: jnp.tile(added(i), 2), [1.0, 1.0], rejects("isolated points"))
 simulator("an output without inputs", lambda i: jnp.append(added(i), 3.0), [1.0, 3.0], rejects("isolated points"))
 simulator("singular Gram matrix at the datum", circle, 0.0, rejects("is nearly zero"))
@@ -229,19 +214,10 @@ simulator("singular Gram matrix at a point", output(lambda m, e: m * e), 0.0, wa
 simulator("duplicated rows", lambda i: i["mean"] + i["noise"], [1.0, 1.0], RIGHT,
     moments(2.0 / 3.0, math.sqrt(1.0 / 3.0), most=0.35),
     inputs={"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal(2)})
-simulator(
-    "constant data, proper prior of the scale",
-    lambda i: i["mean"] + jnp.exp(i["log_sd"]) * i["noise"],
-    np.full(5, 3.0),
-    RIGHT,
-    moments(-1.0098, 0.4956, "log_sd"),  # by quadrature
-    inputs={
-        "mean": auxmc.prior.normal(mean=3.0, sd=1.0),
-        "log_sd": auxmc.prior.normal(sd=0.5),
-        "noise": auxmc.prior.normal(5),
-    },
-    draws=1500,
-)
+simulator("constant data, proper prior of the scale", lambda i: i["mean"] + jnp.exp(i["log_sd"]) * i["noise"],
+    np.full(5, 3.0), RIGHT, moments(-1.0098, 0.4956, "log_sd"),  # by quadrature
+    inputs={"mean": auxmc.prior.normal(mean=3.0, sd=1.0), "log_sd": auxmc.prior.normal(sd=0.5),
+    "noise": auxmc.prior.normal(5)}, draws=1500)
 simulator("all trajectories fail", circle, 1.0, warns("never moved"), step_size=1e6, warm_up=0)
 simulator("datum of 1e300", added, 1e300, rejects("the log density of the prior"))
 simulator("datum of 1e-300", added, 1e-300, RIGHT, moments(0.0, HALF, most=0.35))
@@ -259,16 +235,11 @@ for size, says in (1e-300, "the log density of the prior"), (1e300, RANK):
 N = 8
 
 
-def estimated(
-    fault,
-    log_estimate,
-    expected,
-    check=silent,
-    *,
-    log_prior=lambda p: -0.5 * p["mean"] ** 2,
-    start=0.0,
-    plain=False,
-):
+def normal_prior(p):
+    return -0.5 * p["mean"] ** 2
+
+
+def estimated(fault, log_estimate, expected, check=silent, log_prior=normal_prior, start=0.0, plain=False):
     def run():
         model = auxmc.estimated(log_prior, log_estimate, N, {"mean": start})
         method = auxmc.pseudo_marginal(model) if plain else auxmc.auxiliary_pseudo_marginal(model)
@@ -298,7 +269,6 @@ START = rejects("the log density at the start is not finite")
 estimated("start of density zero", datum(1.0), START,
     log_prior=lambda p: jnp.where(p["mean"] > 0.0, 0.0, -jnp.inf), start=-1.0)
 estimated("start far out", datum(1.0), RIGHT, OF_ONE, start=50.0)
-estimated("start at 1e300", datum(1.0), START, start=1e300)
 estimated("weights that underflow, in logs", lambda p, u: datum(1.0)(p, u) - 1e5, RIGHT, OF_ONE)
 estimated("weights that underflow, without logs",
     lambda p, u: jnp.log(jnp.mean(jnp.exp(-1e5 - 0.5 * (1.0 - p["mean"] - u) ** 2))), START)
@@ -312,8 +282,6 @@ estimated("estimates of plus infinity", lambda p, u: datum(1.0)(p, u) + jnp.wher
 estimated("estimates that vary by hundreds of nats", lambda p, u: at_one(p) + 300.0 * u[0], warns(),
     plain=True)
 estimated("improper: flat", lambda p, u: 0.0 * (p["mean"] + u[0]), rejects(FLAT), log_prior=no_prior)
-estimated("separable labels, flat prior", lambda p, u: log_mean(4.0 * jax.nn.log_sigmoid(p["mean"] + u)),
-    warns("does not fall far out along mean"), log_prior=no_prior)
 estimated("datum of 1e300", datum(1e300), START)
 estimated("datum of 1e-300", datum(1e-300), RIGHT, moments(0.0, math.sqrt(2.0 / 3.0)))
 estimated("scale of 1e-300", datum(1.0, 1e-300), rejects("around it"), start=1.0)
@@ -331,9 +299,9 @@ def evidence(fault, log_density, expected, exact=None, *, start=0.0, base=lambda
         near = abs(found.log_evidence - exact) <= 4.0 * found.standard_error + 0.05
         return "" if near else f"{found}, not {exact}"
 
-    for method in METHODS:
-        # What is rejected before a run is checked in one place.
-        case(f"evidence, {method}", fault, lambda method=method: run(method), expected, method != METHODS[0])
+    # What is rejected before a run does not depend on the method.
+    for method in METHODS[:1] if expected.outcome == "rejected" else METHODS:
+        case(f"evidence, {method}", fault, lambda method=method: run(method), expected)
 
 
 def gaussian_base(mean, sd):
@@ -343,12 +311,6 @@ def gaussian_base(mean, sd):
 LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
 # fmt: off
 evidence("density zero everywhere", lambda p: -math.inf + 0.0 * p["x"], rejects(FINITE_START))
-evidence("density at one point alone", lambda p: jnp.where(p["x"] == 0.0, 0.0, -jnp.inf),
-    rejects("around it"))
-evidence("start of density zero", lambda p: inside(p, p["x"] > 1.0, -jnp.inf),
-    rejects(f"{FINITE_START} -inf"))
-evidence("improper", lambda p: p["x"], rejects(GROWS))
-evidence("constant of -1e300", lambda p: -1e300 + normal(p), rejects(FLAT))
 evidence("base that is nowhere near", normal, rejects("no annealed run reached the target"),
     base=gaussian_base(1e300, 1.0))
 evidence("base of standard deviation 1e-300", normal, warns(), base=gaussian_base(0.0, 1e-300))
@@ -415,7 +377,7 @@ def exact_labels():
 
 
 NOT_FINITE, LATER = rejects("not finite"), warns("the log evidence is -inf in rows 5 to")
-CONSTANT, TINY = np.full((10, 1), 0.7), np.full((10, 1), 1e-300)
+CONSTANT = np.full((10, 1), 0.7)
 TWICE, FAR = np.tile(ROWS, (2, 1)), 1e4 + ROWS
 
 # fmt: off
@@ -423,7 +385,6 @@ rows_of("NaN in a row", row_normal, with_row(3, math.nan), rejects("row 4 (index
 rows_of("row of 1e300", row_normal, with_row(3, 1e300),
     rejects("log_likelihood is not finite at 32 of 32 draws from the prior"))
 rows_of("a later row of 1e300", row_normal, with_row(8, 1e300), NOT_FINITE, stream_evidence=LATER)
-rows_of("rows of 1e-300", row_normal, TINY, RIGHT, exact_normal(np.zeros((10, 1))))
 rows_of("constant rows", row_normal, CONSTANT, RIGHT, exact_normal(CONSTANT))
 rows_of("duplicated rows", row_normal, TWICE, RIGHT, exact_normal(TWICE))
 rows_of("separable labels", lambda p, rows: jax.nn.log_sigmoid(jnp.abs(rows[:, 0]) * p["mean"]), ROWS, RIGHT,

@@ -13,7 +13,9 @@ from benchmarks import posterior_problems
 from tests.unit.interface import models
 
 NORMAL = {"x": auxmc.prior.normal(3)}
+SUM = {"mean": auxmc.prior.normal(), "noise": auxmc.prior.normal()}
 DATA = jnp.array([0.1, 0.2])
+RANDOM = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,12 @@ DATA = jnp.array([0.1, 0.2])
         (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, "array of numbers, got complex128"),
         (lambda i: jnp.float32(i["x"][:2]), DATA, NORMAL, "real outputs in float64.* got float32"),
         (
+            lambda i: i["x"][:2] + RANDOM.normal(),
+            DATA,
+            NORMAL,
+            r"other outputs for the same inputs\. Make its random numbers inputs",
+        ),
+        (
             lambda i: OrderedDict(y=i["x"][0], a=i["x"][1]),
             {"y": 0.1, "a": 0.2},
             NORMAL,
@@ -46,18 +54,6 @@ DATA = jnp.array([0.1, 0.2])
 def test_bad_simulators_are_rejected(generate, observed, inputs, message):
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.simulator(generate, observed, inputs)
-
-
-def test_impure_generator_is_rejected():
-    random = np.random.default_rng(0)
-
-    def generate(inputs):
-        return inputs["x"][:2] + random.normal()
-
-    with pytest.raises(
-        ValueError, match=r"other outputs for the same inputs\. Make its random numbers inputs"
-    ):
-        auxmc.simulator(generate, DATA, NORMAL)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
@@ -89,15 +85,6 @@ def test_rank_deficient_constraint_is_rejected_at_the_start():
         auxmc.sample(auxmc.constrained_hmc(model), start, draws=5, progress=False)
 
 
-def test_prior_that_is_nan_is_rejected():
-    """Trap 3: chains froze without a word."""
-    prior = auxmc.prior.custom(2, lambda u: jnp.sum(u) * jnp.nan, lambda key: jax.random.normal(key, (2,)))
-    with pytest.raises(
-        ValueError, match=r"log_density of inputs\['x'\]: expected a finite value at a draw of the input"
-    ):
-        auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
-
-
 def test_prior_without_a_finite_derivative_is_rejected():
     """It is fine where chains would begin, its derivative is not."""
     prior = auxmc.prior.custom(
@@ -118,6 +105,11 @@ def test_prior_without_a_finite_derivative_is_rejected():
         ),
         (lambda u: -0.5 * jnp.sum(u**2), jax.random.normal, r"expected the shape \(2,\), got \(\)"),
         (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
+        (
+            lambda u: jnp.sum(u) * jnp.nan,
+            lambda key: jax.random.normal(key, (2,)),
+            r"log_density of inputs\['x'\]: expected a finite value at a draw of the input",
+        ),
     ],
 )
 def test_custom_priors_that_do_not_fit_are_rejected(log_density, draw, message):
@@ -221,3 +213,58 @@ def test_noise_is_an_input_and_starts_are_exact():
 def test_bad_priors_are_rejected(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def _simulator(**changes):
+    given = {"generate": lambda i: i["mean"] + i["noise"], "observed": 1.0, "inputs": SUM} | changes
+    return auxmc.simulator(given.pop("generate"), given.pop("observed"), given.pop("inputs"), **given)
+
+
+@pytest.mark.parametrize(
+    ("derived", "message"),
+    [
+        (lambda i: {"mean": 100.0 + i["mean"]}, "derived: mean is an input already"),
+        (lambda i: {"m": i["mm"]}, "derived asks for 'mm', which is not there"),
+        (lambda i: {"draw": i["mean"]}, "derived: 'draw' is a dimension"),
+        (3, "derived must be a function"),
+        (lambda i: None, "derived: expected a dictionary of further variables by name, got None"),
+        (lambda i: i["mean"], "derived: expected a dictionary of further variables by name, got "),
+    ],
+)
+def test_what_is_derived_is_looked_at_when_the_model_is_made(derived, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        _simulator(derived=derived)
+
+
+@pytest.mark.parametrize(
+    ("generate", "observed", "message"),
+    [
+        (lambda i: jnp.exp(i["mean"]) + jnp.exp(i["noise"]), -1.0, r"the nearest differ by 1\S*. Check"),
+        (
+            lambda i: 1e10 * (0.3 + i["mean"] + i["noise"]),
+            3100000000.000002,  # which no sum of numbers gives
+            "which is rounding. Give data and outputs in units",
+        ),
+    ],
+)
+def test_the_search_says_why_it_found_nothing(generate, observed, message):
+    model = _simulator(generate=generate, observed=observed)
+    with pytest.raises(ValueError, match=message):
+        auxmc.start_on_manifold(model, chains=1, tries=20)
+
+
+def test_what_is_printed_of_models_is_short():
+    model = _simulator()
+    assert repr(model) == "Simulator of 1 outputs from inputs mean, noise"
+    assert repr(auxmc.constrained_hmc(model)) == "constrained_hmc on mean, noise"
+    assert repr(models.normal_density()) == "Density of a, b (3 numbers)"
+
+
+def test_parameters_of_priors_may_be_arrays():
+    """One for each element, of location and of width."""
+    prior = auxmc.prior.normal(np.int64(2), mean=[1.0, -1.0], sd=[0.5, 3.0])
+    np.testing.assert_allclose(prior.value(jnp.asarray([1.0, 1.0])), [1.5, 2.0])
+    columns = auxmc.prior.uniform((4, 2), low=[0.0, 2.0], high=[1.0, 4.0])
+    np.testing.assert_allclose(columns.value(jnp.zeros((4, 2))), [[0.5, 3.0]] * 4)
+    with pytest.raises(TypeError, match="takes from 0 to 1 positional"):
+        auxmc.prior.normal(1, 2.0)
