@@ -242,7 +242,7 @@ def test_a_random_walk_follows_scales_and_correlations(make):
 
 
 def _sticking():
-    """An estimate with a huge variance holds a chain for long, which R-hat does not always show."""
+    """An estimate with a huge variance holds a chain for long."""
     log_estimate = lambda p, u: jnp.sum(6.0 * u) + 0.0 * p["x"]
     model = auxmc.estimated(lambda p: -0.5 * p["x"] ** 2, log_estimate, auxiliary=4, start={"x": 0.0})
     return auxmc.pseudo_marginal(model)
