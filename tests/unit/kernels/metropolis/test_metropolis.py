@@ -1,6 +1,6 @@
-"""Metropolis kernels: proposals, involutions, batch adaptation, annealing, coupling from the past."""
+"""Metropolis and Gibbs kernels: proposals, involutions, batch adaptation, annealing, scans, coupling from the past."""
 
-from itertools import product
+from itertools import permutations, product
 from typing import NamedTuple
 
 import jax
@@ -17,11 +17,43 @@ from auxmc.diagnostics.finite_chains import (
 from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.adaptation import batch_adaptation
 from auxmc.kernels.metropolis.coupling_from_the_past import coupling_from_the_past
-from auxmc.kernels.metropolis.gibbs import spin_blocks
+from auxmc.kernels.metropolis.gibbs import (
+    GibbsNoise,
+    GibbsState,
+    gaussian_blocks,
+    gibbs,
+    permuted_scan,
+    random_scan,
+    spin_blocks,
+    systematic_scan,
+)
 from auxmc.kernels.metropolis.involution import InvolutionNoise, involution_metropolis
 from auxmc.kernels.metropolis.metropolis import MetropolisState, MoveNoise, random_walk_metropolis
 from auxmc.kernels.metropolis.simulated_annealing import simulated_annealing
 from tests.unit.kernels.toys import log_normal
+
+KEYS = jax.random.split(jax.random.key(3), 400)
+WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
+BIASES = np.array([0.2, -0.1, 0.4])
+STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
+
+
+def log_spins(spins):
+    return 0.5 * spins @ jnp.asarray(WEIGHTS) @ spins + spins @ jnp.asarray(BIASES)
+
+
+def boltzmann_distribution(inverse_temperature=1.0):
+    """Probabilities of STATES."""
+    weights = np.exp(inverse_temperature * np.asarray(jax.vmap(log_spins)(jnp.asarray(STATES))))
+    return weights / weights.sum()
+
+
+def state_numbers(spins):
+    """Places in STATES [...] of spins [..., unit]."""
+    return ((np.asarray(spins) > 0.0) @ [4, 2, 1]).astype(int)
+
+
+# --- Metropolis ----------------------------------------------------------------------------------------
 
 
 def test_proposal_is_the_scaled_normal_draw():
@@ -40,17 +72,24 @@ def test_a_proposal_of_exactly_equal_log_uniform_is_rejected():
     np.testing.assert_array_equal(state.position, [0.0])
 
 
-@pytest.mark.parametrize("value", [jnp.nan, -jnp.inf, jnp.inf])
-def test_a_proposal_without_finite_density_is_rejected(value):
-    def log_density(position):
-        return jnp.where(position[0] == 0.0, 0.0, value)
-
-    kernel = random_walk_metropolis(log_density, 1.0, 1)
-    start = kernel.init(jnp.zeros(1))
-    states, infos = jax.vmap(lambda key: kernel.step(key, start))(jax.random.split(jax.random.key(0), 50))
+@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -jnp.inf])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda log_density: random_walk_metropolis(log_density, 1.0, 1),
+        lambda log_density: involution_metropolis(log_density, lambda x: -x),
+        lambda log_density: simulated_annealing(log_density, jax.random.normal, jnp.add, [1.0]),
+    ],
+    ids=["random walk", "involution", "annealing"],
+)
+def test_a_proposal_without_a_finite_density_is_rejected(build, bad):
+    kernel = build(lambda x: jnp.where(x[0] == 1.0, -1.0, bad))
+    start = kernel.init(jnp.ones(1))
+    states, infos = jax.vmap(lambda key: kernel.step(key, start))(KEYS[:50])
     assert not np.any(infos.is_accepted)
-    np.testing.assert_array_equal(states.position, 0.0)
-    np.testing.assert_array_equal(infos.acceptance_rate, 0.0)
+    np.testing.assert_array_equal(states.position, 1.0)
+    np.testing.assert_array_equal(getattr(infos, "acceptance_rate", 0.0), 0.0)
+    np.testing.assert_array_equal(getattr(states, "best_log_density", -1.0), -1.0)
 
 
 def test_a_start_outside_the_support_is_left_at_once():
@@ -59,6 +98,8 @@ def test_a_start_outside_the_support_is_left_at_once():
     _, info = kernel.apply(noise, MetropolisState(jnp.zeros(1), jnp.array(-jnp.inf)))
     assert bool(info.is_accepted)
 
+
+# --- batch adaptation ----------------------------------------------------------------------------------
 
 FACTORS = (4.025, 3.05, 2.075, 1.1, 1.1, 1.1)
 
@@ -82,15 +123,13 @@ def _run(flags, batch_size, n_batches):
     return jax.lax.scan(lambda state, flag: kernel.apply(flag, state), start, jnp.asarray(flags))
 
 
-@pytest.mark.parametrize(
-    ("n_accepted", "direction"), [(0, -1), (14, -1), (15, 0), (23, 0), (30, 0), (31, 1), (100, 1)]
-)
-def test_the_scale_changes_only_outside_the_band_of_acceptance_rates(n_accepted, direction):
-    flags = np.tile(np.arange(100) < n_accepted, 6)
-    state, info = _run(flags, 100, 6)
-    factors = np.concatenate([[1.0], np.cumprod(FACTORS)]) ** direction
-    np.testing.assert_allclose(info.scale, np.repeat(0.5 * factors[:-1], 100), rtol=1e-14)
-    assert float(state.scale) == pytest.approx(0.5 * factors[-1], rel=1e-14)
+def test_the_scale_changes_only_outside_the_band_of_acceptance_rates():
+    n_accepted, directions = np.array([[0, -1], [14, -1], [15, 0], [23, 0], [30, 0], [31, 1], [100, 1]]).T
+    flags = np.tile(np.arange(100) < n_accepted[:, None], 6)
+    states, infos = jax.vmap(lambda row: _run(row, 100, 6))(flags)
+    scales = 0.5 * np.cumprod([1.0, *FACTORS]) ** directions[:, None]
+    np.testing.assert_allclose(infos.scale, np.repeat(scales[:, :-1], 100, axis=1), rtol=1e-14)
+    np.testing.assert_allclose(states.scale, scales[:, -1], rtol=1e-14)
 
 
 def test_each_batch_counts_its_own_steps_and_the_chain_goes_on():
@@ -122,6 +161,9 @@ def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
     jax.tree.map(np.testing.assert_array_equal, state.inner, expected)
 
 
+# --- involutions ---------------------------------------------------------------------------------------
+
+
 def log_gamma(x):
     return 2.0 * jnp.log(x[0]) - x[0]
 
@@ -151,21 +193,7 @@ def test_a_given_volume_is_used_for_the_differentiated_one():
         np.testing.assert_allclose(a, b, atol=1e-14)
 
 
-@pytest.mark.parametrize("bad", [jnp.nan, jnp.inf, -jnp.inf])
-def test_an_image_without_a_finite_density_is_rejected(bad):
-    kernel = involution_metropolis(lambda x: jnp.where(x[0] > 0.0, 0.0, bad), lambda x: -x)
-    new, info = kernel.apply(InvolutionNoise(jnp.array(-50.0)), kernel.init(jnp.array([1.0])))
-    assert not bool(info.is_accepted)
-    assert float(info.acceptance_rate) == 0.0
-    assert float(new.position[0]) == 1.0
-
-
-WEIGHTS = np.array([[0.0, 0.8, -0.5], [0.8, 0.0, 0.3], [-0.5, 0.3, 0.0]])
-STATES = np.array(list(product([-1.0, 1.0], repeat=3)))
-
-
-def log_density(spins):
-    return 0.5 * spins @ jnp.asarray(WEIGHTS) @ spins + 0.2 * spins[0]
+# --- simulated annealing -------------------------------------------------------------------------------
 
 
 def flip(unit, spins):
@@ -173,7 +201,7 @@ def flip(unit, spins):
 
 
 def build(schedule):
-    return simulated_annealing(log_density, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
+    return simulated_annealing(log_spins, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
 
 
 def test_steps_use_the_schedule_and_then_its_last_value():
@@ -183,7 +211,7 @@ def test_steps_use_the_schedule_and_then_its_last_value():
     for i in range(5):
         state, info = step(jax.random.key(i), state)
         seen.append(float(info.inverse_temperature))
-        assert float(state.log_density) == pytest.approx(float(log_density(state.position)), abs=1e-14)
+        assert float(state.log_density) == pytest.approx(float(log_spins(state.position)), abs=1e-14)
     assert seen == [0.5, 1.0, 3.0, 3.0, 3.0]
     assert int(state.n_made) == 5
 
@@ -198,15 +226,13 @@ def test_the_best_point_is_the_highest_met_and_never_falls():
         met.append(float(state.log_density))
         assert float(state.best_log_density) >= before
         assert float(state.best_log_density) == max(met)
-        assert float(log_density(state.best_position)) == pytest.approx(max(met), abs=1e-14)
+        assert float(log_spins(state.best_position)) == pytest.approx(max(met), abs=1e-14)
 
 
 def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
     inverse_temperature = 0.7
     kernel = build([inverse_temperature])
-    values = np.asarray(jax.vmap(log_density)(jnp.asarray(STATES)))
-    distribution = np.exp(inverse_temperature * values)
-    distribution /= distribution.sum()
+    distribution = boltzmann_distribution(inverse_temperature)
     thresholds = np.minimum(1.0, distribution[None, :] / distribution[:, None]).ravel()
     points, volumes = uniform_cells([thresholds])
 
@@ -214,24 +240,114 @@ def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
         return kernel.apply(MoveNoise(unit, jnp.log(uniform)), kernel.init(spins))[0].position
 
     many = jax.jit(jax.vmap(jax.vmap(jax.vmap(move, (None, None, 0)), (None, 0, None)), (0, None, None)))
-    moved = np.asarray(many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES)))
-    ends = ((moved > 0.0) @ [4, 2, 1]).astype(int).reshape(-1, 8)
-    matrix = transition_matrix(ends, np.tile(volumes, 3) / 3.0)
+    moved = many(jnp.arange(3), jnp.asarray(points[:, 0]), jnp.asarray(STATES))
+    matrix = transition_matrix(state_numbers(moved).reshape(-1, 8), np.tile(volumes, 3) / 3.0)
     assert invariance_residual(matrix, distribution) < 1e-14
     assert detailed_balance_residual(matrix, distribution) < 1e-14
 
 
-def test_a_proposal_without_a_finite_density_is_rejected():
-    kernel = simulated_annealing(
-        lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan), lambda key: jnp.zeros(()), lambda _, x: -x, [1.0]
-    )
-    state, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([1.0])))
-    assert not bool(info.is_accepted)
-    assert float(state.best_log_density) == -1.0
+# --- Gibbs ---------------------------------------------------------------------------------------------
 
+DISTRIBUTION = boltzmann_distribution()
+COVARIANCE = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 0.7]])
+
+
+def log_odds(spins):
+    return 2.0 * (jnp.asarray(WEIGHTS) @ spins + jnp.asarray(BIASES))
+
+
+def step_matrix(update, order, shared=True):
+    """Exact matrix of a step with a given order, by running it in all boxes of its uniform numbers."""
+    thresholds = 1.0 / (1.0 + np.exp(-2.0 * (STATES @ WEIGHTS + BIASES)))
+    columns = [thresholds[:, i] for i in order] if shared else list(thresholds.T)
+    points, volumes = uniform_cells(columns)
+    uniforms = np.repeat(points[:, :, None], 3, axis=2) if shared else points[:, None, :]
+    kernel = gibbs(update, systematic_scan(order))
+
+    def move(numbers, state):
+        return kernel.apply(GibbsNoise(jnp.asarray(order, jnp.int32), numbers), GibbsState(state))[0].position
+
+    moved = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))(
+        jnp.asarray(uniforms), jnp.asarray(STATES)
+    )
+    return transition_matrix(state_numbers(moved), volumes)
+
+
+def test_sweeps_of_spins_are_invariant_and_reversible_where_their_order_is():
+    update = spin_blocks(log_odds, 3)
+    singles = [step_matrix(update, (i,)) for i in range(3)]
+    in_order = lambda order: np.linalg.multi_dot([singles[i] for i in order])
+    systematic, palindrome = (step_matrix(update, order) for order in ((0, 1, 2), (0, 1, 2, 1, 0)))
+    np.testing.assert_allclose(systematic, in_order((0, 1, 2)), atol=1e-14)
+    np.testing.assert_allclose(palindrome, in_order((0, 1, 2, 1, 0)), atol=1e-14)
+    permuted = np.mean([in_order(order) for order in permutations(range(3))], axis=0)
+    for matrix in (systematic, np.mean(singles, axis=0), permuted, palindrome):
+        assert invariance_residual(matrix, DISTRIBUTION) < 1e-14
+    for matrix in (np.mean(singles, axis=0), permuted, palindrome):
+        assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-14
+    assert detailed_balance_residual(systematic, DISTRIBUTION) > 1e-3
+
+
+def test_spins_redrawn_together_must_be_independent_given_the_others():
+    """Units 0 and 2 without a coupling may be a block; all three at once may not."""
+    together = step_matrix(spin_blocks(log_odds, 3, blocks=[(0, 1, 2)]), (0,), shared=False)
+    assert invariance_residual(together, DISTRIBUTION) > 1e-3
+
+
+def test_the_numbers_of_other_units_do_not_matter():
+    update = spin_blocks(log_odds, 3)
+    spins = jnp.array([1.0, -1.0, 1.0])
+    first = update.redraw(jnp.array([0.1, 0.5, 0.5]), jnp.int32(0), spins)
+    second = update.redraw(jnp.array([0.1, 0.9, 0.1]), jnp.int32(0), spins)
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first[1:], spins[1:])
+
+
+@pytest.mark.parametrize("blocks", [None, [(0,), (1, 2)], [(2, 0), (1,)]])
+def test_gaussian_conditionals_are_those_of_the_precision(blocks):
+    mean = np.array([1.0, -2.0, 0.5])
+    update = gaussian_blocks(mean, COVARIANCE, blocks)
+    position = jnp.array([0.3, -1.0, 2.0])
+    for number, block in enumerate(blocks or [(0,), (1,), (2,)]):
+        inside = list(block)
+        rest = [i for i in range(3) if i not in block]
+        gain = COVARIANCE[np.ix_(inside, rest)] @ np.linalg.inv(COVARIANCE[np.ix_(rest, rest)])
+        expected = mean[inside] + gain @ (np.asarray(position)[rest] - mean[rest])
+        spread = COVARIANCE[np.ix_(inside, inside)] - gain @ COVARIANCE[np.ix_(rest, inside)]
+        moved = lambda normal, number=number: update.redraw(normal, jnp.int32(number), position)
+        centre, slope = moved(jnp.zeros(3)), jax.jacfwd(moved)(jnp.zeros(3))
+        np.testing.assert_allclose(np.asarray(centre)[inside], expected, atol=1e-12)
+        np.testing.assert_array_equal(np.asarray(centre)[rest], np.asarray(position)[rest])
+        np.testing.assert_allclose(np.asarray(slope @ slope.T)[np.ix_(inside, inside)], spread, atol=1e-12)
+
+
+def test_scans_name_the_blocks_they_say():
+    keys = jax.random.split(jax.random.key(1), 200)
+    permuted = np.asarray(jax.vmap(permuted_scan(4))(keys))
+    assert np.all(np.sort(permuted, axis=1) == np.arange(4))
+    assert len(np.unique(permuted, axis=0)) == 24
+    drawn = np.asarray(jax.vmap(random_scan(3, 2))(keys))
+    assert set(np.unique(drawn)) == {0, 1, 2}
+    assert np.any(drawn[:, 0] == drawn[:, 1])
+    assert systematic_scan([2, 0])(keys[0]).tolist() == [2, 0]
+
+
+def test_a_step_draws_apart_from_its_state_and_tells_its_order():
+    kernel = gibbs(gaussian_blocks(np.zeros(3), COVARIANCE), random_scan(3, 5))
+    state, key = kernel.init(jnp.ones(3)), jax.random.key(4)
+    plain = jax.jit(kernel.step)(key, state)
+    assert plain[1].order.shape == (5,)
+    assert int(plain[1].n_updates) == 5
+    noise = jax.jit(kernel.draw)(key)
+    position, update = state.position, gaussian_blocks(np.zeros(3), COVARIANCE)
+    for block, numbers in zip(noise.order, noise.updates, strict=True):
+        position = update.redraw(numbers, block, position)
+    np.testing.assert_allclose(plain[0].position, position, atol=1e-13)
+
+
+# --- coupling from the past ----------------------------------------------------------------------------
 
 CUMULATIVE = np.cumsum([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]], axis=1)
-KEYS = jax.random.split(jax.random.key(3), 400)
 
 
 def jump(uniform, state):
@@ -262,11 +378,10 @@ def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
             spins = update.redraw(uniforms, jnp.int32(unit), spins)
         return spins
 
-    every = jnp.asarray(list(product([-1.0, 1.0], repeat=3)))
     draw = lambda key: jax.random.uniform(key, (3,))
     some, all_states = (
         jax.jit(jax.vmap(coupling_from_the_past(draw, sweep, starts)))(KEYS)
-        for starts in (every[jnp.array([0, 7])], every)
+        for starts in (jnp.asarray(STATES[[0, 7]]), jnp.asarray(STATES))
     )
     np.testing.assert_array_equal(some.position, all_states.position)
     np.testing.assert_array_equal(some.horizon, all_states.horizon)

@@ -87,25 +87,36 @@ def test_first_increments_of_a_ten_millionth_lead_to_the_end():
     assert abs(float(found.log_evidence) - exact) < 1.5
 
 
-def test_particles_without_a_likelihood_weigh_nothing_and_all_of_them_end_the_run():
-    def half(parameters, rows):
-        return jnp.where(parameters[0] > 0.0, jnp.nan, 0.0) * jnp.ones(rows.shape[0])
+def without_moves(log_likelihood, **settings):
+    """Evidence of five rows under a model of one parameter, from ten particles that stay where they are drawn."""
+    model = row_model(1, 1, log_likelihood, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
+    settings = AnnealedSettings(n_moves=1, **settings)
+    annealed = full_data_evidence(model, settings, lambda key, particles, target: particles)
+    return annealed(jax.random.key(3), jnp.zeros((5, 1)))
 
-    def none(parameters, rows):
-        return jnp.full(rows.shape[0], -jnp.inf) * (1.0 + 0.0 * parameters[0])
 
-    def of(log_likelihood):
-        model = row_model(1, 1, log_likelihood, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
-        settings = AnnealedSettings(target_size=1.0, n_moves=1)
-        return full_data_evidence(model, settings, lambda key, particles, target: particles)(
-            jax.random.key(3), jnp.zeros((5, 1))
-        )
+@pytest.mark.parametrize(
+    ("lost", "left", "settings"),
+    [(jnp.nan, 0.0, {"target_size": 1.0}), (-jnp.inf, -0.1, {"powers": (0.5, 1.0)})],
+)
+def test_particles_without_a_likelihood_weigh_nothing_and_the_path_goes_on(lost, left, settings):
+    found = without_moves(
+        lambda parameters, rows: jnp.where(parameters[0] > 0.0, lost, left) * jnp.ones(rows.shape[0]),
+        **settings,
+    )
+    n_left = int(jnp.sum(found.particles[:, 0] <= 0.0))
+    assert 0 < n_left < 10
+    assert int(found.n_annealing_steps) == len(settings.get("powers", [1.0]))
+    assert int(found.n_unfinished) == 0
+    # All parts of the likelihood of five rows are in the weights.
+    assert float(found.log_evidence) == pytest.approx(math.log(n_left / 10.0) + 5 * left)
 
-    found = of(half)
-    n_lost = int(jnp.sum(found.particles[:, 0] > 0.0))
-    assert 0 < n_lost < 10
-    assert float(found.log_evidence) == pytest.approx(math.log((10 - n_lost) / 10.0))
-    found = of(none)
+
+def test_a_run_ends_where_no_particle_has_a_likelihood():
+    found = without_moves(
+        lambda parameters, rows: jnp.full(rows.shape[0], -jnp.inf) * (1.0 + 0.0 * parameters[0]),
+        target_size=1.0,
+    )
     assert float(found.log_evidence) == -math.inf
     assert int(found.n_unfinished) == 1
     assert int(found.n_annealing_steps) == 1
@@ -118,20 +129,3 @@ def test_a_particle_is_lost_with_one_coordinate():
     )(jax.random.key(3), jnp.asarray(FEW))
     assert found.particles.shape[1] == 2
     assert int(found.n_not_finite) == 2
-
-
-def test_the_path_goes_on_while_a_particle_has_a_likelihood_left():
-    def half(parameters, rows):
-        return jnp.where(parameters[0] > 0.0, -jnp.inf, -0.1) * jnp.ones(rows.shape[0])
-
-    model = row_model(1, 1, half, SMALL.log_prior, lambda key: jax.random.normal(key, (1,)))
-    settings = AnnealedSettings(powers=(0.5, 1.0), n_moves=1)
-    found = full_data_evidence(model, settings, lambda key, particles, target: particles)(
-        jax.random.key(3), jnp.zeros((5, 1))
-    )
-    n_left = int(jnp.sum(found.particles[:, 0] <= 0.0))
-    assert 0 < n_left < 10
-    assert int(found.n_annealing_steps) == 2
-    assert int(found.n_unfinished) == 0
-    # Both halves of the likelihood of five rows are in the weights.
-    assert float(found.log_evidence) == pytest.approx(math.log(n_left / 10.0) - 5 * 0.1)

@@ -24,22 +24,22 @@ def toward_one(step, particles):
     return -0.5 * jnp.square(particles - 1.0) * (1.0 + step.astype(jnp.float64))
 
 
+def wandering(log_weight, n_particles, scheme, threshold):
+    """A population that wanders, as a function of the key."""
+    return sequential_importance_resampling(
+        lambda key, n: standard_normal(key, (n,)),
+        log_weight,
+        lambda key, step, particles: particles + 0.3 * standard_normal(key, particles.shape),
+        n_steps=N_STEPS,
+        n_particles=n_particles,
+        resampling=SCHEMES[scheme],
+        threshold=threshold,
+    )
+
+
 @cache
 def program(log_weight, n_particles, scheme):
-    """A population that wanders, as a function of the key and the threshold."""
-
-    def one(key, threshold):
-        return sequential_importance_resampling(
-            lambda key, n: standard_normal(key, (n,)),
-            log_weight,
-            lambda key, step, particles: particles + 0.3 * standard_normal(key, particles.shape),
-            n_steps=N_STEPS,
-            n_particles=n_particles,
-            resampling=SCHEMES[scheme],
-            threshold=threshold,
-        )(key)
-
-    return jax.jit(one)
+    return jax.jit(lambda key, threshold: wandering(log_weight, n_particles, scheme, threshold)(key))
 
 
 def run(log_weight=toward_one, n_particles=N_PARTICLES, seed=0, scheme="systematic", threshold=1.0):
@@ -109,15 +109,7 @@ def test_a_constant_of_a_step_is_added_to_the_evidence(threshold):
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
 def test_numbers_spare_work_and_change_nothing(threshold):
     """A threshold that is a number, not traced, takes other branches of the program."""
-    static = sequential_importance_resampling(
-        lambda key, n: standard_normal(key, (n,)),
-        toward_one,
-        lambda key, step, particles: particles + 0.3 * standard_normal(key, particles.shape),
-        n_steps=N_STEPS,
-        n_particles=N_PARTICLES,
-        threshold=threshold,
-    )
-    found = jax.jit(static)(jax.random.key(0))
+    found = jax.jit(wandering(toward_one, N_PARTICLES, "systematic", threshold))(jax.random.key(0))
     np.testing.assert_allclose(found.log_evidence, run(threshold=threshold).log_evidence, rtol=1e-13)
 
 
@@ -151,15 +143,14 @@ def test_same_key_same_run_and_one_particle_is_never_resampled():
     assert not np.any(np.asarray(alone.resampled))
 
 
+def filtered(observations, n_particles, **options):
+    model = TWENTY_STEPS
+    densities = (model.draw_initial, model.draw_next, model.log_emission)
+    return bootstrap_particle_filter(*densities, jnp.asarray(observations), n_particles, **options)
+
+
 def test_runs_side_by_side_are_those_one_by_one():
-    one = bootstrap_particle_filter(
-        TWENTY_STEPS.draw_initial,
-        TWENTY_STEPS.draw_next,
-        TWENTY_STEPS.log_emission,
-        jnp.asarray(SINE_OBSERVATIONS[:3]),
-        5,
-        threshold=0.6,
-    )
+    one = filtered(SINE_OBSERVATIONS[:3], 5, threshold=0.6)
     keys = jax.random.split(jax.random.key(1), 3)
     together = jax.jit(jax.vmap(one))(keys)
     alone = jax.jit(one)
@@ -183,14 +174,7 @@ def log_transition(step, states, following):
 
 
 def smoothing_draws(transition):
-    filtered = bootstrap_particle_filter(
-        TWENTY_STEPS.draw_initial,
-        TWENTY_STEPS.draw_next,
-        TWENTY_STEPS.log_emission,
-        jnp.asarray(SINE_OBSERVATIONS),
-        1000,
-    )
-    run = jax.jit(filtered)(jax.random.key(5))
+    run = jax.jit(filtered(SINE_OBSERVATIONS, 1000))(jax.random.key(5))
     return np.asarray(jax.jit(backward_draws(run, transition, 1000))(jax.random.key(6)))
 
 

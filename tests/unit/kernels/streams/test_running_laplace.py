@@ -46,6 +46,8 @@ def test_a_gaussian_posterior_is_followed_exactly(linear_run):
     ]
     later = record["n_rows"] > 400
     assert np.ptp(np.asarray(errors)[later]) < 5e-3
+    # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
+    assert abs(errors[-1]) < 2.5
     np.testing.assert_allclose(record["weight_size"][later], 100.0, rtol=1e-3)
     assert record["n_unfinished"].sum() == 0
 
@@ -77,11 +79,6 @@ def test_particles_are_draws_of_the_gaussian_that_is_taken():
     assert bool(state.gaussian)
     # Draws come in pairs on both sides of the mean.
     np.testing.assert_allclose(state.particles.mean(axis=0), state.mean, atol=1e-9)
-
-
-def test_the_error_of_the_first_rows_is_that_of_sequential_monte_carlo(linear_run):
-    # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
-    assert abs(linear_run.record["log_evidence"][-1] - linear_log_evidence(DATA)) < 2.5
 
 
 def test_the_gaussian_is_the_exact_posterior(linear_run):

@@ -203,31 +203,19 @@ def test_the_published_settings_fall_short_by_the_known_amount():
 CURVATURES = jnp.array([1.0, 4.0])
 
 
-def chain(friction, step=0.1, correction=0.0):
-    """On a quadratic, with a noise that is added to the gradient."""
-    return stochastic_gradient_chain(
-        lambda x, noise: CURVATURES * x + noise,
-        lambda key: 3.0 * jax.random.normal(key, (2,)),
-        step,
-        friction,
-        2,
-        correction,
-    )
-
-
-def start():
-    return ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
-
-
 def test_chains_that_leave_the_finite_numbers_are_counted():
-    kernel = chain(0.2, step=4.0)
+    """On a quadratic, with a noise that is added to the gradient."""
+    kernel = stochastic_gradient_chain(
+        lambda x, noise: CURVATURES * x + noise, lambda key: 3.0 * jax.random.normal(key, (2,)), 4.0, 0.2, 2
+    )
 
     def one(state, key):
         state, info = kernel.step(key, state)
         return state, info.n_not_finite
 
+    start = ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
     keys = jax.random.split(jax.random.key(2), 2000)
-    _, lost = jax.jit(lambda s: jax.lax.scan(one, s, keys))(start())
+    _, lost = jax.jit(lambda s: jax.lax.scan(one, s, keys))(start)
     # Sixteen is past the bound of stability, 2 (2 - alpha), so that the numbers grow until they overflow.
     assert int(lost[0]) == 0
     assert int(lost[-1]) == 1
