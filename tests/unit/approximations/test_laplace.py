@@ -105,20 +105,16 @@ def test_a_mixture_may_be_relabelled():
     assert abs(found.log_evidence + 3561.643078) < 6.0 * (0.029 + found.standard_error) < 0.5
 
 
+def prior_alone(log_prior):
+    """A model of one parameter whose rows say nothing."""
+    log_likelihood = lambda parameters, rows: jnp.zeros(rows.shape[0]) * parameters[0]
+    draw = lambda key: 3.0 * jax.random.normal(key, (1,), dtype=jnp.float64)
+    return row_model(1, 1, log_likelihood, lambda parameters: log_prior(parameters[0]), draw)
+
+
 def two_peaks(height):
-    """Log density of one parameter with peaks at -3 and 3, the right one higher; rows are not looked at."""
-
-    def log_prior(parameters):
-        left, right = (-8.0 * jnp.square(parameters[0] - c) for c in (-3.0, 3.0))
-        return jnp.logaddexp(left, right + height)
-
-    return row_model(
-        1,
-        1,
-        lambda parameters, rows: jnp.zeros(rows.shape[0]) * parameters[0],
-        log_prior,
-        lambda key: 3.0 * jax.random.normal(key, (1,), dtype=jnp.float64),
-    )
+    """Peaks at -3 and 3, the right one higher."""
+    return prior_alone(lambda x: jnp.logaddexp(-8.0 * (x + 3.0) ** 2, height - 8.0 * (x - 3.0) ** 2))
 
 
 @pytest.mark.parametrize(("height", "n_near"), [(2.0, 1), (9.0, 0)])
@@ -149,10 +145,6 @@ def test_starts_from_the_prior_are_likely_ones():
     assert float(jnp.min(likely(jnp.asarray(starts)))) > float(jnp.median(likely(draws)))
 
 
-def no_peak(parameters):
-    return jnp.square(parameters[0]) * 1e-3
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -171,13 +163,11 @@ def test_arguments_outside_their_range_are_rejected(changes, message):
         laplace_evidence(LINEAR, **{**given, **changes})
 
 
-def test_a_density_without_a_peak_is_rejected():
-    model = row_model(1, 1, lambda p, r: jnp.zeros(r.shape[0]) * p[0], no_peak, lambda key: jnp.zeros(1))
+def test_a_density_without_a_peak_and_no_starts_are_rejected():
     with pytest.raises(ValueError, match="is not positive definite"):
-        laplace_evidence(model, np.zeros((1, 1)), np.zeros((1, 1)), 10, KEY)
-
-
-def test_numbers_of_starts_must_be_positive():
+        laplace_evidence(
+            prior_alone(lambda x: 1e-3 * x**2), np.zeros((1, 1)), np.zeros((1, 1)), n_draws=10, key=KEY
+        )
     with pytest.raises(ValueError, match="n_starts, n_candidates and n_rows must be positive, got 0, 200"):
         prior_starts(LINEAR, DATA, KEY, n_starts=0)
 
@@ -230,18 +220,15 @@ def test_probit_mode_is_the_maximum_found_by_an_optimiser():
     np.testing.assert_allclose(fit.mode, covariance @ fit.dual, rtol=1e-12)
 
 
-def test_iteration_stops_at_the_limit_and_says_so():
+@pytest.mark.parametrize(
+    ("covariance", "n_newton"),
+    [(_covariance(3, 50.0), 2), (np.full((3, 3), np.nan), 1)],
+    ids=["cut off", "not a number"],
+)
+def test_a_search_without_an_end_says_so(covariance, n_newton):
     labels = jnp.asarray([1.0, -1.0, 1.0])
-    fit = laplace_mode(
-        jnp.asarray(_covariance(3, 50.0)), _probit_sites(labels), tolerance=1e-30, max_newton=2
-    )
-    assert int(fit.n_newton) == 2
-    assert not bool(fit.converged)
-
-
-def test_covariance_that_is_not_a_number_is_reported_as_not_converged():
-    fit = laplace_mode(jnp.full((3, 3), jnp.nan), _probit_sites(jnp.ones(3)))
-    assert int(fit.n_newton) == 1
+    fit = laplace_mode(jnp.asarray(covariance), _probit_sites(labels), tolerance=1e-30, max_newton=2)
+    assert int(fit.n_newton) == n_newton
     assert not bool(fit.converged)
 
 

@@ -152,26 +152,21 @@ def test_counts_sum_to_the_number_of_draws_and_stay_near_their_expectation(schem
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_absent_particles_are_never_drawn(scheme):
+def test_absent_particles_are_never_drawn_and_without_any_weight_all_count_alike(scheme):
     found = counts(scheme, np.array([-np.inf, 0.0, np.nan, -1.0, np.inf, -np.inf]))
     assert found[:, [0, 2, 4, 5]].sum() == 0
     assert np.all(found.sum(axis=1) == N)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_one_particle_with_all_the_weight_is_drawn_always(scheme):
+    # One particle with all the weight is drawn always.
     assert np.all(counts(scheme, np.array([-np.inf] * 4 + [-2000.0, -np.inf]))[:, 4] == N)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_without_any_weight_all_particles_count_alike(scheme):
     np.testing.assert_array_equal(counts(scheme, np.full(6, -np.inf)), counts(scheme, np.zeros(6)))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_constant_added_to_log_weights_changes_nothing(scheme):
+def test_a_constant_added_to_log_weights_changes_no_draw_nor_do_batches(scheme):
+    together = many(scheme, LOG_WEIGHTS)
     for shift in (-1024.0, 512.0):
-        np.testing.assert_array_equal(many(scheme, LOG_WEIGHTS + shift), many(scheme, LOG_WEIGHTS))
+        np.testing.assert_array_equal(many(scheme, LOG_WEIGHTS + shift), together)
+    np.testing.assert_array_equal(SCHEMES[scheme](KEYS[3], jnp.asarray(LOG_WEIGHTS), N), together[3])
 
 
 @pytest.mark.parametrize("scheme", ["residual", "stratified", "systematic"])
@@ -179,12 +174,6 @@ def test_equal_weights_are_drawn_once_each(scheme):
     # 49 times 1 / 49 is below 1 in floats.
     drawn = SCHEMES[scheme](KEYS[0], jnp.zeros(49), 49)
     np.testing.assert_array_equal(jnp.sort(drawn), np.arange(49))
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_compiled_and_batched_draws_are_those_of_single_calls(scheme):
-    alone = SCHEMES[scheme](KEYS[3], jnp.asarray(LOG_WEIGHTS), N)
-    np.testing.assert_array_equal(alone, many(scheme, LOG_WEIGHTS)[3])
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

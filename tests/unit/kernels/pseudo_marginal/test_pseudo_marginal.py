@@ -36,6 +36,10 @@ def _chain(kernel, state, keys=KEYS):
     return jax.jit(lambda state: jax.lax.scan(step, state, keys)[1])(state)
 
 
+def _start(estimator, position):
+    return pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(position, key=jax.random.key(0))
+
+
 EXACT = exact_estimator(log_bimodal)
 WITHOUT_NOISE = {
     "pm_mh": (pseudo_marginal_metropolis(EXACT, 0.4, DIM), random_walk_metropolis(log_bimodal, 0.4, DIM)),
@@ -49,8 +53,7 @@ WITHOUT_NOISE = {
 def test_without_noise_the_plain_kernel_is_reproduced_to_the_last_bit(name):
     update, marginal = WITHOUT_NOISE[name]
     position = jnp.array([-1.0, 1.2])
-    start = pseudo_marginal_method("pm_mh", EXACT, 0.4, DIM).init(position, key=jax.random.key(0))
-    states, infos = _chain(update, start)
+    states, infos = _chain(update, _start(EXACT, position))
     expected, expected_infos = _chain(marginal, marginal.init(position, key=jax.random.key(0)))
     np.testing.assert_array_equal(states.position, expected.position)
     np.testing.assert_array_equal(states.log_estimate, expected.log_density)
@@ -69,11 +72,9 @@ UPDATES_OF_U = [
 
 @pytest.mark.parametrize("build", UPDATES_OF_U)
 def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(build):
-    estimator = latent_estimator()
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
-    prepared = []
+    estimator, prepared = latent_estimator(), []
     watched = estimator._replace(prepare=lambda x: prepared.append(1) or x)
-    states, infos = _chain(build(watched), start)
+    states, infos = _chain(build(watched), _start(estimator, jnp.ones(DIM)))
     assert not prepared
     np.testing.assert_array_equal(states.position, np.ones((len(KEYS), DIM)))
     np.testing.assert_array_equal(infos.n_cubic, 0)
@@ -82,24 +83,15 @@ def test_an_update_of_u_leaves_x_and_its_cache_alone_and_costs_nothing_cubic(bui
     assert np.any(infos.accepted_auxiliary)
 
 
-@pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
-def test_an_update_of_x_leaves_u_alone(update):
-    estimator = latent_estimator()
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
-    states, infos = _chain(_position_update(estimator, update), start)
-    np.testing.assert_array_equal(states.auxiliary, np.broadcast_to(start.auxiliary, states.auxiliary.shape))
-    np.testing.assert_array_equal(states.cache, states.position)
-    np.testing.assert_array_equal(infos.n_estimates_auxiliary, 0)
+POSITION_UPDATES = {
+    "mh": lambda estimator: metropolis_position(estimator, 1.0, DIM),
+    "ss": lambda estimator: slice_position(estimator, 0.7, DIM),
+    "ss_step_out": lambda estimator: slice_position(estimator, 0.7, DIM, 3),
+}
 
 
-def _position_update(estimator, update):
-    if update == "mh":
-        return metropolis_position(estimator, 1.0, DIM)
-    return slice_position(estimator, 0.7, DIM, 3 if update == "ss_step_out" else 0)
-
-
-@pytest.mark.parametrize("update", ["mh", "ss", "ss_step_out"])
-def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update):
+@pytest.mark.parametrize("update", POSITION_UPDATES)
+def test_an_update_of_x_leaves_u_alone_and_counts_every_preparation_with_its_cost_and_its_failure(update):
     calls = []
 
     def prepare(position):
@@ -107,11 +99,9 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update)
         return position
 
     estimator = latent_estimator()
-    part = _position_update(estimator._replace(prepare=prepare), update)
+    part = POSITION_UPDATES[update](estimator._replace(prepare=prepare))
     step = jax.jit(lambda key, state: part.apply(part.draw(key), state))
-    state = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(
-        jnp.full(DIM, 0.9), key=jax.random.key(0)
-    )
+    start = state = _start(estimator, jnp.full(DIM, 0.9))
     for key in KEYS[:20]:
         calls.clear()
         state, info = step(key, state)
@@ -120,6 +110,10 @@ def test_every_preparation_is_counted_once_with_its_cost_and_its_failure(update)
         assert int(info.n_estimates_position) == len(calls)
         assert int(info.n_cubic) == np.sum(1 + (first > 0.0))
         assert int(info.n_failures) == np.sum(first > 1.0)
+        assert int(info.n_estimates_auxiliary) == 0
+        np.testing.assert_array_equal(state.auxiliary, start.auxiliary)
+        np.testing.assert_array_equal(state.cache, state.position)
+    assert not np.array_equal(state.position, start.position)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +159,7 @@ def test_counts_per_step_are_those_of_the_method_and_only_finite_estimates_are_a
 @pytest.mark.parametrize("name", METHODS)
 def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(name):
     estimator = latent_estimator()
-    start = pseudo_marginal_method("pm_mh", estimator, 1.0, DIM).init(jnp.ones(DIM), key=jax.random.key(0))
+    start = _start(estimator, jnp.ones(DIM))
     rejecting = estimator._replace(log_estimate=lambda cache, auxiliary: jnp.full((), -jnp.inf))
     state, info = pseudo_marginal_method(name, rejecting, 1.0, DIM).step(jax.random.key(1), start)
     jax.tree.map(np.testing.assert_array_equal, state, start)
@@ -191,8 +185,7 @@ def test_init_gives_up_after_a_hundred_draws_with_an_estimate_that_says_so():
         jax.debug.callback(lambda: calls.append(1))
         return jnp.full((), -jnp.inf)
 
-    kernel = pseudo_marginal_method("pm_mh", latent_estimator()._replace(log_estimate=log_estimate), 1.0, DIM)
-    state = kernel.init(jnp.zeros(DIM), key=jax.random.key(0))
+    state = _start(latent_estimator()._replace(log_estimate=log_estimate), jnp.zeros(DIM))
     jax.effects_barrier()
     assert isinstance(state, PseudoMarginalState)
     assert float(state.log_estimate) == -np.inf

@@ -11,8 +11,9 @@ from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, dire
 from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import draw_line, linear_slice
 from auxmc.kernels.slices.reflective_slice import reflect, reflective_slice
-from tests.unit.kernels.toys import log_bimodal
+from tests.unit.kernels.toys import log_bimodal, log_normal
 
+KEYS = jax.random.split(jax.random.key(2), 200)
 KINDS = ("elliptical", "linear", "linear_step_out", "linear_doubling", "reflective")
 
 
@@ -109,8 +110,7 @@ def test_the_loop_gives_up_after_one_thousand_passes_and_says_so():
 def test_step_outs_stop_at_the_edge_of_the_slice():
     kernel = linear_slice(lambda x: jnp.where(jnp.abs(x[0]) < 0.6, 0.0, -jnp.inf), 0.5, 1, 50)
     start = kernel.init(jnp.zeros(1))
-    keys = jax.random.split(jax.random.key(5), 200)
-    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(keys)
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(KEYS)
     assert np.all(np.abs(np.asarray(states.position)) < 0.6)
     assert np.all(infos.upper - infos.lower <= 1.2 + 2 * 0.5)
 
@@ -120,9 +120,7 @@ def test_doublings_find_a_slice_that_is_orders_of_magnitude_wider_with_few_evalu
         lambda x: jnp.where(jnp.abs(x[0]) < 1000.0, 0.0, -jnp.inf), 1.0, 1, max_doublings=20
     )
     start = kernel.init(jnp.zeros(1))
-    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
-        jax.random.split(jax.random.key(5), 200)
-    )
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(KEYS)
     assert np.all(np.abs(np.asarray(states.position)) < 1000.0)
     assert np.mean(np.abs(np.asarray(states.position))) > 250.0
     # Ten doublings or a few more, a test of as many intervals for each proposal on the slice, and few off it.
@@ -156,11 +154,6 @@ def test_line_directions_have_unit_length_unless_asked_otherwise():
 
 
 CHOLESKY = jnp.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 0.3, 0.2]])
-KEYS = jax.random.split(jax.random.key(2), 200)
-
-
-def log_normal(x):
-    return -0.5 * jnp.sum(x**2)
 
 
 def test_gaussian_directions_are_scaled_to_unit_length_where_that_is_asked_for():
@@ -184,15 +177,6 @@ DIM = 5
 BLOCKS = [(2, 5), (0, 2)]
 
 
-def _runs(log_density, n, max_passes=1000):
-    kernel = blocked_elliptical_slice(log_density, BLOCKS, max_passes=max_passes)
-    start = kernel.init(jnp.full(DIM, 0.5))
-    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(
-        jax.random.split(jax.random.key(1), n)
-    )
-    return start, states, infos
-
-
 def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before():
     seen = []
 
@@ -212,10 +196,10 @@ def test_blocks_are_updated_in_their_order_given_the_new_values_of_those_before(
 
 
 def test_update_without_a_point_on_the_slice_keeps_its_block_and_is_counted():
-    def only_here(position):
-        return jnp.where(jnp.all(position == 0.5), 0.0, jnp.nan)
-
-    _, states, infos = _runs(only_here, 10, max_passes=5)
+    only_here = lambda position: jnp.where(jnp.all(position == 0.5), 0.0, jnp.nan)
+    kernel = blocked_elliptical_slice(only_here, BLOCKS, max_passes=5)
+    start = kernel.init(jnp.full(DIM, 0.5))
+    states, infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)))(KEYS[:10])
     np.testing.assert_array_equal(states.position, 0.5)
     assert np.all(infos.n_collapsed == 1)
     assert np.all(infos.n_evaluations == 5)

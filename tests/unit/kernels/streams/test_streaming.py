@@ -25,6 +25,7 @@ from tests.exact_posteriors import linear_log_evidence
 MODEL = linear_regression(5)
 DATA = rows("linear", 5000)
 EXACT = linear_log_evidence(DATA)
+NO_PAST = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
 
 
 # --- dynamics ------------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ def whole(rows):
     return Chunk(rows, jnp.full((), rows.shape[0], jnp.int32))
 
 
-def absorb_all(stream, data, size, seed, start, first=0):
+def absorb_all(stream, data, size, seed, start):
     """Absorbs rows in chunks; the rows before a chunk are its past."""
     everything = jnp.asarray(data, start.particles.dtype)
 
@@ -80,7 +81,7 @@ def absorb_all(stream, data, size, seed, start, first=0):
         past = PastRows(everything, (number * size).astype(jnp.int32))
         return stream.absorb(jax.random.fold_in(jax.random.key(seed), number), state, whole(chunk), past)
 
-    numbers = jnp.arange(first, len(data) // size)
+    numbers = jnp.arange(len(data) // size)
     return jax.jit(lambda s: jax.lax.scan(one, s, numbers))(start)
 
 
@@ -103,19 +104,10 @@ def test_published_settings_come_near_the_exact_evidence(default_run):
     assert int(record.n_not_finite[-1]) == 0
 
 
-def test_a_stream_that_goes_on_gives_the_same_record(default_run):
-    stream = particle_evidence(MODEL)
-    begun, first = absorb_all(stream, DATA[:2000], 500, 1, stream.init(jax.random.key(2), jnp.float32))
-    _, rest = absorb_all(stream, DATA, 500, 1, begun, first=4)
-    joined = np.concatenate([first.log_evidence, rest.log_evidence])
-    np.testing.assert_array_equal(joined, default_run[1].log_evidence)
-
-
 def test_the_sequential_estimator_scores_chunks_before_it_sees_them():
     stream = particle_evidence(MODEL, StreamSettings(estimator="sequential"))
     start = stream.init(jax.random.key(2), jnp.float64)
-    past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
-    _, record = stream.absorb(jax.random.key(1), start, whole(jnp.asarray(DATA[:20])), past)
+    _, record = stream.absorb(jax.random.key(1), start, whole(jnp.asarray(DATA[:20])), NO_PAST)
     scores = jax.vmap(lambda p: jnp.sum(MODEL.log_likelihood(p, jnp.asarray(DATA[:20]))))(start.particles)
     expected = float(jax.nn.logsumexp(scores)) - math.log(10)
     assert float(record.log_evidence) == pytest.approx(expected, rel=1e-12)
@@ -125,13 +117,12 @@ def test_the_sequential_estimator_scores_chunks_before_it_sees_them():
 def test_rows_that_only_fill_up_a_chunk_do_not_count():
     stream = particle_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float64)
-    past = PastRows(jnp.zeros((1, 6)), jnp.zeros((), jnp.int32))
     absorb = jax.jit(stream.absorb)
     found = []
     for filling in (np.zeros((30, 6)), np.full((30, 6), 1e3)):
         rows_and_filling = jnp.asarray(np.concatenate([DATA[:20], filling]))
         chunk = Chunk(rows_and_filling, jnp.full((), 20, jnp.int32))
-        found.append(absorb(jax.random.key(1), start, chunk, past))
+        found.append(absorb(jax.random.key(1), start, chunk, NO_PAST))
     jax.tree.map(np.testing.assert_array_equal, *found)
     assert int(found[0][0].n_rows) == 20
 
