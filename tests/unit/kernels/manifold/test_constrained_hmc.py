@@ -27,8 +27,8 @@ def quartic(inputs):
     return -0.5 * jnp.sum(jnp.square(inputs)) - 0.1 * jnp.sum(inputs**4)
 
 
-SPHERE = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), quartic, jnp.ones(1))
-HYPERBOLA = condition_generator(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), normal, jnp.ones(1))
+def hyperbola(u):
+    return jnp.array([u[0] ** 2 - u[1] ** 2])
 
 
 def torus(u):
@@ -36,13 +36,11 @@ def torus(u):
 
 
 TORUS = condition_generator(torus, quartic, jnp.array([0.16]))
-NOISY = condition_noisy_generator(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), normal, jnp.ones(1), 1.0)
+HYPERBOLA = condition_generator(hyperbola, normal, jnp.ones(1))
+NOISY = condition_noisy_generator(hyperbola, normal, jnp.ones(1), 1.0)
 STARTS = {
     "torus": (TORUS, jnp.array([1.0, 0.0, 0.4])),
-    "noisy": (
-        NOISY,
-        noisy_input(lambda u: jnp.array([u[0] ** 2 - u[1] ** 2]), jnp.array([0.3, 0.2]), jnp.ones(1), 1.0),
-    ),
+    "noisy": (NOISY, noisy_input(hyperbola, jnp.array([0.3, 0.2]), jnp.ones(1), 1.0)),
 }
 
 
@@ -84,13 +82,14 @@ def test_energy_error_is_of_second_order_in_the_step():
     model, position = STARTS["torus"]
     begin = phase_at(model, position, 7)
 
+    @jax.jit
+    def step(phase, dt):
+        return constrained_step(model, phase, dt, 1, ProjectionSettings(), "position_and_constraint")
+
     def largest(dt):
         phase, worst = begin, 0.0
-        step = jax.jit(
-            lambda p: constrained_step(model, p, dt, 1, ProjectionSettings(), "position_and_constraint")
-        )
         for _ in range(round(1.6 / dt)):
-            phase = step(phase)
+            phase = step(phase, dt)
             worst = max(worst, abs(float(hamiltonian(phase) - hamiltonian(begin))))
         assert phase.ok
         return worst
@@ -115,26 +114,18 @@ def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_step
     np.testing.assert_allclose(jnp.linalg.norm(end.momentum), 1.0, atol=1e-7)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_every_solver_finds_a_point_on_the_manifold_along_the_normals(solver):
+def test_every_solver_finds_a_point_on_the_manifold_along_the_normals_and_newton_needs_fewer_iterations():
     jacobian = TORUS.jacobian(jnp.array([1.0, 0.0, 0.4]))
-    start = jnp.array([1.02, 0.07, 0.41])
-    found = project(TORUS, start, jacobian, ProjectionSettings(solver, None))
-    assert found.converged
-    np.testing.assert_allclose(TORUS.constraint(found.position), 0.0, atol=1e-8)
     normal_direction = np.asarray(jacobian.matrix[0])
-    along = np.asarray(found.displacement) / np.linalg.norm(found.displacement)
-    assert abs(abs(along @ normal_direction) / np.linalg.norm(normal_direction) - 1.0) < 1e-10
-
-
-def test_newton_needs_fewer_iterations_than_quasi_newton():
-    jacobian = SPHERE.jacobian(jnp.array([0.6, 0.0, 0.8]))
-    start = jnp.array([0.6, 0.5, 0.8])
-    counts = [
-        int(project(SPHERE, start, jacobian, ProjectionSettings(s, None)).n_iterations) for s in SOLVERS
-    ]
-    assert counts[1] < counts[0]
-    assert counts[2] < counts[0]
+    n_iterations = []
+    for solver in SOLVERS:
+        found = project(TORUS, jnp.array([1.02, 0.07, 0.41]), jacobian, ProjectionSettings(solver, None))
+        assert found.converged
+        np.testing.assert_allclose(TORUS.constraint(found.position), 0.0, atol=1e-8)
+        along = np.asarray(found.displacement) / np.linalg.norm(found.displacement)
+        assert abs(abs(along @ normal_direction) / np.linalg.norm(normal_direction) - 1.0) < 1e-10
+        n_iterations.append(int(found.n_iterations))
+    assert n_iterations[1] < n_iterations[0] > n_iterations[2]
 
 
 def test_the_fallback_solves_what_quasi_newton_cannot():
@@ -247,9 +238,7 @@ def test_one_branch_is_never_left_and_the_noisy_model_connects_both():
     assert (signs[1:] != signs[:-1]).sum() > 3
 
 
-PLANE = condition_generator(
-    lambda u: jnp.array([u[0] + 2.0 * u[1] - u[2]]), lambda u: -0.5 * jnp.sum(jnp.square(u)), jnp.array([0.6])
-)
+PLANE = condition_generator(lambda u: jnp.array([u[0] + 2.0 * u[1] - u[2]]), normal, jnp.array([0.6]))
 CENTRE = jnp.array([0.1, 0.2, -0.1])
 ACROSS = jnp.array([[1.0, 0.0, 1.0], [1.0, -1.0, -1.0]]) / jnp.sqrt(jnp.array([[2.0], [3.0]]))
 

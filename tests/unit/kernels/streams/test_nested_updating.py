@@ -22,16 +22,17 @@ RUN_KEY = jax.random.key(3)
 SETTINGS = UpdatingSettings(n_live=40, max_iterations=800)
 
 
+def run(settings, data, sizes):
+    chunk_sizes = ChunkSizes(sizes, 100)
+    stream = nested_updating(MODEL, settings)
+    return run_stream(
+        stream, lambda n: iter([data[n:]]), RUN_KEY, 3, chunk_sizes=chunk_sizes, dtype=jnp.float64
+    )
+
+
 @pytest.fixture(scope="module")
 def updated():
-    return run_stream(
-        nested_updating(MODEL, SETTINGS),
-        lambda n: iter([DATA[n:]]),
-        RUN_KEY,
-        3,
-        chunk_sizes=ChunkSizes((60, 40), 100),
-        dtype=jnp.float64,
-    )
+    return run(SETTINGS, DATA, (60, 40))
 
 
 def test_the_evidence_of_every_prefix_is_met(updated):
@@ -46,14 +47,7 @@ def test_the_evidence_of_every_prefix_is_met(updated):
 
 
 def test_every_lost_point_is_counted():
-    lost = run_stream(
-        nested_updating(MODEL, SETTINGS._replace(learning_rate=1e300, first_step=1e-3)),
-        lambda n: iter([DATA[n:60]]),
-        RUN_KEY,
-        3,
-        chunk_sizes=ChunkSizes((60,), 100),
-        dtype=jnp.float64,
-    )
+    lost = run(SETTINGS._replace(learning_rate=1e300, first_step=1e-3), DATA[:60], (60,))
     assert lost.record["n_not_finite"].tolist() == [40]
 
 

@@ -268,28 +268,25 @@ def test_a_thermostat_that_stands_still_is_the_published_step():
     np.testing.assert_array_equal(hot[2], jnp.ones(3, dtype))
 
 
-def _recorder():
-    """An estimator whose record is made of the random number of its replicate."""
-
-    def init(key, dtype):
-        return jax.random.uniform(key, dtype=jnp.float64)
-
-    def absorb(key, state, chunk, past):
-        one, count = jnp.ones((), jnp.int64), jnp.ones((), jnp.int32)
-        return state, ChunkRecord(
-            one, state, count, 10.0 * state, 20.0 * state, 30.0 * state, count, 2 * count
-        )
-
-    return Stream(init, absorb)
+def absorbed(record, n_halved=0, n_chunks=1):
+    """Random numbers of four replicates, and records of their chunks, which are made of these numbers."""
+    stream = Stream(
+        lambda key, dtype: jax.random.uniform(key, dtype=jnp.float64),
+        lambda key, number, chunk, past: (number, record(number)),
+    )
+    stream = replicated(stream, 4, n_halved)
+    state, records = stream.init(jax.random.key(0), jnp.float64), []
+    for _ in range(n_chunks):
+        state, found = stream.absorb(jax.random.key(1), state, whole(jnp.zeros((1, 6))), NO_PAST)
+        records.append(found)
+    return np.asarray(state.inner), records
 
 
 def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses():
-    stream = replicated(_recorder(), 4)
-    state = stream.init(jax.random.key(0), jnp.float64)
-    rows = jnp.zeros((1, 1))
-    chunk, past = Chunk(rows, jnp.ones((), jnp.int32)), PastRows(rows, jnp.zeros((), jnp.int32))
-    _, record = stream.absorb(jax.random.key(1), state, chunk, past)
-    numbers = np.asarray(state.inner)
+    n_rows, count = jnp.int64(1), jnp.int32(1)
+    numbers, (record,) = absorbed(
+        lambda x: ChunkRecord(n_rows, x, count, 10.0 * x, 20.0 * x, 30.0 * x, count, 2 * count)
+    )
     assert len(set(numbers)) == 4
     np.testing.assert_allclose(record.smallest_size, 10.0 * numbers.min())
     np.testing.assert_allclose(record.weight_size, 20.0 * numbers.min())
@@ -301,17 +298,9 @@ def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses():
 
 def test_the_expected_spread_follows_from_how_often_particles_were_halved():
     """Ten particles: two halvings so far, two in this chunk, and weights that leave five in effect at its end."""
-
-    def absorb(key, state, chunk, past):
-        sizes = jnp.full((), 5.0)
-        return state, ChunkRecord(
-            jnp.int64(1), state, jnp.int32(3), sizes, sizes, sizes, jnp.int32(0), jnp.int32(0)
-        )
-
-    stream = replicated(_recorder()._replace(absorb=absorb), 4, 10)
-    rows = jnp.zeros((1, 1))
-    chunk, past = Chunk(rows, jnp.int32(1)), PastRows(rows, jnp.int32(0))
-    state = stream.init(jax.random.key(0), jnp.float64)
-    for n_halvings in (2, 4):
-        state, record = stream.absorb(jax.random.key(1), state, chunk, past)
-        np.testing.assert_allclose(record.expected_sd, np.sqrt(n_halvings / 10 + 1 / 5 - 1 / 10))
+    size, none = jnp.full((), 5.0), jnp.int32(0)
+    _, records = absorbed(
+        lambda x: ChunkRecord(jnp.int64(1), x, jnp.int32(3), size, size, size, none, none), 10, n_chunks=2
+    )
+    expected = [np.sqrt(n_halvings / 10 + 1 / 5 - 1 / 10) for n_halvings in (2, 4)]
+    np.testing.assert_allclose([record.expected_sd for record in records], expected)
