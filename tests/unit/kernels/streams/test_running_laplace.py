@@ -74,13 +74,6 @@ def test_a_posterior_without_a_mode_is_counted():
     assert after(model, settings, np.zeros((200, 1))).record["n_unfinished"].tolist() == [1, 1, 1]
 
 
-def test_particles_are_draws_of_the_gaussian_that_is_taken():
-    state = after(LINEAR, SETTINGS, DATA[:200]).state
-    assert bool(state.gaussian)
-    # Draws come in pairs on both sides of the mean.
-    np.testing.assert_allclose(state.particles.mean(axis=0), state.mean, atol=1e-9)
-
-
 def test_the_gaussian_is_the_exact_posterior(linear_run):
     state = linear_run.state
     mean, covariance = tempered_posterior(DATA, np.ones(len(DATA)))
@@ -124,6 +117,9 @@ def test_a_step_to_the_mode_that_goes_too_far_is_shortened():
     assert int(record.n_unfinished) == 0
     # The posterior of 50 counts of which each is one has its mode where 50 = 50 exp(theta) + theta.
     assert abs(float(state.mean[0])) < 0.1
+    # Particles are draws of the Gaussian from here on, in pairs on both sides of its mean.
+    np.testing.assert_allclose(state.particles.mean(axis=0), state.mean, atol=1e-9)
+    assert np.ptp(state.particles) > 0.1
 
 
 def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_dependent_parameters():
