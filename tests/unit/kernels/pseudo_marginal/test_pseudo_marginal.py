@@ -101,7 +101,9 @@ def test_an_update_of_x_leaves_u_alone_and_counts_every_preparation_with_its_cos
     estimator = latent_estimator()
     part = POSITION_UPDATES[update](estimator._replace(prepare=prepare))
     step = jax.jit(lambda key, state: part.apply(part.draw(key), state))
-    start = state = _start(estimator, jnp.full(DIM, 0.9))
+    # Points beyond 1 are failures: a start there meets some.
+    start = state = _start(estimator, jnp.full(DIM, 1.5))
+    n_failures = 0
     for key in KEYS[:20]:
         calls.clear()
         state, info = step(key, state)
@@ -110,9 +112,11 @@ def test_an_update_of_x_leaves_u_alone_and_counts_every_preparation_with_its_cos
         assert int(info.n_estimates_position) == len(calls)
         assert int(info.n_cubic) == np.sum(1 + (first > 0.0))
         assert int(info.n_failures) == np.sum(first > 1.0)
+        n_failures += int(info.n_failures)
         assert int(info.n_estimates_auxiliary) == 0
         np.testing.assert_array_equal(state.auxiliary, start.auxiliary)
         np.testing.assert_array_equal(state.cache, state.position)
+    assert n_failures > 0
     assert not np.array_equal(state.position, start.position)
 
 
