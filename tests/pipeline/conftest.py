@@ -54,6 +54,8 @@ def assert_all_is_made(project, name):
         # Which quantities there are: values differ between processors. That to data of others needs AUXMC_DATA_DIR.
         known = [of[table].notna().any().drop("data_difference", errors="ignore") for of in (made, recorded)]
         assert known[0].to_dict() == known[1].to_dict(), table
+    assert not list((project.folder / "results").rglob(".*partial*"))
+    assert not list((project.folder / ".checkpoints").rglob("*.npz"))
 
 
 class Project:
