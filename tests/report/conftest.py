@@ -17,29 +17,14 @@ from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.report import __main__ as command
 from auxmc_pipeline.report import page as page_module
 from auxmc_pipeline.tables import tabulate, write_tables
+from tests.unit.pipeline.provenance import PROVENANCE
 
 STUDY = "radon"
 VERDICTS = {
     "CT-D03": "inconclusive",
-    "CT-D08": "not measured",
     "CT-D06": "not reproduced",
+    "CT-D08": "not measured",
     "CT-D09": "timing",
-}
-RESULT = {
-    "study": STUDY,
-    "settings": {"preset": "quick"},
-    "numbers": "0123456789abcdef",
-    "code": "fedcba9876543210",
-    "data": "",
-    "created": "2026-11-21T22:04:55+00:00",
-    "git_commit": "d" * 40,
-    "git_dirty": "True",
-    "packages": {"jax": "0.10.2"},
-    "processor": "A processor",
-    "n_cores": 2,
-    "python": "3.11.7",
-    "cpu_s": 12.8,
-    "peak_memory_mib": 809.0,
 }
 
 
@@ -56,8 +41,9 @@ def report(tmp_path_factory):
     names = {n for path in texts for n in re.findall(rf'number\("{STUDY}", "([^"]+)"\)', path.read_text())}
     numbers = pd.DataFrame({"name": sorted(names), "value": -1.0, "error": 0.5, "note": "", "exact": False})
     numbers.to_csv(results / "numbers.csv", index=False)
+    about = {**PROVENANCE, "study": STUDY, "settings": {"preset": "quick"}, "git_dirty": "True"}
     statistics = xr.Dataset({"n_failures": 3.0, "log_evidence": -1081.0})
-    write_result(results / "nuts.nc", {"statistics": statistics}, RESULT)
+    write_result(results / "nuts.nc", {"statistics": statistics}, about)
     write_tables(results / "tables", tabulate([results / "nuts.nc"]))
     for name in load_study(STUDY).figures:
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")

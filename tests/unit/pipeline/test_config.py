@@ -36,11 +36,6 @@ def toy(tmp_path):
     return StudyFile(tmp_path, "toy", Toy)
 
 
-def test_presets_give_sizes_and_an_override_wins(toy):
-    assert compose_settings(toy, ["preset=smoke"]).n_draws == 20
-    assert compose_settings(toy, ["preset=smoke", "n_draws=33"]).n_draws == 33
-
-
 @pytest.mark.parametrize(("override", "message"), GIVEN["wrong_settings"])
 def test_a_wrong_setting_is_rejected_with_its_name_value_and_what_is_allowed(toy, override, message):
     with pytest.raises(SettingsError, match=message) as rejected:

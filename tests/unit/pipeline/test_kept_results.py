@@ -22,25 +22,29 @@ from auxmc_pipeline.tables import Tables, load_tables
 
 # A new study has none.
 WITH_RESULTS = sorted(path.parent.name for path in PUBLISHED.glob("paper/*/claims.csv"))
-JOB = "radon,ais,,{commit},{created},n,c,d,1.0,2.0,A processor,k,2,v,s\n"
+
+
+def keep(folder, preset, name, days=(), **columns):
+    """Publishes lines of a study's claims and records of jobs, and returns their folder."""
+    place = folder / preset / name
+    place.mkdir(parents=True)
+    if columns:
+        claims_of(load_study(name)).assign(**columns)[MEASURED].to_csv(place / "claims.csv", index=False)
+    jobs = "".join(f"radon,ais,,d,2026-11-{day}T01:02:03,n,c,d,1.0,2.0,A processor,k,2,v,s\n" for day in days)
+    (place / "pieces.csv").write_text(",".join(COLUMNS) + "\n" + jobs)
+    return place
 
 
 def test_what_is_kept_is_judged_by_the_present_bands(tmp_path):
+    found = {"measured": 1.0 / 3.0, "monte_carlo_error": 1e-9, "exact": False, "note": "a, note"}
     for name in studies():
-        kept = claims_of(load_study(name)).assign(
-            measured=1.0 / 3.0, monte_carlo_error=1e-9, exact=False, note="a, note"
-        )
-        # A line that is newer than the results.
-        kept = kept.iloc[1:] if name == "radon" else kept
-        (tmp_path / "smoke" / name).mkdir(parents=True)
-        kept[MEASURED].to_csv(tmp_path / "smoke" / name / "claims.csv", index=False)
-        (tmp_path / "smoke" / name / "numbers.csv").write_text(
-            "name,value,error,note,exact\nn,0.5,0.1,,False\n"
-        )
-        days = [f"2026-11-{day}T01:02:03" for day in (21, 22)]
-        jobs = "".join(JOB.format(commit="d", created=created) for created in days)
-        (tmp_path / "smoke" / name / "pieces.csv").write_text(",".join(COLUMNS) + "\n" + jobs)
+        place = keep(tmp_path, "smoke", name, (21, 22), **found)
+        (place / "numbers.csv").write_text("name,value,error,note,exact\nn,0.5,0.1,,False\n")
     (tmp_path / "smoke" / "gp_probit" / "claims.csv").unlink()
+    # The first line is newer than the results.
+    kept = tmp_path / "smoke" / "radon" / "claims.csv"
+    header, _, *lines = kept.read_text().splitlines(keepends=True)
+    kept.write_text(header + "".join(lines))
     assert published_presets(tmp_path) == ["smoke"]
     found = read_published("smoke", tmp_path)
     assert found.run_in_words == "preset smoke, jobs from 2026-11-21 to 2026-11-22 on A processor"
@@ -60,27 +64,14 @@ def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_p
         FileNotFoundError, match=r"no study is kept: run `python -m auxmc_pipeline.steps.publish quick`"
     ):
         read_published(folder=tmp_path)
-    for preset, name, measured in (
-        ("quick", "radon", 1.0),
-        ("quick", "gp_probit", 2.0),
-        ("paper", "radon", 3.0),
-    ):
-        place = tmp_path / preset / name
-        place.mkdir(parents=True)
-        kept = claims_of(load_study(name)).assign(
-            measured=measured, monte_carlo_error=0.1, exact=False, note=""
-        )
-        kept[MEASURED].to_csv(place / "claims.csv", index=False)
-        created = f"2026-11-2{measured:.0f}T00:00:00"
-        (place / "pieces.csv").write_text(",".join(COLUMNS) + "\n" + JOB.format(commit="d", created=created))
-    # Cases of a study that is not finished.
-    (tmp_path / "paper" / "gp_probit").mkdir()
-    (tmp_path / "paper" / "gp_probit" / "pieces.csv").write_text(",".join(COLUMNS) + "\n")
+    found = {"monte_carlo_error": 0.1, "exact": False, "note": ""}
+    keep(tmp_path, "quick", "radon", [21], measured=1.0, **found)
+    keep(tmp_path, "quick", "gp_probit", [22], measured=2.0, **found)
+    keep(tmp_path, "paper", "radon", [23], measured=3.0, **found)
+    keep(tmp_path, "paper", "gp_probit")  # cases of a study that is not finished
     found = read_published(folder=tmp_path)
-    assert {name: float(found.judged[name]["measured"].iloc[0]) for name in ("radon", "gp_probit")} == {
-        "radon": 3.0,
-        "gp_probit": 2.0,
-    }
+    measured = [float(found.judged[name]["measured"].iloc[0]) for name in ("radon", "gp_probit")]
+    assert measured == [3.0, 2.0]
     assert found.run_in_words == (
         "preset paper for radon; quick for the others; jobs from 2026-11-22 to 2026-11-23 on A processor"
     )
@@ -180,19 +171,14 @@ def test_a_file_that_runs_read_is_that_of_kept_results(line):
 )
 def test_a_claim_is_the_same_where_the_cases_that_it_needs_have_run_alone(name):
     study = load_study(name)
-    tables, claims, measures = (
-        load_tables(PUBLISHED / "paper" / name / "tables"),
-        claims_of(study),
-        study.measures(),
-    )
+    tables, claims = load_tables(PUBLISHED / "paper" / name / "tables"), claims_of(study)
+    measures = study.measures()
     judged = judge_study(study, tables)
     for claim_id, cases in cases_of_claims(study, "paper").items():
-        alone = Tables(
-            {key: rows[rows["case"].isin(cases)] if "case" in rows else rows for key, rows in tables.items()}
-        )
-        found = judge_study(
-            study, alone, claims[claims["claim_id"] == claim_id], {claim_id: measures[claim_id]}
-        )
+        of_cases = lambda rows: rows[rows["case"].isin(cases)] if "case" in rows else rows  # noqa: B023
+        alone = Tables({key: of_cases(rows) for key, rows in tables.items()})
+        lines = claims[claims["claim_id"] == claim_id]
+        found = judge_study(study, alone, lines, {claim_id: measures[claim_id]})
         expected = judged[judged["claim_id"] == claim_id].reset_index(drop=True)
         columns = ["setting", "measured", "monte_carlo_error", "verdict"]
         pd.testing.assert_frame_equal(found[columns], expected[columns], check_exact=True)

@@ -82,9 +82,8 @@ def test_a_readme_is_split_into_question_answer_findings_and_notes():
     assert "<script>" not in second.html
     assert "<th></th>" not in second.html
     assert "Errors ± 2 of 2<sup>30</sup>, not in <code>2^30</code>." in found.notes
-    assert (
-        prose("(r^(K+1)), A A^T, +/- 2, `x^2`") == "(r<sup>K+1</sup>), A A<sup>T</sup>, ± 2, <code>x^2</code>"
-    )
+    typeset = "(r<sup>K+1</sup>), A A<sup>T</sup>, ± 2, <code>x^2</code>"
+    assert prose("(r^(K+1)), A A^T, +/- 2, `x^2`") == typeset
     assert to_html("`XY-010` and XY-010", LINKS) == "<p><code>XY-010</code> and XY-010</p>\n"
 
 
@@ -123,28 +122,18 @@ def test_a_wrong_list_of_documents_is_rejected_by_name(tmp_path):
     ("line", "text"),
     [
         ({"verdict": "reproduced"}, ""),
-        (
-            {},
-            "Measured 1.00 ± 0.10, inside the band (at most 1.1), 1.0 standard errors from its edge 1.1. A verdict",
-        ),
-        (
-            {"monte_carlo_error": NAN},
-            "Measured 1, inside the band (at most 1.1). Its Monte Carlo error is unknown.",
-        ),
+        ({}, "Measured 1.00 ± 0.10, inside the band (at most 1.1), 1.0 standard errors from its edge 1.1. A"),
+        ({"monte_carlo_error": NAN}, "inside the band (at most 1.1). Its Monte Carlo error is unknown."),
         ({"verdict": "not reproduced", "high": 0.1}, "outside the band (at most 0.1), 9.0 standard errors"),
-        (
-            {"measured": NAN, "note": "needs longer chains"},
-            "Not measured at preset quick: needs longer chains.",
-        ),
+        ({"measured": NAN, "note": "needs 9 chains"}, "Not measured at preset quick: needs 9 chains."),
     ],
 )
 def test_a_verdict_is_explained_by_its_numbers(line, text):
-    found = explanation({**LINE, "verdict": "inconclusive", **line}, "quick")
+    line = {**LINE, "verdict": "inconclusive", **line}
+    found = explanation(line, "quick")
     assert text in found
     assert bool(found) == bool(text)
-    assert not text or "tests the pipeline" not in found != explanation(
-        {**LINE, "verdict": "inconclusive"}, "smoke"
-    )
+    assert not text or "tests the pipeline" not in found != explanation(line, "smoke")
 
 
 def test_a_failed_claim_without_a_finding_is_reported():
@@ -205,21 +194,11 @@ def test_settings_failures_and_costs_are_collected(tmp_path):
     assert found == [{"case": "a", "what": "proposals with a numerical failure", "count": 5.0}]
     folder = tmp_path / "logs" / "quick" / "alpha"
     folder.mkdir(parents=True)
-    for name, seconds, memory in (("a", "2.0", "100.0"), ("b", "3.0", "50.0"), ("claims", "0.5", "-")):
-        (folder / f"{name}.benchmark.tsv").write_text(
-            f"s\tmax_rss\tcpu_time\n{seconds}\t{memory}\t{seconds}\n"
-        )
-    (folder / "d.benchmark.tsv").write_text("s\tmax_rss\tcpu_time\n1.0\tnan")  # cut short
-    about = {
-        "processor": "p",
-        "study": "alpha",
-        "case": "b",
-        "cpu_s": 7.0,
-        "peak_memory_mib": 60.0,
-        "n_cores": 2,
-        "versions": "v",
-    }
-    jobs = job_table([about])
+    logs = {"a": "2.0\t100.0\t2.0\n", "b": "3.0\t50.0\t3.0\n", "claims": "0.5\t-\t0.5\n"}
+    for name, line in (logs | {"d": "1.0\tnan"}).items():  # the last one is cut short
+        (folder / f"{name}.benchmark.tsv").write_text(f"s\tmax_rss\tcpu_time\n{line}")
+    about = {"study": "alpha", "case": "b", "processor": "p", "n_cores": 2, "versions": "v"}
+    jobs = job_table([about | {"cpu_s": 7.0, "peak_memory_mib": 60.0}])
     judged, run = rule_costs("alpha", "quick", jobs, tmp_path)
     assert list(run.values()) == ["alpha", "run_case", 3, 6.0, 7.0, 60.0]
     assert (judged["rule"], judged["peak_mib"]) == ("judge_claims", 0.0)
@@ -259,31 +238,32 @@ def test_a_figure_that_is_cut_short_is_named_with_the_command_that_makes_it(tmp_
     path = tmp_path / "paper_figures" / "smoke" / "radon" / "fig_5_6.svg"
     path.parent.mkdir(parents=True)
     path.write_text('<svg viewBox="0 0 1 1">')
-    with pytest.raises(
-        DamagedFile, match=r"fig_5_6\.svg is damaged: .*`snakemake --force .* --config preset=smoke`"
-    ):
+    with pytest.raises(DamagedFile, match=r"fig_5_6\.svg is damaged: .*`snakemake --force .* preset=smoke`"):
         page_figures(load_study("radon"), {"fig_5_6": path}, "{name}")
 
 
 # --- tables for papers --------------------------------------------------------------------------------
 
-_COLUMNS = [
-    "claim_id", "setting", "statement", "document", "place", "published", "low", "high", "band_from", "nature",
-    "origin", "measured", "monte_carlo_error", "exact", "verdict",
-]  # fmt: skip
 JUDGED = pd.DataFrame(
-    [
-        (
-            "A-1", "N = 1", "A & B at 5 % of x_1", "phd-thesis", "sec 1", "3.6", 3.4, 3.8, "theory", "conclusion",
-            "published", 3.61, 0.02, False, "reproduced",
-        ),
-        (
-            "A-2", "ε > 2", "Nothing # measured", "", "", "", math.nan, 1.0, "theory", "conclusion",
-            "own", math.nan, math.nan, False, "inconclusive",
-        ),
-    ],
-    columns=_COLUMNS,
-).assign(also="")  # fmt: skip
+    {
+        "claim_id": ["A-1", "A-2"],
+        "setting": ["N = 1", "ε > 2"],
+        "statement": ["A & B at 5 % of x_1", "Nothing # measured"],
+        "document": ["phd-thesis", ""],
+        "place": ["sec 1", ""],
+        "published": ["3.6", ""],
+        "low": [3.4, NAN],
+        "high": [3.8, 1.0],
+        "band_from": "theory",
+        "nature": "conclusion",
+        "origin": ["published", "own"],
+        "measured": [3.61, NAN],
+        "monte_carlo_error": [0.02, NAN],
+        "exact": False,
+        "verdict": ["reproduced", "inconclusive"],
+        "also": "",
+    }
+)
 
 
 def test_claims_stand_side_by_side():
@@ -295,12 +275,8 @@ def test_claims_stand_side_by_side():
 
 
 def test_latex_escapes_what_it_would_obey():
-    text = latex(
-        claims_table(JUDGED).drop(columns=["document", "agrees within", "band from"]),
-        "A caption.",
-        "tab:a",
-        "llllll",
-    )
+    table = claims_table(JUDGED).drop(columns=["document", "agrees within", "band from"])
+    text = latex(table, "A caption.", "tab:a", "llllll")
     assert r"A \& B at 5 \% of x\_1 (N = 1)" in text
     assert r"Nothing \# measured ($\epsilon$ $>$ 2)" in text
     assert r"3.610 $\pm$ 0.020" in text

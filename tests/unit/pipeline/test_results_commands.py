@@ -22,10 +22,9 @@ from auxmc_pipeline.command_line.show_published import describe_published, stale
 from auxmc_pipeline.jobs import COLUMNS, by_case, job_table, record_costs, recorded_jobs
 from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.settings import PRESETS, SettingsError
+from tests.unit.pipeline.provenance import PROVENANCE
 
 GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-
-ABOUT = GIVEN["about"]
 
 
 @pytest.fixture
@@ -57,19 +56,20 @@ def result(path, *, shift=0.0, n_draws=400, tempered=False, **settings):
     if tempered:
         groups["sample_stats"] = xr.Dataset({"inverse_temperature": (("chain", "draw"), draws[..., 0])})
     chosen = {"preset": "quick", "seed": 1, "n_draws": n_draws, "data": "", "batch": {}, **settings}
-    write_result(path, groups, {**ABOUT, "case": path.stem, "settings": chosen})
+    write_result(path, groups, {**PROVENANCE, "case": path.stem, "settings": chosen})
     return path
+
+
+def first_words(text):
+    """Lines that are not empty, by their first word."""
+    return {line.split()[0]: line for line in text.splitlines() if line}
 
 
 def own(folder, shift=0.0):
     """What `auxmc evidence` writes, and the record of a stream."""
     draws = np.random.default_rng(0 if shift == 0.0 else 1).normal(shift, size=(4, 100))
-    attributes = {
-        "inference_library": "auxmc",
-        "inference_library_version": "9.8",
-        "created_at": "2026-11-25",
-    }
-    attributes |= {"method": "hmc", "draws": 100, "seed": 3, "wall_s": 2.0, "sampling_s": 1.0}
+    attributes = {"inference_library": "auxmc", "inference_library_version": "9.8"}
+    attributes |= {"created_at": "2026-11-25", "method": "hmc", "draws": 100, "seed": 3}
     attributes |= {"log_evidence": shift, "log_evidence_standard_error": 0.01, "warnings": ["far"]}
     folder.mkdir()
     write_result(
@@ -86,7 +86,7 @@ def own(folder, shift=0.0):
 def test_list_names_studies_with_cases_and_cost(monkeypatch, run):
     # Two of them: reading the records of all takes seconds.
     monkeypatch.setattr(catalogue, "studies", lambda: ["boltzmann", "radon"])
-    lines = {line.split()[0]: line for line in run("list").splitlines() if line}
+    lines = first_words(run("list"))
     study = load_study("radon")
     for preset in PRESETS:
         cost = duration(recorded_jobs("radon", preset)["cpu_s"].sum())
@@ -97,9 +97,7 @@ def test_list_names_studies_with_cases_and_cost(monkeypatch, run):
 
 def test_list_names_claims_with_the_cost_of_what_each_needs(monkeypatch, run):
     monkeypatch.setattr(catalogue, "studies", lambda: ["radon"])
-    lines = {
-        line.split()[0]: line for line in run("list", "claims", "--preset", "smoke").splitlines() if line
-    }
+    lines = first_words(run("list", "claims", "--preset", "smoke"))
     cpu_s = recorded_jobs("radon", "smoke").set_index("case")["cpu_s"]
     assert f"  1  {duration(cpu_s['nuts']):>8}  " in lines["CT-D06"]
     assert "not recorded" not in lines["CT-D06"]
@@ -108,25 +106,20 @@ def test_list_names_claims_with_the_cost_of_what_each_needs(monkeypatch, run):
 def test_list_of_a_study_says_what_cases_took(monkeypatch, run, tmp_path):
     monkeypatch.setattr(catalogue, "ROOT", tmp_path)
     done = result(tmp_path / "results" / "smoke" / "radon" / "nuts.nc")
-    lines = {
-        line.split()[0]: line.split()
-        for line in run("list", "radon", "--preset", "smoke").splitlines()
-        if line
-    }
-    assert lines["nuts"][1:] == ["done", "13", "s", "809", "MiB", "method=nuts"]
+    lines = first_words(run("list", "radon", "--preset", "smoke"))
+    assert lines["nuts"].split()[1:] == ["done", "13", "s", "809", "MiB", "method=nuts"]
     recorded = recorded_jobs("radon", "smoke").set_index("case").loc["ais"]
     cost = [f"{recorded['cpu_s']:.0f}", "s", f"{recorded['peak_memory_mib']:.0f}", "MiB"]
-    assert lines["ais"][1:6] == ["missing", *cost]
+    assert lines["ais"].split()[1:6] == ["missing", *cost]
     done.write_bytes(b"x")
     assert "nuts  damaged" in run("list", "radon", "--preset", "smoke")
 
 
 def test_settings_say_their_values_what_they_do_and_what_is_allowed(run):
     text = run("settings", "boltzmann")
-    shown = " / ".join(
-        str(load_study("boltzmann").settings([f"preset={preset}"]).n_chains) for preset in PRESETS
-    )
-    assert f"  n_chains = {shown}\n      independent chains [allowed: at least 1]\n" in text
+    study = load_study("boltzmann")
+    shown = [str(study.settings([f"preset={preset}"]).n_chains) for preset in PRESETS]
+    assert f"  n_chains = {' / '.join(shown)}\n      independent chains [allowed: at least 1]\n" in text
     assert "  data = ''\n" in text
 
 
@@ -158,13 +151,8 @@ def test_show_says_what_a_file_holds_and_how_to_make_it(tmp_path, run):
     assert "snakemake results/quick/radon/nuts.nc --config preset=quick" in text
     path = result(tmp_path / "mine.nc", columns=["a", "b"], batch={"step_size": [0.1, 0.2]})
     command = run("show", path).splitlines()[-1]
-    for word in (
-        "study=radon",
-        "n_draws=400",
-        "'columns=[a,b]'",
-        "'++batch.step_size=[0.1,0.2]'",
-        f"out={path}",
-    ):
+    own = ("'columns=[a,b]'", "'++batch.step_size=[0.1,0.2]'", f"out={path}")
+    for word in ("study=radon", "n_draws=400", *own):
         assert word in command, word
     assert "data=" not in command
 
@@ -190,10 +178,8 @@ def test_compare_finds_what_was_changed_and_only_that(tmp_path, run):
     second = result(tmp_path / "b.nc", shift=1.0, n_draws=600, step_size=0.2)
     text = run("compare", first, second)
     settings = text[text.index("settings that differ") : text.index("origin that differs: same seed, code")]
-    assert [line.split() for line in settings.splitlines()[2:] if line] == [
-        ["n_draws", "400", "600"],
-        ["step_size", "0.1", "0.2"],
-    ]
+    found = [line.split() for line in settings.splitlines()[2:] if line]
+    assert found == [["n_draws", "400", "600"], ["step_size", "0.1", "0.2"]]
     assert "posterior means: 1 of 2 differ by more than 3 standard errors" in text
     assert "statistics: 2 of 2 differ" in text
     assert "ess_per_second" not in text
@@ -201,7 +187,7 @@ def test_compare_finds_what_was_changed_and_only_that(tmp_path, run):
     equal = "all settings are equal|posterior means: all 2 are equal|statistics: all 2 are equal"
     assert all(words in text for words in equal.split("|"))
     other = {"statistics": xr.Dataset({"other": 1.0})}
-    write_result(tmp_path / "c.nc", other, {**ABOUT, "case": "c", "settings": {}})
+    write_result(tmp_path / "c.nc", other, {**PROVENANCE, "case": "c", "settings": {}})
     with pytest.raises(CommandError, match="no quantity in common"):
         run("compare", first, tmp_path / "c.nc")
 
@@ -219,29 +205,27 @@ def test_estimates_have_the_errors_of_independent_draws(tmp_path):
     # 1600 independent draws of unit variance; the estimate of the error is good to a tenth or so.
     assert means["z[parameter b]"][1] == pytest.approx(1 / 40, rel=0.3)
     assert statistics["log_evidence"] == (-10.0, 0.1)
-    assert statistics["acceptance_rate"] == (
-        pytest.approx(0.705),
-        standard_error(np.array([0.7, 0.72, 0.71, 0.69])),
-    )
+    error = standard_error(np.array([0.7, 0.72, 0.71, 0.69]))
+    assert statistics["acceptance_rate"] == (pytest.approx(0.705), error)
 
 
 def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path, run):
     one, two = own(tmp_path / "one"), own(tmp_path / "two", 5.0)
-    for name, words in (
-        ("result.nc", ("9.8", "2026-11-25", "method", "far")),
-        ("", ("command", "files: record.csv, record.parquet, result.nc, settings.json")),
-        ("record.parquet", ("command", "log_evidence_error")),
-        ("record.csv", ("command", "log_evidence_error")),
+    for name, shown, compared in (
+        ("result.nc", ("9.8", "2026-11-25", "method", "far"), "posterior means: 1 of 1 differ"),
+        (
+            "",
+            ("files: record.csv, record.parquet, result.nc, settings.json",),
+            "posterior means: 1 of 1 differ",
+        ),
+        ("record.csv", ("command", "log_evidence_error"), "log_evidence[model a]"),
+        ("record.parquet", ("command", "log_evidence_error"), "log_evidence[model a]"),
     ):
         text = run("show", one / name)
-        assert all(word in text for word in words), text
-    for name, words in (
-        ("result.nc", ("posterior means: 1 of 1 differ", "statistics: 1 of 1 differ")),
-        ("record.csv", ("statistics: 1 of 1 differ", "log_evidence[model a]")),
-        ("", ("posterior means: 1 of 1 differ", "statistics: 1 of 1 differ")),
-    ):
+        assert all(word in text for word in shown), text
         text = run("compare", one / name, two / name)
-        assert all(word in text for word in words), text
+        assert compared in text
+        assert "statistics: 1 of 1 differ" in text
     (two / "result.nc").unlink()
     assert "log_evidence[model a]" in run("compare", one / "record.csv", two)
     (one / "trace.png").write_bytes(b"plot")

@@ -41,17 +41,15 @@ from auxmc_pipeline.sweep_figure import sweep_figure
 from auxmc_pipeline.tables import MissingData, Tables, replicate_columns
 
 N_CHAINS, N_DRAWS = 4, 2000
+NAN = float("nan")
 MEAN, SD = np.array([1.0, -3.0]), np.array([2.0, 0.5])
 
 
 def chains(axes, n_chains):
     shape = (*(len(values) for values in axes.values()), n_chains, N_DRAWS)
     rng = np.random.default_rng(5)
-    draws = {
-        "x": MEAN + SD * rng.normal(size=(*shape, 2)),
-        "accepted": np.ones(shape, bool),
-        "n_gradients": np.full(shape, 3, np.int8),
-    }
+    draws = {"x": MEAN + SD * rng.normal(size=(*shape, 2)), "accepted": np.ones(shape, bool)}
+    draws["n_gradients"] = np.full(shape, 3, np.int8)
     return Chains(draws, axes, compile_s=1.0, run_s=8.0)
 
 
@@ -166,22 +164,14 @@ def test_a_sweep_over_one_point_leaves_chains_without_it():
         without_sweep(chains({"step_size": np.array([0.1, 0.2])}, 1))
 
 
-NAN = float("nan")
+CHAINS = [("a", "pm_mh", 0.1, 1, 1.0), ("a", "pm_mh", 0.3, 0, 2.0), ("a", "apm_mi_mh", 0.1, 0, 3.0)]
+CHAINS += [("b", "pm_mh", 0.1, 0, NAN)]
+SETTINGS = {"case": ["nuts", "ais"], "preset": "quick", "n_chains": [4, 8], "n_draws": [100, 10]}
 TABLES = Tables(
     {
-        "chain": pd.DataFrame(
-            {
-                "case": ["a", "a", "a", "b"],
-                "method": ["pm_mh", "pm_mh", "apm_mi_mh", "pm_mh"],
-                "step_size": [0.1, 0.3, 0.1, 0.1],
-                "chain": [1, 0, 0, 0],
-                "ess": [1.0, 2.0, 3.0, np.nan],
-            }
-        ),
+        "chain": pd.DataFrame(CHAINS, columns=["case", "method", "step_size", "chain", "ess"]),
         "point": pd.DataFrame({"case": ["a", "a", "b"], "log_z": [5.0, 5.0, 6.0]}),
-        "settings": pd.DataFrame(
-            {"case": ["nuts", "ais"], "preset": "quick", "n_chains": [4, 8], "n_draws": [100, 10]}
-        ),
+        "settings": pd.DataFrame(SETTINGS),
     }
 )
 
@@ -193,20 +183,26 @@ def test_rows_are_found_by_text_by_number_to_rounding_and_by_several_values():
     assert TABLES.values("ess", case="a", method="pm_mh").tolist() == [1.0, 2.0]
 
 
-def test_what_is_missing_is_named():
-    with pytest.raises(MissingData, match=r"ess for method pm_mh, step_size 0.2: not run at this preset"):
-        TABLES.rows("chain", "ess", method="pm_mh", step_size=0.2)
-    with pytest.raises(MissingData, match="ess for scheme code"):
-        TABLES.rows("chain", "ess", scheme="code")
-    with pytest.raises(MissingData, match="no table 'draw'"):
-        TABLES.array("ess", "draw")
-    with pytest.raises(MissingData, match="acceptance: not recorded by this run"):
-        TABLES.value("acceptance")
-    with pytest.raises(MissingData, match="log_z for case d: not run"):
-        TABLES.value("log_z", case="d")
-    assert TABLES.get("draw", ()) == ()
-    with pytest.raises(MissingData, match="settings for case c: not run"):
-        TABLES.setting("n_draws", case="c")
+@pytest.mark.parametrize(
+    ("read", "error", "message"),
+    [
+        (
+            lambda t: t.rows("chain", "ess", method="x", step_size=0.2),
+            MissingData,
+            "ess for method x, step_size 0.2",
+        ),
+        (lambda t: t.rows("chain", "ess", scheme="code"), MissingData, "ess for scheme code"),
+        (lambda t: t.array("ess", "draw"), MissingData, "no table 'draw'"),
+        (lambda t: t.value("acceptance"), MissingData, "acceptance: not recorded by this run"),
+        (lambda t: t.value("log_z", case="d"), MissingData, "log_z for case d: not run at this preset"),
+        (lambda t: t.setting("n_draws", case="c"), MissingData, "settings for case c: not run"),
+        (lambda t: t.value("log_z"), ValueError, "log_z: expected one value, got 2"),
+        (lambda t: t.setting("n_draws"), ValueError, "setting n_draws has several values: 100, 10"),
+    ],
+)
+def test_what_is_missing_or_not_unique_is_named(read, error, message):
+    with pytest.raises(error, match=message):
+        read(TABLES)
 
 
 def test_a_quantity_becomes_an_array_in_the_order_of_its_rows():
@@ -215,13 +211,7 @@ def test_a_quantity_becomes_an_array_in_the_order_of_its_rows():
     assert array.values.tolist() == [1.0, 2.0]
     assert TABLES.value("log_z", case="a") == 5.0
     assert TABLES.setting("n_chains", case="ais") == 8
-
-
-def test_several_values_where_one_is_asked_for_are_rejected():
-    with pytest.raises(ValueError, match="log_z: expected one value, got 2"):
-        TABLES.value("log_z")
-    with pytest.raises(ValueError, match="setting n_draws has several values: 100, 10"):
-        TABLES.setting("n_draws")
+    assert TABLES.get("draw", ()) == ()
 
 
 def rows(quantity, value, case="a", **columns):
@@ -292,16 +282,11 @@ def style():
 
 def table_of(quantities=("ess",), coordinates=("",), **axes):
     rows = [
-        {
-            **dict(zip(axes, values, strict=True)),
-            "quantity": quantity,
-            "coordinate": coordinate,
-            "value": 1.0 + i,
-        }
+        (*values, quantity, coordinate, 1.0 + i, 0.1)
         for i, values in enumerate(itertools.product(*axes.values()))
         for quantity, coordinate in itertools.product(quantities, coordinates)
     ]
-    return pd.DataFrame(rows).assign(standard_error=0.1)
+    return pd.DataFrame(rows, columns=[*axes, "quantity", "coordinate", "value", "standard_error"])
 
 
 def labels(figure):
@@ -358,23 +343,19 @@ def test_one_point_is_drawn_without_a_legend(axes, error):
 )
 @pytest.mark.parametrize("axes", [{}, {"step_size": [1, 2]}])
 def test_few_coordinates_have_a_panel_each_and_many_their_mean(coordinates, titles, axes):
-    figure = sweep_figure(table_of(coordinates=tuple(coordinates), **axes), list(axes), ["ess"])
+    figure = sweep_figure(table_of(coordinates=coordinates, **axes), list(axes), ["ess"])
     assert [panel.get_title() for panel in figure.axes] == titles
     for panel in figure.axes:
         np.testing.assert_allclose(panel.lines[0].get_ydata(), [1.0, 2.0] if axes else [1.0])
 
 
 def test_panels_that_cannot_be_drawn_say_why():
-    table = table_of(step_size=[1, 2]).assign(value=np.nan)
-    some = table_of(coordinates=tuple(range(9)), step_size=[1, 2]).iloc[:-1]
-    figures = [
-        sweep_figure(table, ["step_size"], ["ess", "unknown"]),
-        sweep_figure(some, ["step_size"], ["ess"]),
-    ]
-    words = [panel.texts[0].get_text().replace("\n", " ") for figure in figures for panel in figure.axes]
+    without = sweep_figure(table_of(step_size=[1, 2]).assign(value=NAN), ["step_size"], ["ess", "unknown"])
+    some = sweep_figure(table_of(coordinates=range(9), step_size=[1, 2]).iloc[:-1], ["step_size"], ["ess"])
+    words = [panel.texts[0].get_text().replace("\n", " ") for panel in without.axes + some.axes]
     assert words[:2] == ["ESS: no finite values", "unknown: no finite values"]
     assert words[2].startswith("ESS: coordinates that are not at all points")
-    figures[0].draw_without_rendering()
+    without.draw_without_rendering()
 
 
 @pytest.mark.parametrize(
@@ -393,20 +374,21 @@ def test_tables_that_do_not_fit_are_rejected(axes, quantities, words):
 EXTRAS = sorted(path.parent.name for path in STUDIES.glob(f"*/{EXTRA}"))
 
 
+def csv_rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.mark.parametrize("study", studies())
 def test_values_are_those_of_the_claims(study):
-    with (STUDIES / study / "claims.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["document"]]
+    rows = [row for row in csv_rows(STUDIES / study / "claims.csv") if row["document"]]
     names = {document.key: document.name for document in read_documents()}
     for row in rows:
         key = row["claim_id"], row["setting"]
         if math.isfinite(number(row["published"])):
             found = published_value(study, *key)
-            assert (found.value, found.document, found.key) == (
-                float(row["published"]),
-                names[row["document"]],
-                key,
-            )
+            assert (found.value, found.key) == (float(row["published"]), key)
+            assert found.document == names[row["document"]]
         else:
             with pytest.raises(LookupError, match="no number is published"):
                 published_value(study, *key)
@@ -414,16 +396,12 @@ def test_values_are_those_of_the_claims(study):
 
 @pytest.mark.parametrize("study", EXTRAS)
 def test_further_values_are_numbers_of_documents_that_no_claim_has(study):
-    with (STUDIES / study / EXTRA).open(newline="") as file:
-        reader = csv.DictReader(file)
-        assert tuple(reader.fieldnames or ()) == COLUMNS
-        rows = list(reader)
-    with (STUDIES / study / "claims.csv").open(newline="") as file:
-        claims = list(csv.DictReader(file))
-    keys = [(row["claim_id"], row["setting"]) for row in rows]
+    rows, claims = csv_rows(STUDIES / study / EXTRA), csv_rows(STUDIES / study / "claims.csv")
+    assert tuple(rows[0]) == COLUMNS
+    keys, known = ([(row["claim_id"], row["setting"]) for row in table] for table in (rows, claims))
     assert len(set(keys)) == len(keys)
-    assert not set(keys) & {(row["claim_id"], row["setting"]) for row in claims}
-    assert {row["claim_id"] for row in rows} <= {row["claim_id"] for row in claims}
+    assert not set(keys) & set(known)
+    assert {claim_id for claim_id, _ in keys} <= {claim_id for claim_id, _ in known}
     for row in rows:
         found = published_value(study, row["claim_id"], row["setting"])
         assert "" not in (found.document, row["place"], row["quantity"])

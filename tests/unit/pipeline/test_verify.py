@@ -22,16 +22,10 @@ from auxmc_pipeline.steps.verify import (
     record_verified,
 )
 from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate, write_tables
+from tests.unit.pipeline.provenance import PROVENANCE
 
 ABOUT = {"study": "radon", "numbers": "n", "code": "c", "data": ""}
-PROVENANCE = {
-    **ABOUT,
-    "settings": {"seed": 1, "n_chains": 4, "batch": {"step_size": [0.1, 0.2]}},
-    "git_commit": "d" * 40,
-    "cpu_s": 10.0,
-    "peak_memory_mib": 500.0,
-    "python": "3.11.7",
-}
+SETTINGS = {"seed": 1, "n_chains": 4, "batch": {"step_size": [0.1, 0.2]}}
 CASES = [PublishedCase("s", str(i), 30.0, "", "") for i in range(9)]
 
 
@@ -47,7 +41,7 @@ def write_case(folder, *, seed=1, shift=0.0, seconds=1.0):
         },
         {"step_size": [0.1, 0.2], "chain": np.arange(4)},
     )
-    write_result(folder / "a.nc", {"statistics": statistics}, PROVENANCE)
+    write_result(folder / "a.nc", {"statistics": statistics}, PROVENANCE | {"settings": SETTINGS})
     return folder / "a.nc"
 
 
@@ -88,9 +82,8 @@ def test_a_case_run_again_agrees_to_the_last_bit_or_within_errors(
 
 def test_one_changed_bit_of_a_published_value_is_found(tmp_path, published):
     tables = dict(load_tables(tmp_path / "tables"))
-    tables["point"] = tables["point"].assign(
-        log_evidence=lambda table: np.nextafter(table["log_evidence"], 0.0)
-    )
+    moved = np.nextafter(tables["point"]["log_evidence"], 0.0)
+    tables["point"] = tables["point"].assign(log_evidence=moved)
     write_tables(tmp_path / "tables", tables)
     line, status = verdict(published, write_case(tmp_path / "again"), tmp_path)
     assert "DIFFERS, table: log_evidence is -9." in line
@@ -103,11 +96,11 @@ def test_a_case_that_cannot_be_compared_is_open(tmp_path, published):
     for made, folder in ((tmp_path / "none.nc", tmp_path), (again, tmp_path / "no table")):
         assert verdict(elsewhere, made, folder) == ("radon/a: open, no result or no table to compare", 2)
     without_errors = pd.DataFrame({"quantity": ["x"], "unit": [""], "value": [1.0]})
-    for shift, text in (
-        (1e-9, "agrees, all values to six digits"),
-        (0.1, "open, no value has an error, and 0%"),
+    for value, text in (
+        (1.0 + 1e-9, "agrees, all values to six digits"),
+        (1.1, "open, no value has an error, and 0%"),
     ):
-        values = compare_values(without_errors, without_errors.assign(value=1.0 + shift))
+        values = compare_values(without_errors, without_errors.assign(value=value))
         assert text in conclusion([elsewhere], [Comparison(False, values)])[0][0]
 
 
@@ -121,12 +114,8 @@ def test_missing_and_added_values_are_not_identical(tmp_path):
 
 def test_few_correct_values_exceed_the_allowed_distance():
     rng = np.random.default_rng(3)
-    points = {
-        "chain": np.tile(np.arange(3), 20),
-        "point": np.repeat(np.arange(20), 3),
-        "quantity": "m",
-        "unit": "",
-    }
+    points = {"chain": np.tile(np.arange(3), 20), "point": np.repeat(np.arange(20), 3)}
+    points |= {"quantity": "m", "unit": ""}
     n_rejected = 0
     for _ in range(40):
         kept, again = (pd.DataFrame({**points, "value": rng.normal(size=60)}) for _ in range(2))
@@ -140,35 +129,20 @@ def test_few_correct_values_exceed_the_allowed_distance():
 
 
 def test_cases_of_other_settings_are_named_and_changes_noted(tmp_path, monkeypatch):
-    here = {
-        **ABOUT,
-        "processor_kind": "here",
-        "versions": "v",
-        "cpu_s": 30.0,
-        "peak_memory_mib": 1.0,
-        "n_cores": 2,
-    }
-    rows = [
-        {**here, "case": "a"},
-        {**here, "case": "b", "code": "old"},
-        {**here, "case": "e", "numbers": "old"},
-    ]
+    here = {**ABOUT, "processor_kind": "here", "versions": "v", "cpu_s": 30.0, "n_cores": 2}
+    here["peak_memory_mib"] = 1.0
+    rows = [here | {"case": "a"}, here | {"case": "b", "code": "old"}, here | {"case": "e", "numbers": "old"}]
     folder = tmp_path / "paper" / "radon"
     folder.mkdir(parents=True)
     job_table(rows).fillna("").to_csv(folder / "pieces.csv", index=False)
     now = {case: {"numbers": "n", "code": "c", "data": ""} for case in "abe"}
-    for name, value in (
-        ("PUBLISHED", tmp_path),
-        ("identities", lambda study, preset: now),
-        ("processor_kind", lambda: "there"),
-        ("version_text", lambda about: "v"),
-    ):
-        monkeypatch.setattr(verify, name, value)
+    monkeypatch.setattr(verify, "PUBLISHED", tmp_path)
+    monkeypatch.setattr(verify, "identities", lambda study, preset: now)
+    monkeypatch.setattr(verify, "processor_kind", lambda: "there")
+    monkeypatch.setattr(verify, "version_text", lambda about: "v")
     found, other = verify.published_cases("paper")
-    assert [(case.label, case.changed) for case in found] == [
-        ("radon/a", "processor"),
-        ("radon/b", "code and processor"),
-    ]
+    changed = {case.label: case.changed for case in found}
+    assert changed == {"radon/a": "processor", "radon/b": "code and processor"}
     assert other == ["radon/e was made with other settings"]
 
 
@@ -189,10 +163,8 @@ def test_named_cases_are_run_and_unknown_names_rejected():
 def test_cases_with_identical_arrays_are_recorded_with_the_commit_that_made_them_again(tmp_path):
     place = tmp_path / "s"
     place.mkdir()
-    rows = [
-        {"study": "s", "case": case, "piece": "", "cpu_s": 1.0, "peak_memory_mib": 1.0, "n_cores": 2}
-        for case in "01"
-    ]
+    about = {"study": "s", "piece": "", "cpu_s": 1.0, "peak_memory_mib": 1.0, "n_cores": 2}
+    rows = [about | {"case": case} for case in "01"]
     # As published before cases were recorded as verified.
     job_table(rows).drop(columns="verified").fillna("").to_csv(place / "pieces.csv", index=False)
     (place / SUMS).write_text(sums_of(place, ["pieces.csv"]))
