@@ -14,6 +14,7 @@ from auxmc_pipeline.steps import claim, draw
 from tests.copies import python_path
 from tests.pipeline.conftest import SMOKE, assert_all_is_made, planned
 
+DRAWS = {"draw_radon", "judge_claims"}
 RESULTS, FIGURES = "results/smoke/radon", "paper_figures/smoke/radon"
 
 
@@ -53,14 +54,9 @@ def test_a_renamed_clone_with_a_comment_more_has_nothing_to_do_in_any_locale(rad
 @pytest.mark.parametrize(
     ("names", "jobs"),
     [
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in (
-                ([f"{FIGURES}/fig_5_5.svg", f"{RESULTS}/numbers.csv"], {"draw_radon", "judge_claims"}),
-                ([f"{RESULTS}/tables/chain.parquet"], {"tabulate", "draw_radon", "judge_claims"}),
-            )
-        ),
-        ([f"{RESULTS}/ais.nc"], {"run_case", "tabulate", "draw_radon", "judge_claims"}),
+        pytest.param([f"{FIGURES}/fig_5_5.svg", f"{RESULTS}/numbers.csv"], DRAWS, marks=pytest.mark.slow),
+        pytest.param([f"{RESULTS}/tables/chain.parquet"], DRAWS | {"tabulate"}, marks=pytest.mark.slow),
+        ([f"{RESULTS}/ais.nc"], DRAWS | {"tabulate", "run_case"}),
     ],
 )
 def test_an_output_that_is_missing_is_made_by_its_rule(radon, names, jobs):
@@ -102,7 +98,7 @@ def test_code_changes_what_uses_it(radon):
     ("file", "text", "jobs"),
     [
         ("figures.py", "\nEXTRA = 1\n", {"draw_radon"}),
-        pytest.param("claims.csv", "\n", {"draw_radon", "judge_claims"}, marks=pytest.mark.slow),
+        pytest.param("claims.csv", "\n", DRAWS, marks=pytest.mark.slow),
     ],
 )
 def test_code_of_figures_and_published_values_sample_nothing(radon, file, text, jobs):
@@ -166,11 +162,8 @@ def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon):
     damaged.write_bytes(damaged.read_bytes()[:5000])
     (folder / "summary.csv").unlink()
     done = radon.snakemake(*words, check=False)
-    assert f"{damaged.relative_to(radon.folder)} is damaged" in done.stdout + done.stderr
-    assert (
-        f"`snakemake sweep --forcerun {damaged.relative_to(radon.folder)} --config"
-        in done.stdout + done.stderr
-    )
+    for text in ("{} is damaged", "`snakemake sweep --forcerun {} --config"):
+        assert text.format(damaged.relative_to(radon.folder)) in done.stdout + done.stderr
 
 
 RUN = ("-m", "auxmc_pipeline.steps.run", "preset=smoke")

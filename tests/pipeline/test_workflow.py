@@ -73,10 +73,8 @@ def test_a_command_of_the_documentation_runs(smoke, shown):
         assert smoke.run("make", "-n", *words[1:]).stdout.strip()
         return
     if words[:2] == ["python", "-m"] and words[2].endswith((".publish", ".restore")):
-        words = [
-            *words[:3],
-            "--help",
-        ]  # they need results of the preset: tests/unit/pipeline/test_publishing.py
+        # They need results of the preset: see tests/unit/pipeline/test_publishing.py.
+        words = [*words[:3], "--help"]
     if "preset=paper" in words:  # days: what is planned, with all settings checked
         words.append("-n")
     done = smoke.run(*words, check=False)

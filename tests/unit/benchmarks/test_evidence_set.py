@@ -59,20 +59,9 @@ def test_a_problem_is_the_same_for_numpy_and_jax_and_its_prior_holds_its_draws(n
 def _rows(program, **values):
     names = {"cold": "CPU time", "second": "CPU time of a second seed", "error": "error"}
     names |= {"stated": "stated error", "warnings": "warnings"}
-    rows = [
-        {
-            "benchmark": "set",
-            "form": "full",
-            "problem": "eggbox",
-            "program": program,
-            "seed": seed,
-            "quantity": names[key],
-            "value": value,
-        }
-        for key, own in values.items()
-        for seed, value in enumerate(own)
-    ]
-    return pd.DataFrame(rows)
+    rows = [(seed, names[key], value) for key, own in values.items() for seed, value in enumerate(own)]
+    found = pd.DataFrame(rows, columns=["seed", "quantity", "value"])
+    return found.assign(benchmark="set", form="full", problem="eggbox", program=program)
 
 
 def test_a_cell_has_the_cost_of_a_tenth_of_a_nat_the_largest_z_and_warnings():

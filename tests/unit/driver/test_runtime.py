@@ -3,14 +3,19 @@
 import os
 import subprocess
 import sys
+from functools import partial
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from auxmc.driver.blocks import lane_sharding, over_devices
+from auxmc.driver.chains import run_chains
+from auxmc.driver.progress import Progress
 from auxmc.driver.runtime import has_xla_flag, leave_debugging
 from tests.copies import python_path
+from tests.unit.driver.test_blocks import Interrupted, _context, _walk
 
 PROGRAM = """
 import jax.numpy as jnp
@@ -20,6 +25,15 @@ model = auxmc.density(lambda v: 2.0 * jnp.log(v["x"]) - v["x"], start={"x": 1.0}
 draws = auxmc.sample(auxmc.hmc(model), draws=5, warm_up=5, chains=1, progress=False)
 print(draws["posterior"]["x"].size)
 """
+
+
+def run_python(code, settings, *words):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *words],
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+    )
 
 
 def test_a_flag_is_set_only_where_this_jaxlib_has_it():
@@ -46,80 +60,52 @@ def test_settings_for_debugging_are_switched_off_with_a_word(name, capfd):
 
 def test_chains_run_where_the_environment_asks_for_debugging():
     settings = {"JAX_DISABLE_JIT": "1", "JAX_DEBUG_NANS": "1", "JAX_DEBUG_INFS": "1", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM],
-        env=os.environ | settings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(PROGRAM, settings)
     assert done.stdout == "5\n", done.stderr
     assert done.stderr.count("is now False") == 3
 
 
 # --- devices ------------------------------------------------------------------------------------------
 
-LANES = """
+
+def resumed_draws(folder, n_devices):
+    """Draws [sweep, chain, draw, dim] of a run that is stopped after its first block and resumed."""
+    assert len(jax.devices()) == n_devices
+    assert (lane_sharding(over_devices(jnp.zeros(8))) is not None) == (n_devices > 1)
+    context, sweep = _context(folder), {"scale": [0.5, 0.9]}
+    run = partial(run_chains, context, ("c",), _walk(1.0), n_draws=30, n_chains=4, sweep=sweep, block_size=10)
+
+    def stop(*_):
+        raise Interrupted
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Progress, "advance", stop)
+        with pytest.raises(Interrupted):
+            run()
+    draws = run().draws["x"]
+    assert context.n_resumed == 10
+    return draws
+
+
+ON_FOUR = """
 import sys
 from pathlib import Path
-import jax, jax.numpy as jnp, numpy as np
 from auxmc.driver.runtime import configure
 configure("cpu")
-from auxmc.driver import blocks
-from auxmc.driver.chains import run_chains
-from auxmc.driver.blocks import lane_sharding, over_devices
-from tests.unit.driver.test_blocks import _context, _walk
-
-out, folder, n_devices = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-assert len(jax.devices()) == n_devices
-assert (lane_sharding(over_devices(jnp.zeros(8))) is not None) == (n_devices > 1)
-
-
-class Stop(Exception):
-    pass
-
-
-def stopping(*_):
-    raise Stop
-
-
-context = _context(folder)
-run = lambda: run_chains(
-    context, ("c",), _walk(1.0), n_draws=30, n_chains=4, sweep={"scale": [0.5, 0.9]}, block_size=10
-)
-advance = blocks.Progress.advance
-blocks.Progress.advance = stopping
-try:
-    run()
-except Stop:
-    pass
-blocks.Progress.advance = advance
-draws = run().draws
-assert context.n_resumed == 10
-np.save(out, draws["x"])
+import numpy as np
+from tests.unit.driver.test_runtime import resumed_draws
+np.save(sys.argv[1], resumed_draws(Path(sys.argv[2]), 4))
 """
 
 
-def draws_on(n_devices, folder):
-    out = folder / f"{n_devices}.npy"
-    flags = f"--xla_force_host_platform_device_count={n_devices}"
-    words = [str(out), str(folder / f"checkpoints-{n_devices}"), str(n_devices)]
-    done = subprocess.run(
-        [sys.executable, "-c", LANES, *words],
-        env=os.environ | {"XLA_FLAGS": flags, "PYTHONPATH": python_path()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return np.load(out)
-
-
 def test_four_devices_give_the_numbers_of_one(tmp_path):
-    one, four = (draws_on(n_devices, tmp_path) for n_devices in (1, 4))
+    settings = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "PYTHONPATH": python_path()}
+    done = run_python(ON_FOUR, settings, str(tmp_path / "four.npy"), str(tmp_path / "four"))
+    assert done.returncode == 0, done.stderr
+    one = resumed_draws(tmp_path / "one", 1)
     assert one.shape == (2, 4, 30, 10)
     # A device multiplies fewer lanes at a time: the last bits may differ.
-    np.testing.assert_allclose(four, one, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(np.load(tmp_path / "four.npy"), one, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_lanes", [1, 8])

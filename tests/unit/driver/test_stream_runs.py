@@ -8,7 +8,7 @@ import pytest
 from auxmc.data.row_store import RowStore
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.row_chunks import ChunkSizes
-from auxmc.driver.stream_program import KeyedStream, fetch_from
+from auxmc.driver.stream_program import KeyedStream, compile_block, fetch_from
 from auxmc.driver.streams import run_stream, run_streams
 from auxmc.kernels.streams.contract import ChunkRecord, Stream, StreamSettings, StreamState
 from auxmc.kernels.streams.published_estimators import particle_evidence
@@ -43,6 +43,26 @@ def toy(scale=1.0, fetch=None):
     return Stream(init, absorb)
 
 
+TOY = toy()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled_once():
+    """A program is compiled once in this module for each estimator, key and shape."""
+    programs = {}
+
+    def compile_once(keyed, carry, size, stored):
+        past = carry.past.rows
+        what = (keyed.stream, str(keyed.key), past.shape, past.dtype, size, stored)
+        if what not in programs:
+            programs[what] = compile_block(keyed, carry, size, stored)
+        return programs[what]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("auxmc.driver.streams.compile_block", compile_once)
+        yield
+
+
 def run(data, checkpoint=None, fault_at=None, capacity=500):
     def read(first):
         for begin in range(first, len(data), 93):
@@ -52,7 +72,7 @@ def run(data, checkpoint=None, fault_at=None, capacity=500):
             yield data[begin : begin + 93]
 
     return run_stream(
-        toy(),
+        TOY,
         read,
         jax.random.key(4),
         6,
@@ -113,9 +133,11 @@ def test_a_fault_keeps_what_was_absorbed_before_it(uninterrupted, tmp_path):
     same_record(finished, uninterrupted)
 
 
-def test_other_settings_do_not_go_on_from_a_checkpoint(tmp_path):
+@pytest.mark.parametrize(("identity", "capacity"), [("others", 500), ("these", 400)])
+def test_a_checkpoint_of_other_settings_or_shapes_is_discarded(tmp_path, identity, capacity):
     run(DATA[:300], Checkpoint(tmp_path / "stream", "these"))
-    assert run(DATA[:300], Checkpoint(tmp_path / "stream", "others")).n_resumed == 0
+    again = run(DATA[:300], Checkpoint(tmp_path / "stream", identity), capacity=capacity)
+    assert again.n_resumed == 0
 
 
 def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path, capsys):
@@ -176,9 +198,11 @@ def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path):
 def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(uninterrupted, tmp_path):
     reports = []
 
+    two = toy(2.0)
+
     def both(n_rows, n_blocks):
         return run_streams(
-            {"one": KeyedStream(toy(), jax.random.key(4)), "other": KeyedStream(toy(2.0), jax.random.key(5))},
+            {"one": KeyedStream(TOY, jax.random.key(4)), "other": KeyedStream(two, jax.random.key(5))},
             lambda first: iter([DATA[first:n_rows]]),
             6,
             chunk_sizes=SIZES,
@@ -201,12 +225,11 @@ def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(uninterrupt
 
 
 def test_what_cannot_be_run_is_rejected():
-    stream = toy()
     with pytest.raises(ValueError, match="there is no estimator to run"):
         run_streams({}, lambda first: iter(()), 6)
 
     def start(read, sizes=SIZES):
-        run_stream(stream, read, jax.random.key(1), 6, chunk_sizes=sizes, capacity=10, dtype=jnp.float64)
+        run_stream(TOY, read, jax.random.key(1), 6, chunk_sizes=sizes, capacity=10, dtype=jnp.float64)
 
     with pytest.raises(ValueError, match="there are no rows"):
         start(lambda first: iter(()))
@@ -218,13 +241,7 @@ def test_what_cannot_be_run_is_rejected():
 
 def test_single_precision_is_rejected():
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="before making arrays"):
-        run_stream(toy(), lambda first: iter(()), jax.random.key(0), n_columns=1)
-
-
-def test_a_state_of_another_shape_is_discarded(tmp_path):
-    checkpoint = Checkpoint(tmp_path / "stream", "same")
-    run(DATA[:300], checkpoint)
-    assert run(DATA[:300], checkpoint, capacity=400).n_resumed == 0
+        run_stream(TOY, lambda first: iter(()), jax.random.key(0), n_columns=1)
 
 
 def test_one_file_keeps_state_and_record_however_often_it_is_saved(uninterrupted, tmp_path, monkeypatch):

@@ -136,6 +136,11 @@ def _judged(*lines):
     return pd.DataFrame(rows)
 
 
+def _of_one(*lines):
+    """Lines of one claim, each (verdict, distance from the edge in standard errors)."""
+    return _judged(*(("A", "t", "published", *line) for line in lines))
+
+
 def test_the_worst_line_counts_and_an_id_counts_once_in_each_document():
     judged = _judged(
         ("A", "thesis", "published", "reproduced", 3.0),
@@ -155,12 +160,7 @@ def test_the_worst_line_counts_and_an_id_counts_once_in_each_document():
 
 
 def test_of_several_readings_the_best_counts_and_of_all_else_the_worst():
-    judged = _judged(
-        ("A", "t", "published", "not reproduced", -9.0),
-        ("A", "t", "published", "inconclusive", 1.0),
-        ("A", "t", "published", "reproduced", 9.0),
-        ("A", "t", "published", "timing", 1.0),
-    )
+    judged = _of_one(("not reproduced", -9.0), ("inconclusive", 1.0), ("reproduced", 9.0), ("timing", 1.0))
 
     def found(*natures):
         return verdict_of_claim(judged.assign(nature=natures))
@@ -174,11 +174,7 @@ def test_of_several_readings_the_best_counts_and_of_all_else_the_worst():
 
 
 def test_words_that_their_own_figure_contradicts_have_a_verdict_of_their_own():
-    judged = _judged(
-        ("A", "t", "published", "not reproduced", -2.0),
-        ("A", "t", "published", "inconclusive", 1.0),
-        ("A", "t", "published", "reproduced", 2.0),
-    )
+    judged = _of_one(("not reproduced", -2.0), ("inconclusive", 1.0), ("reproduced", 2.0))
     found = judged.assign(nature=["words", "words", "figure"])
     assert verdict_of_claim(found) == FIGURE_ONLY
     assert counts_of(found).verdicts[FIGURE_ONLY] == 1
@@ -192,20 +188,18 @@ def test_words_that_their_own_figure_contradicts_have_a_verdict_of_their_own():
 
 
 def test_a_claim_that_fails_only_as_printed_is_a_misprint():
-    failed = ("A", "t", "published", "not reproduced", -9.0)
-    judged = _judged(failed, ("A", "t", "published", "reproduced", 9.0))
+    judged = _of_one(("not reproduced", -9.0), ("reproduced", 9.0))
     assert counts_of(judged).n_misprints == 0
     assert counts_of(judged.assign(nature=["printed", "conclusion"])).n_misprints == 1
 
 
 def test_verdicts_expected_to_be_wrong_are_tails_of_a_normal_distribution():
-    line, failed = ("A", "t", "published", "reproduced", 2.0), ("A", "t", "published", "not reproduced")
-    one = _judged(line)
+    one = _of_one(("reproduced", 2.0))
     assert counts_of(one).expected_wrong == pytest.approx(TAIL)
-    assert counts_of(_judged(line, line)).expected_wrong == pytest.approx(1.0 - (1.0 - TAIL) ** 2)
+    assert counts_of(pd.concat([one, one])).expected_wrong == pytest.approx(1.0 - (1.0 - TAIL) ** 2)
     # What fails twice is as sure as its surest line; what is undecided is no verdict that could be wrong.
-    assert counts_of(_judged((*failed, -2.0), (*failed, -9.0))).expected_wrong < 1e-15
-    assert counts_of(_judged(("A", "t", "published", "inconclusive", 1.0))).expected_wrong == 0.0
+    assert counts_of(_of_one(("not reproduced", -2.0), ("not reproduced", -9.0))).expected_wrong < 1e-15
+    assert counts_of(_of_one(("inconclusive", 1.0))).expected_wrong == 0.0
     assert counts_of(one.assign(exact=True)).expected_wrong == 0.0
 
 

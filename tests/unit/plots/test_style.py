@@ -38,22 +38,10 @@ def test_style_holds_inside_the_block_only():
 
 
 def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_drawn_with():
-    families = (
-        {
-            "pm_mh",
-            "apm_mi_mh",
-            "apm_ss_mh",
-            "apm_mi_ss",
-            "apm_ss_ss",
-            "cpm_mh",
-            "apm_cn_mh",
-            "apm_rw_mh",
-            "pm_hmc",
-        },
-        {"gibbs_ct", "ct_hmc", "st", "ais", "nuts"},
-    )
+    pseudo_marginal = ["pm_mh", "cpm_mh", "pm_hmc", "apm_mi_mh", "apm_mi_ss", "apm_ss_mh", "apm_ss_ss"]
+    families = ([*pseudo_marginal, "apm_cn_mh", "apm_rw_mh"], ["gibbs_ct", "ct_hmc", "st", "ais", "nuts"])
     for table in (METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS):
-        assert set(table) == set.union(*families)
+        assert set(table) == {*families[0], *families[1]}
         for family in families:
             assert len({table[key] for key in family}) == len(family)
     assert METHOD_COLOURS["apm_ss_ss"] == "#CC79A7"
