@@ -15,6 +15,7 @@ from tests.copies import python_path
 from tests.pipeline.conftest import SMOKE, assert_all_is_made, planned
 
 DRAWS = {"draw_radon", "judge_claims"}
+ALL = {"run_case", "tabulate"} | DRAWS
 RESULTS, FIGURES = "results/smoke/radon", "paper_figures/smoke/radon"
 
 
@@ -56,7 +57,7 @@ def test_a_renamed_clone_with_a_comment_more_has_nothing_to_do_in_any_locale(rad
     [
         pytest.param([f"{FIGURES}/fig_5_5.svg", f"{RESULTS}/numbers.csv"], DRAWS, marks=pytest.mark.slow),
         pytest.param([f"{RESULTS}/tables/chain.parquet"], DRAWS | {"tabulate"}, marks=pytest.mark.slow),
-        ([f"{RESULTS}/ais.nc"], DRAWS | {"tabulate", "run_case"}),
+        ([f"{RESULTS}/ais.nc"], ALL),
     ],
 )
 def test_an_output_that_is_missing_is_made_by_its_rule(radon, names, jobs):
@@ -85,32 +86,28 @@ def test_a_deleted_output_comes_back_to_the_byte(radon):
     assert kept.read_bytes() == before
 
 
-def test_code_changes_what_uses_it(radon):
-    with radon.changed("src/auxmc/driver/chains.py") as append:
-        append("\nEXTRA = 1\n")
-        assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
-        # Judges the tables that are there, of one study, and samples nothing.
-        judged = planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)
-        assert set(judged) <= {"claims", "judge_claims", "total"}
-
-
 @pytest.mark.parametrize(
     ("file", "text", "jobs"),
     [
-        ("figures.py", "\nEXTRA = 1\n", {"draw_radon"}),
-        pytest.param("claims.csv", "\n", DRAWS, marks=pytest.mark.slow),
+        ("src/auxmc/driver/chains.py", "\nEXTRA = 1\n", ALL),
+        ("experiments/radon/config.yaml", "\nseed: 5\n", ALL),
+        ("experiments/radon/figures.py", "\nEXTRA = 1\n", {"draw_radon"}),
+        pytest.param("experiments/radon/claims.csv", "\n", DRAWS, marks=pytest.mark.slow),
     ],
 )
-def test_code_of_figures_and_published_values_sample_nothing(radon, file, text, jobs):
-    with radon.changed(f"experiments/radon/{file}") as append:
+def test_a_change_runs_what_uses_it(radon, file, text, jobs):
+    with radon.changed(file) as append:
         append(text)
-        assert _runs(planned(radon, "radon", *SMOKE)) == jobs
+        found = planned(radon, "radon", *SMOKE)
+    assert _runs(found) == jobs
+    assert found.get("run_case", 0) == ("run_case" in jobs) * len(load_study("radon").cases("smoke"))
 
 
-def test_a_seed_changes_its_study(radon):
-    with radon.changed("experiments/radon/config.yaml") as append:
-        append("\nseed: 5\n")
-        assert planned(radon, "radon", *SMOKE)["run_case"] == len(load_study("radon").cases("smoke"))
+def test_claims_alone_are_judged_from_the_tables_that_are_there(radon):
+    with radon.changed("src/auxmc/driver/chains.py") as append:
+        append("\nEXTRA = 1\n")
+        judged = planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)
+    assert set(judged) <= {"claims", "judge_claims", "total"}
 
 
 def test_tables_from_other_settings_are_rejected_when_results_are_gone(radon, tmp_path, monkeypatch, capsys):

@@ -47,8 +47,6 @@ def test_commands_of_the_studies_say_what_they_lack():
 def test_version_is_that_of_the_installed_package_in_all_files():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert auxmc.__version__ == version("auxmc") == citation["version"]
-    with pytest.raises(AttributeError, match="no attribute 'versoin'"):
-        _ = auxmc.versoin
 
 
 def test_environment_of_rules_has_the_packages_of_studies_in_the_versions_of_the_lock():
