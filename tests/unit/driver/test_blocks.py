@@ -77,8 +77,8 @@ def test_a_lane_does_not_depend_on_the_number_of_lanes():
 
 
 def test_lanes_one_after_the_other_equal_lanes_side_by_side():
-    beside, after = (_run(vectorise=vectorise).draws["position"] for vectorise in (True, False))
-    np.testing.assert_allclose(beside, after, rtol=1e-12)
+    vmapped, mapped = (_run(vectorise=vectorise).draws["position"] for vectorise in (True, False))
+    np.testing.assert_allclose(vmapped, mapped, rtol=1e-12)
 
 
 def test_driver_equals_a_plain_loop_over_step():
