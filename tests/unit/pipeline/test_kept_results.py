@@ -12,7 +12,7 @@ from auxmc_pipeline.jobs import COLUMNS, PUBLISHED
 from auxmc_pipeline.judging.band_history import read_band_history, unexplained_bands
 from auxmc_pipeline.judging.published import MEASURED, published_presets, read_published
 from auxmc_pipeline.judging.study_tables import cases_of_claims, claims_of, judge_study
-from auxmc_pipeline.readme_tables import with_results
+from auxmc_pipeline.readme_tables import between_marks, with_results
 from auxmc_pipeline.report.claim_lines import claim_groups, unexplained
 from auxmc_pipeline.report.code_places import drawn_by
 from auxmc_pipeline.report.figures import parse_figure_name
@@ -82,7 +82,7 @@ def test_the_tables_of_the_readme_are_those_of_the_published_results():
     made = with_results(text.replace("| `paper` |", "| `other` |"), published)
     assert made == text, "run `python -m auxmc_pipeline.steps.publish`"
     with pytest.raises(ValueError, match="lacks the marks"):
-        with_results("nothing", published)
+        between_marks("nothing", "counts", "")
 
 
 def test_results_that_are_kept_have_every_line_that_is_judged():
