@@ -252,9 +252,8 @@ def _expanded(swept: Any) -> dict[str, list[Any]]:
     for name, value in _mapping(swept).items():
         if not isinstance(value, list | str):
             raise SettingsError(f"{name}: expected a list of values, got {value!r}")
-        values[name] = (
-            value if isinstance(value, list) else sweep_values(parse_overrides([f"{name}={value}"])[0])
-        )
+        is_text = isinstance(value, str)
+        values[name] = sweep_values(parse_overrides([f"{name}={value}"])[0]) if is_text else value
     return values
 
 

@@ -57,9 +57,8 @@ _NOT_IN_DIGEST = (
     "auxmc.driver.units",
 )
 
-
-def _no_rules(settings: Any) -> None:
-    """Accepts any settings."""
+# Once a process: what runs is what was imported.
+_code_digest = functools.cache(code_digest)
 
 
 def _own_data(settings: Any) -> list[str]:
@@ -95,7 +94,7 @@ class Study:
     batched: Sequence[str] = ()
     claims: Sequence[str] = ("claims",)
     drawn_by: Sequence[str] = ("figures",)
-    check: Callable[[Any], None] = _no_rules
+    check: Callable[[Any], None] = lambda settings: None
     data_files: Callable[[Any], list[str]] = _own_data
     about: str = ""
 
@@ -166,7 +165,8 @@ class Study:
         """
         modules = {"run": ("run",), "claims": self.claims, "figures": self.drawn_by}[part]
         without = _NOT_IN_DIGEST if part == "run" else ()
-        digests = [_code_digest(f"experiments.{self.folder}.{module}", without) for module in modules]
+        names = [f"experiments.{self.folder}.{module}" for module in modules]
+        digests = [_code_digest(name, CODE_ROOTS, without) for name in names]
         return digests[0] if len(digests) == 1 else fingerprint(digests)
 
     def data_digest(self, settings: CaseSettings) -> str:
@@ -267,12 +267,6 @@ def _known(word: str, known: Sequence[str], what: str) -> str:
 def _registry() -> dict[str, Study]:
     # By name: the package does not depend on the studies of a clone.
     return importlib.import_module("experiments.studies").STUDIES  # type: ignore[no-any-return]
-
-
-@functools.cache
-def _code_digest(module: str, without: tuple[str, ...]) -> str:
-    # Once a process: what runs is what was imported.
-    return code_digest(module, CODE_ROOTS, without)
 
 
 def identity_of(study: Study, settings: CaseSettings) -> dict[str, object]:

@@ -108,8 +108,7 @@ def with_units(variables: Mapping[Any, Any], units: Mapping[str, str]) -> xr.Dat
 
 def over_draws(function: Statistic, series: xr.DataArray, *, one_by_one: bool = False) -> xr.DataArray:
     """A function of series [..., draw] applied along draw; one by one, if it takes a single series [draw]."""
-    result: xr.DataArray = xr.apply_ufunc(function, series, input_core_dims=[["draw"]], vectorize=one_by_one)
-    return result
+    return xr.apply_ufunc(function, series, input_core_dims=[["draw"]], vectorize=one_by_one)
 
 
 def over_chains(
@@ -192,10 +191,8 @@ def scale_reduction(series: xr.DataArray, coordinate: str | None = None) -> dict
 
 def longest_run(series: xr.DataArray, *coordinate: str) -> xr.DataArray:
     """Longest run of identical states of each chain; with a coordinate, of states that agree in all of it."""
-    result: xr.DataArray = xr.apply_ufunc(
-        longest_constant_run, series, input_core_dims=[["draw", *coordinate]], vectorize=True
-    )
-    return result
+    dims = [["draw", *coordinate]]
+    return xr.apply_ufunc(longest_constant_run, series, input_core_dims=dims, vectorize=True)
 
 
 def counted_failures(draws: xr.Dataset, names: Sequence[Any]) -> str:
@@ -215,14 +212,14 @@ def fraction_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:
 
 def histogram(series: xr.DataArray, edges: FloatArray, dim: str = "bin") -> xr.DataArray:
     """Counts of each chain between edges [edge], with the centres of the bins as the values of `dim`."""
-    result: xr.DataArray = xr.apply_ufunc(
+    counts = xr.apply_ufunc(
         lambda values: np.histogram(values, edges)[0],
         series,
         input_core_dims=[["draw"]],
         output_core_dims=[[dim]],
         vectorize=True,
     )
-    return result.assign_coords({dim: 0.5 * (edges[1:] + edges[:-1])})
+    return counts.assign_coords({dim: 0.5 * (edges[1:] + edges[:-1])})
 
 
 def thinned(data: Draws, most: int, *, last: bool = False) -> Draws:

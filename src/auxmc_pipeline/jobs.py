@@ -53,12 +53,9 @@ def jobs_of_result(path: Path) -> list[dict[str, Any]]:
     Raises:
         DamagedFile: If the file is not what was written.
     """
-    tree = read_result(path)
-    try:
+    with read_result(path) as tree:
         about = attributes_of(tree)
         digest = str(about.get(DIGEST) or array_digest(tree))
-    finally:
-        tree.close()
     return jobs_of_attributes(about, path.stem, digest)
 
 
@@ -97,7 +94,7 @@ def by_case(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     groups = jobs.groupby("case", sort=False)
     last = groups.tail(1).set_index("case")
-    joined = groups[["processor", "processor_kind", "versions"]].agg(_joined)
+    joined = groups[["processor", "processor_kind", "versions"]].agg(lambda found: "; ".join(found.unique()))
     cost = groups.agg(cpu_s=("cpu_s", "sum"), peak_memory_mib=("peak_memory_mib", "max"))
     return last.assign(**joined, **cost).reset_index()[list(COLUMNS)]
 
@@ -174,7 +171,3 @@ def _row(about: Mapping[str, Any], digest: str) -> dict[str, Any]:
         "sha256": digest,
     }
     return {name: own.get(name, about.get(name, "")) for name in COLUMNS}
-
-
-def _joined(found: "pd.Series[str]") -> str:
-    return "; ".join(found.unique())

@@ -120,11 +120,10 @@ def estimate(
     fewest = min(len(group) for group in groups)
     if fewest < (2 if method == "bootstrap" else 3):
         return Measurement(value, math.nan, note)
-    error = (
-        _bootstrap_error(statistic, groups)
-        if method == "bootstrap"
-        else _left_out_error(statistic, groups, is_paired=method == "paired")
-    )
+    if method == "bootstrap":
+        error = _bootstrap_error(statistic, groups)
+    else:
+        error = _left_out_error(statistic, groups, is_paired=method == "paired")
     return Measurement(value, error * few_replicates(fewest), note)
 
 
@@ -208,9 +207,8 @@ def mean_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> 
     (0.0, True)
     """
     found = mean(proportions, note)
-    return found._replace(
-        error=max(found.error, proportion(found.value, n_trials * np.size(proportions)).error)
-    )
+    of_trials = proportion(found.value, n_trials * np.size(proportions))
+    return found._replace(error=max(found.error, of_trials.error))
 
 
 def smallest_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
@@ -376,15 +374,13 @@ def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], *, is_pa
     for chosen in together:
         n_replicates = len(groups[chosen[0]])
         without = [
-            float(statistic(*(_without(g, one) if i in chosen else g for i, g in enumerate(groups))))
+            float(
+                statistic(*(g[np.arange(len(g)) != one] if i in chosen else g for i, g in enumerate(groups)))
+            )
             for one in range(n_replicates)
         ]
         parts.append(left_out_error(without))
     return math.hypot(*parts)
-
-
-def _without(group: FloatArray, replicate: int) -> FloatArray:
-    return group[np.delete(np.arange(len(group)), replicate)]
 
 
 def _replicates(sample: Sample, over: str) -> FloatArray:

@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from auxmc.errors import AuxmcError
+
 _NEED = re.compile(r"(?:(?P<case>[\w.*-]+):)?(?:(?P<name>\w+)(?P<relation>>=|<=|=)(?P<value>\S*))?")
+
+
+class MissingData(AuxmcError, LookupError):
+    """The tables do not hold what is asked for: the preset does not run it."""
 
 
 class Need(NamedTuple):
@@ -33,24 +39,19 @@ class Need(NamedTuple):
             settings: table of a run's settings; cases of other names do not count.
 
         Raises:
-            LookupError: none of the cases has the setting, so that nothing can be checked.
+            MissingData: none of the cases has the setting, so that nothing can be checked.
         """
         if not self.name:
             return ""
-        values = self._values(settings)
-        if not values:
-            raise LookupError(f"no case {self.case} with the setting {self.name}")
+        is_case = [fnmatch.fnmatch(case, self.case) for case in settings["case"]]
+        values = settings.loc[is_case, self.name].dropna().unique() if self.name in settings else ()
+        if len(values) == 0:
+            raise MissingData(f"no case {self.case} with the setting {self.name}")
         failing = [value for value in values if not self._holds(value)]
         if not failing:
             return ""
         had = max(failing) if self.relation == "<=" else min(failing)
         return f"needs {self.name} {self.relation} {self.value or '(empty)'}, this run had {had}"
-
-    def _values(self, rows: pd.DataFrame) -> list[float | str]:
-        if self.name not in rows:
-            return []
-        of_case = rows["case"].map(lambda case: fnmatch.fnmatch(case, self.case)).astype(bool)
-        return list(rows.loc[of_case, self.name].dropna().unique())
 
     def _holds(self, value: float | str) -> bool:
         if self.relation == "=":

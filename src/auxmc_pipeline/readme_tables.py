@@ -20,9 +20,8 @@ def with_results(text: str, published: Published) -> str:
     Raises:
         ValueError: If the page lacks the marks of a table.
     """
-    for name, table in (("counts", _counts_table(published)), ("costs", _costs_table())):
-        text = between_marks(text, name, table)
-    return text
+    with_counts = between_marks(text, "counts", _counts_table(published))
+    return between_marks(with_counts, "costs", _costs_table())
 
 
 def between_marks(text: str, name: str, content: str, page: str = "the page") -> str:

@@ -50,8 +50,8 @@ def setting(
         "minimum": minimum,
         "maximum": maximum,
         "added": added,
+        "choices": tuple(texts),
     }
-    about["choices"] = tuple(texts)
     if isinstance(default, list | dict):
         return dataclasses.field(default_factory=lambda: default.copy(), metadata=about)
     return dataclasses.field(default=default, metadata=about)
@@ -72,8 +72,7 @@ class CaseSettings:
     cases: dict[str, Any] = setting({}, "cases of the study: settings of each, by name")
     variants: dict[str, Any] = setting({}, "settings of each variant of the study, laid over all cases")
     resources: dict[str, Any] = setting(
-        {},
-        "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that divide a case's work)",
+        {}, "hints for the scheduler: mem_mb, runtime (minutes), gpu, pieces (jobs that divide a case's work)"
     )
 
 

@@ -15,10 +15,9 @@ import pandas as pd
 import xarray as xr
 
 from auxmc.driver.results import read_result, read_table, regenerate_command, write_table
-from auxmc.errors import AuxmcError
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.measuring import Measurement
-from auxmc_pipeline.needs import parse_needs
+from auxmc_pipeline.needs import MissingData, parse_needs
 
 REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "lane")
 """Dimensions along which values are independent."""
@@ -29,10 +28,6 @@ _ABOUT = ("settings", "quantity")
 
 Wanted = str | float | Collection[str | float]
 """The value that rows must have in a column, or the values among which it must be."""
-
-
-class MissingData(AuxmcError, LookupError):
-    """The tables do not hold what is asked for: the preset does not run it."""
 
 
 class Tables(dict[str, pd.DataFrame]):
@@ -85,7 +80,7 @@ class Tables(dict[str, pd.DataFrame]):
             wanted: as in `rows`.
         """
         found = self.rows(table or "_".join(dims), quantity, **wanted)
-        array: xr.DataArray = found.set_index(list(dims))[quantity].to_xarray()
+        array = found.set_index(list(dims))[quantity].to_xarray()
         return array.reindex({dim: pd.unique(found[dim]) for dim in dims})
 
     def value(self, quantity: str, by: str = "point", **wanted: Wanted) -> float:
@@ -104,11 +99,8 @@ class Tables(dict[str, pd.DataFrame]):
         """A setting that all cases asked for have in common; raises as `value`."""
         found = list(self.rows("settings", "", **wanted)[name].dropna().unique())
         if len(found) != 1:
-            raise (
-                not_run(name, wanted)
-                if not found
-                else ValueError(f"setting {name} has several values: {', '.join(map(str, found))}")
-            )
+            several = ValueError(f"setting {name} has several values: {', '.join(map(str, found))}")
+            raise several if found else not_run(name, wanted)
         return found[0]
 
 
@@ -159,12 +151,7 @@ def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
     Raises:
         MissingData: If no case has a setting that is needed.
     """
-    unmet = []
-    for need in parse_needs(needs, list(map(str, settings))):
-        try:
-            unmet.append(need.unmet(settings))
-        except LookupError as error:
-            raise MissingData(str(error)) from None
+    unmet = (need.unmet(settings) for need in parse_needs(needs, list(map(str, settings))))
     return "; ".join(filter(None, unmet))
 
 
@@ -197,16 +184,13 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
     parts: dict[str, list[pd.DataFrame]] = {}
     quantities: dict[tuple[str, str], tuple[str, str, str, str]] = {}
     for path in paths:
-        tree = read_result(path)
-        try:
+        with read_result(path) as tree:
             settings = json.loads(tree.attrs["settings"])
             row = {"case": path.stem, "numbers": tree.attrs["numbers"]}
             row |= {n: value for n, value in settings.items() if isinstance(value, str | int | float)}
             row |= {n: np.nan for n in settings.get("batch", {}) if n in row}
             parts.setdefault("settings", []).append(pd.DataFrame([row]))
             groups = {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
-        finally:
-            tree.close()
         for name, part in _by_dimensions(groups, settings).items():
             variables = [str(quantity) for data in part.values() for quantity in data]
             data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")
@@ -307,7 +291,7 @@ def _by_dimensions(
             own = {"": "point", "point": "points"}.get(own, own)
             found.setdefault(own, {}).setdefault(group, []).append(str(name))
     return {
-        table: {group: groups[group][names] for group, names in part.items()} for table, part in found.items()
+        table: {group: groups[group][names] for group, names in of.items()} for table, of in found.items()
     }
 
 

@@ -11,22 +11,20 @@ USABLE_ACCEPT_RATE = 0.9
 """Acceptance rate at which the steps of two samplers are compared: the upper end of what documents tune to."""
 
 
-def step_at_acceptance_rate(
-    steps: FloatArray, rates: FloatArray, target: float = USABLE_ACCEPT_RATE
-) -> float:
-    """The first step at which the acceptance rate falls to a target, between two of those tried on a straight line.
+def step_at_acceptance_rate(steps: FloatArray, rates: FloatArray) -> float:
+    """The first step at which the rate falls to USABLE_ACCEPT_RATE, between two of those tried on a straight line.
 
     Args:
         steps: step sizes, ascending [step].
         rates: acceptance rates [step].
-        target: acceptance rate.
 
     Raises:
-        MissingData: the rate is below the target at the smallest step, or at none.
+        MissingData: the rate is below it at the smallest step, or at none.
 
     >>> round(step_at_acceptance_rate(np.array([0.1, 0.2, 0.4]), np.array([1.0, 0.95, 0.85])), 3)
     0.3
     """
+    target = USABLE_ACCEPT_RATE
     below = np.flatnonzero(rates < target)
     if below.size == 0 or below[0] == 0:
         raise MissingData(

@@ -144,8 +144,7 @@ def trace_sampler(
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
     n_lanes = lane_keys.shape[0]
-    shape = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise, thin)
-    chunk, n_chunks = shape
+    chunk, n_chunks = _block_shape(sampler, lane_parameters, lane_keys, n_draws, block_size, vectorise, thin)
     block = chunk * n_chunks
 
     def lane_block(key: Array, parameters: Any, state: Any, start: Array, count: Array) -> tuple[Any, Any]:

@@ -112,19 +112,12 @@ def run_chains(
     if starts is not None:
         numbers = np.array([chain for _, chain in lanes])
         parameters["start"] = jax.tree.map(lambda array: jnp.asarray(array)[numbers], starts)
-    keys = jnp.stack(
-        [
-            stream(
-                context.seed,
-                context.study,
-                *names,
-                *(f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)),
-                chain,
-            )
-            for point, chain in lanes
-        ]
-    )
-    purpose = "-".join(str(name) for name in names)
+    words = {
+        point: [f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)] for point in points
+    }
+    root = (context.seed, context.study, *names)
+    keys = jnp.stack([stream(*root, *words[point], chain) for point, chain in lanes])
+    purpose = "-".join(map(str, names))
     size = lanes_per_unit or len(lanes)
     units = [slice(first, first + size) for first in range(0, len(lanes), size)]
     # The last unit may have fewer lanes than the others.
@@ -151,9 +144,8 @@ def run_chains(
             progress=Progress(f"{context.label} [{label}]"),
         )
         context.n_resumed += samples.n_resumed
-        starting_s = samples.compile_s - programs[n_lanes].compile_s
-        seconds = {_COMPILE_S: compile_s + starting_s, _RUN_S: samples.run_s}
-        return {**samples.draws, **{name: np.asarray(value) for name, value in seconds.items()}}
+        compile_s += samples.compile_s - programs[n_lanes].compile_s
+        return samples.draws | {_COMPILE_S: np.asarray(compile_s), _RUN_S: np.asarray(samples.run_s)}
 
     made = context.units.stage(purpose, len(units), make)
     seconds = {name: float(sum(unit[name] for unit in made)) for name in (_COMPILE_S, _RUN_S)}

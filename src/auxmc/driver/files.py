@@ -37,17 +37,12 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Writes a zip archive of named arrays, which carries a checksum of each, atomically.
+    """Writes a zip archive (`.npz`) of named arrays, which carries a checksum of each, atomically.
 
     Raises:
         OSError: If it cannot be written; what was at `path` is still there.
     """
-
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)
-
-    write_atomically(path, write)
+    write_atomically(path, lambda temporary: np.savez(temporary, **arrays))
 
 
 @contextmanager

@@ -108,10 +108,8 @@ def _about_processor() -> list[str]:
 
 
 def _processor() -> str:
-    for line in _about_processor():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in _about_processor() if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
 
 
 def _memory() -> int:

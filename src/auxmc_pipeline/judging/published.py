@@ -86,10 +86,8 @@ def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
     if len(by_preset) == 1:
         return f"preset {next(iter(by_preset))}, {made}"
     largest, *others = sorted(by_preset, key=PRESETS.index, reverse=True)
-    studies_in_words = (
-        f"preset {largest} for {', '.join(by_preset[largest])}; {' and '.join(others)} for the others"
-    )
-    return f"{studies_in_words}; {made}"
+    of_largest = ", ".join(by_preset[largest])
+    return f"preset {largest} for {of_largest}; {' and '.join(others)} for the others; {made}"
 
 
 def _judged(study: Study, path: Path) -> pd.DataFrame:

@@ -124,10 +124,7 @@ def check_lines(names: Sequence[str]) -> None:
 
 
 def judge_study(
-    study: Study,
-    tables: Tables,
-    claims: pd.DataFrame | None = None,
-    measures: Measures | None = None,
+    study: Study, tables: Tables, claims: pd.DataFrame | None = None, measures: Measures | None = None
 ) -> pd.DataFrame:
     """The claims of a study measured in its tables, by `auxmc_pipeline.judging.verdicts.judge`.
 

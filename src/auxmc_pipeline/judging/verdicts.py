@@ -77,13 +77,11 @@ def judge(claims: pd.DataFrame, measures: Measures, tables: Tables, other_model:
     rows = []
     for line in claims.to_dict("records"):
         claim_id, setting = line["claim_id"], line["setting"]
-        if other_model and line["origin"] == "published":
-            found = Measurement(math.nan, math.nan, other_model)
-        else:
-            found = _measured(line, measures[claim_id][setting], tables)
+        is_other = other_model != "" and line["origin"] == "published"
+        measure = measures[claim_id][setting]
+        found = Measurement(math.nan, math.nan, other_model) if is_other else _measured(line, measure, tables)
         row = {**line, "measured": found.value, "monte_carlo_error": found.error, "exact": found.exact}
-        does_apply = not other_model or line["origin"] != "published"
-        row["verdict"] = verdict_of_line(row) if does_apply else DOES_NOT_APPLY
+        row["verdict"] = DOES_NOT_APPLY if is_other else verdict_of_line(row)
         rows.append({**row, "note": found.note})
     return pd.DataFrame(rows)
 

@@ -166,14 +166,9 @@ def explanation(row: Mapping[str, Any], preset: str) -> str:
     else:
         edges = [edge for edge in (row["low"], row["high"]) if math.isfinite(edge)]
         edge = min(edges, key=lambda e: abs(value - e), default=math.nan)
-        inside = not (value < row["low"] or value > row["high"])
-        said = f"Measured {with_error(value, error)}, {'inside' if inside else 'outside'} the band"
-        said += f" ({band(row['low'], row['high'])})"
-        said += (
-            f", {abs(value - edge) / error:.1f} standard errors from its edge {number(edge)}."
-            if error > 0
-            else "."
-        )
+        side = "outside" if value < row["low"] or value > row["high"] else "inside"
+        far = f", {abs(value - edge) / error:.1f} standard errors from its edge {number(edge)}" * (error > 0)
+        said = f"Measured {with_error(value, error)}, {side} the band ({band(row['low'], row['high'])}){far}."
         if row["verdict"] == "inconclusive":
             said += " A verdict needs two." if error > 0 else " Its Monte Carlo error is unknown."
     return f"{said} {_SMOKE * (preset == 'smoke')}".strip()
@@ -216,11 +211,8 @@ def what_decides(row: Mapping[str, Any], preset: str) -> tuple[str, str, float]:
     times = (2.0 * error / distance) ** 2 if distance > 0.0 else math.inf
     if times > _MOST_TIMES:
         return "none: the value lies on the edge of the band", "", math.nan
-    return (
-        f"{times:.{1 if times < 10.0 else 0}f} times as many draws or repeats, if the value stays",
-        preset,
-        times,
-    )
+    digits = 1 if times < 10.0 else 0
+    return f"{times:.{digits}f} times as many draws or repeats, if the value stays", preset, times
 
 
 def strip(published: str, low: float, high: float, value: float, error: float) -> dict[str, float] | None:

@@ -30,9 +30,8 @@ def measured_by(study: Study, claim: str) -> str:
 def algorithms(study: Study) -> list[str]:
     """Functions of kernels, models, draws and approximations that the modules of a study's run import, sorted."""
     files = imported_files(f"experiments.{study.folder}.run", CODE_ROOTS)
-    own = [
-        path.relative_to(STUDIES / study.folder) for path in files if STUDIES / study.folder in path.parents
-    ]
+    folder = STUDIES / study.folder
+    own = [path.relative_to(folder) for path in files if folder in path.parents]
     modules = [study.module(".".join(path.with_suffix("").parts)) for path in own]
     found = {
         inspect.unwrap(value) for module in modules for value in vars(module).values() if callable(value)

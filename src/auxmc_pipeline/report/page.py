@@ -20,13 +20,7 @@ from auxmc_pipeline.judging.published import Published
 from auxmc_pipeline.judging.study_tables import read_numbers, read_verdicts
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, VERDICTS
 from auxmc_pipeline.published_values import DISTANCE
-from auxmc_pipeline.report.claim_lines import (
-    CONSISTENT,
-    DIFFERENT,
-    KEPT_ONLY,
-    claim_groups,
-    unexplained,
-)
+from auxmc_pipeline.report.claim_lines import CONSISTENT, DIFFERENT, KEPT_ONLY, claim_groups, unexplained
 from auxmc_pipeline.report.code_places import algorithms
 from auxmc_pipeline.report.figures import page_figures
 from auxmc_pipeline.report.findings import Readme, main_findings, read_findings, read_readme
@@ -87,12 +81,8 @@ def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyRes
         folder = Path("results") / preset / study.name
         drawings = Path("paper_figures") / preset / study.name
         cases = [folder / f"{case.name}.nc" for case in study.cases(preset)]
-        rows = [
-            row
-            for path in cases
-            if path.is_file()
-            for row in jobs_of_attributes(read_attributes(path), path.stem)
-        ]
+        made = filter(Path.is_file, cases)
+        rows = [row for path in made for row in jobs_of_attributes(read_attributes(path), path.stem)]
         found[study.name] = StudyResults(
             preset=preset,
             folder=folder,
@@ -312,10 +302,7 @@ def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path())
         return []
     costs = {"n_jobs": ("rule", "size"), "wall_s": ("wall_s", "sum"), "cpu_s": ("cpu_s", "sum")}
     table = pd.DataFrame(rows).fillna(0.0).groupby("rule").agg(**costs, peak_mib=("peak_mib", "max"))
-    return [
-        {"study": study, **{str(k): v for k, v in row.items()}}
-        for row in table.reset_index().to_dict("records")
-    ]
+    return table.reset_index().assign(study=study).to_dict("records")  # type: ignore[return-value]
 
 
 def settings_table(study: Study, preset: str) -> dict[str, Any]:

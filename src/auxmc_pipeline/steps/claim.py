@@ -30,10 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     by_study: dict[str, list[Path]] = {}
     for path in options.files:
         by_study.setdefault(path.parent.name, []).append(path)
-    judged = pd.concat(
-        [_judged(load_study(name), options.claim_id, files) for name, files in by_study.items()]
-    )
-    print(describe_claim(judged))
+    parts = [_judged(load_study(name), options.claim_id, files) for name, files in by_study.items()]
+    print(describe_claim(pd.concat(parts)))
     return 0
 
 

@@ -31,10 +31,10 @@ _LATEX = {
     "–": "--",
     "∞": r"$\infty$",
     "…": r"\dots{}",
-    **{
-        letter: f"${name}$"
-        for letter, name in (("ε", r"\epsilon"), ("σ", r"\sigma"), ("λ", r"\lambda"), ("μ", r"\mu"))
-    },
+    "ε": r"$\epsilon$",
+    "σ": r"$\sigma$",
+    "λ": r"$\lambda$",
+    "μ": r"$\mu$",
     **{raised: f"$^{plain}$" for raised, plain in zip("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789", strict=True)},
 }
 
@@ -48,14 +48,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--studies", nargs="+", default=studies(), help="which ones, by default all")
     options = parser.parse_args(arguments)
     check_preset(options.preset)
-    judged = {
-        name: read_verdicts(Path("results") / options.preset / name / "claims.csv")
-        for name in options.studies
-    }
+    results = Path("results") / options.preset
+    judged = {name: read_verdicts(results / name / "claims.csv") for name in options.studies}
     for name, table in judged.items():
-        caption = (
-            f"{load_study(name).title}: published claims next to measured values, preset {options.preset}."
-        )
+        title = load_study(name).title
+        caption = f"{title}: published claims next to measured values, preset {options.preset}."
         whole = claims_table(table)
         # On paper there is no room for all columns.
         printed = whole.drop(columns=["document", "agrees within", "band from"])
@@ -102,17 +99,16 @@ def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         judged: tables of `auxmc_pipeline.judging.study_tables.read_verdicts`, by study.
     """
     counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
-    names = [(document.name, document.key) for document in read_documents()]
     rows = [
         {
-            "document": name,
+            "document": document.name,
             **counts.verdicts,
             "all": counts.n_claims,
             "misprints": counts.n_misprints,
             "expected wrong": f"{counts.expected_wrong:.2f}",
         }
-        for name, key in names
-        if (counts := counted.get(key)) and counts.n_claims
+        for document in read_documents()
+        if (counts := counted.get(document.key)) and counts.n_claims
     ]
     return pd.DataFrame(rows, columns=["document", *VERDICTS, "all", "misprints", "expected wrong"])
 
