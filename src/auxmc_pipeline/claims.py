@@ -133,8 +133,7 @@ def _check_words(row: Mapping[str, str], documents: Collection[str], place: str)
 
 
 def _check_band(row: Mapping[str, str], place: str) -> None:
-    low = float(row["low"]) if row["low"] else -math.inf
-    high = float(row["high"]) if row["high"] else math.inf
+    low, high = float(row["low"] or -math.inf), float(row["high"] or math.inf)
     if not low <= high:
         raise ValueError(f"{place}: the band is upside down, {low:.10g} to {high:.10g}")
     published = number(row["published"])

@@ -159,13 +159,12 @@ def _values(folder: Path) -> Mapping[tuple[str, str], PublishedValue]:
         if row["document"] and math.isfinite(value):
             key = row["claim_id"], row["setting"]
             found[key] = PublishedValue(value, math.nan, math.nan, names[row["document"]], row["place"], key)
-    if (folder / EXTRA).is_file():
-        for row in _rows(folder / EXTRA):
-            key = row["claim_id"], row["setting"]
-            if key in found:
-                raise ValueError(f"{folder / EXTRA}: {', '.join(key)} has a published value already")
-            value, low, high = (number(row[name]) for name in ("value", "low", "high"))
-            found[key] = PublishedValue(value, low, high, names[row["document"]], row["place"], key)
+    for row in _rows(folder / EXTRA) if (folder / EXTRA).is_file() else ():
+        key = row["claim_id"], row["setting"]
+        if key in found:
+            raise ValueError(f"{folder / EXTRA}: {', '.join(key)} has a published value already")
+        value, low, high = (number(row[name]) for name in ("value", "low", "high"))
+        found[key] = PublishedValue(value, low, high, names[row["document"]], row["place"], key)
     return found
 
 

@@ -15,15 +15,11 @@ def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     a     10
     long   2
     """
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))] if rows else []
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(w) if i in right else cell.ljust(w)
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+    aligned = []
+    for i, cells in enumerate(zip(*rows, strict=True)):
+        width = max(map(len, cells))
+        aligned.append([cell.rjust(width) if i in right else cell.ljust(width) for cell in cells])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*aligned, strict=True))
 
 
 def duration(seconds: float) -> str:

@@ -84,13 +84,10 @@ def list_claims(preset: str) -> str:
             cost = duration(float(cpu_s[cases].sum())) if is_known else "not recorded"
             said = textwrap.shorten(statements[claim_id], _STATEMENT, placeholder=" ...")
             rows.append((claim_id, name, str(len(cases)), cost, said))
-    return "\n".join(
-        [
-            columns(rows, right=[2, 3]),
-            "",
-            f"CPU times are those of preset {preset}, recorded in published/ or experiments/costs.csv.",
-            f"Run what one needs with `snakemake claim --config id=CLAIM preset={preset}`.",
-        ]
+    return (
+        f"{columns(rows, right=[2, 3])}\n\n"
+        f"CPU times are those of preset {preset}, recorded in published/ or experiments/costs.csv.\n"
+        f"Run what one needs with `snakemake claim --config id=CLAIM preset={preset}`."
     )
 
 

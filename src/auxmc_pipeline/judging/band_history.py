@@ -44,9 +44,8 @@ def describe_change(change: Mapping[Hashable, Any]) -> str:
     verdicts = [change[f"{when}_verdict"] or "no line" for when in ("old", "new")]
     moved = f" from {bands[0]} to {bands[1]}" if "band" in change["change"] else ""
     commit = f", {change['commit']}" if change["commit"] else ""
-    measured = f", measured {change['measured']:.4g} +- {change['error']:.2g}" * math.isfinite(
-        change["measured"]
-    )
+    is_known = math.isfinite(change["measured"])
+    measured = f", measured {change['measured']:.4g} +- {change['error']:.2g}" * is_known
     return (
         f"{change['date']}{commit}: {change['change']}{moved}{measured}; {verdicts[0]} before, "
         f"{verdicts[1]} after. {change['reason']}."

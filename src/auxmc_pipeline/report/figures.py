@@ -149,9 +149,8 @@ def page_figures(
 def _data_uri(path: Path) -> Markup:
     content = path.read_bytes()
     if not content.rstrip().endswith(b"</svg>"):
-        raise DamagedFile(
-            f"{path} is damaged: it is cut short; make it again with {regenerate_command(path)}"
-        )
+        again = regenerate_command(path)
+        raise DamagedFile(f"{path} is damaged: it is cut short; make it again with {again}")
     # As text in an attribute in double quotes, which is a third shorter than base64.
     svg = content.decode().replace("'", "&apos;").replace('"', "'")
     return Markup(f"data:image/svg+xml,{quote(svg, safe=_PLAIN)}")

@@ -43,13 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         options.summary.with_suffix(".csv"), lambda path: means.to_csv(path, index=False, float_format="%.6g")
     )
     shown = [quantity for quantity in study.sweep_quantities if quantity in set(means["quantity"])]
+    none = f"this sweep records none of {', '.join(study.sweep_quantities)}"
     with use_style():
-        if shown:
-            figure = sweep_figure(means, options.axes, shown)
-        else:
-            figure = missing_figure(
-                Figure(), f"this sweep records none of {', '.join(study.sweep_quantities)}"
-            )
+        figure = sweep_figure(means, options.axes, shown) if shown else missing_figure(Figure(), none)
         save_figure(figure, options.figure.with_suffix(""))
     return 0
 
