@@ -252,8 +252,9 @@ def _expanded(swept: Any) -> dict[str, list[Any]]:
     for name, value in _mapping(swept).items():
         if not isinstance(value, list | str):
             raise SettingsError(f"{name}: expected a list of values, got {value!r}")
-        is_text = isinstance(value, str)
-        values[name] = sweep_values(parse_overrides([f"{name}={value}"])[0]) if is_text else value
+        if isinstance(value, str):
+            value = sweep_values(parse_overrides([f"{name}={value}"])[0])
+        values[name] = value
     return values
 
 

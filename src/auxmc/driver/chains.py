@@ -115,8 +115,9 @@ def run_chains(
     words = {
         point: [f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)] for point in points
     }
-    root = (context.seed, context.study, *names)
-    keys = jnp.stack([stream(*root, *words[point], chain) for point, chain in lanes])
+    keys = jnp.stack(
+        [stream(context.seed, context.study, *names, *words[point], chain) for point, chain in lanes]
+    )
     purpose = "-".join(map(str, names))
     size = lanes_per_unit or len(lanes)
     units = [slice(first, first + size) for first in range(0, len(lanes), size)]
