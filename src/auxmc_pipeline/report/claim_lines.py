@@ -167,8 +167,10 @@ def explanation(row: Mapping[str, Any], preset: str) -> str:
         edges = [edge for edge in (row["low"], row["high"]) if math.isfinite(edge)]
         edge = min(edges, key=lambda e: abs(value - e), default=math.nan)
         side = "outside" if value < row["low"] or value > row["high"] else "inside"
-        far = f", {abs(value - edge) / error:.1f} standard errors from its edge {number(edge)}" * (error > 0)
-        said = f"Measured {with_error(value, error)}, {side} the band ({band(row['low'], row['high'])}){far}."
+        said = f"Measured {with_error(value, error)}, {side} the band ({band(row['low'], row['high'])})"
+        if error > 0:
+            said += f", {abs(value - edge) / error:.1f} standard errors from its edge {number(edge)}"
+        said += "."
         if row["verdict"] == "inconclusive":
             said += " A verdict needs two." if error > 0 else " Its Monte Carlo error is unknown."
     return f"{said} {_SMOKE * (preset == 'smoke')}".strip()

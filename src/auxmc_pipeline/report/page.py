@@ -302,7 +302,10 @@ def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path())
         return []
     costs = {"n_jobs": ("rule", "size"), "wall_s": ("wall_s", "sum"), "cpu_s": ("cpu_s", "sum")}
     table = pd.DataFrame(rows).fillna(0.0).groupby("rule").agg(**costs, peak_mib=("peak_mib", "max"))
-    return table.reset_index().assign(study=study).to_dict("records")  # type: ignore[return-value]
+    return [
+        {"study": study, **{str(k): v for k, v in row.items()}}
+        for row in table.reset_index().to_dict("records")
+    ]
 
 
 def settings_table(study: Study, preset: str) -> dict[str, Any]:
