@@ -39,21 +39,13 @@ _CURVE_POINTS = 100
 
 
 class Configuration(NamedTuple):
-    """One set of chains.
+    """One set of chains."""
 
-    Attributes:
-        step: eta.
-        friction: alpha.
-        correction: beta, half the variance of gradient noise that is to be made up for.
-        variance: of the noise that is added to the gradient.
-        correlated: whether the target is that of figure 2.2 rather than a standard normal one.
-    """
-
-    step: float
-    friction: float
-    correction: float
-    variance: float
-    correlated: bool = False
+    step: float  # eta
+    friction: float  # alpha
+    correction: float  # beta, half the variance of gradient noise that is to be made up for
+    variance: float  # of the noise that is added to the gradient
+    correlated: bool = False  # whether the target is that of figure 2.2 rather than a standard normal one
 
 
 def configurations(settings: Settings) -> dict[str, Configuration]:

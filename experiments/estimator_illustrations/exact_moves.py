@@ -44,51 +44,31 @@ _SIR_MEMORY, _N_SIR_PARTICLES, _N_SIR_AT_ONCE = 0.9, 300, 2000
 
 
 class ConjugateDistribution(NamedTuple):
-    """Gaussian targets of all powers of a chunk, in the basis V in which their precisions are diagonal.
+    """Gaussian targets of all powers of a chunk, in the basis V in which their precisions are diagonal."""
 
-    Attributes:
-        basis: V [dim, dim]; V^T (I + precision of the past) V = I.
-        curvatures: diagonal of V^T (precision of the chunk) V [dim].
-        past_linear: V^T times the linear coefficients of the past's log likelihood [dim].
-        linear: the same for the chunk [dim].
-    """
-
-    basis: FloatArray
-    curvatures: FloatArray
-    past_linear: FloatArray
-    linear: FloatArray
+    basis: FloatArray  # V [dim, dim]; V^T (I + precision of the past) V = I
+    curvatures: FloatArray  # diagonal of V^T (precision of the chunk) V [dim]
+    past_linear: FloatArray  # V^T times the linear coefficients of the past's log likelihood [dim]
+    linear: FloatArray  # the same for the chunk [dim]
 
 
 class Plan(NamedTuple):
-    """What an estimator does.
+    """What an estimator does."""
 
-    Attributes:
-        settings: of the kernel.
-        stages: rows in the order in which they come in.
-        memory: of the moves, see `conjugate_mover`.
-        n_at_once: most runs of one program.
-    """
-
-    settings: StreamSettings
-    stages: list["Stage"]
-    memory: float = 0.0
-    n_at_once: int = 1_000_000
+    settings: StreamSettings  # of the kernel
+    stages: list["Stage"]  # rows in the order in which they come in
+    memory: float = 0.0  # of the moves, see `conjugate_mover`
+    n_at_once: int = 1_000_000  # most runs of one program
 
 
 class Stage(NamedTuple):
-    """Rows that come in together, on top of those that have.
+    """Rows that come in together, on top of those that have."""
 
-    Attributes:
-        chunk: rows with their powers in the last column [_N_ROWS, column]; only the first n_valid count.
-        n_valid: of the chunk.
-        distribution: targets of the stage.
-        prefix: number of rows that are in wholly after the stage; 0 where a chunk is still on its way.
-    """
-
+    # rows with their powers in the last column [_N_ROWS, column]; only the first n_valid count
     chunk: FloatArray
-    n_valid: int
-    distribution: ConjugateDistribution
-    prefix: int
+    n_valid: int  # of the chunk
+    distribution: ConjugateDistribution  # targets of the stage
+    prefix: int  # number of rows that are in wholly after the stage; 0 where a chunk is still on its way
 
 
 def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:

@@ -25,15 +25,10 @@ from experiments.estimator_illustrations.settings import Settings
 
 
 class Bent(NamedTuple):
-    """A Gaussian in the coordinates (x1, x2 - bend x1^2).
+    """A Gaussian in the coordinates (x1, x2 - bend x1^2)."""
 
-    Attributes:
-        precision: inverse covariance [2, 2].
-        bend: 0 for a Gaussian; otherwise leapfrog steps are no linear map.
-    """
-
-    precision: FloatArray
-    bend: float
+    precision: FloatArray  # inverse covariance [2, 2]
+    bend: float  # 0 for a Gaussian; otherwise leapfrog steps are no linear map
 
     def energy(self, phases: FloatArray) -> FloatArray:
         """Potential and kinetic energy of positions and momenta [..., 4] to [...], in nats."""

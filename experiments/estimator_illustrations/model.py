@@ -14,19 +14,12 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class AnnealedMoments(NamedTuple):
-    """Moments of log weights, in nats.
+    """Moments of log weights, in nats."""
 
-    Attributes:
-        forward_mean: of runs from base to target: a lower bound of the log normaliser.
-        forward_variance: of these.
-        reverse_mean: of runs from target to base: minus this is an upper bound of the log normaliser.
-        reverse_variance: of these.
-    """
-
-    forward_mean: float
-    forward_variance: float
-    reverse_mean: float
-    reverse_variance: float
+    forward_mean: float  # of runs from base to target: a lower bound of the log normaliser
+    forward_variance: float  # of these
+    reverse_mean: float  # of runs from target to base: minus this is an upper bound of the log normaliser
+    reverse_variance: float  # of these
 
 
 def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) -> FloatArray:
@@ -66,22 +59,16 @@ class GaussianMean(NamedTuple):
     Every method is elementwise in its arguments; log densities are in nats. An inverse temperature b stands for the
     distribution proportional to prior times likelihood^b: 0 is the prior, 1 the posterior.
 
-    Attributes:
-        n_rows: observations, at least 1.
-        sample_mean: their mean.
-        sum_of_squares: of their differences from that mean.
-        prior_variance: of mu, positive.
-
     Source: MSc thesis, section 3.1 and Figure 3.1.
 
     >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
     -145.6816115987
     """
 
-    n_rows: int
-    sample_mean: float
-    sum_of_squares: float
-    prior_variance: float = 1.0
+    n_rows: int  # observations, at least 1
+    sample_mean: float  # their mean
+    sum_of_squares: float  # of their differences from that mean
+    prior_variance: float = 1.0  # of mu, positive
 
     @property
     def log_evidence(self) -> float:
@@ -191,10 +178,6 @@ def from_observations(observations: FloatArray) -> GaussianMean:
 class LogEvidenceDistribution(NamedTuple):
     """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
 
-    Attributes:
-        n_rows: observations of a data set, at least 2.
-        true_mean: what they scatter around.
-
     Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this distribution.
 
     >>> distribution = LogEvidenceDistribution(100, 2.0)
@@ -202,8 +185,8 @@ class LogEvidenceDistribution(NamedTuple):
     (-145.686562, 7.038413)
     """
 
-    n_rows: int
-    true_mean: float
+    n_rows: int  # observations of a data set, at least 2
+    true_mean: float  # what they scatter around
 
     @property
     def mean(self) -> float:
@@ -248,17 +231,11 @@ class LogEvidenceDistribution(NamedTuple):
 
 
 class IdealNestedRuns(NamedTuple):
-    """Independent runs of nested sampling.
+    """Independent runs of nested sampling."""
 
-    Attributes:
-        dead: points in the order of their death, farthest from the centre first [run, dead].
-        masses: true prior mass that is nearer to the centre than each [run, dead], decreasing.
-        live: points alive at the end [run, live].
-    """
-
-    dead: FloatArray
-    masses: FloatArray
-    live: FloatArray
+    dead: FloatArray  # points in the order of their death, farthest from the centre first [run, dead]
+    masses: FloatArray  # true prior mass that is nearer to the centre than each [run, dead], decreasing
+    live: FloatArray  # points alive at the end [run, live]
 
 
 def ideal_nested_sampling(

@@ -54,11 +54,7 @@ class Settings(CaseSettings):
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-    """
+    """Raises SettingsError for contradicting settings."""
     for name in ("naive_noise", "batch_rows", "exact_estimators", "n_live"):
         values = getattr(settings, name)
         if len(set(values)) < len(values):

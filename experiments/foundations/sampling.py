@@ -102,17 +102,11 @@ _SMALLEST_TAIL = 2.0**-53
 
 
 class Distribution(NamedTuple):
-    """A distribution on the line in closed form; every function works elementwise on arrays.
+    """A distribution on the line in closed form; every function works elementwise on arrays."""
 
-    Attributes:
-        log_density: in nats; minus infinity outside the support.
-        distribution_function: F, probability of values up to x.
-        quantile: inverse of F for arguments in (0, 1).
-    """
-
-    log_density: Callable[[Array], Array]
-    distribution_function: Callable[[Array], Array]
-    quantile: Callable[[Array], Array]
+    log_density: Callable[[Array], Array]  # in nats; minus infinity outside the support
+    distribution_function: Callable[[Array], Array]  # F, probability of values up to x
+    quantile: Callable[[Array], Array]  # inverse of F for arguments in (0, 1)
 
 
 def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, ...]) -> Array:

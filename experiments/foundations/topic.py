@@ -59,17 +59,14 @@ class Work:
 
 
 class Topic:
-    """Claims and curves that belong together; each function of a module enters itself, by a decorator.
-
-    Attributes:
-        claims: for each claim id, a function that returns the value of every setting of the claim.
-        numbers: for each claim id, settings that a finding states and no document does.
-        curves: for each figure, a function that returns its arrays.
-    """
+    """Claims and curves that belong together; each function of a module enters itself, by a decorator."""
 
     def __init__(self) -> None:
+        # For each claim id, a function that returns the value of every setting of the claim.
         self.claims: dict[str, Callable[[Work], Lines]] = {}
+        # For each claim id, settings that a finding states and no document does.
         self.numbers: dict[str, Sequence[str]] = {}
+        # For each figure, a function that returns its arrays.
         self.curves: dict[str, Callable[[Work], Arrays]] = {}
 
     def claim(

@@ -43,11 +43,7 @@ class Settings(CaseSettings):
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-    """
+    """Raises SettingsError for contradicting settings."""
     if not settings.noise_scales:
         raise SettingsError("noise_scales must hold at least one value")
     for name in ("inner_steps", "dense_sizes", "structured_sizes", "small_noise_scales"):

@@ -18,17 +18,11 @@ _log_target_weight, _log_base_weight = jax.jit(log_target_weight), jax.jit(log_b
 
 
 class ExactPath(NamedTuple):
-    """Target and base as log densities on an equally spaced grid.
+    """Target and base as log densities on an equally spaced grid."""
 
-    Attributes:
-        points: equally spaced, increasing, so wide that both densities vanish at the ends [point].
-        log_target: log density of the target over zeta [point], in nats; normalised or not.
-        log_base: log density of the normalised base [point], in nats.
-    """
-
-    points: FloatArray
-    log_target: FloatArray
-    log_base: FloatArray
+    points: FloatArray  # equally spaced, increasing, so wide that both densities vanish at the ends [point]
+    log_target: FloatArray  # log density of the target over zeta [point], in nats; normalised or not
+    log_base: FloatArray  # log density of the normalised base [point], in nats
 
     @property
     def log_ratio(self) -> float:

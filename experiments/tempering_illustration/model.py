@@ -14,17 +14,11 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class ScalarMixture(NamedTuple):
-    """Normalised mixture of Gaussians on the line.
+    """Normalised mixture of Gaussians on the line."""
 
-    Attributes:
-        weights: of the components, positive with sum 1.
-        means: of the components.
-        sds: standard deviations of the components.
-    """
-
-    weights: tuple[float, ...]
-    means: tuple[float, ...]
-    sds: tuple[float, ...]
+    weights: tuple[float, ...]  # of the components, positive with sum 1
+    means: tuple[float, ...]  # of the components
+    sds: tuple[float, ...]  # standard deviations of the components
 
     @property
     def mean(self) -> float:

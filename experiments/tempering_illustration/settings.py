@@ -46,11 +46,7 @@ class Settings(CaseSettings):
 
 
 def check(settings: Settings) -> None:
-    """Rules across fields.
-
-    Raises:
-        SettingsError: settings that contradict each other.
-    """
+    """Raises SettingsError for contradicting settings."""
     if 0.0 not in settings.log_zetas:
         raise SettingsError(f"log_zetas must hold 0, the log normaliser itself, got {settings.log_zetas}")
     if len(set(settings.log_zetas)) < len(settings.log_zetas):

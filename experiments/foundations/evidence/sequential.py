@@ -28,19 +28,12 @@ from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
 
 class LinearGaussianStates(NamedTuple):
-    """x_1 ~ N(0, initial_variance), x_t = coefficient x_{t-1} + N(0, state_variance), y_t = x_t + N(0, noise_variance).
+    """States x_1 ~ N(0, initial_variance) and x_t = coefficient x_{t-1} + N(0, state_variance), observed with noise."""
 
-    Attributes:
-        coefficient: of the previous state.
-        state_variance: of the noise of the states, positive.
-        noise_variance: of the noise of the observations, positive.
-        initial_variance: of the first state, positive.
-    """
-
-    coefficient: float
-    state_variance: float
-    noise_variance: float
-    initial_variance: float
+    coefficient: float  # of the previous state
+    state_variance: float  # of the noise of the states, positive
+    noise_variance: float  # of the noise of the observations y_t = x_t + N(0, noise_variance), positive
+    initial_variance: float  # of the first state, positive
 
     def draw_initial(self, key: Array, n_particles: int) -> Array:
         """Draws first states [particle]."""
@@ -69,17 +62,12 @@ SINE_OBSERVATIONS: FloatArray = np.sin(np.arange(1.0, 21.0))
 
 
 class KalmanRun(NamedTuple):
-    """What a Kalman filter finds, one entry for each observation [step].
+    """What a Kalman filter finds, one entry for each observation [step]."""
 
-    Attributes:
-        log_predictive: log density of the observation given those before it, in nats; they sum to the log likelihood.
-        mean: of the state given the observations so far.
-        variance: of the same.
-    """
-
+    # log density of the observation given those before it, in nats; they sum to the log likelihood
     log_predictive: FloatArray
-    mean: FloatArray
-    variance: FloatArray
+    mean: FloatArray  # of the state given the observations so far
+    variance: FloatArray  # of the same
 
     @property
     def log_likelihood(self) -> float:

@@ -31,27 +31,17 @@ class Parameter(NamedTuple):
 
 
 class Density(NamedTuple):
-    """A family of densities.
+    """A family of densities."""
 
-    Attributes:
-        shorthand: as the documents write it.
-        table: where it stands in the PhD thesis.
-        formula: the density, in plain text.
-        support: where it is positive, in plain text.
-        parameters: by name, in the order of the shorthand.
-        freeze: maps the parameters to a distribution of SciPy, or to one with the same methods.
-        to_real: map of the support to the whole line, in plain text; "-" for integers.
-        from_input: map of an input u of unit variance to a draw, in plain text; "-" for none.
-    """
-
-    shorthand: str
-    table: str
-    formula: str
-    support: str
-    parameters: Mapping[str, Parameter]
+    shorthand: str  # as the documents write it
+    table: str  # where it stands in the PhD thesis
+    formula: str  # the density, in plain text
+    support: str  # where it is positive, in plain text
+    parameters: Mapping[str, Parameter]  # by name, in the order of the shorthand
+    # maps the parameters to a distribution of SciPy, or to one with the same methods
     freeze: Callable[..., Distribution]
-    to_real: str = "-"
-    from_input: str = "-"
+    to_real: str = "-"  # map of the support to the whole line, in plain text; "-" for integers
+    from_input: str = "-"  # map of an input u of unit variance to a draw, in plain text; "-" for none
 
     def example(self) -> Distribution:
         """The distribution with the parameters of the examples."""

@@ -24,16 +24,11 @@ class RestrictedBoltzmann(NamedTuple):
     """Parameters.
 
     Source: lecture slides, restricted Boltzmann machines; their sum over pairs counts each pair once.
-
-    Attributes:
-        weights: W [visible, hidden].
-        visible_biases: b_v [visible], which enter the exponent with a minus sign.
-        hidden_biases: b_h [hidden], likewise.
     """
 
-    weights: FloatArray
-    visible_biases: FloatArray
-    hidden_biases: FloatArray
+    weights: FloatArray  # W [visible, hidden]
+    visible_biases: FloatArray  # b_v [visible], which enter the exponent with a minus sign
+    hidden_biases: FloatArray  # b_h [hidden], likewise
 
 
 def hidden_probabilities(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:

@@ -12,24 +12,17 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class Operation(NamedTuple):
-    """An operation of a graph.
+    """An operation of a graph."""
 
-    Attributes:
-        value: maps arguments to the result.
-        pull: maps (derivative of the output with respect to the result, arguments, result) to the terms that this adds
-            to the derivatives with respect to the arguments.
-        push: maps (derivatives of the arguments, arguments, result) to the derivative of the result.
-        n_value: what a computer has to do for the value; a sign costs nothing.
-        n_pull: what it has to do for the terms.
-        n_push: what it has to do for the derivative of the result.
-    """
-
-    value: Callable[..., float]
+    value: Callable[..., float]  # maps arguments to the result
+    # maps (derivative of the output with respect to the result, arguments, result) to the terms that this adds to
+    # the derivatives with respect to the arguments
     pull: Callable[..., tuple[float, ...]]
+    # maps (derivatives of the arguments, arguments, result) to the derivative of the result
     push: Callable[..., float]
-    n_value: int = 1
-    n_pull: int = 1
-    n_push: int = 1
+    n_value: int = 1  # what a computer has to do for the value; a sign costs nothing
+    n_pull: int = 1  # what it has to do for the terms
+    n_push: int = 1  # what it has to do for the derivative of the result
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -63,20 +56,14 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 class Graph(NamedTuple):
-    """Variables in topological order: first the inputs, then constants, then one for each node.
+    """Variables in topological order: first the inputs, then constants, then one for each node."""
 
-    Attributes:
-        n_inputs: number of inputs.
-        constants: values of the constants.
-        nodes: for each result the name of its operation, and the indices of the variables that it takes, each lower
-            than its own.
-        outputs: indices of the variables that are the function's values.
-    """
-
-    n_inputs: int
-    constants: tuple[float, ...]
+    n_inputs: int  # number of inputs
+    constants: tuple[float, ...]  # values of the constants
+    # for each result the name of its operation, and the indices of the variables that it takes, each lower than its
+    # own
     nodes: tuple[tuple[str, tuple[int, ...]], ...]
-    outputs: tuple[int, ...]
+    outputs: tuple[int, ...]  # indices of the variables that are the function's values
 
 
 def _node(operation: str, explanation: str) -> Callable[..., "Variable"]:
