@@ -92,13 +92,8 @@ def run_identities(settings: Settings, context: RunContext) -> dict[str, xr.Data
     del settings
     rng = generator(context.seed, context.study, "identities")
     phases = rng.standard_normal((_N_POINTS, 4))
-    found = {
-        **_leapfrog_errors(phases),
-        **_langevin_errors(rng, phases),
-        "size_violation": _size_violation(rng),
-    }
-    statistics = xr.Dataset({name: ((), value) for name, value in found.items()})
-    return {"statistics": statistics}
+    errors = _leapfrog_errors(phases) | _langevin_errors(rng, phases)
+    return {"statistics": xr.Dataset(errors | {"size_violation": _size_violation(rng)})}
 
 
 def _leapfrog_errors(phases: np.ndarray) -> dict[str, float]:
@@ -139,9 +134,8 @@ def _langevin_errors(rng: np.random.Generator, phases: np.ndarray) -> dict[str, 
 def _size_violation(rng: np.random.Generator) -> float:
     """By how much the effective size of exp(power log likelihood) rises with the power or leaves [1, particles]."""
     spreads = np.array(_SPREADS)[:, None, None]
-    values = (spreads * rng.standard_normal((len(_SPREADS), _N_POINTS, _N_PARTICLES))).reshape(
-        -1, _N_PARTICLES
-    )
+    values = spreads * rng.standard_normal((len(_SPREADS), _N_POINTS, _N_PARTICLES))
+    values = values.reshape(-1, _N_PARTICLES)
     powered = np.linspace(0.0, 1.0, _N_POWERS)[:, None] * values[:, None, :]
     sizes = np.exp(np.asarray(jax.jit(jax.vmap(jax.vmap(log_effective_size)))(powered)))
     rise = np.diff(sizes, axis=1).max()
@@ -175,20 +169,20 @@ def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         coords={"method": list(_METHODS), "chain": np.arange(settings.n_chains)},
     )
     kernels = {"random_walk": walk, "hmc": _hamiltonian_kernel(settings)}
-    keys = [stream(context.seed, context.study, "convergence", method) for method in _METHODS]
     times = [
-        _convergence(settings, kernels[method], evaluations[method], key)
-        for method, key in zip(_METHODS, keys, strict=True)
+        _convergence(
+            settings,
+            kernels[method],
+            evaluations[method],
+            stream(context.seed, context.study, "convergence", method),
+        )
+        for method in _METHODS
     ]
     statistics["convergence_time"] = ("method", "group"), np.stack(times)
     lost = runs["hmc"].draws["n_not_finite"].sum(dtype=int)
     statistics = statistics.assign_coords(part=["hmc"]).assign(n_not_finite=("part", [lost]))
-    for name, units in (
-        ("squared_jump_per_evaluation", ""),
-        ("autocorrelation_time", "evaluations"),
-        ("convergence_time", "evaluations"),
-    ):
-        statistics[name].attrs["units"] = units
+    for name in ("autocorrelation_time", "convergence_time"):
+        statistics[name].attrs["units"] = "evaluations"
     curves, error = _shown(settings, runs)
     statistics["acceptance_error"] = ((), error)
     return {"statistics": statistics, "curves": curves}

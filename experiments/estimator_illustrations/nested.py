@@ -37,11 +37,7 @@ _DIGITS = 50
 
 
 def run_nested(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs nested sampling many times for each number of live points, and checks what needs no sampler.
-
-    Returns:
-        Group `statistics`.
-    """
+    """Runs nested sampling many times for each number of live points, and checks; returns group `statistics`."""
     spread = _spread(settings, context)
     rng = generator(context.seed, context.study, "shrinkage")
     shrinkage = [_shrinkage(rng, n) for n in _SHRINKAGE_LIVE]
@@ -74,17 +70,15 @@ def sum_errors(rng: np.random.Generator) -> dict[str, float]:
     for n_live in (2, 10, 200):
         values = np.sort(rng.normal(0.0, 30.0, 15 * n_live)) - 200.0
         exact = _long_sums(values, n_live)
-        lower, upper = (nested_evidence(values, n_live, estimator=name).value for name in ("lower", "upper"))
-        level = nested_evidence(values, n_live, estimator="lebesgue").value
-        listing = nested_evidence(values, n_live, estimator="upper", shrinkage="mean").value
-        errors = {
-            "lower": lower - exact["lower"],
-            "level": level - exact["level"],
-            "upper": upper - exact["upper"],
-            "listing": listing - exact["listing"],
-            # The upper sum is the lower one with all masses shifted by a step.
-            "difference": upper - lower - 1.0 / n_live,
+        ours = {
+            "lower": nested_evidence(values, n_live, estimator="lower").value,
+            "level": nested_evidence(values, n_live, estimator="lebesgue").value,
+            "upper": nested_evidence(values, n_live, estimator="upper").value,
+            "listing": nested_evidence(values, n_live, estimator="upper", shrinkage="mean").value,
         }
+        errors = {name: value - exact[name] for name, value in ours.items()}
+        # The upper sum is the lower one with all masses shifted by a step.
+        errors["difference"] = ours["upper"] - ours["lower"] - 1.0 / n_live
         found = {name: max(found[name], abs(error)) for name, error in errors.items()}
     return found
 

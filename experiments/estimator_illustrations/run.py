@@ -28,10 +28,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 def together(parts: Sequence[dict[str, xr.Dataset]]) -> dict[str, xr.Dataset]:
     """Puts the groups of several parts into one result; counts of failures have one entry for each part."""
-    groups = {}
-    for name in ("statistics", "curves"):
-        merged = xr.merge([part[name] for part in parts if name in part], join="outer", compat="no_conflicts")
-        for quantity in merged.data_vars:
-            merged[quantity].attrs.setdefault("units", "")
-        groups[name] = merged
-    return groups
+    return {
+        name: xr.merge([part[name] for part in parts if name in part], join="outer", compat="no_conflicts")
+        for name in ("statistics", "curves")
+    }

@@ -60,13 +60,11 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         progress.advance(n_done, 0.0)
     statistics = xr.Dataset(
         {
-            "measured": ("line", [m.value for m in found.values()], {"units": ""}),
-            "measured_error": ("line", [m.error for m in found.values()], {"units": ""}),
-            "measured_exact": ("line", [float(m.exact) for m in found.values()], {"units": ""}),
-            "n_not_finite": ((), sum(math.isnan(m.value) for m in found.values()), {"units": ""}),
+            "measured": ("line", [m.value for m in found.values()]),
+            "measured_error": ("line", [m.error for m in found.values()]),
+            "measured_exact": ("line", [float(m.exact) for m in found.values()]),
+            "n_not_finite": ((), sum(math.isnan(m.value) for m in found.values())),
         },
         coords={"line": list(found)},
     )
-    for curve in curves.values():
-        curve.attrs.setdefault("units", "")
     return {"statistics": statistics, "curves": xr.Dataset(curves)}

@@ -123,7 +123,7 @@ def chain_statistics(
     return xr.Dataset(
         {
             **_joint("", estimates_of(per_repetition, n_draws)),
-            "acceptance": ((), sums["n_accepted"].sum() / (n_images * n_chains * n_draws), {"units": ""}),
+            "acceptance": ((), sums["n_accepted"].sum() / (n_images * n_chains * n_draws)),
             "n_gradients": ((), n_gradients, {"units": "gradients"}),
             "n_chain_draws": ((), n_draws, {"units": "iterations"}),
             "seconds": ((), seconds, _SECONDS),
@@ -182,7 +182,7 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
         {
             **_joint("ais_", estimates),
             "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), _NATS),
-            "ais_acceptance": ((), draws["acceptance"].mean(), {"units": ""}),
+            "ais_acceptance": ((), draws["acceptance"].mean()),
             "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
             "ais_seconds": ((), run_s / n_repetitions, _SECONDS),
             **_joint_by_count("ais_pooled", "n_parallel", pooled),
@@ -216,7 +216,7 @@ def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -
             "joint_upper_arithmetic": ((), float(np.sum(bounds.upper_arithmetic)), _NATS),
             "joint_upper_arithmetic_error": ((), math.sqrt(arithmetic_variance.sum()), _NATS),
             "n_below": ((), int(np.sum(bounds.upper < bounds.lower)), {"units": "images"}),
-            "bounds_acceptance": ((), float(acceptance), {"units": ""}),
+            "bounds_acceptance": ((), float(acceptance)),
             "bounds_seconds": ((), run_s, _SECONDS),
         }
     )

@@ -88,9 +88,9 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     statistics = xr.Dataset(
         {
             "crossings": ("momentum", crossings, {"units": "crossings"}),
-            "path_length": ("momentum", lengths, {"units": ""}),
-            "net_displacement": ("momentum", net, {"units": ""}),
-            "net_over_path": ("momentum", net / lengths, {"units": ""}),
+            "path_length": ("momentum", lengths),
+            "net_displacement": ("momentum", net),
+            "net_over_path": ("momentum", net / lengths),
         }
     )
     first = np.linspace(0.1, 3.0, _FIBRE_POINTS)

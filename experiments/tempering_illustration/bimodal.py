@@ -42,8 +42,7 @@ def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     draws = {name: array[at_zero] for name, array in tempered.draws.items()}
     trajectory = _trajectory(settings, context, draws)
     difference = coding_difference(settings.step_size, settings.n_steps)
-    statistics = _statistics(settings, draws, tempered, plain)
-    statistics["coding_difference"] = ((), difference, {"units": ""})
+    statistics = _statistics(settings, draws, tempered, plain).assign(coding_difference=difference)
     return {"statistics": statistics, "curves": _curves(draws, tempered, plain, trajectory)}
 
 
@@ -172,22 +171,30 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
     hot = (later < 0.0).mean(axis=-1)
     hot_exact = [known_path(log_zeta).probability_hot(0.5) for log_zeta in settings.log_zetas]
     sides = plain.draws["x"][0] < 0.0
-    chain, zeta = "chain", "log_zeta"
+    chain, zeta, scores = "chain", "log_zeta", {"units": "standard errors"}
     variables: dict[str, Any] = {
         "mass_left_by_chain": (chain, by_chain),
         "mass_left": ((), on_target.mean[0]),
         "mass_left_error": ((), on_target.mean_error[0]),
         "mass_left_exact": ((), TWO_MODES.mass_below(0.0)),
-        "target_moment_score": ("moment", on_target.scores([0.0, TWO_MODES.mean, second])[1:]),
-        "base_moment_score": ("moment", on_base.scores([TWO_MODES.mean, second])),
+        "target_moment_score": ("moment", on_target.scores([0.0, TWO_MODES.mean, second])[1:], scores),
+        "base_moment_score": ("moment", on_base.scores([TWO_MODES.mean, second]), scores),
         "weight_share_hot": ((), fractions.mean[0]),
         "weight_share_hot_error": ((), fractions.mean_error[0]),
         "hot_fraction": (zeta, hot.mean(axis=1)),
         "hot_fraction_error": (zeta, hot.std(axis=1, ddof=1) / np.sqrt(hot.shape[1])),
         "hot_fraction_exact": (zeta, hot_exact),
         "acceptance": ((zeta, chain), tempered.draws["accepted"].mean(axis=-1)),
-        "n_not_finite": ((zeta, chain), tempered.draws["n_not_finite"].sum(axis=-1, dtype=int)),
-        "hmc_switches": ("hmc_chain", (sides[:, 1:] != sides[:, :-1]).sum(axis=1)),
+        "n_not_finite": (
+            (zeta, chain),
+            tempered.draws["n_not_finite"].sum(axis=-1, dtype=int),
+            {"units": "trajectories"},
+        ),
+        "hmc_switches": (
+            "hmc_chain",
+            (sides[:, 1:] != sides[:, :-1]).sum(axis=1),
+            {"units": "changes of side"},
+        ),
         "hmc_mass_left": ("hmc_chain", sides.mean(axis=1)),
         "base_mean": ((), float(base().mean[0])),
         "base_sd": ((), float(base().scale[0])),
@@ -198,11 +205,7 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
         chain: np.arange(len(x)),
         "hmc_chain": np.arange(len(sides)),
     }
-    data = xr.Dataset(variables, coords=coords)
-    units = {"n_not_finite": "trajectories", "hmc_switches": "changes of side"}
-    for name in data.data_vars:
-        data[name].attrs["units"] = units.get(str(name), "standard errors" if "score" in str(name) else "")
-    return data
+    return xr.Dataset(variables, coords=coords)
 
 
 def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: FloatArray) -> xr.Dataset:
@@ -213,6 +216,8 @@ def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: Flo
     log_zetas = tempered.axes["log_zeta"]
     centres = 0.5 * (edges[1:] + edges[:-1])
     exact = [np.exp(known_path(float(log_zeta)).log_marginal(centres)) for log_zeta in log_zetas]
+    path = known_path()
+    shown = np.abs(path.points) <= _SHOWN
     variables: dict[str, Any] = {
         "tempered_x": ("draw", draws["x"][0]),
         "tempered_inverse_temperature": ("draw", 1.0 / (1.0 + np.exp(-draws["control"][0]))),
@@ -222,11 +227,9 @@ def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: Flo
         "trajectory_control": ("point", trajectory[:, 1]),
         "temperature_density": (("log_zeta", "bin"), counts),
         "temperature_density_exact": (("log_zeta", "bin"), exact),
+        "target_energy": ("x", -path.log_target[shown], {"units": "nats"}),
+        "base_energy": ("x", -path.log_base[shown], {"units": "nats"}),
     }
-    path = known_path()
-    shown = np.abs(path.points) <= _SHOWN
-    variables["target_energy"] = ("x", -path.log_target[shown], {"units": "nats"})
-    variables["base_energy"] = ("x", -path.log_base[shown], {"units": "nats"})
     coords = {
         "x": path.points[shown],
         "draw": np.arange(draws["x"].shape[1]),

@@ -322,11 +322,9 @@ def error_ratio(tables: Tables, above: str, below: str, function: str) -> Measur
 
 
 NUMBERS: dict[str, Measure] = {
-    **{
-        f"error of {above} over integrated weights, {function}": partial(
-            error_ratio, above=above, below="integrated", function=function
-        )
-        for above in ("naive", "optimal")
-        for function in ("position", "negative position")
-    },
+    f"error of {above} over integrated weights, {function}": partial(
+        error_ratio, above=above, below="integrated", function=function
+    )
+    for above in ("naive", "optimal")
+    for function in ("position", "negative position")
 }

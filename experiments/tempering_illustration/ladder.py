@@ -46,17 +46,15 @@ def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     chains = _chains(settings, context, "simulated_tempering")
     passages = {update: _passages(settings, context, update) for update in INDEX_UPDATES}
     p_values = _index_draws(settings, context)
-    statistics = _estimators(settings, chains)
-    statistics = statistics.merge(_crossings(settings, passages))
-    for name, value in zip(
-        ("geometric_sum", "geometric_sum_printed", "geometric_sum_corrected"),
-        geometric_sums(0.5, 2),
-        strict=True,
-    ):
-        statistics[name] = ((), value, {"units": ""})
-    statistics["index_p_value"] = (("delta", "index_draw"), p_values, {"units": ""})
-    statistics = statistics.assign_coords(delta=list(_DELTAS), index_draw=["closed form", "list"])
-    return {"statistics": statistics}
+    true_sum, printed, corrected = geometric_sums(0.5, 2)
+    variables = {
+        "geometric_sum": true_sum,
+        "geometric_sum_printed": printed,
+        "geometric_sum_corrected": corrected,
+        "index_p_value": (("delta", "index_draw"), p_values),
+    }
+    checks = xr.Dataset(variables, coords={"delta": list(_DELTAS), "index_draw": ["closed form", "list"]})
+    return {"statistics": xr.merge([_estimators(settings, chains), _crossings(settings, passages), checks])}
 
 
 def run_weights(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -86,7 +84,7 @@ def run_weights(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
         "function": ["position", "negative position"],
         "chain": np.arange(error.shape[-1]),
     }
-    return {"statistics": xr.Dataset({"squared_error": (tuple(coords), error, {"units": ""})}, coords=coords)}
+    return {"statistics": xr.Dataset({"squared_error": (tuple(coords), error)}, coords=coords)}
 
 
 def geometric_sums(ratio: float, n_intervals: int) -> tuple[float, float, float]:
@@ -218,8 +216,8 @@ def _crossings(settings: Settings, passages: dict[str, Chains]) -> xr.Dataset:
     variables: dict[str, Any] = {
         "crossing_updates": (("index_update", "n_intervals"), mean, {"units": "updates"}),
         "crossing_updates_error": (("index_update", "n_intervals"), error, {"units": "updates"}),
-        "crossing_exponent": ("index_update", slopes, {"units": ""}),
-        "crossing_exponent_error": ("index_update", slope_errors, {"units": ""}),
+        "crossing_exponent": ("index_update", slopes),
+        "crossing_exponent_error": ("index_update", slope_errors),
     }
     return xr.Dataset(variables, coords={"index_update": list(passages), "n_intervals": lengths})
 

@@ -28,8 +28,4 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         return {"statistics": checks}
     key = stream(context.seed, context.study, "gradients")
     statistics, curves = fit_groups(settings.n_gradient_draws, settings.gradient_dim, key)
-    statistics = statistics.merge(path_statistics())
-    curves = curves.merge(path_curves())
-    for name in statistics.data_vars:
-        statistics[name].attrs.setdefault("units", "")
-    return {"statistics": statistics, "curves": curves}
+    return {"statistics": statistics.merge(path_statistics()), "curves": curves.merge(path_curves())}
