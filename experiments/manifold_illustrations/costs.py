@@ -148,39 +148,31 @@ _REPEATS = 5
 
 
 def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design costs.
+    """Runs design costs; returns group `statistics`.
 
-    Returns:
-        Group `statistics`: time and work of runs with and without the reversibility check, effective draws per gradient
-        by number of inner steps, and times and operations of Gram solves by size.
+    It has time and work of runs with and without the reversibility check, effective draws per gradient by number of
+    inner steps, and times and operations of Gram solves by size.
     """
-    statistics = xr.merge(
-        [
-            _inner_steps({n: _rates_chains(settings, context, n) for n in settings.inner_steps}),
-            check_costs(settings, context),
-            _gram_costs(stream(context.seed, context.study, "gram"), settings),
-            _update_costs(),
-        ]
-    )
-    return {"statistics": statistics}
+    parts = [
+        _inner_steps({n: _rates_chains(settings, context, n) for n in settings.inner_steps}),
+        check_costs(settings, context),
+        _gram_costs(stream(context.seed, context.study, "gram"), settings),
+    ]
+    return {"statistics": xr.merge(parts)}
 
 
 def undivided(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design undivided.
+    """Runs design undivided; returns group `statistics`.
 
-    Returns:
-        Group `statistics`: fractions of failed and of accepted proposals with the longest steps of design costs, each
-        made in one go, by chain.
+    It has fractions of failed and of accepted proposals with the longest steps of design costs, each made in one go, by
+    chain.
     """
-    part = _rates_chains(settings, context, max(settings.inner_steps), is_divided=False)
-    statistics = xr.Dataset(
-        {
-            f"undivided_{name}": ("chain", part.draws[name][0, :, _N_DISCARDED:].mean(axis=1))
-            for name in ("failed", "accepted")
-        },
-        coords={"chain": range(N_CHAINS)},
-    )
-    return {"statistics": statistics}
+    draws = _rates_chains(settings, context, max(settings.inner_steps), is_divided=False).draws
+    fractions = {
+        f"undivided_{name}": ("chain", draws[name][0, :, _N_DISCARDED:].mean(axis=1))
+        for name in ("failed", "accepted")
+    }
+    return {"statistics": xr.Dataset(fractions, coords={"chain": range(N_CHAINS)})}
 
 
 def _rates(n_inner_steps: int, *, is_divided: bool = True) -> _Case:
@@ -203,12 +195,8 @@ def _rates_chains(
     """Chains on the rates that record their first four inputs, and what their iterations did."""
     case = _rates(n_inner_steps, is_divided=is_divided)
 
-    def build(parameters: dict[str, Array]) -> Kernel:
-        del parameters
-        return _kernel(case)
-
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return build(parameters).init(case.start(key), key=key)
+        return _kernel(case).init(case.start(key), key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {
@@ -220,7 +208,7 @@ def _rates_chains(
     return run_chains(
         context,
         ("rates" if is_divided else "undivided rates", n_inner_steps, "position_and_constraint"),
-        Sampler(build, initial, record),
+        Sampler(lambda parameters: _kernel(case), initial, record),
         n_draws=_N_DISCARDED + settings.n_cost_draws,
         n_chains=N_CHAINS,
         sweep={"unused": [0.0]},
@@ -251,40 +239,38 @@ def smallest_sizes(draws: FloatArray) -> FloatArray:
 
 
 def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
-    """Seconds and operations to build a Jacobian's factor and solve with it, by algebra and number of observations."""
-    structures = {
-        "dense": ("dense_size", _dense, settings.dense_sizes),
-        "structured": ("structured_size", _diagonal, settings.structured_sizes),
-        "markovian": ("structured_size", _markovian, settings.structured_sizes),
-    }
-    found = {}
-    for name, (size, build, ns) in structures.items():
-        if name != "markovian":
-            found[f"gram_{name}_seconds"] = (size, [_solve_time(key, n, build) for n in ns])
-        if name == "dense":
-            counts = [count_cholesky(n) for n in ns]
-        else:
-            counts = [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in ns]
-        found[f"gram_{name}_operations"] = (size, counts)
-    return xr.Dataset(
-        found, coords={"dense_size": settings.dense_sizes, "structured_size": settings.structured_sizes}
-    )
+    """Seconds and operations to build a Jacobian's factor and solve with it, by algebra and number of observations.
 
+    With operations of the published low-rank updates, by number of observations N and by rank L.
+    """
+    dense, structured = settings.dense_sizes, settings.structured_sizes
 
-def _update_costs() -> xr.Dataset:
-    """Operations of the published low-rank updates, by number of observations N and by rank L."""
+    def operations(build: Callable[[Array, Array], Jacobian]) -> list[float]:
+        return [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in structured]
+
+    by_rank = [count_updates(_UPDATE_SIZES[0], rank) for rank in _UPDATE_RANKS]
     return xr.Dataset(
         {
+            "gram_dense_seconds": ("dense_size", [_solve_time(key, n, _dense) for n in dense]),
+            "gram_dense_operations": ("dense_size", [count_cholesky(n) for n in dense]),
+            "gram_structured_seconds": (
+                "structured_size",
+                [_solve_time(key, n, _diagonal) for n in structured],
+            ),
+            "gram_structured_operations": ("structured_size", operations(_diagonal)),
+            "gram_markovian_operations": ("structured_size", operations(_markovian)),
             "update_operations_by_size": (
                 "update_size",
                 [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES],
             ),
-            "update_operations_by_rank": (
-                "update_rank",
-                [count_updates(_UPDATE_SIZES[0], rank) for rank in _UPDATE_RANKS],
-            ),
+            "update_operations_by_rank": ("update_rank", by_rank),
         },
-        coords={"update_size": list(_UPDATE_SIZES), "update_rank": list(_UPDATE_RANKS)},
+        coords={
+            "dense_size": dense,
+            "structured_size": structured,
+            "update_size": list(_UPDATE_SIZES),
+            "update_rank": list(_UPDATE_RANKS),
+        },
     )
 
 

@@ -28,10 +28,8 @@ def oscillating_trajectory(tables: Tables) -> Figure:
         axis.plot(fibre["u1"], fibre["fibre"], color="black", linestyle="--", label="fibre")
         axis.set(xlabel="$u_1$", ylabel="$u_2$")
     left.set(xlim=(-3.0, 3.0), ylim=(-3.0, 4.0), title="prior density and fibre")
-    hmc = tables.array("hmc_path", "axis", "step", table="step_axis").values
-    constrained = tables.array(
-        "constrained_path", "axis", "constrained_step", table="constrained_step_axis"
-    ).values
+    hmc = tables.array("hmc_path", "step", "axis").values.T
+    constrained = tables.array("constrained_path", "constrained_step", "axis").values.T
     for path, label, colour, marker, size in (
         (hmc, "HMC", _HMC, "o", 2.5),
         (constrained, "constrained HMC", _CONSTRAINED, "s", 3.5),
@@ -69,10 +67,10 @@ def two_branches(tables: Tables) -> Figure:
     right = figure.add_subplot(grid[2])
     rows = tables.rows("noise_chain", "branch_changes_per_iteration")
     bars: dict[str, Any] = {
+        **_MARKERS,
         "errorbar": "se",
         "err_style": "bars",
         "marker": "o",
-        "markeredgewidth": 0.0,
         "markersize": 4.5,
     }
     places = {"x": "noise", "y": "branch_changes_per_iteration"}
@@ -103,24 +101,17 @@ def unit_densities(tables: Tables) -> Figure:
 
 def costs(tables: Tables) -> Figure:
     """What constrained HMC costs; a figure of this project."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.7), layout="constrained")
-    for axis, draw in zip(figure.subplots(1, 3), (_by_noise, _by_size, _by_inner_steps), strict=True):
+    figure, axes = page(2.7, 1, 3)
+    for axis, draw in zip(axes, (_by_noise, _by_size, _by_inner_steps), strict=True):
         draw(axis, tables)
     return footer(figure, tables)
 
 
 def _by_noise(axis: Axes, tables: Tables) -> None:
     rates = tables.rows("sampler_small_noise", "noise_ess_per_second", case="small_noise")
-    looks: dict[str, Any] = {
-        "hue": "sampler",
-        "palette": {"constrained_hmc": _CONSTRAINED, "hmc": _HMC},
-        "style": "sampler",
-        "markers": {"constrained_hmc": "s", "hmc": "o"},
-        "dashes": False,
-    }
-    sns.lineplot(
-        rates, x="small_noise", y="noise_ess_per_second", errorbar=None, markeredgewidth=0.0, ax=axis, **looks
-    )
+    hue: dict[str, Any] = {"hue": "sampler", "palette": {"constrained_hmc": _CONSTRAINED, "hmc": _HMC}}
+    style = {"style": "sampler", "markers": {"constrained_hmc": "s", "hmc": "o"}, "dashes": False}
+    sns.lineplot(rates, x="small_noise", y="noise_ess_per_second", ax=axis, **hue, **style, **_MARKERS)
     axis.set(
         xscale="log", yscale="log", xlabel=r"noise scale $\epsilon$", ylabel="effective draws per second"
     )

@@ -23,7 +23,6 @@ from auxmc.kernels.manifold.constrained_hmc import (
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.abc_kernels import log_cube_kernel
 from auxmc.models.conditioned import ConditionedModel, condition_noisy_generator, noisy_input
-from auxmc.numerics.array_types import FloatArray
 from experiments.generalised_lambda.model import generator as generalised_lambda
 from experiments.generalised_lambda.model.fibre import initial_inputs
 from experiments.lotka_volterra.model import conditioning as lotka_volterra_conditioning
@@ -40,11 +39,10 @@ _DIMENSIONS = (1, 2, 3)
 
 
 def identities(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design identities.
+    """Runs design identities; returns group `statistics`.
 
-    Returns:
-        Group `statistics`: relative errors of formulas, singular values, energy errors along long trajectories, and
-        acceptance rates of rejection.
+    It has relative errors of formulas, singular values, energy errors along long trajectories, and acceptance rates of
+    rejection.
     """
 
     def key(name: str) -> Array:
@@ -162,9 +160,7 @@ def _metric_error(key: Array, tolerance: float) -> xr.Dataset:
 
 def _energy_errors(key: Array) -> xr.Dataset:
     """Largest energy error in the second half of long trajectories over that in the first half."""
-    observed = jnp.ones(1)
-    scale = 0.5
-
+    observed, scale = jnp.ones(1), 0.5
     model = condition_noisy_generator(hyperbola, log_prior, observed, scale)
     start = noisy_input(hyperbola, jnp.array([1.0, 0.0]), observed, scale)
 
@@ -217,5 +213,4 @@ def _rejection(key: Array, n_simulations: int) -> xr.Dataset:
 
 
 def _relative(value: Array, reference: Array) -> Array:
-    difference: FloatArray | Array = jnp.max(jnp.abs(value - reference))
-    return jnp.asarray(difference / jnp.max(jnp.abs(reference)))
+    return jnp.max(jnp.abs(value - reference)) / jnp.max(jnp.abs(reference))

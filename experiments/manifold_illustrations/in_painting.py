@@ -31,11 +31,7 @@ _THINNING = 40
 
 
 def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design in_painting.
-
-    Returns:
-        Group `statistics`: acceptance rates, effective draws, seconds and passes through the decoder of each chain.
-    """
+    """Runs design in_painting; returns group `statistics`, by chain: acceptance, effective draws, costs."""
     runs = _runs(settings, context)
     n_latent = read_autoencoder("own_digits").n_latent
     found: dict[str, list[FloatArray]] = {}
@@ -43,25 +39,21 @@ def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
         kept = {quantity: values[0, :, _N_WARM_UP[name] :] for quantity, values in part.draws.items()}
         passes = part.draws["n_evaluations"][0] + n_latent * part.draws["n_jacobians"][0]
         n_draws = part.draws["accepted"].shape[-1]
+        # Chains ran one after the other.
+        seconds = np.full(settings.n_chains, part.run_s / settings.n_chains / n_draws)
         values = {
             "painted_acceptance": kept["accepted"].mean(axis=1),
             "painted_ess_per_iteration": smallest_sizes(kept["inked"]) / kept["accepted"].shape[1],
             "painted_passes_per_iteration": passes.mean(axis=1),
-            # Chains ran one after the other.
-            "painted_seconds_per_iteration": np.full(
-                settings.n_chains, part.run_s / settings.n_chains / n_draws
-            ),
+            "painted_seconds_per_iteration": seconds,
         }
         for quantity, by_chain in values.items():
             found.setdefault(quantity, []).append(by_chain)
-    statistics = xr.Dataset(
-        {
-            quantity: (("sampler", "chain"), np.array(values, dtype=float))
-            for quantity, values in found.items()
-        },
-        coords={"sampler": list(runs), "chain": range(settings.n_chains)},
-    )
-    return {"statistics": statistics}
+    variables = {
+        name: (("sampler", "chain"), np.array(values, dtype=float)) for name, values in found.items()
+    }
+    coords = {"sampler": list(runs), "chain": range(settings.n_chains)}
+    return {"statistics": xr.Dataset(variables, coords=coords)}
 
 
 def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:

@@ -90,23 +90,32 @@ def _crossings(paths: Array) -> FloatArray:
 def _leapfrog_paths(tolerance: float, size: float, momenta: Array) -> tuple[Array, Array]:
     """Paths [momentum, step, axis] on the target of a tolerance, and the probabilities of their ends [momentum]."""
 
+    def path(momentum: Array) -> tuple[Array, Array]:
+        positions, change = leapfrog_path(DRAWN_START, momentum, tolerance, size, _N_STEPS)
+        return positions, _probability(change)
+
+    return jax.vmap(path)(momenta)
+
+
+def leapfrog_path(
+    start: Array, momentum: Array, tolerance: float, size: float, n_steps: int
+) -> tuple[Array, Array]:
+    """Positions [step, axis] on the target of a tolerance, and the change of the log density of the phase."""
+
     def log_density(inputs: Array) -> Array:
         return log_prior(inputs) - 0.5 * jnp.sum(jnp.square(generate(inputs) / tolerance))
 
     evaluate = jax.value_and_grad(log_density)
 
-    def path(momentum: Array) -> tuple[Array, Array]:
-        def one(phase: tuple[HMCState, Array], _: None) -> tuple[tuple[HMCState, Array], Array]:
-            state, velocity, _n_made = leapfrog(evaluate, *phase, size, jnp.ones((), jnp.int32))
-            return (state, velocity), state.position
+    def one(phase: tuple[HMCState, Array], _: None) -> tuple[tuple[HMCState, Array], Array]:
+        state, velocity, _n_made = leapfrog(evaluate, *phase, size, jnp.ones((), jnp.int32))
+        return (state, velocity), state.position
 
-        first = HMCState(DRAWN_START, *evaluate(DRAWN_START))
-        (last, velocity), positions = jax.lax.scan(one, (first, momentum), None, length=_N_STEPS)
-        change = last.log_density - first.log_density
-        change -= 0.5 * (jnp.sum(jnp.square(velocity)) - jnp.sum(jnp.square(momentum)))
-        return jnp.concatenate([DRAWN_START[None], positions]), _probability(change)
-
-    return jax.vmap(path)(momenta)
+    first = HMCState(start, *evaluate(start))
+    (last, velocity), positions = jax.lax.scan(one, (first, momentum), None, length=n_steps)
+    change = last.log_density - first.log_density
+    change -= 0.5 * (jnp.sum(jnp.square(velocity)) - jnp.sum(jnp.square(momentum)))
+    return jnp.concatenate([start[None], positions]), change
 
 
 @jax.jit

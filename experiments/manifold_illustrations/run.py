@@ -16,7 +16,6 @@ from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
 from auxmc.driver.seeds import stream
 from auxmc.kernels.base import Kernel
-from auxmc.kernels.hamiltonian.hmc import HMCState, leapfrog
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import (
     ConditionedModel,
@@ -29,7 +28,7 @@ from experiments.manifold_illustrations.costs import costs, undivided
 from experiments.manifold_illustrations.identities import identities
 from experiments.manifold_illustrations.in_painting import in_painting
 from experiments.manifold_illustrations.model import START, fibre_height, generate, hyperbola, log_prior
-from experiments.manifold_illustrations.oscillation import oscillation
+from experiments.manifold_illustrations.oscillation import leapfrog_path, oscillation
 from experiments.manifold_illustrations.settings import Settings
 from experiments.manifold_illustrations.small_noise import small_noise
 
@@ -49,21 +48,9 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     duration = settings.leapfrog_step_size * settings.n_leapfrog_steps
     model = condition_generator(generate, log_prior, jnp.zeros(1))
 
-    def log_density(inputs: Array) -> Array:
-        return log_prior(inputs) - 0.5 * jnp.sum(jnp.square(generate(inputs) / settings.tolerance))
-
-    evaluate = jax.value_and_grad(log_density)
-
     def unconstrained(momentum: Array) -> Array:
-        def one(phase: tuple[HMCState, Array], _: None) -> tuple[tuple[HMCState, Array], Array]:
-            state, velocity, _n_made = leapfrog(
-                evaluate, phase[0], phase[1], settings.leapfrog_step_size, jnp.ones((), jnp.int32)
-            )
-            return (state, velocity), state.position
-
-        first = HMCState(START, *evaluate(START))
-        _, path = jax.lax.scan(one, (first, momentum), None, length=settings.n_leapfrog_steps)
-        return jnp.concatenate([START[None], path])
+        step_size, n_steps = settings.leapfrog_step_size, settings.n_leapfrog_steps
+        return leapfrog_path(START, momentum, settings.tolerance, step_size, n_steps)[0]
 
     # Chains of one step each that accept whatever comes follow one trajectory.
     kernel = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (_CONSTRAINED_STEPS,) * 2, 2)

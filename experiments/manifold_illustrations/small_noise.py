@@ -27,12 +27,11 @@ _HMC_STEPS_PER_DRAW = 75
 
 
 def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design small_noise.
+    """Runs design small_noise; returns group `statistics`.
 
-    Returns:
-        Group `statistics`: effective draws per second and per evaluation, the generator or a gradient, and acceptance
-        rates by noise scale; those of HMC with the best of several numbers of steps, `noise_hmc_steps`. Chains of all
-        of these have as many gradients.
+    It has effective draws per second and per evaluation, the generator or a gradient, and acceptance rates by noise
+    scale; those of HMC with the best of several numbers of steps, `noise_hmc_steps`. Chains of all of these have as
+    many gradients.
     """
     observed = jnp.zeros(1)
 
