@@ -28,6 +28,7 @@ from experiments.boltzmann.relative_errors import (
     METHOD_LABELS,
     Averages,
     annealed_errors,
+    check_all_systems,
     cost_per_repeat,
     errors_by_base,
     rows_of,
@@ -60,8 +61,7 @@ def by_system(tables: Tables, quantity: str) -> FloatArray:
     if quantity not in tables["point"]:
         raise MissingData("needs the author's files: set AUXMC_DATA_DIR")
     found = tables.rows("point", quantity, case="systems").sort_values("system")[quantity]
-    if found.size < N_SYSTEMS:
-        raise MissingData(f"{found.size} of the {N_SYSTEMS} published systems: not run at this preset")
+    check_all_systems(found.size)
     return found.to_numpy(np.float64)
 
 
@@ -409,11 +409,7 @@ def integrated_weights(tables: Tables, other: str) -> Measurement:
     )
     # No visit at all in a group is no estimate: the other weights lose.
     others = np.where(np.isfinite(others), others, np.inf)
-    if integrated.shape[2] < N_SYSTEMS:
-        raise MissingData(
-            f"{integrated.shape[2]} of the {N_SYSTEMS} published systems: not run at this preset"
-        )
-
+    check_all_systems(integrated.shape[2])
     ratios = integrated.mean(axis=0) / others.mean(axis=0)
     smaller = (ratios < 1.0).all(axis=0)
     note = f"{smaller.sum()} of {N_SYSTEMS} systems; largest ratio of errors {ratios.max():.3f}"

@@ -58,10 +58,7 @@ class Averages(NamedTuple):
 
     def measured(self, index: int, note: str = "") -> Measurement:
         """The average at a point over all published systems; raises MissingData if some were not run."""
-        if self.systems.size < N_SYSTEMS:
-            raise MissingData(
-                f"{self.systems.size} of the {N_SYSTEMS} published systems: not run at this preset"
-            )
+        check_all_systems(self.systems.size)
         found = float(self.mean[index]), float(self.standard_error[index])
         return Measurement(*found, f"{note}, {N_SYSTEMS} systems" if note else f"{N_SYSTEMS} systems")
 
@@ -77,6 +74,12 @@ class Averages(NamedTuple):
         if n_temperatures not in self.points:
             raise MissingData(f"K = {n_temperatures:.0f}: not run at this preset")
         return int(np.flatnonzero(self.points == n_temperatures)[0])
+
+
+def check_all_systems(n: int) -> None:
+    """Raises MissingData if only `n` of the published systems were run."""
+    if n < N_SYSTEMS:
+        raise MissingData(f"{n} of the {N_SYSTEMS} published systems: not run at this preset")
 
 
 def rows_of(tables: Tables, design: str, table: str, quantity: str, **wanted: Wanted) -> pd.DataFrame:

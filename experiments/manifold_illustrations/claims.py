@@ -97,7 +97,7 @@ def _of_check(tables: Tables, quantity: str, model: str, check: str) -> FloatArr
     return tables.values(quantity, "checked_model_check_repeat", checked_model=model, check=check)
 
 
-def growth_of_operations(tables: Tables, quantity: str, size: str) -> Measurement:
+def growth_of_operations(quantity: str, size: str, tables: Tables) -> Measurement:
     """IM-ALG-05: power of a size with which a cost grows between the two largest."""
     costs = tables.array(quantity, size).sortby(size)[-2:]
     sizes = costs[size].values.astype(float)
@@ -107,7 +107,7 @@ def growth_of_operations(tables: Tables, quantity: str, size: str) -> Measuremen
 
 def growth_of_time(tables: Tables) -> Measurement:
     """IM-ALG-05, dense: the same of a time, whose error is unknown."""
-    found = growth_of_operations(tables, "gram_dense_seconds", "dense_size")
+    found = growth_of_operations("gram_dense_seconds", "dense_size", tables)
     return found._replace(error=np.nan, exact=False)
 
 
@@ -141,7 +141,7 @@ def smallest_singular_value(tables: Tables) -> Measurement:
     return exact(float(noisy.min()), f"without noise it is {noise_free:.0e}")
 
 
-def largest_error(tables: Tables, quantity: str, note: str = "") -> Measurement:
+def largest_error(quantity: str, note: str, tables: Tables) -> Measurement:
     """IM-ALG-10: largest relative error of a formula over structures."""
     return exact(float(tables.values(quantity, "structure").max()), note)
 
@@ -246,31 +246,27 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-ALG-01": {name: partial(checking_time, model=model) for name, model in _CHECKED_MODELS.items()},
     "IM-ALG-05": {
         "dense": growth_of_time,
-        "dense operations": partial(
-            growth_of_operations, quantity="gram_dense_operations", size="dense_size"
-        ),
-        "published updates, power of N": partial(
-            growth_of_operations, quantity="update_operations_by_size", size="update_size"
-        ),
-        "published updates, power of L": partial(
-            growth_of_operations, quantity="update_operations_by_rank", size="update_rank"
-        ),
-        "low rank operations": partial(
-            growth_of_operations, quantity="gram_markovian_operations", size="structured_size"
-        ),
+        **{
+            name: partial(growth_of_operations, quantity, size)
+            for name, quantity, size in (
+                ("dense operations", "gram_dense_operations", "dense_size"),
+                ("published updates, power of N", "update_operations_by_size", "update_size"),
+                ("published updates, power of L", "update_operations_by_rank", "update_rank"),
+                ("low rank operations", "gram_markovian_operations", "structured_size"),
+            )
+        },
     },
     "IM-ALG-08": {"gradients": ess_by_inner_steps, "undivided steps": failures_undivided},
     "IM-ALG-09": {"noisy": smallest_singular_value},
     "IM-ALG-10": {
-        "potential": partial(
-            largest_error,
-            quantity="potential_error",
-            note="diagonal and Markovian structure against dense algebra",
-        ),
-        "gradient": partial(
-            largest_error, quantity="gradient_error", note="tangent part; diagonal and Markovian structure"
-        ),
-        "trace formula": partial(largest_error, quantity="trace_formula_error"),
+        **{
+            name: partial(largest_error, quantity, note)
+            for name, quantity, note in (
+                ("potential", "potential_error", "diagonal and Markovian structure against dense algebra"),
+                ("gradient", "gradient_error", "tangent part; diagonal and Markovian structure"),
+                ("trace formula", "trace_formula_error", ""),
+            )
+        },
         "trace formula, as printed": printed_ratio,
     },
     "IM-ALG-11": {"growth": energy_growth},

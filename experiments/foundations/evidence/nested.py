@@ -110,11 +110,8 @@ def shrinkage(work: Work) -> Lines:
     n_live = 100
     run = _ideal(work, "short", n_live, _SHORT, work.replicates(20_000))
     logs = np.diff(np.log(run.masses), axis=1, prepend=0.0)
-    return {
-        "mean of one less the ratio, times M + 1, 100 live points": mean(
-            -np.expm1(logs).ravel() * (n_live + 1)
-        )
-    }
+    lost = mean(-np.expm1(logs).ravel() * (n_live + 1))
+    return {"mean of one less the ratio, times M + 1, 100 live points": lost}
 
 
 @TOPIC.claim("FN-NS-03", numbers=[f"{name}, 10 live points" for name in _FACTORS.values()])
@@ -125,12 +122,9 @@ def biases(work: Work) -> Lines:
     bound = expected_upper_bound_ratio(_MODEL, 10)
     blocks = _block_means(expected_sums), _block_means(true_sums)
     return {
-        "as printed": expected_nested_ratio(_MODEL, 10, _factor(10, "mean")) / bound,
+        "as printed": _expected(10, "mean") / bound,
         "as printed, simulated": estimate(lambda a, b: a.mean() / b.mean(), *blocks, method="paired"),
-        **{
-            f"{name}, 10 live points": expected_nested_ratio(_MODEL, 10, _factor(10, shrinkage))
-            for shrinkage, name in _FACTORS.items()
-        },
+        **{f"{name}, 10 live points": _expected(10, shrinkage) for shrinkage, name in _FACTORS.items()},
     }
 
 
@@ -178,10 +172,7 @@ def curves(work: Work) -> Arrays:
     """Expected ratios against the number of live points, with simulated means."""
     ratios, fine = work.once(log_ratios), np.unique(np.round(np.geomspace(2.0, 200.0, 40)).astype(int))
     simulated = [[mean(np.exp(ratios[n, shrinkage]))[:2] for n in _SIZES] for shrinkage in _FACTORS]
-    exact = [
-        [expected_nested_ratio(_MODEL, int(n), _factor(int(n), shrinkage)) for n in fine]
-        for shrinkage in _FACTORS
-    ]
+    exact = [[_expected(int(n), shrinkage) for n in fine] for shrinkage in _FACTORS]
     factor = {"factor": list(_FACTORS.values())}
     parts = {"live": list(_SIZES), "part": ["mean", "error"]}
     return {
@@ -200,5 +191,5 @@ def _ideal(work: Work, name: str, n_live: int, n_dead: int, n_runs: int) -> Idea
     return ideal_nested_sampling(rng, ndtr, ndtri, centre, n_live=n_live, n_dead=n_dead, n_runs=n_runs)
 
 
-def _factor(n_live: int, shrinkage: str) -> float:
-    return math.exp(log_masses(1, n_live, shrinkage)[1])
+def _expected(n_live: int, shrinkage: str) -> float:
+    return expected_nested_ratio(_MODEL, n_live, math.exp(log_masses(1, n_live, shrinkage)[1]))

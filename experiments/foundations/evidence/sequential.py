@@ -184,14 +184,12 @@ def figure_curves(work: Work) -> Arrays:
     weights, states = _fractions(runs[1].log_weights[0]), runs[1].particles[0]
     mean = np.sum(weights * states, axis=1)
     spread = np.sqrt(np.sum(weights * np.square(states - mean[:, None]), axis=1))
-    steps = np.arange(1, _OBSERVATIONS.size + 1)
     moments = np.array([[exact.mean, np.sqrt(exact.variance)], [mean, spread]])
     particles = np.stack([run.particles[0] for run in runs])
     ancestors = np.stack([run.ancestors[0] for run in runs])
     last = np.stack([_fractions(run.log_weights[0, -1]) for run in runs])
     distributions = {"filter": ["exact", "particles"], "moment": ["mean", "sd"]}
-    tree = {"tree": ["none", "each step"]}
-    step = {"step": steps}
+    tree, step = {"tree": ["none", "each step"]}, {"step": np.arange(1, _OBSERVATIONS.size + 1)}
     particle = {"particle": np.arange(_N_FILTER)}
     return {
         "moments": xr.DataArray(moments, {**distributions, **step}),
