@@ -84,11 +84,7 @@ def monocular(tables: Tables) -> Figure:
     poses, images = np.stack([true, *samples[0]]), np.stack([observed, *drawn[0, :, 0]])
     figure, grid = page(5.6, 3, len(poses))
     front, side = (_seen(poses, view) for view in ("front", "left side"))
-    boxes = (
-        common_box(images[:, 0], images[:, 1], 0.2),
-        common_box(front[0], front[1]),
-        common_box(side[0], side[1]),
-    )
+    boxes = (common_box(images[:, 0], images[:, 1], 0.2), common_box(*front[:2]), common_box(*side[:2]))
     for column, (pose, image) in enumerate(zip(poses, images, strict=True)):
         panels, colour = grid[:, column], None if column else _TRUE_COLOUR
         if column:
@@ -179,15 +175,9 @@ def step_sizes(tables: Tables) -> Figure:
         tables.rows("chain", case="one_step_larger"),
     ]
     for rows, colour, marker in zip((many, pd.concat(one)), colours, "os", strict=True):
-        chains: dict[str, Any] = {
-            "data": rows,
-            "x": "step_size",
-            "y": "acceptance",
-            "color": colour,
-            "ax": axis,
-        }
-        sns.lineplot(errorbar=None, **chains)
-        sns.scatterplot(alpha=0.6, linewidth=0.0, s=20.0, marker=marker, **chains)
+        chains: dict[str, Any] = {"x": "step_size", "y": "acceptance", "color": colour, "ax": axis}
+        sns.lineplot(rows, errorbar=None, **chains)
+        sns.scatterplot(rows, alpha=0.6, linewidth=0.0, s=20.0, marker=marker, **chains)
     used = PublishedMarks("human_pose", tables)("IM-PO-04", "step size")
     published_level(axis, used, vertical=True)
     axis.set_xscale("log")

@@ -97,9 +97,8 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
         front = squares.sel(axis=["x", "y"]).mean(["draw", "joint", "axis"])
         found["rms_front"] = xr.ufuncs.sqrt(front)
         found["rms_depth"] = xr.ufuncs.sqrt(squares.sel(axis="z", drop=True).mean(["draw", "joint"]))
-        curves = chain_curves(draws, first, truth, run_s)
-        found["rmse"] = curves["rmse"].isel(point=-1, drop=True)
-        found["rmse_homogeneous"] = curves["rmse_homogeneous"].isel(point=-1, drop=True)
+        at_end = chain_curves(draws, first, truth, run_s).isel(point=-1, drop=True)
+        found |= {name: at_end[name] for name in ("rmse", "rmse_homogeneous")}
     return with_units(found, _UNITS).astype(float)
 
 
@@ -130,11 +129,10 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
         values = np.concatenate([start.values[:, :, :, None], samples.values], axis=3)
         true = truth.transpose("scene", "joint", "axis").values
         dims = ("scene", "step_size", "chain", "point")
-        plain = [running_rmse(own, pose, counts) for own, pose in zip(values, true, strict=True)]
-        pairs = zip(values, true, strict=True)
-        published = [running_rmse(own, pose, counts, homogeneous=True) for own, pose in pairs]
-        curves["rmse"] = (dims, np.stack(plain))
-        curves["rmse_homogeneous"] = (dims, np.stack(published))
+        for name, has_four in (("rmse", False), ("rmse_homogeneous", True)):
+            pairs = zip(values, true, strict=True)
+            errors = [running_rmse(own, pose, counts, homogeneous=has_four) for own, pose in pairs]
+            curves[name] = (dims, np.stack(errors))
         seconds = fraction_of_time(run_s, draws["n_work"].sum("draw").astype(float))
         curves["time_s"] = seconds * xr.DataArray((counts - 1) / n_draws, dims="point")
         curves["n_samples"] = ("point", counts.astype(float))

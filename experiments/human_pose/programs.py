@@ -36,7 +36,7 @@ from experiments.human_pose.model.hierarchy import (
 from experiments.human_pose.model.joint_observations import read_joint_observations
 from experiments.human_pose.model.pose_priors import read_pose_prior
 from experiments.human_pose.model.skeleton import N_JOINTS
-from experiments.human_pose.settings import Settings, batch_values, noise_scale, start_of, tuning
+from experiments.human_pose.settings import Settings, noise_scale, start_of, tuning
 
 Record = dict[str, Array]
 # Errors of the constrained integrator: each rejects a proposal.
@@ -54,35 +54,22 @@ class Problem(NamedTuple):
     truth: FloatArray  # true joint positions [scene, joint, 3]; not a number for the user's own images
     starts: Array  # first inputs of each chain, the same for all scenes and methods [chain, input]
 
-    @property
-    def is_simulated(self) -> bool:
-        """Whether the true poses are known."""
-        return bool(np.isfinite(self.truth).all())
-
 
 def build_problem(settings: Settings, context: RunContext) -> Problem:
     """Model, scenes and starting points of a case; raises DataError if file or prior cannot be had."""
     model = PoseModel(read_pose_prior(settings.prior), settings.views)
     scale = noise_scale(settings)
-    numbers = tuple(int(number) for number in batch_values(settings, "scene"))
-    source = "data" if settings.data else f"seed{settings.scene_seed}"
+    numbers = tuple(map(int, settings.batch.get("scene", [settings.scene])))
     if settings.data:
+        source, truth = "data", np.full((1, N_JOINTS, 3), np.nan)
         observed = read_joint_observations(settings.data, settings.views)[None]
-        truth = np.full((1, N_JOINTS, 3), np.nan)
     else:
-        all_scenes = simulated_scenes(model, scale, settings.scene_seed)
+        source, all_scenes = f"seed{settings.scene_seed}", simulated_scenes(model, scale, settings.scene_seed)
         chosen = [all_scenes[number - 1] for number in numbers]
         observed = np.stack([scene.observed for scene in chosen])
         truth = np.stack([scene.positions for scene in chosen])
-    return Problem(
-        model,
-        "-".join([source, settings.prior, settings.views]),
-        scale,
-        numbers,
-        observed,
-        truth,
-        _starts(model, settings, context),
-    )
+    label, starts = "-".join([source, settings.prior, settings.views]), _starts(model, settings, context)
+    return Problem(model, label, scale, numbers, observed, truth, starts)
 
 
 def _starts(model: PoseModel, settings: Settings, context: RunContext) -> Array:

@@ -143,11 +143,7 @@ def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
 
 
 def _image_coordinates(n_views: int) -> dict[str, Any]:
-    return {
-        "view": np.arange(1, n_views + 1),
-        "image_axis": list(AXES[:2]),
-        "joint": list(JOINT_NAMES),
-    }
+    return {"view": np.arange(1, n_views + 1), "image_axis": list(AXES[:2]), "joint": list(JOINT_NAMES)}
 
 
 def _first_positions(problem: Problem) -> xr.DataArray:
@@ -201,7 +197,7 @@ def _scene_curves(problem: Problem) -> xr.Dataset:
     images = problem.observed.reshape(len(problem.scenes), -1, 2, N_JOINTS)
     coords = {"scene": list(problem.scenes), **_image_coordinates(images.shape[1])}
     data = xr.Dataset({"observed": (("scene", "view", "image_axis", "joint"), images)}, coords)
-    if problem.is_simulated:
+    if np.isfinite(problem.truth).all():
         data["true_position"] = _true_positions(problem)
     return data
 

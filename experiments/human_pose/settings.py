@@ -99,11 +99,6 @@ class Settings(CaseSettings):
     data: str = setting("", "CSV file with image coordinates: joint, view, x, y; empty for simulated scenes")
 
 
-def batch_values(settings: Settings, name: str) -> list[float]:
-    """Values of a number that a case runs: those of the batch, or the one value."""
-    return settings.batch.get(name, [getattr(settings, name)])
-
-
 def tuning(settings: Settings) -> Tuning:
     """Step size, numbers of steps and of sub-steps: those of the settings, or of the variant."""
     published = VARIANTS[settings.variant].methods[settings.method]

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 SIDE_COLOURS = {"left": "#0072B2", "right": "#D55E00", "trunk": "#404040"}
 _MOST_FADED = 0.55
 _RIM = 0.2
+_WIDTH = 2.6  # Of the lines, in points
 _GROUND_COLOUR = "#E4E2DC"
 
 
@@ -33,13 +34,11 @@ def draw_skeleton(
     *,
     ground: float | None = None,
     colour: str | None = None,
-    width: float = 2.6,
 ) -> None:
     """Draws one skeleton as seen along a direction, from coordinates across, up and towards the viewer [joint].
 
     Far bones are paler and behind. `ground` is the height of a flat disc below the feet, `colour` one for all bones in
-    place of that of their side, `width` that of the lines in points. Raises ValueError if the coordinates differ in
-    length.
+    place of that of their side. Raises ValueError if the coordinates differ in length.
     """
     x, y, z = (np.asarray(values, dtype=np.float64) for values in (across, up, near))
     if not x.shape == y.shape == z.shape or x.ndim != 1:
@@ -67,19 +66,14 @@ def draw_skeleton(
         # The white rim shows which of two crossing limbs is in front; it leaves the joints out, which hold together.
         begin, end = np.array([x[a], y[a]]), np.array([x[b], y[b]])
         rim = np.stack([begin + _RIM * (end - begin), end - _RIM * (end - begin)])
-        axis.plot(*rim.T, color="white", linewidth=width + 1.6, solid_capstyle="butt", zorder=order)
-        axis.plot([x[a], x[b]], [y[a], y[b]], color=shade, lw=width, solid_capstyle="round", zorder=order)
+        axis.plot(*rim.T, color="white", linewidth=_WIDTH + 1.6, solid_capstyle="butt", zorder=order)
+        axis.plot([x[a], x[b]], [y[a], y[b]], color=shade, lw=_WIDTH, solid_capstyle="round", zorder=order)
 
 
 def draw_points(axis: Axes, across: ArrayLike, up: ArrayLike) -> None:
     """Observed joints as small open circles over what is drawn."""
-    look: dict[str, Any] = {
-        "markersize": 3.2,
-        "markerfacecolor": "none",
-        "markeredgewidth": 0.7,
-        "zorder": 4.0,
-    }
-    axis.plot(np.asarray(across, float), np.asarray(up, float), "o", markeredgecolor="black", **look)
+    ring: dict[str, Any] = {"markersize": 3.2, "markerfacecolor": "none", "markeredgecolor": "black"}
+    axis.plot(np.asarray(across, float), np.asarray(up, float), "o", markeredgewidth=0.7, zorder=4.0, **ring)
 
 
 def common_box(
@@ -95,10 +89,8 @@ def common_box(
 
 def clean_axis(axis: Axes) -> None:
     """Takes ticks and spines away: a skeleton needs no scale."""
-    axis.set_xticks([])
-    axis.set_yticks([])
-    for spine in axis.spines.values():
-        spine.set_visible(False)
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
 
 
 def _faded(colour: str, amount: float) -> tuple[float, float, float]:

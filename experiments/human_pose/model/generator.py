@@ -4,6 +4,7 @@ The inputs u, all standard normal a priori, are in the order of `SLICES`; the no
 model is conditioned exactly.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -138,10 +139,7 @@ def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | fl
     Source: PhD thesis, section 4.10.3.
     """
 
-    def generator(inputs: Array) -> Array:
-        return generate(model, inputs)
-
-    noisy = condition_noisy_generator(generator, log_prior, observed, noise_scale)
+    noisy = condition_noisy_generator(partial(generate, model), log_prior, observed, noise_scale)
 
     def jacobian(inputs: Array) -> Jacobian:
         return noisy_jacobian(generator_jacobian(model, inputs[: model.n_inputs]), noise_scale)

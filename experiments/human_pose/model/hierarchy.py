@@ -17,9 +17,8 @@ from experiments.human_pose.model.prior import angle_pairs, pair_distribution
 def state_of_inputs(model: PoseModel, inputs: Array) -> Array:
     """State [input] that the generator makes of inputs [input]."""
     parts = split_inputs(model, inputs)
-    log_lengths = jnp.asarray(model.prior.log_length_mean) + parts.bones @ jnp.asarray(
-        model.prior.log_length_factor
-    )
+    mean, factor = jnp.asarray(model.prior.log_length_mean), jnp.asarray(model.prior.log_length_factor)
+    log_lengths = mean + parts.bones @ factor
     pairs = angle_pairs(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
     place = camera_place(parts.camera)
     return jnp.concatenate([log_lengths, parts.code, *pairs, place[:2], jnp.log(place[2:])])
@@ -29,16 +28,11 @@ def inputs_of_state(model: PoseModel, state: Array) -> Array:
     """Inputs [input] from which the generator makes a given state [input]."""
     log_lengths, code, cos_part, sin_part, camera = split_inputs(model, state)
     distribution = pair_distribution(model.prior, code)
+    mean, factor = jnp.asarray(model.prior.log_length_mean), jnp.asarray(model.prior.log_length_factor)
     # R^T u = log lengths - mean.
-    bones = solve_triangular(
-        jnp.asarray(model.prior.log_length_factor),
-        log_lengths - jnp.asarray(model.prior.log_length_mean),
-        trans=1,
-    )
-    cos_noise, sin_noise = (
-        (cos_part - distribution.cos_mean) / distribution.cos_sd,
-        (sin_part - distribution.sin_mean) / distribution.sin_sd,
-    )
+    bones = solve_triangular(factor, log_lengths - mean, trans=1)
+    cos_noise = (cos_part - distribution.cos_mean) / distribution.cos_sd
+    sin_noise = (sin_part - distribution.sin_mean) / distribution.sin_sd
     place = jnp.concatenate([camera[:2], jnp.exp(camera[2:])])
     return jnp.concatenate([bones, code, cos_noise, sin_noise, camera_inputs(place)])
 

@@ -62,11 +62,8 @@ def pair_distribution(prior: PosePrior, code: Array) -> PairDistribution:
 
 def angle_pairs(prior: PosePrior, code: Array, cos_noise: Array, sin_noise: Array) -> tuple[Array, Array]:
     """Cosine and sine parts [47] of standard normal inputs: a code [30] and noises [47]."""
-    distribution = pair_distribution(prior, code)
-    return (
-        distribution.cos_mean + distribution.cos_sd * cos_noise,
-        distribution.sin_mean + distribution.sin_sd * sin_noise,
-    )
+    cos_mean, sin_mean, cos_sd, sin_sd = pair_distribution(prior, code)
+    return cos_mean + cos_sd * cos_noise, sin_mean + sin_sd * sin_noise
 
 
 def joint_angles(prior: PosePrior, code: Array, cos_noise: Array, sin_noise: Array) -> Array:
