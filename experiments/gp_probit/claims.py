@@ -51,9 +51,7 @@ def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
 # The data and the density estimate: PM-P01 to PM-P04.
 
 
-def of_data(quantity: str, note: str = "") -> Measure:
-    """PM-P01."""
-    return recorded(quantity, exact=True, note=note, case=PM)
+of_data = partial(recorded, exact=True, case=PM)
 
 
 def at_posterior_draws(tables: Tables, quantity: str, n_importance: int) -> FloatArray:
@@ -62,21 +60,14 @@ def at_posterior_draws(tables: Tables, quantity: str, n_importance: int) -> Floa
     return rows.groupby("chain")[quantity].mean().to_numpy()
 
 
-def newton_steps(tables: Tables) -> Measurement:
-    """PM-P02."""
-    steps = tables.rows("chain_reference", "newton_steps", case="estimator")
-    return mean(steps.groupby("chain")["newton_steps"].mean())
+def of_estimator(tables: Tables, quantity: str, table: str) -> Measurement:
+    """PM-P02 and PM-P03: mean over the rows of each chain of the design that starts from posterior draws."""
+    return mean(tables.rows(table, quantity, case="estimator").groupby("chain")[quantity].mean())
 
 
-def acceptance_of_least_steps(tables: Tables) -> Measurement:
+def rate_of_weights(tables: Tables, n_importance: int) -> Measurement:
     """PM-P03: as the step falls to zero x stays, and u has independent proposals."""
-    return mean(at_posterior_draws(tables, "acceptance_mi", 1))
-
-
-def acceptance_of_small_steps(tables: Tables) -> Measurement:
-    """PM-P03: chains of fixed step sizes from posterior draws, mean over the steps."""
-    rows = tables.rows("chain", "acceptance_fixed_step", case="estimator")
-    return mean(rows.groupby("chain")["acceptance_fixed_step"].mean())
+    return mean(at_posterior_draws(tables, "acceptance_mi", n_importance))
 
 
 def adapted_acceptance(tables: Tables) -> Measurement:
@@ -201,13 +192,8 @@ def posterior_mean(tables: Tables) -> Measurement:
 def posterior_sd(tables: Tables) -> Measurement:
     """PM-P12, standard deviation."""
     means, sds = (output_scale(tables, name) for name in ("chain_mean", "chain_sd"))
-    return estimate(
-        lambda m, s: math.sqrt(np.mean(s**2) + np.var(m)),
-        means,
-        sds,
-        method="paired",
-        note=f"{means.size} chains of all methods together",
-    )
+    note = f"{means.size} chains of all methods together"
+    return estimate(lambda m, s: math.sqrt(np.mean(s**2) + np.var(m)), means, sds, method="paired", note=note)
 
 
 def ess_per_iteration(tables: Tables, case: str) -> Measurement:
@@ -354,12 +340,12 @@ def of_paths(
 MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P01": {
         "rows read": of_data("rows_read"),
-        "incomplete rows": of_data("rows_incomplete", "the public file has 16 incomplete rows, not 17"),
-        "rows used": of_data("rows_used", "all complete rows; drop_first_complete_row=true gives 682"),
+        "incomplete rows": of_data("rows_incomplete", note="the public file has 16 incomplete rows, not 17"),
+        "rows used": of_data("rows_used", note="all complete rows; drop_first_complete_row=true gives 682"),
         "features": of_data("features"),
     },
     "PM-P02": {
-        "posterior draws": newton_steps,
+        "posterior draws": partial(of_estimator, quantity="newton_steps", table="chain_reference"),
         **{
             f"figure 3.11b, {METHOD_LABELS[method]}": partial(
                 chain_mean, case=main_case(method), quantity="cubic_operations_per_iteration"
@@ -368,8 +354,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "PM-P03": {
-        "limit of small steps": acceptance_of_least_steps,
-        "fixed small steps": acceptance_of_small_steps,
+        "limit of small steps": partial(rate_of_weights, n_importance=1),
+        "fixed small steps": partial(of_estimator, quantity="acceptance_fixed_step", table="chain"),
         "adapted steps": partial(chain_mean, case=_ONE_SAMPLE, quantity="acceptance_position"),
     },
     "PM-P04": {
@@ -438,9 +424,8 @@ def compared_chains(tables: Tables) -> pd.DataFrame:
     ess = tables.rows("chain_coordinate", "ess").groupby(by)[["ess", PER_OPERATION]].mean().reset_index()
     lengths = tables.rows("point", "main_draws")[["case", "main_draws"]]
     found = tables.rows("chain")[[*by, *_CALLS]].merge(ess, on=by).merge(steps).merge(lengths)
-    return found.assign(
-        **{PER_CALL: 1000.0 * found["ess"] / (found["main_draws"] * found[_CALLS].sum(axis=1))}
-    )
+    found[PER_CALL] = 1000.0 * found["ess"] / (found["main_draws"] * found[_CALLS].sum(axis=1))
+    return found
 
 
 def gain(tables: Tables, above: str, below: str, quantity: str) -> Measurement:
@@ -471,9 +456,7 @@ def distance_from_bars(tables: Tables, method: str) -> Measurement:
 NUMBERS: dict[str, Measure] = {
     **{f"{DISTANCE} 3.11a, {m}": partial(distance_from_bars, method=m) for m in MAIN_METHODS},
     "distinct inputs": of_data("distinct_inputs"),
-    "acceptance rate of u from importance weights": lambda tables: mean(
-        at_posterior_draws(tables, "acceptance_mi", 50)
-    ),
+    "acceptance rate of u from importance weights": partial(rate_of_weights, n_importance=50),
     "adapted step size of APM MI+MH, one sample": partial(
         chain_mean, case="side_mi", quantity="adapted_step_size"
     ),

@@ -1,9 +1,9 @@
 """Figures of the study, drawn from its tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks, PublishedSeries
 from auxmc_pipeline.tables import Tables
 from experiments.gp_probit.claims import PER_CALL, PER_OPERATION, compared_chains
-from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, RIVALS, main_case
+from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, RIVALS, main_case
 
 _BAND_ALPHA = 0.2
 _REFERENCE = QUANTITY_COLOURS["reference"]
@@ -67,18 +67,16 @@ def efficiency_bars(tables: Tables) -> Figure:
     """Figure 3.11a: effective sample size per 1000 cubic operations by coordinate and method."""
     figure, axis = page(2.9)
     methods = {main_case(method): METHOD_LABELS[method] for method in MAIN_METHODS}
-    rows = tables.rows("chain_coordinate", case=list(methods))
-    rows = rows.assign(
-        method=rows["case"].map(methods),
-        coordinate=rows["coordinate"].map(_short),
-        value=rows["ess_per_1000_cubic_operations"],
-    )
+    rows = tables.rows("chain_coordinate", case=list(methods)).rename(columns={PER_OPERATION: "value"})
+    features = rows["coordinate"].str.removeprefix("log_length_scale[").str.removesuffix("]")
+    features = features.replace(OUTPUT_SCALE, r"$\log s$")
+    rows = rows.assign(method=rows["case"].map(methods), coordinate=features)
     means = rows.groupby(["method", "chain"])["value"].agg(lambda values: values.mean(skipna=False))
     rows = pd.concat([rows, means.reset_index().assign(coordinate="mean")])
-    colours = {METHOD_LABELS[method]: METHOD_COLOURS[method] for method in MAIN_METHODS}
+    methods_of = {METHOD_LABELS[method]: method for method in MAIN_METHODS}
+    colours = {label: METHOD_COLOURS[method] for label, method in methods_of.items()}
     drawn = mean_bars(axis, rows, "coordinate", "method", colours)
     last = rows["coordinate"].nunique() - 1
-    methods_of = {METHOD_LABELS[method]: method for method in MAIN_METHODS}
     published = _marks(tables)
     for index, name in enumerate(drawn):
         place = bar_place(last, index, len(drawn))
@@ -110,18 +108,21 @@ def convergence_supplement(tables: Tables) -> Figure:
 def output_scale(tables: Tables) -> Figure:
     """Figure 3.12: trace and histogram of the log output scale by method."""
     figure, grid = page(6.8, len(MAIN_METHODS), 2, width_ratios=(1.7, 1.0))
-    histograms = {method: _histogram(tables, method) for method in MAIN_METHODS}
-    pooled = _pooled([histograms[method] for method in MAIN_METHODS[1:]])
+    cases = [main_case(method) for method in MAIN_METHODS]
+    histograms = [tables.array("histogram", "chain", "bin", case=case).sum("chain") for case in cases]
+    sizes = [float(tables.values("histogram_draws", case=case).sum()) for case in cases]
+    # Of the other methods together, each with equal weight.
+    pooled = np.mean([found.values / size for found, size in zip(histograms, sizes, strict=True)][1:], axis=0)
     published = _marks(tables)
     mean, sd = (published("PM-P12", name) for name in ("mean", "standard deviation"))
     drawn: list[tuple[Axes, Axes]] = []
-    for (left, right), (method, histogram) in zip(grid, histograms.items(), strict=True):
+    for (left, right), method, counts, n_draws in zip(grid, MAIN_METHODS, histograms, sizes, strict=True):
         colour, title = METHOD_COLOURS[method], METHOD_LABELS[method]
         trace = tables.values("trace", "iteration", case=main_case(method))
         trace_panel(left, trace, first_iteration=1, colour=colour)
         left.set(xlabel="", ylabel=r"$\log s$")
         left.set_title(title, loc="left")
-        counts, edges, n_draws = histogram
+        edges = bin_edges(counts["bin"])
         if counts.sum() == 0:
             missing_panel(right, "no draws in the range of the histogram")
             continue
@@ -183,10 +184,8 @@ def importance_samples(tables: Tables) -> Figure:
         axis.minorticks_off()
         axis.set_xlabel("importance samples")
     figure.legend(*entries_published_last(right), loc="outside upper right", ncols=2)
-    n_points, n_chains = (
-        len(found[columns].drop_duplicates()) for columns in (["chain", "reference"], ["chain"])
-    )
-    draws = f"{n_points} posterior draws of {n_chains} reference chains"
+    n_points = len(found[["chain", "reference"]].drop_duplicates())
+    draws = f"{n_points} posterior draws of {found['chain'].nunique()} reference chains"
     return footer(figure, tables, f"{draws}, {n_weights} weights at each")
 
 
@@ -195,9 +194,8 @@ def rivals(tables: Tables) -> Figure:
     chains = compared_chains(tables)
     order = {method: place for place, method in enumerate((*MAIN_METHODS, *RIVALS))}
     chains = chains.sort_values(["method", "auxiliary_step", "step_size"], key=lambda c: c.replace(order))
-    steps = {
-        "pm_hmc": ("step_size", r"$\epsilon$"),
-        **dict.fromkeys(RIVALS[:2], ("auxiliary_step", r"$\lambda$")),
+    steps = dict.fromkeys(RIVALS[:2], ("auxiliary_step", r"$\lambda$")) | {
+        "pm_hmc": ("step_size", r"$\epsilon$")
     }
     names = []
     for _, row in chains.iterrows():
@@ -227,12 +225,6 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 }
 
 
-def _short(coordinate: str) -> str:
-    """Tick label: the feature's name for its log length scale."""
-    name = coordinate.removeprefix("log_length_scale[").removesuffix("]")
-    return r"$\log s$" if coordinate == "log_output_scale" else name
-
-
 def _lengths(tables: Tables) -> str:
     """Numbers of chains and iterations of the main runs, said once where they agree."""
     sizes = {}
@@ -246,8 +238,8 @@ def _lengths(tables: Tables) -> str:
 def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
     """Two panels next to each other, each with title, aggregate of R-hat, cost and label of the cost."""
     figure, axes = page(3.0, 1, 2, sharey=True)
-    for axis, (title, aggregate, cost, cost_label) in zip(axes, panels, strict=True):
-        _r_hat_panel(axis, tables, aggregate, cost, cost_label)
+    for axis, (title, *about) in zip(axes, panels, strict=True):
+        _r_hat_panel(axis, tables, *about)
         axis.set_title(title)
     axes[1].set_ylabel("")
     handles, labels = entries_published_last(axes[0])
@@ -262,11 +254,8 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
     for method in MAIN_METHODS:
         found = tables.rows("aggregate_end", case=main_case(method), aggregate=aggregate)
         found = found.merge(tables.rows("end", case=main_case(method)), on="end")
-        place, low, high = (
-            found[cost].to_numpy(),
-            _log_excess(found["psrf"]),
-            _log_excess(found["psrf_upper"]),
-        )
+        place = found[cost].to_numpy()
+        low, high = (_log_excess(found[name]) for name in ("psrf", "psrf_upper"))
         if not np.isfinite(low).any():
             continue
         colour = METHOD_COLOURS[method]
@@ -295,22 +284,3 @@ def _log_excess(r_hat: "pd.Series[float]") -> FloatArray:
     excess = r_hat.to_numpy() - 1.0
     usable = np.isfinite(excess) & (excess > 0.0)
     return np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)
-
-
-class _Histogram(NamedTuple):
-    """Counts of all chains of a method [bin], edges of the bins [bin + 1], and draws inside and outside of them."""
-
-    counts: FloatArray
-    edges: FloatArray
-    n_draws: float
-
-
-def _histogram(tables: Tables, method: str) -> _Histogram:
-    counts = tables.array("histogram", "chain", "bin", case=main_case(method)).sum("chain")
-    n_draws = tables.values("histogram_draws", case=main_case(method)).sum()
-    return _Histogram(counts.values, bin_edges(counts["bin"]), float(n_draws))
-
-
-def _pooled(histograms: Sequence[_Histogram]) -> FloatArray:
-    """Frequencies of methods together, each with equal weight."""
-    return np.mean([found.counts / found.n_draws for found in histograms], axis=0)

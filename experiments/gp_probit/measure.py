@@ -88,7 +88,9 @@ def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: 
         "acceptance_last_batches": _acceptance_last_batches(draws, n_warm_up, batch_size),
         "adapted_step_size": main["scale"].isel(draw=-1),
         "longest_run": longest_run(x, "coordinate"),
-        "distinct_states": _distinct_states(x),
+        "distinct_states": xr.apply_ufunc(
+            n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True
+        ),
         "n_failures": main["n_failures"].sum("draw").astype(float),
         "n_collapsed": main["n_collapsed"].sum("draw").astype(float),
         "n_not_finite": (~xr.ufuncs.isfinite(main["log_estimate"])).sum("draw"),
@@ -260,10 +262,6 @@ def _grouped(log_weights: FloatArray, size: int) -> FloatArray:
     """Log means of groups of `size` weights; weights that fill no group are left out."""
     groups = log_weights[: len(log_weights) // size * size].reshape(-1, size)
     return np.logaddexp.reduce(groups, axis=1) - np.log(size)
-
-
-def _distinct_states(x: xr.DataArray) -> xr.DataArray:
-    return xr.apply_ufunc(n_distinct_states, x, input_core_dims=[["draw", "coordinate"]], vectorize=True)
 
 
 def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int) -> xr.DataArray:

@@ -178,11 +178,8 @@ def gp_probit_model(
     if not collapse_duplicates:
         return GPProbitModel(inputs, is_plus, 1.0 - is_plus)
     distinct, index = np.unique(inputs, axis=0, return_inverse=True)
-    n_plus = np.zeros(len(distinct))
-    n_minus = np.zeros(len(distinct))
-    np.add.at(n_plus, index.ravel(), is_plus)
-    np.add.at(n_minus, index.ravel(), 1.0 - is_plus)
-    return GPProbitModel(distinct, n_plus, n_minus)
+    counts = (np.bincount(index.ravel(), weights) for weights in (is_plus, 1.0 - is_plus))
+    return GPProbitModel(distinct, *(np.asarray(each, dtype=np.float64) for each in counts))
 
 
 def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
@@ -204,9 +201,6 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
         raise ValueError(f"n_importance must be a positive integer, got {n_importance}")
     n_inputs = model.inputs.shape[0]
 
-    def prepare(x: Array) -> GPProbitCache:
-        return _prepare(model, x)
-
     def log_estimate(cache: GPProbitCache, u: Array) -> Array:
         shift = solve_rows(cache.reverse_factor, u[:, ::-1], transpose=True)[:, ::-1]
         whitened = cache.whitened_mode[None, :] + shift
@@ -218,7 +212,7 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
         return jnp.where(cache.failed | jnp.isnan(value), -jnp.inf, value)
 
     return Estimator(
-        prepare=prepare,
+        prepare=lambda x: _prepare(model, x),
         log_estimate=log_estimate,
         draw_auxiliary=lambda key: jax.random.normal(key, (n_importance, n_inputs), jnp.float64),
         n_cubic=lambda cache: cache.n_newton + _N_CUBIC_FIXED,
@@ -259,13 +253,11 @@ class Problem(NamedTuple):
 def build_problem(settings: Settings) -> Problem:
     """Reads the data, standardises the features and builds the model; raises DataError for an unusable file."""
     if settings.data:
-        own = read_labelled(settings.data, settings.label)
-        features, labels, names = own.features, own.labels, own.feature_names
+        features, labels, names, _ = read_labelled(settings.data, settings.label)
         n_rows_read, n_incomplete = len(labels), 0
     else:
         biopsy = load_biopsy(settings.drop_first_complete_row)
-        features, labels, names = biopsy.features, biopsy.labels, biopsy.feature_names
-        n_rows_read, n_incomplete = biopsy.n_rows_read, biopsy.n_incomplete
+        features, labels, names, n_rows_read, n_incomplete = biopsy
     scaled = standardise(features)
     coordinates = (OUTPUT_SCALE, *(f"log_length_scale[{name}]" for name in names))
     model = gp_probit_model(scaled, labels)

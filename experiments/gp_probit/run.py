@@ -57,9 +57,7 @@ def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -
     draws = recorded(chains, problem.coordinates)
     return {
         "statistics": chain_statistics(draws, n_warm_up, settings.batch_size, chains.run_s),
-        "curves": chain_curves(
-            draws, n_warm_up, chains.run_s, settings.method, fixed_range=not settings.data
-        ),
+        "curves": chain_curves(draws, n_warm_up, chains.run_s, settings.method, not settings.data),
         **chain_groups(draws, n_warm_up),
     }
 

@@ -4,12 +4,14 @@ import math
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 # Below this point the asymptotic series with the terms kept here is exact to rounding, and above it the
 # complementary error function is far from underflow.
 _TAIL_START = -20.0
-_N_TAIL_TERMS = 9
+# Coefficients (-1)^k (2k - 1)!! of the Mills ratio series in 1/z^2, from k = 0.
+_TAIL_COEFFICIENTS = np.cumprod([1.0, *(1.0 - 2.0 * k for k in range(1, 10))]).tolist()
 _SQRT_HALF = math.sqrt(0.5)
 _SQRT_TWO_PI = math.sqrt(2.0 * math.pi)
 
@@ -75,14 +77,6 @@ def probit_terms(z: Array) -> ProbitTerms:
     return ProbitTerms(log_cdf, slope, curvature)
 
 
-def _tail_coefficients() -> list[float]:
-    """Coefficients (-1)^k (2k - 1)!! of the Mills ratio series in 1/z^2, from k = 0."""
-    coefficients = [1.0]
-    for k in range(1, _N_TAIL_TERMS + 1):
-        coefficients.append(-coefficients[-1] * (2 * k - 1))
-    return coefficients
-
-
 def _horner(coefficients: list[float], argument: Array) -> Array:
     """Polynomial with the given coefficients, lowest power first."""
     total = jnp.full_like(argument, coefficients[-1])
@@ -93,9 +87,9 @@ def _horner(coefficients: list[float], argument: Array) -> Array:
 
 def _tail_series(inverse_square: Array) -> Array:
     """S = -z Phi(z) / phi(z) for z far below zero, as 1 - 1/z^2 + 3/z^4 - ..."""
-    return _horner(_tail_coefficients(), inverse_square)
+    return _horner(_TAIL_COEFFICIENTS, inverse_square)
 
 
 def _tail_deficit(inverse_square: Array) -> Array:
     """z^2 (1 - S), as 1 - 3/z^2 + 15/z^4 - ..."""
-    return _horner([-c for c in _tail_coefficients()[1:]], inverse_square)
+    return _horner([-c for c in _TAIL_COEFFICIENTS[1:]], inverse_square)
