@@ -125,9 +125,8 @@ def _cost_perfect_proposal(sd: float) -> float:
     """Integrated autocorrelation time over noise variance when every proposal of x is an independent exact draw."""
     noise = np.linspace(0.5 * sd**2 - 10.0 * sd, 0.5 * sd**2 + 12.0 * sd, 4001)
     weights = stats.norm.pdf(noise, 0.5 * sd**2, sd)
-    rate = stats.norm.cdf((-0.5 * sd**2 - noise) / sd) + np.exp(-noise) * stats.norm.cdf(
-        (noise - 0.5 * sd**2) / sd
-    )
+    below, above = (stats.norm.cdf((sign * noise - 0.5 * sd**2) / sd) for sign in (-1.0, 1.0))
+    rate = below + np.exp(-noise) * above
     return float(np.trapezoid(weights * (2.0 / rate - 1.0), noise)) / sd**2
 
 
@@ -170,10 +169,8 @@ def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> f
         log_ratio = (proposed - log_rho(noise.auxiliary)) - (old[2] - log_rho(old[1]))
         new = (position, noise.auxiliary, proposed)
         joint = jax.tree.map(lambda *both: jnp.where(noise.log_uniform < log_ratio, *both), new, old)
-        differences = [
-            jnp.abs(a - b).max() for a, b in ((state.position, joint[0]), (state.auxiliary, joint[1]))
-        ]
-        return (state, joint), jnp.maximum(*differences)
+        pairs = ((state.position, joint[0]), (state.auxiliary, joint[1]))
+        return (state, joint), jnp.maximum(*(jnp.abs(a - b).max() for a, b in pairs))
 
     @jax.jit
     def largest(key: Array) -> Array:

@@ -75,13 +75,11 @@ def sd_ratio_as_printed(tables: Tables) -> Measurement:
 def auxiliary_sd(tables: Tables) -> Measurement:
     """PM-G21, samples."""
     rows = tables.rows("chain", "auxiliary_mean", case="auxiliary", method="apm_ss_mh")
-    return estimate(
-        lambda first, second: math.sqrt(second.mean() - first.mean() ** 2),
-        rows["auxiliary_mean"],
-        rows["auxiliary_second_moment"],
-        method="paired",
-        note=f"all {len(rows)} chains together",
+    moments, note = (
+        (rows["auxiliary_mean"], rows["auxiliary_second_moment"]),
+        f"all {len(rows)} chains together",
     )
+    return estimate(lambda m, s: math.sqrt(s.mean() - m.mean() ** 2), *moments, method="paired", note=note)
 
 
 # Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
@@ -209,7 +207,7 @@ def largest_acceptance(tables: Tables, size: int) -> Measurement:
     """PM-G07."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size))
     note = f"at step size {sweep['point'].values[np.argmax(average(sweep))]:g}"
-    return statistic(lambda curve: float(curve.max()), sweep, note=note)
+    return statistic(np.max, sweep, note=note)
 
 
 def efficiency_at_largest_acceptance(tables: Tables) -> Measurement:
@@ -227,7 +225,7 @@ def independence_acceptance(tables: Tables, size: int) -> Measurement:
     with suppress(MissingData):
         known = tables.value("exact_acceptance_auxiliary", case="apm_mi_mh", n_importance=size)
         note = f"{note}; exact stationary value {known:.4f}"
-    return statistic(lambda curve: float(curve.mean()), sweep, note=note)
+    return statistic(np.mean, sweep, note=note)
 
 
 def independence_trend(tables: Tables, size: int) -> Measurement:
@@ -486,7 +484,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
 def elliptical_calls(tables: Tables) -> Measurement:
     """Calls of the estimator in an elliptical update of u."""
     sweep = sweep_of(tables, "estimates_auxiliary", SS)
-    return statistic(lambda curve: float(curve.mean()), sweep, note="APM SS+MH, mean over step sizes")
+    return statistic(np.mean, sweep, note="APM SS+MH, mean over step sizes")
 
 
 def exact_sd(tables: Tables) -> Measurement:

@@ -189,10 +189,8 @@ def rivals(tables: Tables) -> Figure:
                     level = _efficiency_of(at_best_steps(rows, quantity=quantity)[quantity], quantity)
                     axis.axhline(level, color=METHOD_COLOURS[method], linestyle="--", linewidth=1.0)
             if method in STEPPING_METHODS:
-                curve = at_best_steps(rows, ["auxiliary_step"])
-                sns.lineplot(
-                    curve, x="auxiliary_step", y="acceptance_auxiliary", ax=axes[2], **_look(method), **_BAND
-                )
+                curve, look = at_best_steps(rows, ["auxiliary_step"]), {**_look(method), **_BAND}
+                sns.lineplot(curve, x="auxiliary_step", y="acceptance_auxiliary", ax=axes[2], **look)
         axes[0].set(title=f"N = {size}", xscale="log")
         axes[2].set(xlabel="step size of $u$", ylim=(0.0, 1.0))
     grid[0, 0].set(yscale="log", ylabel="ESS / evaluation")
@@ -201,24 +199,20 @@ def rivals(tables: Tables) -> Figure:
     if len(measures) < len(_MEASURES):
         for axis in grid[1]:
             missing_panel(axis, "no exact posterior is known")
-    _method_legend(figure, list(RIVAL_CASES), STEPPING_METHODS)
-    footer(figure, tables, "calibrated data; bands +- 1 sd over chains")
-    return figure
+    handles = []
+    for method in RIVAL_CASES:
+        # Methods with a level, which is dashed, have no curve.
+        has_curve = method in STEPPING_METHODS
+        look = _look(method) if has_curve else {"color": METHOD_COLOURS[method], "linestyle": "--"}
+        handles.append(Line2D([], [], label=METHOD_LABELS[method], **look))
+    figure.legend(handles=handles, loc="outside upper center", ncols=4)
+    return footer(figure, tables, "calibrated data; bands +- 1 sd over chains")
 
 
 def _efficiency_of(values: "pd.Series[float]", quantity: str) -> float:
     """Efficiency of chains: their mean, or one over it where it is an error."""
     mean = float(values.mean())
     return mean if quantity == "ess_per_evaluation" else 1.0 / mean
-
-
-def _method_legend(figure: Figure, methods: Sequence[str], curves: Sequence[str]) -> None:
-    """Methods with a curve, and those with a level, which is dashed."""
-    handles = []
-    for method in methods:
-        look = _look(method) if method in curves else {"color": METHOD_COLOURS[method], "linestyle": "--"}
-        handles.append(Line2D([], [], label=METHOD_LABELS[method], **look))
-    figure.legend(handles=handles, loc="outside upper center", ncols=4)
 
 
 def _look(method: str) -> dict[str, Any]:
@@ -245,12 +239,11 @@ def best_methods(tables: Tables) -> Figure:
             missing_panel(axis, "no exact posterior is known")
             continue
         for at, rows in chains.groupby(["sd_log_estimate", "dim"]):
-            found = pd.Series(
-                {
-                    method: _efficiency_of(at_best_steps(one, quantity=quantity)[quantity], quantity)
-                    for method, one in rows.groupby("method")
-                }
-            ).nlargest(2)
+            efficiencies = {
+                method: _efficiency_of(at_best_steps(one, quantity=quantity)[quantity], quantity)
+                for method, one in rows.groupby("method")
+            }
+            found = pd.Series(efficiencies).nlargest(2)
             best, (first, second) = str(found.index[0]), found.to_numpy()
             won.add(best)
             axis.plot(*at, marker="s", markersize=25, color=METHOD_COLOURS[best], alpha=0.35)
@@ -261,11 +254,8 @@ def best_methods(tables: Tables) -> Figure:
         axis.minorticks_off()
     axes[0].set_ylabel("dimension")
     look: dict[str, Any] = {"marker": "s", "markersize": 8, "linestyle": "none", "alpha": 0.35}
-    handles = [
-        Line2D([], [], color=METHOD_COLOURS[m], label=METHOD_LABELS[m], **look)
-        for m in RIVAL_CASES
-        if m in won
-    ]
+    names = [method for method in RIVAL_CASES if method in won]
+    handles = [Line2D([], [], color=METHOD_COLOURS[m], label=METHOD_LABELS[m], **look) for m in names]
     figure.legend(handles=handles, loc="outside upper center", ncols=6)
     return footer(figure, tables, "calibrated data")
 
@@ -400,9 +390,8 @@ def _traces_and_histograms(
             for axis in axes:
                 missing_panel(axis, str(missing))
             lengths.append("none")
-    handles: list[Patch | Line2D] = [
-        Patch(facecolor=QUANTITY_COLOURS["samples"], alpha=0.45, label="histogram of the chain"),
-    ]
+    samples = Patch(facecolor=QUANTITY_COLOURS["samples"], alpha=0.45, label="histogram of the chain")
+    handles: list[Patch | Line2D] = [samples]
     if _has_exact_density(tables, name):
         handles.append(Line2D([], [], color=QUANTITY_COLOURS["exact_density"], label="exact density"))
     if PublishedMarks("gaussian_latent", tables)("PM-G05", "N = 1") is not None:

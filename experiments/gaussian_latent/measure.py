@@ -148,14 +148,10 @@ def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) 
         "mcse_sd_within": over_chains(mcse_sd, position, one_by_one=True),
     }
     if known.position is not None:
-        distances = [
-            over_draws(
-                partial(_distance, one, _edges(known, reference, i)),
-                position.isel(coordinate=i),
-                one_by_one=True,
-            )
-            for i, one in enumerate(known.position)
-        ]
+        distances = []
+        for i, one in enumerate(known.position):
+            distance = partial(_distance, one, _edges(known, reference, i))
+            distances.append(over_draws(distance, position.isel(coordinate=i), one_by_one=True))
         found["total_variation"] = xr.concat(distances, position["coordinate"]).transpose(..., "coordinate")
         found["exact_mean"] = ("coordinate", [one.mean for one in known.position])
         found["exact_sd"] = ("coordinate", [one.sd for one in known.position])

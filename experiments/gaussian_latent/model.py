@@ -147,10 +147,7 @@ def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
         distance = jnp.sum(jnp.square(residuals[None] - model.sd_latent * auxiliary), axis=(1, 2))
         return log_factor + _log_sum_of_kernels(model, distance)
 
-    def draw_auxiliary(key: Array) -> Array:
-        return standard_normal(key, shape)
-
-    return Estimator(prepare, log_estimate, draw_auxiliary)
+    return Estimator(prepare, log_estimate, lambda key: standard_normal(key, shape))
 
 
 def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:

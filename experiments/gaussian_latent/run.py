@@ -58,9 +58,7 @@ def long_chain_draws(settings: Settings, method: str, n_importance: int) -> int:
 
 
 def _run_programs(posterior: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    parts: list[dict[str, xr.Dataset]] = []
-    for method, n_importance in programs(settings):
-        parts.append(_run_program(posterior, settings, context, method, n_importance))
+    parts = [_run_program(posterior, settings, context, *program) for program in programs(settings)]
     merged = {}
     for name in parts[0]:
         # Traces of unequal length are filled up first: else all curves would be joined along their iterations too.

@@ -99,9 +99,8 @@ def extreme_ratio(
         raise MissingData(f"all chains of {below[0]} are stuck at a point of the sweep")
     ratios = [mean(a) / mean(b) for a, b in zip(first.values.T, second.values.T, strict=True)]
     values = np.array([found.value for found in ratios])
-    names = [
-        f"at {point:g}; from {values.min():.3g} to {values.max():.3g}" for point in first["point"].values
-    ]
+    span = f"from {values.min():.3g} to {values.max():.3g}"
+    names = [f"at {point:g}; {span}" for point in first["point"].values]
     found = largest(sign * values, [ratio.error for ratio in ratios], names)
     return found._replace(value=sign * found.value)
 
