@@ -4,6 +4,7 @@ import math
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -30,7 +31,7 @@ from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import step_at_acceptance_rate, usable_step
-from experiments.generalised_lambda.settings import CASE_NAMES, GENERATING, PARAMETERS, ROWS
+from experiments.generalised_lambda.settings import CASE_NAMES, DATA_SEED, GENERATING, PARAMETERS, ROWS
 
 _TARGETS = {row.case: row.target for row in ROWS}
 _RIVALS = {case: name for case, name in CASE_NAMES.items() if case != "constrained_hmc"}
@@ -51,7 +52,6 @@ FALLING = {
 }
 # IM-GL-04, 05: chains of a published histogram or factor, and how many sets of as many are drawn.
 _PUBLISHED_CHAINS, _N_SETS = 5, 1000
-_DATA_SEED = 20170628
 _EARLY = 20  # IM-GL-20: first iterations
 # Acceptance rates that the document aims at, section 4.10.1.
 _AIMED_AT = (0.6, 0.9)
@@ -64,20 +64,15 @@ def by_chain(tables: Tables, case: str, quantity: str, prior: str = "strong") ->
     return _all_known(values, quantity)
 
 
-def most_chains(tables: Tables, case: str) -> str:
-    """The case with more chains of the same kind, where the preset has it."""
-    return first_run(tables, f"{case}_more", case)
-
-
 def by_parameter(tables: Tables, case: str, quantity: str, prior: str = "strong") -> FloatArray:
     """A quantity of each chain and parameter [chain, parameter]; raises as `by_chain`."""
     where = {"table": "chain_parameter", "case": case, "prior": prior}
     return _all_known(tables.array(quantity, "chain", "parameter", **where).values, quantity)
 
 
-def moved(tables: Tables, case: str) -> BooleanArray:
-    """Chains that did not stay at one state for half of their draws [chain], under the strong prior."""
-    return by_chain(tables, case, "longest_run") < 0.5 * tables.setting("n_draws", case=case)
+def moved(tables: Tables, case: str, prior: str = "strong") -> BooleanArray:
+    """Chains that did not stay at one state for half of their draws [chain]."""
+    return by_chain(tables, case, "longest_run", prior) < 0.5 * tables.setting("n_draws", case=case)
 
 
 def _all_known(values: FloatArray, quantity: str) -> FloatArray:
@@ -194,15 +189,13 @@ def exact_sd_ratio(tables: Tables, narrower: str) -> Measurement:
 
 def sets_that_agree(tables: Tables, case: str, most: float) -> Measurement:
     """IM-GL-05: proportion of sets of as many chains as published, of all, whose largest factor is at most this."""
-    case = most_chains(tables, case)
+    case = first_run(tables, f"{case}_more", case)
     means, sds = (by_parameter(tables, case, name) for name in ("chain_mean", "chain_sd"))
     if len(means) <= _PUBLISHED_CHAINS:
         raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
-    n_draws, note = (
-        tables.setting("n_draws", case=case),
-        f"sets of {_PUBLISHED_CHAINS} of {len(means)} chains",
-    )
-    return proportion_of_sets(means, sds, round(n_draws), _PUBLISHED_CHAINS, most, note)
+    n_draws = round(tables.setting("n_draws", case=case))
+    note = f"sets of {_PUBLISHED_CHAINS} of {len(means)} chains"
+    return proportion_of_sets(means, sds, n_draws, _PUBLISHED_CHAINS, most, note)
 
 
 def irregularity(tables: Tables) -> Measurement:
@@ -251,12 +244,8 @@ def departure(tables: Tables) -> Measurement:
 
     Chains that begin at draws of the posterior have nothing to converge to, so that none is left out.
     """
-    means, sds = (
-        tables.array(
-            name, "chain", "parameter", table="chain_parameter", case="constrained_steps", step_size=0.6
-        )
-        for name in ("chain_mean", "chain_sd")
-    )
+    where: dict[str, Any] = {"table": "chain_parameter", "case": "constrained_steps", "step_size": 0.6}
+    means, sds = (tables.array(name, "chain", "parameter", **where) for name in ("chain_mean", "chain_sd"))
     (place, place_error), (sd, sd_error) = (
         reference_moment(tables, moment, "exact") for moment in ("mean", "sd")
     )
@@ -272,22 +261,22 @@ def departure(tables: Tables) -> Measurement:
     return largest_of(found)
 
 
+def limit_shifts(tables: Tables) -> list[xr.DataArray]:
+    """Shifts of the means and their errors, by ascending tolerance and parameter."""
+    names = ("limit_shift", "limit_shift_error")
+    return [tables.array(name, "limit_tolerance", "parameter").sortby("limit_tolerance") for name in names]
+
+
 def smallest_shift(tables: Tables) -> Measurement:
     """IM-ALG-14: largest shift of a mean at the least tolerance."""
-    shifts, errors = (
-        tables.array(name, "limit_tolerance", "parameter").sortby("limit_tolerance")[0]
-        for name in ("limit_shift", "limit_shift_error")
-    )
+    shifts, errors = (table[0] for table in limit_shifts(tables))
     found = largest(np.abs(shifts.values), errors.values, PARAMETERS)
     return found.noted(f"{found.note} at tolerance {float(shifts['limit_tolerance']):g}")
 
 
 def smallest_rise(tables: Tables) -> Measurement:
     """IM-ALG-14: smallest rise of the largest shift of a mean from one tolerance to the next larger one."""
-    shifts, errors = (
-        tables.array(name, "limit_tolerance", "parameter").sortby("limit_tolerance")
-        for name in ("limit_shift", "limit_shift_error")
-    )
+    shifts, errors = limit_shifts(tables)
     tolerances = shifts["limit_tolerance"].values
     sizes, places = np.abs(shifts.values).max(axis=1), np.abs(shifts.values).argmax(axis=1)
     error = np.take_along_axis(errors.values, places[:, None], axis=1)[:, 0]
@@ -306,13 +295,12 @@ def fraction_far_off(tables: Tables) -> Measurement:
 
 def fraction_stuck(tables: Tables, case: str) -> Measurement:
     """IM-GL-21: chains under the strong prior that stay at one state for half of their draws."""
-    return proportion_of(~moved(tables, most_chains(tables, case)))
+    return proportion_of(~moved(tables, first_run(tables, f"{case}_more", case)))
 
 
 def fraction_still(tables: Tables) -> Measurement:
     """Chains of constrained HMC under the weak prior that stay at one state for half of their iterations."""
-    runs = by_chain(tables, "constrained_hmc", "longest_run", "weak")
-    return proportion_of(runs >= 0.5 * tables.setting("n_draws", case="constrained_hmc"))
+    return proportion_of(~moved(tables, "constrained_hmc", "weak"))
 
 
 # Run time and effective samples: IM-GL-09 to IM-GL-11, IM-GL-17.
@@ -364,7 +352,7 @@ def evaluations_ratio(tables: Tables) -> Measurement:
 
 def mean_acceptance(tables: Tables, case: str) -> Measurement:
     """IM-GL-14, 15: of chains that moved."""
-    case = most_chains(tables, case)
+    case = first_run(tables, f"{case}_more", case)
     rates = by_chain(tables, case, "acceptance")
     return mean(rates[moved(tables, case)], listed_by_chain(rates))
 
@@ -422,21 +410,18 @@ def step_exponent(tables: Tables) -> Measurement:
     def steps(kept: FloatArray) -> FloatArray:
         return tolerances * [step_at_acceptance_rate(relative, curve) for curve in kept.mean(axis=0)]
 
-    each = steps(rates.transpose("chain", ...).values)
-    note = ", ".join(f"{step:.2g} at {eps:g}" for eps, step in zip(tolerances, each, strict=True))
-    return estimate(
-        lambda kept: np.polyfit(np.log(tolerances), np.log(steps(kept)), 1)[0],
-        rates,
-        method="jackknife",
-        note=f"largest steps {note}",
-    )
+    def exponent(kept: FloatArray) -> float:
+        return float(np.polyfit(np.log(tolerances), np.log(steps(kept)), 1)[0])
+
+    each = zip(tolerances, steps(rates.transpose("chain", ...).values), strict=True)
+    note = f"largest steps {', '.join(f'{step:.2g} at {eps:g}' for eps, step in each)}"
+    return estimate(exponent, rates, method="jackknife", note=note)
 
 
 def stuck_fraction(tables: Tables) -> Measurement:
     """IM-GL-18: chains of modified ABC under the weak prior that stay at one state for half of their draws."""
-    runs = by_chain(tables, "weak_starts", "longest_run", "weak")
     n_draws = tables.setting("n_draws", case="weak_starts")
-    return proportion_of(runs >= 0.5 * n_draws, f"of {n_draws:.0f} iterations")
+    return proportion_of(~moved(tables, "weak_starts", "weak"), f"of {n_draws:.0f} iterations")
 
 
 def extreme_prior_data(tables: Tables) -> Measurement:
@@ -491,7 +476,7 @@ def early_failures(tables: Tables) -> Measurement:
 
 def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02: of all chains, since those that stick do so because projections fail."""
-    case = most_chains(tables, "constrained_hmc")
+    case = first_run(tables, "constrained_hmc_more", "constrained_hmc")
     fractions = by_chain(tables, case, "failed_share")
     per_solve = by_chain(tables, case, "iterations_per_projection").mean()
     note = f"{per_solve:.2f} iterations in a projection; {listed_by_chain(fractions)}"
@@ -514,7 +499,7 @@ def printed_difference(tables: Tables) -> Measurement:
     """IM-GL-01: the same for equation 4.63 as printed, with a plus sign; no run enters it."""
     del tables
     data = read_matrix(Path(__file__).with_name("published_values.csv"))[:, 0]
-    p = np.random.RandomState(_DATA_SEED).uniform(size=data.size)
+    p = np.random.RandomState(DATA_SEED).uniform(size=data.size)
     z1, z2, z3, z4 = GENERATING.values()
     printed = z1 + ((p**z3 - 1.0) / z3 + ((1.0 - p) ** z4 - 1.0) / z4) / z2
     return exact(

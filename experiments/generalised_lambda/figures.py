@@ -78,14 +78,8 @@ def marginals(tables: Tables) -> Figure:
         # Chains that have not converged would make the bins too wide for all others.
         edges = _common_edges(known)
         for index, (row, values, reference) in enumerate(zip(ROWS, own, known, strict=True)):
-            axis = grid[index, column]
-            histogram_panel(
-                axis,
-                edges,
-                np.histogram(values, edges)[0],
-                n_total=float(max(values.size, 1)),
-                colour=row.colour,
-            )
+            axis, counts = grid[index, column], np.histogram(values, edges)[0]
+            histogram_panel(axis, edges, counts, n_total=float(max(values.size, 1)), colour=row.colour)
             sns.kdeplot(x=reference, clip=(edges[0], edges[-1]), color="black", linewidth=0.9, ax=axis)
             axis.set_xlabel(_LABELS[parameter] if index == last else "")
             axis.set_ylabel("density" if column == 0 else "")
@@ -152,8 +146,7 @@ def prior_effect(tables: Tables) -> Figure:
         own, known = ([of[parameter] for of in found] for found in (chains, references))
         low, high = np.quantile(np.concatenate(known), [0.0005, 0.9995])
         edges = np.linspace(low, high, 26)
-        for look, reference, values in zip(_PRIORS.values(), known, own, strict=True):
-            colour, style, marker, _ = look
+        for (colour, style, marker, _), reference, values in zip(_PRIORS.values(), known, own, strict=True):
             sns.kdeplot(x=reference, clip=(low, high), color=colour, linestyle=style, ax=axis)
             density = np.histogram(values, edges)[0] / (max(values.size, 1) * np.diff(edges))
             middles = 0.5 * (edges[1:] + edges[:-1])
@@ -177,13 +170,7 @@ def step_sizes(tables: Tables) -> Figure:
     # Step sizes of the settings are in units of the tolerance.
     rates = rates.assign(step=rates["step_size"] * rates["tolerance"], rate=rates["acceptance_probability"])
     for (tolerance, chains), colour, marker in zip(rates.groupby("tolerance"), CYCLE, "os^Dv", strict=False):
-        look: dict[str, Any] = {
-            "x": "step",
-            "y": "acceptance_probability",
-            "color": colour,
-            "legend": False,
-            "ax": axis,
-        }
+        look: dict[str, Any] = {"x": "step", "y": "rate", "color": colour, "legend": False, "ax": axis}
         label = rf"$\epsilon$ = {tolerance:g}"
         sns.lineplot(chains, errorbar=None, marker=marker, markeredgecolor=colour, label=label, **look)
         sns.scatterplot(chains, s=4.0, alpha=0.6, **look)

@@ -3,18 +3,15 @@
 import xarray as xr
 
 from auxmc_pipeline.chain_statistics import (
-    arviz_groups,
     chain_moments,
     fraction_of_time,
     longest_run,
     pooled,
     scale_reduction,
-    thinned,
     with_units,
 )
 from experiments.generalised_lambda.settings import Settings
 
-MOST_CURVE_DRAWS = 800  # Draws of each chain that go into the figures' histograms, evenly spaced
 EARLY_ITERATIONS = 20  # First iterations, warm-up included, whose integration errors are counted apart
 _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 _UNITS = {
@@ -68,17 +65,6 @@ def chain_statistics(
         found["acceptance_warm_up"] = warm_up["accepted"].mean("draw")
     found |= _counted(draws, warm_up, kept)
     return with_units(found, _UNITS).astype(float)
-
-
-def chain_curves(draws: xr.Dataset, settings: Settings) -> xr.Dataset:
-    """Evenly spaced draws of the parameters after the warm-up, for histograms."""
-    kept = draws["z"].isel(draw=slice(settings.n_warm_up, None))
-    return thinned(kept, MOST_CURVE_DRAWS).to_dataset(name="z")
-
-
-def chain_groups(draws: xr.Dataset, settings: Settings) -> dict[str, xr.Dataset]:
-    """The draws after the warm-up in groups named as ArviZ does."""
-    return arviz_groups(draws.isel(draw=slice(settings.n_warm_up, None)), ["z"])
 
 
 def _counted(draws: xr.Dataset, warm_up: xr.Dataset, kept: xr.Dataset) -> dict[str, xr.DataArray]:

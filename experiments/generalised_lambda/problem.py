@@ -30,11 +30,6 @@ class Problem(NamedTuple):
         place = index.astype(jnp.int32)
         return generator.LambdaPrior(sd[place], rate[place])
 
-    def describe(self, prior: str) -> str:
-        """Name and numbers of a prior."""
-        chosen = self.priors[prior]
-        return f"{prior}: prior_sd={chosen.sd:g}, prior_rate={chosen.rate:g}"
-
 
 def build_problem(settings: Settings) -> Problem:
     """Reads or simulates the data, and resolves the priors; raises DataError or ValueError for unusable data."""

@@ -1,6 +1,7 @@
 """Maps the settings of a case to model, kernel and recorded quantities, and runs the chains."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -19,19 +20,19 @@ from auxmc.kernels.hamiltonian.riemannian_hmc import RiemannianInfo, riemannian_
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, constrained_hmc
 from auxmc.kernels.manifold.modified_abc import ModifiedABCInfo, modified_abc
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from auxmc_pipeline.chain_statistics import counted_failures, labelled_draws
+from auxmc_pipeline.chain_statistics import arviz_groups, counted_failures, labelled_draws, thinned
 from auxmc_pipeline.settings import SettingsError
-from experiments.generalised_lambda.measure import chain_curves, chain_groups, chain_statistics
+from experiments.generalised_lambda.measure import chain_statistics
 from experiments.generalised_lambda.model.exact import reference_draws
 from experiments.generalised_lambda.model.fibre import (
     LARGEST_RESIDUAL,
+    FibrePoint,
     fibre_point,
     initial_inputs,
     inputs_of_parameters,
 )
 from experiments.generalised_lambda.model.generator import (
     N_PARAMETERS,
-    PARAMETER_NAMES,
     GeneralisedLambdaModel,
     abc_log_density,
     abc_metric,
@@ -44,10 +45,11 @@ from experiments.generalised_lambda.model.generator import (
 )
 from experiments.generalised_lambda.problem import Problem, build_problem
 from experiments.generalised_lambda.reference import reference_result
-from experiments.generalised_lambda.settings import Settings, batch_values
+from experiments.generalised_lambda.settings import PARAMETERS, Settings, batch_values
 
 _AXES = ("prior", "step_size", "tolerance", "n_bisections")
 _MOST_REDRAWS = 100_000
+_MOST_CURVE_DRAWS = 800  # Draws of each chain that go into the figures' histograms, evenly spaced
 _POSTERIOR_WALKERS, _POSTERIOR_BURN_IN = 32, 250
 Parameters = dict[str, Array]
 
@@ -83,13 +85,11 @@ def _chains(problem: Problem, settings: Settings, context: RunContext) -> dict[s
     draws = _labelled(chains, problem, settings)
     _check_moves(draws, settings)
     coords = {"prior": list(problem.priors), "chain": np.arange(settings.n_chains)}
-    start_redraws = xr.DataArray(n_redraws, coords)
-    return {
-        "statistics": chain_statistics(draws, settings, chains.run_s, start_redraws),
-        # For histograms, which are of chains with a warm-up.
-        **({"curves": chain_curves(draws, settings)} if settings.n_warm_up else {}),
-        **chain_groups(draws, settings),
-    }
+    statistics = chain_statistics(draws, settings, chains.run_s, xr.DataArray(n_redraws, coords))
+    kept = draws.isel(draw=slice(settings.n_warm_up, None))
+    # For histograms, which are of chains with a warm-up.
+    curves = {"curves": thinned(kept["z"], _MOST_CURVE_DRAWS).to_dataset(name="z")}
+    return {"statistics": statistics, **(curves if settings.n_warm_up else {}), **arviz_groups(kept, ["z"])}
 
 
 def _starts(problem: Problem, settings: Settings, context: RunContext) -> tuple[FloatArray, IntegerArray]:
@@ -102,21 +102,15 @@ def _starts(problem: Problem, settings: Settings, context: RunContext) -> tuple[
 def _prior_points(
     problem: Problem, settings: Settings, context: RunContext, prior: str
 ) -> tuple[FloatArray, IntegerArray]:
-    model = problem.model(prior)
-    keys = jnp.stack(
-        [
-            stream(context.seed, context.study, "start", problem.label, prior, chain)
-            for chain in range(settings.n_chains)
-        ]
-    )
-    points = jax.jit(lambda keys: jax.lax.map(lambda key: initial_inputs(key, model, _MOST_REDRAWS), keys))(
-        keys
-    )
-    residuals = np.asarray(points.residual)
-    if not np.all(residuals < LARGEST_RESIDUAL):
+    model, names = problem.model(prior), (context.study, "start", problem.label, prior)
+    keys = jnp.stack([stream(context.seed, *names, chain) for chain in range(settings.n_chains)])
+    find = partial(initial_inputs, model=model, max_redraws=_MOST_REDRAWS)
+    points = jax.jit(lambda keys: jax.lax.map(find, keys))(keys)
+    if not np.all(np.asarray(points.residual) < LARGEST_RESIDUAL):
+        (sd, rate), data = problem.priors[prior], problem.observations
         raise SettingsError(
-            f"none of {_MOST_REDRAWS} draws from the prior ({problem.describe(prior)}) can generate every "
-            f"observation: the data run from {problem.observations.min():g} to {problem.observations.max():g}; "
+            f"none of {_MOST_REDRAWS} draws from the prior ({prior}: prior_sd={sd:g}, prior_rate={rate:g}) can "
+            f"generate every observation: the data run from {data.min():g} to {data.max():g}; "
             "shift and scale the data to be near 0 and of spread 1, or set prior=own with a larger prior_sd and "
             "a prior_rate near the spread of the data"
         )
@@ -130,15 +124,16 @@ def _posterior_points(
     key = stream(context.seed, context.study, "posterior start", problem.label, prior)
     n_draws = -(-settings.n_chains // _POSTERIOR_WALKERS)
 
-    def draw(key: Array) -> Array:
-        draws, _ = reference_draws(
-            key, model, "exact", n_walkers=_POSTERIOR_WALKERS, n_burn_in=_POSTERIOR_BURN_IN, n_draws=n_draws
-        )
-        return draws.reshape(-1, N_PARAMETERS)[: settings.n_chains]
+    sizes = {"n_walkers": _POSTERIOR_WALKERS, "n_burn_in": _POSTERIOR_BURN_IN, "n_draws": n_draws}
 
-    points = jax.jit(
-        lambda key: jax.lax.map(lambda z: fibre_point(inputs_of_parameters(z, model), model), draw(key))
-    )(key)
+    @jax.jit
+    def find(key: Array) -> FibrePoint:
+        draws = reference_draws(key, model, "exact", **sizes)[0].reshape(-1, N_PARAMETERS)
+        return jax.lax.map(
+            lambda z: fibre_point(inputs_of_parameters(z, model), model), draws[: settings.n_chains]
+        )
+
+    points = find(key)
     return np.asarray(points.inputs), np.zeros(settings.n_chains, dtype=np.int64)
 
 
@@ -159,12 +154,10 @@ def _sampler(problem: Problem, settings: Settings, starts: FloatArray) -> Sample
             inputs = parameters(inputs[:N_PARAMETERS], model.prior)
         return _kernel(model, settings, swept).init(inputs, key=key)
 
-    record_method: Callable[[Any, Any], dict[str, Array]] = _RECORD[settings.method]
-
     def record(state: PhasedState, info: Any) -> dict[str, Array]:
         common = {"accepted": info.is_accepted, "acceptance_probability": info.acceptance_rate}
         # A kernel does not know the prior: positions are turned into parameters after the run.
-        return common | record_method(state.inner, info)
+        return common | _RECORD[settings.method](state.inner, info)
 
     return Sampler(build, initial, record)
 
@@ -197,13 +190,8 @@ def _kernel(model: GeneralisedLambdaModel, settings: Settings, swept: Parameters
             return riemannian_hmc(log_density, abc_metric(model, swept["tolerance"]), step_size, n_steps, dim)
         return hmc(log_density, step_size, n_steps, dim)
 
-    return phased(
-        build,
-        settings.n_warm_up,
-        swept["step_size"] * unit,
-        settings.warm_up_step_size,
-        settings.warm_up_steps,
-    )
+    warm_up = (settings.warm_up_step_size, settings.warm_up_steps)
+    return phased(build, settings.n_warm_up, swept["step_size"] * unit, *warm_up)
 
 
 def _record_modified_abc(state: Any, info: ModifiedABCInfo) -> dict[str, Array]:
@@ -217,34 +205,24 @@ def _record_modified_abc(state: Any, info: ModifiedABCInfo) -> dict[str, Array]:
 
 
 def _record_constrained(state: Any, info: ConstrainedInfo) -> dict[str, Array]:
-    errors = info.errors._asdict()
     return {
         "inputs": state.position[:N_PARAMETERS],
         "own_inputs": state.position[N_PARAMETERS:],
         "log_density": -state.potential,
         "n_evaluations": info.errors.n_projection_iterations + info.errors.n_projections,
         "n_steps": info.num_integration_steps,
-        **errors,
+        **info.errors._asdict(),
     }
 
 
-def _record_hmc(state: Any, info: HMCInfo) -> dict[str, Array]:
+def _record_hmc(state: Any, info: HMCInfo | RiemannianInfo) -> dict[str, Array]:
+    errors = [name for name in ("n_not_converged", "n_irreversible", "n_not_finite") if name in info._fields]
     return {
         "inputs": state.position[:N_PARAMETERS],
         "log_density": state.log_density,
-        "n_evaluations": info.n_gradients,
+        "n_evaluations": info.n_gradients + (info.n_metrics if isinstance(info, RiemannianInfo) else 0),
         "n_steps": info.num_integration_steps,
-        "n_not_finite": info.n_not_finite,
-    }
-
-
-def _record_riemannian(state: Any, info: RiemannianInfo) -> dict[str, Array]:
-    return {
-        "inputs": state.position[:N_PARAMETERS],
-        "log_density": state.log_density,
-        "n_evaluations": info.n_gradients + info.n_metrics,
-        "n_steps": info.num_integration_steps,
-        **{name: getattr(info, name) for name in ("n_not_converged", "n_irreversible", "n_not_finite")},
+        **{name: getattr(info, name) for name in errors},
     }
 
 
@@ -252,7 +230,7 @@ _RECORD: dict[str, Callable[[Any, Any], dict[str, Array]]] = {
     "modified_abc": _record_modified_abc,
     "constrained_hmc": _record_constrained,
     "abc_hmc": _record_hmc,
-    "rmhmc": _record_riemannian,
+    "rmhmc": _record_hmc,
 }
 
 
@@ -270,7 +248,7 @@ def _labelled(chains: Chains, problem: Problem, settings: Settings) -> xr.Datase
     coords: dict[str, Any] = {
         "prior": list(problem.priors),
         "n_bisections": chains.axes["n_bisections"].astype(int),
-        "parameter": list(PARAMETER_NAMES),
+        "parameter": list(PARAMETERS),
     }
     data = labelled_draws(chains._replace(draws=arrays), coords, {"z": ["parameter"]}, chain="chain")
     fixed = [name for name in _AXES if name != "prior" and name not in settings.batch]
@@ -301,7 +279,11 @@ def _check_moves(draws: xr.Dataset, settings: Settings) -> None:
     many = settings.method == "modified_abc" or "step_size" in settings.batch
     if bool(moved.any() if many else moved.all()):
         return
-    where = "" if many else f" with {_first_still(moved)}"
+    where = ""
+    if not many:
+        # The first point at which all chains stood still.
+        index = moved.stack(point=moved.dims).where(lambda flag: ~flag, drop=True)["point"].values[0]
+        where = f" with {', '.join(f'{name}={value}' for name, value in zip(moved.dims, index, strict=True))}"
     reasons = counted_failures(draws, [n for n in draws if str(n).startswith(("n_not", "n_irreversible"))])
     steps = ", ".join(f"{step:g}" for step in batch_values(settings, "step_size"))
     raise SettingsError(
@@ -310,9 +292,3 @@ def _check_moves(draws: xr.Dataset, settings: Settings) -> None:
         "smaller step_size, or more and smaller warm-up steps (n_warm_up, warm_up_step_size), or start=posterior"
         + ("; more n_inner_steps also help" if settings.method == "constrained_hmc" else "")
     )
-
-
-def _first_still(moved: xr.DataArray) -> str:
-    still = moved.stack(point=moved.dims).where(lambda flag: ~flag, drop=True)
-    index = still["point"].values[0]
-    return ", ".join(f"{name}={value}" for name, value in zip(moved.dims, index, strict=True))

@@ -1,6 +1,7 @@
 """Settings of the generalised lambda study. No JAX, no pandas: the Snakefile imports this."""
 
 import dataclasses
+from typing import NamedTuple
 
 from auxmc.data.tables import read_matrix
 from auxmc.errors import DataError
@@ -9,12 +10,12 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 METHODS = ("modified_abc", "constrained_hmc", "abc_hmc", "rmhmc")
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row of the figures."""
 
     case: str  # name of the case
-    label: str  # what the method is called
+    name: str  # what claims call it
+    label: str  # what figures call it
     target: str  # name of its reference posterior
     colour: str  # of the method in every figure
 
@@ -22,22 +23,17 @@ class Row:
 # Okabe and Ito's blue, green, sky blue and vermilion.
 # Methods in the order of the published figures.
 ROWS = (
-    Row("modified_abc", r"modified ABC, $\epsilon$ = 0.1", "cube_0.1", "#0072B2"),
-    Row("constrained_hmc", "constrained HMC", "exact", "#009E73"),
-    Row("abc_hmc_005", r"ABC HMC, $\epsilon$ = 0.05", "gaussian_0.05", "#56B4E9"),
-    Row("abc_hmc_025", r"ABC HMC, $\epsilon$ = 0.25", "gaussian_0.25", "#D55E00"),
+    Row("modified_abc", "modified ABC", r"modified ABC, $\epsilon$ = 0.1", "cube_0.1", "#0072B2"),
+    Row("constrained_hmc", "constrained HMC", "constrained HMC", "exact", "#009E73"),
+    Row("abc_hmc_005", "ABC HMC 0.05", r"ABC HMC, $\epsilon$ = 0.05", "gaussian_0.05", "#56B4E9"),
+    Row("abc_hmc_025", "ABC HMC 0.25", r"ABC HMC, $\epsilon$ = 0.25", "gaussian_0.25", "#D55E00"),
 )
 
-# What claims call the cases with chains of a method.
-CASE_NAMES = {
-    "modified_abc": "modified ABC",
-    "constrained_hmc": "constrained HMC",
-    "abc_hmc_005": "ABC HMC 0.05",
-    "abc_hmc_025": "ABC HMC 0.25",
-}
+CASE_NAMES = {row.case: row.name for row in ROWS}
 
 PARAMETERS = ("z1", "z2", "z3", "z4")
 GENERATING = {"z1": 5.0, "z2": 1.0, "z3": 0.4, "z4": -0.1}  # Parameters that generated the data
+DATA_SEED = 20170628  # Seed that gives the published data
 
 
 @dataclasses.dataclass
@@ -51,7 +47,7 @@ class Settings(CaseSettings):
     )
     data: str = setting("", "CSV file with one column of your own observations; empty for the published data")
     data_seed: int = setting(
-        20170628, "seed of the simulated data; that of the published data by default", (0, 2**32 - 1)
+        DATA_SEED, "seed of the simulated data; that of the published data by default", (0, 2**32 - 1)
     )
     n_data: int = setting(250, "simulated observations", (2, 100_000))
     prior: str = setting(

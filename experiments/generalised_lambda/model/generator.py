@@ -28,13 +28,13 @@ from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.jacobians import DiagonalJacobian, Jacobian, diagonal_jacobian
 from auxmc.numerics.linalg import sum_log_diagonal
+from experiments.generalised_lambda.settings import DATA_SEED, GENERATING
 
 N_PARAMETERS = 4
-PARAMETER_NAMES = ("z1", "z2", "z3", "z4")
-GENERATING_PARAMETERS = (5.0, 1.0, 0.4, -0.1)
+GENERATING_PARAMETERS = tuple(GENERATING.values())
 # A logistic input v of unit variance has the logit LOGISTIC_RATE * v.
 LOGISTIC_RATE = math.pi / math.sqrt(3.0)
-_DATA_SEED, _N_DATA = 20170628, 250
+_N_DATA = 250
 # Below this |x| Taylor series replace h(x) = expm1(x)/x and its derivative, where terms cancel.
 _SERIES_BELOW = 0.02
 _SERIES = tuple(1.0 / math.factorial(k + 1) for k in range(8))
@@ -122,12 +122,10 @@ def support(z: Array) -> tuple[Array, Array]:
 
 def published_observations() -> FloatArray:
     """The 250 published values, made again from their random numbers [data]."""
-    return simulate_observations(_DATA_SEED, _N_DATA)
+    return simulate_observations(DATA_SEED, _N_DATA)
 
 
-def simulate_observations(
-    seed: int, n_data: int, z: tuple[float, float, float, float] = GENERATING_PARAMETERS
-) -> FloatArray:
+def simulate_observations(seed: int, n_data: int, z: tuple[float, ...] = GENERATING_PARAMETERS) -> FloatArray:
     """Draws observations [data] with NumPy's legacy generator, which is the one that made the published data."""
     uniforms = np.random.RandomState(seed).uniform(size=n_data)
     return np.asarray(quantile_at_probability(jnp.asarray(uniforms), jnp.asarray(z)))
