@@ -31,6 +31,7 @@ from auxmc_pipeline.tolerances import gain
 from auxmc_pipeline.usable_steps import USABLE_ACCEPT_RATE, usable_step
 from experiments.lotka_volterra.model.data import GENERATING_RATES, published_data, read_populations
 from experiments.lotka_volterra.settings import (
+    COORDINATES,
     FALLING_TOLERANCES,
     FIGURE_ROWS,
     ROWS,
@@ -38,7 +39,6 @@ from experiments.lotka_volterra.settings import (
     SPARSE_METHODS,
 )
 
-COORDINATES = ("log z1", "log z2", "log z3", "log z4")
 LOG_GENERATING = np.log(GENERATING_RATES)
 # Methods of figure `fig_riemannian`, which are given fewer data, with the columns of their rows.
 FALLING = {
@@ -126,10 +126,8 @@ def accepted_by_scales(tables: Tables, reading: str) -> Measurement:
     """IM-LV-06: log of the accepted prior draws per 5e7; the error is that of one set of scales, as the author had."""
     counts = counts_by_scales(tables, 2.0, reading)
     per_run = counts * 5e7 / tables.value("scales_draws")
-    found = mean(
-        np.log(np.maximum(per_run, 0.5)),
-        f"{counts.size} sets of scales: {per_run.min():.0f} to {per_run.max():.0f} draws, mean {per_run.mean():.0f}",
-    )
+    span = f"{per_run.min():.0f} to {per_run.max():.0f} draws, mean {per_run.mean():.0f}"
+    found = mean(np.log(np.maximum(per_run, 0.5)), f"{counts.size} sets of scales: {span}")
     return found._replace(error=found.error * math.sqrt(counts.size + 1.0))
 
 
@@ -264,16 +262,11 @@ def exact_moment(tables: Tables, quantity: str, scheme: str = "code") -> FloatAr
     return known[f"exact_{quantity}"].first().loc[list(COORDINATES)].to_numpy()
 
 
-def posterior_mean(tables: Tables, rate: int) -> Measurement:
-    """IM-LV-10: posterior mean of a log rate under constrained HMC on all data."""
-    value, error = (by_rate(tables, name, "all")[rate] for name in ("posterior_mean", "mcse_mean"))
-    return Measurement(float(value), float(error), f"exact value {exact_moment(tables, 'mean')[rate]:.4f}")
-
-
-def mean_given_summaries(tables: Tables, rate: int) -> Measurement:
-    """IM-LV-10: posterior mean of a log rate under constrained HMC on summaries."""
-    value, error = (by_rate(tables, name, "summaries")[rate] for name in ("posterior_mean", "mcse_mean"))
-    return Measurement(float(value), float(error))
+def posterior_mean(tables: Tables, row: str, rate: int) -> Measurement:
+    """IM-LV-10: posterior mean of a log rate under constrained HMC."""
+    value, error = (by_rate(tables, name, row)[rate] for name in ("posterior_mean", "mcse_mean"))
+    note = f"exact value {exact_moment(tables, 'mean')[rate]:.4f}" if row == "all" else ""
+    return Measurement(float(value), float(error), note)
 
 
 def posterior_sd(tables: Tables, rate: int) -> Measurement:
@@ -336,9 +329,8 @@ def distance_from_drawn(tables: Tables, row: str) -> Measurement:
 
 def largest_z_score(tables: Tables, row: str) -> Measurement:
     """IM-LV-10: largest distance of a mean from its generating value, in posterior standard deviations."""
-    place, sd, error = (
-        by_rate(tables, name, row) for name in ("posterior_mean", "posterior_sd", "mcse_mean")
-    )
+    names = ("posterior_mean", "posterior_sd", "mcse_mean")
+    place, sd, error = (by_rate(tables, name, row) for name in names)
     found = largest(np.abs(place - LOG_GENERATING) / sd, error / sd, COORDINATES)
     return found.noted(f"largest at {found.note}")
 
@@ -421,11 +413,11 @@ def wider_than_exact(tables: Tables) -> Measurement:
 
 def ball_100_widest(tables: Tables) -> Measurement:
     """IM-LV-13: smallest ratio of its standard deviations to those of the other ABC methods."""
-    return of_widths(
-        tables,
-        lambda wide, *chains: min(np.min(typical_sds(wide) / typical_sds(one)) for one in chains),
-        "ball_100",
-    )
+
+    def smallest(wide: FloatArray, *chains: FloatArray) -> float:
+        return float(min(np.min(typical_sds(wide) / typical_sds(one)) for one in chains))
+
+    return of_widths(tables, smallest, "ball_100")
 
 
 def narrower_than_drawn(tables: Tables) -> Measurement:
@@ -539,17 +531,12 @@ def sparse_rows(tables: Tables, table: str, quantity: str, **where: Any) -> pd.D
 
 def distance_of_means(tables: Tables, one: tuple[int, str], other: tuple[int, str]) -> Measurement:
     """Largest distance over the log rates of two posterior means, of M and a scheme each, in the sds of the other."""
-    first, second = (
-        sparse_rows(tables, "coordinate", "posterior_mean", steps=steps, scheme=scheme).set_index(
-            "coordinate"
-        )
-        for steps, scheme in (one, other)
-    )
+    rows = partial(sparse_rows, tables, "coordinate", "posterior_mean")
+    parts = (rows(steps=steps, scheme=scheme) for steps, scheme in (one, other))
+    first, second = (part.set_index("coordinate") for part in parts)
     distances = (first["posterior_mean"] - second["posterior_mean"]).abs() / second["posterior_sd"]
     errors = np.hypot(first["mcse_mean"], second["mcse_mean"]) / second["posterior_sd"]
-    return largest(
-        distances.to_numpy(), errors.to_numpy(), [f"{name}, in posterior sds" for name in distances.index]
-    )
+    return largest(distances, errors, [f"{name}, in posterior sds" for name in distances.index])
 
 
 def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
@@ -559,6 +546,11 @@ def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
         rows = sparse_rows(tables, "chain_coordinate", quantity, steps=n, scheme="code")
         found.append(mean(rows.groupby("chain")[quantity].mean().to_numpy()))
     return found[0] / found[1]
+
+
+def by_coordinate(setting: str, measure: Callable[..., Measurement], **about: str) -> dict[str, Measure]:
+    """Settings of a claim, one for each log rate."""
+    return {setting.format(name): partial(measure, rate=i, **about) for i, name in enumerate(COORDINATES)}
 
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -586,20 +578,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **{f"place of {name}": partial(place_in_interval, rate=i) for i, name in enumerate(COORDINATES[:3])},
     },
     **{
-        claim: {
-            **{f"mean {name}": partial(abc_mean, row=row, rate=i) for i, name in enumerate(COORDINATES)},
-            **{f"sd {name}": partial(sd_of, row=row, rate=i) for i, name in enumerate(COORDINATES)},
-        }
+        claim: {**by_coordinate("mean {}", abc_mean, row=row), **by_coordinate("sd {}", sd_of, row=row)}
         for claim, row in (("IM-LV-25", "pm_normalised"), ("IM-LV-27", "pm_raw"))
     },
-    "IM-LV-26": {name: partial(distance_from_generating, rate=i) for i, name in enumerate(COORDINATES)},
+    "IM-LV-26": by_coordinate("{}", distance_from_generating),
     "IM-LV-10": {
-        **{f"mean {name}": partial(posterior_mean, rate=i) for i, name in enumerate(COORDINATES)},
-        **{f"sd {name}": partial(posterior_sd, rate=i) for i, name in enumerate(COORDINATES)},
-        **{
-            f"mean {name}, summaries": partial(mean_given_summaries, rate=i)
-            for i, name in enumerate(COORDINATES)
-        },
+        **by_coordinate("mean {}", posterior_mean, row="all"),
+        **by_coordinate("sd {}", posterior_sd),
+        **by_coordinate("mean {}, summaries", posterior_mean, row="summaries"),
         "z-score, all": partial(largest_z_score, row="all"),
         "z-score, summaries": partial(largest_z_score, row="summaries"),
     },
@@ -611,10 +597,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
         "chains of HMC that never move": never_move,
     },
-    "IM-LV-12": {
-        **{name: partial(sd_ratio, rate=i) for i, name in enumerate(COORDINATES)},
-        "largest": largest_sd_ratio,
-    },
+    "IM-LV-12": {**by_coordinate("{}", sd_ratio), "largest": largest_sd_ratio},
     "IM-LV-13": {
         "wider than exact": wider_than_exact,
         "ball 100 widest": ball_100_widest,

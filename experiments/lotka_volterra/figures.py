@@ -29,8 +29,8 @@ from auxmc_pipeline.footer import chain_lengths, footer
 from auxmc_pipeline.published_values import PublishedMarks
 from auxmc_pipeline.tables import MissingData, Tables
 from auxmc_pipeline.tolerances import efficiency_figure
-from experiments.lotka_volterra.claims import COORDINATES, FALLING, LOG_GENERATING, sparse_rows
-from experiments.lotka_volterra.settings import FIGURE_ROWS, ROWS
+from experiments.lotka_volterra.claims import FALLING, LOG_GENERATING, sparse_rows
+from experiments.lotka_volterra.settings import COORDINATES, FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
 # Okabe and Ito's colours.
@@ -88,8 +88,12 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
         exact = _exact_density(tables, rate, "code")
         drawn = {}
         for axis, row in zip(axes, rows, strict=True):
-            drawn[axis] = _histogram(tables, row, rate)
-            _marginal_panel(axis, drawn[axis], _COLOURS[row], exact)
+            edges, heights = drawn[axis] = _histogram(tables, row, rate)
+            axis.stairs(heights, edges, fill=True, color=_COLOURS[row], alpha=0.5, linewidth=0.0)
+            axis.stairs(heights, edges, color=_COLOURS[row], linewidth=0.6)
+            if exact is not None:
+                axis.plot(*exact, color=_EXACT, linewidth=0.9)
+            _without_heights(axis)
             _publish_marginal(axis, row, rate, published)
         _common_axes(drawn, exact, wide)
         for axis, row in zip(axes, rows, strict=True):
@@ -125,15 +129,6 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
             handles.append(published_entry(_DOCUMENT, "smallest sample", level=True, colour=colour))
     figure.legend(handles=handles, loc="outside upper right", ncols=2)
     return footer(figure, tables, "scheme code", _lengths(tables, rows))
-
-
-def _marginal_panel(axis: Axes, histogram: _Density, colour: str, exact: _Density | None) -> None:
-    edges, heights = histogram
-    axis.stairs(heights, edges, fill=True, color=colour, alpha=0.5, linewidth=0.0)
-    axis.stairs(heights, edges, color=colour, linewidth=0.6)
-    if exact is not None:
-        axis.plot(*exact, color=_EXACT, linewidth=0.9)
-    _without_heights(axis)
 
 
 def _publish_marginal(axis: Axes, row: str, rate: int, published: PublishedMarks) -> None:
@@ -216,8 +211,8 @@ def efficiency(tables: Tables) -> Figure:
 
 def schemes(tables: Tables) -> Figure:
     """Exact posteriors and constrained HMC under both discretisations."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 2.1), layout="constrained")
-    for rate, axis in enumerate(figure.subplots(1, 4)):
+    figure, axes = page(2.1, 1, 4)
+    for rate, axis in enumerate(axes):
         for scheme, colour, style in (("code", _EXACT, "-"), ("text", _TEXT, "--")):
             if (exact := _exact_density(tables, rate, scheme)) is not None:
                 axis.plot(*exact, color=colour, linestyle=style)
@@ -264,13 +259,8 @@ def sparse_observations(tables: Tables) -> Figure:
     for axis, (table, quantity, label) in zip(grid[1], measures, strict=False):
         rows = sparse_rows(tables, table, quantity)
         chains = rows.groupby(["steps", "scheme", "chain"], as_index=False)[quantity].mean()
-        look: dict[str, Any] = {
-            "palette": _SCHEME_COLOURS,
-            "errorbar": "se",
-            "err_style": "bars",
-            "legend": False,
-        }
-        sns.lineplot(chains, x="steps", y=quantity, hue="scheme", ax=axis, marker="o", **look)
+        look: dict[str, Any] = {"palette": _SCHEME_COLOURS, "errorbar": "se", "err_style": "bars"}
+        sns.lineplot(chains, x="steps", y=quantity, hue="scheme", ax=axis, marker="o", legend=False, **look)
         axis.set(ylabel=label, ylim=(0.0, 1.1 * chains[quantity].max()))
     for axis in grid.flat:
         axis.set(xscale="log", xlabel="" if axis in grid[0] else "steps an observation, $M$")

@@ -23,7 +23,7 @@ from auxmc_pipeline.chain_statistics import (
     with_units,
 )
 from experiments.lotka_volterra.model.exact import LogRatePosterior
-from experiments.lotka_volterra.settings import EXACT_METHODS, SUMMARY_METHODS
+from experiments.lotka_volterra.settings import COORDINATES, EXACT_METHODS, SUMMARY_METHODS
 
 _BINS, _SUMMARY_BINS = 20, 30
 _DISTANCE_EDGES = 41
@@ -32,9 +32,10 @@ _CURVE_POINTS = 161
 _CURVE_HALF_RANGE_SD = 4.5
 _R_HAT_DRAWS = 2000
 _MOST_LEFT_OUT = 200  # Chains of which each is left out in turn; of more the errors come from sets of chains.
-_ERRORS = "n_not_converged n_not_converged_reverse n_irreversible n_not_finite n_singular"
+# Errors of the constrained integrator: each rejects a proposal.
+ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 # What the methods count besides evaluations and failures, each those that it has.
-COUNTERS = tuple(f"{_ERRORS} n_fallback n_projections n_collapsed".split())
+COUNTERS = (*ERRORS, "n_fallback", "n_projections", "n_collapsed")
 
 _UNITS = {
     "ess_per_1000_evaluations": "draws per 1000 runs of the generator",
@@ -83,9 +84,8 @@ def chain_statistics(
     if method in EXACT_METHODS:
         found["mcse_mean"] = error_of_mean(found["posterior_sd"], ess)
     else:
-        found["mcse_mean"] = xr.apply_ufunc(
-            error_between_chains, moments["chain_mean"], input_core_dims=[["chain"]]
-        )
+        means = moments["chain_mean"]
+        found["mcse_mean"] = xr.apply_ufunc(error_between_chains, means, input_core_dims=[["chain"]])
     if rates.size <= MOST_KEPT:
         found |= pooled(rates, "bulk_ess")
     found |= {name: draws[name].sum("draw") for name in COUNTERS if name in draws}
@@ -129,23 +129,21 @@ def chain_curves(draws: xr.Dataset, n_discard: int, method: str) -> xr.Dataset:
     return curves.assign_coords(bin=range(n_bins))
 
 
-def exact_statistics(exact: LogRatePosterior, coordinates: tuple[str, ...]) -> xr.Dataset:
+def exact_statistics(exact: LogRatePosterior) -> xr.Dataset:
     """Moments of the exact posterior given all data."""
-    return xr.Dataset(
-        {"exact_mean": ("coordinate", exact.mean), "exact_sd": ("coordinate", exact.sd)},
-        coords={"coordinate": list(coordinates)},
-    )
+    moments = {"exact_mean": ("coordinate", exact.mean), "exact_sd": ("coordinate", exact.sd)}
+    return xr.Dataset(moments, coords={"coordinate": list(COORDINATES)})
 
 
-def exact_curves(exact: LogRatePosterior, coordinates: tuple[str, ...]) -> xr.Dataset:
+def exact_curves(exact: LogRatePosterior) -> xr.Dataset:
     """Marginal densities of the exact posterior, and where they are taken."""
     offsets = np.linspace(-_CURVE_HALF_RANGE_SD, _CURVE_HALF_RANGE_SD, _CURVE_POINTS)
     places = exact.mean[:, None] + exact.sd[:, None] * offsets[None, :]
-    densities = [np.interp(places[i], exact.points[i], exact.density[i]) for i in range(len(coordinates))]
+    densities = [np.interp(places[i], exact.points[i], exact.density[i]) for i in range(len(COORDINATES))]
     dims = ("coordinate", "point")
     return xr.Dataset(
         {"exact_density": (dims, np.stack(densities)), "exact_place": (dims, places)},
-        coords={"coordinate": list(coordinates), "point": range(_CURVE_POINTS)},
+        coords={"coordinate": list(COORDINATES), "point": range(_CURVE_POINTS)},
     )
 
 

@@ -1,7 +1,7 @@
 """From settings to data, kernels, initial states and recorded quantities."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,11 +21,8 @@ from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_sli
 from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian, dense_jacobian
-from experiments.lotka_volterra.model.conditioning import (
-    ConstraintForm,
-    conditioned_model,
-    sparsely_conditioned_model,
-)
+from experiments.lotka_volterra.measure import ERRORS
+from experiments.lotka_volterra.model.conditioning import conditioned_model, sparsely_conditioned_model
 from experiments.lotka_volterra.model.data import published_data, read_populations
 from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.generator import (
@@ -43,12 +40,10 @@ from experiments.lotka_volterra.model.generator import (
 from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summary_scales, summary_statistics
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
-COORDINATES = ("log z1", "log z2", "log z3", "log z4")  # Names of the log rates
 Record = dict[str, Array]
-# Errors of the constrained integrator: each rejects a proposal.
-_ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 
-_FORMS: dict[str, ConstraintForm] = {
+
+_FORMS: dict[str, str] = {
     "chmc_all": "generator",
     "chmc_all_dense": "generator",
     "chmc_teacher_forced": "teacher_forced",
@@ -85,11 +80,10 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     of the others it would need a simulation with the very summaries of the data by chance, and never move. Raises
     DataError for a file that cannot be used, ValueError if no scales of the summaries can be had from the prior.
     """
-    chosen: Literal["code", "text"] = "text" if scheme == "text" else "code"
     default = None if settings.data else (100.0, 100.0)
     model = lotka_volterra_model(
         read_populations(settings.data, 1) if settings.data else published_data()[: settings.n_rows or None],
-        chosen,
+        scheme,
         initial_state=settings.initial_state or default,
         time_step=settings.time_step,
         noise_scales=settings.noise_scales,
@@ -98,15 +92,13 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     )
     finer = with_finer_steps(model, settings.steps_per_observation)
     label = "own" if settings.data else f"first {settings.n_rows}" if settings.n_rows else "published"
-    keys = jnp.stack(
-        [stream(context.seed, context.study, "start", label, chain) for chain in range(settings.n_chains)]
-    )
+    names = (context.study, "start", label)
+    keys = jnp.stack([stream(context.seed, *names, chain) for chain in range(settings.n_chains)])
     exact = exact_posterior(model)
 
     def near(key: Array) -> Array:
-        log_rate = jnp.asarray(exact.mean) + jnp.asarray(exact.sd) * jax.random.normal(
-            key, (N_RATES,), dtype=jnp.float64
-        )
+        normal = jax.random.normal(key, (N_RATES,), dtype=jnp.float64)
+        log_rate = jnp.asarray(exact.mean) + jnp.asarray(exact.sd) * normal
         rate_inputs = (log_rate - model.prior_mean) / model.prior_sd
         return jnp.concatenate([rate_inputs, noise_inputs(finer, rate_inputs)])
 
@@ -120,7 +112,7 @@ def build_problem(settings: Settings, scheme: str, context: RunContext) -> Probl
     )
     if needs_scales:
         rng = generator(context.seed, context.study, "normalisation", scheme)
-        scales = prior_summary_scales(model, rng, settings.n_normalisation, _convention(settings))
+        scales = prior_summary_scales(model, rng, settings.n_normalisation, settings.summaries)
     else:
         scales = SummaryScales(np.ones(9), 0, 0)
     return Problem(model, label, starts, near_starts, scales)
@@ -142,17 +134,13 @@ def is_vectorised(method: str) -> bool:
     return method.startswith("pm_")
 
 
-def _convention(settings: Settings) -> Literal["population", "sample"]:
-    return "sample" if settings.summaries == "sample" else "population"
-
-
 def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
     model, n_finer = problem.model, settings.steps_per_observation
     if n_finer > 1:
         model = with_finer_steps(model, n_finer)
         conditioned = sparsely_conditioned_model(model, n_finer)
     else:
-        conditioned = conditioned_model(model, _FORMS[method], _convention(settings))
+        conditioned = conditioned_model(model, _FORMS[method], settings.summaries)
     if method == "chmc_all_dense":
         conditioned = _without_structure(conditioned, model.n_inputs)
     fallback = None if settings.projection_fallback == "none" else settings.projection_fallback
@@ -172,12 +160,12 @@ def _constrained(problem: Problem, settings: Settings, method: str) -> Program:
 
     def record(state: Any, info: Any) -> Record:
         errors = info.errors._asdict()
-        failed = sum(errors[name] for name in _ERRORS) > 0
+        failed = sum(errors[name] for name in ERRORS) > 0
         return {
             **_common(model, state.position, info.is_accepted, errors["n_projection_iterations"], failed),
             "residual": jnp.max(jnp.abs(conditioned.constraint(state.position))),
             "potential": state.potential,
-            **{name: errors[name] for name in (*_ERRORS, "n_fallback", "n_projections")},
+            **{name: errors[name] for name in (*ERRORS, "n_fallback", "n_projections")},
         }
 
     return Program(build, record)
@@ -195,8 +183,7 @@ def _without_structure(conditioned: ConditionedModel, n_inputs: int) -> Conditio
 
 def _hamiltonian(problem: Problem, settings: Settings, method: str) -> Program:
     model = problem.model
-    log_kernel = log_abc_kernel("gaussian")
-    steps = step_range(settings, method)
+    log_kernel, steps = log_abc_kernel("gaussian"), step_range(settings, method)
     is_riemannian = method == "rmhmc_gaussian"
 
     def build(tolerance: Array, step_size: Array) -> Kernel:
@@ -213,7 +200,7 @@ def _hamiltonian(problem: Problem, settings: Settings, method: str) -> Program:
         return hmc(log_density, step_size, steps, model.n_inputs)
 
     def record(state: Any, info: Any) -> Record:
-        names = [name for name in _ERRORS if name in info._fields]
+        names = [name for name in ERRORS if name in info._fields]
         errors = {name: getattr(info, name) for name in names}
         evaluations = info.n_gradients + (info.n_metrics if is_riemannian else 0)
         failed = sum(errors.values()) > 0
@@ -247,12 +234,12 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
     is_split = method == "pm_summaries"
     log_kernel = log_abc_kernel("gaussian" if method == "pm_gaussian" else "ball")
     scales = jnp.asarray(problem.scales.scales) if is_split else jnp.ones(9)
-    observed = jnp.asarray(summary_statistics(model.observations, _convention(settings)))
+    observed = jnp.asarray(summary_statistics(model.observations, settings.summaries))
 
     def distance_vector(inputs: Array) -> Array:
         if not adapts:
             return residuals(model, inputs)
-        return (summary_statistics(simulate(model, inputs), _convention(settings)) - observed) / scales
+        return (summary_statistics(simulate(model, inputs), settings.summaries) - observed) / scales
 
     def build(tolerance: Array, step_size: Array) -> Kernel:
         def log_simulation_kernel(rate_inputs: Array, noise: Array) -> Array:
@@ -280,8 +267,8 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
         evaluations = inner_info.n_estimates_position + inner_info.n_estimates_auxiliary
         failed = ~jnp.isfinite(inner.log_estimate)
         common = _common(model, inner.position, inner_info.accepted_position, evaluations, failed)
-        extra = {"scale": info.scale} if adapts else {}
-        return {**common, **extra, "accepted_auxiliary": inner_info.accepted_auxiliary}
+        common |= {"scale": info.scale} if adapts else {}
+        return common | {"accepted_auxiliary": inner_info.accepted_auxiliary}
 
     return Program(build, record)
 

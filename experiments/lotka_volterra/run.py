@@ -38,14 +38,9 @@ from experiments.lotka_volterra.model.summaries import (
     prior_summary_scales,
     summary_statistics,
 )
-from experiments.lotka_volterra.programs import (
-    COORDINATES,
-    Problem,
-    build_problem,
-    build_program,
-    is_vectorised,
-)
+from experiments.lotka_volterra.programs import Problem, build_problem, build_program, is_vectorised
 from experiments.lotka_volterra.settings import (
+    COORDINATES,
     EXACT_METHODS,
     Settings,
     is_relative,
@@ -70,14 +65,10 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """
     if settings.design == "scales":
         problem = build_problem(settings, settings.scheme, context)
-        return {
-            "statistics": _scale_sets(problem, settings, context),
-            "observed_data": _observed_data(problem),
-        }
-    problems: dict[str, Problem] = {}
-    for _, scheme in programs(settings):
-        if scheme not in problems:
-            problems[scheme] = build_problem(settings, scheme, context)
+        statistics = _scale_sets(problem, settings, context)
+        return {"statistics": statistics, "observed_data": _observed_data(problem)}
+    schemes = dict.fromkeys(scheme for _, scheme in programs(settings))
+    problems = {scheme: build_problem(settings, scheme, context) for scheme in schemes}
     parts: list[dict[str, xr.Dataset]] = []
     for method, scheme in programs(settings):
         groups = _run_program(problems[scheme], settings, context, method, scheme)
@@ -91,8 +82,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         about = {"scheme": [scheme]}
         extra = _data_statistics(problem)
         if (exact := _known_posterior(problem, settings)) is not None:
-            extra = extra.merge(exact_statistics(exact, COORDINATES))
-            curves = exact_curves(exact, COORDINATES).expand_dims(about)
+            extra = extra.merge(exact_statistics(exact))
+            curves = exact_curves(exact).expand_dims(about)
             merged["curves"] = _merged(merged["curves"], curves)
         merged["statistics"] = _merged(merged["statistics"], extra.expand_dims(about))
     first = next(iter(problems.values()))
@@ -134,9 +125,8 @@ def _run_program(
         block_size=settings.block_size,
         vectorise=is_vectorised(method),
     )
-    draws = labelled_draws(
-        chains, {"coordinate": list(COORDINATES)}, {"log_rates": ["coordinate"]}, chain="start"
-    )
+    names = {"coordinate": list(COORDINATES)}
+    draws = labelled_draws(chains, names, {"log_rates": ["coordinate"]}, chain="start")
     if settings.design == "chains":
         _check_moves(draws, method)
     exact = _known_posterior(problem, settings)
@@ -222,14 +212,13 @@ def _rejection(problem: Problem, settings: Settings, context: RunContext) -> xr.
 
 def _scale_sets(problem: Problem, settings: Settings, context: RunContext) -> xr.Dataset:
     """Accepted prior draws on normalised summaries for each set of their scales, by tolerance and reading."""
-    convention: Any = settings.summaries
     progress = Progress(f"{context.label} [scales]")
     progress.start(settings.n_scale_sets, 0, 0.0, "sets of scales")
     begin = time.monotonic()
     accepted = []
     for place in range(settings.n_scale_sets):
         rng = generator(context.seed, context.study, "scales", place)
-        drawn = prior_summary_scales(problem.model, rng, settings.n_normalisation, convention)
+        drawn = prior_summary_scales(problem.model, rng, settings.n_normalisation, settings.summaries)
         distance = _summary_distance(problem, settings, drawn.scales)
         distances = prior_distances(problem.model, rng, settings.n_rejection_summaries, distance)
         accepted.append(_counts(distances, "summaries"))
@@ -252,11 +241,10 @@ def _summary_distance(
     problem: Problem, settings: Settings, scales: FloatArray
 ) -> Callable[[FloatArray], FloatArray]:
     """Distance of the summaries of paths from those of the data, in units of scales [summary]."""
-    convention: Any = settings.summaries
-    observed = summary_statistics(problem.model.observations, convention)
+    observed = summary_statistics(problem.model.observations, settings.summaries)
 
     def distance(paths: FloatArray) -> FloatArray:
-        scaled = (summary_statistics(paths, convention) - observed[None]) / scales[None]
+        scaled = (summary_statistics(paths, settings.summaries) - observed[None]) / scales[None]
         return np.sqrt(np.square(scaled).sum(axis=1))
 
     return distance

@@ -23,6 +23,7 @@ TOLERANCES: dict[str, tuple[float, ...]] = {
     "pm_summaries_raw": (2.5,),
 }
 METHODS = tuple(TOLERANCES)
+COORDINATES = ("log z1", "log z2", "log z3", "log z4")  # Names of the log rates
 EXACT_METHODS = ("chmc_all", "chmc_all_dense", "chmc_teacher_forced", "chmc_summaries")
 # Those that condition on sparse observations too.
 SPARSE_METHODS = ("chmc_teacher_forced",)

@@ -17,15 +17,15 @@ from auxmc.numerics.jacobians import (
     markovian_jacobian,
 )
 from experiments.lotka_volterra.model import generator
-from experiments.lotka_volterra.model.summaries import Convention, summary_statistics
+from experiments.lotka_volterra.model.summaries import summary_statistics
 
 ConstraintForm = Literal["teacher_forced", "generator", "summaries"]
 
 
 def conditioned_model(
     model: generator.LotkaVolterraModel,
-    constraint: ConstraintForm = "teacher_forced",
-    convention: Convention = "population",
+    constraint: str = "teacher_forced",
+    convention: str = "population",
 ) -> ConditionedModel:
     """The model conditioned on its observations, with inputs (u1, u2) [4 + 2 step].
 
@@ -149,7 +149,7 @@ def _generator(model: generator.LotkaVolterraModel) -> ConditionedModel:
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 
 
-def _summaries(model: generator.LotkaVolterraModel, convention: Convention) -> ConditionedModel:
+def _summaries(model: generator.LotkaVolterraModel, convention: str) -> ConditionedModel:
     observed = summary_statistics(model.observations, convention)
 
     def constraint(inputs: Array) -> Array:

@@ -39,7 +39,7 @@ class LotkaVolterraModel(NamedTuple):
     time_step: float  # delta, in the unit of time of the rates
     # sigma_r and sigma_f, standard deviations of the noise over one unit of time [2]
     noise_scales: tuple[float, float]
-    scheme: Scheme  # `code` or `text`, which prey value the predator update sees
+    scheme: str  # `code` or `text`, which prey value the predator update sees
     prior_mean: float  # m, prior mean of each log rate
     prior_sd: float  # s, prior standard deviation of each log rate
 
@@ -66,7 +66,7 @@ class LotkaVolterraModel(NamedTuple):
 
 def lotka_volterra_model(
     observations: ArrayLike,
-    scheme: Scheme = "code",
+    scheme: str = "code",
     *,
     initial_state: Sequence[float] | None = (100.0, 100.0),
     time_step: float = 1.0,
@@ -128,7 +128,7 @@ def lotka_volterra_model(
     )
 
 
-def published_model(scheme: Scheme = "code") -> LotkaVolterraModel:
+def published_model(scheme: str = "code") -> LotkaVolterraModel:
     """The published data with the published constants; the scheme says how they are modelled, not how they arose."""
     return lotka_volterra_model(published_data(), scheme)
 

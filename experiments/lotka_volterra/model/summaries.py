@@ -1,6 +1,6 @@
 """Nine summary statistics of a pair of population series, and the scales that make them comparable."""
 
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +10,7 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import LotkaVolterraModel
 from experiments.lotka_volterra.model.rejection import POPULATION_LIMIT, simulate_prior
 
-Convention = Literal["population", "sample"]
+CONVENTIONS = ("population", "sample")
 Paths = TypeVar("Paths", Array, FloatArray)
 
 # What the nine statistics are, in their order.
@@ -35,7 +35,7 @@ class SummaryScales(NamedTuple):
     n_kept: int  # draws that entered: both populations stayed within the limit
 
 
-def summary_statistics(paths: Paths, convention: Convention = "population") -> Paths:
+def summary_statistics(paths: Paths, convention: str = "population") -> Paths:
     """Statistics [..., 9] of paths [..., step, 2] of JAX or NumPy, in the order of `SUMMARY_NAMES`.
 
     These are means, log variances, autocorrelations at lags 1 and 2 and the cross-correlation. With a and b the series
@@ -47,8 +47,8 @@ def summary_statistics(paths: Paths, convention: Convention = "population") -> P
 
     Source: PhD thesis, section 4.10.2 names them only; `sample` follows Papamakarios and Murray 2016.
     """
-    if convention not in get_args(Convention):
-        raise ValueError(f"convention must be one of {', '.join(get_args(Convention))}, got {convention!r}")
+    if convention not in CONVENTIONS:
+        raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
     if paths.ndim < 2 or paths.shape[-1] != 2:
         raise ValueError(f"paths must be [..., step, 2], got shape {paths.shape}")
     library: Any = np if isinstance(paths, np.ndarray) else jnp
@@ -80,7 +80,7 @@ def prior_summary_scales(
     model: LotkaVolterraModel,
     rng: np.random.Generator,
     n_draws: int = 1_000_000,
-    convention: Convention = "population",
+    convention: str = "population",
 ) -> SummaryScales:
     """Standard deviations of the statistics over prior draws whose populations stay within the limit in size.
 
