@@ -61,12 +61,10 @@ def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "n
     return ratio(full, own, f"{full.mean():.3g}{unit} against {own.mean():.3g}{unit}")
 
 
-def final_error(
-    tables: Tables, model: str, method: str, n_rows: int = ALL_ROWS, *, relative: bool = False
-) -> Measurement:
-    """Absolute error for a number of rows, for each of them or relative to the log evidence."""
-    own = mean(values_at(errors_of(published(tables, model, method)), n_rows))
-    unit = abs(reference_at(tables, model, n_rows)) if relative else n_rows
+def final_error(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
+    """Absolute error for a million rows, for each of them or relative to the log evidence."""
+    own = mean(values_at(errors_of(published(tables, model, method)), ALL_ROWS))
+    unit = abs(reference_at(tables, model, ALL_ROWS)) if relative else ALL_ROWS
     return magnitude(own, unit, f"{own.value:.0f} nats")
 
 
@@ -85,26 +83,6 @@ def distance_of_runs(tables: Tables, model: str, method: str, *, relative: bool 
     unit = abs(nested.mean()) if relative else ALL_ROWS
     note = f"{own.size} and {nested.size} runs"
     return estimate(lambda *runs: np.median(np.abs(np.subtract.outer(*runs))) / unit, own, nested, note=note)
-
-
-def relative_spread(*runs: FloatArray) -> float:
-    """Largest minus smallest mean log evidence, relative to the largest."""
-    means = [each.mean() for each in runs]
-    return float((max(means) - min(means)) / abs(max(means)))
-
-
-def acceptable(tables: Tables, model: str, n_rows: float = 0.0) -> Measurement:
-    """What section 5.1.2 calls acceptable: relative distance of AIS from nested sampling, at most rows by default."""
-    n_rows = n_rows or float(row_counts(by_size(tables, model, RIVALS["ais"].log_evidence))[-1])
-    rivals = (estimates(tables, model, name, n_rows) for name in RIVALS)
-    found = estimate(relative_spread, *rivals, method="jackknife")
-    return found.noted(f"{found.value:.2g} for AIS at {n_rows:.0f} rows")
-
-
-def over_acceptable(found: Measurement, tables: Tables, model: str, n_rows: float = 0.0) -> Measurement:
-    """A relative distance over the acceptable one."""
-    unit = acceptable(tables, model, n_rows)
-    return (found / unit).noted(f"{found.note}; relative {found.value:.2g}, {unit.note}")
 
 
 def power_of_rows(n_rows: FloatArray, costs: FloatArray) -> float:

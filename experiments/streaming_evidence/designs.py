@@ -190,10 +190,8 @@ def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dat
 
 def with_input(rows: FloatArray, extra: FloatArray, name: str) -> FloatArray:
     """Rows [row, feature + 1] with values [row] of one of INPUTS before the others, and its effect on the response."""
-    coefficient = 0.0
-    if name == "weak":
-        # Its likelihood ratio is worth the gain and half the log of the rows, the price of a coefficient.
-        n = len(rows)
-        coefficient = float(np.sqrt((2.0 * _EXPECTED_GAIN + np.log(n)) / n))
+    # The likelihood ratio of a weak one is worth the gain and half the log of the rows, the price of a coefficient.
+    n = len(rows)
+    coefficient = float(np.sqrt((2.0 * _EXPECTED_GAIN + np.log(n)) / n)) if name == "weak" else 0.0
     response = rows[:, -1] + coefficient * extra
     return np.column_stack([extra, rows[:, :-1], response])

@@ -11,7 +11,6 @@ from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import running_laplace
 from auxmc.models.row_model import RowModel
 from auxmc_pipeline.settings import SettingsError
-from experiments.streaming_evidence.drive import Extras
 from experiments.streaming_evidence.settings import METHODS, Settings
 
 
@@ -47,18 +46,11 @@ def build_stream(model: RowModel, settings: Settings) -> Stream:
             learning_rate=settings.learning_rate,
         )
         return nested_updating(model, numbers)
+    fetch = _fetch_shared if method.shared_rows else None
     try:
-        return particle_evidence(
-            model, stream_settings(settings), fetch=_fetch_shared if method.fraction_rows else None
-        )
+        return particle_evidence(model, stream_settings(settings), fetch=fetch)
     except ValueError as error:
         raise SettingsError(str(error)) from error
-
-
-def extras_of(settings: Settings) -> Extras:
-    """What to record of the states of a case."""
-    weighted = METHODS[settings.method].estimator in ("annealed", "sequential")
-    return particle_extras if weighted else lambda _: {}
 
 
 def particle_extras(state: Any) -> dict[str, Array]:
@@ -68,11 +60,10 @@ def particle_extras(state: Any) -> dict[str, Array]:
     the posterior's.
     """
     n = state.particles.shape[0]
-    weights = state.log_weights
-    particles = state.particles.astype(jnp.float64)
+    variance = jnp.mean(jnp.var(state.particles.astype(jnp.float64), axis=0))
     return {
-        "mean_log_weight": jnp.mean(weights),
-        "variance_ratio": jnp.mean(jnp.var(particles, axis=0)) * n / (n - 1) * state.n_rows.astype(float),
+        "mean_log_weight": jnp.mean(state.log_weights),
+        "variance_ratio": variance * n / (n - 1) * state.n_rows.astype(float),
     }
 
 

@@ -1,7 +1,7 @@
 """Figures of the study, drawn from its tables."""
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -62,14 +62,13 @@ _LOOKS = {
 }
 _RUNS = _LOOKS["annealed"]._replace(label="runs")
 _TITLES = {"linear": "linear regression", "softmax": "softmax regression", "mixture": "mixture"}
-_Read = Callable[[Tables, str, str], pd.DataFrame]
 
 
 def evidence_figure(tables: Tables, model: str, methods: tuple[str, ...]) -> Figure:
     """Figures 5.2 to 5.7."""
     figure, (left, right) = page(3.3, 1, 2)
-    estimates = _curves_of(tables, model, methods, log_evidence)
-    times = _curves_of(tables, model, [name for name in methods if name != "hybrid"], seconds)
+    estimates = available(partial(log_evidence, tables, model), methods)
+    times = available(partial(seconds, tables, model), [name for name in methods if name != "hybrid"])
     _evidence_panel(left, tables, model, estimates)
     _time_panel(right, times)
     for axis, title in ((left, "(a)"), (right, "(b)")):
@@ -86,7 +85,7 @@ def errors_figure(tables: Tables) -> Figure:
         axis.set_title(_TITLES[model])
         truth = _from_first_rows(stream_runs.reference(tables, model)).abs()
         methods = ("annealed", "sequential", "corrected", "running_laplace", "nested", "ais")
-        for name, found in _curves_of(tables, model, methods, absolute_errors).items():
+        for name, found in available(partial(absolute_errors, tables, model), methods).items():
             look = _LOOKS[name]
             # Near-exact values are far apart: each of them shows where it is.
             band(axis, found, look if model == "linear" else look._replace(marker=look.marker or "o"))
@@ -126,9 +125,8 @@ def floor_figure(tables: Tables) -> Figure:
 def log_evidence(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Log evidence of each row by a method, by rows."""
     if name in stream_runs.RIVALS:
-        return stream_runs.per_row(
-            stream_runs.by_size(tables, model, stream_runs.RIVALS[name].log_evidence).ffill()
-        )
+        found = stream_runs.by_size(tables, model, stream_runs.RIVALS[name].log_evidence).ffill()
+        return stream_runs.per_row(found)
     if name == "hybrid":
         found = stream_runs.published(tables, model, "sequential").curve("log_evidence_hybrid")
     else:
@@ -147,14 +145,8 @@ def absolute_errors(tables: Tables, model: str, name: str) -> pd.DataFrame:
     """Absolute errors of a method's log evidence, by rows."""
     if name in stream_runs.RIVALS:
         return stream_runs.full_data_errors(tables, model, name).ffill().abs()
-    return stream_runs.between(
-        stream_runs.errors_of(stream_runs.published(tables, model, name)).abs(), _FIRST_ROWS
-    )
-
-
-def _curves_of(tables: Tables, model: str, names: Iterable[str], read: _Read) -> dict[str, pd.DataFrame]:
-    """What the tables hold for each of some methods; rivals with fewer runs have them again."""
-    return available(lambda name: read(tables, model, name), names)
+    errors = stream_runs.errors_of(stream_runs.published(tables, model, name))
+    return stream_runs.between(errors.abs(), _FIRST_ROWS)
 
 
 def _evidence_panel(axis: Axes, tables: Tables, model: str, found: dict[str, pd.DataFrame]) -> None:
@@ -237,17 +229,16 @@ def _variance_panel(axis: Axes, tables: Tables) -> None:
 def _remedies_panel(axis: Axes, tables: Tables) -> None:
     n_rows = stream_runs.final_rows(tables, "floor")
     runs = {
-        "annealed": stream_runs.published(tables, "linear"),
-        "corrected": stream_runs.published(tables, "linear", "corrected"),
-        "running_laplace": stream_runs.published(tables, "linear", "running_laplace"),
-        "resampled": stream_runs.varied(tables, "floor", "method=resampled"),
-        "cooled": stream_runs.varied(tables, "floor", "method=cooled"),
-        "control_variates": stream_runs.varied(tables, "floor", "method=control_variates"),
+        name: stream_runs.published(tables, "linear", name)
+        for name in ("annealed", "corrected", "running_laplace")
     }
-    curves = available(
-        lambda name: stream_runs.between(stream_runs.errors_of(runs[name]).abs(), 1000, n_rows).median(), runs
-    )
-    for name, found in curves.items():
+    for name in ("resampled", "cooled", "control_variates"):
+        runs[name] = stream_runs.varied(tables, "floor", f"method={name}")
+
+    def errors(name: str) -> "pd.Series[float]":
+        return stream_runs.between(stream_runs.errors_of(runs[name]).abs(), 1000, n_rows).median()
+
+    for name, found in available(errors, runs).items():
         look = _LOOKS[name]
         axis.plot(found.index, found, color=look.colour, linestyle=look.line, label=look.label)
     axis.set_yscale("log")
@@ -318,16 +309,10 @@ def changes_figure(tables: Tables) -> Figure:
     figure, (left, right) = page(3.3, 1, 2)
     for number, k in enumerate(stream_runs.COMPONENTS):
         ordered = _look(number, f"{k} components")
-        for stream, look in (
-            ("non_stationary", ordered),
-            ("shuffled", ordered._replace(line="--", label=None)),
-        ):
-            band(
-                left,
-                stream_runs.per_row(stream_runs.following(tables, k, stream).curve("log_evidence")),
-                look,
-            )
-        band(right, stream_runs.steps_of_chunks(stream_runs.following(tables, k, "non_stationary")), ordered)
+        runs, shuffled = (stream_runs.following(tables, k, name) for name in ("non_stationary", "shuffled"))
+        for one, look in ((runs, ordered), (shuffled, ordered._replace(line="--", label=None))):
+            band(left, stream_runs.per_row(one.curve("log_evidence")), look)
+        band(right, stream_runs.steps_of_chunks(runs), ordered)
     left.plot([], [], color="black", linestyle="--", label="shuffled")
     left.set_ylabel("log evidence / rows (nats)")
     left.set_ylim(*_SHOWN_SCORES)
@@ -343,19 +328,9 @@ def changes_figure(tables: Tables) -> Figure:
 
 def sweep_figure(tables: Tables, name: str, label: str) -> Figure:
     """One of figures 5.9 to 5.14; the label says what the legend's numbers are."""
-    figure, axes = page(2.9, 1, 3)
-    _sweep_panels(axes, tables, name, stream_runs.sweep(tables, name))
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
-    return stream_footer(figure, tables, "mixture|sensitivity")
-
-
-def _sweep_panels(
-    axes: np.ndarray, tables: Tables, name: str, found: dict[float, stream_runs.StreamRuns]
-) -> None:
-    left, middle, right = axes
+    figure, (left, middle, right) = page(2.9, 1, 3)
     lows = []
-    for number, (value, runs) in enumerate(found.items()):
+    for number, (value, runs) in enumerate(stream_runs.sweep(tables, name).items()):
         look = _look(number, f"{value:g}")
         evidence = stream_runs.between(stream_runs.per_row(runs.curve("log_evidence")), 500)
         band(left, evidence, look)
@@ -376,6 +351,9 @@ def _sweep_panels(
     for axis, title in ((left, "(a)"), (middle, "(b)"), (right, "(c)")):
         axis.set_title(title)
         log_rows(axis)
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=7, title=label, title_fontsize=8.0)
+    return stream_footer(figure, tables, "mixture|sensitivity")
 
 
 def _look(number: int, label: str) -> Look:
@@ -401,7 +379,7 @@ def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
     Rows that some run did not reach are left out.
     """
     complete = found.dropna(axis=1)
-    runs = pd.DataFrame(complete.to_numpy(dtype=np.float64), columns=stream_runs.row_counts(complete)).melt(
+    runs = pd.DataFrame(complete.to_numpy(float), columns=stream_runs.row_counts(complete)).melt(
         var_name="rows"
     )
     settings = {"linestyle": look.line, "label": look.label, "linewidth": look.width, "marker": look.marker}

@@ -2,10 +2,8 @@
 
 import dataclasses
 import functools
-import operator
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import jax
@@ -53,16 +51,11 @@ def run_full_data(settings: Settings, context: RunContext) -> dict[str, xr.Datas
     rows = rows_of_stream(dataclasses.replace(settings, n_rows=settings.sizes[-1]))
     model = model_of(settings)
     annealed_sizes = [n for n in settings.sizes if n <= settings.annealed_rows]
-    run_sizes = partial(_run_sizes, settings, context)
-    nested, annealed = each(
-        operator.call,
-        (
-            partial(run_sizes, "nested", settings.sizes, _nested_programs(model, rows), _nested_quantities),
-            partial(
-                run_sizes, "annealed", annealed_sizes, _annealed_programs(model, rows), _annealed_quantities
-            ),
-        ),
-    )
+    estimators: list[tuple[Any, ...]] = [
+        ("nested", settings.sizes, _nested_programs(model, rows), _nested_quantities),
+        ("annealed", annealed_sizes, _annealed_programs(model, rows), _annealed_quantities),
+    ]
+    nested, annealed = each(lambda about: _run_sizes(settings, context, *about), estimators)
     variables: dict[str, Any] = {**nested, **annealed}
     if MODELS[settings.stream] == "linear":
         variables["exact"] = ("size", exact_linear(rows, settings.sizes), {"units": "nats"})
@@ -96,17 +89,13 @@ def _run_sizes(
         return {quantity: np.asarray(value) for quantity, value in quantities(run, n_rows, seconds).items()}
 
     found = context.units.stage(name, len(runs), make)
-    values = {
-        quantity: np.full((len(settings.sizes), settings.n_repeats), np.nan)
-        for quantity in (found[0] if found else ())
-    }
-    for (n_rows, repeat), unit in zip(runs, found, strict=True):
-        for quantity, value in unit.items():
-            values[quantity][settings.sizes.index(n_rows), repeat] = value
-    return {
-        quantity: (("size", "repeat"), array, {"units": _UNITS[quantity]})
-        for quantity, array in values.items()
-    }
+    variables = {}
+    for quantity in found[0] if found else ():
+        values = np.full((len(settings.sizes), settings.n_repeats), np.nan)
+        for (n_rows, repeat), unit in zip(runs, found, strict=True):
+            values[settings.sizes.index(n_rows), repeat] = unit[quantity]
+        variables[quantity] = (("size", "repeat"), values, {"units": _UNITS[quantity]})
+    return variables
 
 
 def _n_runs(settings: Settings, n_rows: int) -> int:
@@ -116,6 +105,7 @@ def _n_runs(settings: Settings, n_rows: int) -> int:
 
 def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
     """Programs that are compiled together, when the first of them is asked for."""
+
     compiled: list[Callable[[Array, int], NestedRun]] = []
 
     def program_for(n_rows: int) -> _Program:

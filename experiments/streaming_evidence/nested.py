@@ -30,14 +30,6 @@ PUBLISHED = NestedSettings(
     max_iterations=4000,
 )
 
-_N_LIVE = 100
-_MOVES_PER_DIM = 5
-
-
-def robust(dim: int) -> NestedSettings:
-    """Many live points, long adapted moves, and a stopping rule that looks at what is left."""
-    return NestedSettings(n_live=_N_LIVE, n_moves=_MOVES_PER_DIM * dim)
-
 
 def nested_runs(
     model: RowModel, rows: FloatArray, settings: NestedSettings
@@ -81,7 +73,9 @@ class HybridStart(NamedTuple):
 def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, names: str) -> HybridStart:
     """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows, a unit of the case each way."""
     model = model_of(settings)
-    ways = {"robust": robust(model.dim), "published": PUBLISHED}
+    # Many live points, long adapted moves, and a stopping rule that looks at what is left.
+    robust = NestedSettings(n_live=100, n_moves=5 * model.dim)
+    ways = {"robust": robust, "published": PUBLISHED}
 
     def make(number: int) -> NamedArrays:
         name = list(ways)[number]

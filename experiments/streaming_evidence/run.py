@@ -14,7 +14,7 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.streaming_evidence.bounds import run_bounds
 from experiments.streaming_evidence.designs import run_nested_pair, run_starts, run_stopping
 from experiments.streaming_evidence.drive import Runs, run_repeats
-from experiments.streaming_evidence.estimators import build_stream, extras_of
+from experiments.streaming_evidence.estimators import build_stream, particle_extras
 from experiments.streaming_evidence.full_data import run_full_data
 from experiments.streaming_evidence.measure import stream_statistics
 from experiments.streaming_evidence.nested import hybrid_start
@@ -37,12 +37,9 @@ def run_series(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
             data[own.stream] = rows_of_stream(own)
         return _run_point(point, data[own.stream][: own.n_rows], context)
 
-    def of_reference() -> _Found:
-        return None, near_exact(settings, _reference_sizes(settings), context)
-
     tasks: list[Callable[[], _Found]] = [partial(of_point, point) for point in points(settings)]
     if settings.reference == "auto" and MODELS[settings.stream] != "linear":
-        tasks.append(of_reference)
+        tasks.append(lambda: (None, near_exact(settings, _reference_sizes(settings), context)))
     found = each(operator.call, tasks)
     statistics = [part for part, _ in found if part is not None]
     return {"statistics": _merged(statistics), "curves": _merged([curves for _, curves in found])}
@@ -65,6 +62,7 @@ def _run_repeats(
 ) -> Runs:
     # The streams of random numbers do not depend on the settings of the estimator: neighbours in a sweep share them.
     about = (settings.stream, settings.n_components, settings.method)
+    estimator = METHODS[settings.method].estimator
     numbers = range(1, settings.n_repeats + 1)
     return run_repeats(
         build_stream(model_of(settings), settings),
@@ -73,9 +71,9 @@ def _run_repeats(
         keys_of_runs(context, settings.n_repeats, *about),
         context,
         names,
-        extras=extras_of(settings),
+        extras=particle_extras if estimator in ("annealed", "sequential") else lambda _: {},
         # A running Gaussian needs all digits of the rows.
-        dtype=jnp.float64 if METHODS[settings.method].estimator == "running_laplace" else jnp.float32,
+        dtype=jnp.float64 if estimator == "running_laplace" else jnp.float32,
     )
 
 

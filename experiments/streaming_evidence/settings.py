@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from auxmc_pipeline.settings import CaseSettings, SettingsError, check_values, setting
 
 MOVES = ("sghmc", "nose_hoover")  # As auxmc.kernels.streams.contract.DYNAMICS, which imports JAX
-DESIGNS = ("stream", "full_data", "stopping", "starts", "nested_pair", "bounds")
+
 # Simulated streams, and the model of each.
 MODELS = {
     "linear": "linear",
@@ -28,7 +28,7 @@ class MethodSettings(NamedTuple):
     resampling: str = "none"  # when particles are drawn again
     cooling_rows: int = 0  # rows from which on the learning rate falls; 0 for never
     control_variates: bool = False  # whether gradients of past rows are taken relative to an anchor
-    fraction_rows: bool = False  # whether all particles see the same past rows in a step
+    shared_rows: bool = False  # whether all particles see the same past rows in a step
     schedule: str = "constant"  # how the sizes of chunks begin
 
 
@@ -39,8 +39,8 @@ METHODS = {
     "cooled": MethodSettings(cooling_rows=2000),
     "control_variates": MethodSettings(control_variates=True),
     "corrected": MethodSettings(control_variates=True, resampling="always"),
-    "annealed_shared": MethodSettings(fraction_rows=True),
-    "sequential_shared": MethodSettings(estimator="sequential", fraction_rows=True, schedule="split"),
+    "annealed_shared": MethodSettings(shared_rows=True),
+    "sequential_shared": MethodSettings(estimator="sequential", shared_rows=True, schedule="split"),
     "running_laplace": MethodSettings(estimator="running_laplace"),
     "nested_updating": MethodSettings(estimator="nested_updating"),
 }
@@ -69,7 +69,7 @@ class Settings(CaseSettings):
         "stream: estimators that see rows as they come; full_data: nested sampling and annealed importance sampling "
         "of all rows; stopping: rules for ending nested sampling; starts: particles that reach good modes; "
         "nested_pair: Bayes factors of two nested linear models; bounds: annealing from the prior and back",
-        DESIGNS,
+        ("stream", "full_data", "stopping", "starts", "nested_pair", "bounds"),
     )
     stream: str = setting("linear", "simulated stream of rows", tuple(MODELS))
     n_components: int = setting(5, "components of a mixture model", (2, 100))
@@ -173,7 +173,7 @@ def points(settings: Settings) -> list[Point]:
             for p in found
             for value, change in values
         ]
-    return [Point(_with_repeats(_with_moves(p.settings)), p.axes) for p in found]
+    return [Point(_resolved(p.settings), p.axes) for p in found]
 
 
 def check(settings: Settings) -> None:
@@ -205,17 +205,14 @@ def _changes(text: str) -> dict[str, Any]:
     return found
 
 
-def _with_moves(settings: Settings) -> Settings:
-    if not settings.rate_times_moves:
-        return settings
-    n_moves = max(1, round(settings.rate_times_moves / settings.learning_rate))
-    return dataclasses.replace(settings, n_moves=n_moves, rate_times_moves=0.0)
-
-
-def _with_repeats(settings: Settings) -> Settings:
-    if settings.method != "running_laplace" or not settings.running_laplace_repeats:
-        return settings
-    return dataclasses.replace(settings, n_repeats=settings.running_laplace_repeats)
+def _resolved(settings: Settings) -> Settings:
+    """The settings with the numbers of moves and repeats that others of them give."""
+    if settings.rate_times_moves:
+        n_moves = max(1, round(settings.rate_times_moves / settings.learning_rate))
+        settings = dataclasses.replace(settings, n_moves=n_moves, rate_times_moves=0.0)
+    if settings.method == "running_laplace" and settings.running_laplace_repeats:
+        settings = dataclasses.replace(settings, n_repeats=settings.running_laplace_repeats)
+    return settings
 
 
 def _check_point(settings: Settings) -> None:

@@ -16,12 +16,6 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_ru
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
-# Errors of the estimates of the log evidence, which are recorded where the truth is exact.
-_ERROR_OF = {
-    "log_evidence": "error",
-    "log_evidence_hybrid": "error_hybrid",
-    "log_evidence_hybrid_published": "error_hybrid_published",
-}
 
 # Variations of the sensitivity case by the value of what is swept; a preset may leave some out.
 SWEEPS: dict[str, dict[float, str]] = {
@@ -118,11 +112,11 @@ def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
     return StreamRuns(tables, case, {"variation": variation})
 
 
-def errors_of(runs: StreamRuns, quantity: str = "log_evidence") -> pd.DataFrame:
-    """Errors of an estimate of the log evidence in nats, by the numbers of rows with a reference."""
+def errors_of(runs: StreamRuns) -> pd.DataFrame:
+    """Errors of the log evidence in nats, by the numbers of rows with a reference."""
     if runs.model == "linear":
-        return runs.curve(_ERROR_OF[quantity])
-    return against(runs.curve(quantity), reference(runs.tables, runs.model))
+        return runs.curve("error")
+    return against(runs.curve("log_evidence"), reference(runs.tables, runs.model))
 
 
 def thermostat_errors(tables: Tables, model: str, variation: str) -> tuple[pd.DataFrame, pd.DataFrame]:
