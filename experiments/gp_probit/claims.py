@@ -51,7 +51,7 @@ def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
 # The data and the density estimate: PM-P01 to PM-P04.
 
 
-of_data = partial(recorded, exact=True, case=PM)
+of_data = partial(recorded, exact=True, case=PM)  # PM-P01
 
 
 def at_posterior_draws(tables: Tables, quantity: str, n_importance: int) -> FloatArray:

@@ -194,9 +194,8 @@ def rivals(tables: Tables) -> Figure:
     chains = compared_chains(tables)
     order = {method: place for place, method in enumerate((*MAIN_METHODS, *RIVALS))}
     chains = chains.sort_values(["method", "auxiliary_step", "step_size"], key=lambda c: c.replace(order))
-    steps = dict.fromkeys(RIVALS[:2], ("auxiliary_step", r"$\lambda$")) | {
-        "pm_hmc": ("step_size", r"$\epsilon$")
-    }
+    steps = dict.fromkeys(RIVALS[:2], ("auxiliary_step", r"$\lambda$"))
+    steps["pm_hmc"] = ("step_size", r"$\epsilon$")
     names = []
     for _, row in chains.iterrows():
         name, symbol = steps.get(row["method"], ("", ""))
