@@ -40,6 +40,8 @@ _WHOLE = ("paper",)
 _LIMIT_MB = 30.0
 # Rows of a table whose curves are published in single precision.
 _LONG = 100_000
+# Curves of such tables that are not: differences of numbers of thousands of nats count.
+_IN_DOUBLE = {"log_evidence", "error"}
 # Bytes of a path that is a curve, not a marker.
 _LONG_PATH = 400
 
@@ -105,7 +107,7 @@ def gather(
         raise SettingsError(f"{study.name}: {'; '.join(problems)}")
     jobs = job_table([row for path in cases for row in jobs_of_result(path)])
     kept_tables = _kept({path.stem: read_table(path) for path in tables}, is_whole)
-    curves = set(kept_tables["quantity"].query("group == 'curves'")["quantity"])
+    curves = set(kept_tables["quantity"].query("group == 'curves'")["quantity"]) - _IN_DOUBLE
     return {
         "claims.csv": read_verdicts(results / "claims.csv")[MEASURED].to_csv(index=False).encode(),
         "numbers.csv": checked_csv(results / "numbers.csv").read_bytes(),
