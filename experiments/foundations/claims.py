@@ -60,8 +60,8 @@ def _p_value_of_moments(tables: Tables) -> Measurement:
     """Smallest two-sided p-value of the six moments of figure 2.11, times six."""
     rows = tables.rows("line", "measured")
     rows = rows[rows["line"].str.startswith("FN-SL-05 ")]
-    shares, errors = rows["measured"].to_numpy(), rows["measured_error"].to_numpy()
-    tails = np.minimum(shares, 1.0 - shares)
+    fractions, errors = rows["measured"].to_numpy(), rows["measured_error"].to_numpy()
+    tails = np.minimum(fractions, 1.0 - fractions)
     return Measurement(12.0 * float(tails.min()), 12.0 * float(errors[tails.argmin()]))
 
 

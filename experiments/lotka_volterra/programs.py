@@ -38,7 +38,6 @@ from experiments.lotka_volterra.model.generator import (
     with_finer_steps,
 )
 from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summary_scales, summary_statistics
-from experiments.lotka_volterra.settings import COORDINATES as COORDINATES
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
 Record = dict[str, Array]

@@ -30,7 +30,6 @@ from experiments.lotka_volterra.model.exact import exact_posterior
 from experiments.lotka_volterra.model.generator import published_model
 from experiments.lotka_volterra.model.rejection import n_accepted, prior_distances, simulate_prior
 from experiments.lotka_volterra.model.summaries import SUMMARY_NAMES, prior_summary_scales, summary_statistics
-from experiments.lotka_volterra.programs import COORDINATES
 from experiments.lotka_volterra.run import run
 
 STUDY = load_study("lotka_volterra")
@@ -116,7 +115,7 @@ def recorded_draws(rates, tolerances, n_evaluations):
             "n_evaluations": (DIMS, np.broadcast_to(n_evaluations, shape)),
             "n_failed": (DIMS, np.zeros(shape, int)),
         },
-        coords={"tolerance": tolerances, "step_size": [0.5], "coordinate": list(COORDINATES)},
+        coords={"tolerance": tolerances, "step_size": [0.5], "coordinate": list(declared.COORDINATES)},
     )
 
 
