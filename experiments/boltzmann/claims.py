@@ -38,8 +38,9 @@ from experiments.boltzmann.settings import BASES
 
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
-# "Thousands of iterations", after the first of them.
-_FIRST, _THOUSANDS, _LAST = 201, 2001, 5000
+# "Over thousands of iterations": the ends of chains of direct HMC, and shorter ones that notes show.
+_FIRST, _LAST = 201, 5000
+_SHORTER = (1001, 2001, 3001, 4001)
 # Seconds of a sample, and of a set of annealed runs by number of temperatures, on the time axis of figure 5.2.
 _SECONDS = {"st": 87.5382 / 19_800, "gibbs_ct": 76.1812 / 29_800, "ct_hmc": 72.1096 / 24_800}
 _ANNEALED_SECONDS = {1000: 7.4399, 5000: 37.4604, 10_000: 74.351}
@@ -117,10 +118,17 @@ def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
 
 
 def over_tempered(tables: Tables) -> Measurement:
-    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT, both after thousands of iterations."""
-    first, second = (running_errors(tables, method, "mean", "single") for method in ("hmc", "gibbs_ct"))
-    above, below = (each.measured(each.at_samples(_THOUSANDS)) for each in (first, second))
-    return (above / below).noted(f"{_THOUSANDS} samples, {N_SYSTEMS} systems")
+    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT, at the end of the first."""
+    both = [running_errors(tables, method, "mean", "single") for method in ("hmc", "gibbs_ct")]
+
+    def after(n_samples: int) -> Measurement:
+        above, below = (each.measured(each.at_samples(n_samples)) for each in both)
+        return above / below
+
+    found = after(_LAST)
+    each = ", ".join(f"{after(n).value:.2f}" for n in _SHORTER)
+    lengths = ", ".join(map(str, _SHORTER))
+    return found.noted(f"{_LAST} samples, {N_SYSTEMS} systems; after {lengths}: {each}")
 
 
 def error_kept(tables: Tables) -> Measurement:
@@ -250,9 +258,8 @@ def mean_log_ratio(groups: Sequence[Sequence[Measurement]]) -> Measurement:
     """Mean over points of groups, of which those of one group come from the same chains: their errors are added."""
     n = sum(map(len, groups))
     errors = [sum(point.error for point in group) / n for group in groups]
-    return Measurement(
-        sum(point.value for group in groups for point in group) / n, math.hypot(*errors), f"{n} points"
-    )
+    note = f"{n} points" + "; errors of one chain's points are added, an upper bound" * (n > len(groups))
+    return Measurement(sum(point.value for group in groups for point in group) / n, math.hypot(*errors), note)
 
 
 def disjoint_value(tables: Tables, method: str) -> Measurement:
@@ -306,17 +313,31 @@ def pooling_distance(tables: Tables, pooling: str) -> Measurement:
 
 
 def band_ratio(tables: Tables) -> Measurement:
-    """CT-B22: half width of the published bands in our standard errors."""
-    ratios = []
+    """CT-B22: half width of the published bars and filled regions in our standard errors.
+
+    Those of a method, or of AIS with a number of temperatures, come from the same runs: their median is one value.
+    """
+    by_runs: dict[str, list[float]] = {}
     for error in ERROR_LABELS:
-        found, there = (
-            annealed_errors(tables, "h_ais", error),
-            published_series("boltzmann", "5.2", f"{error} ais"),
-        )
-        for k, low, high in zip(there.x, there.low, there.high, strict=True):
-            ratios.append(0.5 * (high - low) / found.drawn_error[found.at_temperatures(k)])
-    each = ", ".join(f"{each:.2f}" for each in ratios)
-    return estimate(np.median, ratios, note=f"median of AIS bands: {each}")
+        for method, samples in _SAMPLES.items():
+            curve = running_errors(tables, method, error, "nested")
+            places = [(n, curve.at_samples(n)) for n in samples]
+            widths = _half_widths(curve, f"{error} {method}", places)
+            by_runs.setdefault(METHOD_LABELS[method], []).extend(widths)
+        points = annealed_errors(tables, "h_ais", error)
+        for k in _ANNEALED_SECONDS:
+            widths = _half_widths(points, f"{error} ais", [(k, points.at_temperatures(k))])
+            by_runs.setdefault(f"AIS with K = {k}", []).extend(widths)
+    medians = {name: float(np.median(widths)) for name, widths in by_runs.items()}
+    return mean(list(medians.values()), ", ".join(f"{name} {each:.2f}" for name, each in medians.items()))
+
+
+def _half_widths(found: Averages, series: str, places: Iterable[tuple[int, int]]) -> list[float]:
+    """Half widths of what figure 5.2 draws in our standard errors, at places (x, index of our point)."""
+    check_all_systems(found.systems.size)
+    there = published_series("boltzmann", "5.2", series)
+    widths = 0.5 * (there.high - there.low)
+    return [float(widths[np.argmin(np.abs(there.x - x))] / found.drawn_error[index]) for x, index in places]
 
 
 def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
@@ -333,7 +354,8 @@ def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
 
 def mean_over_systems(tables: Tables, design: str, quantity: str, note: str, **wanted: Wanted) -> Measurement:
     """CT-B10, CT-B19: mean over systems, which stand for all that the recipe makes."""
-    return mean(rows_of(tables, design, "point", quantity, **wanted)[quantity], note)
+    found = rows_of(tables, design, "point", quantity, **wanted)[quantity]
+    return mean(found, f"{note}; by system {found.min():.3f} to {found.max():.3f}")
 
 
 def seconds_ratio(tables: Tables, method: str) -> Measurement:
