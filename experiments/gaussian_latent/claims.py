@@ -413,6 +413,7 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     },
     "PM-G15": {
         "largest rise": largest_rise,
+        **by_size(partial(noise_ratio, is_relative=True), " noise"),
         **by_size(noise_ratio, " noise, as drawn"),
         **by_size(noise_ratio, " noise, figure"),
     },

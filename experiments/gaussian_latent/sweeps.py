@@ -137,15 +137,16 @@ def with_rounding(found: Measurement, rounding: float, *sweeps: xr.DataArray) ->
     return found._replace(error=math.hypot(0.0 if math.isnan(found.error) else found.error, rounding))
 
 
-def noise_ratio(tables: Tables, size: int) -> Measurement:
-    """PM-G15: spreads over chains of acceptance rates, PM MH over APM MI+MH: mean log over steps."""
+def noise_ratio(tables: Tables, size: int, *, is_relative: bool = False) -> Measurement:
+    """PM-G15: (relative) spreads over chains of acceptance rates, PM MH over APM MI+MH: mean log over steps."""
     sweeps = sweeps_of(tables, "acceptance_position", ("pm_mh", size), ("apm_mi_mh", size))
     if any(sweep.sizes["chain"] < 3 or not sweep.any() for sweep in sweeps):
         raise MissingData("a spread over chains needs three chains that move: not run at this preset")
 
     def log_spread(chains: FloatArray) -> FloatArray:
-        spreads = chains.std(axis=0, ddof=1)
-        return np.log(spreads, out=np.full_like(spreads, np.nan), where=spreads > 0.0)
+        rates, spreads = chains.mean(axis=0), chains.std(axis=0, ddof=1)
+        scaled = spreads / np.where(rates > 0.0, rates, 1.0) if is_relative else spreads
+        return np.log(scaled, out=np.full_like(spreads, np.nan), where=spreads > 0.0)
 
     def ratio(first: FloatArray, second: FloatArray) -> float:
         return math.exp(np.nanmean(log_spread(first) - log_spread(second)))
