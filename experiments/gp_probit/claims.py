@@ -400,8 +400,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "PM-P15": {"log of summed rises of PM MH": partial(of_paths, function=log_of_rises, cases=(PM,))},
     "PM-P16": {
-        "PM MH / roughest of APM": partial(of_histograms, log_ratio=pm_over_roughest),
-        "APM SS+SS / smoothest of others": partial(of_histograms, log_ratio=slices_over_smoothest),
+        f"{name}{drawn}": partial(of_histograms, log_ratio=log_ratio)
+        for name, log_ratio in (
+            ("PM MH / roughest of APM", pm_over_roughest),
+            ("APM SS+SS / smoothest of others", slices_over_smoothest),
+        )
+        for drawn in ("", ", figure")
     },
     "PM-P17": {
         "SS+MH / MI+MH": partial(time_ratio, above=SS, below=MI),
