@@ -81,7 +81,10 @@ def distance_of_runs(tables: Tables, model: str, method: str, *, relative: bool 
     nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
     own = values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS)
     unit = abs(nested.mean()) if relative else ALL_ROWS
-    note = f"{own.size} and {nested.size} runs"
+    spreads = [np.std(runs, ddof=1) if runs.size > 1 else np.nan for runs in (own, nested)]
+    note = (
+        f"{own.size} and {nested.size} runs, standard deviations {spreads[0]:.0f} and {spreads[1]:.0f} nats"
+    )
     return estimate(lambda *runs: np.median(np.abs(np.subtract.outer(*runs))) / unit, own, nested, note=note)
 
 

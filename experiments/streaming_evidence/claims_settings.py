@@ -204,6 +204,7 @@ _CASE = "sensitivity"
 _FAST = "learning_rate=1 rate_times_moves=2"
 _EXACT = "method=control_variates"
 _EARLY_ROWS = 50_000
+_DEFAULT_RATE = 0.1
 _SMALL_ROWS = (500, 1000, 5000)
 _BEND = 100_000
 
@@ -216,7 +217,7 @@ def final_distance(runs: StreamRuns) -> FloatArray:
 def mean_steps(runs: StreamRuns) -> FloatArray:
     """Annealing steps of a chunk, mean over all chunks [repeat]."""
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
-    return values_at(steps / chunks, runs.end)
+    return (steps / chunks).iloc[:, -1].to_numpy(np.float64)
 
 
 def at_end(runs: StreamRuns, quantity: str) -> FloatArray:
@@ -230,9 +231,25 @@ final_operations = partial(at_end, quantity="operations")
 Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 
-def growth(tables: Tables, name: str, read: Read, cases: tuple[str, ...] = ()) -> Measurement:
-    """Power of what is swept with which errors, costs or steps grow: mean over runs, which share random numbers."""
-    runs = sweep(tables, name, cases)
+def growth(
+    tables: Tables,
+    name: str,
+    read: Read,
+    cases: tuple[str, ...] = (),
+    *,
+    first: float = 0.0,
+    n_rows: float = np.inf,
+) -> Measurement:
+    """Power of what is swept, from a first value on, with which errors, costs or steps of some rows grow.
+
+    The mean over runs, which share random numbers.
+    """
+    runs = {
+        number: each._replace(last=min(each.last, n_rows))
+        for number, each in sweep(tables, name, cases).items()
+        # Times are compared within the runs of one machine; the published settings are those of another case.
+        if number >= first and (read is not final_seconds or each.case == _CASE)
+    }
     found = {number: read(each) for number, each in runs.items()}
     words = ", ".join(f"{number:g}: {values.mean():.3g}" for number, values in found.items())
     slopes = [power_of_rows(np.array(list(found)), values) for values in _by_run(found)]
@@ -257,6 +274,14 @@ def with_annealing(tables: Tables, read: Read) -> Measurement:
     first, second = (read(varied(tables, case, name)) for name in ("default", "target_share=0.1"))
     note = f"at {final_rows(tables, case):.0f} rows: {first.mean():.3g} against {second.mean():.3g}"
     return ratio(first, second, note)
+
+
+def operations_of_target(tables: Tables, target: int) -> Measurement:
+    """SE-84: operations with another target over those without annealing."""
+    runs = sweep(tables, "target")
+    if target not in runs:
+        raise MissingData(f"a target of {target}: not run at this preset")
+    return ratio(*(final_operations(runs[number]) for number in (target, 1)))
 
 
 def error_at_slow_rate(tables: Tables) -> Measurement:
@@ -489,8 +514,16 @@ MEASURE: dict[str, dict[str, Measure]] = {
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
     "SE-87": {
-        **{n: partial(growth, name="rate", read=r, cases=MORE_REPEATS) for n, r in _READ.items()},
+        **{
+            n: partial(growth, name="rate", read=_READ[n], cases=MORE_REPEATS)
+            for n in ("error", "operations")
+        },
         "error, 0.01 over 0.1": error_at_slow_rate,
+        "error, 0.1 to 1": partial(
+            growth, name="rate", read=final_distance, cases=MORE_REPEATS, first=_DEFAULT_RATE
+        ),
+        "steps": partial(growth, name="rate", read=mean_steps, cases=MORE_REPEATS, n_rows=_EARLY_ROWS),
+        "time": partial(growth, name="rate", read=final_seconds),
     },
     "SE-88": {"steps after over before": bend_of_steps},
     "SE-89": {n: partial(growth, name="exchange", read=_READ[n]) for n in ("time", "operations", "error")},
@@ -532,6 +565,7 @@ NUMBERS: dict[str, Measure] = {
     },
     "friction 1, linear": partial(over_sghmc, model="linear", variation="friction=1"),
     "bounds, nats": width_of_bounds,
+    **{f"operations, target of {n} over 1": partial(operations_of_target, target=n) for n in (2, 9)},
     "linear, part of the error without noise": partial(without_noise, case="floor"),
     "linear, growth of the loss with the rate": noise_growth,
     "false alarms in 100000 rows": false_alarms,
