@@ -15,6 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 from auxmc.driver.checkpoint import Checkpoint
 from auxmc.driver.progress import Progress, timed_blocks
+from auxmc.driver.runtime import compiler_options
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.digests import program_digest
 
@@ -95,8 +96,9 @@ class Program:
     def compile(self) -> "Program":
         """Itself, with compiled programs: threads may run them at the same time."""
         clock = time.perf_counter()
-        self.initial_states: Callable[[Array, Any], Any] = self.start.lower().compile()
-        self.run_block: Callable[..., tuple[Any, dict[str, Array]]] = self.run.lower().compile()
+        start, run = self.start.lower(), self.run.lower()
+        self.initial_states: Callable[[Array, Any], Any] = start.compile(compiler_options(once=True))
+        self.run_block: Callable[..., tuple[Any, dict[str, Array]]] = run.compile(compiler_options())
         self.compile_s += time.perf_counter() - clock
         return self
 

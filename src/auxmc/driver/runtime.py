@@ -13,6 +13,17 @@ from auxmc.errors import HardwareError
 # Chains are compiled programs, and points outside a support are evaluated on purpose.
 _DEBUGGING = ("jax_disable_jit", "jax_debug_nans", "jax_debug_infs")
 
+# Level 2 compiles in about half the time of the default, 3; programs are as fast within a tenth, either way.
+_LEVEL = "xla_backend_optimization_level"
+_compiles_fast = False
+
+
+def compiler_options(*, once: bool = False) -> dict[str, str | bool]:
+    """Options to compile a lowered program with, which runs for long, or once; those of XLA_FLAGS go before."""
+    if _LEVEL in os.environ.get("XLA_FLAGS", ""):
+        return {_LEVEL: "0"} if once and _compiles_fast else {}
+    return {_LEVEL: "0" if once else "2"}
+
 
 def limit_threads() -> None:
     """One thread a case, unless the environment says otherwise; to be called before NumPy is imported.
@@ -59,7 +70,8 @@ def configure(
             or "auto".
         compilation_cache: folder for compiled programs, kept apart by jaxlib version and processor model
             because programs compiled elsewhere can crash; None switches the cache off.
-        compiles_fast: take the older code generator: a fifth less time, programs as fast, other last bits.
+        compiles_fast: take the older code generator, a fifth less time and programs as fast, and compile programs
+            that run once without optimisation; other last bits.
 
     Returns:
         The kind of device in use, "cpu" or "gpu".
@@ -67,14 +79,15 @@ def configure(
     Raises:
         HardwareError: `hardware` is "gpu" and JAX finds no GPU.
     """
+    global _compiles_fast
+    _compiles_fast = compiles_fast
     limit_threads()
     if hardware == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
     elif "JAX_PLATFORMS" in os.environ and hardware == "gpu":
         del os.environ["JAX_PLATFORMS"]
-    # Level 2 compiles in about half the time of the default, 3; programs are as fast within a tenth, either way. One
-    # thread compiles, which takes up to a tenth longer where it gets a program in parts; the bits are the same.
-    flags = ["xla_backend_optimization_level=2", "xla_cpu_parallel_codegen_split_count=1"]
+    # One thread compiles, which takes up to a tenth longer where it gets a program in parts; the bits are the same.
+    flags = [f"{_LEVEL}=2", "xla_cpu_parallel_codegen_split_count=1"]
     for flag in flags + ["xla_cpu_use_fusion_emitters=false"] * compiles_fast:
         given = os.environ.get("XLA_FLAGS", "")
         if flag.split("=")[0] not in given and has_xla_flag(flag.split("=")[0]):

@@ -10,6 +10,7 @@ from jax import Array, lax
 from numpy.typing import DTypeLike, NDArray
 
 from auxmc.data.row_store import RowStore
+from auxmc.driver.runtime import compiler_options
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Fetch, PastRows, Stream, StreamState
 from auxmc.kernels.streams.published_estimators import remember
 from auxmc.numerics.array_types import FloatArray
@@ -123,4 +124,5 @@ def compile_block(keyed: KeyedStream, carry: Carry, size: int, stored: bool) -> 
     counts = jax.ShapeDtypeStruct((CHUNKS_IN_BLOCK,), jnp.int32)
     count = jax.ShapeDtypeStruct((), jnp.int32)
     # The past rows are changed in place: their memory is handed over.
-    return jax.jit(block, donate_argnums=0).lower(carry, rows, counts, count, count).compile()
+    lowered = jax.jit(block, donate_argnums=0).lower(carry, rows, counts, count, count)
+    return lowered.compile(compiler_options())
