@@ -74,7 +74,7 @@ def hybrid_start(settings: Settings, rows: FloatArray, context: RunContext, name
     """Makes `n_hybrid_runs` runs in either way on the first HYBRID_ROWS rows, a unit of the case each way."""
     model = model_of(settings)
     # Many live points, long adapted moves, and a stopping rule that looks at what is left.
-    robust = NestedSettings(n_live=100, n_moves=5 * model.dim)
+    robust = NestedSettings(n_live=settings.n_hybrid_live, n_moves=5 * model.dim)
     ways = {"robust": robust, "published": PUBLISHED}
 
     def make(number: int) -> NamedArrays:

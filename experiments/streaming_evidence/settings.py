@@ -124,6 +124,7 @@ class Settings(CaseSettings):
         "runs of nested sampling on the first 100 rows that replace the beginning of the sequential estimate",
         (0, 1000),
     )
+    n_hybrid_live: int = setting(100, "live points of these runs", (2, None), added=True)
     running_laplace_repeats: int = setting(
         0,
         "runs of the running Laplace estimator, which takes long with many parameters; 0 for n_repeats",
