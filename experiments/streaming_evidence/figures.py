@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
@@ -374,30 +373,24 @@ def _log_axis(axis: Axes) -> None:
 
 
 def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
-    """Median over runs as a line, and their range as a band, on an axis whose scale is set afterwards.
+    """Median over runs as a line, and their range as a band.
 
     Rows that some run did not reach are left out.
     """
     complete = found.dropna(axis=1)
-    runs = pd.DataFrame(complete.to_numpy(float), columns=stream_runs.row_counts(complete)).melt(
-        var_name="rows"
-    )
-    settings = {"linestyle": look.line, "label": look.label, "linewidth": look.width, "marker": look.marker}
-    sns.lineplot(
-        runs,
-        x="rows",
-        y="value",
-        estimator="median",
-        errorbar=("pi", 100),
-        err_kws={"linewidth": 0.0},
+    rows = stream_runs.row_counts(complete)
+    # Seaborn aggregates row by row, which takes most of the time of drawing.
+    axis.fill_between(rows, complete.min(), complete.max(), color=look.colour, alpha=0.2, linewidth=0.0)
+    settings: dict[str, Any] = {"linestyle": look.line, "label": look.label}
+    settings |= {"linewidth": look.width, "marker": look.marker}
+    axis.plot(
+        rows,
+        complete.median(),
         color=look.colour,
         markersize=4.0,
         markeredgewidth=0.0,
-        legend=False,
-        ax=axis,
         **{name: value for name, value in settings.items() if value is not None},
     )
-    axis.set_ylabel("")
 
 
 def log_rows(axis: Axes) -> None:
