@@ -247,9 +247,10 @@ def load_tables(folder: Path) -> Tables:
 def long_rows(tables: Tables, group: str = "statistics") -> pd.DataFrame:
     """All numbers of a group, a row for each: `case`, `quantity`, `unit`, `value`, and the columns that say which."""
     parts = [pd.DataFrame(columns=["case", "quantity", "unit", "value"])]
+    quantities = set(tables["quantity"]["quantity"])
     for row in tables["quantity"].query("group == @group").to_dict("records"):
         table, quantity = tables[row["table"]], row["quantity"]
-        keys = [name for name in table if name not in set(tables["quantity"]["quantity"]) - {quantity}]
+        keys = [name for name in table if name == quantity or name not in quantities]
         part = table[keys].dropna(subset=[quantity]).rename(columns={quantity: "value"})
         parts.append(part.assign(quantity=quantity, unit=row["unit"]))
     return pd.concat(parts[1:] or parts, ignore_index=True)

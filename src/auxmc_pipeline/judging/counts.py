@@ -1,7 +1,7 @@
 """How often each verdict was reached, by claim id, and how many verdicts Monte Carlo error may have spoilt."""
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,6 +9,8 @@ from scipy.special import ndtr
 
 from auxmc_pipeline.claims import documents_of
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY, FIGURE_ONLY, VERDICTS
+
+_Line = Mapping[str, Any]
 
 # A claim of several lines has the verdict of the first of these that one of its lines has.
 _WORST_FIRST = ("not reproduced", "inconclusive", "not measured", "reproduced", "timing")
@@ -44,27 +46,36 @@ def verdict_of_claim(lines: pd.DataFrame) -> str:
     Args:
         lines: of one claim, with columns `verdict` and `nature`.
     """
-    return _verdict(_counted(lines))
+    return _verdict(_counted(_records(lines[["verdict", "nature"]])))
 
 
-def _verdict(counted: pd.DataFrame) -> str:
-    is_words = counted["nature"] == "words"
-    words_fail = (counted["verdict"][is_words] == "not reproduced").any()
+def _records(lines: pd.DataFrame) -> list[_Line]:
+    # Pandas takes a millisecond to select some of the few lines of a claim.
+    return [{str(name): value for name, value in line.items()} for line in lines.to_dict("records")]
+
+
+def _verdict(counted: Sequence[_Line]) -> str:
+    words_fail = any(line["nature"] == "words" and line["verdict"] == "not reproduced" for line in counted)
     # Whether the figure is reproduced decides between two verdicts: while it is open, so is the claim.
     of_figure = {"reproduced": FIGURE_ONLY, "inconclusive": "inconclusive"}
-    return (words_fail and of_figure.get(_worst(counted[~is_words]))) or _worst(counted)
+    others = [line for line in counted if line["nature"] != "words"]
+    return (words_fail and of_figure.get(_worst(others))) or _worst(counted)
 
 
-def _counted(lines: pd.DataFrame) -> pd.DataFrame:
+def _counted(lines: Sequence[_Line]) -> list[_Line]:
     """Lines that decide: those of the best reading, and all that are no reading of an unclear statement."""
-    is_reading = lines["nature"].str.startswith("reading")
-    readings = [reading for _, reading in lines[is_reading].groupby("nature", sort=False)]
-    best = max(readings, key=lambda reading: _WORST_FIRST.index(_worst(reading)), default=lines[:0])
-    return pd.concat([lines[~is_reading], best])
+    readings: dict[str, list[_Line]] = {}
+    counted: list[_Line] = []
+    for line in lines:
+        is_reading = line["nature"].startswith("reading")
+        (readings.setdefault(line["nature"], []) if is_reading else counted).append(line)
+    best = max(readings.values(), key=lambda reading: _WORST_FIRST.index(_worst(reading)), default=[])
+    return counted + best
 
 
-def _worst(lines: pd.DataFrame) -> str:
-    return next((word for word in _WORST_FIRST if (lines["verdict"] == word).any()), "")
+def _worst(lines: Sequence[_Line]) -> str:
+    found = {line["verdict"] for line in lines}
+    return next((word for word in _WORST_FIRST if word in found), "")
 
 
 def counts_of(judged: pd.DataFrame) -> Counts:
@@ -82,17 +93,20 @@ def counts_of(judged: pd.DataFrame) -> Counts:
     verdicts = dict.fromkeys(VERDICTS, 0)
     n_misprints, expected = 0, 0.0
     judged = judged[judged["verdict"] != DOES_NOT_APPLY]
-    for _, lines in judged.groupby("claim_id", sort=False):
+    claims: dict[str, list[_Line]] = {}
+    for line in _records(judged):
+        claims.setdefault(line["claim_id"], []).append(line)
+    for lines in claims.values():
         counted = _counted(lines)
         found = _verdict(counted)
         verdicts[found] += 1
-        fails = counted["verdict"] == "not reproduced"
-        surest = min(map(_chance_of_error, counted[fails].to_dict("records")), default=0.0)
+        failing = [line for line in counted if line["verdict"] == "not reproduced"]
+        surest = min(map(_chance_of_error, failing), default=0.0)
         if found == "not reproduced":
-            n_misprints += bool((counted["nature"][fails] == "printed").all())
+            n_misprints += all(line["nature"] == "printed" for line in failing)
             expected += surest
         elif found in ("reproduced", FIGURE_ONLY):
-            holding = counted[counted["verdict"] == "reproduced"].to_dict("records")
+            holding = [line for line in counted if line["verdict"] == "reproduced"]
             expected += 1.0 - (1.0 - surest) * math.prod(1.0 - _chance_of_error(line) for line in holding)
     return Counts(verdicts, n_misprints, len(judged), expected)
 
@@ -109,7 +123,7 @@ def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
     return {str(key): counts_of(lines) for key, lines in by_line.groupby("document", sort=False)}
 
 
-def _chance_of_error(line: Mapping[Hashable, Any]) -> float:
+def _chance_of_error(line: _Line) -> float:
     error = float(line["monte_carlo_error"])
     if line["exact"] or not error > 0.0:
         return 0.0

@@ -36,6 +36,7 @@ class LookUp:
         self._lines = pd.concat(
             [table.assign(study=study) for study, table in judged.items()], ignore_index=True
         )
+        self._by_claim = dict(list(self._lines.groupby("claim_id", sort=False)))
 
     def claims(self, study: str) -> list[tuple[str, str]]:
         """Study and id of each claim that a study judges."""
@@ -87,7 +88,7 @@ class LookUp:
         return with_error(value, error) + " (error unknown)" * (not is_exact and not error > 0.0)
 
     def _of(self, claim: str, study: str) -> pd.DataFrame:
-        lines = self._lines[self._lines["claim_id"] == claim]
+        lines = self._by_claim.get(claim, self._lines[:0])
         lines = lines[lines["study"] == study] if study else lines
         if lines.empty:
             raise LookupError(f"there is no claim {claim}" + f" in the study {study}" * bool(study))
