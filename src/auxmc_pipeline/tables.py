@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from auxmc.driver.results import read_result, read_table, regenerate_command, write_table
+from auxmc.driver.results import read_groups, read_table, regenerate_command, write_table
 from auxmc_pipeline.catalogue import Study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import MissingData, parse_needs
@@ -184,13 +184,12 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
     parts: dict[str, list[pd.DataFrame]] = {}
     quantities: dict[tuple[str, str], tuple[str, str, str, str]] = {}
     for path in paths:
-        with read_result(path) as tree:
-            settings = json.loads(tree.attrs["settings"])
-            row = {"case": path.stem, "numbers": tree.attrs["numbers"]}
-            row |= {n: value for n, value in settings.items() if isinstance(value, str | int | float)}
-            row |= {n: np.nan for n in settings.get("batch", {}) if n in row}
-            parts.setdefault("settings", []).append(pd.DataFrame([row]))
-            groups = {name: tree[name].to_dataset().load() for name in _GROUPS if name in tree.children}
+        about, groups = read_groups(path, _GROUPS)
+        settings = json.loads(about["settings"])
+        row = {"case": path.stem, "numbers": about["numbers"]}
+        row |= {n: value for n, value in settings.items() if isinstance(value, str | int | float)}
+        row |= {n: np.nan for n in settings.get("batch", {}) if n in row}
+        parts.setdefault("settings", []).append(pd.DataFrame([row]))
         for name, part in _by_dimensions(groups, settings).items():
             variables = [str(quantity) for data in part.values() for quantity in data]
             data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")

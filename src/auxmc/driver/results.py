@@ -7,7 +7,8 @@ The pages of a table carry checksums of Parquet.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -20,7 +21,7 @@ import xarray as xr
 from auxmc.driver.files import write_atomically
 from auxmc.errors import DamagedFile
 
-Opened = TypeVar("Opened", xr.DataTree, xr.Dataset)
+Opened = TypeVar("Opened")
 
 _SEAL = b"\nauxmc blake2b "
 _SEAL_BYTES = len(_SEAL) + 32
@@ -62,7 +63,44 @@ def read_result(path: Path) -> xr.DataTree:
         FileNotFoundError: If there is no such file; says which command makes it.
         DamagedFile: If it is not what was written; says which command makes it again.
     """
-    return _opened(path, xr.open_datatree)
+    return _opened(path, partial(xr.open_datatree, engine="h5netcdf"))
+
+
+def read_groups(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
+    """Reads the attributes of a result file and those of some groups that it has, of numbers and text.
+
+    Not with xarray, which takes ten times as long to read hundreds of small arrays.
+
+    Args:
+        path: result file.
+        names: of the groups.
+
+    Raises:
+        FileNotFoundError: If there is no such file; says which command makes it.
+        DamagedFile: If it is not what was written; says which command makes it again.
+    """
+
+    def read(place: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
+        with h5py.File(place) as file:
+            return dict(file.attrs), {name: _dataset(file[name]) for name in names if name in file}
+
+    return _opened(path, read)
+
+
+def _dataset(group: h5py.Group) -> xr.Dataset:
+    """Arrays of a group with their units, as NetCDF stores them in HDF5."""
+    arrays, coordinates = {}, set(group.attrs.get("coordinates", "").split())
+    for name, array in group.items():
+        if not array.attrs.get("NAME", b"").startswith(
+            b"This is a netCDF dimension but not a netCDF variable"
+        ):
+            dims = [
+                next((scale.name.rpartition("/")[2] for scale in dim.values()), name) for dim in array.dims
+            ]
+            values = array.asstr()[()] if h5py.check_string_dtype(array.dtype) else array[()]
+            arrays[name] = xr.Variable(dims, values, {"units": array.attrs.get("units", "")})
+            coordinates.update(array.attrs.get("coordinates", "").split())
+    return xr.Dataset(arrays).set_coords(coordinates)
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
@@ -72,11 +110,11 @@ def read_attributes(path: Path) -> dict[str, Any]:
         FileNotFoundError: If there is no such file.
         DamagedFile: If it is not what was written.
     """
-    with _opened(path, xr.open_dataset) as root:
+    with _opened(path, partial(xr.open_dataset, engine="h5netcdf")) as root:
         return attributes_of(root)
 
 
-def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
+def _opened(path: Path, opens: Callable[[Path], Opened]) -> Opened:
     if not path.is_file():
         raise FileNotFoundError(f"no result file {path}: make it with `snakemake {path}`")
     content = path.read_bytes()
@@ -91,7 +129,7 @@ def _opened(path: Path, opens: Callable[..., Opened]) -> Opened:
         # A file that fails to open fails again, in words of its own, when it is closed.
         if not h5py.is_hdf5(path):
             raise ValueError("it is not HDF5")
-        return opens(path, engine="h5netcdf")
+        return opens(path)
     except MemoryError:
         raise
     except Exception as error:

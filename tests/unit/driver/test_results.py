@@ -14,6 +14,7 @@ import xarray as xr
 from auxmc.driver.files import checked_arrays, file_lock, write_arrays, write_atomically
 from auxmc.driver.results import (
     checked_csv,
+    read_groups,
     read_result,
     read_table,
     regenerate_command,
@@ -47,6 +48,20 @@ def test_a_result_file_reads_back(tmp_path):
     assert tree["statistics"]["ess"].attrs["units"] == "draws"
     assert json.loads(tree.attrs["settings"])["method"] == "m"
     assert tree.attrs["wall_s"] == 1.5
+
+
+def test_groups_are_read_as_xarray_reads_them(tmp_path):
+    coordinates = {"step": [0.1, 0.2], "name": ["a", "b"], "width": ("step", [1, 2]), "seed": 3}
+    dims = ("chain", "name", "step")  # no values of `chain`
+    arrays = {"ess": (dims, np.ones((3, 2, 2)), {"units": "draws"}), "is_on": ("name", [True, False])}
+    data = xr.Dataset(arrays, coordinates)
+    write_result(
+        tmp_path / "a.nc", {"statistics": data, "posterior": data}, {"numbers": "abc", "wall_s": 1.5}
+    )
+    about, groups = read_groups(tmp_path / "a.nc", ["statistics", "curves"])
+    assert (about["numbers"], about["wall_s"], list(groups)) == ("abc", 1.5, ["statistics"])
+    xr.testing.assert_equal(groups["statistics"], data)
+    assert groups["statistics"]["ess"].attrs["units"] == "draws"
 
 
 def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from auxmc.driver.results import read_result, write_result
+from auxmc.driver.results import write_result
 from auxmc.errors import DamagedFile
 from auxmc_pipeline import tables
 from auxmc_pipeline.report import __main__ as report
@@ -100,7 +100,8 @@ def test_every_result_file_is_opened_once(folder, monkeypatch):
     groups = {name: xr.Dataset({name: ("chain", np.arange(2.0))}) for name in ("statistics", "curves")}
     write_result(folder / "a.nc", groups, {"settings": {"batch": {}}, "numbers": "n"})
     opened = []
-    monkeypatch.setattr(tables, "read_result", lambda path: opened.append(path) or read_result(path))
+    read = tables.read_groups
+    monkeypatch.setattr(tables, "read_groups", lambda path, names: opened.append(path) or read(path, names))
     assert summarise.main(["a.nc", "--folder", "t"]) == 0
     assert opened == [Path("a.nc")]
     assert set(tables.load_tables(folder / "t")["chain"]) == {"case", "chain", "statistics", "curves"}
