@@ -19,6 +19,7 @@ PAPER_TABLES = [
 rule report:
     input:
         report_file(PRESET),
+        expand(PAPER_TABLES, preset=PRESET),  # the page links to them
     localrule: True
 
 
@@ -54,7 +55,6 @@ rule write_report:
         claims=[claims_files(study, "{preset}") for study in STUDIES],
         figures=lambda w: [f for s in STUDIES for f in figure_files(s, w.preset) if f.endswith(".svg")],
         summaries=lambda w: [tables_of(study, w.preset) for study in STUDIES],
-        tables=PAPER_TABLES,
     output:
         report_file("{preset}"),
     log:
