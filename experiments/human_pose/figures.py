@@ -226,18 +226,19 @@ def _error_panel(
 ) -> None:
     """Curves of the methods, with bands from the smallest to the largest chain; `cases` maps methods to cases.
 
-    With `published`, levels of the thesis at the end of its chains.
+    With `published`, levels of the thesis at the end of its chains, and errors over four rows as there.
     """
     drawn_there = []
+    quantity = "rmse" if published is None else "rmse_homogeneous"
     for method, case in cases.items():
         # The other cases run the first scene alone.
         where: dict[str, Any] = {"case": case, "scene": scene} if case in _COMPARED else {"case": case}
-        rows = tables.rows("chain_point", "rmse", **where)
+        rows = tables.rows("chain_point", quantity, **where)
         label, colour, style = _METHODS[method]
         # Chains have nearly equal times: the mean serves all.
         rows = rows.assign(seconds=rows.groupby("point")["time_s"].transform("mean"))
         look = {"color": colour, "linestyle": style, "err_kws": {"linewidth": 0.0}}
-        sns.lineplot(rows, x="seconds", y="rmse", errorbar=("pi", 100), legend=False, ax=axis, **look)
+        sns.lineplot(rows, x="seconds", y=quantity, errorbar=("pi", 100), legend=False, ax=axis, **look)
         if published is not None and (there := published.curve("4.14", f"{method} {scene}")) is not None:
             # At the same iteration: seconds of the thesis are those of its machine.
             drawn_there.append((rows["seconds"].max() * there.x / there.x[-1], there, colour))
