@@ -48,9 +48,9 @@ class _Case(NamedTuple):
     model: ConditionedModel
     start: Callable[[Array], Array]
     n_inputs: int
-    step_size: float
+    step_size: Array | float
     n_steps: tuple[int, int]
-    n_inner_steps: int
+    n_inner_steps: Array | int
 
 
 def check_costs(settings: Settings, context: RunContext) -> xr.Dataset:
@@ -194,9 +194,20 @@ def _rates_chains(
 ) -> Chains:
     """Chains on the rates that record their first four inputs, and what their iterations did."""
     case = _rates(n_inner_steps, is_divided=is_divided)
+    # Arguments rather than constants: the program of one number of sub-steps serves the others from the cache.
+    numbers = np.array([case.step_size, case.n_steps[0], case.n_inner_steps])
+
+    def build(parameters: dict[str, Array]) -> Kernel:
+        step_size, n_steps, n_inner = parameters["start"]
+        own = case._replace(step_size=step_size, n_steps=(1, 1), n_inner_steps=n_inner.astype(jnp.int32))
+        kernel = _kernel(own)
+        n_made = n_steps.astype(jnp.int32)
+        return kernel._replace(
+            apply=lambda noise, state: kernel.apply(noise._replace(n_steps=n_made), state)
+        )
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
-        return _kernel(case).init(case.start(key), key=key)
+        return build(parameters).init(case.start(key), key=key)
 
     def record(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
         return {
@@ -208,10 +219,11 @@ def _rates_chains(
     return run_chains(
         context,
         ("rates" if is_divided else "undivided rates", n_inner_steps, "position_and_constraint"),
-        Sampler(lambda parameters: _kernel(case), initial, record),
+        Sampler(build, initial, record),
         n_draws=_N_DISCARDED + settings.n_cost_draws,
         n_chains=N_CHAINS,
         sweep={"unused": [0.0]},
+        starts=np.tile(numbers, (N_CHAINS, 1)),
         block_size=settings.block_size,
         # Side by side, lanes would wait for the slowest projection.
         vectorise=False,

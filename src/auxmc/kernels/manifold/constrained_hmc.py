@@ -116,7 +116,7 @@ def constrained_hmc(
     n_steps: int | tuple[int, int],
     dim: int = FROM_POSITION,
     *,
-    n_inner_steps: int = 1,
+    n_inner_steps: int | Array = 1,
     projection: ProjectionSettings = ProjectionSettings(),  # noqa: B008
     reversibility_check: str = "position_and_constraint",
 ) -> Kernel:
@@ -127,7 +127,7 @@ def constrained_hmc(
         step_size: integrator step dt, positive scalar, may be traced.
         n_steps: integrator steps of an update: a number, or the smallest and the largest of a uniform draw.
         dim: number of inputs.
-        n_inner_steps: geodesic sub-steps in an integrator step; 1 gives RATTLE.
+        n_inner_steps: geodesic sub-steps in an integrator step, may be traced; 1 gives RATTLE.
         projection: how points are brought back to the manifold.
         reversibility_check: one of REVERSIBILITY_CHECKS, made after every sub-step. "none" is for measuring its cost.
 
@@ -140,7 +140,8 @@ def constrained_hmc(
     Source: PhD thesis, Algorithm 11 and section 4.8; Graham and Storkey 2017, Algorithm 1.
     """
     draw = trajectory_noise(n_steps, dim)
-    check_integer("n_inner_steps", n_inner_steps, 1)
+    if not isinstance(n_inner_steps, Array):
+        check_integer("n_inner_steps", n_inner_steps, 1)
     for solver in (projection.solver, projection.fallback):
         if solver is not None and solver not in SOLVERS:
             raise ValueError(f"unknown solver {solver!r}: expected one of {', '.join(SOLVERS)}")
@@ -185,7 +186,7 @@ def constrained_step(
     model: ConditionedModel,
     phase: Phase,
     step_size: Array | float,
-    n_inner_steps: int,
+    n_inner_steps: int | Array,
     projection: ProjectionSettings,
     reversibility_check: str,
 ) -> Phase:
