@@ -36,33 +36,36 @@ def differential_evolution(
 
     usual = 2.38 / np.sqrt(2.0 * dim)
 
-    def move(
-        key: Array, points: Array, values: Array, others: Array, scale: Array
-    ) -> tuple[Array, Array, Array]:
-        first_key, second_key, noise_key, accept_key = jax.random.split(key, 4)
-        first = jax.random.randint(first_key, (half,), 0, half)
-        # A shift between 1 and half - 1 makes the second walker another one than the first.
-        second = (first + jax.random.randint(second_key, (half,), 1, half)) % half
-        noise = 1e-5 * jax.random.normal(noise_key, points.shape, dtype=jnp.float64)
-        proposed = points + scale * (others[first] - others[second]) + noise
-        proposed_values = _densities(log_density, proposed)
-        log_uniform = -jax.random.exponential(accept_key, (half,), dtype=jnp.float64)
-        accepted = (log_uniform < proposed_values - values) & jnp.isfinite(proposed_values)
-        points = jnp.where(accepted[:, None], proposed, points)
-        return points, jnp.where(accepted, proposed_values, values), accepted
-
     def iterate(state: tuple[Array, Array], index: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        points, values = state
         scale = jnp.where(index % 10 == 9, 1.0, usual)
-        keys = jax.random.split(jax.random.fold_in(key, index))
-        left, left_values, accepted = move(keys[0], points[:half], values[:half], points[half:], scale)
-        right, right_values, also = move(keys[1], points[half:], values[half:], left, scale)
-        points = jnp.concatenate([left, right])
-        rate = 0.5 * (jnp.mean(accepted, dtype=jnp.float64) + jnp.mean(also, dtype=jnp.float64))
-        return (points, jnp.concatenate([left_values, right_values])), (points, rate)
 
-    _, (draws, rates) = lax.scan(iterate, (starts, _densities(log_density, starts)), jnp.arange(n_draws))
-    return draws, jnp.mean(rates)
+        def move(
+            state: tuple[Array, Array], side_and_key: tuple[Array, Array]
+        ) -> tuple[tuple[Array, Array], Array]:
+            (walkers, values), (side, key) = state, side_and_key
+            points, others = walkers[side], walkers[1 - side]
+            first_key, second_key, noise_key, accept_key = jax.random.split(key, 4)
+            first = jax.random.randint(first_key, (half,), 0, half)
+            # A shift between 1 and half - 1 makes the second walker another one than the first.
+            second = (first + jax.random.randint(second_key, (half,), 1, half)) % half
+            noise = 1e-5 * jax.random.normal(noise_key, points.shape, dtype=jnp.float64)
+            proposed = points + scale * (others[first] - others[second]) + noise
+            proposed = jnp.where(index < 0, points, proposed)
+            proposed_values = _densities(log_density, proposed)
+            log_uniform = -jax.random.exponential(accept_key, (half,), dtype=jnp.float64)
+            accepted = (log_uniform < proposed_values - values[side]) & jnp.isfinite(proposed_values)
+            walkers = walkers.at[side].set(jnp.where(accepted[:, None], proposed, points))
+            values = values.at[side].set(jnp.where(accepted, proposed_values, values[side]))
+            return (walkers, values), jnp.mean(accepted, dtype=jnp.float64)
+
+        keys = jax.random.split(jax.random.fold_in(key, index))
+        state, rates = lax.scan(move, state, (jnp.arange(2), keys))
+        return state, (state[0].reshape(starts.shape), 0.5 * (rates[0] + rates[1]))
+
+    # The density is compiled at one place: halves move one after the other, and the first iteration is for the starts.
+    begin = (starts.reshape(2, half, dim), jnp.full((2, half), -jnp.inf))
+    _, (draws, rates) = lax.scan(iterate, begin, jnp.arange(-1, n_draws))
+    return draws[1:], jnp.mean(rates[1:])
 
 
 def independence_metropolis(
@@ -90,12 +93,12 @@ def independence_metropolis(
         square = jnp.sum(whitened**2, axis=-1) / _DEGREES_OF_FREEDOM
         return -0.5 * (_DEGREES_OF_FREEDOM + dim) * jnp.log1p(square)
 
-    proposed = centre[None, None] + whitened @ factor.T
-    densities = _densities(log_density, proposed.reshape(-1, dim)).reshape(shape)
+    start, proposed = pilot[-1], centre[None, None] + whitened @ factor.T
+    densities = _densities(log_density, jnp.concatenate([start, proposed.reshape(-1, dim)]))
+    start_densities, densities = densities[:n_walkers], densities[n_walkers:].reshape(shape)
     log_weights = jnp.where(jnp.isfinite(densities), densities - log_proposal(whitened), -jnp.inf)
-    start = pilot[-1]
     start_whitened = jax.scipy.linalg.solve_triangular(factor, (start - centre[None]).T, lower=True).T
-    start_weights = _densities(log_density, start) - log_proposal(start_whitened)
+    start_weights = start_densities - log_proposal(start_whitened)
     thresholds = -jax.random.exponential(accept_key, shape, dtype=jnp.float64)
 
     def iterate(
