@@ -51,6 +51,7 @@ class Problem(NamedTuple):
     noise_scale: float  # of the images
     scenes: tuple[int, ...]  # numbers of the scenes, from 1 [scene]
     observed: FloatArray  # images [scene, constraint]
+    images: FloatArray  # those of all scenes that there are, in the order of their numbers [number - 1, constraint]
     truth: FloatArray  # true joint positions [scene, joint, 3]; not a number for the user's own images
     starts: Array  # first inputs of each chain, the same for all scenes and methods [chain, input]
 
@@ -62,14 +63,14 @@ def build_problem(settings: Settings, context: RunContext) -> Problem:
     numbers = tuple(map(int, settings.batch.get("scene", [settings.scene])))
     if settings.data:
         source, truth = "data", np.full((1, N_JOINTS, 3), np.nan)
-        observed = read_joint_observations(settings.data, settings.views)[None]
+        observed = images = read_joint_observations(settings.data, settings.views)[None]
     else:
         source, all_scenes = f"seed{settings.scene_seed}", simulated_scenes(model, scale, settings.scene_seed)
         chosen = [all_scenes[number - 1] for number in numbers]
-        observed = np.stack([scene.observed for scene in chosen])
+        observed, images = (np.stack([scene.observed for scene in some]) for some in (chosen, all_scenes))
         truth = np.stack([scene.positions for scene in chosen])
     label, starts = "-".join([source, settings.prior, settings.views]), _starts(model, settings, context)
-    return Problem(model, label, scale, numbers, observed, truth, starts)
+    return Problem(model, label, scale, numbers, observed, images, truth, starts)
 
 
 def _starts(model: PoseModel, settings: Settings, context: RunContext) -> Array:

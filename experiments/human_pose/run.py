@@ -52,7 +52,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         about_prior, poses = _prior_facts(problem, context)
         facts = facts.merge(about_prior)
     program = build_program(problem, settings)
-    images, scenes, starts = jnp.asarray(problem.observed), jnp.asarray(problem.scenes), problem.starts
+    # Images of all scenes, so that cases with some of them share their programs.
+    images, starts = jnp.asarray(problem.images), problem.starts
     swept = {
         "scene": list(problem.scenes),
         "step_size": settings.batch.get("step_size", [tuning(settings).step_size]),
@@ -61,7 +62,7 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     }
 
     def image(lane: Parameters) -> Array:
-        return images[jnp.argmax(scenes == lane["scene"].astype(scenes.dtype))]
+        return images[lane["scene"].astype(jnp.int32) - 1]
 
     def build(lane: Parameters) -> Kernel:
         return program.build(image(lane), lane["step_size"])
