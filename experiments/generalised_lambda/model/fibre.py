@@ -65,14 +65,17 @@ def initial_inputs(
     Source: PhD thesis, section 4.9; the redrawing is not mentioned there.
     """
 
-    def attempt(index: Array) -> FibrePoint:
+    def attempt(before: FibrePoint) -> FibrePoint:
+        index = before.n_redraws + 1
         drawn = generator.sample_parameter_inputs(jax.random.fold_in(key, index))
         return fibre_point(drawn, model)._replace(n_redraws=index)
 
+    # The first draw is made in the loop as well, where it is compiled once.
+    none = FibrePoint(
+        jnp.zeros(generator.input_dim(model)), jnp.asarray(jnp.inf), jnp.full((), -1, jnp.int32)
+    )
     return lax.while_loop(
-        lambda point: ~(point.residual < LARGEST_RESIDUAL) & (point.n_redraws < max_redraws),
-        lambda point: attempt(point.n_redraws + 1),
-        attempt(jnp.zeros((), jnp.int32)),
+        lambda point: ~(point.residual < LARGEST_RESIDUAL) & (point.n_redraws < max_redraws), attempt, none
     )
 
 
