@@ -57,12 +57,13 @@ def _trajectories(settings: Settings, context: RunContext) -> dict[str, xr.Datas
 
     def constrained(key: Array) -> Array:
         noise = kernel.draw(key)._replace(log_uniform=jnp.full((), -jnp.inf))
-        states = [kernel.init(START, key=key).position]
-        for n in range(1, _CONSTRAINED_STEPS + 1):
-            part = constrained_hmc(model, duration / _CONSTRAINED_STEPS, (n, n), 2)
-            steps = noise._replace(n_steps=jnp.full((), n, jnp.int32))
-            states.append(part.apply(steps, part.init(START, key=key))[0].position)
-        return jnp.stack(states)
+        first = kernel.init(START, key=key)
+
+        def after(n_steps: Array) -> Array:
+            return kernel.apply(noise._replace(n_steps=n_steps), first)[0].position
+
+        later = jax.lax.map(after, jnp.arange(1, _CONSTRAINED_STEPS + 1, dtype=jnp.int32))
+        return jnp.concatenate([first.position[None], later])
 
     keys = jax.random.split(stream(context.seed, context.study, "momenta"), settings.n_momenta)
     momenta = jax.vmap(lambda key: kernel.draw(key).normal)(keys)
