@@ -202,9 +202,7 @@ def _rates_chains(
         own = case._replace(step_size=step_size, n_steps=(1, 1), n_inner_steps=n_inner.astype(jnp.int32))
         kernel = _kernel(own)
         n_made = n_steps.astype(jnp.int32)
-        return kernel._replace(
-            apply=lambda noise, state: kernel.apply(noise._replace(n_steps=n_made), state)
-        )
+        return kernel._replace(apply=lambda noise, state: kernel.apply(noise._replace(n_steps=n_made), state))
 
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
         return build(parameters).init(case.start(key), key=key)

@@ -78,6 +78,19 @@ def test_trajectories_stay_on_the_manifold_and_can_be_reversed(name, n_inner):
         assert float(jnp.max(jnp.abs(end.state.position - position))) > 0.05
 
 
+def test_the_number_of_sub_steps_may_be_traced():
+    model, position = STARTS["noisy"]
+
+    def moved(n_inner):
+        kernel = constrained_hmc(model, 0.3, (2, 2), len(position), n_inner_steps=n_inner)
+        return kernel.step(jax.random.key(3), kernel.init(position))[0].position
+
+    traced = jax.jit(moved)
+    one, three = (traced(jnp.asarray(n)) for n in (1, 3))
+    np.testing.assert_allclose(three, jax.jit(lambda: moved(3))(), rtol=1e-9)
+    assert float(jnp.max(jnp.abs(one - three))) > 1e-6
+
+
 def test_energy_error_is_of_second_order_in_the_step():
     model, position = STARTS["torus"]
     begin = phase_at(model, position, 7)
