@@ -281,7 +281,7 @@ def operations_of_target(tables: Tables, target: int) -> Measurement:
     runs = sweep(tables, "target")
     if target not in runs:
         raise MissingData(f"a target of {target}: not run at this preset")
-    return ratio(*(final_operations(runs[number]) for number in (target, 1)))
+    return ratio(final_operations(runs[target]), final_operations(runs[1]))
 
 
 def error_at_slow_rate(tables: Tables) -> Measurement:

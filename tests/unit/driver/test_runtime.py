@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from auxmc.driver import runtime
 from auxmc.driver.blocks import lane_sharding, over_devices
 from auxmc.driver.chains import run_chains
 from auxmc.driver.progress import Progress
@@ -113,3 +114,22 @@ def test_lanes_of_one_device_are_left_as_they_are(n_lanes):
     lanes = {"a": np.zeros(n_lanes)}
     assert over_devices(lanes) is lanes
     assert lane_sharding(lanes) is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "compiles_fast", "once", "level"),
+    [
+        ("", False, False, "2"),
+        ("", False, True, "0"),
+        ("--xla_backend_optimization_level=2", False, True, None),
+        ("--xla_backend_optimization_level=2", True, True, "0"),
+        ("--xla_backend_optimization_level=2", True, False, None),
+    ],
+)
+def test_programs_that_run_once_are_optimised_where_bits_count(
+    monkeypatch, flags, compiles_fast, once, level
+):
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    monkeypatch.setattr(runtime, "_compiles_fast", compiles_fast)
+    options = runtime.compiler_options(once=once)
+    assert options.get("xla_backend_optimization_level") == level
