@@ -209,6 +209,8 @@ def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArra
 def sweep(tables: Tables, name: str, cases: tuple[str, ...] = ()) -> dict[float, StreamRuns]:
     """Runs of a sweep by the value of what is swept, each of the first case that has it, or of the case of all.
 
+    They end after the same number of rows.
+
     Raises MissingData if fewer than three values were run.
     """
     found = {}
@@ -218,7 +220,8 @@ def sweep(tables: Tables, name: str, cases: tuple[str, ...] = ()) -> dict[float,
             found[number] = varied(tables, case, variation)
     if len(found) < 3:
         raise MissingData(f"the sweep over {name}: not run at this preset")
-    return found
+    end = min(runs.end for runs in found.values())
+    return {number: runs._replace(last=min(runs.last, end)) for number, runs in found.items()}
 
 
 def case_with(tables: Tables, variation: str, cases: tuple[str, ...] = MORE_REPEATS) -> str:
