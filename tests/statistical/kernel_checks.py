@@ -14,14 +14,15 @@ from jax import lax
 from jax.scipy.special import ndtr
 from scipy import stats
 
+from auxmc.kernels.slices.core import SliceInfo
 from tests.statistical.levels import (
     DRAWS,
     assert_at_least,
     assert_independent,
     assert_standard_mean,
     assert_uniform,
+    draw_many,
     joint_functions,
-    key_for,
     legendre,
 )
 
@@ -79,6 +80,7 @@ class Runs(NamedTuple):
         last: after all steps.
         cache_error: largest difference between carried and recomputed log density at the end.
         n_collapsed: slice updates that gave up, in all steps.
+        inside: what the first updates of a slice sampler did, None for other kernels.
     """
 
     start: np.ndarray
@@ -86,6 +88,15 @@ class Runs(NamedTuple):
     last: np.ndarray
     cache_error: float
     n_collapsed: int
+    inside: Any
+
+
+class Inside(NamedTuple):
+    """Log densities before and after slice updates [draw], and their `SliceInfo`."""
+
+    start: np.ndarray
+    end: np.ndarray
+    info: Any
 
 
 def at_position(kernel, target, **options):
@@ -101,6 +112,17 @@ def at_position(kernel, target, **options):
 def with_noise(kernel, change):
     """A kernel, or an update, whose random numbers are `change(noise, state)`."""
     return kernel._replace(apply=lambda noise, state: kernel.apply(change(noise, state), state))
+
+
+def with_numbers(kernel, **changes):
+    """A kernel, or an update, with fields of its random numbers changed by functions."""
+    change = lambda noise: {name: function(getattr(noise, name)) for name, function in changes.items()}
+    return with_noise(kernel, lambda noise, _: noise._replace(**change(noise)))
+
+
+def always(log_uniform):
+    """In the place of the log of a uniform number: every proposal is accepted."""
+    return jnp.full_like(log_uniform, -jnp.inf)
 
 
 def keeping(kernel, field):
@@ -125,22 +147,19 @@ def run(case, name):
         def step(state, key):
             state, info = kernel.step(key, state)
             n_collapsed = jnp.sum(getattr(info, "n_collapsed", jnp.zeros((), jnp.int32)), dtype=jnp.int32)
-            return state, (case.transform(state, fresh), n_collapsed)
+            end = (state.log_density, info) if isinstance(info, SliceInfo) else None
+            return state, (case.transform(state, fresh), n_collapsed, end)
 
         start = case.start(key_start)
-        state, (path, n_collapsed) = lax.scan(step, start, jax.random.split(key_steps, case.n_steps))
+        state, (path, n_collapsed, end) = lax.scan(step, start, jax.random.split(key_steps, case.n_steps))
         error = jnp.abs(_carried(state) - _carried(again(state)))
-        return case.transform(start, fresh), path[0], path[-1], error, jnp.sum(n_collapsed, dtype=jnp.int32)
+        first = jax.tree.map(lambda values: values[0], end)
+        inside = None if first is None else Inside(start.log_density, *first)
+        return case.transform(start, fresh), path[0], path[-1], error, jnp.sum(n_collapsed), inside
 
-    @jax.jit
-    def many(keys):
-        if case.batch_size is None:
-            return jax.vmap(replica)(keys)
-        return lax.map(replica, keys, batch_size=case.batch_size)
-
-    *transforms, error, collapsed = many(jax.random.split(key_for(name), N))
-    clipped = (np.clip(np.asarray(values), 0.0, 1.0) for values in transforms)
-    return Runs(*clipped, float(error.max()), int(collapsed.sum()))
+    *transforms, error, collapsed, inside = draw_many(replica, name, N, case.batch_size)
+    clipped = (np.clip(values, 0.0, 1.0) for values in transforms)
+    return Runs(*clipped, float(error.max()), int(collapsed.sum()), inside)
 
 
 def _carried(state):
@@ -174,6 +193,11 @@ def check_reversibility(runs):
 
 
 # --- targets -------------------------------------------------------------------------------------------
+
+
+def log_normal(x):
+    """Log density of independent standard normal numbers [dim], without its constant."""
+    return -0.5 * jnp.sum(jnp.square(x))
 
 
 def _log_bimodal(position):
@@ -236,54 +260,29 @@ def gaussian(mean, covariance, log_density=None):
 # --- inside an update ----------------------------------------------------------------------------------
 
 
-class Internals(NamedTuple):
-    """What slice updates did on one target, from exact draws [draw]."""
-
-    start_transform: np.ndarray
-    start_log_density: np.ndarray
-    log_density: np.ndarray
-    info: Any
-
-
-def slice_internals(build, name, target=BIMODAL):
-    """Runs one slice update from each of many exact draws; `build` maps a log density to a kernel."""
-    kernel = build(target.log_density)
-
-    def replica(key):
-        key_start, key_step = jax.random.split(key)
-        state = kernel.init(target.draw(key_start), key=jax.random.key(0))
-        new, info = kernel.step(key_step, state)
-        return target.transform(state.position)[0], state.log_density, new.log_density, info
-
-    results = jax.jit(jax.vmap(replica))(jax.random.split(key_for(name), N_UPDATES))
-    return Internals(*jax.tree.map(np.asarray, results))
-
-
-def check_structure(internals):
+def check_structure(runs):
     """In every update the current and the new point are in the bracket, and the new point is on the slice."""
-    info = internals.info
+    info = runs.inside.info
     assert np.all((info.lower <= 0.0) & (info.upper >= 0.0)), "current point outside the bracket"
     assert np.all((info.lower <= info.offset) & (info.offset <= info.upper)), "new point outside the bracket"
-    assert np.all(internals.log_density > info.log_height), "new point off the slice"
-    assert np.all(np.isfinite(internals.log_density))
+    assert np.all(runs.inside.end > info.log_height), "new point off the slice"
+    assert np.all(np.isfinite(runs.inside.end))
     assert np.all(info.n_evaluations >= 1)
     assert np.all(info.n_collapsed == 0)
 
 
-def check_height(internals):
+def check_height(runs):
     """Slice height over density is uniform, and independent of the point."""
-    ratio = np.exp(internals.info.log_height - internals.start_log_density)
+    ratio = np.exp(runs.inside.info.log_height - runs.inside.start)
     assert_uniform(ratio, detects=0.04, label="height")
-    products = legendre(ratio, 3)[:, :, None] * legendre(internals.start_transform, 3)[:, None, :]
+    products = legendre(ratio, 3)[:, :, None] * legendre(runs.start[:, 0], 3)[:, None, :]
     assert_standard_mean(products.reshape(len(ratio), -1), detects=0.07, label="height and point")
 
 
 def flat_infos(kernel, name):
     """Infos of updates of a kernel built on a constant density [1], where the bracket is never shrunk."""
     start = kernel.init(jnp.full(1, 0.5), key=jax.random.key(0))
-    keys = jax.random.split(key_for(name), N_UPDATES)
-    infos = jax.jit(jax.vmap(lambda key: kernel.step(key, start)[1]))(keys)
-    return jax.tree.map(np.asarray, infos)
+    return draw_many(lambda key: kernel.step(key, start)[1], name, N_UPDATES)
 
 
 def check_line_bracket(infos, width, max_step_outs):

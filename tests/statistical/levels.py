@@ -18,6 +18,7 @@ from itertools import combinations
 
 import jax
 import numpy as np
+import pytest
 from scipy import stats
 
 from auxmc.diagnostics.sequential_intervals import confidence_sequence
@@ -51,6 +52,19 @@ def key_for(name):
     return jax.random.key(seed_for(name))
 
 
+def rng_for(name):
+    """NumPy generator that belongs to a name."""
+    return np.random.default_rng(seed_for(name))
+
+
+def draw_many(function, name, n, batch_size=None):
+    """Values of a function at n independent keys of a name, as NumPy arrays with a leading axis [draw]."""
+    many = jax.vmap(function)
+    if batch_size is not None:
+        many = lambda keys: jax.lax.map(function, keys, batch_size=batch_size)
+    return jax.tree.map(np.asarray, jax.jit(many)(jax.random.split(key_for(name), n)))
+
+
 def dkw_half_width(n, alpha):
     """Half-width of the Dvoretzky-Kiefer-Wolfowitz-Massart band for n draws: exact for every n."""
     return float(np.sqrt(np.log(2.0 / alpha) / (2.0 * n)))
@@ -73,6 +87,15 @@ def assert_standard_mean(values, detects=0.03, label=""):
     threshold = float(stats.norm.isf(ALPHA / (2.0 * n_functions)))
     _assert_power((threshold + float(stats.norm.isf(MISS))) / np.sqrt(n), detects, n)
     _judge("mean", label, n, statistic, threshold)
+
+
+def assert_fractions(hits, probabilities, detects=0.03, label=""):
+    """Asserts that events [draw, event] of independent draws have their probabilities, by a z test.
+
+    `detects` is in standard deviations of one event.
+    """
+    p = np.asarray(probabilities)
+    assert_standard_mean((hits - p) / np.sqrt(p * (1.0 - p)), detects, label)
 
 
 def assert_at_least(values, floor, detects=0.02, label=""):
@@ -138,12 +161,13 @@ def assert_independent(uniforms, label="", *, detects=0.02, detects_mean=0.03, n
 
 
 @contextmanager
-def expecting_failure():
-    """Marks assertions on a program known to be wrong, which must fail and cost no false alarm."""
+def expecting_failure(match=None):
+    """Expects an assertion on a program known to be wrong to fail, which costs no false alarm."""
     global _charging
     _charging = False
     try:
-        yield
+        with pytest.raises(AssertionError, match=match):
+            yield
     finally:
         _charging = True
 

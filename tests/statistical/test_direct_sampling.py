@@ -2,8 +2,6 @@
 weights, resampling. Wrong versions must fail.
 """
 
-from functools import cache
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,19 +13,18 @@ from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hul
 from auxmc.sampling.importance import importance_draws
 from auxmc.sampling.rejection import Envelope, condition_by_rejection, rejection_proposal, rejection_sample
 from auxmc.sampling.resampling import SCHEMES
-from experiments.foundations.sampling import (
-    draw_by_inversion,
-    normal,
-)
+from experiments.foundations.sampling import draw_by_inversion, normal
 from experiments.tempering_illustration.model import OVERLAPPING
 from tests.statistical.levels import (
     assert_bounded_mean,
+    assert_fractions,
     assert_standard_mean,
     assert_uniform,
+    draw_many,
     expecting_failure,
     key_for,
     legendre,
-    seed_for,
+    rng_for,
 )
 
 N = 100_000
@@ -44,27 +41,15 @@ def mixture_density(x):
 
 
 def envelope(log_bound):
-    return Envelope(
-        OVERLAPPING.log_density,
-        lambda key: draw_by_inversion(key, PROPOSAL, ()),
-        PROPOSAL.log_density,
-        log_bound,
-    )
+    draw = lambda key: draw_by_inversion(key, PROPOSAL, ())
+    return Envelope(OVERLAPPING.log_density, draw, PROPOSAL.log_density, log_bound)
 
 
 ENVELOPE = envelope(float(np.log(BOUND)))
 
 
-@cache
-def proposals():
-    made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, ENVELOPE)))(
-        jax.random.split(key_for("rejection/proposals"), N)
-    )
-    return jax.tree.map(np.asarray, made)
-
-
 def test_proposals_decisions_and_heights_have_their_joint_distribution():
-    made = proposals()
+    made = draw_many(lambda key: rejection_proposal(key, ENVELOPE), "rejection/proposals", N)
     assert_uniform(stats.norm.cdf(made.position, 0.1, 0.6), label="proposals")
     # Given x a decision is Bernoulli with the ratio as its probability: standardised, and times functions of x.
     ratio = np.exp(made.log_ratio)
@@ -104,18 +89,9 @@ def test_conditioning_by_rejection_gives_the_enumerated_distribution():
     found = condition_by_rejection(key_for("conditioning"), draw, lambda x: x[1] == 1, N)
     weights = np.outer([1.0 - p_a, p_a], [1.0 - p_c, p_c]) * p_b
     known = weights.sum()
-    hits = np.arange(N) < len(found.draws)
-    assert_standard_mean(
-        (hits - known) / np.sqrt(known * (1.0 - known)), label="probability of what is known"
-    )
-    distribution = weights / known
-    cells = found.draws[:, 0] * 2 + found.draws[:, 2]
-    indicators = cells[:, None] == np.arange(4)
-    assert_standard_mean(
-        (indicators - distribution.ravel()) / np.sqrt(distribution.ravel() * (1.0 - distribution.ravel())),
-        detects=0.04,
-        label="conditional distribution",
-    )
+    assert_fractions(np.arange(N) < len(found.draws), known, label="probability of what is known")
+    cells = found.draws[:, :1] * 2 + found.draws[:, 2:]
+    assert_fractions(cells == np.arange(4), weights.ravel() / known, detects=0.04, label="conditional")
 
 
 def skewed(x):
@@ -134,7 +110,7 @@ ADAPTIVE = {
 def test_adaptive_rejection_draws_are_exact(name, max_tangents):
     """With two tangents the hull stays as it starts, so that many proposals are rejected; with four it has grown."""
     density, start, lower, cdf = ADAPTIVE[name]
-    rng = np.random.default_rng(seed_for(f"adaptive/{name}/{max_tangents}"))
+    rng = rng_for(f"adaptive/{name}/{max_tangents}")
     drawn = adaptive_rejection_sample(density, start, N, rng, lower, max_tangents=max_tangents)
     if max_tangents == len(start):
         area, _ = integrate.quad(lambda x: np.exp(density(np.array(x))[0]), lower, np.inf)
@@ -165,45 +141,38 @@ def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean
     assert_standard_mean(np.stack(columns, axis=1), label="mean weight and weighted mean")
 
 
+FRACTIONS = np.array([0.07, 0.28, 0.41, 0.24])
+
+
+def check_counts(scheme, weights):
+    """Expected counts of five draws are proportional to the fractions."""
+    log_weights = jnp.log(jnp.asarray(weights))
+    indices = draw_many(lambda key: SCHEMES[scheme](key, log_weights, 5), f"resampling/{scheme}", 20_000)
+    counts = np.sum(indices[:, :, None] == np.arange(4), axis=1)
+    # No scheme's counts vary more than independent ones: their standard deviation is at least the true one.
+    sds = np.sqrt(5 * FRACTIONS * (1.0 - FRACTIONS))
+    assert_standard_mean((counts - 5 * FRACTIONS) / sds, detects=0.07, label="counts")
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_expected_counts_are_proportional_to_the_weights(scheme):
-    fractions = np.array([0.07, 0.28, 0.41, 0.24])
-    n, n_runs = 5, 20_000
-    counts = resampled_counts(scheme, fractions, n, n_runs)
-    assert_counts(counts, fractions, n)
-
-
-def resampled_counts(scheme, fractions, n, n_runs):
-    draw = jax.jit(jax.vmap(lambda key: SCHEMES[scheme](key, jnp.log(jnp.asarray(fractions)), n)))
-    indices = np.asarray(draw(jax.random.split(key_for(f"resampling/{scheme}"), n_runs)))
-    return np.stack([(indices == i).sum(axis=1) for i in range(len(fractions))], axis=1)
-
-
-def assert_counts(counts, fractions, n):
-    # No scheme's counts vary more than independent ones: their standard deviation is at least the true one.
-    sds = np.sqrt(n * fractions * (1.0 - fractions))
-    assert_standard_mean((counts - n * fractions) / sds, detects=0.07, label="counts")
+    check_counts(scheme, FRACTIONS)
 
 
 # --- mutants -----------------------------------------------------------------------------------------------
 
 
 def test_an_envelope_that_is_too_low_changes_the_distribution():
-    made = jax.jit(jax.vmap(lambda key: rejection_proposal(key, envelope(float(np.log(1.6))))))(
-        jax.random.split(key_for("mutant/bound"), 2 * N)
-    )
-    x = np.asarray(made.position)[np.asarray(made.accepted)]
-    assert float(made.log_ratio.max()) > 0.1
-    with expecting_failure(), pytest.raises(AssertionError, match="draws"):
-        assert_uniform(mixture_cdf(x), label="draws")
+    low = envelope(float(np.log(1.6)))
+    made = draw_many(lambda key: rejection_proposal(key, low), "mutant/bound", 2 * N)
+    assert made.log_ratio.max() > 0.1
+    with expecting_failure("draws"):
+        assert_uniform(mixture_cdf(made.position[made.accepted]), label="draws")
 
 
 def test_resampling_in_proportion_to_flattened_weights_is_found():
-    fractions = np.array([0.07, 0.28, 0.41, 0.24])
-    wrong = fractions**0.9 / np.sum(fractions**0.9)
-    counts = resampled_counts("systematic", wrong, 5, 20_000)
-    with expecting_failure(), pytest.raises(AssertionError, match="counts"):
-        assert_counts(counts, fractions, 5)
+    with expecting_failure("counts"):
+        check_counts("systematic", FRACTIONS**0.9)
 
 
 # --- random numbers of our own making -----------------------------------------------------------------
@@ -212,8 +181,7 @@ N_PLACES = 10
 
 
 def test_every_place_of_a_small_draw_is_normal_and_unrelated_to_the_others():
-    keys = jax.random.split(key_for("normal/places"), N)
-    values = np.asarray(jax.jit(jax.vmap(lambda key: random.standard_normal(key, (N_PLACES,))))(keys))
+    values = draw_many(lambda key: random.standard_normal(key, (N_PLACES,)), "normal/places", N)
     uniforms = stats.norm.cdf(values)
     functions = [legendre(uniforms[:, place]) for place in range(N_PLACES)]
     assert_uniform(uniforms.ravel(), detects=0.01, label="all places")
@@ -245,8 +213,7 @@ def test_chi_square_numbers_follow_their_distribution(degrees):
 
 def spread(rows, n_rows, name):
     """Row numbers with a uniform number added to each, divided by their number: uniform on (0, 1)."""
-    fresh = np.random.default_rng(seed_for(f"{name}/fresh")).random(rows.shape)
-    return (rows + fresh) / n_rows
+    return (rows + rng_for(f"{name}/fresh").random(rows.shape)) / n_rows
 
 
 def unrelated(first, second, n_cells):
@@ -258,10 +225,9 @@ def unrelated(first, second, n_cells):
     products = legendre(first, 6)[:, :, None] * legendre(second, 6)[:, None, :]
     cells = [np.floor(u * n_cells).astype(int) for u in (first, second)]
     fraction = 1.0 / n_cells
-    columns = [
-        ((cells[0] + shift) % n_cells == cells[1]) - fraction for shift in (0, 1, n_cells // 7, n_cells - 1)
-    ]
-    meetings = np.stack(columns, axis=1) / np.sqrt(fraction * (1.0 - fraction))
+    shifts = np.array([0, 1, n_cells // 7, n_cells - 1])
+    met = (cells[0][:, None] + shifts) % n_cells == cells[1][:, None]
+    meetings = (met - fraction) / np.sqrt(fraction * (1.0 - fraction))
     return np.concatenate([products.reshape(len(first), -1), meetings], axis=1)
 
 
@@ -304,5 +270,5 @@ def test_row_numbers_of_other_keys_are_unrelated():
 def test_numbers_that_repeat_are_found_out():
     hashed = np.asarray(random._mix(jnp.arange(2 * N, dtype=jnp.uint32) >> 4))
     uniforms = (hashed + 0.5) / 2.0**32
-    with expecting_failure(), pytest.raises(AssertionError, match="repeated"):
+    with expecting_failure("repeated"):
         assert_standard_mean(unrelated(uniforms[::2], uniforms[1::2], 40), label="repeated")

@@ -21,22 +21,18 @@ from tests.statistical.levels import (
     assert_bounded_mean,
     assert_independent,
     assert_uniform,
-    key_for,
-    seed_for,
+    draw_many,
+    rng_for,
 )
 
 N = 60_000
 BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
 
 
-def rng_for(name):
-    return np.random.default_rng(seed_for(name))
-
-
 def log_estimates(estimator, position, name):
     cache = estimator.prepare(jnp.asarray(position))
-    draw = jax.jit(jax.vmap(lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))))
-    return np.asarray(draw(jax.random.split(key_for(f"latent/{name}"), N)))
+    draw = lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))
+    return draw_many(draw, f"latent/{name}", N)
 
 
 # --- distributions of estimates ---------------------------------------------------------------------------------
@@ -162,8 +158,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones():
         _, info = kernel.step(keys[3], state)
         return info.accepted_auxiliary, info.accepted_position
 
-    keys = jax.random.split(key_for("latent/accepted"), N)
-    auxiliary, position = map(np.asarray, jax.jit(jax.vmap(replica))(keys))
+    auxiliary, position = draw_many(replica, "latent/accepted", N)
     precision = exact.conditional_precision(model)
     rates = (
         (auxiliary, exact.mean_independence_acceptance(model), "auxiliary"),
@@ -178,8 +173,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones():
 
 def test_prior_draws_have_the_quantiles_of_the_prior():
     model = gp_probit_model(np.zeros((1, 3)), [1])
-    draw = jax.jit(jax.vmap(model.sample_prior))
-    draws = np.asarray(draw(jax.random.split(key_for("process/prior"), 20_000)))
+    draws = draw_many(model.sample_prior, "process/prior", 20_000)
     scale = stats.loggamma(1.1, loc=np.log(10.0)).cdf(draws[:, 0])
     lengths = stats.loggamma(1.0, loc=0.5 * np.log(3.0)).cdf(draws[:, 1:])
     uniforms = np.column_stack([scale, lengths])
@@ -200,8 +194,7 @@ def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged
         def one(key, density=density, cache=cache):
             return density.log_estimate(cache, density.draw_auxiliary(key))
 
-        keys = jax.random.split(key_for(f"process/collapse/{collapse}"), 4000)
-        samples.append(np.asarray(jax.jit(lambda keys: jax.lax.map(one, keys, batch_size=500))(keys)))
+        samples.append(draw_many(one, f"process/collapse/{collapse}", 4000, batch_size=500))
     middle, spread = np.mean(samples[0][:1000]), np.std(samples[0][:1000])
     first, second = (stats.norm.cdf((sample[1000:] - middle) / spread) for sample in samples)
     assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="place")

@@ -16,16 +16,12 @@ from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.conditioned import condition_generator
-from tests.statistical.kernel_checks import check_standard_normal
+from tests.statistical.kernel_checks import check_standard_normal, log_normal
 from tests.statistical.kernels.latent import OBSERVED, draw_auxiliary_given, latent_estimator
 from tests.statistical.levels import assert_at_least, key_for, seed_for
 
 N = 20_000
 N_STEPS = 3
-
-
-def log_normal(x):
-    return -0.5 * jnp.sum(jnp.square(x))
 
 
 SINGLE = {
@@ -35,7 +31,7 @@ SINGLE = {
 }
 
 
-@pytest.mark.parametrize("name", ["random_walk", "linear", "elliptical"])
+@pytest.mark.parametrize("name", SINGLE)
 def test_kernels_in_single_precision_keep_type_and_distribution(name):
     with jax.enable_x64(False):
         kernel = SINGLE[name]()

@@ -34,11 +34,13 @@ from tests.statistical.kernel_checks import check_standard_normal
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
+    assert_fractions,
     assert_standard_mean,
+    draw_many,
     expecting_failure,
     key_for,
     legendre,
-    seed_for,
+    rng_for,
 )
 from tests.unit.kernels.linear_moves import exact_linear_moves
 
@@ -99,14 +101,13 @@ def test_prior_draws_and_prior_density_belong_together(name):
         parameters, log_volume = by_spread(name, model, scaled, 1.0)
         return model.log_prior(parameters) + log_volume
 
-    many = jax.jit(jax.vmap(draw))
-    pilot = np.asarray(many(jax.random.split(key_for(f"rows/prior/{name}/pilot"), 4000))[0])
+    pilot, _ = draw_many(draw, f"rows/prior/{name}/pilot", 4000)
     middle = np.median(pilot, axis=0)
     half = 0.9 * np.diff(np.quantile(pilot, [0.25, 0.75], axis=0), axis=0)[0]
     log_volume = np.sum(np.log(2.0 * half))
     corners = middle + half * np.array(list(itertools.product([-1.0, 1.0], repeat=model.dim)))
     bound = math.exp(-float(np.min(jax.vmap(at)(jnp.asarray(corners)))) - log_volume)
-    points, log_prior = map(np.asarray, many(jax.random.split(key_for(f"rows/prior/{name}"), 40_000)))
+    points, log_prior = draw_many(draw, f"rows/prior/{name}", 40_000)
     inside = np.all(np.abs(points - middle) <= half, axis=1)
     ratios = np.where(inside, np.exp(-log_prior - log_volume), 0.0)
     assert_bounded_mean(ratios, 0.0, bound, 1.0, detects=0.35, label=name)
@@ -215,10 +216,9 @@ def test_with_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(name):
     """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
     boundaries, run = ESTIMATES[name]()
     data = jnp.asarray(TWELVE_ROWS)
-    keys = jax.random.split(key_for(f"rows/{name}"), 20_000)
-    found = jax.jit(lambda keys: jax.lax.map(lambda key: run(key, data), keys, batch_size=500))(keys)
+    found = draw_many(lambda key: run(key, data), f"rows/{name}", 20_000, batch_size=500)
     log_bound, begin = 0.0, 0
-    for log_estimates, end in zip(np.asarray(found).T, boundaries, strict=True):
+    for log_estimates, end in zip(found.T, boundaries, strict=True):
         log_bound += log_largest_likelihood(TWELVE_ROWS[begin:end])
         exact = linear_log_evidence(TWELVE_ROWS[:end])
         ratios, bound = np.exp(log_estimates - exact), math.exp(log_bound - exact)
@@ -231,8 +231,7 @@ def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights(
     weights = np.array([0.1, 1.0, 0.0, 4.0, 2.0, 0.4])
     with np.errstate(divide="ignore"):
         log_weights = jnp.asarray(np.log(weights) + 900.0)
-    draw = jax.jit(jax.vmap(lambda key: weighted_reservoirs(key, log_weights, 3)))
-    slots = np.asarray(draw(jax.random.split(key_for("reservoirs"), 100_000)))
+    slots = draw_many(lambda key: weighted_reservoirs(key, log_weights, 3), "reservoirs", 100_000)
     assert not np.any(slots == 2)
     items = np.flatnonzero(weights)
     fractions = weights[items] / weights.sum()
@@ -305,9 +304,8 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
     def drifts(target, particles, name):
         with_anchors = target.anchors is not None
         move = stochastic_gradient_moves(MODEL, settings._replace(control_variates=with_anchors))
-        keys = jax.random.split(key_for(f"rows/drifts/{name}"), 20_000)
-        run = jax.jit(jax.vmap(lambda key: move(key, particles, target) - particles))
-        return np.asarray(run(keys)).reshape(len(keys), -1)
+        drift = lambda key: (move(key, particles, target) - particles).ravel()
+        return draw_many(drift, f"rows/drifts/{name}", 20_000)
 
     def expected(particles):
         at = np.asarray(particles)
@@ -322,7 +320,7 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
     at_anchor = (drifts(controlled, points, "anchor") - expected(points)) / math.sqrt(2.0 * eta)
     check_normal(at_anchor, "at the anchor")
     without = (drifts(plain, points, "plain") - expected(points)) / math.sqrt(2.0 * eta)
-    with expecting_failure(), pytest.raises(AssertionError, match="without anchors"):
+    with expecting_failure("without anchors"):
         check_normal(without, "without anchors")
     nearby = points + 0.01
     at, there = (row_gradients(np.asarray(p), DATA[:N_PAST]) for p in (points, nearby))
@@ -339,47 +337,36 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
 N_ROWS, CAPACITY = 60, 10
 
 
-def stored(name, size):
-    """Rows that are stored of a stream of sixty in chunks of a size [run, slot]."""
+def stored_rows(key, size):
+    """Rows that are stored of a stream of sixty in chunks of a size [slot]."""
+    past = PastRows(jnp.full((CAPACITY, 1), -1.0), jnp.zeros((), jnp.int32))
 
-    def kept(key):
-        past = PastRows(jnp.full((CAPACITY, 1), -1.0), jnp.zeros((), jnp.int32))
+    def one(past, number):
+        begin = number * size
+        rows = (begin + jnp.arange(size)).astype(jnp.float64)[:, None]
+        chunk = Chunk(rows, jnp.minimum(size, N_ROWS - begin).astype(jnp.int32))
+        return remember(jax.random.fold_in(key, number), past, chunk, begin.astype(jnp.int64)), None
 
-        def one(past, number):
-            begin = number * size
-            rows = (begin + jnp.arange(size)).astype(jnp.float64)[:, None]
-            chunk = Chunk(rows, jnp.minimum(size, N_ROWS - begin).astype(jnp.int32))
-            return remember(jax.random.fold_in(key, number), past, chunk, begin.astype(jnp.int64)), None
-
-        past, _ = jax.lax.scan(one, past, jnp.arange(-(-N_ROWS // size)))
-        return past.rows[:, 0]
-
-    return np.asarray(jax.jit(jax.vmap(kept))(jax.random.split(key_for(name), 40_000)))
+    past, _ = jax.lax.scan(one, past, jnp.arange(-(-N_ROWS // size)))
+    return past.rows[:, 0]
 
 
-def test_the_first_rows_are_kept_as_often_as_any_others():
-    """Of the rows that fill the store at first, the number that is kept is hypergeometric."""
-    rows = stored("reservoir", 6)
-    fraction = CAPACITY / N_ROWS
-    variance = CAPACITY * fraction * (1.0 - fraction) * (N_ROWS - CAPACITY) / (N_ROWS - 1)
-    for first, last in ((0, CAPACITY), (N_ROWS - CAPACITY, N_ROWS)):
-        counts = np.sum((rows >= first) & (rows < last), axis=1)
-        assert_standard_mean(
-            (counts - CAPACITY * fraction) / np.sqrt(variance), detects=0.05, label=f"rows from {first}"
-        )
+@pytest.mark.parametrize("size", [6, 7])
+def test_all_rows_are_kept_equally_often(size):
+    """The row in each slot is uniform; of the rows that fill the store at first a hypergeometric number is kept.
 
-
-def test_a_last_chunk_that_is_not_full_changes_no_fraction():
-    """Nine chunks of seven places for sixty rows: the row in each slot is uniform, though the last chunk has four."""
-    rows = stored("reservoir/last", 7)
+    Of nine chunks of seven places the last has four rows.
+    """
+    rows = draw_many(lambda key: stored_rows(key, size), f"reservoir/{size}", 40_000)
     assert (np.diff(np.sort(rows, axis=1), axis=1) > 0.0).all(), "no row is stored twice"
     assert rows.min() >= 0.0
     # One stored row a run: those of a run exclude each other.
-    chosen = np.random.default_rng(seed_for("reservoir/chosen"))
+    chosen = rng_for("reservoir/chosen")
     uniforms = rows[np.arange(len(rows)), chosen.integers(0, CAPACITY, len(rows))] + chosen.random(len(rows))
-    counts = np.stack([np.sum(rows == row, axis=1) for row in range(N_ROWS)], axis=1)
-    fraction = CAPACITY / N_ROWS
+    kept = np.stack([np.any(rows == row, axis=1) for row in range(N_ROWS)], axis=1)
     assert_standard_mean(legendre(uniforms / N_ROWS, 8), detects=0.05, label="rows of a stream")
-    assert_standard_mean(
-        (counts - fraction) / np.sqrt(fraction * (1.0 - fraction)), detects=0.05, label="each row of a stream"
-    )
+    fraction = CAPACITY / N_ROWS
+    assert_fractions(kept, fraction, detects=0.05, label="each row of a stream")
+    sd = math.sqrt(CAPACITY * fraction * (1.0 - fraction) * (N_ROWS - CAPACITY) / (N_ROWS - 1))
+    for counts in (kept[:, :CAPACITY].sum(axis=1), kept[:, -CAPACITY:].sum(axis=1)):
+        assert_standard_mean((counts - CAPACITY * fraction) / sd, detects=0.05, label="first and last rows")

@@ -41,19 +41,16 @@ from tests.exact_posteriors import tempered_posterior
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
+    assert_fractions,
     assert_independent,
     assert_standard_mean,
     assert_uniform,
+    draw_many,
     key_for,
     legendre,
-    seed_for,
+    rng_for,
 )
 from tests.statistical.test_rows import DATA, check_normal, standardised
-
-
-def rng_for(name):
-    return np.random.default_rng(seed_for(name))
-
 
 # --- populations ---------------------------------------------------------------------------------------
 
@@ -74,8 +71,7 @@ def short_series():
 
 def test_first_rates_have_the_stated_normal_distribution():
     model = published_model()
-    draw = jax.jit(jax.vmap(lambda key: initial_inputs(model, key)[:4]))
-    rates = np.asarray(draw(jax.random.split(key_for("populations/start"), 20_000)))
+    rates = draw_many(lambda key: initial_inputs(model, key)[:4], "populations/start", 20_000)
     uniforms = stats.norm.cdf((rates + 4.0) / 0.1)
     assert_independent(uniforms, "rates", detects=0.04, detects_mean=0.07)
 
@@ -149,7 +145,7 @@ def test_sparse_conditioning_agrees_with_importance_sampling(has_determinant):
         start = kernel.init(initial_inputs(finer, key, 0.0, 0.5))
         return jax.lax.scan(advance, start, jnp.arange(300))[1][50:]
 
-    draws = np.asarray(jax.jit(jax.vmap(chain))(jax.random.split(key_for("populations/sparse"), 100)))
+    draws = draw_many(chain, "populations/sparse", 100)
     exact, weights = weighted_prior_draws(1_000_000)
     scores = []
     for power in (1, 2):
@@ -168,8 +164,7 @@ def test_sparse_conditioning_agrees_with_importance_sampling(has_determinant):
 
 def test_inputs_of_the_parameters_have_the_distribution_of_their_prior():
     """Three standard normal numbers and one logistic: with 1 / (1 + exp(-rate d)) uniform."""
-    draw = jax.jit(jax.vmap(sample_parameter_inputs))
-    inputs = np.asarray(draw(jax.random.split(key_for("quantiles/inputs"), 20_000)))
+    inputs = draw_many(sample_parameter_inputs, "quantiles/inputs", 20_000)
     logistic = stats.logistic.cdf(LOGISTIC_RATE * inputs[:, 3])
     uniforms = np.column_stack([stats.norm.cdf(inputs[:, :3]), logistic])
     assert_independent(uniforms, "inputs", detects=0.04, detects_mean=0.07)
@@ -202,12 +197,11 @@ def test_the_bound_of_a_wrong_approximation_is_low_by_its_divergence():
         return log_z - 0.5 * jnp.sum(((x - jnp.asarray(mean)) / jnp.asarray(sd)) ** 2) - log_sd
 
     fit = MeanField(jnp.zeros(3), jnp.zeros(3))
-    bounds = jax.jit(
-        lambda keys: jax.lax.map(lambda key: evidence_lower_bound(log_density, fit, key, 100)[0], keys)
-    )(jax.random.split(key_for("errors/bound"), 20_000))
+    bound = lambda key: evidence_lower_bound(log_density, fit, key, 100)[0]
+    bounds = draw_many(bound, "errors/bound", 20_000, batch_size=100)
     divergence = np.sum(np.log(sd) + (1.0 + mean**2) / (2.0 * sd**2) - 0.5)
     variance = np.sum(0.5 * (1.0 - sd**-2.0) ** 2 + mean**2 / sd**4)
-    standard = (np.asarray(bounds) - (log_z - divergence)) / math.sqrt(variance / 100.0)
+    standard = (bounds - (log_z - divergence)) / math.sqrt(variance / 100.0)
     assert_standard_mean(standard, detects=0.06, label="bound")
 
 
@@ -242,8 +236,7 @@ def test_simulated_rejection_meets_the_probability_of_a_cube():
     assert exact.min() * n > 20.0
     accepted = np.arange(n)[:, None] < np.round(rates * n)
     often = exact > 0.01
-    standard = (accepted - exact) / np.sqrt(exact * (1.0 - exact))
-    assert_standard_mean(standard[:, often], label="rates above one in a hundred")
+    assert_fractions(accepted[:, often], exact[often], label="rates above one in a hundred")
     rng = rng_for("rejection/order")
     for place in np.flatnonzero(~often):
         hits = rng.permutation(accepted[:, place])
@@ -277,9 +270,7 @@ def populations(evolve, name):
         starts = exact_draws(key_start)
         return starts, evolve(key_run, starts)[-1]
 
-    keys = jax.random.split(key_for(f"reference/{name}"), N_POPULATIONS)
-    starts, ends = jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=100))(keys)
-    return np.asarray(starts), np.asarray(ends)
+    return draw_many(replica, f"reference/{name}", N_POPULATIONS, batch_size=100)
 
 
 def check_population(starts, ends, floor):
@@ -322,9 +313,8 @@ def test_independence_metropolis_keeps_a_distribution_on_the_half_line():
         log_exponential = lambda x: jnp.where(x[0] > 0.0, -x[0], jnp.nan)
         return independence_metropolis(keys[2], log_exponential, jnp.concatenate([pilot, starts]), 6)[0][-1]
 
-    keys = jax.random.split(key_for("reference/half line"), N_POPULATIONS)
-    ends = np.asarray(jax.jit(lambda keys: jax.lax.map(replica, keys, batch_size=100))(keys)).ravel()
-    uniforms = -np.expm1(-ends)
+    ends = draw_many(replica, "reference/half line", N_POPULATIONS, batch_size=100)
+    uniforms = -np.expm1(-ends.ravel())
     assert_uniform(uniforms, detects=0.04, label="half line")
     assert_standard_mean(legendre(uniforms), detects=0.06, label="half line, Legendre")
 

@@ -25,7 +25,7 @@ from auxmc.kernels.pseudo_marginal.updates import (
 )
 from auxmc.models.abc_kernels import abc_estimator, log_abc_kernel
 from auxmc.models.estimator import Estimator
-from tests.statistical.kernel_checks import Case, keeping, with_noise
+from tests.statistical.kernel_checks import Case, always, keeping, with_noise, with_numbers
 
 OBSERVED = 1.5
 
@@ -136,48 +136,34 @@ SLOW = {
 # --- made wrong ----------------------------------------------------------------------------------------
 
 
-def auxiliary_not_stored(estimator):
-    """Accepts the new estimate but keeps the old u."""
-    return keeping(pseudo_marginal_metropolis(estimator, 1.5, 1), "auxiliary")
-
-
-def estimate_not_stored(estimator):
-    """Keeps the old estimate with the new x and u."""
-    return keeping(pseudo_marginal_metropolis(estimator, 1.5, 1), "log_estimate")
+def unchanged(_, update):
+    return update
 
 
 def _cycle(
-    change_auxiliary=None,
-    change_position=None,
+    change_auxiliary=unchanged,
+    change_position=unchanged,
     auxiliary=independence_auxiliary,
     position=lambda estimator: metropolis_position(estimator, 1.5, 1),
 ):
     """An APM kernel with one of its updates changed."""
 
     def build(estimator):
-        first, second = auxiliary(estimator), position(estimator)
-        if change_auxiliary is not None:
-            first = change_auxiliary(estimator, first)
-        if change_position is not None:
-            second = change_position(estimator, second)
+        first = change_auxiliary(estimator, auxiliary(estimator))
+        second = change_position(estimator, position(estimator))
         return auxiliary_pseudo_marginal(estimator, first, second)
 
     return build
 
 
-def always_accepts(_, update):
-    """Update of u without its accept test."""
-    return with_noise(update, lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
+def numbers(**changes):
+    """Change of an update whose random numbers go through functions."""
+    return lambda _, update: with_numbers(update, **changes)
 
 
-def narrow_proposal_of_u(_, update):
-    """Proposes u from N(0, 0.8^2) without correcting for it."""
-    return with_noise(update, lambda n, _: n._replace(move=0.8 * n.move))
-
-
-def narrow_ellipse(_, update):
-    """Elliptical update of u whose second point has standard deviation 0.8."""
-    return with_noise(update, lambda n, _: n._replace(direction=0.8 * n.direction))
+def shrunk(numbers):
+    """A standard deviation of 0.8 that no acceptance ratio corrects."""
+    return 0.8 * numbers
 
 
 def unshrunk_proposal_of_u(_, kernel):
@@ -201,9 +187,9 @@ def no_density_of_u_in_the_ratio(_, update):
     return with_noise(update, change)
 
 
-def joint_hmc(change):
+def joint_hmc(**changes):
     """Pseudo-marginal HMC with its random numbers changed."""
-    return lambda estimator: with_noise(pseudo_marginal_hmc(estimator, 0.7, (1, 3), 1), change)
+    return lambda estimator: with_numbers(pseudo_marginal_hmc(estimator, 0.7, (1, 3), 1), **changes)
 
 
 def fresh_u_for_the_proposal(estimator, update):
@@ -219,22 +205,13 @@ def fresh_u_for_the_proposal(estimator, update):
     return Update(draw, apply)
 
 
-def cache_left_behind(_, update):
-    """Update of x that moves without replacing the cache, so that u is then updated at the old x."""
-    return keeping(update, "cache")
-
-
-def one_sided_slice(_, update):
-    """Slice update of x with the bracket on one side of the current point."""
-    return with_noise(update, lambda n, _: n._replace(bracket_uniform=jnp.zeros(()), direction=jnp.ones(1)))
-
-
 BROKEN_BUILDS = {
-    "auxiliary_not_stored": auxiliary_not_stored,
-    "estimate_not_stored": estimate_not_stored,
-    "u_always_accepted": _cycle(always_accepts),
-    "narrow_proposal_of_u": _cycle(narrow_proposal_of_u),
-    "narrow_ellipse": _cycle(narrow_ellipse, auxiliary=elliptical_auxiliary),
+    # One of the new u and the new estimate is kept without the other.
+    "auxiliary_not_stored": lambda e: keeping(pseudo_marginal_metropolis(e, 1.5, 1), "auxiliary"),
+    "estimate_not_stored": lambda e: keeping(pseudo_marginal_metropolis(e, 1.5, 1), "log_estimate"),
+    "u_always_accepted": _cycle(numbers(log_uniform=always)),
+    "narrow_proposal_of_u": _cycle(numbers(move=shrunk)),
+    "narrow_ellipse": _cycle(numbers(direction=shrunk), auxiliary=elliptical_auxiliary),
     "unshrunk_proposal_of_u": _cycle(
         unshrunk_proposal_of_u, auxiliary=lambda e: crank_nicolson_auxiliary(e, 0.6)
     ),
@@ -244,14 +221,17 @@ BROKEN_BUILDS = {
     "no_density_of_u_in_the_ratio": _cycle(
         no_density_of_u_in_the_ratio, auxiliary=lambda e: random_walk_auxiliary(e, 0.8)
     ),
-    "small_momentum_of_u": joint_hmc(lambda n, _: n._replace(spin=0.8 * n.spin)),
+    "small_momentum_of_u": joint_hmc(spin=shrunk),
     "joint_trajectory_always_accepted": joint_hmc(
-        lambda n, _: n._replace(trajectory=n.trajectory._replace(log_uniform=jnp.full((), -jnp.inf)))
+        trajectory=lambda n: n._replace(log_uniform=always(n.log_uniform))
     ),
-    "fresh_u_for_the_proposal": _cycle(None, fresh_u_for_the_proposal),
-    "cache_left_behind": _cycle(None, cache_left_behind),
+    "fresh_u_for_the_proposal": _cycle(change_position=fresh_u_for_the_proposal),
+    # After a move of x, u is updated at the old x.
+    "cache_left_behind": _cycle(change_position=lambda _, update: keeping(update, "cache")),
+    # The bracket is on one side of the current point.
     "one_sided_slice_of_x": _cycle(
-        None, one_sided_slice, position=lambda estimator: slice_position(estimator, 1.5, 1)
+        change_position=numbers(bracket_uniform=jnp.zeros_like, direction=jnp.ones_like),
+        position=lambda estimator: slice_position(estimator, 1.5, 1),
     ),
 }
 BROKEN = {name: partial(latent, build, 1) for name, build in BROKEN_BUILDS.items()}

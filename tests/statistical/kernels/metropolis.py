@@ -21,10 +21,12 @@ from tests.statistical.kernel_checks import (
     LOGISTIC,
     Case,
     Target,
+    always,
     at_position,
     gaussian,
     keeping,
-    with_noise,
+    log_normal,
+    with_numbers,
 )
 
 
@@ -93,11 +95,11 @@ def _persistent(turned=False):
     )
 
 
-def _with_masses(change=lambda noise, _: noise):
+def _with_masses(**changes):
     """The masses are far from those of the target, and steps so coarse that some trajectories are rejected."""
     target = gaussian(np.zeros(2), [[1.0, 0.7], [0.7, 1.0]])
     kernel = hmc(target.log_density, 0.5, (2, 4), 2, jnp.asarray(INVERSE_MASS))
-    return at_position(with_noise(kernel, change), target)
+    return at_position(with_numbers(kernel, **changes), target)
 
 
 def _no_u_turn(change=lambda kernel: kernel):
@@ -134,7 +136,7 @@ def _unadjusted():
     """Its biased distribution is wider than the normal one by 1 / (1 - size^2 / 4)."""
     size = 0.9
     biased = gaussian(np.zeros(1), [[1.0 / (1.0 - size**2 / 4.0)]])
-    kernel = unadjusted_langevin(lambda x: -0.5 * jnp.sum(x**2), size, 1)
+    kernel = unadjusted_langevin(log_normal, size, 1)
     return at_position(kernel, biased, reversible=False)
 
 
@@ -158,26 +160,6 @@ SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
 # --- made wrong ----------------------------------------------------------------------------------------
 
 
-def scaled_log_ratio(log_density):
-    """Log ratio divided by 1.1."""
-    return with_noise(random_walk(log_density), lambda n, _: n._replace(log_uniform=1.1 * n.log_uniform))
-
-
-def stale_log_density(log_density):
-    """Moves without storing the log density of the new point."""
-    return keeping(random_walk(log_density), "log_density")
-
-
-def independence_without_weight(log_density):
-    """Independence proposals whose density is left out of the ratio."""
-    return metropolis_independence(log_density, _logistic_proposal)
-
-
-def hmc_without_accept_test(log_density):
-    """Hamiltonian Monte Carlo that takes every end of a trajectory."""
-    return with_noise(coarse_hmc(log_density), lambda n, _: n._replace(log_uniform=jnp.full((), -jnp.inf)))
-
-
 def hmc_without_first_kick(log_density):
     """Trajectories that start from a gradient of zero, and so cannot be reversed."""
     kernel = coarse_hmc(log_density)
@@ -185,9 +167,9 @@ def hmc_without_first_kick(log_density):
     return kernel._replace(apply=lambda noise, state: kernel.apply(noise, without(state)))
 
 
-def _unwhitened(noise, _):
+def _unwhitened(normal):
     """Momenta with the covariance of the masses, where the trajectory takes standard normal ones."""
-    return noise._replace(normal=jnp.linalg.cholesky(jnp.linalg.inv(INVERSE_MASS)) @ noise.normal)
+    return jnp.linalg.cholesky(jnp.linalg.inv(INVERSE_MASS)) @ normal
 
 
 def _drifting(kernel):
@@ -208,13 +190,14 @@ BROKEN = {
     "riemannian without log determinant": lambda: _riemannian(_without_log_determinant),
     # Implicit steps that end after one iteration, whatever it gives.
     "riemannian not converged": lambda: _riemannian(tolerance=np.inf),
-    "masses without whitening": lambda: _with_masses(_unwhitened),
+    "masses without whitening": lambda: _with_masses(normal=_unwhitened),
     "no-U-turn with a drift": lambda: _no_u_turn(_drifting),
 }
-BROKEN_ON_LINE = (
-    scaled_log_ratio,
-    stale_log_density,
-    independence_without_weight,
-    hmc_without_accept_test,
-    hmc_without_first_kick,
-)
+BROKEN_ON_LINE = {
+    "scaled_log_ratio": lambda density: with_numbers(random_walk(density), log_uniform=lambda u: 1.1 * u),
+    "stale_log_density": lambda density: keeping(random_walk(density), "log_density"),
+    # The density of the proposals is left out of the ratio.
+    "independence_without_weight": lambda density: metropolis_independence(density, _logistic_proposal),
+    "hmc_without_accept_test": lambda density: with_numbers(coarse_hmc(density), log_uniform=always),
+    "hmc_without_first_kick": hmc_without_first_kick,
+}

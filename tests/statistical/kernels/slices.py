@@ -22,7 +22,7 @@ from tests.statistical.kernel_checks import (
     check_ellipse_bracket,
     check_line_bracket,
     gaussian,
-    with_noise,
+    with_numbers,
 )
 
 OBSERVED, TOLERANCE = 1.0, 0.5
@@ -98,11 +98,10 @@ SLOW = {"one elliptical block": lambda: _blocks([(0, 5)])}
 # --- made wrong ----------------------------------------------------------------------------------------
 
 
-def _line_with(max_step_outs, **changes):
-    arrays = {name: jnp.asarray(value) for name, value in changes.items()}
-    return lambda log_density: with_noise(
-        linear_slice(log_density, 0.8, 1, max_step_outs), lambda n, _: n._replace(**arrays)
-    )
+def _line_with(max_step_outs, **values):
+    """Slice sampler on the line with random numbers of fixed values."""
+    changes = {name: lambda _, value=value: jnp.asarray(value) for name, value in values.items()}
+    return lambda log_density: with_numbers(linear_slice(log_density, 0.8, 1, max_step_outs), **changes)
 
 
 def _own_slice(log_density, width, shrink, n_passes):
@@ -157,45 +156,47 @@ def unshrunk_slice(log_density):
     return _own_slice(log_density, 0.7, lambda offset, lower, upper: (lower, upper), 5000)
 
 
+def _shrink(noise, state, log_density, point_at, offset, lower, upper):
+    """The rest of an update from its bracket and first offset on; `point_at` maps an offset to a point."""
+
+    def evaluate(offset):
+        point = point_at(offset)
+        return Candidate(point, log_density(point))
+
+    current = Candidate(state.position, state.log_density)
+    height = state.log_density + noise.log_uniform
+    shrunk = shrink_bracket(noise.key, evaluate, current, height, offset, lower, upper)
+    return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+
+
 def _ellipse_with(offset, lower, upper):
     """Elliptical slice of target over standard normal with its own first angle and bracket."""
 
     def build(log_density):
-        kernel = elliptical_slice(log_density, dim=1)
-
         def apply(noise, state):
-            def evaluate(angle):
-                point = state.position * jnp.cos(angle) + noise.direction * jnp.sin(angle)
-                return Candidate(point, log_density(point))
-
-            current = Candidate(state.position, state.log_density)
-            height = state.log_density + noise.log_uniform
+            point_at = lambda angle: state.position * jnp.cos(angle) + noise.direction * jnp.sin(angle)
             ends = jnp.full_like(noise.angle, lower), jnp.full_like(noise.angle, upper)
-            shrunk = shrink_bracket(noise.key, evaluate, current, height, offset(noise.angle), *ends)
-            return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+            return _shrink(noise, state, log_density, point_at, offset(noise.angle), *ends)
 
-        return kernel._replace(apply=apply)
+        return elliptical_slice(log_density, dim=1)._replace(apply=apply)
 
     return build
 
 
 def doubling_without_its_acceptance_test(log_density):
     """Every point of the slice in the doubled bracket is taken."""
-    kernel = linear_slice(log_density, 0.4, 1)
 
     def apply(noise, state):
-        evaluate = lambda s: Candidate(state.position + s, log_density(state.position + s))
+        point_at = lambda offset: state.position + offset
+        evaluate = lambda offset: Candidate(point_at(offset), log_density(point_at(offset)))
         height = state.log_density + noise.log_uniform
         coins = jax.random.bernoulli(jax.random.fold_in(noise.key, 0), shape=(4,))
         lower = -0.4 * noise.bracket_uniform
         bracket = double_bracket(evaluate, height, lower, lower + 0.4, coins)
-        ends = bracket.lower, bracket.upper
-        offset = ends[0] + (ends[1] - ends[0]) * noise.offset_uniform
-        current = Candidate(state.position, state.log_density)
-        shrunk = shrink_bracket(noise.key, evaluate, current, height, offset, *ends)
-        return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
+        offset = bracket.lower + (bracket.upper - bracket.lower) * noise.offset_uniform
+        return _shrink(noise, state, log_density, point_at, offset, bracket.lower, bracket.upper)
 
-    return kernel._replace(apply=apply)
+    return linear_slice(log_density, 0.4, 1)._replace(apply=apply)
 
 
 fixed_bracket_ellipse = _ellipse_with(lambda angle: angle, 0.0, 2.0 * jnp.pi)
@@ -204,14 +205,14 @@ fixed_cut_ellipse = _ellipse_with(lambda angle: angle - jnp.pi, -jnp.pi, jnp.pi)
 
 def wide_ellipse(log_density):
     """Elliptical slice with an auxiliary draw whose standard deviation is 1.1."""
-    kernel = elliptical_slice(log_density, dim=1)
-    return with_noise(kernel, lambda n, _: n._replace(direction=1.1 * n.direction))
+    return with_numbers(elliptical_slice(log_density, dim=1), direction=lambda direction: 1.1 * direction)
 
 
 def one_sided_reflection():
     """The bracket lies ahead of the current point only, in a direction that is always positive."""
-    changes = lambda n: {"direction": jnp.abs(n.direction), "bracket_uniform": jnp.zeros(())}
-    return with_noise(reflective_slice(SQUARE.log_density, 2), lambda n, _: n._replace(**changes(n)))
+    return with_numbers(
+        reflective_slice(SQUARE.log_density, 2), direction=jnp.abs, bracket_uniform=jnp.zeros_like
+    )
 
 
 def blocks_that_do_not_see_each_others_new_value():

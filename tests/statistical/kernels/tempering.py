@@ -133,6 +133,29 @@ def _normals(log_zeta):
     )
 
 
+def _on_path(kernel, grid, log_density, temperature, control, number, **options):
+    """Case of a kernel on a position that is normal given a number, which has a log density on a grid [point].
+
+    `temperature` maps the number to its inverse temperature, `control` the number to what a state starts with besides
+    its position, `number` a state to the number.
+    """
+    places, marginal = jnp.asarray(grid), cdf_on(grid, np.exp(log_density))
+
+    def start(key):
+        key_number, key_x, key_init = jax.random.split(key, 3)
+        drawn = jnp.interp(jax.random.uniform(key_number), marginal, places)
+        centre, spread = _path_of_normals(temperature(drawn))
+        x = (centre + spread * jax.random.normal(key_x, ()))[None]
+        return kernel.init(x, control(drawn), key=key_init)
+
+    def transform(state, _):
+        centre, spread = _path_of_normals(temperature(number(state)))
+        place = jnp.interp(number(state), places, marginal)
+        return jnp.stack([place, ndtr((state.position[0] - centre) / spread)])
+
+    return Case(kernel, start, transform, lambda state: state, reversible=False, **options)
+
+
 def _plateaus(log_zeta_used=0.3, **options):
     """Control with plateaus up to 0.7 and from 2 on, the inverse temperature and the potential written out."""
     low, high, log_zeta = 0.7, 2.0, 0.3
@@ -144,43 +167,20 @@ def _plateaus(log_zeta_used=0.3, **options):
 
     potential = 0.5 * np.maximum(np.abs(grid) - high, 0.0) ** 2
     log_density = _log_normaliser(np.asarray(temperature(jnp.asarray(grid))), log_zeta) - potential
-    marginal = cdf_on(grid, np.exp(log_density))
-
-    def start(key):
-        key_u, key_x, key_init = jax.random.split(key, 3)
-        u = jnp.interp(jax.random.uniform(key_u), marginal, jnp.asarray(grid))
-        centre, spread = _path_of_normals(temperature(u))
-        return kernel.init((centre + spread * jax.random.normal(key_x, ()))[None], u, key=key_init)
-
-    def transform(state, _):
-        centre, spread = _path_of_normals(temperature(state.control))
-        place = jnp.interp(state.control, jnp.asarray(grid), marginal)
-        return jnp.stack([place, ndtr((state.position[0] - centre) / spread)])
-
-    return Case(kernel, start, transform, lambda state: state, floor=0.4, reversible=False)
+    return _on_path(
+        kernel, grid, log_density, temperature, lambda u: u, lambda state: state.control, floor=0.4
+    )
 
 
 def _nuts(step_size, log_zeta_used=0.7):
     """Unnormalised normal target and base on the line; another log zeta in use is wrong."""
     log_zeta = 0.7
     kernel = tempered_nuts(_normals(log_zeta_used), step_size, jnp.array([1.0, 2.0]), max_doublings=4)
-
     # Density of the inverse temperature: the normaliser of the path.
     grid = np.linspace(0.0, 1.0, 20_001)
-    marginal = cdf_on(grid, np.exp(_log_normaliser(grid, log_zeta)))
-
-    def start(key):
-        key_b, key_x, key_init = jax.random.split(key, 3)
-        b = jnp.interp(jax.random.uniform(key_b), marginal, jnp.asarray(grid))
-        centre, spread = _path_of_normals(b)
-        return kernel.init((centre + spread * jax.random.normal(key_x, ()))[None], logit(b), key=key_init)
-
-    def transform(state, _):
-        centre, spread = _path_of_normals(state.inverse_temperature)
-        place = jnp.interp(state.inverse_temperature, jnp.asarray(grid), marginal)
-        return jnp.stack([place, ndtr((state.position[0] - centre) / spread)])
-
-    return Case(kernel, start, transform, lambda state: state, reversible=False, n_steps=1, batch_size=1000)
+    log_density = _log_normaliser(grid, log_zeta)
+    number = lambda state: state.inverse_temperature
+    return _on_path(kernel, grid, log_density, lambda b: b, logit, number, n_steps=1, batch_size=1000)
 
 
 PARTIAL = {"refreshment": 0.5, "integrator": "kick_drift_kick"}

@@ -1,5 +1,7 @@
 """Change points: found where there are, not where there are none, and the same chunk by chunk."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
@@ -8,9 +10,10 @@ from auxmc.diagnostics.stream_changes import DropDetector, change_points, chunk_
 from experiments.streaming_evidence.model import rows
 
 
-def mixture_scores(data, size, n_components=5):
+@cache
+def mixture_scores(stream, n_rows, size, n_components=5):
     """Predictive scores of a mixture of round clusters that is fitted to the rows before each chunk."""
-    rng = np.random.default_rng(1)
+    data, rng = rows(stream, n_rows), np.random.default_rng(1)
     means, variances = rng.normal(size=(n_components, 2)), np.full(n_components, 2.0)
     weights = np.full(n_components, 1.0 / n_components)
 
@@ -35,7 +38,7 @@ def mixture_scores(data, size, n_components=5):
 
 @pytest.mark.parametrize("size", [250, 500])
 def test_both_changes_of_the_non_stationary_stream_are_found_within_a_chunk(size):
-    found = change_points(*mixture_scores(rows("non_stationary", 30_000), size))
+    found = change_points(*mixture_scores("non_stationary", 30_000, size))
     for change in (1000, 10_000):
         assert any(abs(point.first_row - (change + 1)) <= size for point in found)
     others = [p for p in found if min(abs(p.first_row - 1001), abs(p.first_row - 10_001)) > size]
@@ -43,7 +46,7 @@ def test_both_changes_of_the_non_stationary_stream_are_found_within_a_chunk(size
 
 
 def test_a_shuffled_stream_has_at_most_one_false_alarm():
-    assert len(change_points(*mixture_scores(rows("shuffled", 100_000), 500))) <= 1
+    assert len(change_points(*mixture_scores("shuffled", 100_000, 500))) <= 1
 
 
 def test_false_alarms_are_rare_for_scores_of_independent_rows():
@@ -66,30 +69,24 @@ def test_a_small_lasting_drop_adds_up():
     assert 100 < found[0].chunk < 115
 
 
-def test_a_rise_is_no_change():
+def test_a_rise_is_no_change_and_a_chunk_without_probability_is_one():
     assert change_points(np.linspace(-3.0, -1.0, 50), np.full(50, 500)) == []
-
-
-def test_a_chunk_without_probability_is_a_change():
     found = change_points([-1.0, -1.1, -np.inf, -1.0, -1.0], [500] * 5)
     assert [(point.chunk, point.kind) for point in found] == [(2, "jump")]
 
 
 def test_chunk_by_chunk_gives_the_same():
-    scores, counts = mixture_scores(rows("non_stationary", 20_000), 250)
+    scores, counts = mixture_scores("non_stationary", 30_000, 250)
     detector = DropDetector()
     found = [detector.see(float(score), int(n)) for score, n in zip(scores, counts, strict=True)]
     assert [point for point in found if point is not None] == change_points(scores, counts)
 
 
-def test_scores_come_from_the_running_record():
+def test_scores_come_from_the_running_record_and_their_numbers_must_agree():
     scores, counts = chunk_scores([-10.0, -40.0, -45.0], [5, 15, 20])
     assert counts.tolist() == [5, 10, 5]
     assert scores.tolist() == [-2.0, -3.0, -1.0]
     later = chunk_scores([-40.0, -45.0], [15, 20], -10.0, 5)
     assert later.per_row.tolist() == [-3.0, -1.0]
-
-
-def test_lengths_that_differ_are_rejected():
     with pytest.raises(ValueError, match="a score and a number a chunk"):
         change_points([1.0, 2.0], [3])

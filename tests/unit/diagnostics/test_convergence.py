@@ -39,9 +39,6 @@ def test_constant_chains_say_nothing_about_their_error():
     summary = summarise_chains(np.full((4, 100), 0.1))
     assert summary.bulk_ess == summary.tail_ess == 0.0
     assert np.isnan([summary.r_hat, summary.mcse_mean, summary.mcse_sd]).all()
-
-
-def test_chains_constant_at_different_values_have_infinite_r_hat():
     assert np.isposinf(rank_r_hat(np.repeat([[0.0], [1.0], [2.0]], 50, axis=1)))
 
 

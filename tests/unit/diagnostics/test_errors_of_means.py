@@ -50,15 +50,24 @@ def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one():
     assert found[1] < 0.01
 
 
-def test_inputs_that_mean_nothing_are_rejected():
-    with pytest.raises(ValueError, match="correlations must be at least n - 1 = 4 on one axis, got shape"):
-        variance_of_mean(1.0, [0.1, 0.1, 0.1], 5)
-    with pytest.raises(ValueError, match="n must be a positive integer, got 0"):
-        variance_of_mean(1.0, [], 0)
-    with pytest.raises(ValueError, match=r"finite, with at least 2 draws last, got shape \(3,\)"):
-        autocorrelations([0.0, np.nan, 1.0])
-    with pytest.raises(ValueError, match=r"at least 4 draws on its last axis, got shape \(3,\)"):
-        autocorrelation_time([0.0, 2.0, 1.0])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: variance_of_mean(1.0, [0.1, 0.1, 0.1], 5), "must be at least n - 1 = 4 on one axis"),
+        (lambda: variance_of_mean(1.0, [], 0), "n must be a positive integer, got 0"),
+        (
+            lambda: autocorrelations([0.0, np.nan, 1.0]),
+            r"finite, with at least 2 draws last, got shape \(3,\)",
+        ),
+        (
+            lambda: autocorrelation_time([0.0, 2.0, 1.0]),
+            r"at least 4 draws on its last axis, got shape \(3,\)",
+        ),
+    ],
+)
+def test_inputs_that_mean_nothing_are_rejected(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 @pytest.mark.parametrize("n_chains", [2, 4, 10])
@@ -81,12 +90,9 @@ def test_error_of_many_chains_is_the_usual_one():
     )
 
 
-def test_the_error_of_a_single_chain_cannot_be_known():
+def test_a_single_chain_has_no_error_and_chains_without_spread_are_infinitely_far():
     assert np.isnan(error_between_chains(np.ones((2, 1)))).tolist() == [True, True]
     assert np.isnan(score_between_chains(np.ones((2, 1)), 0.0)).tolist() == [True, True]
-
-
-def test_chains_without_spread_are_as_far_from_another_value_as_can_be():
     assert score_between_chains([2.0, 2.0, 2.0], 1.0) == np.inf
 
 

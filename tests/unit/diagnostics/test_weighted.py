@@ -38,14 +38,10 @@ def test_errors_are_those_of_repetitions():
         assert ratio == pytest.approx(1.0, abs=0.25)
 
 
-def test_a_single_unit_has_no_error():
+def test_a_single_unit_has_no_error_and_shapes_must_agree():
     found = weighted_estimates(np.zeros((1, 4)), np.arange(4.0).reshape(1, 4, 1))
     assert found.mean[0] == 1.5
-    assert np.isnan(found.mean_error[0])
-    assert np.isnan(found.sd_error[0])
-
-
-def test_shapes_must_agree():
+    assert np.isnan([found.mean_error[0], found.sd_error[0]]).all()
     with pytest.raises(ValueError, match=r"log_weights must be \[unit, draw\]"):
         weighted_estimates(np.zeros(3), np.zeros((3, 1)))
 

@@ -47,14 +47,11 @@ def test_weighted_gradients_are_those_of_the_likelihood(name):
     )
 
 
-def test_linear_likelihood_is_normal():
+def test_likelihoods_of_regressions_are_normal_and_the_fraction_of_the_class():
     model, rows = MODELS["linear"]
     found = model.log_likelihood(jnp.array([0.3, -0.4, 0.2]), jnp.asarray(rows))
     expected = stats.norm.logpdf(rows[:, 2], rows[:, 0] * 0.3 - rows[:, 1] * 0.4 + 0.2, 0.7)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_softmax_likelihood_is_the_fraction_of_the_class():
     model, rows = MODELS["softmax"]
     parameters = np.arange(9.0) / 10.0
     coefficients = parameters.reshape(3, 3)
