@@ -113,6 +113,41 @@ def test_figures_of_a_model_without_a_known_posterior_draw_the_rest():
     assert "exact density" not in [text.get_text() for text in drawn["fig_3_6"].legends[0].get_texts()]
 
 
+# Sizes of the thesis in preset `paper`: study, names of cases before their system, settings or grids of a batch.
+SIZES = [
+    ("boltzmann", "chains", {"n_chains": 100}),
+    ("gaussian_latent", "pm_mh apm_mi_mh apm_ss_mh apm_slice", {"n_chains": 10}),
+    ("gaussian_latent", "pm_mh", {"n_draws": 50_000, "step_size": np.arange(1, 41) * 0.025}),
+    ("gaussian_latent", "apm_mi_mh apm_slice", {"n_draws": 20_000}),
+    ("gaussian_latent", "apm_slice", {"bracket_width": np.arange(1, 51) * 0.2}),
+    (
+        "lotka_volterra",
+        "constrained",
+        {"n_chains": 10, "n_draws": 1000, "n_discard": 10, "n_inner_steps": 3},
+    ),
+    # Lengths as published, of more than the ten chains.
+    ("lotka_volterra", "slices", {"n_chains": 100, "n_draws": 60_000, "n_discard": 30_000}),
+    ("lotka_volterra", "hmc", {"n_chains": 100, "n_draws": 10_000, "n_discard": 5_000}),
+    ("lotka_volterra", "summaries", {"n_chains": 10, "n_draws": 500_000, "n_discard": 250_000}),
+    ("lotka_volterra", "failures", {"n_draws": 100_000}),
+    ("streaming_evidence", "linear softmax mixture sensitivity", {"n_rows": 1_000_000}),
+    ("streaming_evidence", "linear", {"n_particles": 10, "n_moves": 20, "target_share": 0.5}),
+    ("streaming_evidence", "linear", {"batch_size": 500, "learning_rate": 0.1}),
+    ("streaming_evidence", "linear_full", {"annealed_rows": 1_000_000}),
+]
+
+
+@pytest.mark.parametrize(("study", "names", "sizes"), SIZES)
+def test_the_paper_preset_has_the_sizes_of_the_thesis(study, names, sizes):
+    cases = {case.name: case.settings for case in load_study(study).cases("paper")}
+    named = {name: settings for name, settings in cases.items() if name.split("__")[0] in names.split()}
+    assert {name.split("__")[0] for name in named} == set(names.split())
+    for settings in named.values():
+        found = vars(settings) | settings.batch
+        for name, value in sizes.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
+
+
 def check_measured(judged, kept, rtol, atol):
     keys = ["claim_id", "setting"]
     judged, kept = judged.set_index(keys), kept.set_index(keys)
