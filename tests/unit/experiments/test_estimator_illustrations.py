@@ -2,9 +2,6 @@
 
 import decimal
 import math
-from functools import cache
-from pathlib import Path
-from tempfile import mkdtemp
 
 import jax
 import jax.numpy as jnp
@@ -19,15 +16,8 @@ from auxmc.kernels.streams.stochastic_gradient_chain import ChainNoise, ChainSta
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
-from experiments.estimator_illustrations import claims, exact_moves, nested
+from experiments.estimator_illustrations import claims, exact_moves, kernels, nested
 from experiments.estimator_illustrations.dynamics import naive_update, stationary_variance
-from experiments.estimator_illustrations.kernels import (
-    Bent,
-    correlated,
-    lag_one_autocorrelation,
-    principal_coordinates,
-    trajectories,
-)
 from experiments.estimator_illustrations.model import (
     FOUR_OBSERVATIONS,
     HUNDRED_OBSERVATIONS,
@@ -36,7 +26,6 @@ from experiments.estimator_illustrations.model import (
     from_observations,
     limit_ladder,
 )
-from experiments.estimator_illustrations.model import HUNDRED_OBSERVATIONS as MODEL
 from experiments.estimator_illustrations.run import run
 from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
 from experiments.streaming_evidence.model import rows
@@ -47,25 +36,15 @@ TINY = ["preset=smoke", "n_chains=3", "n_draws=1000", "n_batch_draws=100", "batc
 TINY += ["n_replicates=20000", "n_runs=100", "n_nested_runs=5"]
 
 
-def settings(*words):
-    return STUDY.settings([*TINY, *words])
-
-
-def context():
-    return RunContext("estimator_illustrations", 5, Path(mkdtemp()), "identity", "test")
-
-
-@cache
-def with_chains():
-    kernels = run(settings(), context())
-    return kernels, run(
-        settings("design=evidence", "exact_estimators=[ais,adaptive]", "n_live=[2]"), context()
+def run_tiny(function, folder, *words):
+    return function(
+        STUDY.settings([*TINY, *words]), RunContext("estimator_illustrations", 5, folder, "identity", "test")
     )
 
 
 @pytest.mark.slow
-def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their_states():
-    curves = with_chains()[0]["curves"]
+def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their_states(tmp_path):
+    curves = run_tiny(run, tmp_path)["curves"]
     np.testing.assert_array_equal(curves["random_walk_path"].values[0], [-2.0, -2.0])
     np.testing.assert_array_equal(curves["gradient_path"].values[:, 0], [[-3.0, 3.0]] * 2)
     paths, states = curves["leapfrog_path"].values, curves["hmc_states"].values
@@ -74,19 +53,15 @@ def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their
     moved = np.any(states[1:] != states[:-1], axis=1)
     assert moved.sum() > 5
     np.testing.assert_allclose(paths[moved, -1], states[1:][moved], rtol=1e-12)
+    evidence = "design=evidence", "exact_estimators=[ais,adaptive]", "n_live=[2]"
+    assert run_tiny(run, tmp_path / "evidence", *evidence)["statistics"]
 
 
 def test_the_stationary_variance_is_that_of_the_step():
     """The step is linear in the state and the noise: its distribution follows from a discrete Lyapunov equation."""
     step, friction, curvature, variance, correction = 0.7, 0.2, 1.5, 2.0, 0.1
-    kernel = stochastic_gradient_chain(
-        lambda x, noise: curvature * x + math.sqrt(variance) * noise,
-        lambda key: jnp.zeros(1),
-        step,
-        friction,
-        1,
-        correction,
-    )
+    gradient_of = lambda x, noise: curvature * x + math.sqrt(variance) * noise
+    kernel = stochastic_gradient_chain(gradient_of, lambda key: jnp.zeros(1), step, friction, 1, correction)
 
     def after(numbers):
         position, velocity, normal, gradient = (jnp.asarray(numbers[i : i + 1]) for i in range(4))
@@ -97,9 +72,8 @@ def test_the_stationary_variance_is_that_of_the_step():
     distribution = linalg.solve_discrete_lyapunov(columns[:, :2], columns[:, 2:] @ columns[:, 2:].T)
     found = stationary_variance(step, friction, curvature, variance, correction)
     assert float(found) == pytest.approx(distribution[0, 0], rel=1e-12)
-    with pytest.raises(
-        ValueError, match=r"step times curvature must be below 2 \(2 - friction\) = 3.6, got 4"
-    ):
+    message = r"step times curvature must be below 2 \(2 - friction\) = 3.6, got 4"
+    with pytest.raises(ValueError, match=message):
         stationary_variance(4.0, 0.2, 1.0)
 
 
@@ -114,19 +88,19 @@ def test_naive_updates_are_leapfrog_steps_with_noise_at_each_gradient():
             return np.eye(*shape, k=self.number)[0]
 
     found = naive_update(Units(), np.eye(53)[0], 1.0)
-    ends = trajectories(correlated(0.0), np.eye(4)[[0, 2]], 0.1, 50)
+    ends = kernels.trajectories(kernels.correlated(0.0), np.eye(4)[[0, 2]], 0.1, 50)
     np.testing.assert_allclose(found[:2], ends[:, 0], rtol=1e-12)
     # A kick j steps before the end moves the end by sin((50 - j) angle), as far as leapfrog is a rotation.
-    kicks = trajectories(correlated(0.0), np.eye(4)[[2] * 50], 0.1, np.arange(50, 0, -1))[:, 0]
+    starts, steps_left = np.eye(4)[[2] * 50], np.arange(50, 0, -1)
+    kicks = kernels.trajectories(kernels.correlated(0.0), starts, 0.1, steps_left)[:, 0]
     np.testing.assert_allclose(found[2:52], -0.1 * kicks * np.r_[0.5, np.ones(49)], rtol=1e-10)
-    assert (found[1] ** 2 + 4.0 * found[2:] @ found[2:]) / (1.0 - found[0] ** 2) == pytest.approx(
-        2.1428, 0.01
-    )
+    variance = (found[1] ** 2 + 4.0 * found[2:] @ found[2:]) / (1.0 - found[0] ** 2)
+    assert variance == pytest.approx(2.1428, 0.01)
 
 
 def test_principal_coordinates_are_standardised():
     covariance = np.array([[1.0, 0.9], [0.9, 1.0]])
-    rows = np.asarray(principal_coordinates(np.eye(2), 0.9))
+    rows = np.asarray(kernels.principal_coordinates(np.eye(2), 0.9))
     np.testing.assert_allclose(rows.T @ covariance @ rows, np.eye(2), atol=1e-12)
 
 
@@ -154,10 +128,8 @@ def test_likelihoods_are_raised_to_the_power_of_their_row():
 def test_the_compressed_likelihood_is_the_sum_over_rows():
     parameters = jnp.asarray(np.random.default_rng(3).normal(size=6))
     by_row = jax.jit(linear_regression(5).log_likelihood)(parameters, jnp.asarray(DATA))
-    expected = float(np.asarray(by_row).sum())
-    assert float(jax.jit(nested.compressed_log_likelihood(DATA))(parameters)) == pytest.approx(
-        expected, rel=1e-12
-    )
+    found = jax.jit(nested.compressed_log_likelihood(DATA))(parameters)
+    assert float(found) == pytest.approx(float(np.asarray(by_row).sum()), rel=1e-12)
 
 
 def test_sums_of_nested_sampling_are_right_to_rounding():
@@ -171,14 +143,15 @@ def test_sums_of_nested_sampling_are_right_to_rounding():
 def test_trajectories_on_a_round_gaussian_are_circles_and_may_be_many():
     turns = np.linspace(0.0, 2.0, 300)
     starts = np.tile([1.0, 0.0, 0.0, 1.0], (300, 1))
-    ends = trajectories(correlated(0.0), starts, turns / 200.0, 200)
+    ends = kernels.trajectories(kernels.correlated(0.0), starts, turns / 200.0, 200)
     np.testing.assert_allclose(ends[:, 0], np.cos(turns), atol=1e-4)
     np.testing.assert_allclose(ends[:, 1], np.sin(turns), atol=1e-4)
-    np.testing.assert_array_equal(trajectories(correlated(0.0), starts[:1], 0.3, 0), starts[:1])
+    still = kernels.trajectories(kernels.correlated(0.0), starts[:1], 0.3, 0)
+    np.testing.assert_array_equal(still, starts[:1])
 
 
 def test_slopes_of_the_bent_target_are_those_of_its_energy():
-    target = Bent(np.array([[2.0, 0.3], [0.3, 1.0]]), 0.7)
+    target = kernels.Bent(np.array([[2.0, 0.3], [0.3, 1.0]]), 0.7)
     phase = np.array([0.4, -1.1, 0.2, 0.6])
     nudges = 1e-6 * np.eye(4)[:2]
     found = (target.energy(phase + nudges) - target.energy(phase - nudges)) / 2e-6
@@ -187,7 +160,7 @@ def test_slopes_of_the_bent_target_are_those_of_its_energy():
 
 def test_measures_of_a_series():
     alternating = np.tile([1.0, -1.0], (2, 50))
-    np.testing.assert_allclose(lag_one_autocorrelation(alternating), -1.0)
+    np.testing.assert_allclose(kernels.lag_one_autocorrelation(alternating), -1.0)
     _, fractions = excess_probabilities(np.array([0.0, 1.0, 2.5, 3.5]))
     np.testing.assert_array_equal(fractions, [0.75, 0.5, 0.25])
 
@@ -196,12 +169,12 @@ MODELS = (FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS, HUNDRED_OBSERVATIONS._replace
 GRID = np.linspace(-12.0, 12.0, 400_001)
 
 
-def test_powers_of_the_reciprocal_likelihood_have_a_mean_below_the_exponent_of_its_tail():
-    statistics = run_simple(settings("design=evidence"), context())["statistics"]
+def test_powers_of_the_reciprocal_likelihood_have_a_mean_below_the_exponent_of_its_tail(tmp_path):
+    statistics = run_tiny(run_simple, tmp_path, "design=evidence")["statistics"]
     exponent = float(statistics["reciprocal_tail_exponent"])
     assert exponent == pytest.approx(1.01, rel=1e-12)
     with np.errstate(invalid="ignore"):
-        means = MODEL.log_normaliser(1.0 - np.array([0.999, 1.001]) * exponent)
+        means = HUNDRED_OBSERVATIONS.log_normaliser(1.0 - np.array([0.999, 1.001]) * exponent)
     np.testing.assert_array_equal(np.isfinite(means), [True, False])
 
 
@@ -217,26 +190,18 @@ def test_differences_of_mean_masses_fall_at_the_rate_of_direct_arithmetic():
         assert claims.suppression(relative, tables).value == pytest.approx(expected, rel=1e-9)
 
 
-def log_prior(model, mu):
-    return np.asarray(stats.norm.logpdf(mu, 0.0, math.sqrt(model.prior_variance)))
-
-
-def log_integral(values):
-    return float(logsumexp(values) + math.log(GRID[1] - GRID[0]))
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("b", [0.0, 0.05, 1.0, 2.0])
 def test_normalisers_and_moments_are_those_of_quadrature(model, b):
     grid = GRID * math.sqrt(model.prior_variance)
-    log_density = log_prior(model, grid) + b * model.log_likelihood(grid)
-    total = log_integral(log_density) + 0.5 * math.log(model.prior_variance)
-    assert float(model.log_normaliser(b)) == pytest.approx(total, abs=1e-9)
-    weights = np.exp(log_density - logsumexp(log_density))
+    values = model.log_likelihood(grid)
+    log_density = stats.norm.logpdf(grid, 0.0, math.sqrt(model.prior_variance)) + b * values
+    total = logsumexp(log_density)
+    assert float(model.log_normaliser(b)) == pytest.approx(total + math.log(grid[1] - grid[0]), abs=1e-9)
+    weights = np.exp(log_density - total)
     mean, variance = model.posterior(b)
     assert float(mean) == pytest.approx(weights @ grid, abs=1e-9)
     assert float(variance) == pytest.approx(weights @ np.square(grid - mean), rel=1e-8)
-    values = model.log_likelihood(grid)
     expected, spread = model.log_likelihood_moments(b)
     assert float(expected) == pytest.approx(weights @ values, rel=1e-9)
     assert float(spread) == pytest.approx(weights @ np.square(values - expected), rel=1e-7)
@@ -269,6 +234,9 @@ def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps():
         np.testing.assert_allclose(found, exact, rtol=1e-13)
     moments = model.annealed_moments(ladder)
     assert moments.forward_mean < model.log_evidence < -moments.reverse_mean
+    # One interval is a draw of the base.
+    means, variances = model.log_likelihood_moments([0.0, 1.0])
+    assert model.annealed_moments([0.0, 1.0]) == (means[0], variances[0], -means[1], variances[1])
 
 
 def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
@@ -284,16 +252,13 @@ def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
 
 def test_moments_of_the_log_evidence_are_those_of_its_distribution():
     distribution = LogEvidenceDistribution(7, 0.8)
-    grid = np.linspace(
-        distribution.mean - 14.0 * distribution.sd, distribution.mean + 8.0 * distribution.sd, 201
-    )
+    grid = distribution.mean + distribution.sd * np.linspace(-14.0, 8.0, 201)
     cdf = np.array([distribution.cdf(value) for value in grid])
     middle, chances = 0.5 * (grid[1:] + grid[:-1]), np.diff(cdf)
     assert chances.sum() == pytest.approx(1.0, abs=1e-6)
     assert middle @ chances == pytest.approx(distribution.mean, abs=3e-3)
-    assert math.sqrt(np.square(middle - distribution.mean) @ chances) == pytest.approx(
-        distribution.sd, rel=3e-3
-    )
+    sd = math.sqrt(np.square(middle - distribution.mean) @ chances)
+    assert sd == pytest.approx(distribution.sd, rel=3e-3)
 
 
 def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean():
@@ -306,33 +271,23 @@ def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean():
     assert distribution.probability_of_range_above(log_range) == pytest.approx(stats.norm.sf(0.5), abs=1e-12)
 
 
-def log_fraction(step, at):
-    middle, end = MODEL.log_normaliser(at + step), MODEL.log_normaliser(at + 2.0 * step)
-    return float(2.0 * middle - MODEL.log_normaliser(at) - end)
-
-
-def test_one_interval_is_a_draw_of_the_base():
-    means, variances = MODEL.log_likelihood_moments([0.0, 1.0])
-    assert MODEL.annealed_moments([0.0, 1.0]) == (means[0], variances[0], -means[1], variances[1])
-
-
 @pytest.mark.parametrize(
     ("fraction", "n_temperatures", "first"),
     [(0.5, 4, 0.0084496), (0.9, 14, 0.0019535), (0.99, 48, 0.00050700)],
 )
 def test_ladders_keep_the_fraction(fraction, n_temperatures, first):
-    ladder = limit_ladder(lambda b: float(MODEL.log_normaliser(b)), fraction)
+    ladder = limit_ladder(lambda b: float(HUNDRED_OBSERVATIONS.log_normaliser(b)), fraction)
     assert ladder[0] == 0.0
     assert ladder[-1] == 1.0
     assert np.all(np.diff(ladder) > 0.0)
     assert ladder.size - 1 == n_temperatures
     assert ladder[1] == pytest.approx(first, abs=1e-7)
-    fractions = np.exp(
-        [log_fraction(step, at) for step, at in zip(np.diff(ladder), ladder[:-1], strict=True)]
+    steps = np.diff(ladder)
+    log_start, log_middle, log_end = HUNDRED_OBSERVATIONS.log_normaliser(
+        ladder[:-1] + np.outer([0.0, 1.0, 2.0], steps)
     )
+    fractions = np.exp(2.0 * log_middle - log_start - log_end)
     np.testing.assert_allclose(fractions[:-1], fraction, rtol=1e-9)
     assert fractions[-1] >= fraction
-
-
-def test_an_easy_path_is_taken_at_once():
+    # An easy path is taken at once.
     assert limit_ladder(lambda b: 0.1 * b, 0.9).tolist() == [0.0, 1.0]
