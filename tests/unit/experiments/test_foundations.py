@@ -3,7 +3,6 @@
 import csv
 import functools
 import math
-from functools import partial
 from pathlib import Path
 
 import jax
@@ -25,26 +24,8 @@ from experiments.foundations.chains import slices
 from experiments.foundations.chains.inputs import mixture_density
 from experiments.foundations.evidence import sequential
 from experiments.foundations.evidence.nested import expected_upper_bound_ratio
-from experiments.foundations.models import tape
+from experiments.foundations.models import machines, tape
 from experiments.foundations.models.generators import geometric_brownian_motion, hyperbola, simulate_sde
-from experiments.foundations.models.machines import (
-    LAYER_DATA,
-    RestrictedBoltzmann,
-    expected_contrastive_divergence,
-    layer_states,
-    likelihood_gradient,
-    log_normaliser,
-    log_weights_visible,
-    three_by_two,
-    visible_transition,
-)
-from experiments.foundations.sampling import (
-    Distribution,
-    box_muller,
-    draw_by_inversion,
-    transformed_log_density,
-    uniform_from_bits,
-)
 from experiments.foundations.topic import Work, measurements
 
 RECORDS = load_tables(ROOT / "published" / "paper" / "foundations" / "tables")
@@ -137,9 +118,7 @@ def test_the_upper_sum_with_true_masses_is_that_of_simulated_runs():
     error = sums.std() / math.sqrt(sums.size)
     assert error < 0.01
     assert abs(sums.mean() - expected_upper_bound_ratio(model, n_live)) < 4.0 * error
-
-
-def test_a_narrow_likelihood_has_the_bound_of_small_masses():
+    # A narrow likelihood has the bound of small masses.
     narrow = HUNDRED_OBSERVATIONS._replace(prior_variance=1e6)
     assert expected_upper_bound_ratio(narrow, 10) == pytest.approx(10.0 / 9.0, abs=1e-9)
 
@@ -152,11 +131,9 @@ def joint(model, n):
     variances = [model.initial_variance]
     for _ in range(n - 1):
         variances.append(model.coefficient**2 * variances[-1] + model.state_variance)
-    first, second = (
-        np.minimum.outer(np.arange(n), np.arange(n)),
-        np.abs(np.subtract.outer(np.arange(n), np.arange(n))),
-    )
-    states = np.array(variances)[first] * model.coefficient**second
+    times = np.arange(n)
+    lags = np.abs(np.subtract.outer(times, times))
+    states = np.array(variances)[np.minimum.outer(times, times)] * model.coefficient**lags
     return states, states + model.noise_variance * np.eye(n)
 
 
@@ -236,7 +213,7 @@ def patterns(width):
 
 @pytest.mark.parametrize(("dtype", "width", "digits"), WIDTHS)
 def test_floats_are_multiples_of_their_resolution_below_one(dtype, width, digits):
-    uniforms = uniform_from_bits(patterns(width), dtype)
+    uniforms = sampling.uniform_from_bits(patterns(width), dtype)
     assert uniforms.dtype == dtype
     values = np.asarray(uniforms, np.float64)
     assert values.min() == 0.0
@@ -250,7 +227,7 @@ def log_normal_distribution(u):
 
 
 def test_a_transformed_normal_is_lognormal():
-    log_density = transformed_log_density(log_normal_distribution, jnp.log)
+    log_density = sampling.transformed_log_density(log_normal_distribution, jnp.log)
     x = jnp.geomspace(0.01, 30.0, 50)[:, None]
     np.testing.assert_allclose(
         jax.jit(jax.vmap(log_density))(x), stats.lognorm.logpdf(x[:, 0], 1.0), rtol=1e-12
@@ -261,7 +238,7 @@ def test_a_transformed_normal_is_lognormal():
 def test_precision_is_kept_and_the_largest_uniform_number_gives_a_finite_normal_one(dtype):
     largest = 1.0 - 0.5 * jnp.finfo(dtype).eps
     u = 1.0 - jnp.asarray([0.0, largest], dtype)
-    numbers = jax.jit(box_muller)(jnp.stack([u, jnp.zeros(2, dtype)], axis=-1))
+    numbers = jax.jit(sampling.box_muller)(jnp.stack([u, jnp.zeros(2, dtype)], axis=-1))
     assert numbers.dtype == dtype
     assert bool(jnp.all(jnp.isfinite(numbers)))
     digits = 24 if dtype == jnp.float32 else 53
@@ -273,61 +250,49 @@ DISTRIBUTIONS = {
     "exponential": (sampling.exponential(2.5), stats.expon(scale=0.4)),
     "generalised logistic": (sampling.generalised_logistic(0.4), None),
 }
-NAMES = list(DISTRIBUTIONS)
 
 
-@partial(jax.jit, static_argnames="name")
-def there_and_back(name, u):
-    distribution, _ = DISTRIBUTIONS[name]
-    return distribution.distribution_function(distribution.quantile(u))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_distribution_function_undoes_the_quantile(name):
+@pytest.mark.parametrize(("distribution", "known"), DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
+def test_distribution_functions_undo_quantiles_and_have_the_density_as_slope(distribution, known):
     small = np.geomspace(1e-12, 0.5, 200)
-    u = np.concatenate([small, 1.0 - small])
-    np.testing.assert_allclose(there_and_back(name, u), u, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_small_probabilities_keep_their_digits(name):
-    u = np.geomspace(1e-300, 1e-3, 400)
-    assert np.max(np.abs(np.log(np.asarray(there_and_back(name, u)) / u))) < 1e-9
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_slope_of_the_distribution_function_is_the_density(name):
-    distribution, _ = DISTRIBUTIONS[name]
+    tiny = np.geomspace(1e-300, 1e-3, 400)
 
     @jax.jit
-    def both(u):
-        x = distribution.quantile(u)
-        return jax.vmap(jax.grad(distribution.distribution_function))(x), jnp.exp(distribution.log_density(x))
+    def evaluate(u, x):
+        points = distribution.quantile(u)
+        slopes = jax.vmap(jax.grad(distribution.distribution_function))(points)
+        there = slopes, jnp.exp(distribution.log_density(points)), distribution.distribution_function(points)
+        return *there, distribution.log_density(x), distribution.distribution_function(x)
 
-    slope, density = both(jnp.linspace(0.02, 0.98, 25))
-    np.testing.assert_allclose(slope, density, rtol=1e-10)
-
-
-@pytest.mark.parametrize("name", [name for name, (_, known) in DISTRIBUTIONS.items() if known is not None])
-def test_distributions_are_those_of_scipy(name):
-    distribution, known = DISTRIBUTIONS[name]
-    x = np.concatenate([[-2.0, 0.0], known.ppf(np.linspace(0.01, 0.99, 30))])
-    np.testing.assert_allclose(jax.jit(distribution.log_density)(x), known.logpdf(x), rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(jax.jit(distribution.distribution_function)(x), known.cdf(x), atol=1e-13)
+    inside = np.linspace(0.02, 0.98, 25)
+    u = np.concatenate([small, 1.0 - small, tiny, inside])
+    x = (
+        np.zeros(1)
+        if known is None
+        else np.concatenate([[-2.0, 0.0], known.ppf(np.linspace(0.01, 0.99, 30))])
+    )
+    slopes, densities, back, log_densities, probabilities = map(np.asarray, evaluate(u, x))
+    np.testing.assert_allclose(back, u, atol=1e-12)
+    # Small probabilities keep their digits.
+    assert np.max(np.abs(np.log(back[400:800] / tiny))) < 1e-9
+    np.testing.assert_allclose(slopes[-25:], densities[-25:], rtol=1e-10)
+    if known is not None:
+        np.testing.assert_allclose(log_densities, known.logpdf(x), rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(probabilities, known.cdf(x), atol=1e-13)
 
 
 def test_no_uniform_number_of_the_draws_is_zero_or_one():
     seen = []
-    identity = Distribution(lambda x: x, lambda x: x, lambda u: seen.append(u) or u)
-    draw_by_inversion(jax.random.key(6), identity, (100_000,))
+    identity = sampling.Distribution(lambda x: x, lambda x: x, lambda u: seen.append(u) or u)
+    sampling.draw_by_inversion(jax.random.key(6), identity, (100_000,))
     (u,) = (np.asarray(values) for values in seen)
     assert 0.0 < u.min() < 1e-3
     assert 1.0 - 1e-3 < u.max() < 1.0
     np.testing.assert_array_equal(u * 2.0**53 % 2.0, 1.0)
 
 
-MACHINE = three_by_two()
-BIGGER = RestrictedBoltzmann(
+MACHINE = machines.three_by_two()
+BIGGER = machines.RestrictedBoltzmann(
     np.random.default_rng(2).normal(size=(4, 3)), np.array([0.3, -0.2, 0.1, 1.0]), np.array([0.5, -1.0, 0.0])
 )
 MACHINES = pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by two", "four by three"])
@@ -335,50 +300,41 @@ MACHINES = pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by 
 
 def joint_states(machine):
     """Probabilities of all joint states [visible state, hidden state], written out."""
-    v, h = layer_states(len(machine.visible_biases)), layer_states(len(machine.hidden_biases))
-    logs = np.array(
-        [
-            [a @ machine.weights @ b - machine.visible_biases @ a - machine.hidden_biases @ b for b in h]
-            for a in v
-        ]
-    )
-    weights = np.exp(logs)
-    return weights / weights.sum()
+    v, h = (machines.layer_states(len(b)) for b in (machine.visible_biases, machine.hidden_biases))
+    logs = v @ machine.weights @ h.T - (v @ machine.visible_biases)[:, None] - h @ machine.hidden_biases
+    return np.exp(logs) / np.exp(logs).sum()
 
 
 @MACHINES
 def test_sums_are_those_over_joint_states(machine):
-    states = layer_states(len(machine.visible_biases))
-    distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
+    states = machines.layer_states(len(machine.visible_biases))
+    distribution = np.exp(machines.log_weights_visible(machine, states) - machines.log_normaliser(machine))
     np.testing.assert_allclose(distribution, joint_states(machine).sum(axis=1), rtol=1e-12)
 
 
 @MACHINES
 def test_the_gradient_is_that_of_automatic_differentiation(machine):
     n_visible = len(machine.visible_biases)
-    data = layer_states(n_visible)[[1, 2, 2, 5]]
+    data = machines.layer_states(n_visible)[[1, 2, 2, 5]]
 
     def mean_log_likelihood(m):
         def log_weight(v):
             fields = jax.nn.softplus(v @ m.weights - m.hidden_biases[None, :])
             return jnp.sum(fields, axis=-1) - v @ m.visible_biases
 
-        return jnp.mean(log_weight(jnp.asarray(data))) - jax.nn.logsumexp(
-            log_weight(jnp.asarray(layer_states(n_visible)))
-        )
+        log_total = jax.nn.logsumexp(log_weight(jnp.asarray(machines.layer_states(n_visible))))
+        return jnp.mean(log_weight(jnp.asarray(data))) - log_total
 
     expected = jax.jit(jax.grad(mean_log_likelihood))(jax.tree.map(jnp.asarray, machine))
-    for found, wanted in zip(likelihood_gradient(machine, data), expected, strict=True):
+    for found, wanted in zip(machines.likelihood_gradient(machine, data), expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-13)
 
 
 def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
-    gradient = likelihood_gradient(MACHINE, LAYER_DATA).weights
-    errors = [
-        np.abs(expected_contrastive_divergence(MACHINE, LAYER_DATA, k).weights - gradient).max()
-        for k in (8, 9, 10)
-    ]
-    rate = np.sort(np.abs(np.linalg.eigvals(visible_transition(MACHINE))))[-2]
+    gradient = machines.likelihood_gradient(MACHINE, machines.LAYER_DATA).weights
+    divergence = functools.partial(machines.expected_contrastive_divergence, MACHINE, machines.LAYER_DATA)
+    errors = [np.abs(divergence(k).weights - gradient).max() for k in (8, 9, 10)]
+    rate = np.sort(np.abs(np.linalg.eigvals(machines.visible_transition(MACHINE))))[-2]
     assert errors[2] < 1e-7
     np.testing.assert_allclose([errors[1] / errors[0], errors[2] / errors[1]], rate, rtol=1e-3)
 
