@@ -17,10 +17,11 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
 from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
-from experiments.gaussian_latent import model as glv
 from experiments.gaussian_latent.model import (
     GaussianLatentModel,
+    estimator,
     gaussian_latent_model,
+    lumped_estimator,
     problem,
     simulate_data,
 )
@@ -28,6 +29,7 @@ from experiments.gaussian_latent.problem import Distribution, Known
 from experiments.gaussian_latent.run import long_chain_draws, run
 
 STUDY = load_study("gaussian_latent")
+SLOW = pytest.mark.slow
 SMALL = ["dim=2", "n_observations=3", "block_size=500"]
 
 
@@ -36,8 +38,7 @@ def context(folder):
 
 
 def run_small(folder, words):
-    settings = STUDY.settings([*SMALL, *words.split()])
-    return run(settings, context(folder))
+    return run(STUDY.settings([*SMALL, *words.split()]), context(folder))
 
 
 def model_of(sweep):
@@ -51,10 +52,8 @@ def normal(mean, sd):
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory):
-    return run_small(
-        tmp_path_factory.mktemp("sweep"),
-        "method=apm_mi_mh n_chains=8 n_draws=2000 ++batch.step_size=[0.3,0.9]",
-    )
+    words = "method=apm_mi_mh n_chains=8 n_draws=2000 ++batch.step_size=[0.3,0.9]"
+    return run_small(tmp_path_factory.mktemp("sweep"), words)
 
 
 def test_sweep_has_acceptance_rates_beside_their_exact_values(sweep):
@@ -84,10 +83,8 @@ def test_sweep_reproduces_the_exact_posterior(sweep):
     ("method", "steps"),
     [
         ("cpm_mh", "++batch.auxiliary_step=[0.3] ++batch.step_size=[0.9]"),
-        pytest.param(
-            "apm_rw_mh", "++batch.auxiliary_step=[0.5] ++batch.step_size=[0.9]", marks=pytest.mark.slow
-        ),
-        pytest.param("pm_hmc", "++batch.step_size=[0.4]", marks=pytest.mark.slow),
+        pytest.param("apm_rw_mh", "++batch.auxiliary_step=[0.5] ++batch.step_size=[0.9]", marks=SLOW),
+        pytest.param("pm_hmc", "++batch.step_size=[0.4]", marks=SLOW),
     ],
 )
 def test_rivals_reproduce_the_exact_posterior_and_record_their_errors(tmp_path, method, steps):
@@ -117,9 +114,8 @@ def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
     tables = Tables(tabulate([path]))
     found = sweeps.sweep_of(tables, "ess_per_evaluation", ("apm_mi_mh", 1))
     assert found["point"].values.tolist() == [0.3, 0.9]
-    np.testing.assert_array_equal(
-        found.T, sweep["statistics"]["ess_per_evaluation"].squeeze(("method", "n_importance"))
-    )
+    expected = sweep["statistics"]["ess_per_evaluation"].squeeze(("method", "n_importance"))
+    np.testing.assert_array_equal(found.T, expected)
     assert len(tables["chain_coordinate"]) == 2 * 8 * 2
 
 
@@ -127,9 +123,8 @@ def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
 def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypatch, unknown):
     known = exact.known
     monkeypatch.setattr(exact, "known", lambda model: known(model)._replace(**{unknown: None}))
-    result = run_small(
-        tmp_path, "design=long n_chains=2 n_evaluations=240 step_size=0.9 ++batch.n_importance=[1,2]"
-    )
+    words = "design=long n_chains=2 n_evaluations=240 step_size=0.9 ++batch.n_importance=[1,2]"
+    result = run_small(tmp_path, words)
     missing = {
         "position": {"total_variation", "exact_mean", "exact_sd"},
         "acceptance_position": {"exact_acceptance_position"},
@@ -189,9 +184,8 @@ def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws(
     chains = independent_chains(500)
     made = {name: np.repeat(array[:1, :1], 200, axis=1) for name, array in chains.draws.items()}
     long = measure.recorded(Chains(made | {"position": draws}, {"step_size": np.array([0.1])}, 1.0, 1.0))
-    data = measure.chain_statistics(long, 1.0, 1).merge(
-        measure.position_statistics(long, normal(0.3, 0.5), np.zeros(2))
-    )
+    positions = measure.position_statistics(long, normal(0.3, 0.5), np.zeros(2))
+    data = measure.chain_statistics(long, 1.0, 1).merge(positions)
     np.testing.assert_allclose(data["mcse_mean"], 0.5 / np.sqrt(100_000), rtol=0.2)
     np.testing.assert_allclose(data["mcse_sd"], 0.5 / np.sqrt(200_000), rtol=0.2)
     np.testing.assert_allclose(data["mcse_sd"], data["mcse_sd_within"], rtol=0.2)
@@ -226,17 +220,12 @@ def test_theory_constants_are_the_published_ones():
 
 
 def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path):
-    estimate = small_problem(tmp_path).estimator(1, True)
+    estimate = problem(STUDY.settings(SMALL)).estimator(1, True)
     assert checks.identity_difference(context(tmp_path), estimate, 2) == 0.0
 
 
-def small_problem(folder, *overrides):
-    settings = STUDY.settings([*SMALL, *overrides])
-    return problem(settings)
-
-
 def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path):
-    points = {"calibrated": small_problem(tmp_path, "dim=10", "n_observations=10", "seed=3")}
+    points = {"calibrated": problem(STUDY.settings([*SMALL, "dim=10", "n_observations=10", "seed=3"]))}
     found = checks.estimator_noise(context(tmp_path), points, [1], 4000)["statistics"]
     sd, error = (found[f"sd_log_estimate{part}"].item() for part in ("", "_error"))
     assert abs(sd - np.sqrt((200 + 4 * 157) / 64)) < 5 * error
@@ -247,17 +236,13 @@ def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path):
 def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
     rng = np.random.default_rng(3)
     means, spread = np.array([2.0, 2.05, 3.0, 3.0]), np.array([0.1, 0.1, 0.1, 0.5])
-    place = {
-        "n_importance": 1,
-        "step_size": np.repeat(np.arange(4.0), 10),
-        "chain": np.tile(np.arange(10), 4),
-    }
+    points, chains = np.indices((4, 10))
+    place = {"n_importance": 1, "step_size": 1.0 * points.ravel(), "chain": chains.ravel()}
+    above = means[:, None] + spread[:, None] * rng.standard_normal((4, 10))
+    below = np.ones((4, 10)) + 0.01 * rng.standard_normal((4, 10))
     rows = [
         pd.DataFrame({"case": method, "method": method, **place, "q": values.ravel()})
-        for method, values in {
-            "pm_mh": means[:, None] + spread[:, None] * rng.standard_normal((4, 10)),
-            "apm_mi_mh": np.ones((4, 10)) + 0.01 * rng.standard_normal((4, 10)),
-        }.items()
+        for method, values in (("pm_mh", above), ("apm_mi_mh", below))
     ]
     made = Tables({"chain": pd.concat(rows)})
     least, most = (sweeps.extreme_ratio(made, "q", claims.PM, claims.MI, sign=sign) for sign in (-1.0, 1.0))
@@ -267,30 +252,31 @@ def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
     assert most.error > least.error
 
 
-def test_returns_are_equal_where_rates_are_geometric_or_linear_in_the_number_of_samples():
+def test_returns_and_smoothed_curves_have_their_known_values():
+    # Returns are equal where rates are geometric or linear in the number of samples.
     assert claims.growth_per_doubling(1.0, 8.0, 32.0) == pytest.approx(1.0)
     assert claims.gain_per_sample(3.0, 10.0, 34.0) == pytest.approx(0.0)
     assert claims.gain_per_sample(3.0, 10.0, 22.0) == pytest.approx(0.5)
+    # Means are over five points and fewer at the ends.
+    curve = np.zeros(12)
+    curve[[0, 6]] = 3.0, 5.0
+    np.testing.assert_allclose(sweeps.smoothed(curve), [1.0, 0.75, 0.6, 0.0, *[1.0] * 5, 0.0, 0.0, 0.0])
 
 
 def test_a_histogram_is_rough_by_its_peaks_and_not_by_its_place():
     smooth = stats.norm.pdf(np.arange(100), 50.0, 10.0)
-    peaked = smooth + 0.01 * (np.arange(100) == 40)
 
     def ratio(counts):
         rows = [
-            pd.DataFrame(
-                {**claims.long_case(*one), "chain": chain, "bin": np.arange(100), "histogram_position": row}
-            )
+            pd.DataFrame({**claims.long_case(*one), "chain": i, "bin": range(100), "histogram_position": row})
             for one, row in ((claims.PM, counts), (claims.MI, smooth))
-            for chain in range(4)
+            for i in range(4)
         ]
-        return claims.log_ratio_of_roughness(
-            Tables({"chain_bin": pd.concat(rows)}), claims.PM, claims.MI
-        ).value
+        tables = Tables({"chain_bin": pd.concat(rows)})
+        return claims.log_ratio_of_roughness(tables, claims.PM, claims.MI).value
 
     assert ratio(np.roll(smooth, 5)) == pytest.approx(0.0, abs=0.01)
-    assert ratio(peaked) > math.log(2.0)
+    assert ratio(smooth + 0.01 * (np.arange(100) == 40)) > math.log(2.0)
 
 
 def test_a_best_step_is_never_known_better_than_its_grid():
@@ -303,85 +289,49 @@ def test_a_best_step_is_never_known_better_than_its_grid():
     assert np.isnan(sweeps.with_rounding(found._replace(error=np.nan), 0.1, single).error)
 
 
-def test_a_curve_is_smoothed_over_five_points_and_fewer_at_its_ends():
-    curve = np.zeros(12)
-    curve[[0, 6]] = 3.0, 5.0
-    np.testing.assert_allclose(
-        sweeps.smoothed(curve), [1.0, 0.75, 0.6, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
-    )
+DATA = simulate_data(1)
+MODEL = gaussian_latent_model(DATA.observations)
+SMALL_MODEL = gaussian_latent_model([[0.3, -1.0], [1.2, 0.4], [-0.5, 0.8]], sd_latent=0.7, sd_observation=1.5)
 
 
-def test_the_paper_preset_is_that_of_the_thesis():
-    cases = {case.name: case.settings for case in STUDY.cases("paper")}
-    assert cases["pm_mh"].n_draws == 50_000
-    assert cases["apm_mi_mh"].n_draws == cases["apm_slice"].n_draws == 20_000
-    assert np.allclose(cases["pm_mh"].batch["step_size"], np.arange(1, 41) * 0.025)
-    assert np.allclose(cases["apm_slice"].batch["bracket_width"], np.arange(1, 51) * 0.2)
-    assert all(cases[name].n_chains == 10 for name in ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_slice"))
-
-
-@pytest.fixture(scope="module")
-def data():
-    return glv.simulate_data(1)
-
-
-@pytest.fixture(scope="module")
-def small_model():
-    return glv.gaussian_latent_model(
-        [[0.3, -1.0], [1.2, 0.4], [-0.5, 0.8]], sd_latent=0.7, sd_observation=1.5
-    )
-
-
-def test_calibrated_data_are_the_plain_draw_with_scaled_residuals(data):
-    plain = glv.simulate_data(1, "as_stated")
-    np.testing.assert_array_equal(plain.position, data.position)
-    ratio = (plain.observations - plain.position) / (data.observations - data.position)
+def test_calibrated_data_are_the_plain_draw_with_scaled_residuals():
+    plain = simulate_data(1, "as_stated")
+    np.testing.assert_array_equal(plain.position, DATA.position)
+    ratio = (plain.observations - plain.position) / (DATA.observations - DATA.position)
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-12)
     assert ratio[0, 0] > 1.3
-
-
-def test_calibration_is_in_proportion_for_other_sizes():
-    data = glv.simulate_data(5, n_observations=4, dim=3, sd_latent=0.5, sd_observation=1.0)
-    residuals = np.sum((data.observations - data.position) ** 2)
+    # For other sizes, in proportion.
+    other = simulate_data(5, n_observations=4, dim=3, sd_latent=0.5, sd_observation=1.0)
+    residuals = np.sum((other.observations - other.position) ** 2)
     assert residuals == pytest.approx(157.0 / 500.0 * 12.0 * 1.25, rel=1e-12)
+    np.testing.assert_array_equal(simulate_data(1).observations, DATA.observations)
+    assert np.all(simulate_data(2).observations != DATA.observations)
 
 
-def test_same_seed_gives_same_data_and_another_seed_other_data(data):
-    np.testing.assert_array_equal(glv.simulate_data(1).observations, data.observations)
-    assert np.all(glv.simulate_data(2).observations != data.observations)
-
-
-def test_estimate_with_many_importance_samples_is_the_direct_formula(small_model):
-    estimator = glv.estimator(small_model, 5)
+def test_estimate_with_many_importance_samples_is_the_direct_formula():
+    density = estimator(SMALL_MODEL, 5)
     auxiliary = np.random.default_rng(0).standard_normal((5, 3, 2))
     position = np.array([0.1, 0.9])
-    latent = position + small_model.sd_latent * auxiliary
-    terms = np.prod(stats.norm.pdf(small_model.observations, latent, small_model.sd_observation), axis=(1, 2))
+    latent = position + SMALL_MODEL.sd_latent * auxiliary
+    terms = np.prod(stats.norm.pdf(SMALL_MODEL.observations, latent, SMALL_MODEL.sd_observation), axis=(1, 2))
     expected = math.log(np.prod(stats.norm.pdf(position)) * terms.mean())
-    value = estimator.log_estimate(estimator.prepare(jnp.asarray(position)), jnp.asarray(auxiliary))
+    value = density.log_estimate(density.prepare(jnp.asarray(position)), jnp.asarray(auxiliary))
     assert float(value) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("n_importance", [1, 8])
-def test_lumped_statistics_of_given_auxiliaries_give_the_same_estimate_at_every_position(data, n_importance):
-    model = glv.gaussian_latent_model(data.observations)
-    full, lumped = glv.estimator(model, n_importance), glv.lumped_estimator(model, n_importance)
+def test_lumped_statistics_of_given_auxiliaries_give_the_same_estimate_at_every_position(n_importance):
+    full, lumped = estimator(MODEL, n_importance), lumped_estimator(MODEL, n_importance)
     auxiliary = full.draw_auxiliary(jax.random.key(5))
-    points = jnp.asarray(model.observations)[None] - model.sd_latent * auxiliary
+    points = jnp.asarray(MODEL.observations)[None] - MODEL.sd_latent * auxiliary
     centre = points.mean(axis=1)
     scatter = jnp.sum(jnp.square(points - centre[:, None, :]), axis=(1, 2))
     statistics = jnp.concatenate([centre, scatter[:, None]], axis=1)
     assert statistics.shape == jax.eval_shape(lumped.draw_auxiliary, jax.random.key(5)).shape
-    for position in jax.random.normal(jax.random.key(1), (5, model.dim)):
+    for position in jax.random.normal(jax.random.key(1), (5, MODEL.dim)):
         value = full.log_estimate(full.prepare(position), auxiliary)
-        np.testing.assert_allclose(
-            lumped.log_estimate(lumped.prepare(position), statistics), value, rtol=1e-12
-        )
-
-
-@pytest.fixture(scope="module")
-def model():
-    return gaussian_latent_model(simulate_data(1).observations)
+        found = lumped.log_estimate(lumped.prepare(position), statistics)
+        np.testing.assert_allclose(found, value, rtol=1e-12)
 
 
 def _condition_on_observations(model, component):
@@ -393,24 +343,24 @@ def _condition_on_observations(model, component):
     return gain @ model.observations[:, component], np.eye(n + 1) - gain @ mixing
 
 
-def test_posterior_is_the_conditional_of_the_joint_gaussian(model, small_model):
-    for case in (model, small_model):
+def test_posterior_is_the_conditional_of_the_joint_gaussian():
+    for case in (MODEL, SMALL_MODEL):
         posterior = exact.exact_posterior(case)
         for component in range(case.dim):
             mean, covariance = _condition_on_observations(case, component)
             assert posterior.mean[component] == pytest.approx(mean[0], rel=1e-10)
             assert posterior.sd == pytest.approx(math.sqrt(covariance[0, 0]), rel=1e-10)
-    assert exact.exact_posterior(model).sd == pytest.approx(math.sqrt(1.0 / 3.0), rel=1e-12)
+    assert exact.exact_posterior(MODEL).sd == pytest.approx(math.sqrt(1.0 / 3.0), rel=1e-12)
 
 
-def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussian(model, small_model):
-    for case in (model, small_model):
+def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussian():
+    for case in (MODEL, SMALL_MODEL):
         for observation in range(case.n_observations):
             mean, covariance = _condition_on_observations(case, 1)
             marginal = exact.auxiliary_marginal(case, 1, observation, 1)
             assert marginal.mean == pytest.approx(mean[1 + observation], rel=1e-9, abs=1e-12)
             assert marginal.sd**2 == pytest.approx(covariance[1 + observation, 1 + observation], rel=1e-10)
-    marginal = exact.auxiliary_marginal(model, 1)
+    marginal = exact.auxiliary_marginal(MODEL, 1)
     assert marginal.sd**2 == pytest.approx(0.81333, abs=5e-6)
     assert marginal.sd == pytest.approx(0.90185, abs=5e-6)
 
@@ -431,8 +381,8 @@ def test_auxiliary_marginal_of_two_samples_is_what_quadrature_finds():
     np.testing.assert_allclose(marginal.cumulative(grid), np.cumsum(weights) - 0.5 * weights, atol=2e-5)
 
 
-def test_metropolis_acceptance_has_the_tabulated_values_and_limits(model):
-    assert exact.conditional_precision(model) == 3.5
+def test_metropolis_acceptance_has_the_tabulated_values_and_limits():
+    assert exact.conditional_precision(MODEL) == 3.5
     scales = np.array([0.025, 0.1, 0.2, 0.4, 0.425, 0.42819, 0.6, 0.8, 1.0])
     rates = [0.9425, 0.7734, 0.5672, 0.2641, 0.2373, 0.234, 0.1063, 0.0395, 0.0143]
     np.testing.assert_allclose(exact.metropolis_acceptance(scales, 3.5, 10), rates, atol=5e-5)
@@ -441,8 +391,8 @@ def test_metropolis_acceptance_has_the_tabulated_values_and_limits(model):
     assert exact.metropolis_acceptance(0.0, 3.5, 10) == 1.0
 
 
-def test_independence_acceptance_explains_the_published_rate_by_calibrated_data_only(model):
-    assert 0.013 < exact.mean_independence_acceptance(model) < 0.040
+def test_independence_acceptance_explains_the_published_rate_by_calibrated_data_only():
+    assert 0.013 < exact.mean_independence_acceptance(MODEL) < 0.040
     plain = gaussian_latent_model(simulate_data(1, "as_stated").observations)
     assert exact.mean_independence_acceptance(plain) < 0.005
 
@@ -477,10 +427,10 @@ def test_weights_of_auxiliary_variables_are_what_exact_draws_have(shape):
     assert exact.holding_fraction(case, 1e-12) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_time_of_long_chains_is_spent_in_heavy_weights(model):
+def test_time_of_long_chains_is_spent_in_heavy_weights():
     """Weights above w hold at most 1 / w of fresh auxiliary variables, but far more of the stationary ones."""
-    rate = exact.mean_independence_acceptance(model)
-    assert exact.mean_marginal_weight(model) > 10.0 / rate
-    assert exact.holding_fraction(model, 1e4) > 0.01
+    rate = exact.mean_independence_acceptance(MODEL)
+    assert exact.mean_marginal_weight(MODEL) > 10.0 / rate
+    assert exact.holding_fraction(MODEL, 1e4) > 0.01
     # Beyond the largest weight, that of latent variables equal to the observations.
-    assert exact.holding_fraction(model, 1e15) == 0.0
+    assert exact.holding_fraction(MODEL, 1e15) == 0.0
