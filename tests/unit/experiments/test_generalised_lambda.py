@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import integrate, stats
+from scipy import stats
 
 from auxmc.driver.chains import RunContext
 from auxmc_pipeline.catalogue import load_study
@@ -16,9 +16,7 @@ from experiments.generalised_lambda import run
 from experiments.generalised_lambda.measure import chain_statistics
 from experiments.generalised_lambda.model import fibre, generator
 from experiments.generalised_lambda.model.exact import TARGETS, log_likelihood, log_posterior, reference_draws
-from experiments.generalised_lambda.model.reference_posterior import (
-    differential_evolution,
-)
+from experiments.generalised_lambda.model.reference_posterior import differential_evolution
 from experiments.generalised_lambda.problem import build_problem
 from experiments.generalised_lambda.reference import limit_statistics, targets
 from experiments.generalised_lambda.settings import ROWS
@@ -60,44 +58,38 @@ def _constrained_draws(dims, n_draws):
     return draws
 
 
+def _statistics(draws, words, seconds):
+    redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
+    return chain_statistics(draws, STUDY.settings([words]), seconds, redraws)
+
+
 def test_statistics_are_those_of_the_draws_after_the_warm_up():
     draws = _constrained_draws({"prior": ["strong"], "chain": [0, 1, 2]}, 420)
     draws["z"][{"draw": slice(0, 20)}] = 1e6
     draws["n_not_converged"][{"chain": 1, "draw": 3}] = 2
     draws["n_irreversible"][{"chain": 2, "draw": 100}] = 1
-    settings = STUDY.settings(["n_warm_up=20"])
-    redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
-    found = chain_statistics(draws, settings, 12.0, redraws).isel(prior=0)
+    draws["n_evaluations"][{"chain": 1}] = 20
+    found = _statistics(draws, "n_warm_up=20", 12.0).isel(prior=0)
     kept = draws["z"].isel(prior=0, draw=slice(20, None))
     np.testing.assert_allclose(found["posterior_mean"], kept.mean(["chain", "draw"]))
-    np.testing.assert_allclose(
-        found["acceptance"], draws["accepted"].isel(prior=0, draw=slice(20, None)).mean("draw")
-    )
+    accepted = draws["accepted"].isel(prior=0, draw=slice(20, None))
+    np.testing.assert_allclose(found["acceptance"], accepted.mean("draw"))
     # Independent draws: about as many effective as there are.
     assert float(found["ess"].mean()) == pytest.approx(400.0, rel=0.15)
-    np.testing.assert_allclose(found["chain_seconds"], 4.0)
-    np.testing.assert_allclose(found["ess_per_second"], found["ess"] / 4.0)
+    # Run time is shared by work.
+    np.testing.assert_allclose(found["chain_seconds"], [3.0, 6.0, 3.0])
+    np.testing.assert_allclose(found["ess_per_second"], found["ess"] / found["chain_seconds"])
     np.testing.assert_allclose(found["failed_share"], [0.0, 0.0, 1.0 / 400.0])
     np.testing.assert_allclose(found["failed_warm_up"], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(found["failed_early"], [0.0, 1.0, 0.0])
     np.testing.assert_allclose(found["iterations_per_projection"], 3.0)
 
 
-def test_run_time_is_shared_by_work():
-    draws = _draws({"prior": ["strong"], "chain": [0, 1]}, 50, ())
-    draws["n_evaluations"][{"chain": 1}] = 30
-    settings = STUDY.settings(["n_warm_up=0"])
-    redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
-    found = chain_statistics(draws, settings, 8.0, redraws)
-    np.testing.assert_allclose(found["chain_seconds"].values.ravel(), [2.0, 6.0])
-
-
 def test_where_no_chain_moved_nothing_is_said_of_the_posterior():
     draws = _draws({"step_size": [0.1, 9.0], "prior": ["strong"], "chain": [0, 1]}, 50, ())
     draws["accepted"][{"step_size": 1}] = False
     draws["z"][{"step_size": 1}] = 1.0
-    settings = STUDY.settings(["n_warm_up=0"])
-    found = chain_statistics(draws, settings, 8.0, draws["accepted"].isel(draw=0, drop=True).astype(float))
+    found = _statistics(draws, "n_warm_up=0", 8.0)
     still = found.sel(step_size=9.0)
     for name in ("posterior_mean", "posterior_sd", "ess", "ess_per_second", "psrf", "r_hat"):
         assert bool(np.isnan(still[name]).all()), name
@@ -133,11 +125,8 @@ def own_data(tmp_path_factory):
 
 @pytest.mark.slow
 def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data):
-    result = _run(
-        tmp_path,
-        f"data={own_data} method=modified_abc prior=own prior_sd=2.0 prior_rate=0.5 tolerance=0.5 "
-        "step_size=0.2 n_draws=60 n_warm_up=20 n_chains=2",
-    )
+    words = "method=modified_abc prior=own prior_sd=2.0 prior_rate=0.5 tolerance=0.5 step_size=0.2"
+    result = _run(tmp_path, f"data={own_data} {words} n_draws=60 n_warm_up=20 n_chains=2")
     statistics = result["statistics"]
     assert statistics["prior"].values.tolist() == ["own"]
     assert statistics["posterior_mean"].dims == ("prior", "parameter")
@@ -148,11 +137,10 @@ def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data):
 
 @pytest.mark.slow
 def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data):
-    result = _run(
-        tmp_path,
-        f"data={own_data} method=abc_hmc step_unit=tolerance step_size=0.05 "
-        "++batch.tolerance=[0.3,0.6] n_draws=12 n_warm_up=3 n_chains=2 warm_up_step_size=1e-3",
+    words = (
+        "method=abc_hmc step_unit=tolerance step_size=0.05 ++batch.tolerance=[0.3,0.6] n_draws=12 n_warm_up=3"
     )
+    result = _run(tmp_path, f"data={own_data} {words} n_chains=2 warm_up_step_size=1e-3")
     statistics = result["statistics"]
     assert statistics["acceptance"].dims == ("prior", "tolerance", "chain")
     np.testing.assert_array_equal(statistics["tolerance"], [0.3, 0.6])
@@ -175,9 +163,8 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
     # A weak prior puts more of its draws where nine logistic values cannot come from, and more in far tails.
     fractions = statistics["prior_over_1e10_share"]
     assert float(fractions.sel(prior="weak")) > float(fractions.sel(prior="strong"))
-    assert bool(
-        ((statistics["prior_feasible_share"] > 0.0) & (statistics["prior_feasible_share"] < 1.0)).all()
-    )
+    feasible = statistics["prior_feasible_share"]
+    assert bool(((feasible > 0.0) & (feasible < 1.0)).all())
     assert bool(np.isnan(statistics["data_difference"]))
     assert curves["reference_z"].dims == ("prior", "target", "parameter", "index")
     assert curves["observation"].size == 9
@@ -185,20 +172,17 @@ def test_reference_posteriors_and_facts_of_the_prior_are_found_for_own_data(tmp_
 
 @pytest.mark.slow
 def test_chains_that_never_move_stop_the_case_and_say_what_to_change(tmp_path, own_data):
+    words = "method=abc_hmc tolerance=0.1 step_size=500 n_draws=10 n_warm_up=0 n_chains=2"
     with pytest.raises(SettingsError, match=r"no proposal of 2 chains.*step_size=500.*smaller step_size"):
-        _run(
-            tmp_path,
-            f"data={own_data} method=abc_hmc tolerance=0.1 step_size=500 n_draws=10 n_warm_up=0 n_chains=2",
-        )
+        _run(tmp_path, f"data={own_data} {words}")
 
 
-def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(tmp_path, own_data, monkeypatch):
+def test_data_that_the_prior_cannot_generate_are_rejected_with_advice(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_MOST_REDRAWS", 20)
     far = tmp_path / "far.csv"
     far.write_text("x\n" + "\n".join(str(1e12 + 1e9 * i) for i in range(9)))
-    with pytest.raises(
-        SettingsError, match=r"none of 20 draws from the prior \(strong: prior_sd=1.*prior=own"
-    ):
+    message = r"none of 20 draws from the prior \(strong: prior_sd=1.*prior=own"
+    with pytest.raises(SettingsError, match=message):
         _run(tmp_path, f"data={far} method=modified_abc n_draws=10 n_warm_up=0 n_chains=1")
 
 
@@ -235,81 +219,74 @@ def test_the_published_data_come_back_from_their_seed():
     expected = [4.83836382139023, 5.215753191959, 5.09538268678095, 3.88508587385887, 5.34801066334957]
     np.testing.assert_allclose(data[:5], expected, atol=1e-12)
     assert (data.min(), data.max()) == pytest.approx((2.8348044416219604, 18.26365849682167), abs=1e-12)
+    other = generator.simulate_observations(7, 31)
+    assert other.shape == (31,)
+    assert not np.any(np.isin(other, data))
 
 
-def test_another_seed_gives_other_data_of_the_asked_size():
-    data = generator.simulate_observations(7, 31)
-    assert data.shape == (31,)
-    assert not np.any(np.isin(data, generator.published_observations()))
+BUILD = generator.generalised_lambda_model
 
 
 @pytest.mark.parametrize(
-    ("observations", "message"),
+    ("call", "message"),
     [
-        ([1.0, np.nan, 3.0, np.inf], r"got nan at entry 1 \(counted from 0\); 2 of 4 entries"),
-        ([[1.0, 2.0]], r"must be a vector \[data\].*got shape \(1, 2\)"),
-        ([1.0], "at least 2 numbers"),
-        (["a", "b"], "observations must be numbers"),
+        (lambda: BUILD([1.0, np.nan, 3.0, np.inf]), r"nan at entry 1 \(counted from 0\); 2 of 4 entries"),
+        (lambda: BUILD([[1.0, 2.0]]), r"must be a vector \[data\].*got shape \(1, 2\)"),
+        (lambda: BUILD([1.0]), "at least 2 numbers"),
+        (lambda: BUILD(["a", "b"]), "observations must be numbers"),
+        *[
+            (lambda prior={name: value}: BUILD([1.0, 2.0], **prior), f"{name} must be a positive number")
+            for name in ("prior_sd", "prior_rate")
+            for value in (0.0, -1.0, np.nan)
+        ],
+        (lambda: log_likelihood(BUILD([1.0, 2.0]), "ball", 0.1), "unknown target 'ball'"),
+        (lambda: log_likelihood(BUILD([1.0, 2.0]), "cube", 0.0), "tolerance must be positive"),
+        (lambda: log_likelihood(BUILD([1.0, 2.0]), "gaussian", -1.0), "tolerance must be positive"),
+        (
+            lambda: differential_evolution(None, None, jnp.zeros((7, 2)), 3),
+            "even number of at least 8 walkers, got 7",
+        ),
     ],
 )
-def test_bad_observations_are_named(observations, message):
+def test_wrong_arguments_are_rejected(call, message):
     with pytest.raises(ValueError, match=message):
-        generator.generalised_lambda_model(observations)
+        call()
 
 
-@pytest.mark.parametrize("name", ["prior_sd", "prior_rate"])
-@pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
-def test_a_prior_must_be_positive(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a positive number"):
-        generator.generalised_lambda_model([1.0, 2.0], **{name: value})
+@jax.jit
+def _quantiles(p, logits, z):
+    """Quantiles at p; slopes and derivatives in the parameters at the logits, each in two ways."""
+    slopes = jax.vmap(jax.grad(generator.quantile), in_axes=(0, None))(logits, z)
+    by_parameters = jax.jacfwd(lambda z: generator.quantile(logits, z))(z)
+    moved = jax.vmap(lambda z: generator.quantile(logits, z))
+    differences = (moved(z[None] + 1e-5 * jnp.eye(4)) - moved(z[None] - 1e-5 * jnp.eye(4))).T / 2e-5
+    pairs = (generator.quantile_slope(logits, z), slopes), (by_parameters, differences)
+    return generator.quantile_at_probability(p, z), *pairs
 
 
 @pytest.mark.parametrize("shapes", SHAPES)
-def test_the_quantile_function_is_the_closed_form(shapes):
+def test_quantiles_are_the_closed_form_and_their_slopes_its_derivatives(shapes):
     z = _parameters(shapes)
     p = np.array([0.01, 0.2, 0.5, 0.77, 0.999])
 
     def integral(base, power):
         return np.log(base) if abs(power) < 1e-6 else (base**power - 1.0) / power
 
+    found, (slope, derivative), (by_parameters, differences) = _quantiles(p, LOGITS, z)
     expected = 1.5 + (integral(p, shapes[0]) - integral(1.0 - p, shapes[1])) / 0.8
-    np.testing.assert_allclose(
-        generator.quantile_at_probability(jnp.asarray(p), z), expected, rtol=1e-6, atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("shapes", SHAPES)
-def test_quantiles_increase_and_their_slope_is_the_derivative(shapes):
-    z, logits = _parameters(shapes), jnp.asarray(LOGITS)
-    slope = jax.vmap(jax.grad(generator.quantile), in_axes=(0, None))(logits, z)
-    # Derivatives of the two terms cancel where the slope is small.
-    np.testing.assert_allclose(generator.quantile_slope(logits, z), slope, rtol=1e-9, atol=1e-16)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
     assert bool(jnp.all(slope > 0.0))
-    step = 1e-5
-    middle = jnp.asarray(LOGITS[1:-1])
-    difference = (generator.quantile(middle + step, z) - generator.quantile(middle - step, z)) / (2.0 * step)
-    np.testing.assert_allclose(generator.quantile_slope(middle, z), difference, rtol=1e-5)
-
-
-@pytest.mark.parametrize("shapes", SHAPES)
-def test_derivatives_in_the_parameters_agree_with_differences(shapes):
-    z, logits = _parameters(shapes), jnp.asarray(LOGITS[1:-1])
-    derivative = jax.jacfwd(lambda z: generator.quantile(logits, z))(z)
-    for index in range(4):
-        shift = jnp.zeros(4).at[index].set(1e-5)
-        difference = (generator.quantile(logits, z + shift) - generator.quantile(logits, z - shift)) / 2e-5
-        np.testing.assert_allclose(derivative[:, index], difference, rtol=1e-6, atol=1e-6)
+    # Derivatives of the two terms cancel where the slope is small.
+    np.testing.assert_allclose(slope, derivative, rtol=1e-9, atol=1e-16)
+    np.testing.assert_allclose(by_parameters[1:-1], differences[1:-1], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("logit", [-20.0, 0.3])
 def test_second_derivatives_in_the_shapes_are_continuous_at_zero(logit):
     """The limit of the second derivative of (p^a - 1)/a in a is (log p)^3/3."""
     log_p = float(jax.nn.log_sigmoid(logit))
-    second = jax.grad(
-        jax.grad(
-            lambda a: generator.quantile(jnp.asarray(logit), jnp.array([0.0, 1.0, 0.0, 0.0]).at[2].set(a))
-        )
-    )
+    of_shape = lambda a: generator.quantile(jnp.asarray(logit), jnp.array([0.0, 1.0, 0.0, 0.0]).at[2].set(a))
+    second = jax.jit(jax.grad(jax.grad(of_shape)))
     for shape in (0.0, 1e-12, -1e-6, 1e-4):
         assert float(second(shape)) == pytest.approx(log_p**3 / 3.0, rel=3e-3 if abs(shape) > 1e-5 else 1e-4)
     # On both sides of the place where a series takes over.
@@ -350,32 +327,32 @@ def test_support_is_where_the_quantiles_end(shapes, expected):
 @pytest.mark.parametrize("prior", generator.PRIORS.values(), ids=generator.PRIORS.keys())
 def test_inputs_of_parameters_inverts_the_map(prior):
     model = generator.generalised_lambda_model([1.0, 2.0], float(prior.sd), float(prior.rate))
-    for z in itertools.product([-2.0, 5.0], [1e-3, 1.0, 40.0], [0.4], [-0.1]):
-        own = fibre.inputs_of_parameters(jnp.array(z), model)
-        np.testing.assert_allclose(generator.parameters(own, model.prior), z, rtol=1e-12)
+    z = jnp.array(list(itertools.product([-2.0, 5.0], [1e-3, 1.0, 40.0], [0.4], [-0.1])))
+    there_and_back = lambda z: generator.parameters(fibre.inputs_of_parameters(z, model), model.prior)
+    np.testing.assert_allclose(jax.jit(jax.vmap(there_and_back))(z), z, rtol=1e-12)
 
 
 def test_prior_of_the_inputs_is_that_of_the_parameters():
     """Change of variables: log density of (a, b, c, d) = log prior(z) + log |dz/du|, up to a constant."""
     prior = generator.LambdaPrior(3.0, 0.4)
-    keys = jax.random.split(jax.random.key(4), 6)
-    differences = []
-    for key in keys:
+
+    @jax.jit
+    @jax.vmap
+    def difference(key):
         own = generator.sample_parameter_inputs(key)
         jacobian = jax.jacfwd(lambda u: generator.parameters(u, prior))(own)
-        density = (
-            generator.log_prior_parameters(generator.parameters(own, prior), prior)
-            + jnp.linalg.slogdet(jacobian)[1]
-        )
-        differences.append(float(density - generator.log_prior(own)))
+        density = generator.log_prior_parameters(generator.parameters(own, prior), prior)
+        return density + jnp.linalg.slogdet(jacobian)[1] - generator.log_prior(own)
+
+    differences = difference(jax.random.split(jax.random.key(4), 6))
     np.testing.assert_allclose(differences, differences[0], atol=1e-10)
     assert float(generator.log_prior_parameters(jnp.array([1.0, -0.1, 0.0, 0.0]), prior)) == -np.inf
 
 
 def test_logistic_inputs_have_unit_variance():
-    density = lambda v: np.exp(float(generator.log_prior(jnp.array([0.0, 0.0, 0.0, v]))))
-    mass = integrate.quad(density, -30, 30)[0]
-    assert integrate.quad(lambda v: v**2 * density(v), -30, 30)[0] / mass == pytest.approx(1.0, rel=1e-6)
+    v = np.linspace(-30.0, 30.0, 20_001)
+    density = np.exp(jax.vmap(lambda v: generator.log_prior(jnp.zeros(4).at[3].set(v)))(v))
+    assert np.average(v**2, weights=density) == pytest.approx(1.0, rel=1e-6)
 
 
 @pytest.mark.parametrize("prior", [(1.0, 1.0), (10.0, 0.1)])
@@ -384,40 +361,48 @@ def test_the_structured_jacobian_is_that_of_the_constraint(prior):
     conditioned = generator.conditioned_model(model)
     own = fibre.inputs_of_parameters(jnp.array([4.0, 1.2, 0.3, -0.2]), model)
     inputs = jnp.concatenate([own, jnp.linspace(-1.8, 2.1, 7)])
-    dense = jax.jit(jax.jacrev(conditioned.constraint))(inputs)
-    structured = jax.jit(conditioned.jacobian)(inputs)
-    identity = jnp.eye(generator.input_dim(model))
-    np.testing.assert_allclose(jax.jit(jax.vmap(structured.times))(identity).T, dense, rtol=1e-10, atol=1e-12)
-    _, log_determinant = jnp.linalg.slogdet(dense @ dense.T)
-    assert float(structured.half_log_determinant) == pytest.approx(0.5 * float(log_determinant), rel=1e-10)
+
+    @jax.jit
+    def evaluate(inputs):
+        structured = conditioned.jacobian(inputs)
+        columns = jax.vmap(structured.times)(jnp.eye(inputs.size))
+        return jax.jacrev(conditioned.constraint)(inputs), columns, structured.half_log_determinant
+
+    dense, columns, half_log_determinant = evaluate(inputs)
+    np.testing.assert_allclose(columns.T, dense, rtol=1e-10, atol=1e-12)
+    _, log_determinant = np.linalg.slogdet(dense @ dense.T)
+    assert float(half_log_determinant) == pytest.approx(0.5 * log_determinant, rel=1e-10)
 
 
 def test_surface_density_in_the_chart_of_the_parameters_is_the_posterior(published):
     """rho(u) |det du2/dx| on the fibre, as a function of u1, is prior times likelihood up to a constant."""
-    differences = []
-    for z in ([5.0, 1.0, 0.4, -0.1], [4.7, 0.9, 0.5, -0.15], [4.6, 1.1, 0.5, -0.2]):
-        own = fibre.inputs_of_parameters(jnp.array(z), published)
-        inputs = jax.jit(fibre.fibre_point)(own, published).inputs
-        diagonal = jax.jit(generator.conditioned_model(published).jacobian)(inputs).diagonal
+
+    @jax.jit
+    @jax.vmap
+    def difference(z):
+        own = fibre.inputs_of_parameters(z, published)
+        inputs = fibre.fibre_point(own, published).inputs
+        diagonal = generator.conditioned_model(published).jacobian(inputs).diagonal
         chart = generator.log_prior(inputs) - jnp.sum(jnp.log(diagonal))
         jacobian = jax.jacfwd(lambda u: generator.parameters(u, published.prior))(own)
-        likelihood = jax.jit(log_likelihood(published, "exact"))(jnp.array(z))
-        posterior = likelihood + generator.log_prior_parameters(jnp.array(z), published.prior)
-        differences.append(float(chart - posterior - jnp.linalg.slogdet(jacobian)[1]))
+        posterior = log_likelihood(published, "exact")(z) + generator.log_prior_parameters(z, published.prior)
+        return chart - posterior - jnp.linalg.slogdet(jacobian)[1]
+
+    parameters_ = [[5.0, 1.0, 0.4, -0.1], [4.7, 0.9, 0.5, -0.15], [4.6, 1.1, 0.5, -0.2]]
+    differences = difference(jnp.array(parameters_))
     np.testing.assert_allclose(differences, differences[0], atol=1e-7)
 
 
-def test_gaussian_kernel_density_and_its_gradient(published, point):
+def test_the_density_of_abc_has_a_gaussian_kernel_and_its_gradient(published, point):
     inputs = point.inputs + 0.01 * jnp.cos(jnp.arange(254.0))
-    density = lambda u: generator.abc_log_density(published, u, 0.3)
-    residual = generator.generate(inputs, published.prior) - published.observations
-    expected = stats.norm(scale=0.3).logpdf(np.asarray(residual)).sum() + 250 * np.log(
-        0.3 * np.sqrt(2 * np.pi)
-    )
-    assert float(density(inputs) - generator.log_prior(inputs)) == pytest.approx(expected, rel=1e-10)
+    residual = np.asarray(generator.generate(inputs, published.prior) - published.observations)
+    density = jax.jit(lambda u: generator.abc_log_density(published, u, 0.3))
+    found = density(inputs) - generator.log_prior(inputs)
+    assert float(found) == pytest.approx(-0.5 * np.sum(np.square(residual / 0.3)), rel=1e-10)
     direction = jnp.sin(jnp.arange(254.0))
     difference = (density(inputs + 1e-6 * direction) - density(inputs - 1e-6 * direction)) / 2e-6
-    assert float(jnp.vdot(jax.grad(density)(inputs), direction)) == pytest.approx(float(difference), rel=1e-6)
+    gradient = jax.jit(jax.grad(density))(inputs)
+    assert float(jnp.vdot(gradient, direction)) == pytest.approx(float(difference), rel=1e-6)
 
 
 def test_a_generator_that_overflows_has_density_zero(published):
@@ -441,10 +426,8 @@ def test_data_outside_the_support_have_no_point(published):
 
 
 def test_solutions_stop_at_the_end_of_the_interval():
-    z = jnp.array([0.0, 1.0, 0.0, 0.0])
-    np.testing.assert_allclose(
-        fibre.solve_logits(jnp.array([-500.0, 0.0, 500.0]), z), [-40.0, 0.0, 40.0], atol=1e-9
-    )
+    found = fibre.solve_logits(jnp.array([-500.0, 0.0, 500.0]), jnp.array([0.0, 1.0, 0.0, 0.0]))
+    np.testing.assert_allclose(found, [-40.0, 0.0, 40.0], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -477,30 +460,27 @@ def test_an_impossible_start_gives_up_and_says_so(published):
     assert not float(found.residual) < 1e-8
 
 
-ORACLE_PARAMETERS = [(5.0, 1.0, 0.4, -0.1), (3.0, 0.5, 0.02, 0.01)]
-
-
-@pytest.mark.parametrize("z", ORACLE_PARAMETERS)
 @pytest.mark.parametrize("target", TARGETS)
-def test_likelihoods_agree_with_integrals_over_the_quantile_function(target, z):
+def test_likelihoods_agree_with_integrals_over_the_quantile_function(target):
     data = np.array([3.1, 4.0, 6.5])
-    model, tolerance = generator.generalised_lambda_model(data), 0.2
-    parameters_ = jnp.array(z)
-    logits = np.linspace(-45.0, 45.0, 400_001)
-    x = np.asarray(generator.quantile(jnp.asarray(logits), parameters_))
-    mass = 1.0 / (1.0 + np.exp(-logits)) / (1.0 + np.exp(logits))
-    cdf = stats.logistic.cdf(np.interp(np.concatenate([data - 0.2, data + 0.2]), x, logits, -np.inf, np.inf))
-    if target == "exact":
-        slope = np.interp(data, x, np.asarray(generator.quantile_slope(jnp.asarray(logits), parameters_)))
-        expected = np.log(np.interp(data, x, mass) / slope).sum()
-    elif target == "cube":
-        expected = np.log(cdf[3:] - cdf[:3]).sum()
-    else:
-        kernel = (
-            np.exp(-0.5 * ((data[:, None] - x[None, :]) / tolerance) ** 2) / np.sqrt(2 * np.pi) / tolerance
-        )
-        expected = np.log(np.trapezoid(kernel * mass, logits, axis=1)).sum()
-    assert float(log_likelihood(model, target, tolerance)(parameters_)) == pytest.approx(expected, rel=2e-4)
+    likelihood = jax.jit(log_likelihood(generator.generalised_lambda_model(data), target, 0.2))
+    for z in ((5.0, 1.0, 0.4, -0.1), (3.0, 0.5, 0.02, 0.01)):
+        parameters_ = jnp.array(z)
+        logits = np.linspace(-45.0, 45.0, 400_001)
+        x = np.asarray(generator.quantile(jnp.asarray(logits), parameters_))
+        mass = 1.0 / (1.0 + np.exp(-logits)) / (1.0 + np.exp(logits))
+        if target == "exact":
+            slope = np.interp(data, x, np.asarray(generator.quantile_slope(jnp.asarray(logits), parameters_)))
+            expected = np.log(np.interp(data, x, mass) / slope).sum()
+        elif target == "cube":
+            ends = np.interp(np.stack([data - 0.2, data + 0.2]), x, logits, -np.inf, np.inf)
+            expected = np.log(np.diff(stats.logistic.cdf(ends), axis=0)).sum()
+        else:
+            kernel = stats.norm.pdf(data[:, None], x, 0.2)
+            expected = np.log(np.trapezoid(kernel * mass, logits, axis=1)).sum()
+        assert float(likelihood(parameters_)) == pytest.approx(expected, rel=2e-4)
+    # Parameters whose support ends at 1.25, far below all data.
+    assert float(likelihood(jnp.array([1.0, 10.0, 0.5, 0.4]))) == -np.inf
 
 
 def test_small_tolerances_lead_to_the_exact_likelihood(published):
@@ -515,34 +495,12 @@ def test_small_tolerances_lead_to_the_exact_likelihood(published):
     assert errors[0] > 2.0 * errors[1] > 4.0 * errors[2]
 
 
-def test_parameters_that_exclude_a_datum_have_likelihood_zero(published):
-    z = jnp.array([5.0, 1.0, 0.5, 0.2])
-    for target in TARGETS:
-        assert float(jax.jit(log_likelihood(published, target, 0.1))(z)) == -np.inf
-
-
-@pytest.mark.parametrize(
-    ("target", "tolerance", "message"),
-    [
-        ("ball", 0.1, "unknown target 'ball'"),
-        ("cube", 0.0, "tolerance must be positive"),
-        ("gaussian", -1.0, "positive"),
-    ],
-)
-def test_wrong_targets_are_rejected(published, target, tolerance, message):
-    with pytest.raises(ValueError, match=message):
-        log_likelihood(published, target, tolerance)
-
-
 def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published):
     point = jnp.array([4.8, np.log(0.9), 0.45, -0.12])
     z = point.at[1].set(0.9)
-    expected = (
-        log_likelihood(published, "exact")(z)
-        + generator.log_prior_parameters(z, published.prior)
-        + np.log(0.9)
-    )
-    assert float(log_posterior(published, "exact")(point)) == pytest.approx(float(expected), rel=1e-12)
+    expected = log_likelihood(published, "exact")(z) + generator.log_prior_parameters(z, published.prior)
+    found = log_posterior(published, "exact")(point)
+    assert float(found) == pytest.approx(float(expected) + np.log(0.9), rel=1e-12)
 
 
 @pytest.mark.slow
@@ -556,11 +514,6 @@ def test_reference_posterior_of_the_published_data(published):
     assert float(draws[..., 0].mean()) == pytest.approx(4.705, abs=0.015)
     assert float(draws[..., 0].std()) == pytest.approx(0.108, abs=0.008)
     assert bool(jnp.all(draws[..., 1] > 0.0))
-
-
-def test_too_few_walkers_are_rejected():
-    with pytest.raises(ValueError, match="even number of at least 8 walkers, got 7"):
-        differential_evolution(jax.random.key(0), lambda x: x[0], jnp.zeros((7, 2)), 3)
 
 
 def test_the_metric_of_abc_is_that_of_equation_4_52():
