@@ -2,14 +2,13 @@
 
 import math
 from decimal import Decimal, localcontext
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import log_ndtr, logsumexp
 
 from auxmc.driver.chains import Chains, RunContext
@@ -26,20 +25,14 @@ TINY = ["preset=smoke", "n_draws=30", "n_chains=2", "n_importance=3", "batch_siz
 
 
 @pytest.fixture(scope="module")
-def data_file(tmp_path_factory):
+def chains(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fruit")
     rng = np.random.default_rng(3)
     features = rng.normal(size=(14, 2)).round(2)
     kinds = np.where(features.sum(axis=1) + 0.3 * rng.normal(size=14) > 0, "ripe", "green")
-    path = tmp_path_factory.mktemp("data") / "fruit.csv"
-    table = pd.DataFrame(features, columns=["width", "height"])
-    table.assign(kind=kinds).to_csv(path, index=False)
-    return path
-
-
-@pytest.fixture(scope="module")
-def chains(data_file, tmp_path_factory):
-    settings = STUDY.settings([*TINY, f"data={data_file}", "label=kind", "method=apm_mi_mh", "block_size=50"])
-    folder = tmp_path_factory.mktemp("checkpoints")
+    path = folder / "fruit.csv"
+    pd.DataFrame(features, columns=["width", "height"]).assign(kind=kinds).to_csv(path, index=False)
+    settings = STUDY.settings([*TINY, f"data={path}", "label=kind", "method=apm_mi_mh", "block_size=50"])
     return run.run(settings, RunContext("gp_probit", settings.seed, folder, "identity", "tiny"))
 
 
@@ -120,10 +113,15 @@ def test_a_chain_that_never_starts_is_an_error():
         recorded(Chains(draws, {"scale": np.ones(1)}, 0.0, 1.0), ("a",))
 
 
-def test_margins_are_above_one_where_all_statements_hold_alone():
-    """Coordinates: all hold; SS+MH below PM MH; SS+SS above PM MH."""
+def test_margins_and_rises_have_their_known_values():
+    # Coordinates: all statements hold; SS+MH below PM MH; SS+SS above PM MH.
     pm, mi, ss, of_slice = (np.array(row) for row in ([2, 2, 2], [3, 3, 3], [2.5, 1, 4], [1, 0.5, 2.5]))
     np.testing.assert_allclose(margins(pm, mi, ss, of_slice), [1.25, 0.5, 0.8])
+    # Rises of a path are summed; a path without any has a finite log.
+    ends, r_hat = np.arange(1.0, 5.0), 1.0 + np.exp([-1.0, -2.0, -1.5, -1.7])
+    path = Path(ends, ends, r_hat, np.tile(r_hat, (3, 1)))
+    assert log_of_rises({PM: path}) == pytest.approx(math.log(0.5))
+    assert log_of_rises({PM: path._replace(r_hat=np.sort(r_hat)[::-1])}) == pytest.approx(math.log(1e-3))
 
 
 def test_most_ends_are_those_of_the_second_half_at_equal_cost():
@@ -137,13 +135,6 @@ def test_most_ends_are_those_of_the_second_half_at_equal_cost():
     assert at_most_ends({PM: below, SLICE: other}) < 0.0
     assert pm.of(np.array([0, 1, 2])) is pm
     np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
-
-
-def test_rises_of_a_path_are_summed_and_a_path_without_any_has_a_finite_log():
-    ends, r_hat = np.arange(1.0, 5.0), 1.0 + np.exp([-1.0, -2.0, -1.5, -1.7])
-    path = Path(ends, ends, r_hat, np.tile(r_hat, (3, 1)))
-    assert log_of_rises({PM: path}) == pytest.approx(math.log(0.5))
-    assert log_of_rises({PM: path._replace(r_hat=np.sort(r_hat)[::-1])}) == pytest.approx(math.log(1e-3))
 
 
 POSTERIOR_REGION = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
@@ -165,16 +156,11 @@ def _toy(n_rows, seed=0, n_features=2):
     return gp_probit_model(features, np.where(features.sum(axis=1) + rng.standard_normal(n_rows) > 0, 1, -1))
 
 
-class DenseEstimate(NamedTuple):
-    """One density estimate by the formulae as they are usually printed, in NumPy."""
-
-    log_estimate: float
-    log_marginal: float
-    n_newton: int
-
-
 def _dense_estimate(features, labels, x, u):
-    """Newton iteration, dense covariance of the approximation, its Cholesky factor; u [row, importance]."""
+    """Log estimate and log marginal by the formulae as they are usually printed, and steps of Newton's method.
+
+    Newton iteration, dense covariance of the approximation, its Cholesky factor; u [row, importance].
+    """
     n_features = features.shape[1]
     lengths = np.exp(x[1:])
     difference = (features[:, None, :] - features[None, :, :]) / lengths
@@ -205,52 +191,39 @@ def _dense_estimate(features, labels, x, u):
     s = np.exp(x[0])
     log_prior = stats.gamma(1.1, scale=10.0).logpdf(s) + x[0]
     log_prior += (stats.expon(scale=np.sqrt(n_features)).logpdf(lengths) + x[1:]).sum()
-    log_marginal = (
-        -0.5 * a @ z + log_ndtr(labels * z).sum() - np.log(np.diag(np.linalg.cholesky(b_matrix))).sum()
-    )
-    return DenseEstimate(
-        log_prior + logsumexp(log_weights) - np.log(u.shape[1]), float(log_marginal), n_newton
-    )
+    log_marginal = -0.5 * a @ z + log_ndtr(labels * z).sum() - np.linalg.slogdet(b_matrix)[1] / 2.0
+    return log_prior + logsumexp(log_weights) - np.log(u.shape[1]), log_marginal, n_newton
 
 
 def _evaluate(density, x, u):
-    """Log estimate, cubic operations and failures, compiled; more axes of u in front are mapped over."""
+    """Log estimate, cubic operations, failures and log marginal, compiled; more axes of u in front are mapped over."""
 
     @jax.jit
     def evaluate(x, u):
         cache = density.prepare(x)
         values = jax.vmap(density.log_estimate, in_axes=(None, 0))(cache, u.reshape(-1, *u.shape[-2:]))
-        return values.reshape(u.shape[:-2]), density.n_cubic(cache), density.n_failures(cache)
+        counts = density.n_cubic(cache), density.n_failures(cache)
+        return values.reshape(u.shape[:-2]), *counts, cache.log_marginal
 
     return evaluate(jnp.asarray(x), jnp.asarray(u))
 
 
-def test_biopsy_has_the_counts_of_its_description(biopsy):
+def test_biopsy_has_the_counts_of_its_description_and_collapses_to_its_distinct_rows(biopsy):
     assert (biopsy.n_rows_read, biopsy.n_incomplete) == (699, 16)
     assert biopsy.features.shape == (683, 9)
     assert (np.sum(biopsy.labels == 1.0), np.sum(biopsy.labels == -1.0)) == (239, 444)
     assert biopsy.features.min() == 1.0
     assert biopsy.features.max() == 10.0
     assert biopsy.feature_names == tuple(f"V{i}" for i in range(1, 10))
-
-
-def test_the_first_complete_row_can_be_dropped(biopsy):
+    # The first complete row can be dropped.
     dropped = load_biopsy(drop_first_complete_row=True)
     np.testing.assert_array_equal(dropped.features, biopsy.features[1:])
     np.testing.assert_array_equal(dropped.labels, biopsy.labels[1:])
     assert dropped.n_rows_read == 699
-
-
-def test_biopsy_collapses_to_its_distinct_rows(biopsy):
     model = gp_probit_model(biopsy.features, biopsy.labels)
     assert model.inputs.shape == (449, 9)
     assert (model.n_plus.sum(), model.n_minus.sum()) == (239.0, 444.0)
     assert not np.any((model.n_plus > 0) & (model.n_minus > 0))
-
-
-def test_standardise_uses_the_population_standard_deviation():
-    scaled = standardise([[0.0, 10.0], [2.0, 40.0]])
-    np.testing.assert_allclose(scaled, [[-1.0, -1.0], [1.0, 1.0]])
 
 
 @pytest.mark.parametrize(
@@ -282,10 +255,9 @@ def test_log_prior_is_that_of_logs_of_gamma_variables(n_features):
 def test_covariance_is_the_squared_exponential_with_jitter():
     model = gp_probit_model([[0.0, 0.0], [1.0, 3.0]], [1, -1])
     covariance = model.covariance(jnp.log(jnp.asarray([5.0, 2.0, 6.0])))
-    off_diagonal = 5.0 * np.exp(-0.5 * (0.5**2 + 0.5**2))
-    np.testing.assert_allclose(
-        covariance, [[5.0 + 1e-8, off_diagonal], [off_diagonal, 5.0 + 1e-8]], rtol=1e-14
-    )
+    off = 5.0 * np.exp(-0.5 * (0.5**2 + 0.5**2))
+    np.testing.assert_allclose(covariance, [[5.0 + 1e-8, off], [off, 5.0 + 1e-8]], rtol=1e-14)
+    np.testing.assert_allclose(standardise([[0.0, 10.0], [2.0, 40.0]]), [[-1.0, -1.0], [1.0, 1.0]])
 
 
 @pytest.mark.parametrize("n_importance", [1, 7])
@@ -294,13 +266,12 @@ def test_estimate_agrees_with_the_dense_formulae(n_importance):
     labels = np.where(model.n_plus > 0, 1.0, -1.0)
     x = np.array([1.0, -1.5, -1.0])
     u = np.random.default_rng(1).standard_normal((n_importance, 12))
-    value, n_cubic, n_failures = _evaluate(estimator(model, n_importance), x, u)
-    expected = _dense_estimate(model.inputs, labels, x, u.T)
-    np.testing.assert_allclose(value, expected.log_estimate, rtol=1e-7)
-    assert int(n_cubic) == expected.n_newton + 3
+    value, n_cubic, n_failures, log_marginal = _evaluate(estimator(model, n_importance), x, u)
+    expected, expected_marginal, n_newton = _dense_estimate(model.inputs, labels, x, u.T)
+    np.testing.assert_allclose(value, expected, rtol=1e-7)
+    assert int(n_cubic) == n_newton + 3
     assert int(n_failures) == 0
-    cache = jax.jit(estimator(model, n_importance).prepare)(jnp.asarray(x))
-    np.testing.assert_allclose(cache.log_marginal, expected.log_marginal, rtol=1e-9)
+    np.testing.assert_allclose(log_marginal, expected_marginal, rtol=1e-9)
 
 
 @pytest.mark.parametrize("collapse_duplicates", [True, False])
@@ -310,14 +281,10 @@ def test_estimator_is_unbiased(collapse_duplicates):
     x = jnp.asarray([1.5, 0.3])
     model = gp_probit_model(features, labels, collapse_duplicates)
     covariance = np.asarray(gp_probit_model(features, labels).covariance(x))
-    latent_prior = stats.multivariate_normal(cov=covariance)
-
-    def integrand(z2, z1):
-        log_likelihood = 2 * log_ndtr(z1) + log_ndtr(-z1) + log_ndtr(-z2)
-        return np.exp(log_likelihood + latent_prior.logpdf([z1, z2]))
-
-    exact, _ = integrate.dblquad(integrand, -14, 14, -14, 14, epsabs=1e-8)
-    exact *= np.exp(float(model.log_prior(x)))
+    z = np.stack(np.meshgrid(*[np.linspace(-14.0, 14.0, 281)] * 2, indexing="ij"), axis=-1)
+    log_likelihood = 2 * log_ndtr(z[..., 0]) + log_ndtr(-z[..., 0]) + log_ndtr(-z[..., 1])
+    log_joint = log_likelihood + stats.multivariate_normal(cov=covariance).logpdf(z)
+    exact = np.exp(logsumexp(log_joint) + float(model.log_prior(x))) * 0.1**2
     # Estimates are smooth functions of u: sums over an even grid with normal weights have no error to speak of.
     n_inputs = len(model.inputs)
     side = np.linspace(-7.8, 7.8, 27)
@@ -373,16 +340,21 @@ def test_prior_draws_survive(biopsy):
     assert int(n_cubic.max()) < 40
 
 
-@pytest.mark.parametrize(
-    "x",
-    [[800.0, 0.0, 0.0], [jnp.nan, 0.0, 0.0], [0.0, -800.0, 0.0], [45.0, 5.0, 5.0]],
-    ids=["infinite variance", "not a number", "zero length scale", "rounding beyond the jitter"],
-)
-def test_failure_is_counted_and_gives_minus_infinity(x):
+def test_failure_is_counted_and_gives_minus_infinity():
     density = estimator(_toy(8), 2)
-    value, _, n_failures = _evaluate(density, x, density.draw_auxiliary(jax.random.key(0)))
-    assert float(value) == -np.inf
-    assert int(n_failures) == 1
+    u = density.draw_auxiliary(jax.random.key(0))
+
+    @jax.jit
+    @jax.vmap
+    def evaluate(x):
+        cache = density.prepare(x)
+        return density.log_estimate(cache, u), density.n_failures(cache)
+
+    # Infinite variance, not a number, zero length scale, rounding beyond the jitter.
+    positions = [[800.0, 0.0, 0.0], [jnp.nan, 0.0, 0.0], [0.0, -800.0, 0.0], [45.0, 5.0, 5.0]]
+    values, n_failures = evaluate(jnp.asarray(positions))
+    np.testing.assert_array_equal(values, -np.inf)
+    np.testing.assert_array_equal(n_failures, 1)
 
 
 def _curvature_to_many_digits(distance):
@@ -395,28 +367,17 @@ def _curvature_to_many_digits(distance):
         return float(slope * (slope - distance))
 
 
-@pytest.mark.parametrize(
-    "z",
-    [
-        np.linspace(-45.0, 37.0, 5001),
-        np.linspace(-20.001, -19.999, 101),
-        np.linspace(-1e-6, 1e-6, 101),
-        np.array([-1e6, -1e4, -300.0, -40.0, 0.0, 37.0]),
-    ],
-    ids=["whole range", "start of the tail", "around zero", "extremes"],
-)
-def test_log_normal_cdf_agrees_with_scipy(z):
+def test_log_normal_cdf_agrees_with_scipy():
+    whole, extremes = np.linspace(-45.0, 37.0, 5001), [-1e6, -1e4, -300.0]
+    start_of_the_tail, around_zero = np.linspace(-20.001, -19.999, 101), np.linspace(-1e-6, 1e-6, 101)
+    z = np.concatenate([whole, start_of_the_tail, around_zero, extremes])
     np.testing.assert_allclose(log_normal_cdf(jnp.asarray(z)), log_ndtr(z), rtol=1e-12)
-
-
-def test_log_normal_cdf_goes_to_zero_above_the_range_of_the_result():
     np.testing.assert_array_equal(log_normal_cdf(jnp.asarray([40.0, 1e3, 1e6, jnp.inf])), 0.0)
     assert bool(jnp.isnan(log_normal_cdf(jnp.asarray(jnp.nan))))
 
 
-@pytest.mark.parametrize("centre", [-30.0, -20.0, -8.0, -1.0, 0.0, 2.0, 5.0])
-def test_slope_and_curvature_are_derivatives_of_the_log(centre):
-    z, step = jnp.asarray([centre]), 1e-4
+def test_slope_and_curvature_are_derivatives_of_the_log():
+    z, step = jnp.asarray([-30.0, -20.0, -8.0, -1.0, 0.0, 2.0, 5.0]), 1e-4
     terms = probit_terms(z)
     difference = (log_normal_cdf(z + step) - log_normal_cdf(z - step)) / (2.0 * step)
     np.testing.assert_allclose(terms.slope, difference, rtol=1e-6, atol=1e-12)
@@ -424,10 +385,10 @@ def test_slope_and_curvature_are_derivatives_of_the_log(centre):
     np.testing.assert_allclose(terms.curvature, -slope_difference, rtol=1e-5, atol=1e-11)
 
 
-@pytest.mark.parametrize("distance", ["12", "19", "20", "25", "100", "1000000"])
-def test_curvature_keeps_its_digits_in_the_lower_tail(distance):
-    terms = probit_terms(-jnp.asarray(float(distance)))
-    np.testing.assert_allclose(terms.curvature, _curvature_to_many_digits(Decimal(distance)), rtol=1e-10)
+def test_curvature_keeps_its_digits_in_the_lower_tail():
+    distances = [12, 19, 20, 25, 100, 1_000_000]
+    expected = [_curvature_to_many_digits(Decimal(distance)) for distance in distances]
+    np.testing.assert_allclose(probit_terms(-jnp.asarray(distances, float)).curvature, expected, rtol=1e-10)
 
 
 def test_terms_are_in_range_everywhere():

@@ -59,16 +59,11 @@ def test_last_column_is_the_label_where_all_are_numbers(write):
     assert data.feature_names == ("a", "b")
     assert data.classes == ("2", "4")
     np.testing.assert_array_equal(data.labels, [1.0, -1.0, 1.0, -1.0])
-
-
-def test_numeric_classes_are_ordered_as_numbers(write):
+    # Classes that are numbers are ordered as numbers.
     assert read_labelled(write("a,y\n1,10\n2,9\n3,10\n4,9\n")).classes == ("9", "10")
 
 
-BAD_LABELLED = GIVEN["bad"]
-
-
-@pytest.mark.parametrize(("content", "expected"), BAD_LABELLED.values(), ids=BAD_LABELLED)
+@pytest.mark.parametrize(("content", "expected"), GIVEN["bad"].values(), ids=GIVEN["bad"])
 def test_unusable_labelled_table_is_rejected(write, content, expected):
     assert message(read_labelled, write(content)) == expected
 
