@@ -1,15 +1,15 @@
 """The Lotka-Volterra study: model, exact posterior and summaries against known answers, tiny real runs."""
 
 import math
-from functools import cache
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from scipy import integrate, optimize
+from jax import Array
+from scipy import integrate
 
 from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
@@ -64,9 +64,8 @@ def test_own_data_give_moments_failures_and_an_exact_posterior(tmp_path):
 
 @pytest.mark.slow
 def test_case_stops_with_advice_when_every_trajectory_fails(tmp_path):
-    with pytest.raises(
-        SettingsError, match=r"none of 20 updates .* take a smaller step_size or a larger tol"
-    ):
+    message = r"none of 20 updates .* take a smaller step_size or a larger tol"
+    with pytest.raises(SettingsError, match=message):
         run_small(tmp_path, "method=hmc_gaussian step_size=50.0")
 
 
@@ -79,11 +78,8 @@ def test_latent_states_between_observations_leave_no_exact_posterior(tmp_path):
 
 
 def test_failures_count_rejection_under_both_readings(tmp_path):
-    result = run_small(
-        tmp_path,
-        "design=failures method=pm_ball n_rejection_all=20000 n_normalisation=20000",
-    )
-    data = result["statistics"]
+    sizes = "n_rejection_all=20000 n_normalisation=20000"
+    data = run_small(tmp_path, f"design=failures method=pm_ball {sizes}")["statistics"]
     all_data = data["rejection_accepted_all"].squeeze()
     assert list(data["reading"].values) == ["l2", "l2_squared"]
     # About 0.24 per cent within a distance of 1000; no draw within its root.
@@ -152,19 +148,10 @@ def test_the_error_of_an_excess_of_few_chains_is_that_of_a_chi_squared_number(mo
     assert found.error == pytest.approx(simulated, rel=0.02)
 
 
-def test_the_paper_preset_is_that_of_the_thesis():
-    cases = {case.name: case.settings for case in STUDY.cases("paper")}
-    lengths = {name: (case.n_chains, case.n_draws, case.n_discard) for name, case in cases.items()}
-    assert lengths["constrained"] == (10, 1000, 10)
-    # Lengths as published, of more than the ten chains.
-    assert lengths["slices"] == (100, 60_000, 30_000)
-    assert lengths["hmc"] == (100, 10_000, 5_000)
-    assert lengths["summaries"] == (10, 500_000, 250_000)
-    assert cases["failures"].n_draws == 100_000
-    constrained = cases["constrained"]
+def test_methods_have_the_step_sizes_and_tolerances_of_the_thesis():
+    constrained = next(case.settings for case in STUDY.cases("paper") if case.name == "constrained")
     assert declared.step_range(constrained, "chmc_all") == (4, 8)
     assert declared.step_sizes(constrained, "chmc_all") == (0.25,)
-    assert constrained.n_inner_steps == 3
     assert declared.tolerances(constrained, "ss_ball") == (10.0, 100.0)
 
 
@@ -191,16 +178,10 @@ LOG_GENERATING = np.log(GENERATING_RATES)
 
 def _own_model(scheme="code"):
     """A short series with every constant away from its default."""
-    rng = np.random.default_rng(8)
-    series = np.array([30.0, 20.0]) + np.cumsum(rng.normal(size=(7, 2)), axis=0)
+    walk = np.cumsum(np.random.default_rng(8).normal(size=(7, 2)), axis=0)
+    constants = {"time_step": 0.5, "noise_scales": (0.8, 1.3), "prior_mean": -3.0, "prior_sd": 0.7}
     return generator.lotka_volterra_model(
-        series,
-        scheme,
-        initial_state=(29.0, 21.0),
-        time_step=0.5,
-        noise_scales=(0.8, 1.3),
-        prior_mean=-3.0,
-        prior_sd=0.7,
+        np.array([30.0, 20.0]) + walk, scheme, initial_state=(29.0, 21.0), **constants
     )
 
 
@@ -213,11 +194,8 @@ def _reference_path(model, inputs):
         new_prey = prey + model.time_step * (z1 * prey - z2 * prey * predators)
         new_prey += math.sqrt(model.time_step) * model.noise_scales[0] * prey_noise
         food = new_prey if model.scheme == "code" else prey
-        predators = (
-            predators
-            + model.time_step * (z4 * food * predators - z3 * predators)
-            + math.sqrt(model.time_step) * model.noise_scales[1] * predator_noise
-        )
+        predators += model.time_step * (z4 * food * predators - z3 * predators)
+        predators += math.sqrt(model.time_step) * model.noise_scales[1] * predator_noise
         prey = new_prey
         path.append((prey, predators))
     return np.array(path)
@@ -232,8 +210,24 @@ def _posterior_like_inputs(model, seed=0):
     return jnp.concatenate([rate_inputs, generator.noise_inputs(model, rate_inputs)])
 
 
-def _matrix(jacobian, n_inputs):
-    return np.asarray(jax.vmap(jacobian.times, out_axes=1)(jnp.eye(n_inputs)))
+class _Evaluated(NamedTuple):
+    """What a conditioned model says at a point."""
+
+    constraint: Array
+    derivative: Array  # of the constraint, by automatic differentiation
+    jacobian: Array  # the same, from its structure
+    half_log_determinant: Array
+
+
+def _evaluate(conditioned, inputs):
+    @jax.jit
+    def at(inputs):
+        jacobian = conditioned.jacobian(inputs)
+        matrix = jax.vmap(jacobian.times, out_axes=1)(jnp.eye(inputs.size))
+        derivative = jax.jacfwd(conditioned.constraint)(inputs)
+        return _Evaluated(conditioned.constraint(inputs), derivative, matrix, jacobian.half_log_determinant)
+
+    return jax.tree.map(np.asarray, at(inputs))
 
 
 def test_published_data_have_the_published_digits():
@@ -242,30 +236,26 @@ def test_published_data_have_the_published_digits():
     for row, values in PUBLISHED_ROWS.items():
         np.testing.assert_allclose(data[row], values, rtol=0, atol=1e-11)
     assert data[:, 0].min() > 0.0
-
-
-def test_published_data_come_from_the_code_scheme_and_not_from_the_text_scheme():
+    # They come from the scheme of the code and not from that of the text.
     noise = np.random.RandomState(1234).normal(size=100)
     inputs = jnp.asarray(np.concatenate([LOG_GENERATING + 2.0, noise]))
-    differences = {
-        scheme: float(jnp.max(jnp.abs(generator.residuals(generator.published_model(scheme), inputs))))
-        for scheme in SCHEMES
-    }
-    assert differences["code"] < 1e-10
-    assert 40.0 < differences["text"] < 42.0
+    code, text = (
+        np.abs(generator.residuals(published_model(scheme), inputs)).max() for scheme in ("code", "text")
+    )
+    assert code < 1e-10
+    assert 40.0 < text < 42.0
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_simulation_follows_the_recursion_of_its_scheme(scheme):
     model = _own_model(scheme)
     inputs = np.random.default_rng(1).normal(size=model.n_inputs)
-    np.testing.assert_allclose(
-        generator.simulate(model, jnp.asarray(inputs)), _reference_path(model, inputs), rtol=1e-12
-    )
+    found = generator.simulate(model, jnp.asarray(inputs))
+    np.testing.assert_allclose(found, _reference_path(model, inputs), rtol=1e-12)
 
 
 def test_overflow_is_quiet_and_not_finite_from_its_step_on():
-    model = generator.published_model()
+    model = published_model()
     path = np.asarray(generator.simulate(model, jnp.zeros(model.n_inputs).at[3].set(3.0)))
     finite = np.isfinite(path).all(axis=1)
     assert finite[0]
@@ -275,7 +265,7 @@ def test_overflow_is_quiet_and_not_finite_from_its_step_on():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_closed_form_noise_yields_the_observations(scheme):
-    for model in (generator.published_model(scheme), _own_model(scheme)):
+    for model in (published_model(scheme), _own_model(scheme)):
         inputs = _posterior_like_inputs(model)
         assert float(jnp.max(jnp.abs(generator.residuals(model, inputs)))) < 1e-9
 
@@ -284,32 +274,30 @@ def test_closed_form_noise_yields_the_observations(scheme):
 @pytest.mark.parametrize("scheme", ["code", pytest.param("text", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
 def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, own):
-    model = _own_model(scheme) if own else generator.published_model(scheme)
-    conditioned = conditioned_model(model, form)
-    inputs = _posterior_like_inputs(model)
-    assert float(jnp.max(jnp.abs(conditioned.constraint(inputs)))) < 1e-9
-    exact = np.asarray(jax.jacfwd(conditioned.constraint)(inputs))
-    structured = conditioned.jacobian(inputs)
+    model = _own_model(scheme) if own else published_model(scheme)
+    found = _evaluate(conditioned_model(model, form), _posterior_like_inputs(model))
+    assert np.abs(found.constraint).max() < 1e-9
+    exact = found.derivative
     scale = np.abs(exact).max()
     if form == "summaries" and own:
         # Eight steps leave some summaries nearly dependent; the matrix is dense all the same.
         assert np.linalg.matrix_rank(exact) == 9
-    np.testing.assert_allclose(_matrix(structured, model.n_inputs), exact, atol=1e-9 * scale)
+    np.testing.assert_allclose(found.jacobian, exact, atol=1e-9 * scale)
     _, log_determinant = np.linalg.slogdet(exact @ exact.T)
-    assert float(structured.half_log_determinant) == pytest.approx(0.5 * log_determinant, rel=1e-8)
+    assert found.half_log_determinant == pytest.approx(0.5 * log_determinant, rel=1e-8)
 
 
 def test_one_step_an_observation_is_the_published_model():
-    model = generator.published_model()
+    model = published_model()
     finer = generator.with_finer_steps(model, 1)
     np.testing.assert_array_equal(finer.observations, model.observations)
     assert finer._replace(observations=model.observations) == model
     inputs = _posterior_like_inputs(model)
-    log_determinants = [
-        float(conditioned.jacobian(inputs).half_log_determinant)
+    plain, sparse = (
+        jax.jit(lambda u, conditioned=conditioned: conditioned.jacobian(u).half_log_determinant)(inputs)
         for conditioned in (conditioned_model(model), sparsely_conditioned_model(finer, 1))
-    ]
-    assert log_determinants[0] == pytest.approx(log_determinants[1], rel=1e-10)
+    )
+    assert float(sparse) == pytest.approx(float(plain), rel=1e-10)
     with pytest.raises(ValueError, match="steps_per_observation must be positive, got 0"):
         generator.with_finer_steps(model, 0)
 
@@ -320,80 +308,63 @@ def test_sparse_constraint_has_the_manifold_and_the_determinant_of_the_simulator
     finer = generator.with_finer_steps(model, 3)
     conditioned = sparsely_conditioned_model(finer, 3)
     inputs = _posterior_like_inputs(finer)
-    simulated = jax.jit(lambda u: generator.simulate(finer, u)[2::3].reshape(-1))
-    assert float(jnp.max(jnp.abs(conditioned.constraint(inputs)))) < 1e-9
-    np.testing.assert_allclose(simulated(inputs), model.observations.ravel(), atol=1e-9)
-    # Off the manifold too the Jacobian is the derivative of the constraint, by central differences.
+    simulate = lambda u: generator.simulate(finer, u)[2::3].reshape(-1)
+    simulated, plain = jax.jit(lambda u: (simulate(u), jax.jacfwd(simulate)(u)))(inputs)
+    found = _evaluate(conditioned, inputs)
+    assert np.abs(found.constraint).max() < 1e-9
+    np.testing.assert_allclose(simulated, model.observations.ravel(), atol=1e-9)
+    _, log_determinant = np.linalg.slogdet(plain @ plain.T)
+    assert found.half_log_determinant == pytest.approx(0.5 * log_determinant, rel=1e-8)
+    # Off the manifold too the Jacobian is the derivative of the constraint.
     away = inputs + 0.1 * jnp.asarray(np.random.default_rng(3).normal(size=finer.n_inputs))
-    steps = 1e-5 * jnp.eye(finer.n_inputs)
-    values = jax.jit(jax.vmap(conditioned.constraint))
-    differences = (values(away[None] + steps) - values(away[None] - steps)).T / 2e-5
-    np.testing.assert_allclose(_matrix(conditioned.jacobian(away), finer.n_inputs), differences, atol=1e-7)
-    plain = np.asarray(jax.jacfwd(simulated)(inputs))
-    log_determinant = 0.5 * np.linalg.slogdet(plain @ plain.T)[1]
-    found = float(conditioned.jacobian(inputs).half_log_determinant)
-    assert found == pytest.approx(log_determinant, rel=1e-8)
+    found = _evaluate(conditioned, away)
+    np.testing.assert_allclose(found.jacobian, found.derivative, atol=1e-9)
 
 
 def test_teacher_forced_jacobian_is_exact_off_the_manifold_too():
-    model = generator.published_model()
-    conditioned = conditioned_model(model, "teacher_forced")
+    model = published_model()
     inputs = jnp.asarray(np.random.default_rng(3).normal(size=model.n_inputs))
-    exact = np.asarray(jax.jacrev(conditioned.constraint)(inputs))
-    np.testing.assert_allclose(
-        _matrix(conditioned.jacobian(inputs), model.n_inputs), exact, rtol=1e-9, atol=1e-9
-    )
-    assert np.isfinite(np.asarray(conditioned.constraint(inputs))).all()
-    assert not np.isfinite(np.asarray(conditioned_model(model, "generator").constraint(inputs))).all()
+    found = _evaluate(conditioned_model(model, "teacher_forced"), inputs)
+    np.testing.assert_allclose(found.jacobian, found.derivative, rtol=1e-9, atol=1e-9)
+    assert np.isfinite(found.constraint).all()
+    assert not np.isfinite(conditioned_model(model, "generator").constraint(inputs)).all()
 
 
 @pytest.mark.parametrize("form", ["teacher_forced", "generator"])
 def test_potential_and_surface_element_give_the_ordinary_posterior(form):
     """Chart identity: exp(-phi) times the area of the manifold over u1 is the posterior density of u1."""
-    model = generator.published_model()
+    model = published_model()
     conditioned = conditioned_model(model, form)
     posterior = exact_posterior(model)
-    rng = np.random.default_rng(4)
-    charts, ordinary = [], []
-    for _ in range(5):
-        log_rates = posterior.mean + posterior.sd * rng.normal(size=4)
-        u1 = jnp.asarray(log_rates + 2.0)
+
+    @jax.jit
+    @jax.vmap
+    def both(u1):
         inputs = jnp.concatenate([u1, generator.noise_inputs(model, u1)])
-        slope = np.asarray(jax.jacfwd(lambda u: generator.noise_inputs(model, u))(u1))
-        area = 0.5 * np.linalg.slogdet(np.eye(4) + slope.T @ slope)[1]
+        slope = jax.jacfwd(lambda u: generator.noise_inputs(model, u))(u1)
+        area = 0.5 * jnp.linalg.slogdet(jnp.eye(4) + slope.T @ slope)[1]
         potential = conditioned.jacobian(inputs).half_log_determinant - conditioned.log_prior(inputs)
-        charts.append(area - float(potential))
-        ordinary.append(-0.5 * np.sum(np.square(np.asarray(inputs))))
+        return area - potential, -0.5 * jnp.sum(jnp.square(inputs))
+
+    log_rates = posterior.mean + posterior.sd * np.random.default_rng(4).normal(size=(5, 4))
+    charts, ordinary = both(jnp.asarray(log_rates + 2.0))
     np.testing.assert_allclose(np.diff(charts), np.diff(ordinary), atol=1e-8)
 
 
-@cache
-def _log_density(scheme):
-    """Unnormalised log posterior of (log z3, log z4), written from the recursion of the model, not from its design."""
-    model = generator.published_model(scheme)
-    path = np.concatenate([[model.initial_state], model.observations])
-
-    def log_density(first, second):
-        z3, z4 = math.exp(first), math.exp(second)
-        food = path[1:, 0] if scheme == "code" else path[:-1, 0]
-        mean = path[:-1, 1] + z4 * food * path[:-1, 1] - z3 * path[:-1, 1]
-        return float(
-            -0.5 * np.sum((path[1:, 1] - mean) ** 2) - 0.5 * ((first + 2.0) ** 2 + (second + 2.0) ** 2)
-        )
-
-    return log_density
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_exact_posterior_agrees_with_adaptive_quadrature(scheme):
-    posterior = exact_posterior(generator.published_model(scheme))
-    log_density = _log_density(scheme)
-    low, high = posterior.mean[2:] - 7 * posterior.sd[2:], posterior.mean[2:] + 7 * posterior.sd[2:]
-    peak = -optimize.minimize(lambda x: -log_density(*x), posterior.mean[2:], method="Nelder-Mead").fun
+def test_exact_posterior_agrees_with_quadrature(scheme):
+    """Quadrature of the density of (log z3, log z4), written from the recursion of the model, not from its design."""
+    model = published_model(scheme)
+    posterior = exact_posterior(model)
     nodes, weights = np.polynomial.legendre.leggauss(160)
-    axes = [0.5 * (b + a) + 0.5 * (b - a) * nodes for a, b in zip(low, high, strict=True)]
-    table = np.array([[math.exp(log_density(a, b) - peak) for b in axes[1]] for a in axes[0]])
-    table *= weights[:, None] * weights[None, :]
+    axes = posterior.mean[2:, None] + 7.0 * posterior.sd[2:, None] * nodes
+    z3, z4 = np.exp(axes[0])[:, None, None], np.exp(axes[1])[None, :, None]
+    path = np.concatenate([[model.initial_state], model.observations])
+    food = path[1:, 0] if scheme == "code" else path[:-1, 0]
+    mean = path[:-1, 1] + z4 * food * path[:-1, 1] - z3 * path[:-1, 1]
+    log_prior = -0.5 * np.add.outer((axes[0] + 2.0) ** 2, (axes[1] + 2.0) ** 2)
+    log_density = log_prior - 0.5 * np.sum((path[1:, 1] - mean) ** 2, axis=2)
+    table = np.exp(log_density - log_density.max()) * np.outer(weights, weights)
     table /= table.sum()
     for rate, (axis, marginal) in enumerate(zip(axes, (table.sum(axis=1), table.sum(axis=0)), strict=True)):
         mean = marginal @ axis
@@ -403,7 +374,7 @@ def test_exact_posterior_agrees_with_adaptive_quadrature(scheme):
 
 
 def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme():
-    code, text = (exact_posterior(generator.published_model(scheme)) for scheme in ("code", "text"))
+    code, text = (exact_posterior(published_model(scheme)) for scheme in ("code", "text"))
     np.testing.assert_allclose(code.mean, [-0.905, -5.298, -2.926, -6.892], atol=1e-3)
     np.testing.assert_allclose(code.sd, [0.0312, 0.0290, 0.0698, 0.0615], atol=1e-4)
     assert abs(text.mean[3] - code.mean[3]) / code.sd[3] > 1.0
@@ -413,9 +384,8 @@ def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme():
 def test_densities_integrate_to_one_and_quantiles_invert_the_distribution():
     posterior = exact_posterior(_own_model())
     for rate in range(4):
-        assert integrate.trapezoid(posterior.density[rate], posterior.points[rate]) == pytest.approx(
-            1.0, abs=1e-9
-        )
+        total = integrate.trapezoid(posterior.density[rate], posterior.points[rate])
+        assert total == pytest.approx(1.0, abs=1e-9)
         levels = np.array([0.025, 0.25, 0.5, 0.975])
         quantiles = posterior.quantile(levels, rate)
         np.testing.assert_allclose(posterior.cumulative(quantiles, rate), levels, atol=1e-4)
@@ -424,38 +394,26 @@ def test_densities_integrate_to_one_and_quantiles_invert_the_distribution():
 
 def test_uninformative_data_leave_the_prior():
     # No predators and no prey: the means of the increments do not depend on the rates.
-    model = generator.lotka_volterra_model(
-        np.zeros((5, 2)), initial_state=(0.0, 0.0), prior_mean=-1.0, prior_sd=0.5
-    )
-    posterior = exact_posterior(model)
+    constants = {"initial_state": (0.0, 0.0), "prior_mean": -1.0, "prior_sd": 0.5}
+    posterior = exact_posterior(generator.lotka_volterra_model(np.zeros((5, 2)), **constants))
     np.testing.assert_allclose(posterior.mean, -1.0, atol=1e-6)
     np.testing.assert_allclose(posterior.sd, 0.5, rtol=1e-5)
 
 
-def test_summaries_are_those_of_numpy():
+@pytest.mark.parametrize(("convention", "ddof"), [("population", 0), ("sample", 1)])
+def test_summaries_are_those_of_numpy(convention, ddof):
     data = published_data()
-    values = summary_statistics(data)
+    values = summary_statistics(data, convention)
     assert values.shape == (len(SUMMARY_NAMES),)
-    a, b = ((data - data.mean(axis=0)) / data.std(axis=0)).T
+    variances = data.var(axis=0, ddof=ddof)
+    a, b = ((data - data.mean(axis=0)) / np.sqrt(variances)).T
     expected = [
         *data.mean(axis=0),
-        *np.log(data.var(axis=0)),
-        np.mean(a[:-1] * a[1:]),
-        np.mean(a[:-2] * a[2:]),
-        np.mean(b[:-1] * b[1:]),
-        np.mean(b[:-2] * b[2:]),
+        *(np.log1p(variances) if ddof else np.log(variances)),
+        *(np.sum(x[:-lag] * x[lag:]) / (len(x) - (ddof or lag)) for x in (a, b) for lag in (1, 2)),
         np.corrcoef(data, rowvar=False)[0, 1],
     ]
     np.testing.assert_allclose(values, expected, rtol=1e-12)
-
-
-def test_sample_convention_divides_by_one_less():
-    data = published_data()
-    values = summary_statistics(data, "sample")
-    np.testing.assert_allclose(values[2:4], np.log1p(data.var(axis=0, ddof=1)), rtol=1e-12)
-    scaled = (data[:, 0] - data[:, 0].mean()) / data[:, 0].std(ddof=1)
-    assert values[4] == pytest.approx(np.sum(scaled[:-1] * scaled[1:]) / 49)
-    assert values[8] == pytest.approx(np.corrcoef(data, rowvar=False)[0, 1])
 
 
 def test_summaries_of_jax_and_numpy_agree_and_batch():
@@ -467,7 +425,7 @@ def test_summaries_of_jax_and_numpy_agree_and_batch():
 
 
 def test_summary_scales_are_standard_deviations_of_kept_draws():
-    model = generator.published_model()
+    model = published_model()
     scales = prior_summary_scales(model, np.random.default_rng(7), 100_000)
     drawn = simulate_prior(model, np.random.default_rng(7), 100_000)
     np.testing.assert_allclose(scales.scales, summary_statistics(drawn.paths).std(axis=0), rtol=1e-12)
@@ -494,44 +452,15 @@ def test_rejection_reads_the_tolerance_as_distance_or_squared_distance():
     assert n_accepted(distances, 2.0) == within > n_accepted(distances, 2.0, "l2_squared") == within_root > 0
     with pytest.raises(ValueError, match="l2, l2_squared, got 'l1'"):
         n_accepted(distances, 2.0, "l1")
+    # A distance that is not a number is never accepted.
+    assert n_accepted(prior_distances(_own_model(), rng, 100, lambda x: np.full(len(x), np.nan)), 1e300) == 0
 
 
-def test_distance_that_is_not_a_number_is_never_accepted():
-    rng = np.random.default_rng(13)
-    distances = prior_distances(_own_model(), rng, 100, lambda paths: np.full(len(paths), np.nan))
-    assert n_accepted(distances, 1e300) == 0
-
-
-@pytest.mark.parametrize(
-    ("observations", "options", "message"),
-    [
-        (np.ones((6, 3)), {}, r"matrix \[step, 2\] of prey and predators, got shape \(6, 3\)"),
-        (np.ones((3, 2)), {}, "at least 4 rows after the initial state, got 3"),
-        (np.ones((4, 2)), {"initial_state": None}, "at least 4 rows after the initial state, got 3"),
-        (np.ones((6, 2)), {"initial_state": (1.0,)}, "two finite numbers, prey and predators"),
-        (np.ones((6, 2)), {"initial_state": (1.0, math.nan)}, "two finite numbers, prey and predators"),
-        (np.ones((6, 2)), {"time_step": 0.0}, "time_step must be positive and finite, got 0.0"),
-        (
-            np.ones((6, 2)),
-            {"noise_scales": (1.0, -1.0)},
-            "noise_scales must be positive and finite, got -1.0",
-        ),
-        (np.ones((6, 2)), {"noise_scales": (1.0,)}, "noise_scales must be two numbers"),
-        (np.ones((6, 2)), {"prior_sd": math.inf}, "prior_sd must be positive and finite, got inf"),
-        (np.ones((6, 2)), {"prior_mean": math.nan}, "prior_mean must be finite, got nan"),
-        (np.ones((6, 2)), {"scheme": "euler"}, "scheme must be one of code, text, got 'euler'"),
-    ],
-)
-def test_wrong_model_is_rejected_with_what_is_wrong(observations, options, message):
-    with pytest.raises(ValueError, match=message):
-        generator.lotka_volterra_model(observations, **options)
-
-
-def test_value_that_is_not_finite_is_named_by_row_and_column():
-    data = np.ones((6, 2))
-    data[3, 1] = math.inf
-    with pytest.raises(ValueError, match=r"inf at row 3, column 1 \(predators"):
-        generator.lotka_volterra_model(data)
+def built(shape=(6, 2), last=1.0, **options):
+    """A model of a series of ones, but for its last number."""
+    series = np.ones(shape)
+    series[-1, -1] = last
+    return generator.lotka_volterra_model(series, **options)
 
 
 def test_first_row_can_be_the_initial_state():
@@ -552,17 +481,29 @@ def test_a_file_with_a_column_of_times_is_rejected(tmp_path):
     ("call", "message"),
     [
         (
-            lambda: conditioned_model(generator.published_model(), "forced"),
+            lambda: conditioned_model(published_model(), "forced"),
             "teacher_forced, generator, summaries, got 'forced'",
         ),
-        (lambda: exact_posterior(generator.published_model(), 10), "n_points must be at least 50, got 10"),
+        (lambda: exact_posterior(published_model(), 10), "n_points must be at least 50, got 10"),
         (lambda: summary_statistics(np.zeros((5, 3))), r"\[..., step, 2\], got shape \(5, 3\)"),
         (lambda: summary_statistics(np.zeros((5, 2)), "other"), "got 'other'"),
-        (lambda: prior_summary_scales(generator.published_model(), np.random.default_rng(0), 3), "draw more"),
+        (lambda: prior_summary_scales(published_model(), np.random.default_rng(0), 3), "draw more"),
         (
             lambda: simulate_prior(_own_model(), np.random.default_rng(0), 0),
             "n_draws must be a positive integer, got 0",
         ),
+        (lambda: built((6, 3)), r"matrix \[step, 2\] of prey and predators, got shape \(6, 3\)"),
+        (lambda: built((3, 2)), "at least 4 rows after the initial state, got 3"),
+        (lambda: built((4, 2), initial_state=None), "at least 4 rows after the initial state, got 3"),
+        (lambda: built(initial_state=(1.0,)), "two finite numbers, prey and predators"),
+        (lambda: built(initial_state=(1.0, math.nan)), "two finite numbers, prey and predators"),
+        (lambda: built(time_step=0.0), "time_step must be positive and finite, got 0.0"),
+        (lambda: built(noise_scales=(1.0, -1.0)), "noise_scales must be positive and finite, got -1.0"),
+        (lambda: built(noise_scales=(1.0,)), "noise_scales must be two numbers"),
+        (lambda: built(prior_sd=math.inf), "prior_sd must be positive and finite, got inf"),
+        (lambda: built(prior_mean=math.nan), "prior_mean must be finite, got nan"),
+        (lambda: built(scheme="euler"), "scheme must be one of code, text, got 'euler'"),
+        (lambda: built(last=math.inf), r"inf at row 5, column 1 \(predators"),
     ],
 )
 def test_wrong_arguments_are_rejected(call, message):
