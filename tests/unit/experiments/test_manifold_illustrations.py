@@ -58,22 +58,16 @@ def test_operations_are_counted_as_factorisations_run():
 def test_trajectories_cross_a_ridge_more_often_and_reach_less_far_than_constrained_ones(tmp_path):
     settings = STUDY.settings(["n_momenta=20"])
     found = oscillation(settings, RunContext("manifold_illustrations", 1, tmp_path, "i", "l"))
-    tables = Tables(
-        {
-            "settings": pd.DataFrame([{"case": "trajectory", "tolerance": settings.tolerance}]),
-            **{
-                "_".join(dims): found[names].assign_coords(repeat=range(20)).to_dataframe().reset_index()
-                for dims, names in (
-                    (
-                        ("ridge_tolerance", "leapfrog_step", "repeat"),
-                        ["drawn_crossings", "leapfrog_acceptance", "leapfrog_reach"],
-                    ),
-                    (("constrained_size", "repeat"), ["constrained_acceptance", "constrained_reach"]),
-                )
-            },
-        }
-    )
-    measures = MEASURE["IM-IL-01"]
+    columns = {
+        "ridge_tolerance_leapfrog_step_repeat": ["drawn_crossings", "leapfrog_acceptance", "leapfrog_reach"],
+        "constrained_size_repeat": ["constrained_acceptance", "constrained_reach"],
+    }
+    rows = {
+        name: found[quantities].assign_coords(repeat=range(20)).to_dataframe().reset_index()
+        for name, quantities in columns.items()
+    }
+    case = pd.DataFrame([{"case": "trajectory", "tolerance": settings.tolerance}])
+    tables, measures = Tables({**rows, "settings": case}), MEASURE["IM-IL-01"]
     assert 3.0 < measures["crossings of a ridge"](tables).value < 5.0
     assert 0.1 < measures["motion along the fibre"](tables).value < 0.5
 
@@ -97,13 +91,10 @@ def _tables(settings, **rows):
     return Tables({**tables, "settings": cases})
 
 
-def _branches(rates):
-    rows = [(noise, rate) for noise, values in rates.items() for rate in values]
-    return _tables({"n_draws": 4000}, noise_chain=("noise branch_changes_per_iteration", rows))
-
-
 def test_changes_of_branch_become_claims():
-    tables = _branches({0.0: [0.0, 0.0], 0.5: [0.1, 0.3], 2.0: [0.4, 0.6]})
+    rates = {0.0: [0.0, 0.0], 0.5: [0.1, 0.3], 2.0: [0.4, 0.6]}
+    rows = [(noise, rate) for noise, values in rates.items() for rate in values]
+    tables = _tables({"n_draws": 4000}, noise_chain=("noise branch_changes_per_iteration", rows))
     never = MEASURE["IM-IL-02"]["exact"](tables)
     assert never.value == 0.0
     # No change in 8000 iterations is no certainty, but says more than a thousandth.
