@@ -31,13 +31,8 @@ GIVEN = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="u
 
 STUDY = load_study("radon")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "grouped.csv"
-OWN = [
-    f"data={EXAMPLE}",
-    "outcome=score",
-    "group=school",
-    "row_regressors=[hours]",
-    "group_regressors=[funding]",
-]
+OWN = [f"data={EXAMPLE}", "outcome=score", "group=school", "row_regressors=[hours]"]
+OWN += ["group_regressors=[funding]"]
 TINY = ["n_draws=40", "n_chains=3", "n_warm_up=10", "n_fit_steps=400", "fit_rate=0.02", "n_bound_draws=200"]
 SIZES = {"nuts": [], "gibbs_ct": [], "ct_hmc": [], "ais": ["n_draws=10", "n_temperatures=30", "n_steps=4"]}
 
@@ -57,6 +52,8 @@ def test_errors_of_posterior_moments_are_not_known_of_annealed_runs():
     for name in ("posterior_mean_error", "posterior_sd_error"):
         assert np.isnan(statistics("ais")[name]).all()
         assert np.isfinite(statistics("nuts")[name]).all()
+    # All methods have one base.
+    assert float(statistics("ais")["log_zeta"]) == float(statistics("nuts")["log_zeta"])
 
 
 @pytest.mark.slow
@@ -72,12 +69,6 @@ def test_every_method_estimates_the_evidence_of_the_users_own_data(method):
     assert int(found["n_not_finite"].sum()) <= 5
     assert float(found["lower_bound"]) < exact + 3.0 * float(found["lower_bound_error"])
     assert {int(found[name]) for name in ("n_rows", "n_groups", "n_parameters")} == {63, 8, 15}
-
-
-@pytest.mark.slow
-def test_all_methods_fraction_one_base():
-    zetas = {float(statistics(method)["log_zeta"]) for method in ("nuts", "ais")}
-    assert len(zetas) == 1
 
 
 @pytest.mark.slow
@@ -113,7 +104,7 @@ def test_a_fit_that_is_lost_is_rejected(tmp_path):
 
 def test_wrong_columns_are_named_before_anything_runs():
     with pytest.raises(SettingsError, match=r"group: there is no column 'shcool'.*did you mean 'school'"):
-        STUDY.settings([*OWN[:2], "group=shcool", *OWN[3:]])
+        STUDY.settings([*OWN, "group=shcool"])
 
 
 def test_data_are_compared_with_the_published_file_where_there_is_one(tmp_path, monkeypatch):
@@ -159,11 +150,9 @@ def test_an_unknown_error_has_no_bar():
         figures = [DRAW["fig_temperature"](Tables(found)) for found in (tables, unknown)]
     bars = [figure.axes[1].containers[0].lines[2][0].get_segments() for figure in figures]
     assert len(bars[0]) > 0
-    lengths = [
-        np.array([segment[1, 0] - segment[0, 0] for segment in found if len(segment)]) for found in bars
-    ]
-    assert np.all(lengths[0] > 0.0)
-    assert not np.any(lengths[1] == 0.0)
+    drawn, missing = ([s[1, 0] - s[0, 0] for s in segments if len(s)] for segments in bars)
+    assert np.all(np.array(drawn) > 0.0)
+    assert 0.0 not in missing
 
 
 def test_base_moments_of_exact_draws_have_scores_of_size_one():
@@ -219,11 +208,10 @@ def dense_log_density(position, parametrisation):
 
 @pytest.mark.parametrize("parametrisation", PARAMETRISATIONS)
 def test_the_log_density_is_that_of_the_textbook_densities(parametrisation):
-    rng = np.random.default_rng(1)
-    for _ in range(5):
-        position = 0.7 * rng.normal(size=model().dim)
-        found = float(model(parametrisation).log_density(jnp.asarray(position)))
-        assert found == pytest.approx(dense_log_density(position, parametrisation), rel=1e-12)
+    positions = 0.7 * np.random.default_rng(1).normal(size=(5, model().dim))
+    found = jax.jit(jax.vmap(model(parametrisation).log_density))(positions)
+    expected = [dense_log_density(position, parametrisation) for position in positions]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_large_common_offset_costs_no_digits():
@@ -243,22 +231,15 @@ def test_both_parametrisations_have_the_same_effects():
         [standard[:5], standard[3] + sigma_b * standard[5:7], standard[1] + sigma_a * standard[7:]]
     )
     np.testing.assert_allclose(model().effects(standard), model("centred").effects(centred), rtol=1e-12)
-
-
-def test_effects_are_named():
     assert len(model().regressor_names) + 5 == len(model().effect_names)
     assert model().effect_names[-1] == "b[u]"
 
 
-def test_the_start_is_at_the_medians_of_the_scales():
+def test_the_start_is_at_the_medians_of_the_scales_and_an_extreme_noise_has_zero_density():
     start = np.asarray(model().start)
     np.testing.assert_allclose(start[[0, 2, 4]], np.log(SCALE))
     assert np.count_nonzero(start) == 3
-
-
-def test_an_extreme_noise_gives_zero_density_not_a_number():
-    position = model().start.at[4].set(-800.0)
-    assert float(model().log_density(position)) == -np.inf
+    assert float(model().log_density(model().start.at[4].set(-800.0))) == -np.inf
 
 
 def test_the_log_marginal_is_a_dense_gaussian():
@@ -332,14 +313,13 @@ def test_a_grid_that_cannot_settle_is_rejected(monkeypatch):
 
 
 COLUMNS = GroupedColumns("score", "school", ("hours",), ("funding",))
-HEADER = "school,hours,funding,score"
 ROWS = ("A,1.0,0.5,2.0", "A,2.0,0.5,3.0", "B,1.5,-1.0,1.0", "B,0.5,-1.0,0.5")
 
 
-def write(folder, *rows, header=HEADER):
+def read(folder, rows, columns=COLUMNS, header="school,hours,funding,score"):
     path = folder / "rows.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
-    return path
+    return read_grouped(path, columns)
 
 
 def test_radon_has_the_published_size_and_groups_in_order():
@@ -354,22 +334,19 @@ def test_radon_has_the_published_size_and_groups_in_order():
 
 
 def test_rows_keep_their_order_and_other_columns_are_passed_over(tmp_path):
-    rows = (f"{row},note {i}" for i, row in enumerate(ROWS))
-    data = read_grouped(write(tmp_path, *rows, header=f"{HEADER},remark"), COLUMNS)
+    rows = (f"note {i},{row}" for i, row in enumerate(ROWS))
+    data = read(tmp_path, rows, header="remark,school,hours,funding,score")
     np.testing.assert_array_equal(data.outcome, [2.0, 3.0, 1.0, 0.5])
     np.testing.assert_array_equal(data.group, [0, 0, 1, 1])
     np.testing.assert_array_equal(data.regressors[:, 1], [0.5, 0.5, -1.0, -1.0])
 
 
-WRONG_ROWS = GIVEN["wrong_rows"]
-WRONG_COLUMNS = GIVEN["wrong_columns"]
-
-
 @pytest.mark.parametrize(
     ("rows", "columns", "message"),
-    [(rows, {}, message) for rows, message in WRONG_ROWS] + [(ROWS, *wrong) for wrong in WRONG_COLUMNS],
+    [(rows, {}, message) for rows, message in GIVEN["wrong_rows"]]
+    + [(ROWS, *wrong) for wrong in GIVEN["wrong_columns"]],
 )
 def test_what_cannot_be_used_is_named(tmp_path, rows, columns, message):
     with pytest.raises(DataError) as raised:
-        read_grouped(write(tmp_path, *rows), COLUMNS._replace(**columns))
+        read(tmp_path, rows, COLUMNS._replace(**columns))
     assert message in str(raised.value)
