@@ -20,17 +20,10 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs, stream_runs
 from experiments.streaming_evidence.bounds import run_bounds
-from experiments.streaming_evidence.designs import (
-    additive_stop,
-    run_nested_pair,
-    run_starts,
-    run_stopping,
-    with_input,
-)
+from experiments.streaming_evidence.designs import additive_stop, run_stopping, with_input
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras, stream_settings
 from experiments.streaming_evidence.model import BLOCK_ROWS, NON_STATIONARY_PHASES, blocks, rows
-from experiments.streaming_evidence.model import rows as simulated_rows
 from experiments.streaming_evidence.problem import CUTS, chunk_ends, ends_of, exact_linear, shown_ends
 from experiments.streaming_evidence.run import run
 from experiments.streaming_evidence.settings import METHODS, MOVES, points
@@ -47,39 +40,21 @@ def _settings(*overrides, **changes):
     return dataclasses.replace(STUDY.settings([*TINY, *overrides]), **changes)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("checkpoints")
-    cases = {
-        "linear": _settings("n_rows=300", "n_hybrid_runs=1", batch={"method": ["annealed", "sequential"]}),
-        "linear_full": _settings("design=full_data", "sizes=[100,200]", "annealed_rows=100", n_repeats=20),
-        "sensitivity": _settings("n_rows=300", variations=["n_moves=2"]),
-    }
-    return {name: (settings, run(settings, _context(folder / name))) for name, settings in cases.items()}
-
-
-def test_the_published_sizes_are_those_of_the_thesis():
+def test_the_paper_preset_has_the_sweeps_of_the_claims():
     cases = {case.name: case.settings for case in STUDY.cases("paper")}
-    assert {cases[name].n_rows for name in ("linear", "softmax", "mixture", "sensitivity")} == {1_000_000}
     assert min(settings.n_repeats for settings in cases.values()) == 5
     swept = {variation for sweep in stream_runs.SWEEPS.values() for variation in sweep.values()} - {"default"}
     assert swept <= set(cases["sensitivity"].variations)
-    assert cases["linear_full"].annealed_rows == 1_000_000
-
-
-def test_published_settings_are_the_defaults():
-    own = STUDY.settings(["preset=paper"])
-    assert (own.n_particles, own.n_moves, own.batch_size, own.learning_rate) == (10, 20, 500, 0.1)
-    assert own.target_share * own.n_particles == 5.0
     assert METHODS["annealed"].resampling == "none"
 
 
 def test_variations_and_batches_become_points():
-    settings = _settings(
-        variations=["learning_rate=1 rate_times_moves=2", "n_moves=7"], batch={"n_particles": [5, 6]}
-    )
-    found = points(settings)
+    variations = ["learning_rate=1 rate_times_moves=2", "n_moves=7 moves=nose_hoover"]
+    found = points(_settings(variations=variations, batch={"n_particles": [5, 6]}))
     assert [(p.settings.n_particles, p.settings.n_moves) for p in found] == [(5, 2), (5, 7), (6, 2), (6, 7)]
+    assert stream_settings(found[1].settings).dynamics == "nose_hoover"
+    assert found[0].settings.learning_rate == 1.0
+    assert MOVES == contract.DYNAMICS
     assert found[0].axes == {"n_particles": 5, "variation": "learning_rate=1 rate_times_moves=2"}
 
 
@@ -112,23 +87,23 @@ def test_shown_chunks_hold_the_cuts_and_both_ends():
 
 
 def test_exact_evidence_is_that_of_a_joint_normal_distribution():
-    rows = simulated_rows("linear", 9)
-    design = np.column_stack([rows[:, :-1], np.ones(9)])
+    data = rows("linear", 9)
+    design = np.column_stack([data[:, :-1], np.ones(9)])
+    covariance = np.eye(9) + design @ design.T
     expected = [
-        stats.multivariate_normal(np.zeros(n), np.eye(n) + design[:n] @ design[:n].T).logpdf(rows[:n, -1])
-        for n in (4, 9)
+        stats.multivariate_normal(np.zeros(n), covariance[:n, :n]).logpdf(data[:n, -1]) for n in (4, 9)
     ]
-    np.testing.assert_allclose(exact_linear(rows, [4, 9]), expected, rtol=1e-11)
+    np.testing.assert_allclose(exact_linear(data, [4, 9]), expected, rtol=1e-11)
 
 
 def test_additional_inputs_are_worth_what_they_should_be():
-    rows = simulated_rows("linear", 50_000)
-    extra = np.random.default_rng(3).standard_normal(len(rows))
+    plain = rows("linear", 50_000)
+    extra = np.random.default_rng(3).standard_normal(len(plain))
     factors = []
     for name in designs.INPUTS:
-        data = with_input(rows, extra, name)
-        np.testing.assert_array_equal(data[:, 1:-1], rows[:, :-1])
-        factors.append(exact_linear(data, [len(rows)])[0] - exact_linear(data[:, 1:], [len(rows)])[0])
+        data = with_input(plain, extra, name)
+        np.testing.assert_array_equal(data[:, 1:-1], plain[:, :-1])
+        factors.append(exact_linear(data, [len(data)])[0] - exact_linear(data[:, 1:], [len(data)])[0])
     # The weak input is worth 5 nats give or take the noise of a coefficient, 4.6 nats; the other at most its chance.
     assert factors[0] < 10.0
     assert factors[1] - factors[0] > 0.0
@@ -136,14 +111,15 @@ def test_additional_inputs_are_worth_what_they_should_be():
 
 @pytest.mark.slow
 def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path):
-    rows = simulated_rows("linear", 230)
-    estimator = particle_evidence(linear_regression(5), _SMALL)
+    data = rows("linear", 230)
+    small = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0)
+    estimator = particle_evidence(linear_regression(5), small)
     key = jax.random.key(7)
     once = run_stream(
-        estimator, lambda skip: iter([rows[skip:]]), key, 6, chunk_sizes=ChunkSizes((), 50), capacity=230
+        estimator, lambda skip: iter([data[skip:]]), key, 6, chunk_sizes=ChunkSizes((), 50), capacity=230
     )
     ends, context = chunk_ends(230, 50, cuts=()), _context(tmp_path)
-    arguments = (estimator, [rows, rows], ends, [key, jax.random.key(8)], context, "test")
+    arguments = (estimator, [data, data], ends, [key, jax.random.key(8)], context, "test")
     found = run_repeats(*arguments, extras=particle_extras)
     np.testing.assert_allclose(found.record["log_evidence"][0], once.record["log_evidence"], rtol=1e-12)
     assert found.record["n_rows"][0].tolist() == ends
@@ -157,15 +133,13 @@ def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path):
     np.testing.assert_allclose(found.record["variance_ratio"][:, -1], spread, rtol=1e-5)
 
 
-_SMALL = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0)
-
-
 @pytest.mark.slow
-def test_cases_report_what_they_did(results):
-    statistics = results["linear"][1]["statistics"]
+def test_cases_report_what_they_did(tmp_path):
+    settings = _settings("n_rows=300", "n_hybrid_runs=1", batch={"method": ["annealed", "sequential"]})
+    result = run(settings, _context(tmp_path))
+    statistics, curves = result["statistics"], result["curves"]
     for name in ("n_not_finite", "n_failures", "final_error", "operations_total", "seconds_total"):
         assert statistics[name].sel({"method": "sequential"}).notnull().all()
-    curves = results["linear"][1]["curves"]
     sequential = curves.sel({"method": "sequential"})
     difference = sequential["log_evidence"] - sequential["exact"] - sequential["error"]
     assert float(np.abs(difference).max()) < 1e-9
@@ -173,42 +147,18 @@ def test_cases_report_what_they_did(results):
     first = 4 * 20 * (1 + 3)
     assert float(sequential["operations"].sel(absorbed=20)[0]) == first
     assert float(sequential["operations"].sel(absorbed=60)[0]) == first + 4 * (40 + 3 * (40 + 60))
-
-
-@pytest.mark.slow
-def test_the_hybrid_estimate_differs_by_a_constant_and_begins_at_a_hundred_rows(results):
-    curves = results["linear"][1]["curves"].sel({"method": "sequential", "repeat": 0})
-    shift = (curves["log_evidence_hybrid"] - curves["log_evidence"]).dropna("absorbed")
+    # The hybrid estimate differs by a constant and begins at a hundred rows.
+    hybrid = sequential.sel(repeat=0)
+    shift = (hybrid["log_evidence_hybrid"] - hybrid["log_evidence"]).dropna("absorbed")
     assert int(shift["absorbed"][0]) == 100
     assert float(np.ptp(shift.values)) < 1e-9
-    assert abs(float(curves["error_hybrid"].sel(absorbed=100))) < 10.0
-
-
-def test_all_numbers_of_rows_cost_the_sum_of_the_means_of_their_runs():
-    """Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000."""
-    seconds = [[1.0, 2.0, 5.0], [2.0, 3.0, 6.0], [3.0, 4.0, math.nan]]
-    rows = [
-        ("linear_full", size, run, value, value if size < 10_000 else math.nan)
-        for run, values in enumerate(seconds)
-        for size, value in zip((100, 1000, 10_000), values, strict=True)
-    ]
-    names = ["case", "size", "repeat", "nested_seconds", "annealed_seconds"]
-    tables = _tables(_curves({500: [1.0]}, "linear"), size_repeat=pd.DataFrame(rows, columns=names))
-    measures = STUDY.measures()["SE-60"]
-    assert measures["nested sampling, time"](tables).value == pytest.approx(1.0 + 5.0 / 5.5)
-    assert measures["AIS, time"](tables).value == pytest.approx(1.0 + 2.0 / 3.0)
+    assert abs(float(hybrid["error_hybrid"].sel(absorbed=100))) < 10.0
 
 
 def test_there_are_fewer_runs_with_many_rows(tmp_path):
-    changes = [
-        "design=full_data",
-        "sizes=[100,200]",
-        "annealed_rows=200",
-        "few_runs_above=100",
-        "n_repeats=3",
-    ]
-    few = run(_settings(*changes, "n_few_runs=2"), _context(tmp_path / "few"))["statistics"]
-    found = run(_settings(*changes, "n_few_runs=9"), _context(tmp_path / "all"))["statistics"]
+    words = "design=full_data", "sizes=[100,200]", "annealed_rows=200", "few_runs_above=100", "n_repeats=3"
+    few = run(_settings(*words, "n_few_runs=2"), _context(tmp_path / "few"))["statistics"]
+    found = run(_settings(*words, "n_few_runs=9"), _context(tmp_path / "all"))["statistics"]
     for name in ("nested_log_evidence", "annealed_log_evidence"):
         assert found[name].notnull().all()
         assert few[name].notnull().values.tolist() == [[True] * 3, [True, True, False]]
@@ -216,8 +166,9 @@ def test_there_are_fewer_runs_with_many_rows(tmp_path):
 
 
 @pytest.mark.slow
-def test_estimators_with_all_rows_are_off_by_what_they_say(results):
-    found = results["linear_full"][1]["statistics"]
+def test_estimators_with_all_rows_are_off_by_what_they_say(tmp_path):
+    settings = _settings("design=full_data", "sizes=[100,200]", "annealed_rows=100", n_repeats=20)
+    found = run(settings, _context(tmp_path))["statistics"]
     errors = found["nested_log_evidence"] - found["exact"]
     stated = found["nested_standard_error"].mean("repeat")
     # The points still alive are left out, which leaves the published estimate low.
@@ -242,11 +193,11 @@ def test_rules_that_end_nested_sampling():
 @pytest.mark.slow
 def test_small_designs_run(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "PAIR_METHODS", ("annealed",))
-    pair = run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
+    pair = designs.run_nested_pair(_settings("design=nested_pair", "n_rows=200"), _context(tmp_path / "a"))
     assert np.all(np.isfinite(pair["statistics"]["factor"]))
     monkeypatch.setattr(designs, "STARTS", ("at_once",))
     where = ["design=starts", "stream=mixture_separated", "n_rows=200", "n_start_moves=5"]
-    began = run_starts(_settings(*where), _context(tmp_path / "b"))["statistics"]
+    began = designs.run_starts(_settings(*where), _context(tmp_path / "b"))["statistics"]
     assert began["near_best"].max() > 0.0
     assert began["log_likelihood_per_row"].shape == (1, 2, 4)
 
@@ -276,12 +227,6 @@ def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
     assert found.note == "6 against 24 nats"
 
 
-def test_moves_of_a_variation_are_those_of_the_estimator():
-    (point,) = points(_settings(variations=["moves=nose_hoover learning_rate=1"]))
-    assert (stream_settings(point.settings).dynamics, point.settings.learning_rate) == ("nose_hoover", 1.0)
-    assert MOVES == contract.DYNAMICS
-
-
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "LIVE_POINTS", (50,))
     found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
@@ -295,10 +240,8 @@ def _tables(curves, **others):
     tables = {"repeat_absorbed": curves, **others}
     keys = {"case", "method", "stream", "repeat", "absorbed", "size"}
     about = [(quantity, name) for name, table in tables.items() for quantity in table if quantity not in keys]
-    settings = curves.assign(stream=curves["case"], n_rows=curves["absorbed"].max())
-    return Tables(
-        {**tables, "settings": settings, "quantity": pd.DataFrame(about, columns=["quantity", "table"])}
-    )
+    tables["settings"] = curves.assign(stream=curves["case"], n_rows=curves["absorbed"].max())
+    return Tables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
 
 
 def _curves(by_rows, case, quantity="log_evidence", **about):
@@ -319,6 +262,24 @@ def test_curves_become_slopes_steps_and_errors():
     np.testing.assert_allclose(stream_runs.values_at(found, 500), [-1.0, -2.0])
     of_chunks = stream_runs.steps_of_chunks(stream_runs.published(tables, "linear")).to_numpy()
     np.testing.assert_allclose(of_chunks, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
+
+
+def test_runs_with_all_rows_have_their_known_measures():
+    # Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000.
+    seconds = {100: [1.0, 2.0, 3.0], 1000: [2.0, 3.0, 4.0], 10_000: [5.0, 6.0, math.nan]}
+    all_rows = _curves(seconds, "linear_full", "nested_seconds").rename(columns={"absorbed": "size"})
+    all_rows["annealed_seconds"] = all_rows["nested_seconds"].where(all_rows["size"] < 10_000)
+    tables = _tables(_curves({500: [1.0]}, "linear"), size_repeat=all_rows)
+    measures = STUDY.measures()["SE-60"]
+    assert measures["nested sampling, time"](tables).value == pytest.approx(1.0 + 5.0 / 5.5)
+    assert measures["AIS, time"](tables).value == pytest.approx(1.0 + 2.0 / 3.0)
+    # Runs are compared with nested sampling by their median distance.
+    own = _curves({1_000_000: [-5e5] * 5}, "softmax", method="sequential")
+    rivals = _curves({1_000_000: -5e5 + 100.0 * np.arange(1, 12)}, "softmax_full", "nested_log_evidence")
+    tables = _tables(own, size_repeat=rivals.rename(columns={"absorbed": "size"}))
+    found = STUDY.measures()["SE-36"]["from nested sampling, per row"](tables)
+    assert found.value == pytest.approx(6e-4)
+    assert 0.5e-4 < found.error < 3e-4
 
 
 def _changing(scores):
@@ -362,28 +323,15 @@ def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_
 
 def test_single_runs_tell_models_apart_where_the_gap_exceeds_both_differences_of_order():
     """Shuffled, runs of 3 components are at 0 nats a row and of 5 at 2; in order at 0 and 2.5, and at 0.5 or 5."""
+    runs = {3: ([0.0, 2.5], [0.0, 0.0]), 5: ([0.5, 5.0], [2.0, 2.0])}
     parts = [
-        _curves({100_000: [1e5 * run for run in runs]}, f"change__n_components-{k}", stream=stream)
-        for k, stream, runs in (
-            (3, "non_stationary", [0.0, 2.5]),
-            (3, "shuffled", [0.0, 0.0]),
-            (5, "non_stationary", [0.5, 5.0]),
-            (5, "shuffled", [2.0, 2.0]),
-        )
+        _curves({100_000: 1e5 * np.array(values)}, f"change__n_components-{k}", stream=stream)
+        for k, both in runs.items()
+        for stream, values in zip(("non_stationary", "shuffled"), both, strict=True)
     ]
     found = STUDY.measures()["SE-75"]["3 and 5"](_tables(pd.concat(parts)))
     assert found.value == pytest.approx(0.25)
     assert found.error > 0.0
-
-
-def test_runs_are_compared_with_nested_sampling_by_their_median_distance():
-    own = _curves({1_000_000: [-5e5] * 5}, "softmax", method="sequential")
-    rivals = [("softmax_full", 1_000_000, run, -5e5 + 100.0 * run) for run in range(1, 12)]
-    columns = ["case", "size", "repeat", "nested_log_evidence"]
-    tables = _tables(own, size_repeat=pd.DataFrame(rivals, columns=columns))
-    found = STUDY.measures()["SE-36"]["from nested sampling, per row"](tables)
-    assert found.value == pytest.approx(6e-4)
-    assert 0.5e-4 < found.error < 3e-4
 
 
 # Sums computed once by an independent program from the same recipe: first column of 100 000 rows, last of 1000.
