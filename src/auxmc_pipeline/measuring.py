@@ -14,7 +14,7 @@ from scipy import stats
 
 from auxmc.diagnostics.coda import scale_reduction_of_moments
 from auxmc.diagnostics.errors_of_means import error_between_chains, few_replicates
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 
 _RESAMPLES = 400
 # Random sets of chains, of which a proportion is taken.
@@ -338,12 +338,33 @@ def proportion_of_sets(
     >>> 0.7 < found.value < 0.8, 0.1 < found.error < 0.4
     (True, True)
     """
-    n_all, rng = np.shape(means)[0], np.random.default_rng(0)
+
+    def agree(sets: IntegerArray) -> BooleanArray:
+        # Each [set, parameter, chain].
+        of_means, of_sds = (np.moveaxis(np.asarray(values)[sets], 1, 2) for values in (means, sds))
+        return scale_reduction_of_moments(of_means, of_sds**2, n_draws).point.max(axis=1) <= most
+
+    return proportion_of_sets_where(agree, np.shape(means)[0], n_chains, note)
+
+
+def proportion_of_sets_where(
+    condition: Callable[[IntegerArray], BooleanArray], n_all: int, n_chains: int, note: str = ""
+) -> Measurement:
+    """Proportion of sets of chains, at random, that meet a condition, with errors as in `proportion_of_sets`.
+
+    Args:
+        condition: whether sets, given as numbers of their chains [set, chain], meet it [set].
+        n_all: number of chains.
+        n_chains: of a set, fewer than there are.
+        note: as in Measurement.
+
+    >>> found = proportion_of_sets_where(lambda sets: (sets == 0).any(axis=1), 20, 5)
+    >>> 0.2 < found.value < 0.3, 0.1 < found.error < 0.4
+    (True, True)
+    """
+    rng = np.random.default_rng(0)
     sets = np.argsort(rng.random((_FACTOR_SETS, n_all)), axis=1)[:, :n_chains]
-    # Each [set, parameter, chain].
-    of_means, of_sds = (np.moveaxis(np.asarray(values)[sets], 1, 2) for values in (means, sds))
-    factors = scale_reduction_of_moments(of_means, of_sds**2, n_draws).point.max(axis=1)
-    holds = (factors <= most).astype(float)
+    holds = condition(sets).astype(float)
     if np.ptp(holds) == 0.0:
         return proportion(float(holds[0]), n_all / n_chains, note)
     held = np.bincount(sets.ravel(), np.repeat(holds, n_chains))
