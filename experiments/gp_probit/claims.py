@@ -139,10 +139,10 @@ def time_of_slices(tables: Tables) -> Measurement:
     return timed(of_slice / float(np.mean(others)))
 
 
-def operations_of_elliptical_updates(tables: Tables) -> Measurement:
-    """PM-P17, cubic operations."""
-    above, below = (chain_mean(tables, case, "cubic_operations_per_iteration") for case in (SS, MI))
-    return above / below
+def operations_ratio(tables: Tables, above: str, below: str) -> Measurement:
+    """PM-P04, PM-P17: ratio of the cubic operations of an iteration of two cases."""
+    found = [chain_mean(tables, case, "cubic_operations_per_iteration") for case in (above, below)]
+    return found[0] / found[1]
 
 
 def similar(tables: Tables) -> Measurement:
@@ -361,7 +361,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P04": {
         "acceptance rate N=50 / N=1": fifty_over_one,
         "ESS per iteration N=50 / N=1": partial(ratio_of_ess, above=_MORE_50, below=_ONE_SAMPLE),
-        "time per iteration N=50 / N=1": partial(time_ratio, above=PM, below=_ONE_SAMPLE),
+        "time per iteration N=50 / N=1": partial(time_ratio, above=_MORE_50, below=_ONE_SAMPLE),
+        "cubic operations per iteration N=50 / N=1": partial(
+            operations_ratio, above=_MORE_50, below=_ONE_SAMPLE
+        ),
         "log longest run N=50 / N=1": log_ratio_of_longest_runs,
     },
     "PM-P05": {
@@ -409,7 +412,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "PM-P17": {
         "SS+MH / MI+MH": partial(time_ratio, above=SS, below=MI),
-        "cubic operations SS+MH / MI+MH": operations_of_elliptical_updates,
+        "cubic operations SS+MH / MI+MH": partial(operations_ratio, above=SS, below=MI),
     },
     "PM-P18": {"SS+MH / MI+MH": similar},
     "PM-P19": {"chains that stick": partial(chains_with_run, cases=(MI, SS, SLICE), least=_VISIBLE + 1)},
