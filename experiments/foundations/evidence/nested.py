@@ -10,7 +10,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from auxmc.diagnostics.dead_points import SHRINKAGE, log_masses, log_terms
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, mean
+from auxmc_pipeline.measuring import estimate, mean
 from experiments.estimator_illustrations.model import (
     HUNDRED_OBSERVATIONS,
     GaussianMean,
@@ -130,22 +130,19 @@ def biases(work: Work) -> Lines:
 
 @TOPIC.claim("FN-NS-05", numbers=["listing over the upper sum"])
 def listing(work: Work) -> Lines:
-    """The listing of Algorithm 5 against the sum of the text, whose expected masses are those of simulated runs."""
+    """The listing of Algorithm 5 against the sum of the text, whose expected masses are those of equation 3.24."""
     run = work.once(runs)[10]
     likelihoods = np.exp(_MODEL.log_likelihood(run.dead[0]) - _MODEL.log_evidence)
     weight, listed = 1.0 - 10.0 / 11.0, 0.0
-    # The last point has no mass after it in a run, so that neither sum has a term for it.
-    for likelihood in likelihoods[:-1]:
+    for likelihood in likelihoods:
         listed += float(likelihood) * weight
         weight *= 10.0 / 11.0
-    masses = np.concatenate([np.ones((_N_BLOCKS, 1)), _block_means(run.masses)], axis=1)
-
-    def over_sum(first: int) -> Measurement:
-        shells = -np.diff(masses[:, first : first + likelihoods.size], axis=1)
-        return estimate(lambda s: listed / (likelihoods[:-1] @ s.mean(axis=0)), shells, method="jackknife")
-
+    shells = -np.diff((10.0 / 11.0) ** np.arange(likelihoods.size + 2))
     # E[X_k - X_(k+1)] begins with the mass of the first dead point, E[X_(k-1) - X_k] with all of it.
-    return {"as printed": over_sum(1), "listing over the upper sum": over_sum(0)}
+    return {
+        "as printed": listed / float(likelihoods @ shells[1:]),
+        "listing over the upper sum": listed / float(likelihoods @ shells[:-1]),
+    }
 
 
 @TOPIC.claim("FN-NS-06")

@@ -111,15 +111,19 @@ _LANES = 50
 
 @TOPIC.claim("FN-SM-01")
 def filter_likelihood(work: Work) -> Lines:
-    """The likelihood of a particle filter is unbiased for Kalman's."""
+    """The likelihood of a particle filter is unbiased for Kalman's, with resampling and without."""
     exact = kalman_filter(_MODEL, _OBSERVATIONS).log_likelihood
     short = kalman_filter(_MODEL, _OBSERVATIONS[:_SHORT]).log_likelihood
-    logs = _filtered(work, "filter", _N_FILTER, 1.0, 8000).log_evidence
+    logs, weighted = (
+        _filtered(work, name, _N_FILTER, threshold, 8000).log_evidence
+        for name, threshold in (("filter", 1.0), ("importance sampling", 0.0))
+    )
     bound = math.exp(_MODEL.log_largest_likelihood(_SHORT) - short)
     inside = _bounded_mean(np.exp(logs[:, _SHORT - 1] - short), bound)
     return {
         "mean ratio of 20 steps": mean(np.exp(logs[:, -1] - exact)),
         "mean ratio of 3 steps by a confidence sequence": inside,
+        "mean ratio of 3 steps, not resampled": mean(np.exp(weighted[:, _SHORT - 1] - short)),
     }
 
 

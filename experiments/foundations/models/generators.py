@@ -88,6 +88,17 @@ def fibre_integral(function: Callable[[FloatArray], FloatArray]) -> float:
     return total
 
 
+def ellipse_integral(function: Callable[[FloatArray], FloatArray]) -> float:
+    """Integral over the fibre of sqrt(u1^2 + 4 u2^2) at 1, a Lipschitz map, as in `fibre_integral`."""
+    t = np.arange(64) * (2.0 * math.pi / 64)
+    u = np.stack([np.cos(t), 0.5 * np.sin(t)], axis=1)
+    density = np.exp(-0.5 * np.sum(u**2, axis=1)) / (2.0 * math.pi)
+    speed = np.hypot(np.sin(t), 0.5 * np.cos(t))
+    # The output is 1, so that its gradient is (u1, 4 u2).
+    values = function(u) * density * speed / np.hypot(u[:, 0], 4.0 * u[:, 1])
+    return float(values.sum() * t[1])
+
+
 TOPIC = Topic()
 
 # Geometric Brownian motion dy = y / 2 dt + y dn over unit time.
@@ -181,11 +192,17 @@ def input_maps(work: Work) -> Lines:
 
 @TOPIC.claim("FN-GM-05", numbers=["mean of u1 squared", "mean size of u1", "mean of u1"])
 def fibre_densities(work: Work) -> Lines:
-    """Density of u1^2 - u2^2 at 1, and moments given it."""
-    density = fibre_integral(lambda u: np.ones(len(u)))
+    """Densities of u1^2 - u2^2 and of sqrt(u1^2 + 4 u2^2) at 1, and moments given them."""
+    density, of_ellipse = (over(lambda u: np.ones(len(u))) for over in (fibre_integral, ellipse_integral))
+    # Their closed forms, by Bessel functions at 3/16.
+    i0, i1 = float(special.i0(3.0 / 16.0)), float(special.i1(3.0 / 16.0))
     return {
         "density at 1 less the known one": density - float(special.k0(0.5)) / (2.0 * math.pi),
         "mean of u1 squared": fibre_integral(lambda u: u[:, 0] ** 2) / density,
         "mean size of u1": fibre_integral(lambda u: np.abs(u[:, 0])) / density,
         "mean of u1": fibre_integral(lambda u: u[:, 0]) / density,
+        "Lipschitz map, density at 1 less the known one": of_ellipse - 0.5 * math.exp(-5.0 / 16.0) * i0,
+        "Lipschitz map, mean of u1 squared at 1 less the known one": (
+            ellipse_integral(lambda u: u[:, 0] ** 2) / of_ellipse - 0.5 * (1.0 - i1 / i0)
+        ),
     }
