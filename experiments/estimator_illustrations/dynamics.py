@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -24,8 +25,10 @@ from experiments.estimator_illustrations.settings import Settings
 _FRICTION = 0.2
 _STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)
 _NOISY_STEP, _NOISE = 0.01, 10.0
-# Of HMC with noisy gradients: those of the example that the source cites, Chen et al. 2014, figures 1 and 2.
+# Of HMC with noisy gradients: those of the example that the source cites, Chen et al. 2014, figure 1, where
+# U = -2 x^2 + x^4.
 _NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50
+_CITED_NOISE = 4.0
 _FIGURE_START = (-3.0, 3.0)
 _FORGOTTEN = 0.1
 _FAR = 100
@@ -36,6 +39,9 @@ _BATCH, _LEARNING_RATE = 500, 0.1
 _TRUE_MEAN = 2.0
 _BATCH_BURN_IN = 0.2
 _CURVE_POINTS = 100
+
+
+Slope = Callable[[FloatArray], FloatArray]
 
 
 class Configuration(NamedTuple):
@@ -57,7 +63,8 @@ def configurations(settings: Settings) -> dict[str, Configuration]:
         name: Configuration(settings.gradient_step, friction, 0.0, settings.gradient_variance, True)
         for name, friction in (("sgld", 1.0), ("sghmc", settings.friction))
     }
-    return {**exact, **noisy, **figure}
+    first_order = {"corrected, friction 1": Configuration(_NOISY_STEP, 1.0, 0.5 * _NOISE, _NOISE)}
+    return {**exact, **noisy, **figure, **first_order}
 
 
 def stationary_variance(
@@ -189,37 +196,51 @@ def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
     )
 
 
-def naive_update(rng: np.random.Generator, x: FloatArray, variance: float) -> FloatArray:
-    """HMC on N(0, 1) with a noisy gradient at each step, every end accepted; positions [...] to [...].
+def naive_update(
+    rng: np.random.Generator, x: FloatArray, variance: float, slope: Slope = np.asarray
+) -> FloatArray:
+    """HMC with a noisy gradient at each step, every end accepted; positions [...] to [...].
 
     Args:
         rng: generator.
         x: positions.
         variance: of the noise.
+        slope: gradient of the potential energy, which maps positions [...] to [...]; that of N(0, 1) by default.
 
     Source: MSc thesis, Algorithm 2.
     """
     sd = math.sqrt(variance)
-    v = rng.standard_normal(x.shape) - 0.5 * _NAIVE_STEP * (x + sd * rng.standard_normal(x.shape))
+    v = rng.standard_normal(x.shape) - 0.5 * _NAIVE_STEP * (slope(x) + sd * rng.standard_normal(x.shape))
     for _ in range(_NAIVE_N_STEPS):
         x = x + _NAIVE_STEP * v
         # The half step at the end is left out: the next update draws other momenta.
-        v = v - _NAIVE_STEP * (x + sd * rng.standard_normal(x.shape))
+        v = v - _NAIVE_STEP * (slope(x) + sd * rng.standard_normal(x.shape))
     return x
 
 
+def double_well(x: FloatArray) -> FloatArray:
+    """Gradient of U = -2 x^2 + x^4 [...] to [...]."""
+    return np.asarray(4.0 * x * (np.square(x) - 1.0))
+
+
 def _naive_variances(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Stationary mean square of each chain of naive updates."""
-    n_updates, found = settings.n_draws // _NAIVE_N_STEPS, []
-    for variance in settings.naive_noise:
-        rng = generator(context.seed, context.study, "naive", f"{variance:g}")
+    """Stationary mean square of each chain of naive updates, over that of the target in the cited example."""
+    n_updates = settings.n_draws // _NAIVE_N_STEPS
+
+    def mean_squares(name: str, variance: float, slope: Slope) -> FloatArray:
+        rng = generator(context.seed, context.study, "naive", name)
         x, squares = rng.standard_normal((settings.n_chains, _N_COORDINATES)), []
         for _ in range(n_updates):
-            x = naive_update(rng, x, variance)
+            x = naive_update(rng, x, variance, slope)
             squares.append(np.square(x).mean(axis=1))
-        found.append(np.mean(squares[int(_FORGOTTEN * n_updates) :], axis=0))
+        return np.asarray(np.mean(squares[int(_FORGOTTEN * n_updates) :], axis=0))
+
+    found = [mean_squares(f"{variance:g}", variance, np.asarray) for variance in settings.naive_noise]
+    grid = np.linspace(-5.0, 5.0, 2001)
+    density = np.exp(2.0 * grid**2 - grid**4)
+    cited = mean_squares("cited", _CITED_NOISE, double_well) * density.sum() / (density @ np.square(grid))
     return xr.Dataset(
-        {"naive_variance": (("naive_noise", "chain"), found)},
+        {"naive_variance": (("naive_noise", "chain"), found), "cited_variance": ("chain", cited)},
         coords={"naive_noise": settings.naive_noise, "chain": np.arange(settings.n_chains)},
     )
 
