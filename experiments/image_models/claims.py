@@ -161,13 +161,15 @@ def time_ratio(tables: Tables, model: str, quantity: str, method: str) -> Measur
     return Measurement(cost / unit, math.nan, f"Gibbs CT needs {unit:.3g} s")
 
 
-def sharing(tables: Tables, model: str, which: int, is_joint: bool = False) -> Measurement:
-    """CT-C15: log of the error of the length of one chain shared by several over that of the one chain (Gibbs CT)."""
-    counts = _counts(tables, model, "layout_mean", "n_sharing", method="gibbs_ct")
+def sharing(
+    tables: Tables, model: str, which: int, is_joint: bool = False, method: str = "gibbs_ct"
+) -> Measurement:
+    """CT-C15: log of the error of the length of one chain shared by several over that of the one chain."""
+    counts = _counts(tables, model, "layout_mean", "n_sharing", method=method)
     if len(counts) <= 1:
         raise MissingData(f"several short chains of model {model}: not run at this preset")
     count = counts[which]
-    one, several = (_of_pools(tables, model, _LAYOUT, "n_sharing", n, method="gibbs_ct") for n in (1, count))
+    one, several = (_of_pools(tables, model, _LAYOUT, "n_sharing", n, method=method) for n in (1, count))
     note = f"{count} chains of 1/{count} of the length"
     # The short chains are parts of the long ones: images are what is independent.
     return _ratio_of_errors([several], [one], note, is_joint)
@@ -423,7 +425,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     ),
     "CT-C15": _by_model(
         {
-            name + of: partial(sharing, which=which, is_joint=is_joint)
+            name + by + of: partial(sharing, which=which, is_joint=is_joint, method=method)
+            for by, method in (("", "gibbs_ct"), (", ST", "st"), (", CT-HMC", "ct_hmc"))
             for of, is_joint in (("", False), (", joint", True))
             for name, which in (("2 chains", 1), ("most chains", -1))
         }
