@@ -178,7 +178,7 @@ def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.Dat
 
 def full_data(tables: Tables, model: str, quantity: str, size: float) -> FloatArray:
     """A quantity of estimators that need all rows, of the case with most runs for a number of rows [repeat]."""
-    for case in (f"early_full__stream-{model}", f"million__stream-{model}"):
+    for case in (f"{model}_ais", f"early_full__stream-{model}", f"million__stream-{model}"):
         with contextlib.suppress(MissingData):
             return values_at(by_size(tables, model, quantity, case), size)
     return values_at(by_size(tables, model, quantity), size)
