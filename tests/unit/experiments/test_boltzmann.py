@@ -250,7 +250,7 @@ def test_nested_values_have_errors_of_shared_chains_and_disjoint_ones_of_repeats
 def test_methods_are_compared_when_equal_times_have_passed():
     points = np.array([1.0, 201.0, 401.0, 601.0, 801.0])
     repeats = 1.0 + 0.01 * np.arange(10)
-    # Errors fall as one over the samples, the first of which takes no time: half the cost is half the error.
+    # Errors fall as one over the samples, of which the first takes no time.
     ratios = [1.0, 201.0 / 401.0, 401.0 / 801.0]
     curve = Averages(points, repeats / points[:, None, None] * np.ones((5, 4, 1)), np.arange(4.0))
     for largest, ratio in ((True, 1.0), (False, np.prod(ratios) ** (1.0 / 3.0))):
