@@ -192,16 +192,16 @@ def log_excess(tables: Tables, row: str) -> Measurement:
 
 
 def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = 10) -> Measurement:
-    """IM-LV-08, 11, 24: proportion of sets of as many chains as published, of those that moved, with a factor so small.
+    """IM-LV-08, 11, 24: proportion of sets of as many chains as published with a factor so small.
 
     Of the row of the same name with more chains where the preset has its case.
     """
     row = first_run(tables, f"{row}_more", row)
-    moments = moving_chains(tables, row)
+    moments = chain_moments(tables, row)
     if len(moments) <= n_chains:
-        raise MissingData(f"more than {n_chains} chains that moved: not run at this preset")
+        raise MissingData(f"more than {n_chains} chains: not run at this preset")
     n_draws = round(tables.value("n_iterations", **ROWS[row].where()))
-    note = f"sets of {n_chains} of {len(moments)} chains that moved"
+    note = f"sets of {n_chains} of {len(moments)} chains"
     return proportion_of_sets(moments[:, 0], moments[:, 1], n_draws, n_chains, most, note)
 
 
