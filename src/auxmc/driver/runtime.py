@@ -19,7 +19,11 @@ _compiles_fast = False
 
 
 def compiler_options(*, once: bool = False) -> dict[str, str | bool]:
-    """Options to compile a lowered program with, which runs for long, or once; those of XLA_FLAGS go before."""
+    """Options of XLA for `jax.stages.Lowered.compile`. An optimisation level in XLA_FLAGS takes precedence.
+
+    Args:
+        once: whether the program runs once, so that compiling takes longer than running.
+    """
     if _LEVEL in os.environ.get("XLA_FLAGS", ""):
         return {_LEVEL: "0"} if once and _compiles_fast else {}
     return {_LEVEL: "0" if once else "2"}
