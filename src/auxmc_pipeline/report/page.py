@@ -320,9 +320,11 @@ def settings_table(study: Study, preset: str) -> dict[str, Any]:
     """
     cases = study.cases(preset)
     fields = {field.name: field.metadata for field in dataclasses.fields(study.schema)}
+    added = {f.name: f.default for f in dataclasses.fields(study.schema) if f.metadata.get("added")}
     values = []
     for case in cases:
         numbers = numbers_of(case.settings)
+        numbers |= added | numbers  # which leave out an added setting at its default
         batch: dict[str, Any] = numbers.pop("batch", {})  # type: ignore[assignment]
         # Values that run inside one program replace the single value.
         values.append({**numbers, **{name: batch[name] for name in batch if name in numbers}})

@@ -184,6 +184,14 @@ def test_numbers_of_a_claim_lie_in_order_on_its_strip():
     assert strip("2", 1.0, 3.0, NAN, 0.1) is None
 
 
+@pytest.mark.parametrize("preset", ["quick", "paper"])
+@pytest.mark.parametrize("name", studies())
+def test_every_setting_of_every_case_is_shown(name, preset):
+    table = settings_table(load_study(name), preset)
+    assert len(table["cases"]) == len(load_study(name).cases(preset))
+    assert all(len(row) == len(table["varied"]) for _, row in table["cases"])
+
+
 def test_settings_failures_and_costs_are_collected(tmp_path):
     table = settings_table(load_study("radon"), "quick")
     assert "method" in table["varied"]
