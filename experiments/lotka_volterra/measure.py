@@ -14,7 +14,6 @@ from auxmc_pipeline.chain_statistics import (
     MOST_KEPT,
     chain_moments,
     error_of_mean,
-    fraction_of_time,
     longest_run,
     over_chains,
     pooled,
@@ -47,22 +46,20 @@ _UNITS = {
 
 
 def chain_statistics(
-    draws: xr.Dataset, method: str, n_discard: int, run_s: float, exact: LogRatePosterior | None
+    draws: xr.Dataset, method: str, n_discard: int, seconds: xr.DataArray, exact: LogRatePosterior | None
 ) -> xr.Dataset:
     """Efficiency, acceptance rates, failures and posterior moments of draws (tolerance, step_size, chain, draw, ...).
 
-    Counters and rates are over all iterations, moments and effective sample sizes over the kept ones; run times include
-    the discarded iterations, but no compilation. The time of a chain is its fraction of the generator runs of all:
-    slices take more of them at a narrow tolerance. `mcse_mean` is from within the chains where draws are nearly
-    independent, those of exact methods; noise that stays for thousands of iterations shows between chains alone. What
-    ends in `_without_chain` is the statistic of that name from all chains but one, for its error by the jackknife; it
-    needs at least three chains.
+    Counters and rates are over all iterations, moments and effective sample sizes over the kept ones. `seconds` of
+    chains (tolerance, step_size, chain) include the discarded iterations, but no compilation. `mcse_mean` is from
+    within the chains where draws are nearly independent, those of exact methods; noise that stays for thousands of
+    iterations shows between chains alone. What ends in `_without_chain` is the statistic of that name from all chains
+    but one, for its error by the jackknife; it needs at least three chains.
     """
     rates = draws["log_rates"].isel(draw=slice(n_discard, None))
     moments = chain_moments(rates)
     ess = moments["ess"]
     evaluations = draws["n_evaluations"].sum("draw").astype(float)
-    seconds = fraction_of_time(run_s, evaluations)
     found: dict[str, Any] = {
         **moments,
         "ess_per_second": ess / seconds,

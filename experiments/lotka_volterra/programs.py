@@ -251,8 +251,11 @@ def _pseudo_marginal(problem: Problem, settings: Settings, method: str) -> Progr
             kernel = pseudo_marginal_method("apm_mi_mh" if is_split else "pm_mh", estimator, scale, N_RATES)
 
             def init(inputs: Array, *, key: Array) -> Any:
-                # The initial noise is that which yields the data, not a fresh draw, which would hardly ever be near.
                 state = kernel.init(inputs[:N_RATES], key=key)
+                if method == "pm_gaussian":
+                    # No other noise has as large an estimate as that which yields the data, and a chain would keep it.
+                    return state
+                # To a ball, noise that yields the data is as good as any inside, and is found without draws.
                 value = estimator.log_estimate(state.cache, inputs[N_RATES:])
                 return state._replace(auxiliary=inputs[N_RATES:], log_estimate=value)
 

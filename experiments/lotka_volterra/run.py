@@ -16,7 +16,7 @@ from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, labelled_draws
+from auxmc_pipeline.chain_statistics import MOST_KEPT, arviz_groups, fraction_of_time, labelled_draws
 from auxmc_pipeline.settings import SettingsError
 from experiments.lotka_volterra.measure import (
     COUNTERS,
@@ -100,7 +100,7 @@ def _run_program(
 ) -> dict[str, xr.Dataset]:
     """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
-    is_near = method == "pm_summaries_raw" or settings.design in ("step_sizes", "tolerances")
+    is_near = method == "pm_summaries_raw" or settings.design in ("step_sizes", "tolerances", "failures")
     starts = problem.near_starts if is_near else problem.starts
 
     def build(parameters: dict[str, Array]) -> Kernel:
@@ -130,7 +130,13 @@ def _run_program(
     if settings.design == "chains":
         _check_moves(draws, method)
     exact = _known_posterior(problem, settings)
-    statistics = chain_statistics(draws, method, settings.n_discard, chains.run_s, exact)
+    seconds = fraction_of_time(chains.run_s, draws["n_evaluations"].sum("draw").astype(float))
+    # One tolerance at a time: temporary arrays are as large as the draws.
+    parts = [
+        chain_statistics(draws.sel(at), method, settings.n_discard, seconds.sel(at), exact)
+        for at in ({"tolerance": [tolerance]} for tolerance in draws["tolerance"].values)
+    ]
+    statistics = xr.concat(parts, "tolerance", data_vars="minimal")
     if problem.label == "published":
         below = draws["log_rates"].isel(draw=slice(settings.n_discard, None)) < np.log(GENERATING_RATES)
         statistics["share_below_generating"] = below.mean("draw")
@@ -289,8 +295,9 @@ def _observed_data(problem: Problem) -> xr.Dataset:
 
 def _combined(parts: list[xr.Dataset]) -> xr.Dataset:
     # Methods differ in tolerances and in what they count; what one does not have is missing.
+    aligned = xr.align(*parts, join="outer", exclude=("method", "scheme"))
     return xr.combine_by_coords(  # type: ignore[return-value]
-        parts, join="outer", compat="no_conflicts", data_vars="all", combine_attrs="override"
+        aligned, join="outer", compat="no_conflicts", data_vars="all", combine_attrs="override"
     )
 
 
