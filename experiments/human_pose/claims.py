@@ -101,7 +101,8 @@ def usable(tables: Tables, case: str) -> Measurement:
 
 def step_ratio(tables: Tables) -> Measurement:
     """IM-ALG-06."""
-    ours, theirs = (usable(tables, case) for case in ("constrained_steps", "steps"))
+    cases = (first_run(tables, f"{case}_many", case) for case in ("constrained_steps", "steps"))
+    ours, theirs = (usable(tables, case) for case in cases)
     return (ours / theirs).noted(f"steps {ours.value:.3g} and {theirs.value:.3g}, scene 1")
 
 
