@@ -448,16 +448,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
         ),
     },
     "CT-B02": {"fraction of large eigenvalues": large_eigenvalues},
-    "CT-B03": {
-        "log Z": partial(
-            largest_of_systems, "published_log_z_difference", "author's diagonal, all states enumerated"
-        )
-    },
+    "CT-B03": {"log Z": partial(largest_of_systems, "predicted_log_z_difference", "all states enumerated")},
     "CT-B04": {
         setting: partial(largest_of_systems, quantity, "relative difference")
         for setting, quantity in (
-            ("norm of mean", "published_mean_norm_difference"),
-            ("largest variance", "published_variance_difference"),
+            ("norm of mean", "predicted_mean_norm_difference"),
+            ("largest variance", "predicted_variance_difference"),
         )
     },
     "CT-B05": {
@@ -477,9 +473,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-B07": {"rank": partial(largest_of_systems, "dimension", "largest rank")},
     "CT-B08": {
-        "log zeta": partial(
-            largest_of_systems, "published_log_zeta_difference", "author's diagonal and recipe"
-        )
+        "log zeta": partial(largest_of_systems, "log_zeta_excess_difference", "fits of the published recipe")
     },
     "CT-B09": {
         "as published": partial(bases_below, quantity="log_zeta_excess_published"),

@@ -28,7 +28,7 @@ _RENYI_ORDER, _N_RENYI_DRAWS = 0.5, 10_000
 # Faster changes of the sites end in a cycle on the fifth system.
 _EP_SWEEPS, _EP_DAMPING = 400, 0.1
 # The author's solver left some smaller eigenvalues, and he kept them.
-_PUBLISHED_LEAST_EIGENVALUE = 1e-6
+PUBLISHED_LEAST_EIGENVALUE = 1e-6
 
 
 class Problem(NamedTuple):
@@ -99,7 +99,7 @@ def rebased(problem: Problem, base: machine.RelaxedMoments) -> Problem:
 def relaxation_of(parameters: BoltzmannParameters, shift: str, system: int) -> machine.Relaxation:
     """Relaxation with the optimal diagonal, or with the author's for one of his systems."""
     if shift == "published":
-        return machine.relax(parameters, published_shift(system), _PUBLISHED_LEAST_EIGENVALUE)
+        return machine.relax(parameters, published_shift(system), PUBLISHED_LEAST_EIGENVALUE)
     return machine.relax(parameters, smallest_diagonal_shift(parameters.weights), machine.LEAST_EIGENVALUE)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import xarray as xr
+from scipy.optimize import least_squares
 from scipy.special import logsumexp
 
 from auxmc.approximations.mean_field import boltzmann_mean_field, distinct_fits
@@ -20,17 +21,19 @@ from experiments.boltzmann.model.data import (
     DATA_VARIABLE,
     BoltzmannParameters,
     generate_parameters,
+    published_shift,
     random_orthogonal,
 )
-from experiments.boltzmann.model.enumeration import exact_moments, sample_exactly, sign_table
+from experiments.boltzmann.model.enumeration import SpinMoments, exact_moments, sample_exactly, sign_table
 from experiments.boltzmann.model.machine import (
+    Relaxation,
     mixture_moments,
     relax,
     relaxation_log_density,
     relaxed_moments,
     relaxed_samples,
 )
-from experiments.boltzmann.problem import mean_field_starts, relaxation_of
+from experiments.boltzmann.problem import PUBLISHED_LEAST_EIGENVALUE, mean_field_starts, relaxation_of
 from experiments.boltzmann.settings import PUBLISHED_SYSTEMS, Settings
 
 _SYSTEM_FILES = "continuous_tempering/gaussian-bmr/params_and_moms_{}.npz"
@@ -58,7 +61,7 @@ with PUBLISHED_SYSTEMS.open(newline="", encoding="utf-8") as _file:
 def describe_systems(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Groups `statistics` and `curves` of design systems.
 
-    Statistics that need the author's diagonals are missing where AUXMC_DATA_DIR does not lead to them.
+    Statistics that need the author's files are missing where AUXMC_DATA_DIR does not lead to them.
     """
     progress = Progress(context.label)
     progress.start(settings.n_systems, 0, 0.0)
@@ -106,26 +109,53 @@ def _describe(
             abs(parameters.weights[12, 29] - file["weight_13_30"]),
             abs(parameters.biases[0] - file["bias_1"]),
         )
-    if published:
-        file = _FILES[number]
-        author = relaxation_of(parameters, "published", number)
-        fits = distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, "published"))
-        exact, base = relaxed_moments(author, spins), mixture_moments(author, fits)
-        largest = float(np.linalg.eigvalsh(exact.covariance)[-1])
-        row["published_log_z_difference"] = abs(exact.log_normaliser - file["log_z"])
-        row["published_mean_norm_difference"] = abs(
-            float(np.linalg.norm(exact.mean)) / file["mean_norm"] - 1.0
-        )
-        row["published_variance_difference"] = abs(largest / file["largest_variance"] - 1.0)
-        stored_file = Path(os.environ[DATA_VARIABLE]) / _SYSTEM_FILES.format(number)
-        if stored_file.is_file():
-            with np.load(stored_file) as stored:
-                row["generation_difference_all"] = max(
-                    float(np.max(np.abs(parameters.weights - stored["weights"]))),
-                    float(np.max(np.abs(parameters.biases - stored["biases"]))),
-                )
-        row["published_log_zeta_difference"] = abs(base.log_normaliser - file["log_zeta"])
+        # The diagonal adds the same to log zeta and log Z.
+        stored_excess = file["log_zeta"] - file["log_z"]
+        row["log_zeta_excess_difference"] = abs(row["log_zeta_excess_published"] - stored_excess)
+    stored_file = Path(os.environ.get(DATA_VARIABLE, "")) / _SYSTEM_FILES.format(number)
+    if published and stored_file.is_file():
+        with np.load(stored_file) as stored:
+            row["generation_difference_all"] = max(
+                float(np.max(np.abs(parameters.weights - stored["weights"]))),
+                float(np.max(np.abs(parameters.biases - stored["biases"]))),
+            )
+            moments = stored["expc_x"], stored["covar_x"]
+        shift = solved_shift(parameters, spins, *moments, published_shift(number))
+        exact = relaxed_moments(relax(parameters, shift, PUBLISHED_LEAST_EIGENVALUE), spins)
+        largest, norm = float(np.linalg.eigvalsh(exact.covariance)[-1]), float(np.linalg.norm(exact.mean))
+        row["predicted_log_z_difference"] = abs(exact.log_normaliser - file["log_z"])
+        row["predicted_mean_norm_difference"] = abs(norm / file["mean_norm"] - 1.0)
+        row["predicted_variance_difference"] = abs(largest / file["largest_variance"] - 1.0)
     return row
+
+
+def solved_shift(
+    parameters: BoltzmannParameters,
+    spins: SpinMoments,
+    mean: FloatArray,
+    covariance: FloatArray,
+    start: FloatArray,
+) -> FloatArray:
+    """The author's diagonal [unit] from his mean [dim] and covariance [dim, dim] of x, without what it is to predict.
+
+    The start, from all moments, is rounded to three decimals: it chooses the solution, but does not know it.
+    """
+
+    def used(mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        # Neither the largest eigenvalue nor the norm of the mean: 2 dim - 2 equations.
+        variances, directions = np.linalg.eigh(covariance)
+        squares = (mean @ directions) ** 2
+        return np.concatenate([variances[:-1], squares / squares.sum()])
+
+    def residual(shift: FloatArray) -> FloatArray:
+        eigenvalues, vectors = np.linalg.eigh(parameters.weights + np.diag(shift))
+        loadings = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))[:, -len(mean) :]
+        found = relaxed_moments(Relaxation(loadings, parameters.biases, 0.0), spins)
+        return used(found.mean, found.covariance) - used(mean, covariance)
+
+    tightest = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
+    solution = least_squares(residual, start.round(3), "3-point", method="lm", **tightest)
+    return np.asarray(solution.x, dtype=np.float64)
 
 
 def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:

@@ -24,7 +24,7 @@ from experiments.boltzmann.problem import build_problem, mean_field_starts
 from experiments.boltzmann.programs import block_summaries
 from experiments.boltzmann.relative_errors import Averages
 from experiments.boltzmann.settings import METHODS, PUBLISHED, method_settings, programs
-from experiments.boltzmann.systems import leading
+from experiments.boltzmann.systems import leading, solved_shift
 
 STUDY = load_study("boltzmann")
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "boltzmann.csv"
@@ -271,6 +271,18 @@ def test_the_deepest_valley_tells_clusters_from_one_heap():
     # Two normal distributions one width to either side of the middle, smoothed by their own width.
     assert deepest_valley(np.concatenate([heap - 2.5, heap + 2.5])) == pytest.approx(0.55, abs=0.15)
     assert deepest_valley(heap) > 0.9
+
+
+def test_a_diagonal_is_known_without_norm_and_largest_variance():
+    parameters = data.generate_parameters(6, 1)[0]
+    shift = smallest_diagonal_shift(parameters.weights) + np.linspace(0.31, 0.72, 6)
+    spins = exact_moments(parameters)
+    truth = machine.relaxed_moments(machine.relax(parameters, shift), spins)
+    variances, directions = np.linalg.eigh(truth.covariance)
+    variances[-1] += 5.0  # neither it nor the length of the mean is used
+    covariance = (directions * variances) @ directions.T
+    found = solved_shift(parameters, spins, 2.0 * truth.mean, covariance, shift + 0.004)
+    np.testing.assert_allclose(found, shift, rtol=1e-7)
 
 
 def _all_states(parameters):
