@@ -1,12 +1,15 @@
 """Measures the claims about nested sampling, AIS and the sequential estimator: SE-19 to SE-42."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, proportion_of
+from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, mean_proportion, proportion_of
 from auxmc_pipeline.tables import Measure, MissingData, Tables
+from experiments.streaming_evidence.model import rows
 from experiments.streaming_evidence.problem import HYBRID_ROWS
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
@@ -245,6 +248,19 @@ def poor_modes_left(tables: Tables, stream: str) -> Measurement:
     )
 
 
+def better_than_one_gaussian(tables: Tables) -> Measurement:
+    """SE-40: fraction of the particles that fit the rows of figure 5.4 better than a single Gaussian does."""
+    where: dict[str, Any] = {"case": "starts__stream-mixture", "start": "growing"}
+    fits = tables.array(
+        "log_likelihood_per_row", "repeat", "particle", table="start_repeat_particle", **where
+    )
+    data = rows("mixture", int(tables.setting("n_rows", case=where["case"])))
+    alone = float(np.mean(stats.norm.logpdf(data, data.mean(axis=0), data.std(axis=0)).sum(axis=1)))
+    worst, median = fits.quantile([0.0, 0.5]).values - alone
+    note = f"worst and median particle {worst:.3g} and {median:.3g} nats a row above it"
+    return mean_proportion((fits > alone).mean("particle"), fits.sizes["particle"], note)
+
+
 def updated_cost(tables: Tables, cost: str) -> Measurement:
     """SE-42."""
     runs = StreamRuns(tables, "floor", {"variation": _UPDATED})
@@ -296,6 +312,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-37": speed_up_measures("softmax", "sequential"),
     "SE-39": speed_up_measures("mixture", "sequential"),
     "SE-40": {
+        "single Gaussian": better_than_one_gaussian,
         "poor modes left": partial(poor_modes_left, stream="mixture_separated"),
         "poor modes left, intermediate": partial(poor_modes_left, stream="mixture_intermediate"),
         **{n: partial(better_starts, stream=f"mixture_{n}") for n in ("intermediate", "separated")},

@@ -370,12 +370,19 @@ def _early_target(tables: Tables, variation: str) -> StreamRuns:
     return StreamRuns(tables, first_run(tables, "early_targets", _CASE), {"variation": variation})
 
 
-def bend_of_steps(tables: Tables) -> Measurement:
-    """SE-88: fall of the annealing steps near 1e5 rows at rate 0.01 over that at rate 0.1, paired by run."""
+def bend_of_steps(tables: Tables, *, over_usual: bool) -> Measurement:
+    """SE-88: fall of the annealing steps over 1e5 rows, over the fall before it, at rate 0.01.
+
+    Also over that at rate 0.1, paired by run.
+    """
     case = case_with(tables, "learning_rate=0.01", ("slow_rate", *MORE_REPEATS))
-    curves = (varied(tables, case, r).curve("n_steps_so_far") for r in ("learning_rate=0.01", "default"))
-    own, usual = (slope_per_row(c, _BEND, 2 * _BEND) / slope_per_row(c, _BEND / 2, _BEND) for c in curves)
-    return mean(own / usual, f"{own.mean():.3g} against {usual.mean():.3g}")
+    bends = []
+    for setting in ("learning_rate=0.01", "default"):
+        curve = varied(tables, case, setting).curve("n_steps_so_far")
+        early, before, after = (slope_per_row(curve, _BEND * k, 2 * _BEND * k) for k in (0.25, 0.5, 1))
+        bends.append((after / before) / (before / early))
+    own, usual = bends
+    return mean(own / usual if over_usual else own, f"{own.mean():.3g}; {usual.mean():.3g} at rate 0.1")
 
 
 def without_noise(tables: Tables, case: str, rate: str = "learning_rate=1") -> Measurement:
@@ -539,7 +546,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "steps": partial(growth, name="rate", read=mean_steps, cases=MORE_REPEATS, n_rows=_EARLY_ROWS),
         "time": partial(growth, name="rate", read=final_seconds),
     },
-    "SE-88": {"steps after over before": bend_of_steps},
+    "SE-88": {
+        n: partial(bend_of_steps, over_usual=over)
+        for n, over in (("steps after over before", False), ("over rate 0.1", True))
+    },
     "SE-89": {n: partial(growth, name="exchange", read=_READ[n]) for n in ("time", "operations", "error")},
     "SE-90": {
         "part of the decrease": decrease_without_noise,
