@@ -258,7 +258,7 @@ def better_than_one_gaussian(tables: Tables) -> Measurement:
     alone = float(np.mean(stats.norm.logpdf(data, data.mean(axis=0), data.std(axis=0)).sum(axis=1)))
     worst, median = fits.quantile([0.0, 0.5]).values - alone
     note = f"worst and median particle {worst:.3g} and {median:.3g} nats a row above it"
-    return mean_proportion((fits > alone).mean("particle"), fits.sizes["particle"], note)
+    return mean_proportion((fits > alone).mean("particle").values, fits.sizes["particle"], note)
 
 
 def updated_cost(tables: Tables, cost: str) -> Measurement:
