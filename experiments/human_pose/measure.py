@@ -94,9 +94,11 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
         found["largest_psrf_of_set"] = sets_of_chains(half["positions"])
     if bool(np.isfinite(truth).all()):
         squares = (half["positions"] - truth) ** 2
-        front = squares.sel(axis=["x", "y"]).mean(["draw", "joint", "axis"])
-        found["rms_front"] = xr.ufuncs.sqrt(front)
-        found["rms_depth"] = xr.ufuncs.sqrt(squares.sel(axis="z", drop=True).mean(["draw", "joint"]))
+        front, depth = (squares.sel(axis=list(axes)).mean(["joint", "axis"]) for axes in ("xy", "z"))
+        found["rms_front"], found["rms_depth"] = (
+            xr.ufuncs.sqrt(part.mean("draw")) for part in (front, depth)
+        )
+        found["log_depth_over_front"] = xr.ufuncs.log(depth / front).mean("draw") / 2.0
         at_end = chain_curves(draws, first, truth, run_s).isel(point=-1, drop=True)
         found |= {name: at_end[name] for name in ("rmse", "rmse_homogeneous")}
     return with_units(found, _UNITS).astype(float)

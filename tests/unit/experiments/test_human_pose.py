@@ -143,6 +143,7 @@ def test_run_time_is_shared_by_work_and_depth_is_told_from_the_front():
     assert found["seconds_per_chain"].values.ravel().tolist() == [2.0, 2.0, 4.0]
     assert np.allclose(found["rms_front"], 0.01, rtol=0.1)
     assert np.allclose(found["rms_depth"], 0.5, rtol=0.01)
+    assert np.allclose(found["log_depth_over_front"], np.log(50.0), rtol=0.05)
     curves = measure.chain_curves(draws, first, truth, 8.0)
     assert curves["rmse"].sizes["point"] == 100
     start = np.sqrt(np.mean((first.isel(chain=0) - truth.isel(scene=0)) ** 2))
