@@ -117,14 +117,19 @@ def mean_mass(tables: Tables) -> Measurement:
 
 
 def nested_fall(tables: Tables) -> Measurement:
-    """SE-18: spread of the errors of nested sampling with most live points over that with fewest."""
+    """SE-18: power of the live points with which the spread of the errors of nested sampling falls."""
     errors = _nested(tables, "nested_error")
     n_live = list(errors)
     if len(n_live) < 2:
         raise MissingData("nested sampling with two numbers of live points: not run at this preset")
     ends = (errors[n_live[0]], errors[n_live[-1]])
-    few, many = (estimate(lambda e: e.std(ddof=1), one, method="jackknife") for one in ends)
-    return (many / few).noted(f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points")
+    span = math.log(n_live[-1] / n_live[0])
+    return estimate(
+        lambda few, many: math.log(many.std(ddof=1) / few.std(ddof=1)) / span,
+        *ends,
+        method="jackknife",
+        note=f"{n_live[-1]:.0f} and {n_live[0]:.0f} live points",
+    )
 
 
 def nested_spread(sign: float, tables: Tables) -> Measurement:
