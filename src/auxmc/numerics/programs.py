@@ -1,7 +1,7 @@
 """What the program of a user's function tells before it runs: loops without an end, and digits that it lacks."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jax
@@ -21,6 +21,18 @@ def jit_short(function: Callable[..., Any]) -> Any:
     few of LLVM's optimisations in half of what is left; such programs run as fast.
     """
     return jax.jit(function, compiler_options=_short_options())
+
+
+@lru_cache(maxsize=64)
+def jit_vmap(function: Callable[..., Any]) -> Any:
+    """`jit_short` of `jax.vmap` of a function, kept while the function is among the last 64."""
+    return jit_short(jax.vmap(function))
+
+
+@lru_cache(maxsize=32)
+def jit_draws(draw: Callable[[Any], Any], n: int) -> Any:
+    """Compiled function from a key to `n` draws [draw, ...] of `draw`, a function of a key; kept as `jit_vmap` is."""
+    return jit_short(lambda key: jax.vmap(draw)(jax.random.split(key, n)))
 
 
 @cache

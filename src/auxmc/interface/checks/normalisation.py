@@ -9,8 +9,10 @@ from jax import Array
 from scipy.special import expit
 
 from auxmc.diagnostics.tempered_evidence import bridge_evidence
+from auxmc.driver.seeds import generator_of
 from auxmc.interface.advice import Advice
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.programs import jit_draws, jit_vmap
 
 _DRAWS = 4000
 # Numbers of a parameter vector for which so many draws give a covariance.
@@ -33,21 +35,20 @@ def advise_constant(
     """
     if dim > _MOST_DIM:
         return []
-    draws = np.asarray(jax.vmap(draw_prior)(jax.random.split(jax.random.fold_in(key, 0), 2 * _DRAWS)))
+    draws = np.asarray(jit_draws(draw_prior, 2 * _DRAWS)(jax.random.fold_in(key, 0)))
     # Other draws than those that the Gaussian is fitted to, so that both samples are independent.
     fitted, fresh = draws[:_DRAWS], draws[_DRAWS:]
     try:
         root = np.linalg.cholesky(np.atleast_2d(np.cov(fitted, rowvar=False)))
     except np.linalg.LinAlgError:
         return []
-    standard = np.asarray(jax.random.normal(jax.random.fold_in(key, 1), fresh.shape))
+    standard = generator_of(key).standard_normal(fresh.shape)
     centre, log_root = fitted.mean(axis=0), float(np.sum(np.log(np.diag(root))))
-    evaluate = jax.jit(jax.vmap(log_prior))
 
     def log_ratios(points: FloatArray, standard: FloatArray) -> FloatArray:
         """Log of prior over Gaussian [point]."""
         log_gaussian = -0.5 * np.sum(standard**2 + math.log(2.0 * math.pi), axis=1) - log_root
-        return np.asarray(evaluate(points), dtype=np.float64) - log_gaussian
+        return np.asarray(jit_vmap(log_prior)(points), dtype=np.float64) - log_gaussian
 
     of_gaussian = log_ratios(centre + standard @ root.T, standard)
     of_prior = log_ratios(fresh, np.linalg.solve(root, (fresh - centre).T).T)

@@ -19,7 +19,7 @@ from auxmc.interface.densities import Density
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size
-from auxmc.numerics.programs import has_open_cost, jit_short
+from auxmc.numerics.programs import has_open_cost, jit_draws, jit_short
 from auxmc.numerics.values import by_value
 
 BASES = ("automatic", "advi", "laplace")
@@ -238,13 +238,8 @@ class _Search:
     def _prior_draws(self) -> np.ndarray:
         """As many draws [draw, dim] as there are exploring runs."""
         self._n += 1
-        keys = jax.random.split(jax.random.fold_in(self._key, self._n), len(_FACTORS) * N_RUNS)
-        return np.asarray(_drawn(self.model.draw_prior)(keys))
-
-
-@lru_cache(maxsize=32)
-def _drawn(draw: Any) -> Callable[[Array], Array]:
-    return jit_short(jax.vmap(draw))
+        draws = jit_draws(self.model.draw_prior, len(_FACTORS) * N_RUNS)
+        return np.asarray(draws(jax.random.fold_in(self._key, self._n)))
 
 
 def _fitted_to(
