@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from auxmc.plots.panels import missing_figure
@@ -39,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     tables = read_tables(study, options.preset, options.tables)
     with use_style():
         for name in options.figures or draw:
+            np.random.seed(0)  # noqa: NPY002, seaborn takes its jitter from there
             figure = _drawn(draw[name], tables)
             for path in save_figure(figure, options.out / name, options.formats):
                 print(path)
