@@ -52,6 +52,18 @@ class Layout(NamedTuple):
         """The layout of the numbers in the vector, as they are."""
         return Layout(self.structure, tuple(self._inner_shapes()), self.names)
 
+    def ends(self) -> list[tuple[int, float]]:
+        """Place in the vector of each number with a bound, and where its value is the number next to that bound."""
+        found, first = list[tuple[int, float]](), 0
+        for name, shape in zip(self.names, self._inner_shapes(), strict=True):
+            for end in self.transforms[name].ends if name in self.transforms else ():
+                # Numbers also where the model is made inside a traced function.
+                with jax.ensure_compile_time_eval():
+                    inner = np.asarray(self.transforms[name].inverse(jnp.asarray(end))).ravel()
+                found += [(first + int(k), float(inner[k])) for k in np.flatnonzero(np.isfinite(inner))]
+            first += math.prod(shape)
+        return found
+
     def coordinates(self) -> list[str]:
         """Name of each number of the vector, such as "rates[2]" [dim]."""
         return element_names(zip(self.names, self._inner_shapes(), strict=True))

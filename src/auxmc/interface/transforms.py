@@ -21,6 +21,7 @@ class Transform(NamedTuple):
         log_volume: maps u to the log of the factor by which the map changes volumes, in nats.
         fill: maps a key and u to u in which what the variable does not determine is drawn.
         name: of the bounds, for messages.
+        ends: values next to the bounds, minus or plus infinity where there is none.
     """
 
     shape: tuple[int, ...]
@@ -29,6 +30,7 @@ class Transform(NamedTuple):
     log_volume: Callable[[Array], Array]
     fill: Callable[[Array, Array], Array] = lambda key, u: u
     name: str = ""
+    ends: tuple[np.ndarray, ...] = ()
 
 
 def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
@@ -70,7 +72,8 @@ def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
         return jnp.sum(jnp.where(both, inside, jnp.where(has_low | has_high, u, 0.0)))
 
     ends = {f"({x:g}, {y:g})" for x, y in zip(low.ravel(), high.ravel(), strict=True)}
-    return Transform(shape, forward, inverse, log_volume, name=ends.pop() if len(ends) == 1 else "its bounds")
+    name = ends.pop() if len(ends) == 1 else "its bounds"
+    return Transform(shape, forward, inverse, log_volume, name=name, ends=(least, most))
 
 
 def periodic(shape: tuple[int, ...], low: float, high: float) -> Transform:

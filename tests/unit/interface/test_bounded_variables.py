@@ -1,6 +1,7 @@
 """Variables with bounds or a period: maps to the real line against derivatives, and models that use them."""
 
 import math
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,6 +51,27 @@ def test_evidence_of_a_density_that_is_infinite_at_its_bounds():
     found = auxmc.evidence(model, draws=100, progress=False)
     assert not found.warnings
     assert is_right(found, math.log(math.pi))
+
+
+@pytest.mark.parametrize(
+    ("log_density", "bounds", "is_lost"),
+    [
+        (lambda x: -jnp.log(x) - x, (0, None), True),
+        (lambda x: -0.999 * jnp.log(x) - x, (0, None), True),
+        (lambda x: -0.98 * jnp.log(x) - x, (0, None), False),
+        (lambda x: 2.0 * jnp.log(x) - 0.95 * jnp.log1p(-x), (0, 1), True),
+        (lambda x: 2.0 * jnp.log(x) - 0.5 * jnp.log1p(-x), (0, 1), False),
+    ],
+)
+def test_mass_nearer_to_a_bound_than_numbers_is_named(log_density, bounds, is_lost):
+    """Half of a gamma variable of shape 0.001 is below 1e-308; 1 / x has an infinite integral there."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = auxmc.density(lambda v: log_density(v["x"]), {"x": 0.5}, bounds={"x": bounds})
+    assert ["mass beyond the last number is lost" in str(one.message) for one in said] == [True] * is_lost
+    if is_lost:
+        with pytest.raises(ValueError, match="does not fall far out along x towards a bound"):
+            auxmc.evidence(model, progress=False)
 
 
 def test_evidence_names_a_prior_without_its_constant_and_a_narrow_support():

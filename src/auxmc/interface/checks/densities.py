@@ -40,6 +40,10 @@ _MOST_COORDINATES = 100
 # Nats by which a density rises or falls, and by which it falls where it need not fall steadily.
 _LEAST_FALL = 1.0
 _LARGE_FALL = 1e3
+# Nats by which it falls towards a bound at least where less than a hundredth lies beyond the nearest number, and below
+# its largest value from which on nothing lies there.
+_FALL_AT_BOUND = 3.0
+_NO_MASS = 50.0
 # Distances beyond its largest value at which a density must fall steadily: a periodic one does so in 1 of 100.
 _STEADY = 4
 _LEAST_STEP = 0.01
@@ -143,6 +147,8 @@ def examine_density(
         usable = finite & np.all(np.isfinite(gradients), axis=1)
         reject_steps(what, log_density, points[usable], gradients[usable], layout)
         tails += _ridge(what, log_density, start, gradients[usable], layout)
+    if not is_open:
+        advice += _slow_at_bounds(what, log_density, start, layout, float(np.max(values[finite])))
     return advice if has_prior else [*advice, *tails]
 
 
@@ -229,11 +235,41 @@ def advise_tails(
     return [_improper(what, _listed(flat), "bounds= and periodic= of auxmc.density")] if flat else []
 
 
+def _slow_at_bounds(
+    what: str, log_density: LogDensity, start: np.ndarray, layout: Layout, largest: float
+) -> list[Advice]:
+    """Advice about variables of which a part lies nearer to a bound than the nearest number.
+
+    On the line, a density must fall along the second half of the way to it; `largest` is its largest near the start.
+    """
+    ends = layout.ends()
+    if not ends:
+        return []
+    chosen = np.unique(np.linspace(0, len(ends) - 1, min(len(ends), 2 * _MOST_COORDINATES)).astype(int))
+    points = np.tile(_aside(start), (2, len(chosen), 1))
+    for i, (place, end) in enumerate(ends[k] for k in chosen):
+        points[:, i, place] = 0.5 * end, end
+    values = np.asarray(programs.jit_short(jax.vmap(log_density))(points.reshape(-1, start.size)))
+    half, at_end = values.reshape(2, -1)
+    with np.errstate(invalid="ignore"):
+        slow = np.isfinite(half) & (half - at_end < _FALL_AT_BOUND) & (at_end > largest - _NO_MASS)
+    names = dict.fromkeys(layout.coordinates()[ends[k][0]] for k in chosen[slow])
+    problem = (
+        f"{what} {NOT_FALLING} {_listed(list(names))} towards a bound: mass beyond the last number is lost"
+    )
+    fix = "Give a prior that falls faster there, or the logarithm of the distance as the variable"
+    return [Advice(problem, fix)] if names else []
+
+
+def _aside(start: np.ndarray) -> np.ndarray:
+    """A point [dim] near the start: at a zero of one variable others may not matter."""
+    aside = np.random.default_rng(3).normal(size=start.size)
+    return np.asarray(start + 0.01 * (1.0 + np.abs(start)) * aside)
+
+
 def _far_points(start: np.ndarray) -> tuple[FloatArray, np.ndarray]:
     """Points far from the start [distance, ray, dim], and the coordinates of the rays after the random ones."""
-    # From a point near the start: at a zero of one variable others may not matter.
-    aside = np.random.default_rng(3).normal(size=start.size)
-    begin = start + 0.01 * (1.0 + np.abs(start)) * aside
+    begin = _aside(start)
     coordinates = np.unique(np.linspace(0, start.size - 1, min(start.size, _MOST_COORDINATES)).astype(int))
     axes = np.eye(start.size)[coordinates]
     random = np.random.default_rng(0).normal(size=(_N_RAYS, start.size))
