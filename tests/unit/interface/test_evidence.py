@@ -79,6 +79,28 @@ def test_bounds_and_a_prior_with_draws():
     assert repr(found).endswith("(1 mode reached from the prior)")
 
 
+def test_a_prior_that_bounds_cut_off_counts_inside():
+    """A normal prior of which a sixth is below the bound; draws there had no place on the line."""
+    normal = jax.scipy.stats.norm.logpdf
+    model = auxmc.density(
+        lambda p: normal(0.2, p["x"], 0.5),
+        prior=(lambda p: normal(p["x"], 1.0), lambda key: {"x": 1.0 + jax.random.normal(key)}),
+        bounds={"x": (0, None)},
+    )
+    with pytest.warns(auxmc.SamplingWarning, match=r"1\d\d\d of 8000 draws of the prior lie outside"):
+        found = auxmc.evidence(model, draws=1000, progress=False)
+    exact, _ = quad(lambda x: math.exp(-0.5 * (x - 1.0) ** 2 - 2.0 * (x - 0.2) ** 2) / math.pi, 0.0, 10.0)
+    assert is_right(found, math.log(exact))
+    far = auxmc.density(
+        lambda p: normal(0.2, p["x"], 0.5),
+        {"x": 1.0},
+        prior=(lambda p: normal(p["x"], -9.0), lambda key: {"x": -9.0 + jax.random.normal(key)}),
+        checks="off",
+    )._replace(draw_prior=lambda key: jnp.full(1, jnp.nan))
+    with pytest.raises(ValueError, match="none of 512 draws lies inside of the bounds"):
+        auxmc.evidence(far, draws=100, progress=False)
+
+
 def test_a_second_seed_traces_nothing():
     """All programs of a density serve all seeds."""
     calls = []

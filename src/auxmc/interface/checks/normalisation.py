@@ -36,6 +36,12 @@ def advise_constant(
     if dim > _MOST_DIM:
         return []
     draws = np.asarray(jit_draws(draw_prior, 2 * _DRAWS)(jax.random.fold_in(key, 0)))
+    if n_outside := int(np.sum(~np.all(np.isfinite(draws), axis=1))):
+        count = (
+            f"{n_outside} of {len(draws)} draws of the prior lie outside of the bounds, or are rounded to one"
+        )
+        problem = f"{count}: the evidence counts the prior inside alone, which is not normalised there"
+        return [Advice(problem, "Give a prior that is truncated to the bounds")]
     # Other draws than those that the Gaussian is fitted to, so that both samples are independent.
     fitted, fresh = draws[:_DRAWS], draws[_DRAWS:]
     try:

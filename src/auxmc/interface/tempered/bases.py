@@ -226,20 +226,25 @@ class _Search:
         if not from_prior:
             wide = [first._replace(root=first.root * factor) for factor in factors]
             return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
-        points = self._prior_draws()
+        points, log_fraction = self._prior_draws()
         parts = np.split(first.standard(points), len(_FACTORS))
-        return [self.run(first, part, prior=self.model.log_prior) for part in parts]
+        runs = [self.run(first, part, prior=self.model.log_prior) for part in parts]
+        return [run._replace(log_weights=run.log_weights + log_fraction) for run in runs]
 
     def coordinates_of_prior(self) -> Mixture:
         """Coordinates in which the prior has unit variance; quantiles, as a prior may have no moments."""
-        low, middle, high = np.quantile(self._prior_draws(), [0.16, 0.5, 0.84], axis=0)
+        low, middle, high = np.quantile(self._prior_draws()[0], [0.16, 0.5, 0.84], axis=0)
         return gaussian_mixture(middle, np.diag(np.maximum(0.5 * (high - low), 1e-300)))
 
-    def _prior_draws(self) -> np.ndarray:
-        """As many draws [draw, dim] as there are exploring runs."""
+    def _prior_draws(self) -> tuple[np.ndarray, float]:
+        """As many draws inside of the bounds [draw, dim] as there are exploring runs, and the log of their fraction."""
         self._n += 1
-        draws = jit_draws(self.model.draw_prior, len(_FACTORS) * N_RUNS)
-        return np.asarray(draws(jax.random.fold_in(self._key, self._n)))
+        keyed = jit_draws(self.model.draw_prior, len(_FACTORS) * N_RUNS)
+        draws = np.asarray(keyed(jax.random.fold_in(self._key, self._n)))
+        inside = np.all(np.isfinite(draws), axis=1)
+        if not inside.any():
+            raise ValueError(f"prior: none of {len(draws)} draws lies inside of the bounds: give others")
+        return np.resize(draws[inside], draws.shape), math.log(inside.mean())
 
 
 def _fitted_to(
