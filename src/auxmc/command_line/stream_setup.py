@@ -6,6 +6,7 @@ import importlib.metadata
 import inspect
 import re
 import shlex
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -201,8 +202,13 @@ class StreamSetup(NamedTuple):
             "precision": str(self.dtype),
         }
 
-    def read(self, first_row: int) -> Iterator[FloatArray]:
-        """Yields blocks of rows [row, column] from one on; warns of the first chunk that loses digits in float32."""
+    def read(self, first_row: int, checksum: int = 0) -> Iterator[FloatArray]:
+        """Yields blocks of rows [row, column] from one on; warns of the first chunk that loses digits in float32.
+
+        DataError if the rows before that one have another checksum (CRC-32) than one that is not 0.
+        """
+        if checksum:
+            self._check_absorbed(first_row, checksum)
         done, n = first_row, len(self.first_rows)
         is_told = self.dtype != jnp.float32
         for block in read_checked(self.source, self.models, self.dtype, self.options.rows, first_row):
@@ -214,6 +220,17 @@ class StreamSetup(NamedTuple):
                     break
             done += len(block)
             yield block
+
+    def _check_absorbed(self, n_rows: int, checksum: int) -> None:
+        left, found = n_rows, 0
+        for block in read_blocks(self.source, _BLOCK_ROWS):
+            found = zlib.crc32(block[:left].astype(self.dtype).tobytes(), found)
+            left -= min(left, len(block))
+            if not left:
+                break
+        if not left and found != checksum:
+            changed = f"one of the first {n_rows} rows has changed since they were absorbed"
+            raise DataError(f"{self.source.path}: {changed}; give them as they were, or --restart")
 
     def estimators(self, fetch: Fetch | None = None) -> dict[str, KeyedStream]:
         """Returns the estimator of each model by name; its key depends on the seed and that name alone.

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ _SAVE_EVERY_S, _SAVE_FRACTION = 5.0, 0.05
 # Numbers of past rows are int32.
 _MAX_STORED = 2**31 - 1
 
-ReadRows = Callable[[int], Iterator[FloatArray]]
+ReadRows = Callable[..., Iterator[FloatArray]]
 Report = Callable[[dict[str, NamedArrays], bool], None]
 
 
@@ -65,6 +66,7 @@ def run_streams(
     store: RowStore | None = None,
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
+    checks_rows: bool = False,
 ) -> dict[str, StreamRun]:
     """Absorbs all rows by several estimators, on one reading of the rows.
 
@@ -86,6 +88,8 @@ def run_streams(
         report: called with the new part of each record after every block, and whether that part is what was taken
             over from the checkpoint, which comes first.
         stop: asked after every block whether to stop there.
+        checks_rows: whether `read` is also given the checksum (CRC-32) of the rows to leave out, 0 where it is not
+            known.
 
     Returns:
         The run of each estimator.
@@ -106,7 +110,8 @@ def run_streams(
     run = _Run(streams, np.zeros((n_past, n_columns), dtype), checkpoint, store, report)
     run.resume()
     run.compile(size)
-    chunks = cut_chunks(read(run.n_rows), chunk_sizes, run.n_chunks, n_columns, lambda: run.n_wanted)
+    rows = read(run.n_rows, run.checksum) if checks_rows else read(run.n_rows)
+    chunks = cut_chunks(rows, chunk_sizes, run.n_chunks, n_columns, lambda: run.n_wanted)
     blocks = (pack(found, size, dtype) for found in chunks)
     return run.absorb_all(blocks, chunk_sizes, stop or (lambda: False))
 
@@ -134,7 +139,7 @@ class _Run:
         self.programs: dict[str, Any] = {}
         self.records: dict[str, list[NamedArrays]] = {name: [] for name in streams}
         self.pending: tuple[Block, dict[str, ChunkRecord], float] | None = None
-        self.n_chunks = self.n_rows = self.n_resumed = self.n_saved = 0
+        self.n_chunks = self.n_rows = self.n_resumed = self.n_saved = self.checksum = 0
         self.begin_s = self.run_s = self.saved_s = self.saving_s = self.compile_s = 0.0
         self.n_wanted = 1
 
@@ -149,6 +154,7 @@ class _Run:
                 self.records = {name: [record] for name, record in found.items()}
                 self.n_chunks = self.n_resumed = self.n_saved = len(n_rows)
                 self.n_rows, self.run_s, self.saved_s = int(n_rows[-1]), saved.run_s, saved.run_s
+                self.checksum = int(saved.leaves[-1])
                 self.report(found, True)
             else:
                 self.checkpoint.discard()
@@ -224,6 +230,8 @@ class _Run:
         self.pending = None
         self.n_chunks += block.n_chunks
         self.n_rows += int(block.n_valid.sum())
+        for rows, n in zip(block.rows, block.n_valid[: block.n_chunks], strict=False):
+            self.checksum = zlib.crc32(rows[:n], self.checksum)
         self._take(records, now)
         allowed = int(block.n_chunks * _BLOCK_S / max(now - start, 1e-9))
         self.n_wanted = max(1, min(allowed, 4 * self.n_wanted, CHUNKS_IN_BLOCK))
@@ -258,7 +266,7 @@ class _Run:
         if self.checkpoint is None or self.n_saved == self.n_chunks:
             return
         start = time.perf_counter()
-        past = 0
+        past = self.checksum
         if self.store is not None:
             self.store.save()
             past = self.store.checksum()
@@ -272,7 +280,7 @@ class _Run:
         self.n_saved, self.saved_s, self.saving_s = self.n_chunks, self.run_s, time.perf_counter() - start
 
     def _leaves(self, past: int) -> list[np.ndarray]:
-        """State of all estimators, and the checksum of the file of past rows."""
+        """State of all estimators, and the checksum of the file of past rows, or of all rows where there is none."""
         return [*map(np.asarray, jax.tree.leaves(self.carries)), np.asarray(past, np.uint32)]
 
 

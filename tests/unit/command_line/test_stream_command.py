@@ -114,6 +114,21 @@ def test_a_run_that_was_stopped_and_appended_to_has_the_record_of_one_that_was_n
     pd.testing.assert_frame_equal(record_in(tmp_path / "run"), whole)
 
 
+@pytest.mark.parametrize("past", ["reservoir", "store"])
+def test_a_row_that_was_absorbed_and_has_changed_is_noticed(past, tmp_path, capsys):
+    command = ("--output", str(tmp_path / "run"), "--past", past)
+    assert run(write_csv(tmp_path / "rows.csv", DATA[:200]), *command) == 0
+    changed = DATA.copy()
+    changed[57, 0] += 1.0
+    capsys.readouterr()
+    assert run(write_csv(tmp_path / "rows.csv", changed[:300]), *command) == 1
+    error = capsys.readouterr().err
+    assert (
+        "one of the first 200 rows has changed since they were absorbed; give them as they were, or" in error
+    )
+    assert run(write_csv(tmp_path / "rows.csv", DATA[:300]), *command) == 0
+
+
 def test_a_bad_cell_is_named_and_fixed(whole, tmp_path, capsys):
     path = write_csv(tmp_path / "rows.csv", DATA)
     lines = path.read_text().splitlines()

@@ -107,6 +107,10 @@ def test_a_stream_goes_on_and_does_not_depend_on_how_rows_come(tmp_path):
     for other in (ROWS + 1.0, later):
         with pytest.raises(ValueError, match=r"holds a run of something else .*: give another folder, or"):
             run(other, tmp_path)
+    behind = ROWS.copy()
+    behind[97, 1] += 1.0
+    with pytest.raises(ValueError, match="one of the 120 rows that were absorbed before has changed: give"):
+        run(iter([behind[:50], behind[50:]]), tmp_path)
     with pytest.raises(ValueError, match="120 rows were absorbed before, but rows has 90: give all rows"):
         run(ROWS[:90], tmp_path)
     again = run(ROWS, tmp_path)

@@ -155,6 +155,7 @@ def stream_evidence(
         dtype=jnp.float64,
         checkpoint=kept,
         report=_reporter(source) if progress else None,
+        checks_rows=True,
     )[""]
     record = _dataset(run.record, replicates, settings.n_particles)
     last = record.isel(chunk=-1)

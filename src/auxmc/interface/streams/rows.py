@@ -1,5 +1,6 @@
 """Models of independent rows with named parameters, and the rows themselves, checked."""
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
@@ -111,14 +112,14 @@ class Rows(NamedTuple):
         n_columns: numbers in a row.
         n_rows: how many there are; None where that is not known.
         first: the first of them [row, column], to try a model on.
-        read: maps a number of rows to leave out to an iterator over blocks [row, column]; a ValueError where there are
-            fewer.
+        read: maps a number of rows to leave out, and their checksum where it is known, to an iterator over blocks
+            [row, column]; a ValueError where there are fewer, or others.
     """
 
     n_columns: int
     n_rows: int | None
     first: FloatArray
-    read: Callable[[int], Iterator[FloatArray]]
+    read: Callable[..., Iterator[FloatArray]]
 
 
 def read_rows(rows: Any, n_first: int) -> Rows:
@@ -150,9 +151,13 @@ def read_rows(rows: Any, n_first: int) -> Rows:
         raise ValueError("rows is empty: there is nothing to have an evidence of")
     first = np.concatenate(kept)[:n_first]
 
-    def read(n_left_out: int) -> Iterator[FloatArray]:
-        left = n_left_out
+    def read(n_left_out: int, checksum: int = 0) -> Iterator[FloatArray]:
+        left, found = n_left_out, 0
         for block in chain(kept, blocks):
+            found = zlib.crc32(block[:left].tobytes(), found)
+            if 0 < left <= len(block) and checksum not in (0, found):
+                absorbed = f"one of the {n_left_out} rows that were absorbed before has changed"
+                raise ValueError(f"checkpoint: {absorbed}: give the same rows again, or another folder")
             if left < len(block):
                 yield block[left:]
             left = max(0, left - len(block))
