@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from auxmc.interface import prior
 from auxmc.interface.arguments import check_callable, require_x64
 from auxmc.interface.methods import evaluated
 from auxmc.interface.prior import Prior
+from auxmc.numerics.programs import programs_within
 
 # Programs of `jax.random` that become an input, and the number of their arguments.
 _TURNED = {"_normal": 1, "_uniform": 3, "_exponential": 1, "_gamma": 2}
@@ -40,7 +42,8 @@ def record(
     Raises:
         TypeError: If `simulate` cannot be traced.
         ValueError: If a call cannot be turned, as a discrete one, one inside a loop or a branch, one in single
-            precision, or a gamma variable whose parameter is itself random; or if there is none.
+            precision, or a gamma variable whose parameter is itself random; if there is none, two have one key, or
+            numbers come from elsewhere.
 
     >>> import auxmc
     >>> auxmc.enable_x64()
@@ -55,9 +58,9 @@ def record(
     check_callable("simulate", simulate, "maps a key to outputs")
     given, found = dict(inputs or {}), dict[str, Prior]()
     shapes = {name: jax.ShapeDtypeStruct(own.shape, jnp.float64) for name, own in given.items()}
-    key = jax.random.key(0)
+    key, used = jax.random.key(0), set[bytes]()
 
-    def run(values: Mapping[str, Array], next_input: Callable[[str, Any], Array]) -> Any:
+    def run(values: Mapping[str, Array], next_input: Callable[[Any, str, Any], Array]) -> Any:
         arguments = ({name: values[name] for name in given},) if given else ()
         closed, shape = jax.make_jaxpr(simulate, return_shape=True)(key, *arguments)
         flat = [key, *jax.tree.leaves(arguments)]
@@ -65,13 +68,23 @@ def record(
         return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
     def trace(values: Mapping[str, Array]) -> Any:
-        def first(kind: str, own: Prior) -> Array:
+        def first(key: Any, kind: str, own: Prior) -> Array:
+            _check_unused(key, kind, used)
             found[f"{kind}_{len(found)}"] = own
             return jnp.zeros(own.shape)
 
         return run(values, first)
 
     evaluated("simulate", trace, shapes)
+    arguments = (shapes,) if given else ()
+    # JAX traces a function once: another one that calls it is traced again.
+    one, other = (
+        _numbers(jax.make_jaxpr(f)(key, *arguments)) for f in (simulate, lambda *own: simulate(*own))
+    )
+    if len(one) != len(other) or not all(map(partial(np.array_equal, equal_nan=True), one, other)):
+        raise ValueError(
+            "simulate: other numbers whenever it is traced: draw them with jax.random and the key"
+        )
     if not found:
         raise ValueError("simulate: expected calls of jax.random with the key, got none")
     if both := sorted(set(found) & set(given)):
@@ -79,9 +92,30 @@ def record(
 
     def generate(values: Mapping[str, Array]) -> Any:
         names = iter(found)
-        return run(values, lambda kind, own: values[next(names)])
+        return run(values, lambda key, kind, own: values[next(names)])
 
     return generate, given | found
+
+
+def _check_unused(key: Any, kind: str, used: set[bytes]) -> None:
+    """Rejects a key that a call before was given: its numbers are those of that call, and no further input."""
+    if isinstance(key, jax.core.Tracer):
+        return
+    with jax.ensure_compile_time_eval():
+        data = np.asarray(jax.random.key_data(key))
+    for own in data.reshape(-1, data.shape[-1]):
+        if own.tobytes() in used:
+            raise ValueError(
+                f"jax.random.{kind} is given a key that was used before: split it by jax.random.split"
+            )
+        used.add(own.tobytes())
+
+
+def _numbers(closed: Any) -> list[np.ndarray]:
+    """Numbers that a program holds, which its function had when it was traced; keys are left out."""
+    held = [value for _, values in programs_within(closed) for value in values]
+    is_key = lambda v: jnp.issubdtype(getattr(v, "dtype", float), jax.dtypes.extended)  # noqa: E731
+    return [np.asarray(value) for value in held if not is_key(value)]
 
 
 def _evaluate(jaxpr: Any, consts: list[Any], arguments: list[Any], next_input: Any, where: str) -> list[Any]:
@@ -98,7 +132,7 @@ def _evaluate(jaxpr: Any, consts: list[Any], arguments: list[Any], next_input: A
         if not _is_random(equation):
             outputs = _bound(equation, own)
         elif is_jit and name in _TURNED and len(own) == _TURNED[name]:
-            outputs = [_turned(name.strip("_"), equation, own, next_input)]
+            outputs = [_turned(name.strip("_"), equation, own, partial(next_input, own[0]))]
         elif is_jit:
             inner_name = name.strip("_") if hasattr(jax.random, name.strip("_")) else where
             outputs = _evaluate(inside.jaxpr, inside.consts, own, next_input, inner_name)

@@ -145,6 +145,14 @@ def _in_loop(key):
             "jax.random.gamma whose parameter depends on an input",
         ),
         (lambda key: jnp.zeros(2), "expected calls of jax.random"),
+        (
+            lambda key: jax.random.normal(key) + jax.random.uniform(key),
+            "uniform is given a key that was used before: split it",
+        ),
+        (
+            lambda key: jax.random.normal(key) + np.random.default_rng().normal(),
+            "other numbers whenever it is traced: draw them with jax.random",
+        ),
         (lambda key: np.exp(jax.random.normal(key)), "simulate uses NumPy"),
     ],
 )
