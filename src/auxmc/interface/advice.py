@@ -79,7 +79,7 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
     found = [
         *frozen(posterior, "Give other starts, a smaller step_size, or a longer warm_up"),
         *_errors(stats),
-        *_diverging(stats),
+        *advise_diverging(stats),
     ]
     if n_draws < MIN_DRAWS:
         found.append(too_few(n_draws))
@@ -120,7 +120,7 @@ def _errors(stats: xr.Dataset) -> Iterator[Advice]:
         yield Advice(problem, fix, "trajectories")
 
 
-def _diverging(stats: xr.Dataset) -> Iterator[Advice]:
+def advise_diverging(stats: xr.Dataset | xr.DataTree) -> Iterator[Advice]:
     """Advice about trajectories that left the level of energy that they began at."""
     if "diverging" not in stats:
         return

@@ -168,6 +168,20 @@ def test_bad_draws_are_rejected(draws, message):
         auxmc.evidence_of(draws, _two_modes)
 
 
+def test_draws_that_follow_from_others_are_rejected_and_divergences_warned_of():
+    """A variable that only the draws have took the bridge to an evidence of its own scale."""
+    x = np.random.default_rng(5).normal(size=(4, 200))
+    with pytest.raises(
+        ValueError, match=r"log_density does not depend on scale: leave out what follows from"
+    ):
+        auxmc.evidence_of({"x": x, "scale": np.exp(x)}, lambda v: -0.5 * v["x"] ** 2)
+    tree = xr.DataTree.from_dict(
+        {"posterior": dataset_of({"x": x}), "sample_stats": dataset_of({"diverging": x > 2})}
+    )
+    with pytest.warns(auxmc.SamplingWarning, match=r"of 800 trajectories diverged"):
+        auxmc.evidence_of(tree, lambda v: -0.5 * v["x"] ** 2)
+
+
 def test_draws_of_something_else_are_rejected():
     model = auxmc.density(lambda v: -v["rate"], {"rate": 2.0}, bounds={"rate": (0, None)})
     with pytest.raises(ValueError, match=r"expected rate, got x"):

@@ -12,9 +12,10 @@ from jax import Array
 
 from auxmc.diagnostics.tempered_evidence import bridge_evidence
 from auxmc.driver.seeds import generator_of, stream
-from auxmc.interface.advice import MIN_DRAWS, Advice, advise_convergence, issue
+from auxmc.interface.advice import MIN_DRAWS, Advice, advise_convergence, advise_diverging, issue
 from auxmc.interface.arguments import check_level, check_seed, require_x64
 from auxmc.interface.densities import Density, density
+from auxmc.interface.layout import named
 from auxmc.interface.tempered.advice import large_error, missed_modes
 from auxmc.interface.tempered.bases import mixture_of_draws, search_around
 from auxmc.interface.tempered.mixture import Mixture, at_points, log_densities
@@ -67,10 +68,11 @@ def evidence_of(
     Raises:
         TypeError: If the log density cannot be traced, or a variable is no array of numbers.
         ValueError: If a variable is missing, has another shape, does not vary or is outside of its bounds, there are
-            fewer than 8 draws of a chain, or the density is zero at a draw.
+            fewer than 8 draws of a chain, or the density is zero at a draw or does not depend on a variable.
 
     Warns:
-        SamplingWarning: If the chains disagree, too few draws count, or annealed runs found modes without draws.
+        SamplingWarning: If the chains disagree or diverged, too few draws count, or annealed runs found modes without
+            draws.
 
     Source: Meng and Wong 1996, "Simulating ratios of normalizing constants via a simple identity"; Gronau et al. 2017,
     "A tutorial on bridge sampling".
@@ -86,6 +88,8 @@ def evidence_of(
         model = density(log_density, jax.tree.map(lambda a: np.asarray(a, np.float64), last), checks="off")
     vectors = _vectors(model, data, stream(seed, "evidence_of", "fill"))
     dim = vectors.shape[-1]
+    if checks != "off" and model is not log_density:
+        _check_used(model, vectors[:, -1])
     first, second = np.split(vectors, [vectors.shape[1] // 2], axis=1)
     points = first.reshape(-1, dim)
     mixture = mixture_of_draws(model, points[:: -(-len(points) // _MOST_FITTED)])
@@ -97,6 +101,8 @@ def evidence_of(
     found = bridge_evidence(ratios, _log_ratios(model, mixture, of_base))
     advice: list[Advice] = []
     if checks != "off":
+        stats = getattr(draws, "sample_stats", None)
+        advice += advise_diverging(stats) if isinstance(stats, xr.Dataset | xr.DataTree) else []
         advice += advise_convergence("density", data)
         explored, runs = search_around(model, mixture, stream(seed, "evidence_of", "runs"), _STEPS)
         remedy = "Take auxmc.evidence, or draws of chains that reach all modes"
@@ -137,6 +143,15 @@ def _vectors(model: Density, data: xr.Dataset, key: Array) -> np.ndarray:
     vectors = jnp.asarray(model.layout.starts("draws", tree, sizes[0] * sizes[1]))
     filled = jax.vmap(model.layout.filled)(jax.random.split(key, len(vectors)), vectors)
     return np.asarray(filled).reshape(*sizes, -1)
+
+
+def _check_used(model: Density, points: np.ndarray) -> None:
+    """Rejects variables that a density does not depend on at points [point, dim]: they are made of the others."""
+    slopes = jax.jit(jax.vmap(jax.grad(model.log_density)))(points)
+    is_used = named(model.layout.tree(jnp.any(slopes != 0.0, axis=0)))
+    if unused := [name for name, used in is_used.items() if not np.any(used)]:
+        advice = "leave out what follows from other variables"
+        raise ValueError(f"draws: log_density does not depend on {', '.join(unused)}: {advice}")
 
 
 def _log_ratios(model: Density, mixture: Mixture, points: np.ndarray) -> np.ndarray:
