@@ -116,6 +116,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
     try:
         from numpyro import handlers
         from numpyro.distributions.transforms import biject_to
+        from numpyro.infer.initialization import init_to_uniform
         from numpyro.infer.util import constrain_fn, initialize_model, unconstrain_fn
     except ImportError as error:
         raise ImportError("auxmc.from_numpyro needs NumPyro: pip install numpyro") from error
@@ -126,7 +127,12 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
         with handlers.block():
             return dict(handlers.trace(model).get_trace(*args, **kwargs))
 
-    _check_sites(lambda key: sites(handlers.seed(model, key)))
+    try:
+        _check_sites(lambda key: sites(handlers.seed(model, key)))
+    except NotImplementedError:
+        # An improper prior has no draws: points near zero, of the unconstrained variables, stand for them.
+        near = lambda key: handlers.substitute(handlers.seed(model, key), substitute_fn=init_to_uniform)  # noqa: E731
+        _check_sites(lambda key: sites(near(key)))
     try:
         info = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs)
     except RuntimeError as error:

@@ -156,8 +156,13 @@ def of_distribution(name: str, distribution: Any) -> Transform:
 
 
 def sampled(distribution: Any, key: Array) -> Array:
-    """A draw of a distribution of NumPyro or TensorFlow Probability."""
-    return distribution.sample(key) if hasattr(distribution, "support") else distribution.sample(seed=key)
+    """A draw of a distribution of NumPyro or TensorFlow Probability; ValueError where it has none."""
+    try:
+        return distribution.sample(key) if hasattr(distribution, "support") else distribution.sample(seed=key)
+    except NotImplementedError as error:
+        name = type(distribution).__name__
+        advice = "give a proper prior, or add its log density to log_density and give start="
+        raise ValueError(f"prior: {name} has no draws, as improper ones: {advice}") from error
 
 
 def bound_transforms(

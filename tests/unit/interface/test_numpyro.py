@@ -1,5 +1,7 @@
 """Models of NumPyro in `auxmc.sample`: the draws of NumPyro's own NUTS, on the variables' own scales."""
 
+import math
+
 import arviz_stats
 import jax
 import jax.numpy as jnp
@@ -116,6 +118,24 @@ def part(y):
 def test_models_that_cannot_be_sampled_are_rejected(model, arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         auxmc.from_numpyro(model, *arguments)
+
+
+def test_an_improper_prior_needs_no_draws():
+    """A flat prior of the mean: the integral of the likelihood."""
+
+    def model(y):
+        mean = numpyro.sample("mean", dist.ImproperUniform(dist.constraints.real, (), ()))
+        numpyro.sample("y", dist.Normal(mean, 1.0), obs=y)
+
+    y = np.array([1.0, 2.0, 1.5])
+    found = auxmc.evidence(auxmc.from_numpyro(model, y), draws=300, progress=False)
+    exact = -0.5 * np.sum((y - y.mean()) ** 2) - math.log(2.0 * math.pi) - 0.5 * math.log(3.0)
+    assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+    prior = {"mean": dist.ImproperUniform(dist.constraints.real, (), ())}
+    with pytest.raises(
+        ValueError, match="prior: ImproperUniform has no draws, as improper ones: give a proper"
+    ):
+        auxmc.density(lambda v: -(v["mean"] ** 2), prior=prior)
 
 
 def test_arviz_takes_the_log_likelihoods_of_numpyro() -> None:
