@@ -16,7 +16,14 @@ from auxmc.interface.checks.densities import examine_density, first_finite, star
 from auxmc.interface.layout import Layout, named, start_variables
 from auxmc.interface.methods import Method, evaluated_number, follows_its_key
 from auxmc.interface.trajectory_guard import first_step_size, guarded
-from auxmc.interface.transforms import Transform, bound_transforms, of_distribution, ordered, sampled
+from auxmc.interface.transforms import (
+    WHOLE_LINE,
+    Transform,
+    bound_transforms,
+    of_distribution,
+    ordered,
+    sampled,
+)
 from auxmc.kernels.base import Kernel, check_steps
 from auxmc.kernels.hamiltonian.hmc import hmc as hmc_kernel
 from auxmc.kernels.hamiltonian.nuts import nuts as nuts_kernel
@@ -190,7 +197,8 @@ def _n_labels(layout: Layout, labels: Sequence[str], transforms: Mapping[str, Tr
     if not set(labels) <= set(shapes) or not isinstance(layout.tree(jnp.zeros(layout.dim)), Mapping):
         raise ValueError(f"exchangeable: expected some of {', '.join(shapes)}, got {', '.join(labels)}")
     first = shapes[labels[0]]
-    if len(first) != 1 or first[0] < 2 or labels[0] in transforms:
+    is_bounded = labels[0] in transforms and transforms[labels[0]].name != WHOLE_LINE
+    if len(first) != 1 or first[0] < 2 or is_bounded:
         raise ValueError(f"exchangeable: {labels[0]} must be a vector of two or more, without bounds")
     if any(shapes[name][:1] != first for name in labels):
         raise ValueError(f"exchangeable: first axes must be equal, got {[shapes[n] for n in labels]}")

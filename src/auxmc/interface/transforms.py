@@ -10,6 +10,9 @@ import numpy as np
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
 
+WHOLE_LINE = "the whole line"
+"""Name of a transform that changes nothing."""
+
 
 class Transform(NamedTuple):
     """Smooth map from real numbers to a variable.
@@ -135,7 +138,9 @@ def of_distribution(name: str, distribution: Any) -> Transform:
             transform,
             transform.inv,
             lambda u: jnp.sum(transform.log_abs_det_jacobian(u, transform(u))),
-            name="its support",
+            name=WHOLE_LINE
+            if _is_identity(getattr(transform, "base_transform", transform))
+            else "its support",
         )
     if hasattr(distribution, "experimental_default_event_space_bijector"):
         bijector = distribution.experimental_default_event_space_bijector()
@@ -149,10 +154,15 @@ def of_distribution(name: str, distribution: Any) -> Transform:
             bijector.forward,
             bijector.inverse,
             lambda u: jnp.sum(bijector.forward_log_det_jacobian(u, event_ndims=len(inner) - len(shape) + n)),
-            name="its support",
+            name=WHOLE_LINE if _is_identity(bijector) else "its support",
         )
     got = f"got {type(distribution).__name__}; or give a pair of functions (log_prior, draw_prior)"
     raise TypeError(f"prior: {name}: expected a distribution of NumPyro or TensorFlow Probability, {got}")
+
+
+def _is_identity(own: Any) -> bool:
+    """Whether a transform of NumPyro or a bijector of TensorFlow Probability changes nothing."""
+    return type(own).__name__ in ("IdentityTransform", "Identity")
 
 
 def sampled(distribution: Any, key: Array) -> Array:

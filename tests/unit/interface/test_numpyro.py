@@ -138,6 +138,30 @@ def test_an_improper_prior_needs_no_draws():
         auxmc.density(lambda v: -(v["mean"] ** 2), prior=prior)
 
 
+@pytest.mark.parametrize(
+    "prior", [dist.Normal(0.0, 2.0).expand([2]), dist.Normal(jnp.zeros(2), 2.0).to_event(1)]
+)
+def test_labels_with_a_prior_on_the_whole_line_are_exchanged(prior):
+    """Two normal means: half of the integral over the plane, twice."""
+    y = np.array([[-2.0], [2.1]])
+
+    def log_density(v):
+        return jnp.sum(
+            jax.nn.logsumexp(jax.scipy.stats.norm.logpdf(y, v["mean"][None], 0.5) - math.log(2.0), axis=1)
+        )
+
+    found = auxmc.evidence(
+        auxmc.density(log_density, prior={"mean": prior}, exchangeable="mean"), draws=300, progress=False
+    )
+    grid = np.linspace(-8.0, 8.0, 401)
+    means = {"mean": jnp.asarray(np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2))}
+    values = jax.vmap(lambda v: log_density(v) + jnp.sum(jax.scipy.stats.norm.logpdf(v["mean"], 0.0, 2.0)))(
+        means
+    )
+    exact = float(jax.nn.logsumexp(values)) + 2.0 * math.log(grid[1] - grid[0])
+    assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
+
+
 def test_arviz_takes_the_log_likelihoods_of_numpyro() -> None:
     """The estimate is below the mean of the log likelihood by about the number of parameters, four."""
     tree = auxmc.sample(
