@@ -205,7 +205,7 @@ class StreamSetup(NamedTuple):
     def read(self, first_row: int, checksum: int = 0) -> Iterator[FloatArray]:
         """Yields blocks of rows [row, column] from one on; warns of the first chunk that loses digits in float32.
 
-        DataError if the rows before that one have another checksum (CRC-32) than one that is not 0.
+        Raises DataError if `checksum` is not 0 and differs from that of the rows before (CRC-32).
         """
         if checksum:
             self._check_absorbed(first_row, checksum)

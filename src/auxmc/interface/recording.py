@@ -42,8 +42,8 @@ def record(
     Raises:
         TypeError: If `simulate` cannot be traced.
         ValueError: If a call cannot be turned, as a discrete one, one inside a loop or a branch, one in single
-            precision, or a gamma variable whose parameter is itself random; if there is none, two have one key, or
-            numbers come from elsewhere.
+            precision, or a gamma variable whose parameter is itself random; if there is no call, if two calls have
+            the same key, or if random numbers do not come from `jax.random`.
 
     >>> import auxmc
     >>> auxmc.enable_x64()

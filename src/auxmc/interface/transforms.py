@@ -24,7 +24,8 @@ class Transform(NamedTuple):
         log_volume: maps u to the log of the factor by which the map changes volumes, in nats.
         fill: maps a key and u to u in which what the variable does not determine is drawn.
         name: of the bounds, for messages.
-        ends: values next to the bounds, minus or plus infinity where there is none.
+        ends: lower and upper number next to the bounds, of the variable's shape, infinite where there is no bound;
+            empty if they are not known.
     """
 
     shape: tuple[int, ...]
