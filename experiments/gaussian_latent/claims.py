@@ -303,10 +303,17 @@ def less_runs(tables: Tables, size: int) -> Measurement:
     return longest_run(tables, PM) - longest_run(tables, ("pm_mh", size))
 
 
+def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArray:
+    """Histograms of x_1 of the long chains, and of those with other seeds [chain, bin]."""
+    place = long_case(method, n_importance)
+    cases = [case for case in tables["settings"]["case"] if case.startswith(place["case"])]
+    rows = tables.rows("chain_bin", "histogram_position", case=cases, n_importance=n_importance)
+    return rows.pivot(index=["case", "chain"], columns="bin", values="histogram_position").to_numpy()
+
+
 def log_ratio_of_roughness(tables: Tables, first: Program, second: Program) -> Measurement:
     """PM-G10, G18: of histograms of x_1, means over chains."""
-    places = map(long_case, *zip(first, second, strict=True))
-    found = [tables.array("histogram_position", "chain", "bin", **place).values for place in places]
+    found = [long_histograms(tables, *program) for program in (first, second)]
     if not all(counts.any(axis=1).all() for counts in found):
         raise MissingData("a chain without draws in the range of the histogram")
     above, below = (list(map(histogram_roughness, counts)) for counts in found)

@@ -154,9 +154,14 @@ def disagree_more_often(tables: Tables) -> Measurement:
     )
 
 
+def monocular_values(tables: Tables, quantity: str) -> FloatArray:
+    """IM-PO-06: a quantity of the chains given one image [chain]."""
+    return tables.values(quantity, case=first_run(tables, "monocular_more", "monocular"))
+
+
 def depth_over_front(tables: Tables) -> Measurement:
     """IM-PO-06, by the words."""
-    depth, front = (tables.values(name, case="monocular") for name in ("rms_depth", "rms_front"))
+    depth, front = (monocular_values(tables, name) for name in ("rms_depth", "rms_front"))
     squares = estimate(lambda a, b: a.mean() / b.mean(), depth**2, front**2, method="paired")
     pooled = math.sqrt(squares.value)
     note = f"all chains pooled; by chain {_listed(depth / front)}"
@@ -297,7 +302,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-PO-06": {
         "by the words": depth_over_front,
-        "by sample": lambda tables: mean(tables.values("log_depth_over_front", case="monocular")),
+        "by sample": lambda tables: mean(monocular_values(tables, "log_depth_over_front")),
     },
     "IM-PO-07": {"noise / span": noise_over_span},
     "IM-PO-08": {

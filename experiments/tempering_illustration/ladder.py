@@ -168,7 +168,7 @@ def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
         ("passage", update),
         Sampler(build, initial, lambda state, info: {"index": state.index.astype(jnp.int16)}),
         n_draws=settings.n_passage_draws,
-        n_chains=max(2, settings.n_chains // 2),
+        n_chains=settings.n_passage_chains or max(2, settings.n_chains // 2),
         sweep={"n_intervals": settings.passage_intervals},
         block_size=settings.block_size,
     )

@@ -34,6 +34,9 @@ class Settings(CaseSettings):
     passage_intervals: list[int] = setting(
         [10, 20, 40, 80], "intervals of the flat ladders that are crossed (design ladder)", (2, 10_000)
     )
+    n_passage_chains: int = setting(
+        0, "chains on each flat ladder (design ladder); 0: half of n_chains", (0, 100_000), added=True
+    )
     n_passage_draws: int = setting(20_000, "updates of a chain on a flat ladder (ladder)", (100, 100_000_000))
     n_index_draws: int = setting(
         100_000,
