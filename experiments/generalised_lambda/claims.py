@@ -43,7 +43,13 @@ _PRINTED_FACTORS = {
     "abc_hmc_005": 1.21,
     "abc_hmc_025": 1.035,
 }
-_PUBLISHED_RELATIVE_STEP = 0.01
+# IM-GL-10, 11: iterations after the warm-up of chains that took "roughly five minutes" each.
+_PRINTED_DRAWS = {
+    "modified_abc": 100_000,
+    "constrained_hmc": 1000,
+    "abc_hmc_005": 15_000,
+    "abc_hmc_025": 30_000,
+}
 # Methods of figure `fig_riemannian`, with the columns of their rows.
 FALLING = {
     "ABC HMC": {"case": "euclidean"},
@@ -147,17 +153,34 @@ def posterior_moment(tables: Tables, moment: str, parameter: str) -> Measurement
     return estimate(np.nanmean if moment == "mean" else np.nanstd, drawn, method="jackknife", note=note)
 
 
-def distance_from_truth(tables: Tables) -> Measurement:
+def moment_of_method(tables: Tables, case: str, moment: str) -> _Moment:
+    """IM-GL-02: of the chains of constrained HMC, and of the reference posterior of another method."""
+    if case == "constrained_hmc":
+        return chain_moment(tables, case, moment)
+    return reference_moment(tables, moment, _TARGETS[case])
+
+
+def distance_from_truth(tables: Tables, case: str = "constrained_hmc") -> Measurement:
     """IM-GL-02: largest distance of a mean from the generating value, in posterior sds."""
-    centre, error = chain_moment(tables, "constrained_hmc", "mean")
-    sd, _ = chain_moment(tables, "constrained_hmc", "sd")
+    centre, error = moment_of_method(tables, case, "mean")
+    sd, _ = moment_of_method(tables, case, "sd")
     found = largest(np.abs(centre - list(GENERATING.values())) / sd, error / sd, PARAMETERS)
     return found.noted(f"{found.note} is the farthest")
 
 
-def largest_sd(tables: Tables) -> Measurement:
+def largest_sd(tables: Tables, case: str = "constrained_hmc") -> Measurement:
     """IM-GL-02: largest posterior sd; the strong prior has an sd of 1 in every parameter."""
-    return largest(*chain_moment(tables, "constrained_hmc", "sd"), PARAMETERS)
+    return largest(*moment_of_method(tables, case, "sd"), PARAMETERS)
+
+
+def distance_from_drawn(tables: Tables, case: str, moment: str) -> Measurement:
+    """IM-GL-02: largest distance of a moment of a reference posterior from the histogram drawn, in drawn sds."""
+    values, errors = reference_moment(tables, moment, _TARGETS[case])
+    bars = [published_series("generalised_lambda", "4.7", f"{case} {name}") for name in PARAMETERS]
+    means = np.array([np.average(own.x, weights=own.y) for own in bars])
+    sds = np.array([math.sqrt(np.cov(own.x, aweights=own.y, ddof=0)) for own in bars])
+    drawn = {"mean": means, "sd": sds}[moment]
+    return largest(np.abs(values - drawn) / sds, errors / sds, PARAMETERS)
 
 
 def sd_over_widest(tables: Tables) -> Measurement:
@@ -318,16 +341,16 @@ def efficiency_ratio(tables: Tables, rival: str, parameter: str) -> Measurement:
 
 
 def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
-    """IM-GL-09 to 11: mean over parameters of a ratio of effective samples of chains that moved.
+    """IM-GL-10, 11: mean over parameters of a ratio of effective samples of chains that moved.
 
-    Per second, constrained HMC over another method; per evaluation of the generator and per iteration after the
-    warm-up, the other method over constrained HMC.
+    Per second, constrained HMC over another method; per evaluation of the generator and for a chain of the printed
+    length, the other method over constrained HMC.
     """
-    quantity = {"second": "ess_per_second", "evaluation": "ess_per_1000_evaluations", "iteration": "ess"}[per]
+    quantity = {"second": "ess_per_second", "evaluation": "ess_per_1000_evaluations", "chain": "ess"}[per]
     cases = ("constrained_hmc", rival) if per == "second" else (rival, "constrained_hmc")
     above, below = (
         by_parameter(tables, case, quantity)[moved(tables, case)]
-        / (tables.setting("n_draws", case=case) if per == "iteration" else 1.0)
+        * (_PRINTED_DRAWS[case] / tables.setting("n_draws", case=case) if per == "chain" else 1.0)
         for case in cases
     )
     note = listed(above.mean(axis=0) / below.mean(axis=0), ".2g")
@@ -350,17 +373,11 @@ def evaluations_ratio(tables: Tables) -> Measurement:
 # Acceptance rates, step sizes, chains and solves that fail: IM-GL-14 to 16, 18, 20, IM-ALG-02, 03, 06, 07.
 
 
-def mean_acceptance(tables: Tables) -> Measurement:
-    """IM-GL-14: of chains of modified ABC that moved."""
-    case = first_run(tables, "modified_abc_more", "modified_abc")
+def mean_acceptance(tables: Tables, case: str, which: str = "moved") -> Measurement:
+    """IM-GL-14, 15: of the chains of a method that moved, or of all."""
+    case = first_run(tables, f"{case}_more", case)
     rates = by_chain(tables, case, "acceptance")
-    return mean(rates[moved(tables, case)], listed_by_chain(rates))
-
-
-def mean_acceptance_of_all(tables: Tables) -> Measurement:
-    """IM-GL-15: of all chains of constrained HMC, those that stick included."""
-    rates = by_chain(tables, first_run(tables, "constrained_hmc_more", "constrained_hmc"), "acceptance")
-    return mean(rates, listed_by_chain(rates))
+    return mean(rates[moved(tables, case)] if which == "moved" else rates, listed_by_chain(rates))
 
 
 def acceptance_from_posterior(tables: Tables, n_bisections: int = 16) -> Measurement:
@@ -423,10 +440,10 @@ def step_exponent(tables: Tables) -> Measurement:
     return estimate(exponent, rates, method="jackknife", note=note)
 
 
-def stuck_fraction(tables: Tables) -> Measurement:
-    """IM-GL-18: chains of modified ABC under the weak prior that stay at one state for half of their draws."""
-    n_draws = tables.setting("n_draws", case="weak_starts")
-    return proportion_of(~moved(tables, "weak_starts", "weak"), f"of {n_draws:.0f} iterations")
+def never_moved(tables: Tables, case: str) -> Measurement:
+    """IM-GL-18: chains of modified ABC under the weak prior that never leave their initial state."""
+    n_draws = tables.setting("n_draws", case=case)
+    return proportion_of(by_chain(tables, case, "moved", "weak") == 0.0, f"of {n_draws:.0f} iterations")
 
 
 def extreme_prior_data(tables: Tables) -> Measurement:
@@ -519,6 +536,19 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
         "largest sd over prior sd": largest_sd,
         "largest distance": distance_from_truth,
+        **{
+            f"{name}, {what}": partial(measure, case=case)
+            for case, name in _RIVALS.items()
+            for what, measure in (
+                ("largest sd over prior sd", largest_sd),
+                ("largest distance", distance_from_truth),
+            )
+        },
+        **{
+            f"{CASE_NAMES[case]}, posterior {moment}s": partial(distance_from_drawn, case=case, moment=moment)
+            for case in ("modified_abc", "abc_hmc_025")
+            for moment in ("mean", "sd")
+        },
     },
     "IM-GL-03": {
         "sd at 0.25 / widest of the others": sd_over_widest,
@@ -544,30 +574,30 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for case, name in _RIVALS.items()
             for p in PARAMETERS
         },
-        "modified ABC / constrained HMC per iteration": partial(
-            mean_ratio, rival="modified_abc", per="iteration"
-        ),
     },
     "IM-GL-10": {
         "mean ratio": partial(mean_ratio, rival="modified_abc", per="second"),
-        "modified ABC / constrained HMC per evaluation": partial(
-            mean_ratio, rival="modified_abc", per="evaluation"
-        ),
+        **{
+            f"modified ABC / constrained HMC per {per}": partial(mean_ratio, rival="modified_abc", per=per)
+            for per in ("chain", "evaluation")
+        },
     },
     "IM-GL-11": {
         **{f"over {CASE_NAMES[case]}": partial(mean_ratio, rival=case, per="second") for case in _TOLERANCES},
         **{
-            f"{CASE_NAMES[case]} / constrained HMC per evaluation": partial(
-                mean_ratio, rival=case, per="evaluation"
-            )
+            f"{CASE_NAMES[case]} / constrained HMC per {per}": partial(mean_ratio, rival=case, per=per)
             for case in _TOLERANCES
+            for per in ("chain", "evaluation")
         },
     },
     "IM-GL-14": {
-        "acceptance rate": mean_acceptance,
+        "acceptance rate": partial(mean_acceptance, case="modified_abc"),
         "acceptance rate from posterior draws": acceptance_from_posterior,
     },
-    "IM-GL-15": {"acceptance rate": mean_acceptance_of_all},
+    "IM-GL-15": {
+        "acceptance rate": partial(mean_acceptance, case="constrained_hmc"),
+        "acceptance rate, all chains": partial(mean_acceptance, case="constrained_hmc", which="all"),
+    },
     "IM-GL-16": {
         **{f"tolerance {eps:g}": partial(above_aim, case=case) for case, eps in _TOLERANCES.items()},
         **{
@@ -579,7 +609,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-GL-17": {name: partial(run_minutes, case=case) for case, name in CASE_NAMES.items()},
     "IM-GL-18": {
-        "fraction of chains that stick": stuck_fraction,
+        "fraction of chains that stick": partial(never_moved, case="weak_starts"),
+        "fraction of chains that stick, small steps": partial(never_moved, case="weak_starts_small"),
         "fraction of prior data above 1e10": extreme_prior_data,
         "fraction of prior data not finite": prior_data_not_finite,
     },
@@ -597,7 +628,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-ALG-03": {"GL": residual},
     "IM-ALG-04": {"GL constrained HMC, from the posterior": departure},
     "IM-ALG-06": {f"GL tolerance {e:g}": partial(step_ratio, case=case) for case, e in _TOLERANCES.items()},
-    "IM-ALG-07": {"GL exponent": step_exponent},
+    "IM-ALG-07": {"GL exponent": step_exponent, "GL exponent, printed steps": step_exponent},
     "IM-ALG-14": {"GL monotone": smallest_rise, "GL least tolerance": smallest_shift},
 }
 
