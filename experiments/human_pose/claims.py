@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
@@ -16,10 +16,10 @@ from auxmc_pipeline.measuring import (
     mean,
     mean_proportion,
     proportion_of,
-    smallest_proportion,
 )
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
 from auxmc_pipeline.usable_steps import usable_step
+from experiments.human_pose.measure import PUBLISHED_CHAINS
 
 _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}
 # Errors fall along the run, and the published ones are those at its end.
@@ -31,6 +31,8 @@ _STILL_MOVES = 0.5
 _HARDLY_MOVES = 0.1
 # The usual sign that chains disagree.
 _DISAGREE = 1.2
+# IM-PO-05: distance of another mode in spreads of a chain, and misfit of chains that fit, in noise sds.
+_OTHER_MODE, _FITS = 4.0, 1.2
 
 
 def noise_over_span(tables: Tables) -> Measurement:
@@ -68,12 +70,12 @@ def acceptance_by_step(tables: Tables, case: str, quantity: str = "acceptance") 
     return tables.array(quantity, "step_size", "chain", table="chain", case=case)
 
 
-def smallest_acceptance(tables: Tables) -> Measurement:
-    """IM-PO-04: smallest acceptance rate of a chain of HMC at the published step in three scenes."""
+def stop_at_published_step(tables: Tables) -> Measurement:
+    """IM-PO-04: chains of HMC that accept hardly anything at the published step in some of three scenes."""
     case = first_run(tables, "hmc_many", "hmc")
     rates = tables.array("acceptance", "chain", "scene", table="chain", case=case)
-    note = f"by scene {_listed(rates.min('chain').values)}"
-    return smallest_proportion(rates, tables.setting("n_draws", case=case), note)
+    note = f"smallest acceptance rates by scene {_listed(rates.min('chain').values)}"
+    return proportion_of((rates < _HARDLY_MOVES).any("scene").values, note)
 
 
 def stop_at(tables: Tables, case: str, step_size: float) -> Measurement:
@@ -83,16 +85,16 @@ def stop_at(tables: Tables, case: str, step_size: float) -> Measurement:
     return proportion_of(rates < _HARDLY_MOVES, f"scene 1, smallest acceptance rate {rates.min():.3g}")
 
 
-def stop_at_larger_steps(tables: Tables, case: str) -> Measurement:
-    """IM-PO-04: chains that accept hardly anything at some larger step than published, which suits another chain."""
-    rates = acceptance_by_step(tables, first_run(tables, f"{case}_many", case))
+def stop_where_most_move(tables: Tables, case: str) -> Measurement:
+    """IM-PO-04: chains that accept hardly anything at the largest step at which most accept half."""
+    rates = acceptance_by_step(tables, first_run(tables, f"{case}_many", case)).sortby("step_size")
     is_larger = rates["step_size"] > tables.value("step_size_used", case="hmc")
-    kept = rates[(is_larger & (rates.max("chain") >= _STILL_MOVES)).values]
+    kept = rates[(is_larger & (rates.median("chain") >= _STILL_MOVES)).values]
     if not kept.size:
-        raise MissingData("no chain moves at the larger steps tried at this preset")
-    stops = kept < _HARDLY_MOVES
-    each = ", ".join(f"{int(of_step.sum())} at {float(of_step['step_size']):g}" for of_step in stops)
-    return proportion_of(stops.any("step_size").values, f"scene 1, {each}")
+        raise MissingData("at none of the larger steps tried at this preset do most chains move")
+    last, each = float(kept["step_size"][-1]), (rates < _HARDLY_MOVES).sum("chain")
+    listed = ", ".join(f"{int(n)} at {float(n['step_size']):g}" for n in each)
+    return proportion_of(kept[-1].values < _HARDLY_MOVES, f"scene 1, step {last:g}; {listed}")
 
 
 def usable(tables: Tables, case: str) -> Measurement:
@@ -114,9 +116,9 @@ def usable_over_published(tables: Tables) -> Measurement:
 
 def failed_proposals(tables: Tables) -> Measurement:
     """IM-ALG-02."""
-    where: dict[str, Any] = {"table": "chain", "case": "constrained_hmc"}
-    failures = tables.array("n_failures", "chain", "scene", **where).values
-    n_draws = tables.setting("n_draws", case="constrained_hmc")
+    case = first_run(tables, "constrained_hmc_many", "constrained_hmc")
+    failures = tables.array("n_failures", "chain", "scene", table="chain", case=case).values
+    n_draws = tables.setting("n_draws", case=case)
     chains = f"in {np.sum(failures > 0)} of {failures.size} chains"
     note = f"{failures.sum():.0f} of {n_draws * failures.size} proposals, {chains}"
     # Chains of one number have one start in all scenes.
@@ -135,6 +137,38 @@ def modes(tables: Tables, case: str, scene: int) -> Measurement:
     else:
         of_sets = np.array([tables.value("largest_psrf", **_scene(case, scene))])
     return proportion_of(of_sets > _DISAGREE, f"largest PSRFs {_listed(of_sets)}")
+
+
+def different_modes(tables: Tables, which: str) -> Measurement:
+    """IM-PO-05: proportion of sets of five chains of constrained HMC that are not all in one mode, over all scenes.
+
+    A chain is in another mode where its mean pose is off the median pose of all at some joint coordinate.
+    """
+    case = first_run(tables, "constrained_hmc_many", "constrained_hmc")
+    by_scene = [modes_differ(tables, case, scene, which) for scene in _SCENES]
+    n_sets = min(map(len, by_scene))
+    # Sets of one number start at much the same points.
+    found = np.stack([differ[:n_sets] for differ in by_scene], axis=1)
+    return mean_proportion(found.mean(axis=1), len(_SCENES), f"by scene {_listed(found.mean(axis=0))}")
+
+
+def modes_differ(tables: Tables, case: str, scene: int, which: str) -> BooleanArray:
+    """Whether chains of a set of five are in different modes [set], of those that "fit" the images or that "moved"."""
+    where: dict[str, Any] = {"case": case, "scene": scene}
+    place = ("chain", "joint", "axis")
+    poses = tables.array("mean_position", *place, table="chain_joint_axis", **where).sortby("chain").values
+    misfit, moved, spreads = (
+        tables.array(name, "chain", table="chain", **where).sortby("chain").values
+        for name in ("misfit", "moved", "spread_within")
+    )
+    kept = misfit < _FITS if which == "fit" else moved > 0.0
+    n_sets = int(kept.sum()) // PUBLISHED_CHAINS
+    if n_sets < 2:
+        raise MissingData("two sets of five chains: not run at this preset")
+    distances = np.abs(poses[kept] - np.median(poses[kept], axis=0)).max(axis=(1, 2))
+    is_off = distances > _OTHER_MODE * np.median(spreads[kept])
+    of_sets = is_off[: n_sets * PUBLISHED_CHAINS].reshape(n_sets, PUBLISHED_CHAINS)
+    return of_sets.any(axis=1) & ~of_sets.all(axis=1)
 
 
 def disagree_more_often(tables: Tables) -> Measurement:
@@ -166,6 +200,20 @@ def depth_over_front(tables: Tables) -> Measurement:
     pooled = math.sqrt(squares.value)
     note = f"all chains pooled; by chain {_listed(depth / front)}"
     return Measurement(pooled, squares.error / (2.0 * pooled), note)
+
+
+def spread_within_over_between(tables: Tables) -> Measurement:
+    """IM-PO-06: spread of poses of a chain given one image over that between means of chains, of the second halves."""
+    case = first_run(tables, "monocular_more", "monocular")
+    place = ("chain", "joint", "axis")
+    means = tables.array("mean_position", *place, table="chain_joint_axis", case=case).sortby("chain").values
+    within = tables.array("spread_within", "chain", table="chain", case=case).sortby("chain").values
+    return estimate(
+        lambda own, of_chains: own.mean() / of_chains.std(axis=0, ddof=1).mean(),
+        within,
+        means,
+        method="paired",
+    )
 
 
 # Errors of the mean pose: IM-PO-03, IM-PO-08.
@@ -283,14 +331,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
         },
     },
     "IM-PO-04": {
-        "smallest acceptance rate at 2e-4": smallest_acceptance,
+        "chains that stop at 2e-4": stop_at_published_step,
         **{
             f"chains that stop at {step}{also}": partial(stop_at, case=case, step_size=float(step))
             for case, also in (("steps", ""), ("one_step_larger", ", one step"))
             for step in ("4e-4", "8e-4")
         },
-        "chains that stop": partial(stop_at_larger_steps, case="steps"),
-        "chains that stop, one step": partial(stop_at_larger_steps, case="one_step_larger"),
+        "chains that stop": partial(stop_where_most_move, case="steps"),
+        "chains that stop, one step": partial(stop_where_most_move, case="one_step_larger"),
     },
     "IM-PO-05": {
         **{
@@ -298,11 +346,16 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for case, name in _NAMES.items()
             for scene in _SCENES
         },
+        **{
+            f"different modes, chains that {which}": partial(different_modes, which=which)
+            for which in ("fit", "moved")
+        },
         "HMC over constrained HMC": disagree_more_often,
     },
     "IM-PO-06": {
         "by the words": depth_over_front,
         "by sample": lambda tables: mean(monocular_values(tables, "log_depth_over_front")),
+        "spread within over between chains": spread_within_over_between,
     },
     "IM-PO-07": {"noise / span": noise_over_span},
     "IM-PO-08": {
@@ -311,7 +364,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-ALG-02": {"PO": failed_proposals},
     "IM-ALG-03": {"PO": residual},
-    "IM-ALG-06": {"PO": step_ratio},
+    "IM-ALG-06": {"PO": step_ratio, "PO, printed steps": step_ratio},
     "IM-ALG-09": {"PO": smallest_noisy},
 }
 

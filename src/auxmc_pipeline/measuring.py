@@ -211,21 +211,6 @@ def mean_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> 
     return found._replace(error=max(found.error, of_trials.error))
 
 
-def smallest_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
-    """Smallest over chains of a proportion of each chain's trials, such as an acceptance rate.
-
-    The error is the larger of two: what other chains would have given, by resampling, and what more trials of these
-    would, by `proportion`; it is the second alone where all chains agree. Arguments are those of `mean_proportion`.
-
-    >>> found = smallest_proportion([1.0, 1.0, 1.0], 100)
-    >>> found.value, 0.0 < found.error < 0.02
-    (1.0, True)
-    """
-    found = estimate(np.min, proportions, note=note)
-    error = np.fmax(found.error, proportion(found.value, n_trials).error)
-    return found._replace(error=float(error) if np.size(proportions) > 1 else math.nan)
-
-
 def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
     """Rate of independent events, with an error by the rule of Jeffreys: a rate of 0 has an error too.
 

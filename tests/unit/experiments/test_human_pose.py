@@ -177,6 +177,18 @@ def test_sets_of_equal_starts_are_compared_and_single_steps_judged():
     assert claims.stop_at(tables, "steps", 1.0).value == pytest.approx(1 / 3)
 
 
+def test_a_chain_far_from_the_median_pose_is_in_another_mode():
+    chains = pd.DataFrame(
+        {"case": "constrained_hmc", "scene": 1, "chain": range(11), "moved": [1.0] * 10 + [0.0]}
+    )
+    chains = chains.assign(spread_within=0.1, misfit=np.where(chains["chain"] < 10, 1.0, 9.0))
+    poses = chains[["case", "scene", "chain"]].assign(joint="head", axis="z")
+    poses["mean_position"] = np.where(chains["chain"] == 7, 0.5, 0.01 * chains["chain"])
+    tables = Tables({"chain": chains, "chain_joint_axis": poses})
+    for which in ("fit", "moved"):
+        assert list(claims.modes_differ(tables, "constrained_hmc", 1, which)) == [False, True]
+
+
 def test_variants_bring_their_numbers_unless_they_are_given():
     thesis = STUDY.settings([])
     assert (noise_scale(thesis), start_of(thesis)) == (0.01, "prior")
