@@ -13,6 +13,7 @@ from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
     exact,
+    largest_of,
     mean,
     mean_proportion,
     proportion_of,
@@ -246,17 +247,13 @@ def worst_scene_at_equal_time(tables: Tables) -> Measurement:
 
 def worst_scene(by_scene: Sequence[Sequence[FloatArray]], when: Sequence[str]) -> Measurement:
     """Largest over scenes of the error of constrained HMC over that of HMC, from errors [scene][method][chain]."""
-    ours, theirs = (np.stack([errors[place] for errors in by_scene], axis=1) for place in (0, 1))
+    means = [[mean(errors) for errors in methods] for methods in by_scene]
     notes = [
-        f"scene {scene} {own:.3g} and {other:.3g}{at}"
-        for scene, own, other, at in zip(_SCENES, ours.mean(axis=0), theirs.mean(axis=0), when, strict=True)
+        f"scene {scene} {own.value:.3g} and {other.value:.3g}{at}"
+        for scene, (own, other), at in zip(_SCENES, means, when, strict=True)
     ]
-    return estimate(
-        lambda above, below: np.max(above.mean(axis=0) / below.mean(axis=0)),
-        ours,
-        theirs,
-        note="constrained HMC and HMC: " + ", ".join(notes),
-    )
+    found = largest_of({str(scene): own / other for scene, (own, other) in zip(_SCENES, means, strict=True)})
+    return found.noted("constrained HMC and HMC: " + ", ".join(notes))
 
 
 def one_step(tables: Tables, cost: str, unit: str) -> Measurement:
