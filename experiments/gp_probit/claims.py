@@ -422,7 +422,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "cubic operations SS+MH / MI+MH": partial(operations_ratio, above=SS, below=MI),
     },
     "PM-P18": {"SS+MH / MI+MH": similar},
-    "PM-P19": {"chains that stick": partial(chains_with_run, cases=(MI, SS, SLICE), least=_VISIBLE + 1)},
+    "PM-P19": {"chains that stick": partial(chains_with_run, cases=(MI, SS), least=_VISIBLE + 1)},
     "PM-P20": {
         "ESS of SS+SS / PM MH": lambda t: average(t, SLICE) / average(t, PM),
         "Rhat at end against SS+SS": partial(of_paths, function=at_end, cases=(PM, SLICE)),
