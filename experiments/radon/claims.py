@@ -6,18 +6,20 @@ from functools import partial
 import numpy as np
 from scipy.stats import norm
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
     exact,
     mean,
     proportion_of,
+    proportion_of_sets_where,
     quantile,
     rate,
     score_of_p_values,
 )
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run, recorded
+from experiments.radon.grouped import RADON_COLUMNS, RADON_FILE, read_grouped
 
 _PUBLISHED_AIS, _PUBLISHED_END = -1081.01, -1088.49
 _PUBLISHED_CHAINS = 10
@@ -40,6 +42,12 @@ log_evidence = partial(recorded, "log_evidence", "log_evidence_error")
 def exact_evidence(tables: Tables) -> float:
     """Log evidence by quadrature."""
     return tables.value("exact_log_evidence", case="nuts")
+
+
+def continuous_regressors(_: Tables) -> Measurement:
+    """CT-D02: regressors of the data with more than two values."""
+    values = read_grouped(RADON_FILE, RADON_COLUMNS).regressors
+    return exact(sum(len(np.unique(column)) > 2 for column in values.T), "the floor is 0 or 1")
 
 
 def annealed(tables: Tables) -> Measurement:
@@ -104,6 +112,21 @@ def running(tables: Tables, n_iterations: int, published: float) -> Measurement:
     return estimate(lambda x: np.mean(x[sets].mean(axis=1) >= level), by_chain, note="as published")
 
 
+def near_from(tables: Tables, n_iterations: int) -> Measurement:
+    """CT-D07: proportion of sets of ten chains whose mean running estimate stays near from an iteration on."""
+    estimates = tables.array("running_by_chain", "chain", "iteration", case="nuts")
+    late = estimates.sel(iteration=slice(n_iterations, None)) - exact_evidence(tables)
+    n_chains, n_late = late.shape
+    if n_chains <= _PUBLISHED_CHAINS or not n_late:
+        raise MissingData(f"more than {_PUBLISHED_CHAINS} longer chains: not run at this preset")
+
+    def stays(sets: IntegerArray) -> BooleanArray:
+        return np.asarray((np.abs(late.values[sets].mean(axis=1)) <= _NEAR_NATS).all(axis=1))
+
+    note = f"of ten chains, as published; from iteration {int(late['iteration'][0])} on"
+    return proportion_of_sets_where(stays, n_chains, _PUBLISHED_CHAINS, note)
+
+
 def iterations_until_near(tables: Tables) -> Measurement:
     """CT-D07: iterations after which means of ten running estimates stay near the exact value, median over sets."""
     estimates = tables.array("running_by_chain", "chain", "iteration", case="nuts")
@@ -163,6 +186,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "parameters": of_nuts("n_parameters", exact=True),
         "counties": of_nuts("n_groups", exact=True),
         "rows": of_nuts("n_rows", exact=True),
+        "continuous regressors": continuous_regressors,
     },
     "CT-D03": {"log evidence": annealed},
     "CT-D04": {"quadrature minus published line": quadrature_and_line},
@@ -174,6 +198,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-D07": {
         "100 iterations": partial(running, n_iterations=100, published=0.90),
         "250 iterations": partial(running, n_iterations=250, published=-0.10),
+        "near from iteration 207": partial(near_from, n_iterations=207),
         "iterations until near": iterations_until_near,
         "seconds until near": seconds_until_near,
     },
