@@ -29,6 +29,7 @@ from experiments.gaussian_latent.sweeps import (
     peak_ratio,
     rounding_error,
     smoothed,
+    spread_over_drawn,
     statistic,
     step_at_target,
     sweep_of,
@@ -90,9 +91,14 @@ def efficiency_of(tables: Tables, program: Program) -> xr.DataArray:
     return sweep_of(tables, "ess_per_evaluation", program)
 
 
+def around_peak(tables: Tables, program: Program) -> xr.DataArray:
+    """The same from the case with more chains around the peak, of PM MH with one importance sample."""
+    return sweep_of(tables, "ess_per_evaluation", program, more="pm_mh_one" if program == PM else "")
+
+
 def best_step(tables: Tables, program: Program) -> Measurement:
     """PM-G04, G14: the step size of the peak, which is known to a point of the sweep."""
-    sweep = sweep_of(tables, "ess_per_evaluation", program, more="pm_mh_one" if program == PM else "")
+    sweep = around_peak(tables, program)
     note = "peak of a five-point moving average"
     points = sweep["point"].values
     found = statistic(lambda curve: float(points[np.argmax(smoothed(curve))]), sweep, note=note)
@@ -101,7 +107,7 @@ def best_step(tables: Tables, program: Program) -> Measurement:
 
 def peak_value(tables: Tables, size: int) -> Measurement:
     """PM-G05."""
-    sweep = efficiency_of(tables, ("pm_mh", size))
+    sweep = around_peak(tables, ("pm_mh", size))
     return statistic(height, sweep, note=f"peak of a five-point moving average, at {peak(sweep):g}")
 
 
@@ -201,6 +207,11 @@ def first_rise(tables: Tables, size: int) -> Measurement:
         raise MissingData(f"no second step size up to {_SMALL_STEPS:g}: not run at this preset")
     note = f"at step sizes up to {small[-1]:g}, over {average(sweep)[0]:.3g} at {small[0]:g}"
     return statistic(lambda curve: float(curve[1 : small.size].mean() / curve[0] - 1.0), sweep, note=note)
+
+
+def rise_as_drawn(tables: Tables, size: int) -> Measurement:
+    """PM-G06, figures: the same without an error, as the chains are of one data set, not that of the document."""
+    return first_rise(tables, size)._replace(error=math.nan)
 
 
 def largest_acceptance(tables: Tables, size: int) -> Measurement:
@@ -304,11 +315,24 @@ def less_runs(tables: Tables, size: int) -> Measurement:
 
 
 def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArray:
-    """Histograms of x_1 of the long chains, and of those with other seeds [chain, bin]."""
+    """Histograms of x_1 of the long chains, and of those on data sets of other seeds [chain, bin]."""
     place = long_case(method, n_importance)
-    cases = [case for case in tables["settings"]["case"] if case.startswith(place["case"])]
+    cases = [case for case in tables["chain_bin"]["case"].unique() if case.startswith(place["case"])]
     rows = tables.rows("chain_bin", "histogram_position", case=cases, n_importance=n_importance)
     return rows.pivot(index=["case", "chain"], columns="bin", values="histogram_position").to_numpy()
+
+
+def noisiness(tables: Tables, size: int) -> Measurement:
+    """PM-G10: log of the roughness of histograms of PM MH over that expected of as many independent draws."""
+    place = long_case("pm_mh", size)
+    density = tables.values("exact_density_position", "bin", **place)
+    weights, n_draws = density / density.sum(), tables.value("n_iterations", **place)
+    bends = np.diff(weights, 2) ** 2
+    of_noise = np.convolve(weights, [1.0, 4.0, 1.0], mode="valid") - bends
+    independent = float(np.sum(bends + of_noise / n_draws))
+    found = [histogram_roughness(counts) for counts in long_histograms(tables, "pm_mh", size)]
+    note = f"mean over {len(found)} chains {np.mean(found):.2g}, of independent draws {independent:.2g}"
+    return estimate(lambda each: math.log(each.mean() / independent), found, note=note)
 
 
 def log_ratio_of_roughness(tables: Tables, first: Program, second: Program) -> Measurement:
@@ -394,19 +418,27 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
     "PM-G04": of_program(best_step, "pm_mh"),
     "PM-G05": by_size(peak_value),
     "PM-G06": {
-        **{f"N = {n}{drawn}": partial(first_rise, size=n) for n in (1, 8) for drawn in ("", ", figure")},
+        **{f"N = {size}": partial(first_rise, size=size) for size in (1, 8)},
+        **{f"N = {size}, figure": partial(rise_as_drawn, size=size) for size in (1, 8)},
         "N = 1 less N = 8": lambda tables: first_rise(tables, 1) - first_rise(tables, 8),
     },
     "PM-G07": {**by_size(largest_acceptance), "N = 32 efficiency there": efficiency_at_largest_acceptance},
     "PM-G08": {
-        f"N = {size}": partial(extreme_ratio, quantity="ess_per_second", above=("pm_mh", size), below=PM)
+        f"N = {size}{drawn}": partial(
+            extreme_ratio, quantity="ess_per_second", above=("pm_mh", size), below=PM
+        )
         for size in SIZES[1:]
+        for drawn in ("", ", figure")
     },
     "PM-G09": {
         "N = 1 longest": longest_of_sweep,
         **{f"N = 1 less N = {size}": partial(less_runs, size=size) for size in SIZES[1:]},
     },
-    "PM-G10": {"N = 1": partial(log_ratio_of_roughness, first=PM, second=MI)},
+    "PM-G10": {
+        **by_size(noisiness, " histogram"),
+        **by_size(noisiness, " histogram, figure"),
+        "N = 1": partial(log_ratio_of_roughness, first=PM, second=MI),
+    },
     "PM-G11": {**by_size(independence_acceptance), **by_size(independence_trend, " trend")},
     "PM-G12": {"N = 1": partial(peak_ratio, **_PER_EVALUATION, first=MI, second=PM)},
     "PM-G13": {
@@ -422,7 +454,8 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
         "largest rise": largest_rise,
         **by_size(partial(noise_ratio, is_relative=True), " noise"),
         **by_size(noise_ratio, " noise, as drawn"),
-        **by_size(noise_ratio, " noise, figure"),
+        **by_size(partial(spread_over_drawn, figure="3.3", method="pm_mh"), " spread, PM MH"),
+        **by_size(partial(spread_over_drawn, figure="3.5", method="apm_mi_mh"), " spread, APM MI+MH"),
     },
     "PM-G16": {
         **{f"N = {n}": partial(_joint, above=("apm_mi_mh", n), below=("pm_mh", n)) for n in SIZES},
@@ -439,6 +472,9 @@ MEASURE: Mapping[str, Mapping[str, Measure]] = {
             f"N = {size} over N = 1": partial(log_ratio_of_roughness, first=("apm_mi_mh", size), second=MI)
             for size in SIZES[1:]
         },
+        "N = 1 against the exact density": lambda tables: mean(
+            tables.values("total_variation", "chain_coordinate", **long_case(*MI), coordinate="x1")
+        ),
     },
     "PM-G19": {
         "median": partial(median_ratio, **_PER_EVALUATION, **_OVER_SS),

@@ -10,6 +10,7 @@ import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest, mean
+from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import MissingData, Tables, first_run
 from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, program_rows, scale_name
 
@@ -140,18 +141,33 @@ def with_rounding(found: Measurement, rounding: float, *sweeps: xr.DataArray) ->
 def noise_ratio(tables: Tables, size: int, *, is_relative: bool = False) -> Measurement:
     """PM-G15: (relative) spreads over chains of acceptance rates, PM MH over APM MI+MH: mean log over steps."""
     sweeps = sweeps_of(tables, "acceptance_position", ("pm_mh", size), ("apm_mi_mh", size))
-    if any(sweep.sizes["chain"] < 3 or not sweep.any() for sweep in sweeps):
-        raise MissingData("a spread over chains needs three chains that move: not run at this preset")
-
-    def log_spread(chains: FloatArray) -> FloatArray:
-        rates, spreads = chains.mean(axis=0), chains.std(axis=0, ddof=1)
-        scaled = spreads / np.where(rates > 0.0, rates, 1.0) if is_relative else spreads
-        return np.log(scaled, out=np.full_like(spreads, np.nan), where=spreads > 0.0)
 
     def ratio(first: FloatArray, second: FloatArray) -> float:
-        return math.exp(np.nanmean(log_spread(first) - log_spread(second)))
+        return math.exp(np.nanmean(_log_spread(first, is_relative) - _log_spread(second, is_relative)))
 
-    return estimate(ratio, *sweeps, method="jackknife")
+    return estimate(ratio, *map(_moving, sweeps), method="jackknife")
+
+
+def spread_over_drawn(tables: Tables, figure: str, method: str, size: int) -> Measurement:
+    """PM-G15: spread over chains of acceptance rates over that of a figure: mean log over steps."""
+    sweep = sweep_of(tables, "acceptance_position", (method, size))
+    there = published_series("gaussian_latent", figure, f"{method} {size} target_acceptance_rate")
+    drawn = np.log(np.interp(sweep["point"].values, there.x, (there.high - there.low) / 2.0))
+    return estimate(
+        lambda chains: math.exp(np.nanmean(_log_spread(chains) - drawn)), _moving(sweep), method="jackknife"
+    )
+
+
+def _moving(sweep: xr.DataArray) -> xr.DataArray:
+    if sweep.sizes["chain"] < 3 or not sweep.any():
+        raise MissingData("a spread over chains needs three chains that move: not run at this preset")
+    return sweep
+
+
+def _log_spread(chains: FloatArray, is_relative: bool = False) -> FloatArray:
+    rates, spreads = chains.mean(axis=0), chains.std(axis=0, ddof=1)
+    scaled = spreads / np.where(rates > 0.0, rates, 1.0) if is_relative else spreads
+    return np.log(scaled, out=np.full_like(spreads, np.nan), where=spreads > 0.0)
 
 
 def step_at_target(points: FloatArray, rates: FloatArray) -> float:
