@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, exact, largest_of, mean, proportion_of
 from auxmc_pipeline.tables import Measure, MissingData, Tables
 from experiments.streaming_evidence import claims_evidence
@@ -13,8 +14,8 @@ from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
     RIVALS,
     StreamRuns,
+    between,
     by_size,
-    early,
     errors_of,
     estimates,
     final_rows,
@@ -28,15 +29,17 @@ from experiments.streaming_evidence.stream_runs import (
 )
 
 _INPUTS = ("irrelevant", "weak")
+_TITLES = {"nested sampling": "nested", "AIS": "ais"}
 
 
 def inside_rivals(tables: Tables, model: str) -> Measurement:
     """SE-58: least distance of the estimator from either edge of the band between its rivals, in nats.
 
-    It is negative where the estimator is outside.
+    It is negative where the estimator is outside. Of one chunk it is the lower edge, annealed importance sampling.
     """
     distances = {}
-    for n, rivals in rivals_at(tables, published(tables, model).curve("log_evidence"), model).items():
+    curve = between(published(tables, model).curve("log_evidence"), claims_evidence.CHUNK_ROWS + 1)
+    for n, rivals in rivals_at(tables, curve, model).items():
         own = mean(estimates(tables, model, "annealed", n))
         low, high = sorted(map(mean, rivals), key=lambda rival: rival.value)
         distances[f"above the lower one at {n:.0f} rows"] = low - own
@@ -44,18 +47,33 @@ def inside_rivals(tables: Tables, model: str) -> Measurement:
     return largest_of(distances) * -1.0
 
 
-def more_reliable(tables: Tables, model: str, sizes: tuple[int, ...]) -> Measurement:
+def more_reliable(tables: Tables, model: str) -> Measurement:
     """SE-58, against the sequential estimator: the largest of the ratios of absolute errors at numbers of rows."""
-    ratios = {}
-    for size in sizes:
-        own, rival = (
-            np.abs(values_at(errors_of(early(tables, model, name, size)), size))
+    own, rival = (claims_evidence.errors_by_size(tables, model, name) for name in ("annealed", "sequential"))
+    ratios = {n: _error_ratio(own[n], rival[n]) for n in own if n in rival}
+    if model == "linear":  # A line of its own
+        ratios.pop(claims_evidence.ALL_ROWS, None)
+    if not ratios:
+        raise MissingData("no number of rows of all estimators: not run at this preset")
+    words = ", ".join(f"{found.value:.2g}" for found in ratios.values())
+    return largest_of({f"at {n:.0f} rows": found for n, found in ratios.items()}).noted(
+        f"at {', '.join(f'{n:.0f}' for n in ratios)} rows: {words}"
+    )
+
+
+def more_reliable_at_end(tables: Tables) -> Measurement:
+    """SE-58, linear, at a million rows."""
+    return _error_ratio(
+        *(
+            values_at(errors_of(published(tables, "linear", name)), claims_evidence.ALL_ROWS)
             for name in ("annealed", "sequential")
         )
-        ratios[f"{size} rows: {own.mean():.0f} against {rival.mean():.0f} nats"] = claims_evidence.ratio(
-            own, rival
-        )
-    return largest_of(ratios).noted("; ".join(ratios))
+    )
+
+
+def _error_ratio(own: FloatArray, rival: FloatArray) -> Measurement:
+    sizes = np.abs(own), np.abs(rival)
+    return claims_evidence.ratio(*sizes, "{:.0f} against {:.0f} nats".format(*map(np.mean, sizes)))
 
 
 def longer_than_sequential(tables: Tables, model: str) -> Measurement:
@@ -73,19 +91,19 @@ def cost_of_all_sizes(tables: Tables, rival: str) -> Measurement:
     return (total / largest - -1.0).noted(f"{len(costs)} numbers of rows up to {max(costs):.0f}")
 
 
-def all_sizes_over_one_run(tables: Tables, rival: str) -> Measurement:
+def all_sizes_over_one_run(tables: Tables, rival: str, model: str = "linear") -> Measurement:
     """SE-60: seconds of a rival for all numbers of rows over those of one run that has read the largest number."""
-    costs = _costs_by_size(tables, rival, "seconds")
+    costs = _costs_by_size(tables, rival, "seconds", model)
     total = Measurement(sum(c.value for c in costs.values()), math.hypot(*(c.error for c in costs.values())))
-    own = mean(values_at(published(tables, "linear").curve("seconds"), max(costs)))
+    own = mean(values_at(published(tables, model).curve("seconds"), max(costs)))
     note = f"{total.value:.3g} s for {len(costs)} numbers of rows against {own.value:.3g} s up to {max(costs):.0f}"
     return (total / own).noted(note)
 
 
-def _costs_by_size(tables: Tables, rival: str, cost: str) -> dict[float, Measurement]:
+def _costs_by_size(tables: Tables, rival: str, cost: str, model: str = "linear") -> dict[float, Measurement]:
     """Costs of a rival by number of rows."""
-    sizes = row_counts(by_size(tables, "linear", RIVALS[rival].seconds))
-    return {n: mean(claims_evidence.full_cost(tables, "linear", rival, n, cost)) for n in sizes}
+    sizes = row_counts(by_size(tables, model, RIVALS[rival].seconds))
+    return {n: mean(claims_evidence.full_cost(tables, model, rival, n, cost)) for n in sizes}
 
 
 def loss_of_weights(tables: Tables, variation: str) -> Measurement:
@@ -193,19 +211,29 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-57": claims_evidence.speed_up_measures("mixture", "annealed"),
     "SE-58": {
         **{f"{model}, inside": partial(inside_rivals, model=model) for model in MODEL_CASES},
+        **{f"{m}, error over sequential error": partial(more_reliable, model=m) for m in MODEL_CASES},
+        "linear, 1e6 rows": more_reliable_at_end,
         **{
-            f"{model}, error over sequential error": partial(
-                more_reliable, model=model, sizes=(500, 1000) if model == "linear" else (1000,)
-            )
+            f"{model}, from nested sampling": partial(_distance, model=model, relative=model != "softmax")
             for model in MODEL_CASES
         },
-        "linear, 1e6 rows": partial(more_reliable, model="linear", sizes=(claims_evidence.ALL_ROWS,)),
+        **{
+            f"{model}, converging": partial(claims_evidence.distance_left, model=model, method="annealed")
+            for model in MODEL_CASES
+        },
     },
     "SE-59": {f"{model}, time": partial(longer_than_sequential, model=model) for model in MODEL_CASES},
     "SE-60": {
-        f"{title}, {name}": partial(measure, rival=rival)
-        for name, measure in (("time", all_sizes_over_one_run), ("operations", cost_of_all_sizes))
-        for title, rival in (("nested sampling", "nested"), ("AIS", "ais"))
+        **{
+            f"{title}, {name}": partial(measure, rival=rival)
+            for name, measure in (("time", all_sizes_over_one_run), ("operations", cost_of_all_sizes))
+            for title, rival in _TITLES.items()
+        },
+        **{
+            f"{title}, {model}, time": partial(all_sizes_over_one_run, rival=rival, model=model)
+            for model in ("softmax", "mixture")
+            for title, rival in _TITLES.items()
+        },
     },
     "SE-61": {
         f"{model}, {name}": partial(claims_evidence.growth_of_cost, model=model, method="annealed", cost=cost)

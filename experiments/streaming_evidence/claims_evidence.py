@@ -1,15 +1,18 @@
 """Measures the claims about nested sampling, AIS and the sequential estimator: SE-19 to SE-42."""
 
+import contextlib
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc_pipeline.measuring import Measurement, estimate, largest_of, mean, mean_proportion, proportion_of
 from auxmc_pipeline.tables import Measure, MissingData, Tables
 from experiments.streaming_evidence.model import rows
+from experiments.streaming_evidence.nested import PUBLISHED
 from experiments.streaming_evidence.problem import HYBRID_ROWS
 from experiments.streaming_evidence.stream_runs import (
     MODEL_CASES,
@@ -23,8 +26,8 @@ from experiments.streaming_evidence.stream_runs import (
     full_data,
     full_data_errors,
     published,
+    reference,
     reference_at,
-    rivals_at,
     row_counts,
     slope_per_row,
     values_at,
@@ -35,6 +38,10 @@ COSTS = {"time": "seconds", "operations": "operations"}
 ALL_ROWS = 1_000_000  # Rows for which the document states costs and discrepancies
 # Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count.
 LATE_ROWS = 20_000
+# Rows of a chunk, with fewer of which the sequential estimator begins, and AIS and SGAIS are the same.
+CHUNK_ROWS = 500
+# What a gradient of a row may cost, in likelihoods.
+_GRADIENT_COSTS = (1.0, 3.0)
 
 
 def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurement:
@@ -47,21 +54,71 @@ def ratio(above: FloatArray, below: FloatArray, note: str = "") -> Measurement:
     return (mean(above) / mean(below)).noted(note)
 
 
+class Work(NamedTuple):
+    """What runs have evaluated, in rows [repeat]."""
+
+    likelihoods: FloatArray
+    gradients: FloatArray
+
+    def at(self, gradient_cost: float) -> FloatArray:
+        """Operations with a gradient as so many likelihoods [repeat]."""
+        return self.likelihoods + gradient_cost * self.gradients
+
+
+def full_work(tables: Tables, model: str, rival: str, size: float) -> Work:
+    """Operations of one of RIVALS for a number of rows."""
+    read = partial(full_data, tables, model, size=size)
+    if rival == "ais":
+        return Work(read("annealed_likelihood_rows"), read("annealed_gradient_rows"))
+    # A move evaluates one likelihood; at the contour a gradient and another likelihood as well.
+    evaluated, moves = read("nested_likelihood_rows"), PUBLISHED.n_moves * read("nested_iterations")
+    gradients = (evaluated - size * (PUBLISHED.n_live + moves)) / 2.0
+    return Work(evaluated - gradients, gradients)
+
+
+def stream_work(runs: StreamRuns, size: float) -> Work:
+    """Operations of streaming runs with equal chunks, or with one step a chunk, up to a number of rows."""
+    steps, operations = (values_at(runs.curve(name), size) for name in ("n_steps_so_far", "operations"))
+    n_chunks = float(runs.curve("n_chunks_so_far").iloc[0][size])
+    n_particles = float(runs.tables.setting("n_particles", case=runs.case))
+    likelihoods = n_particles * size * steps / n_chunks
+    return Work(likelihoods, operations - likelihoods)
+
+
+def ratio_of_work(above: Work, below: Work) -> Measurement:
+    """Ratio of operations whatever a gradient costs: the middle of the ratios at both ends of _GRADIENT_COSTS.
+
+    Two errors reach as far as two errors of either ratio beyond it.
+    """
+    ends = [mean(above.at(cost)) / mean(below.at(cost)) for cost in _GRADIENT_COSTS]
+    values, errors = zip(*((end.value, end.error) for end in ends), strict=True)
+    words = (
+        f"{end.value:.3g} +- {end.error:.2g} with a gradient as {cost:.0f}"
+        for end, cost in zip(ends, _GRADIENT_COSTS, strict=True)
+    )
+    error = float(np.ptp(values) / 4.0 + np.max(errors))
+    return Measurement(float(np.mean(values)), error, ", ".join(words))
+
+
 def full_cost(tables: Tables, model: str, rival: str, size: float, cost: str) -> FloatArray:
     """Seconds or operations of an estimator that needs all rows, for a number of rows [repeat]."""
-    about = RIVALS[rival]
     if cost == "seconds":
         # Times are compared within the runs of one machine.
-        return values_at(by_size(tables, model, about.seconds), size)
-    return np.sum([full_data(tables, model, name, size) for name in about.operations], axis=0)
+        return values_at(by_size(tables, model, RIVALS[rival].seconds), size)
+    return full_work(tables, model, rival, size).at(1.0)
+
+
+def gain(tables: Tables, model: str, rival: str, runs: StreamRuns, cost: str) -> Measurement:
+    """Cost, "seconds" or "operations", of one of RIVALS over that of streaming runs, for a million rows."""
+    if cost == "operations":
+        return ratio_of_work(full_work(tables, model, rival, ALL_ROWS), stream_work(runs, ALL_ROWS))
+    full, own = full_cost(tables, model, rival, ALL_ROWS, cost), values_at(runs.curve(cost), ALL_ROWS)
+    return ratio(full, own, f"{full.mean():.3g} s against {own.mean():.3g} s")
 
 
 def speed_up(tables: Tables, model: str, method: str, cost: str, rival: str = "nested") -> Measurement:
-    """Cost, "seconds" or "operations", of one of RIVALS over that of a streaming method, for a million rows."""
-    own = values_at(published(tables, model, method).curve(cost), ALL_ROWS)
-    full = full_cost(tables, model, rival, ALL_ROWS, cost)
-    unit = " s" if cost == "seconds" else ""
-    return ratio(full, own, f"{full.mean():.3g}{unit} against {own.mean():.3g}{unit}")
+    """The same for a streaming method with the published settings."""
+    return gain(tables, model, rival, published(tables, model, method), cost)
 
 
 def final_error(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
@@ -71,24 +128,23 @@ def final_error(tables: Tables, model: str, method: str, *, relative: bool = Fal
     return magnitude(own, unit, f"{own.value:.0f} nats")
 
 
-def discrepancy(tables: Tables, model: str) -> Measurement:
-    """SE-41: distance of means from nested sampling for a million rows, for each row."""
-    nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
-    own = values_at(published(tables, model, "sequential").curve("log_evidence"), ALL_ROWS)
-    off = mean(own) - mean(nested)
-    return magnitude(off, ALL_ROWS, f"{off.value:.0f} nats; relative {abs(off.value / nested.mean()):.2g}")
-
-
-def distance_of_runs(tables: Tables, model: str, method: str, *, relative: bool = False) -> Measurement:
-    """Median distance of a run from one of nested sampling for a million rows, for each row or relative."""
-    nested = full_data(tables, model, "nested_log_evidence", ALL_ROWS)
-    own = values_at(published(tables, model, method).curve("log_evidence"), ALL_ROWS)
-    unit = abs(nested.mean()) if relative else ALL_ROWS
+def distance_of_runs(
+    tables: Tables, model: str, method: str, *, relative: bool = False, size: float = ALL_ROWS
+) -> Measurement:
+    """Median distance of a run from one of nested sampling for a number of rows, for each row or relative."""
+    nested, own = (estimates(tables, model, name, size) for name in ("nested", method))
+    unit = abs(nested.mean()) if relative else size
     spreads = [np.std(runs, ddof=1) if runs.size > 1 else np.nan for runs in (own, nested)]
     note = (
         f"{own.size} and {nested.size} runs, standard deviations {spreads[0]:.0f} and {spreads[1]:.0f} nats"
     )
     return estimate(lambda *runs: np.median(np.abs(np.subtract.outer(*runs))) / unit, own, nested, note=note)
+
+
+def distance_left(tables: Tables, model: str, method: str) -> Measurement:
+    """Median distance of a run from one of nested sampling for each row, at a million rows over that at a thousand."""
+    late, early = (distance_of_runs(tables, model, method, size=n) for n in (ALL_ROWS, _FIRST_REFERENCE))
+    return (late / early).noted(f"{late.value:.2g} against {early.value:.2g} nats a row")
 
 
 def power_of_rows(n_rows: FloatArray, costs: FloatArray) -> float:
@@ -115,6 +171,8 @@ def speed_up_measures(model: str, method: str, rival: str = "nested") -> dict[st
 _UPDATED = "method=nested_updating n_rows=100000 n_particles=10"
 _UPDATED_ROWS = 100_000
 _FIRST_REFERENCE = 1000
+# Fewest runs for a number of rows whose proportions say something.
+_MANY_RUNS = 12
 
 
 def stopping_rules(tables: Tables, live_points: int) -> Measurement:
@@ -126,42 +184,59 @@ def stopping_rules(tables: Tables, live_points: int) -> Measurement:
     return mean(early - late if live_points == 2 else early, note)
 
 
-def error_over_rivals(tables: Tables, name: str) -> Measurement:
-    """SE-20: largest ratio of the error of a run to the distance of a run of AIS from one of nested sampling."""
+def largest_error(tables: Tables, name: str) -> Measurement:
+    """SE-20: largest mean absolute error of a run relative to the log evidence, from a chunk's rows on."""
+    errors = {n: found for n, found in errors_by_size(tables, "linear", name).items() if n >= CHUNK_ROWS}
+    if not errors:
+        raise MissingData(f"{CHUNK_ROWS} rows or more: not run at this preset")
+    means = {f"{np.abs(e).mean():.1f} nats at {n:.0f} rows": (n, mean(np.abs(e))) for n, e in errors.items()}
+    return largest_of(
+        {note: magnitude(e, abs(reference_at(tables, "linear", n))) for note, (n, e) in means.items()}
+    )
+
+
+def errors_by_size(tables: Tables, model: str, name: str) -> dict[float, FloatArray]:
+    """Errors of an estimator's runs by the numbers of rows that have a reference and runs of nested sampling."""
+    truth, sizes = reference(tables, model), row_counts(by_size(tables, model, RIVALS["nested"].log_evidence))
     found = {}
-    truth = by_size(tables, "linear", "exact")
-    curve = truth if name in RIVALS else published(tables, "linear", name).curve("error")
-    for n, (nested, annealed) in rivals_at(tables, curve, "linear").items():
-        errors = estimates(tables, "linear", name, n) - values_at(truth, n)
-        note = f"{np.abs(errors).mean():.1f} nats at {n:.0f} rows"
-        found[note] = estimate(_error_over_distance, errors, nested, annealed)
-    return largest_of(found)
-
-
-def _error_over_distance(errors: FloatArray, nested: FloatArray, annealed: FloatArray) -> float:
-    return float(np.abs(errors).mean() / np.abs(annealed[:, None] - nested).mean())
+    for n in map(float, sizes[np.isin(sizes, truth.index)]):
+        with contextlib.suppress(MissingData):
+            found[n] = estimates(tables, model, name, n) - truth[n]
+    return found
 
 
 def runs_below(tables: Tables, name: str) -> Measurement:
-    """SE-24: least of the models' proportions of runs below the exact or near-exact value, at 1000 rows."""
-    found = {}
-    for model in MODEL_CASES:
-        truth = reference_at(tables, model, _FIRST_REFERENCE)
-        below = proportion_of(estimates(tables, model, name, _FIRST_REFERENCE) < truth)
-        found[f"{model}, {below.note}"] = below * -1.0
-    return largest_of(found) * -1.0
+    """SE-24: least proportion of runs below the exact or near-exact value, of all models and numbers of rows."""
+    return _least_of_many(
+        {m: {n: e < 0 for n, e in errors_by_size(tables, m, name).items()} for m in MODEL_CASES}
+    )
 
 
 def largest_is_closest(tables: Tables) -> Measurement:
-    """SE-24: the largest of four estimates, a run of each, is the closest at 1000 rows; least of the models."""
+    """SE-24: the largest of four estimates, a run of each, is the closest; least of all models and numbers of rows."""
     found = {}
     for model in MODEL_CASES:
-        truth = reference_at(tables, model, _FIRST_REFERENCE)
-        all_runs = [estimates(tables, model, name, _FIRST_REFERENCE) for name in _ESTIMATORS.values()]
-        errors = np.array([runs[: min(map(len, all_runs))] for runs in all_runs]) - truth
-        closest = proportion_of(errors.argmax(axis=0) == np.abs(errors).argmin(axis=0))
-        found[f"{model}, {closest.note}"] = closest * -1.0
-    return largest_of(found) * -1.0
+        by_name = [errors_by_size(tables, model, name) for name in _ESTIMATORS.values()]
+        common = [n for n in by_name[0] if all(n in errors for errors in by_name)]
+        sets = {n: np.array([e[n][: min(len(e[n]) for e in by_name)] for e in by_name]) for n in common}
+        found[model] = {n: e.argmax(axis=0) == np.abs(e).argmin(axis=0) for n, e in sets.items()}
+    return _least_of_many(found)
+
+
+def _least_of_many(found: Mapping[str, Mapping[float, BooleanArray]]) -> Measurement:
+    """The least proportion by model and number of rows of which there are many runs; notes that of all others."""
+    many, few = {}, np.zeros(0, dtype=bool)
+    for model, by_rows in found.items():
+        for n, holds in by_rows.items():
+            if holds.size < _MANY_RUNS:
+                few = np.concatenate([few, holds])
+                continue
+            part = proportion_of(holds)
+            many[f"{model}, {n:.0f} rows, {part.note}"] = part * -1.0
+    if not many:
+        raise MissingData(f"{_MANY_RUNS} runs for a number of rows: not run at this preset")
+    least = largest_of(many) * -1.0
+    return least.noted(f"{least.note}; {few.sum()} of {few.size} where there are fewer runs")
 
 
 def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
@@ -175,6 +250,8 @@ def annealed_error(tables: Tables, model: str, size: int) -> Measurement:
 
 def annealed_over_nested(tables: Tables, cost: str) -> Measurement:
     """SE-25."""
+    if cost == "operations":
+        return ratio_of_work(*(full_work(tables, "linear", name, ALL_ROWS) for name in ("ais", "nested")))
     above, below = (full_cost(tables, "linear", name, ALL_ROWS, cost) for name in ("ais", "nested"))
     return ratio(above, below)
 
@@ -208,6 +285,11 @@ def hybrid_distance(tables: Tables, model: str) -> Measurement:
 def disagreement_left(tables: Tables, model: str, size: int) -> Measurement:
     """Distance of the hybrid estimate from nested sampling over that of the sequential estimator."""
     return estimate(_distance_left, *_hybrid(tables, model, size))
+
+
+def largest_disagreement_left(tables: Tables, model: str) -> Measurement:
+    """SE-33: the largest of these at the first few thousand rows."""
+    return largest_of({f"at {n} rows": disagreement_left(tables, model, n) for n in (500, 1000, 5000)})
 
 
 def _hybrid(tables: Tables, model: str, size: float) -> list[FloatArray]:
@@ -248,13 +330,13 @@ def poor_modes_left(tables: Tables, stream: str) -> Measurement:
     )
 
 
-def better_than_one_gaussian(tables: Tables) -> Measurement:
-    """SE-40: fraction of the particles that fit the rows of figure 5.4 better than a single Gaussian does."""
-    where: dict[str, Any] = {"case": "starts__stream-mixture", "start": "growing"}
+def better_than_one_gaussian(tables: Tables, stream: str) -> Measurement:
+    """SE-40: fraction of the particles that fit the rows of a stream better than a single Gaussian does."""
+    where: dict[str, Any] = {"case": f"starts__stream-{stream}", "start": "growing"}
     fits = tables.array(
         "log_likelihood_per_row", "repeat", "particle", table="start_repeat_particle", **where
     )
-    data = rows("mixture", int(tables.setting("n_rows", case=where["case"])))
+    data = rows(stream, int(tables.setting("n_rows", case=where["case"])))
     alone = float(np.mean(stats.norm.logpdf(data, data.mean(axis=0), data.std(axis=0)).sum(axis=1)))
     worst, median = fits.quantile([0.0, 0.5]).values - alone
     note = f"worst and median particle {worst:.3g} and {median:.3g} nats a row above it"
@@ -277,12 +359,15 @@ _ESTIMATORS = {"AIS": "ais", "SGAIS": "annealed", **_ALGORITHMS}
 
 MEASURE: dict[str, dict[str, Measure]] = {
     "SE-19": {"2 live points, difference": partial(stopping_rules, live_points=2)},
-    "SE-20": {name: partial(error_over_rivals, name=method) for name, method in _ALGORITHMS.items()},
+    "SE-20": {name: partial(largest_error, name=method) for name, method in _ALGORITHMS.items()},
     "SE-24": {
         **{f"{title}, runs below": partial(runs_below, name=name) for title, name in _ESTIMATORS.items()},
         "largest is closest": largest_is_closest,
     },
-    "SE-25": {name: partial(annealed_over_nested, cost=cost) for name, cost in COSTS.items()},
+    "SE-25": {
+        **{name: partial(annealed_over_nested, cost=cost) for name, cost in COSTS.items()},
+        "quotient of speed-ups": partial(annealed_over_nested, cost="operations"),
+    },
     "SE-30": {
         "slope": partial(_growth, cost="seconds"),
         "drift": partial(drift_of_cost, cost="seconds"),
@@ -294,8 +379,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for model in ("softmax", "mixture")
     },
     "SE-33": {
-        f"{model}, distance from nested sampling": partial(hybrid_distance, model=model)
-        for model in MODEL_CASES
+        **{
+            f"{model}, distance from nested sampling": partial(hybrid_distance, model=model)
+            for model in MODEL_CASES
+        },
+        **{
+            f"{model}, part left": partial(largest_disagreement_left, model=model)
+            for model in ("softmax", "mixture")
+        },
     },
     "SE-34": {
         "per row": partial(_final_error, model="linear"),
@@ -312,12 +403,22 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "SE-37": speed_up_measures("softmax", "sequential"),
     "SE-39": speed_up_measures("mixture", "sequential"),
     "SE-40": {
-        "single Gaussian": better_than_one_gaussian,
+        **{
+            f"single Gaussian{end}": partial(better_than_one_gaussian, stream=stream)
+            for stream, end in (
+                ("mixture", ""),
+                ("mixture_intermediate", ", intermediate"),
+                ("mixture_separated", ", separated"),
+            )
+        },
         "poor modes left": partial(poor_modes_left, stream="mixture_separated"),
         "poor modes left, intermediate": partial(poor_modes_left, stream="mixture_intermediate"),
         **{n: partial(better_starts, stream=f"mixture_{n}") for n in ("intermediate", "separated")},
     },
-    "SE-41": {model: partial(discrepancy, model=model) for model in MODEL_CASES},
+    "SE-41": {
+        **{model: partial(_distance, model=model) for model in MODEL_CASES},
+        **{f"{m}, converging": partial(distance_left, model=m, method="sequential") for m in MODEL_CASES},
+    },
     "SE-42": {
         **{name: partial(updated_cost, cost=cost) for name, cost in COSTS.items()},
         "no gain": partial(updated_cost, cost="seconds"),

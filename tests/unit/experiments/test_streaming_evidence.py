@@ -17,9 +17,11 @@ from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
+from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs, stream_runs
 from experiments.streaming_evidence.bounds import run_bounds
+from experiments.streaming_evidence.claims_evidence import Work, full_work, ratio_of_work
 from experiments.streaming_evidence.designs import additive_stop, run_stopping, with_input
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras, stream_settings
@@ -281,6 +283,27 @@ def test_runs_with_all_rows_have_their_known_measures():
     found = STUDY.measures()["SE-36"]["from nested sampling, per row"](tables)
     assert found.value == pytest.approx(6e-4)
     assert 0.5e-4 < found.error < 3e-4
+
+
+def test_a_ratio_of_operations_holds_what_a_gradient_may_cost():
+    ones = np.array([0.99, 1.0, 1.01])
+    above, below = Work(8.0 * ones, ones), Work(1.0 + 0.0 * ones, 3.0 + 0.0 * ones)
+    found = ratio_of_work(above, below)
+    # 9 / 4 with a gradient as one likelihood, 11 / 10 with it as three.
+    assert found.value == pytest.approx((2.25 + 1.1) / 2.0)
+    own = standard_error(above.at(1.0) / 4.0)
+    assert 2.0 * found.error == pytest.approx((2.25 - 1.1) / 2.0 + 2.0 * own)
+
+
+def test_operations_of_nested_sampling_come_apart_into_likelihoods_and_gradients():
+    """Two live points and three dead ones by 20 moves each, of which 7 meet the contour."""
+    evaluated = 2 + 60 + 2 * 7
+    runs = [("linear_full", 1000, run, 1000.0 * evaluated, 3.0) for run in (0, 1)]
+    names = ["case", "size", "repeat", "nested_likelihood_rows", "nested_iterations"]
+    tables = _tables(_curves({1000: [1.0]}, "linear"), size_repeat=pd.DataFrame(runs, columns=names))
+    work = full_work(tables, "linear", "nested", 1000)
+    assert work.gradients.tolist() == [7000.0, 7000.0]
+    assert work.at(1.0).tolist() == [1000.0 * evaluated] * 2
 
 
 def _changing(scores):
