@@ -1,4 +1,4 @@
-"""Measures the claims CT-B01 to CT-B23, CT-T06, CT-T17, CT-T23 and CT-T24, and numbers of the findings."""
+"""Measures the claims CT-B01 to CT-B24, CT-T06, CT-T17, CT-T23 and CT-T24, and numbers of the findings."""
 
 import itertools
 import math
@@ -15,6 +15,7 @@ from auxmc_pipeline.measuring import (
     exact,
     largest_of,
     mean,
+    mean_proportion,
     proportion,
 )
 from auxmc_pipeline.published_values import DISTANCE, log_distance, published_series
@@ -37,10 +38,11 @@ from experiments.boltzmann.settings import BASES
 # Width of a component of the mixture, points of the density estimate, and the part of its highest peak that counts.
 _WIDTH, _N_POINTS, _LEAST_PEAK = 1.0, 400, 0.05
 # "Over thousands of iterations": samples of chains of direct HMC, and an earlier one that errors are compared with.
-_FIRST, _THOUSANDS = 201, (2001, 3001, 4001, 5000)
+_FIRST, _THOUSANDS = 201, (2001, 5000)
 # Seconds of a sample, the first being at time 0, and of a set of annealed runs by number of temperatures, on the time
-# axis of figure 5.2.
+# axis of figure 5.2: those of all hundred chains, or ten sets, over ten. Chains take them in groups of so many.
 _SECONDS = {"st": 87.5382 / 19_800, "gibbs_ct": 76.1812 / 29_800, "ct_hmc": 72.1096 / 24_800}
+_GROUP = 10
 _ANNEALED_SECONDS = {1000: 7.4399, 5000: 37.4604, 10_000: 74.351}
 # Samples of a chain at the published values of each method.
 _SAMPLES = {
@@ -48,9 +50,12 @@ _SAMPLES = {
     "gibbs_ct": (1, 2001, 9801, 29_801),
     "ct_hmc": (1, 2001, 9801, 24_801),
 }
+# What chains of one estimate are, by the end of the settings' names.
+_POOLINGS = {"": "single", ", nested": "nested"}
 # Samples at which poolings are compared.
 _POOLED = (1, 2001)
 _LADDERS = (50, 200, 1000, 5000)
+_MOMENTS = ("mean", "covariance")
 
 # The machines, their relaxations and variational bases: CT-B01 to CT-B09, CT-B11.
 
@@ -85,44 +90,59 @@ def large_eigenvalues(tables: Tables) -> Measurement:
     """CT-B02."""
     n_spectra, n_units = (tables.setting(name, case="systems") for name in ("n_spectra", "n_units"))
     probability, found = (tables.value(f"large_eigenvalue_{name}") for name in ("probability", "share"))
-    note = f"modulus above 5 of at most 6; exactly {6.0 * probability:.4f}"
-    return proportion(found, n_spectra * n_units, note) * 6.0
+    note = f"modulus above 5 of at most 6; exactly {probability:.4f}"
+    return proportion(found, n_spectra * n_units, note)
 
 
 def valley(tables: Tables) -> Measurement:
-    """CT-B11: density between the clusters over that of the lower cluster, by resampling the samples."""
-    samples = tables.values("projection", "view_sample_axis", view="published", axis="x")
-    note = f"{samples.size} exact samples along the eigenvector of the largest value"
-    return estimate(deepest_valley, samples, note=note)
+    """CT-B11: density in the deepest valley over that of the lower cluster."""
+    samples = tables.values("projection", "view_sample_axis", view="principal", axis="x")
+    note = f"{samples.size} exact samples along the leading principal axis of the equal largest eigenvalues"
+    # The places are those of all samples: the extreme of others has no error of its own.
+    places = np.array(deepest_valley(samples)[1:])[:, None]
+
+    def ratio(kept: FloatArray) -> float:
+        in_valley, at_peak = np.exp(-0.5 * ((places - kept) / _WIDTH) ** 2).sum(axis=1)
+        return float(in_valley / at_peak)
+
+    return estimate(ratio, samples, note=note)
 
 
-def deepest_valley(samples: Sequence[float] | FloatArray) -> float:
-    """Density of samples [sample] in the deepest valley over that of the lower peak next to it; 1 for no valley.
+def deepest_valley(samples: FloatArray) -> tuple[float, float, float]:
+    """Density of samples [sample] in the deepest valley over that of the lower peak next to it, and their places.
 
     The kernel is as wide as a component of the mixture. Peaks below a twentieth of the highest do not count.
     """
-    values = np.asarray(samples, dtype=np.float64)
-    edges = np.linspace(values.min() - 3.0 * _WIDTH, values.max() + 3.0 * _WIDTH, _N_POINTS + 1)
-    counts, _ = np.histogram(values, bins=edges)
+    edges = np.linspace(samples.min() - 3.0 * _WIDTH, samples.max() + 3.0 * _WIDTH, _N_POINTS + 1)
+    counts, _ = np.histogram(samples, bins=edges)
     centres = 0.5 * (edges[1:] + edges[:-1])
     density = np.exp(-0.5 * ((centres[:, None] - centres) / _WIDTH) ** 2) @ counts
     before, behind = np.maximum.accumulate(density), np.maximum.accumulate(density[::-1])[::-1]
     lower_peak = np.minimum(before, behind)
-    counted = lower_peak > _LEAST_PEAK * density.max()
-    return float(np.min(density[counted] / lower_peak[counted]))
+    depth = np.where(lower_peak > _LEAST_PEAK * density.max(), density / lower_peak, np.inf)
+    valley = int(np.argmin(depth))
+    peak = int(np.flatnonzero(density == lower_peak[valley])[0])
+    return float(depth[valley]), float(centres[valley]), float(centres[peak])
 
 
 # Which method has the smaller error: CT-B10, CT-B12 to CT-B15.
 
 
-def over_tempered(tables: Tables) -> Measurement:
-    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT, where it is smallest."""
+def over_tempered(tables: Tables, n_samples: int) -> Measurement:
+    """CT-B10: error of the mean by a chain of HMC over that by one of Gibbs CT."""
     both = [running_errors(tables, method, "mean", "single") for method in ("hmc", "gibbs_ct")]
-    above, below = ([each.measured(each.at_samples(n)) for n in _THOUSANDS] for each in both)
-    ratios = [one / other for one, other in zip(above, below, strict=True)]
-    each = ", ".join(f"{ratio.value:.2f}" for ratio in ratios)
-    lengths = ", ".join(map(str, _THOUSANDS))
-    return min(ratios).noted(f"{N_SYSTEMS} systems; after {lengths} samples: {each}")
+    above, below = (each.measured(each.at_samples(n_samples)) for each in both)
+    return (above / below).noted(above.note)
+
+
+def stuck_chains(tables: Tables) -> Measurement:
+    """CT-B10: share of chains of direct HMC that stay in one component over thousands of iterations."""
+    rows = rows_of(tables, "direct", "point", "stuck_share", method="hmc")
+    shares = rows["stuck_share"]
+    check_all_systems(len(shares))
+    n_chains = tables.setting("n_chains", case=rows["case"].tolist())
+    note = f"by system {shares.min():.2f} to {shares.max():.2f}"
+    return mean_proportion(shares, n_chains, note)
 
 
 def error_kept(tables: Tables) -> Measurement:
@@ -152,11 +172,12 @@ def at_equal_times(
     """Averages of one method over those of another, errors at the same points, when equal times have passed.
 
     `time_ratio` is the time of a sample of the second method in units of the first's; with `largest` the ratio where it
-    is largest, else the geometric mean over errors and times. As in the figure the first sample is at time 0.
+    is largest, else the geometric mean over errors and times. As in the figure the first sample is at time 0: no time
+    has passed, and it is not compared.
     """
     points = second[0].points
     samples = 1.0 + (points - 1.0) * time_ratio
-    compared = samples <= first[0].points[-1]
+    compared = (points > 1.0) & (samples <= first[0].points[-1])
     places = np.log(samples[compared])
 
     # Arrays are [repeat, error, point, system].
@@ -171,12 +192,12 @@ def at_equal_times(
     place = np.unravel_index(np.argmax(all_ratios), all_ratios.shape)
     chosen: Any = place if largest else np.s_[:]
     where = f", largest after {points[compared][place[1]]:.0f} samples" if largest else ""
-    error, at = int(place[0]), int(place[1])
-    if largest and first[error].nested_error is not None:
-        # Repeats that share chains cannot be left out one by one.
-        spreads = [each[error].standard_error / each[error].mean for each in (first, second)]
-        above = np.interp(places[at], np.log(first[0].points), spreads[0])
-        ratio = Measurement(all_ratios[place], math.hypot(above, spreads[1][at])).exp()
+    if first[0].nested_error is not None:
+        # Repeats that share chains cannot be left out one by one. Errors of one chain's points are added.
+        one, other = ([each.standard_error / each.mean for each in curves] for curves in (first, second))
+        above = np.array([np.interp(places, np.log(first[0].points), each) for each in one])
+        spread = math.hypot(above[chosen].mean(), np.array(other)[:, compared][chosen].mean())
+        ratio = Measurement(float(all_ratios[chosen].mean()), spread).exp()
         return ratio.noted(f"of {all_ratios.size} comparisons{where}")
     return estimate(
         lambda *kept: float(np.exp(log_ratios(*kept)[chosen].mean())),
@@ -186,15 +207,19 @@ def at_equal_times(
     )
 
 
-def over_annealed(tables: Tables, annealed: str, pooling: str, temperatures: Sequence[int]) -> Measurement:
-    """CT-B14: largest of nine ratios of errors to those of AIS, geometric means over its numbers of temperatures."""
+def over_annealed(
+    tables: Tables, annealed: str, pooling: str, temperatures: Sequence[int], methods: Sequence[str]
+) -> Measurement:
+    """CT-B14, CT-B24: largest ratio of an error to that of AIS, geometric means over its numbers of temperatures."""
     cost = partial(cost_per_repeat, tables, quantity="gradients_per_repeat")
+    # A single chain has the time of all chains of a group.
+    share = _GROUP if pooling == "single" else 1
     seconds = [
-        _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
+        share * _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
         for k in temperatures
     ]
     ratios = {}
-    for method, (error, label) in itertools.product(CURVE_METHODS, ERROR_LABELS.items()):
+    for method, (error, label) in itertools.product(methods, ERROR_LABELS.items()):
         points = annealed_errors(tables, annealed, error)
         running = running_errors(tables, method, error, pooling)
         above = [running.measured(running.at_samples(1.0 + each / _SECONDS[method])) for each in seconds]
@@ -202,9 +227,14 @@ def over_annealed(tables: Tables, annealed: str, pooling: str, temperatures: Seq
         logs = [math.log(a.value / b.value) for a, b in zip(above, below, strict=True)]
         # The chains are the same at each number of temperatures, annealed runs are not.
         spread = math.hypot(sum(a.error / a.value for a in above), *(b.error / b.value for b in below))
-        name = f"largest of 9: {METHOD_LABELS[method]}, {label}"
+        name = f"largest of {3 * len(methods)}: {METHOD_LABELS[method]}, {label}"
         ratios[name] = Measurement(float(np.mean(logs)), spread / len(logs)).exp()
     return largest_of(ratios)
+
+
+def single_chains(tables: Tables) -> Measurement:
+    """CT-B14: the largest of nine ratios, of single chains."""
+    return over_annealed(tables, "h_ais", "single", (1000,), CURVE_METHODS)
 
 
 # Errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B22.
@@ -217,9 +247,9 @@ def curve_value(tables: Tables, method: str, error: str, n_samples: int) -> Meas
     return found.measured(index, f"{found.points[index]:.0f} samples")
 
 
-def annealed_value(tables: Tables, error: str, n_temperatures: int) -> Measurement:
+def annealed_value(tables: Tables, error: str, n_temperatures: int, method: str = "h_ais") -> Measurement:
     """CT-B17: a point of annealed importance sampling."""
-    found = annealed_errors(tables, "h_ais", error)
+    found = annealed_errors(tables, method, error)
     return found.measured(found.at_temperatures(n_temperatures))
 
 
@@ -230,10 +260,10 @@ def curve_compared(tables: Tables, error: str, method: str) -> Measurement:
     return mean_log_ratio([[from_drawn(curve_value(tables, method, error, n), series, n) for n in samples]])
 
 
-def annealed_compared(tables: Tables, error: str) -> Measurement:
+def annealed_compared(tables: Tables, error: str, method: str) -> Measurement:
     """CT-B17: mean log ratio of an error to the drawn one, over numbers of temperatures, whose runs are independent."""
     return mean_log_ratio(
-        [[from_drawn(annealed_value(tables, error, k), f"{error} ais", k)] for k in _ANNEALED_SECONDS]
+        [[from_drawn(annealed_value(tables, error, k, method), f"{error} ais", k)] for k in _ANNEALED_SECONDS]
     )
 
 
@@ -374,7 +404,7 @@ def thousand_temperatures(tables: Tables) -> Measurement:
 def base_errors(tables: Tables) -> Measurement:
     """CT-T06: largest of six errors by base weights, of three methods and two moments, averages over systems."""
     found = {}
-    for method, moment in itertools.product(CURVE_METHODS, ("mean", "covariance")):
+    for method, moment in itertools.product(CURVE_METHODS, _MOMENTS):
         rows = rows_of(
             tables, "chains", "repeat_coordinate", "error_by_base_weights", method=method, coordinate=moment
         )
@@ -383,54 +413,60 @@ def base_errors(tables: Tables) -> Measurement:
     return largest_of(found)
 
 
-def narrowing(tables: Tables, method: str) -> Measurement:
-    """CT-T17: largest ratio of the error of log Z by AIS to that with the next smaller number of temperatures.
+def narrowing(tables: Tables, method: str, error: str) -> Measurement:
+    """CT-T17: error by AIS with the most temperatures over that with the fewest.
 
     Geometric mean over systems, mean over repeats of a system.
     """
-    wanted = {"method": method, "coordinate": "log_z"}
-    rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", **wanted)
-    spread = rows.pivot_table(index="system", columns="n_temperatures", values="annealed_error")
-    if spread.shape[1] < 2:
+    rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
+    errors = rows.pivot_table(index="system", columns="n_temperatures", values="annealed_error")
+    if errors.shape[1] < 2:
         raise MissingData("two numbers of temperatures: not run at this preset")
+    fewest, most = errors.columns[[0, -1]]
+    note = f"K = {most:.0f} over K = {fewest:.0f}; {len(errors)} systems"
+    return mean(np.log(errors[most] / errors[fewest]), note).exp()
 
-    def ratios(kept: FloatArray) -> FloatArray:
-        return np.asarray(np.exp(np.diff(np.log(kept).mean(axis=0))), dtype=np.float64)
 
-    each = ", ".join(f"{ratio:.2f}" for ratio in ratios(spread.to_numpy()))
-    lengths = " to ".join(f"{k:.0f}" for k in spread.columns)
-    return estimate(
-        lambda kept: float(ratios(kept).max()),
-        spread.to_numpy(),
-        method="jackknife",
-        note=f"K = {lengths}: {each}; {len(spread)} systems",
+def integrated_weights(tables: Tables) -> Measurement:
+    """CT-T23: error by integrated weights over that by visits, largest of two moments and all systems."""
+    integrated, visits = _simulated_tempering(tables, "error_by_visits_weights")
+    # No visit at all in a group is no estimate: the other weights lose.
+    visits = np.where(np.isfinite(visits), visits, np.inf)
+    ratios = integrated.mean(axis=0) / visits.mean(axis=0)
+    # The place is that of all repeats: the extreme of other ones has no error of its own.
+    moment, system = np.unravel_index(np.argmax(ratios), ratios.shape)
+    note = f"{int((ratios < 1.0).sum())} of {ratios.size} ratios below 1; largest in system {system}"
+    pair = (errors[:, moment, system] for errors in (integrated, visits))
+    return estimate(lambda a, b: float(a.mean() / b.mean()), *pair, method="paired", note=note)
+
+
+def naive_weights(tables: Tables, moment: str) -> Measurement:
+    """CT-T24: error by naive weights over that by integrated ones, geometric mean over systems."""
+    integrated, naive = (
+        errors.mean(axis=0)[_MOMENTS.index(moment)]
+        for errors in _simulated_tempering(tables, "error_by_naive_weights")
     )
+    return mean(np.log(naive / integrated), f"{N_SYSTEMS} systems, paired").exp()
 
 
-def integrated_weights(tables: Tables, other: str) -> Measurement:
-    """CT-T23, CT-T24: proportion of systems whose errors are smaller than by the `other` weights, not integrated."""
+def _simulated_tempering(tables: Tables, other: str) -> tuple[FloatArray, FloatArray]:
+    """Errors by integrated and by other weights [repeat, moment, system]."""
     integrated, others = (
         _moment_errors(tables, "chains", quantity, method="st")[:, 0]
         for quantity in ("error_by_target_weights", other)
     )
-    # No visit at all in a group is no estimate: the other weights lose.
-    others = np.where(np.isfinite(others), others, np.inf)
     check_all_systems(integrated.shape[2])
-    ratios = integrated.mean(axis=0) / others.mean(axis=0)
-    smaller = (ratios < 1.0).all(axis=0)
-    note = f"{smaller.sum()} of {N_SYSTEMS} systems; largest ratio of errors {ratios.max():.3f}"
-    return proportion(float(smaller.mean()), N_SYSTEMS, note)
+    return integrated, others
 
 
 def _moment_errors(tables: Tables, design: str, quantity: str, **wanted: Wanted) -> FloatArray:
     """Errors of mean and covariance [repeat, n_temperatures, moment, system]; that of the normaliser is far noisier."""
-    moments = ("mean", "covariance")
     rows = rows_of(
-        tables, design, "repeat_coordinate", "error_by_target_weights", coordinate=moments, **wanted
+        tables, design, "repeat_coordinate", "error_by_target_weights", coordinate=_MOMENTS, **wanted
     )
     dims = ["repeat", "n_temperatures", "coordinate", "system"]
     rows = rows.assign(n_temperatures=rows["n_temperatures"].fillna(0.0))
-    return rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(moments)).values
+    return rows.set_index(dims)[quantity].to_xarray().sel(coordinate=list(_MOMENTS)).values
 
 
 MEASURE: dict[str, dict[str, Measure]] = {
@@ -439,7 +475,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
             largest_of_systems, "generation_difference_all", "all weights and biases of each file"
         ),
     },
-    "CT-B02": {"fraction of large eigenvalues": large_eigenvalues},
+    "CT-B02": {
+        "fraction of large eigenvalues": large_eigenvalues,
+        "distinct fits": partial(of_systems, quantity="n_fits_converged", extreme=np.min),
+    },
     "CT-B03": {"log Z": partial(largest_of_systems, "predicted_log_z_difference", "all states enumerated")},
     "CT-B04": {
         setting: partial(largest_of_systems, quantity, "relative difference")
@@ -472,7 +511,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "converged fits": partial(bases_below, quantity="log_zeta_excess_converged"),
     },
     "CT-B10": {
-        "error of the mean": over_tempered,
+        **{f"error after {n} samples": partial(over_tempered, n_samples=n) for n in _THOUSANDS},
         "changes of component": partial(
             mean_over_systems,
             design="chains",
@@ -480,6 +519,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             method="hmc",
             note="direct HMC: fraction of pairs of samples whose signs differ",
         ),
+        "chains stuck": stuck_chains,
         "error kept": error_kept,
     },
     "CT-B11": {"valley between clusters": valley},
@@ -493,33 +533,42 @@ MEASURE: dict[str, dict[str, Measure]] = {
                 largest=True,
                 pooling=pooling,
             )
-            for name, pooling in (("", "single"), (", nested", "nested"))
+            for name, pooling in _POOLINGS.items()
         }
         for claim, method in (("CT-B12", "gibbs_ct"), ("CT-B13", "ct_hmc"))
     },
-    "CT-B14": {
-        f"{name}, {pooling}": partial(
-            over_annealed, annealed=method, pooling=pooling, temperatures=temperatures
-        )
-        for name, method, pooling, temperatures in (
-            ("AIS as drawn", "h_ais", "nested", tuple(_ANNEALED_SECONDS)),
-            ("AIS as drawn", "h_ais", "single", tuple(_ANNEALED_SECONDS)),
-            # With more temperatures it takes more time than chains have.
-            ("AIS, 20 steps", "ais_20", "single", (1000,)),
-        )
+    **{
+        claim: {
+            f"{name}, {label}": partial(
+                over_annealed, annealed=method, pooling=pooling, temperatures=temperatures, methods=methods
+            )
+            for name, label, method, pooling, temperatures in (
+                ("AIS as drawn", "nested", "h_ais", "nested", tuple(_ANNEALED_SECONDS)),
+                ("AIS as drawn", "groups of ten", "h_ais", "disjoint", tuple(_ANNEALED_SECONDS)),
+                # With more temperatures it takes more time than chains have.
+                ("AIS, 20 steps", "groups of ten", "ais_20", "disjoint", (1000,)),
+            )
+        }
+        | ({"AIS as drawn, single": single_chains} if claim == "CT-B14" else {})
+        for claim, methods in (("CT-B14", CURVE_METHODS), ("CT-B24", ("gibbs_ct", "ct_hmc")))
     },
     "CT-B15": {
-        f"{ERROR_LABELS[error]}, whole run": partial(
-            over_method, first="ct_hmc", second="gibbs_ct", errors=[error], largest=False
+        f"{ERROR_LABELS[error]}, whole run{name}": partial(
+            over_method, first="ct_hmc", second="gibbs_ct", errors=[error], largest=False, pooling=pooling
         )
         for error in ("log_z", "mean")
+        for name, pooling in _POOLINGS.items()
     },
     "CT-B16": {
         f"{label}, {METHOD_LABELS[method]}": partial(curve_compared, error=error, method=method)
         for error, label in ERROR_LABELS.items()
         for method in CURVE_METHODS
     },
-    "CT-B17": {label: partial(annealed_compared, error=error) for error, label in ERROR_LABELS.items()},
+    "CT-B17": {
+        f"{label}{name}": partial(annealed_compared, error=error, method=method)
+        for name, method in (("", "h_ais"), (", 20 steps", "ais_20"))
+        for error, label in ERROR_LABELS.items()
+    },
     "CT-B18": {"start": start, "end, chains": end, "end, AIS": end_annealed},
     "CT-B19": {
         "AIS runs": partial(
@@ -543,11 +592,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-B23": {"K = 1000": thousand_temperatures},
     "CT-T06": {"mean and covariance": base_errors},
     "CT-T17": {
-        "AIS as drawn": partial(narrowing, method="h_ais"),
-        "AIS, 20 steps": partial(narrowing, method="ais_20"),
+        f"{name}{suffix}": partial(narrowing, method=method, error=error)
+        for name, method in (("AIS as drawn", "h_ais"), ("AIS, 20 steps", "ais_20"))
+        for error, suffix in (("log_z", ""), ("mean", ", mean"), ("covariance", ", covariance"))
     },
-    "CT-T23": {"visits": partial(integrated_weights, other="error_by_visits_weights")},
-    "CT-T24": {"naive weights": partial(integrated_weights, other="error_by_naive_weights")},
+    "CT-T23": {"visits": integrated_weights},
+    "CT-T24": {f"systems, {moment}": partial(naive_weights, moment=moment) for moment in _MOMENTS},
 }
 
 

@@ -10,13 +10,15 @@ from auxmc.diagnostics.tempered_evidence import (
     weighted_moments,
 )
 from auxmc.diagnostics.weighted import WeightedSums, pooled, running
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem
 from experiments.boltzmann.programs import WEIGHTS
 from experiments.boltzmann.settings import POOLINGS
 
 ERRORS = ("log_z", "mean", "covariance")
+# "Over thousands of iterations": as many as a chain of direct HMC must stay in one component.
+_THOUSANDS = 2000
 
 _ERRORS_BY_WEIGHT = {
     "target": "error_by_target_weights",
@@ -98,6 +100,9 @@ def chain_statistics(
         "share_near_target": draws["n_near_target"].sum() / (n_chains * n_draws),
         "pattern_change_rate": draws["n_pattern_changes"].sum() / max(1, draws["n_pairs"].sum()),
     }
+    if method == "hmc" and n_draws >= _THOUSANDS:
+        most = draws["n_positive"] > 0.5 * block_size
+        found["stuck_share"] = float(np.mean(longest_stay(most) * block_size >= _THOUSANDS))
     estimate = np.full(1, np.nan)
     if "base" in WEIGHTS[method]:
         target_logs, base_logs = (_by_block(draws, method, name) for name in ("target", "base"))
@@ -119,6 +124,19 @@ def chain_statistics(
                 ["repeat", "coordinate"],
             )
     return xr.Dataset(found)
+
+
+def longest_stay(signs: BooleanArray) -> IntegerArray:
+    """Largest number of successive blocks with the same signs [chain], from signs [chain, block, unit].
+
+    >>> longest_stay(np.array([[[True], [True], [False], [False], [False]]])).tolist()
+    [3]
+    """
+    longest = stay = np.ones(len(signs), dtype=int)
+    for same in (signs[:, 1:] == signs[:, :-1]).all(axis=2).T:
+        stay = np.where(same, stay + 1, 1)
+        longest = np.maximum(longest, stay)
+    return longest
 
 
 def estimated_moments(draws: dict[str, FloatArray], method: str) -> RelaxedMoments:

@@ -103,6 +103,7 @@ def chain_sampler(
             "n_pairs": jnp.sum(pairs, dtype=jnp.int32),
             "n_pattern_changes": jnp.sum(pairs & changed, dtype=jnp.int32),
             "n_near_target": jnp.sum(near_target, dtype=jnp.int32),
+            "n_positive": jnp.sum(patterns, axis=0, dtype=jnp.int32),
         }
 
     blocks = block_summaries(kernel, settings.summary_size, keep, summarise)

@@ -16,7 +16,13 @@ from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.catalogue import load_study
 from experiments.boltzmann import problem, run
 from experiments.boltzmann.claims import at_equal_times, deepest_valley
-from experiments.boltzmann.measure import base_errors, chain_curves, chain_statistics, memberships
+from experiments.boltzmann.measure import (
+    base_errors,
+    chain_curves,
+    chain_statistics,
+    longest_stay,
+    memberships,
+)
 from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.model.enumeration import exact_moments, sample_exactly
@@ -250,27 +256,34 @@ def test_nested_values_have_errors_of_shared_chains_and_disjoint_ones_of_repeats
 def test_methods_are_compared_when_equal_times_have_passed():
     points = np.array([1.0, 201.0, 401.0, 601.0, 801.0])
     repeats = 1.0 + 0.01 * np.arange(10)
-    # Errors fall as one over the samples, of which the first takes no time.
-    ratios = [1.0, 201.0 / 401.0, 401.0 / 801.0]
+    # Errors fall as one over the samples, of which the first takes no time and is not compared.
+    ratios = [201.0 / 401.0, 401.0 / 801.0]
     curve = Averages(points, repeats / points[:, None, None] * np.ones((5, 4, 1)), np.arange(4.0))
-    for largest, ratio in ((True, 1.0), (False, np.prod(ratios) ** (1.0 / 3.0))):
+    for largest, ratio in ((True, ratios[0]), (False, np.prod(ratios) ** 0.5)):
         found = at_equal_times([curve], [curve], 2.0, largest=largest)
         assert found.value == pytest.approx(ratio)
         assert 0.0 < found.error < 0.02
     # Errors of a tenth, of groups that share chains, are not taken from repeats.
     shared = curve._replace(nested_error=0.1 * curve.values.mean(axis=2) * np.sqrt(4.0))
-    found = at_equal_times([shared], [shared], 2.0, largest=True)
-    assert found.value == pytest.approx(1.0)
-    assert found.error == pytest.approx(0.1 * np.sqrt(2.0))
+    for largest in (True, False):
+        found = at_equal_times([shared], [shared], 2.0, largest=largest)
+        assert found.error / found.value == pytest.approx(0.1 * np.sqrt(2.0))
+
+
+def test_a_stay_ends_where_the_sign_of_a_unit_changes():
+    signs = np.array(
+        [[[0, 1], [0, 1], [1, 1], [1, 1], [1, 1]], [[0, 0], [0, 1], [1, 1], [1, 0], [1, 1]]], bool
+    )
+    assert longest_stay(signs).tolist() == [3, 1]
 
 
 def test_the_deepest_valley_tells_clusters_from_one_heap():
     rng = np.random.default_rng(0)
     heap = rng.normal(0.0, 1.0, 2000)
-    assert deepest_valley(np.concatenate([heap - 6.0, heap[:1000] + 6.0])) < 0.01
+    assert deepest_valley(np.concatenate([heap - 6.0, heap[:1000] + 6.0]))[0] < 0.01
     # Two normal distributions one width to either side of the middle, smoothed by their own width.
-    assert deepest_valley(np.concatenate([heap - 2.5, heap + 2.5])) == pytest.approx(0.55, abs=0.15)
-    assert deepest_valley(heap) > 0.9
+    assert deepest_valley(np.concatenate([heap - 2.5, heap + 2.5]))[0] == pytest.approx(0.55, abs=0.15)
+    assert deepest_valley(heap)[0] > 0.9
 
 
 def test_a_diagonal_is_known_without_norm_and_largest_variance():
