@@ -136,7 +136,7 @@ def over_tempered(tables: Tables, n_samples: int) -> Measurement:
 
 
 def stuck_chains(tables: Tables) -> Measurement:
-    """CT-B10: share of chains of direct HMC that stay in one component over thousands of iterations."""
+    """CT-B10: proportion of chains of direct HMC that stay in one component over thousands of iterations."""
     rows = rows_of(tables, "direct", "point", "stuck_share", method="hmc")
     shares = rows["stuck_share"]
     check_all_systems(len(shares))

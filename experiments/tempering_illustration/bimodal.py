@@ -1,5 +1,6 @@
 """Chains on the target with two modes: plain and continuously tempered HMC."""
 
+import math
 from typing import Any
 
 import jax
@@ -32,6 +33,8 @@ _BACK = 100
 # Chains of the two codings part exponentially once rounding differs: so few updates show whether they are the same.
 _CODING_UPDATES = 5
 _CODING_SCALE = 3.0
+# Controls beyond which inverse temperatures are in the last fifth at either end.
+_FIFTH = math.log(4.0)
 
 
 def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -155,35 +158,52 @@ def _trajectory(settings: Settings, context: RunContext, draws: NamedArrays) -> 
 
 def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain: Chains) -> xr.Dataset:
     x, target, reference = draws["x"], draws["log_target_weight"], draws["log_base_weight"]
-    quantities = np.stack([x < 0.0, x, x**2], axis=-1).astype(float)
+    second = TWO_MODES.sd**2 + TWO_MODES.mean**2
+    # The moments in units of the standard deviation and of the second moment: target and base have the same.
+    quantities = np.stack([x < 0.0, x / TWO_MODES.sd, x**2 / second], axis=-1)
+    exact_moments = np.array([TWO_MODES.mean / TWO_MODES.sd, 1.0])
     # Chains start away from the target; over a thousand of them their first iterations shift a mean by an error or two.
     settled = np.s_[:, settings.n_draws // 5 :]
     on_target = weighted_estimates(target[settled], quantities[settled])
     on_base = weighted_estimates(reference[settled], quantities[settled][..., 1:])
-    by_chain = np.array(
-        [weighted_estimates(w[None], q[None]).mean[0] for w, q in zip(target, quantities, strict=True)]
+    left = np.array(
+        [
+            [
+                weighted_estimates(w[None], (one[None, :, None] < 0.0).astype(float)).mean[0]
+                for w, one in zip(*at_zeta, strict=True)
+            ]
+            for at_zeta in zip(tempered.draws["log_target_weight"], tempered.draws["x"], strict=True)
+        ]
     )
     inverse_temperature = 1.0 / (1.0 + np.exp(-draws["control"]))
     fractions = weighted_estimates(target, (inverse_temperature < 0.5)[..., None].astype(float))
-    second = TWO_MODES.sd**2 + TWO_MODES.mean**2
     # Their first halves are left out: chains that hardly leave one end of the path forget their start slowly.
     later = tempered.draws["control"][..., settings.n_draws // 2 :]
     hot = (later < 0.0).mean(axis=-1)
+    near_end = np.stack([(later < -_FIFTH).mean(axis=-1), (later > _FIFTH).mean(axis=-1)])
     hot_exact = [known_path(log_zeta).probability_hot(0.5) for log_zeta in settings.log_zetas]
     sides = plain.draws["x"][0] < 0.0
-    chain, zeta, scores = "chain", "log_zeta", {"units": "standard errors"}
+    chain, zeta = "chain", "log_zeta"
     variables: dict[str, Any] = {
-        "mass_left_by_chain": (chain, by_chain),
+        "mass_left_by_chain": (chain, left[settings.log_zetas.index(0.0)]),
+        "mass_left_difference": ((zeta, chain), left - TWO_MODES.mass_below(0.0)),
         "mass_left": ((), on_target.mean[0]),
         "mass_left_error": ((), on_target.mean_error[0]),
         "mass_left_exact": ((), TWO_MODES.mass_below(0.0)),
-        "target_moment_score": ("moment", on_target.scores([0.0, TWO_MODES.mean, second])[1:], scores),
-        "base_moment_score": ("moment", on_base.scores([TWO_MODES.mean, second]), scores),
+        "target_moment_difference": ("moment", on_target.mean[1:] - exact_moments),
+        "target_moment_error": ("moment", on_target.mean_error[1:]),
+        "base_moment_difference": ("moment", on_base.mean - exact_moments),
+        "base_moment_error": ("moment", on_base.mean_error),
         "weight_share_hot": ((), fractions.mean[0]),
         "weight_share_hot_error": ((), fractions.mean_error[0]),
         "hot_fraction": (zeta, hot.mean(axis=1)),
         "hot_fraction_error": (zeta, hot.std(axis=1, ddof=1) / np.sqrt(hot.shape[1])),
         "hot_fraction_exact": (zeta, hot_exact),
+        "share_near_end": (("path_end", zeta), near_end.mean(axis=2)),
+        "share_near_end_error": (
+            ("path_end", zeta),
+            near_end.std(axis=2, ddof=1) / np.sqrt(near_end.shape[2]),
+        ),
         "acceptance": ((zeta, chain), tempered.draws["accepted"].mean(axis=-1)),
         "n_not_finite": (
             (zeta, chain),
@@ -201,6 +221,7 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
     }
     coords = {
         "moment": ["mean", "second moment"],
+        "path_end": ["base", "target"],
         zeta: settings.log_zetas,
         chain: np.arange(len(x)),
         "hmc_chain": np.arange(len(sides)),

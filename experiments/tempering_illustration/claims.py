@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kstwo, norm
+from scipy.special import softmax
+from scipy.stats import chi2, kstwo, norm
 
 from auxmc_pipeline.measuring import (
     Measurement,
@@ -20,7 +21,7 @@ from auxmc_pipeline.measuring import (
     score_of_p_values,
 )
 from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
-from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE
+from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE, INDEX_SLOPE, LEAST_EXPECTED
 
 # Mass left of zero of the author's chain, from the bars of its histogram.
 _DRAWN_MASS = 0.5936
@@ -28,6 +29,11 @@ _DRAWN_MASS = 0.5936
 _FEWEST = 110
 # Updates of the chains that counts cannot give an estimate, and the error of a reasonable one.
 _UPDATES_UNVISITED, _REASONABLE_NATS = 5, 1.0
+
+# Whose expectations are compared by kinds of weights.
+_FUNCTIONS = ("position", "negative position")
+# Fits of figure C.2, and a region of ours between the modes of its target.
+_FITS, _BETWEEN = ("KL(p, q)", "Renyi 1/2", "KL(q, p)"), (-4.0, -2.0)
 
 _exact = partial(recorded, exact=True)
 
@@ -48,11 +54,6 @@ def temperature_mean(tables: Tables) -> Measurement:
     return scores * (1.0 / math.sqrt(float(tables.setting("n_index_draws", case="kernels"))))
 
 
-def scores(tables: Tables, quantity: str, by: str) -> Measurement:
-    """Several recorded distances in standard errors as one score, by their p-values."""
-    return score_of_p_values(2.0 * norm.sf(np.abs(tables.values(quantity, by))))
-
-
 def less_exact(tables: Tables, quantity: str, note: str = "", **wanted: Any) -> Measurement:
     """A quantity minus its exact value."""
     found = recorded(quantity, f"{quantity}_error", **wanted)(tables)
@@ -62,6 +63,21 @@ def less_exact(tables: Tables, quantity: str, note: str = "", **wanted: Any) -> 
 def p_values(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measurement:
     """Several p-values as one score."""
     return score_of_p_values(tables.values(quantity, by, **wanted))
+
+
+def index_distance(tables: Tables, way: str) -> Measurement:
+    """CT-T21: largest over energy differences of a root mean square relative error, from p-values of chi-squared."""
+    n, n_ladder = (int(tables.setting(name, case="ladder")) for name in ("n_index_draws", "n_ladder"))
+    rows = tables.rows("delta_index_draw", "index_p_value", index_draw=way)
+    logits = -np.outer(rows["delta"] - INDEX_SLOPE, np.arange(n_ladder + 1)) / n_ladder
+    expected = n * softmax(logits, axis=1)
+    # Rare categories were put together to one.
+    rare = expected < LEAST_EXPECTED
+    degrees = np.sum(~rare, axis=1) + rare.any(axis=1) - 1
+    sizes = np.sqrt(chi2.isf(rows["index_p_value"], degrees) / n)
+    # The root of a variable with a chi-squared distribution has at most the standard deviation 1.
+    names = [f"largest of {len(rows)}: energy difference {delta:g}" for delta in rows["delta"]]
+    return largest(sizes, np.full(len(rows), 1.0 / math.sqrt(n)), names)
 
 
 def joint_distance(tables: Tables, kernel: str) -> Measurement:
@@ -141,6 +157,15 @@ def faithful_chains(tables: Tables) -> Measurement:
     return share_of_chains(switches == 0, note)
 
 
+def variance_confined(tables: Tables) -> Measurement:
+    """CT-T11: mean squared error of the mass left of zero by a chain at log zeta 5 over that at 0."""
+    confined, level = (
+        tables.values("mass_left_difference", "log_zeta_chain", log_zeta=log_zeta) ** 2
+        for log_zeta in (5.0, 0.0)
+    )
+    return estimate(lambda a, b: float(a.mean() / b.mean()), confined, level, method="jackknife")
+
+
 def single_chains(tables: Tables) -> Measurement:
     """CT-A03: proportion of chains with no more mass left of zero than the author's."""
     masses = tables.values("mass_left_by_chain")
@@ -173,12 +198,33 @@ def fit_orderings(tables: Tables) -> Measurement:
     return exact(float((sds[0] > sds[1]) + (sds[1] > sds[2])), note)
 
 
-def minor_mass(tables: Tables) -> Measurement:
-    """CT-V06: mass of the Renyi fit on the minor mode, left of the target's valley, minus that of KL(q, p)."""
+def minor_masses(tables: Tables) -> dict[str, float]:
+    """Mass of each fit on the minor mode, left of the target's valley."""
     x, density = tables.rows("mixture_x")[["mixture_x", "mixture_density"]].to_numpy().T
     valley = x[1:-1][(density[1:-1] < density[:-2]) & (density[1:-1] <= density[2:])][0]
-    _, half, exclusive = norm.cdf(valley, _fits(tables, "fit_mean"), _fits(tables, "fit_sd"))
+    masses = norm.cdf(valley, _fits(tables, "fit_mean"), _fits(tables, "fit_sd"))
+    return dict(zip(_FITS, masses.tolist(), strict=True))
+
+
+def mass_of_fit(tables: Tables, fit: str) -> Measurement:
+    """CT-V06: mass of a fit on the minor mode."""
+    return exact(minor_masses(tables)[fit])
+
+
+def minor_mass(tables: Tables) -> Measurement:
+    """CT-V06: mass of the Renyi fit on the minor mode minus that of KL(q, p)."""
+    _, half, exclusive = minor_masses(tables).values()
     return exact(half - exclusive, f"{half:.4f} and {exclusive:.4f}")
+
+
+def mass_between(tables: Tables) -> Measurement:
+    """CT-V06: mass of KL(p, q) between the modes over that of the target."""
+    x, density = tables.rows("mixture_x")[["mixture_x", "mixture_density"]].to_numpy().T
+    low, high = _BETWEEN
+    there = (x > low) & (x < high)
+    of_target = float(np.sum(density[there]) * (x[1] - x[0]))
+    left, right = norm.cdf([low, high], _fits(tables, "fit_mean")[0], _fits(tables, "fit_sd")[0])
+    return exact((right - left) / of_target, f"{right - left:.3f} and {of_target:.3f}")
 
 
 def smallest_rise(tables: Tables) -> Measurement:
@@ -187,20 +233,34 @@ def smallest_rise(tables: Tables) -> Measurement:
     return exact(float(rises.min()), f"between {rises.size + 1} orders")
 
 
-def variance_ratio(quantity: str, note: str, tables: Tables) -> Measurement:
-    """CT-V11: ratio of variances of estimates from the same draws."""
+def variance_ratio(size: str, note: str, tables: Tables, *, reduced: bool = False) -> Measurement:
+    """CT-V11: ratio of variances of estimates from the same draws; that by the score plain or reduced."""
     draws, by_score = (
-        tables.values(quantity, "chunk_estimate", estimate=name)
+        tables.values(f"gradient_variance_{size}", "chunk_estimate", estimate=name)
         for name in ("reparameterisation", "score function")
     )
+    if reduced:
+        by_score = tables.values(f"reduced_variance_{size}", "chunk")
     return estimate(lambda a, b: float(a.mean() / b.mean()), draws, by_score, method="paired", note=note)
 
 
+def error_ratio(tables: Tables, above: str, below: str, function: str) -> Measurement:
+    """Root mean squared error of one kind of weights over that of another, from the same chains."""
+    where = {"case": "weights", "function": function}
+    first, second = (
+        tables.values("squared_error", "estimator_function_chain", estimator=name, **where)
+        for name in (above, below)
+    )
+    return estimate(lambda a, b: math.sqrt(a.mean() / b.mean()), first, second, method="paired")
+
+
 def _fits(tables: Tables, quantity: str) -> list[float]:
-    return [tables.value(quantity, "fit", fit=name) for name in ("KL(p, q)", "Renyi 1/2", "KL(q, p)")]
+    return [tables.value(quantity, "fit", fit=name) for name in _FITS]
 
 
-_HOT_FRACTION = partial(recorded, "hot_fraction", "hot_fraction_error", by="log_zeta", note="second halves")
+_NEAR_END = partial(
+    recorded, "share_near_end", "share_near_end_error", by="path_end_log_zeta", note="second halves"
+)
 _HOT_EXCESS = partial(less_exact, quantity="hot_fraction", note="second halves", by="log_zeta")
 _BARRIER = partial(_exact, "barrier_height", by="control")
 
@@ -214,8 +274,13 @@ MEASURE: dict[str, dict[str, Measure]] = {
         for name in ("integral", "difference", "ratio", "at zero")
     },
     "CT-T04": {"Gaussian target": _exact("evidence_identity_error")},
-    "CT-T05": {"both moments": partial(scores, quantity="target_moment_score", by="moment")},
-    "CT-T06": {"both moments": partial(scores, quantity="base_moment_score", by="moment")},
+    **{
+        claim: {
+            moment: recorded(f"{end}_moment_difference", f"{end}_moment_error", by="moment", moment=moment)
+            for moment in ("mean", "second moment")
+        }
+        for claim, end in (("CT-T05", "target"), ("CT-T06", "base"))
+    },
     "CT-T07": {"least second difference": _exact("least_second_difference")},
     "CT-T08": {
         "base end": _exact("slope_error", by="end_difference_step", end="base", difference_step=1e-3),
@@ -226,8 +291,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-T11": {
         "log zeta -5": partial(_HOT_EXCESS, log_zeta=-5.0),
         "log zeta 5": partial(_HOT_EXCESS, log_zeta=5.0),
-        "hot half at log zeta -5": _HOT_FRACTION(log_zeta=-5.0),
-        "hot half at log zeta 5": _HOT_FRACTION(log_zeta=5.0),
+        "near the target at log zeta -5": _NEAR_END(log_zeta=-5.0, path_end="target"),
+        "near the base at log zeta 5": _NEAR_END(log_zeta=5.0, path_end="base"),
+        "variance at log zeta 5": variance_confined,
     },
     "CT-T12": {
         name: partial(joint_distance, kernel=kernel)
@@ -262,13 +328,14 @@ MEASURE: dict[str, dict[str, Measure]] = {
         )
         for update in ("random_walk", "independent")
     },
-    "CT-T21": {
-        way: partial(p_values, quantity="index_p_value", by="delta_index_draw", index_draw=way)
-        for way in ("closed form", "list")
-    },
+    "CT-T21": {way: partial(index_distance, way=way) for way in ("closed form", "list")},
     "CT-T22": {
         "as printed": excess(_exact("geometric_sum"), _exact("geometric_sum_printed")),
         "corrected": excess(_exact("geometric_sum"), _exact("geometric_sum_corrected")),
+    },
+    "CT-T24": {
+        function: partial(error_ratio, above="naive", below="integrated", function=function)
+        for function in _FUNCTIONS
     },
     "CT-A01": {"mean": _exact("base_mean"), "standard deviation": _exact("base_sd")},
     "CT-A02": {"chains without a switch": faithful_chains},
@@ -290,6 +357,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "CT-V03": moments_of_fit("KL(p, q)"),
     "CT-V04": {
         **moments_of_fit("KL(q, p)"),
+        **{f"{name}, as printed": found for name, found in moments_of_fit("KL(q, p)").items()},
         "excess of the published fit": excess(
             _exact("published_exclusive_objective"), _exact("fit_objective", by="fit", fit="KL(q, p)")
         ),
@@ -301,7 +369,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
             _exact("published_half_objective"), _exact("fit_objective", by="fit", fit="Renyi 1/2")
         ),
     },
-    "CT-V06": {"orderings that hold": fit_orderings, "mass on the minor mode": minor_mass},
+    "CT-V06": {
+        "orderings that hold": fit_orderings,
+        "mass on the minor mode": minor_mass,
+        **{f"{fit}, beyond the valley": partial(mass_of_fit, fit=fit) for fit in ("KL(q, p)", "KL(p, q)")},
+        "KL(p, q), between the modes": mass_between,
+    },
     "CT-V07": {"smallest rise": smallest_rise},
     "CT-V08": {
         "largest at positive order": _exact("bound_positive_orders"),
@@ -315,26 +388,19 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "CT-V10": {"both estimates": gradient_error},
     "CT-V11": {
-        "one dimension": partial(variance_ratio, "gradient_variance_one", "near the fit"),
-        "20 dimensions": partial(variance_ratio, "gradient_variance_many", "far from the fit"),
+        f"{size}{name}": partial(variance_ratio, *where, reduced=bool(name))
+        for size, where in (
+            ("one dimension", ("one", "near the fit")),
+            ("20 dimensions", ("many", "far from the fit")),
+        )
+        for name in ("", ", BBVI")
     },
 }
 
 
-def error_ratio(tables: Tables, above: str, below: str, function: str) -> Measurement:
-    """Root mean squared error of one kind of weights over that of another, from the same chains."""
-    where = {"case": "weights", "function": function}
-    first, second = (
-        tables.values("squared_error", "estimator_function_chain", estimator=name, **where)
-        for name in (above, below)
-    )
-    return estimate(lambda a, b: math.sqrt(a.mean() / b.mean()), first, second, method="paired")
-
-
 NUMBERS: dict[str, Measure] = {
-    f"error of {above} over integrated weights, {function}": partial(
-        error_ratio, above=above, below="integrated", function=function
+    f"error of optimal over integrated weights, {function}": partial(
+        error_ratio, above="optimal", below="integrated", function=function
     )
-    for above in ("naive", "optimal")
-    for function in ("position", "negative position")
+    for function in _FUNCTIONS
 }

@@ -32,13 +32,11 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from experiments.tempering_illustration.model import TWO_MODES, base, joined
-from experiments.tempering_illustration.settings import Settings
+from experiments.tempering_illustration.settings import INDEX_SLOPE, LEAST_EXPECTED, Settings
 
 # So few updates of a chain that many have not been at the target's end of the ladder yet.
 _SHORT = 5
 _DELTAS = (-40.0, -3.0, 0.0, 3.0, 40.0)
-_SLOPE = 1.5
-_LEAST_EXPECTED = 5.0
 
 
 def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -229,15 +227,15 @@ def _index_draws(settings: Settings, context: RunContext) -> FloatArray:
 
     def draws(key: Array, delta: Array) -> tuple[Array, Array]:
         uniforms = jax.random.uniform(key, (2, settings.n_index_draws))
-        logits = -jnp.asarray(ladder) * (delta - _SLOPE)
-        closed = jax.vmap(lambda u: draw_geometric_index(u, delta, settings.n_ladder, _SLOPE))
+        logits = -jnp.asarray(ladder) * (delta - INDEX_SLOPE)
+        closed = jax.vmap(lambda u: draw_geometric_index(u, delta, settings.n_ladder, INDEX_SLOPE))
         listed = jax.vmap(lambda u: draw_categorical_index(u, logits))
         return closed(uniforms[0]), listed(uniforms[1])
 
     program = jax.jit(draws)
     p_values = []
     for i, delta in enumerate(_DELTAS):
-        logits = -ladder * (delta - _SLOPE)
+        logits = -ladder * (delta - INDEX_SLOPE)
         expected = settings.n_index_draws * np.exp(logits - logsumexp(logits))
         drawn = program(jax.random.fold_in(key, i), jnp.asarray(delta))
         counts = [np.bincount(np.asarray(indices), minlength=expected.size) for indices in drawn]
@@ -247,7 +245,7 @@ def _index_draws(settings: Settings, context: RunContext) -> FloatArray:
 
 def _chi_squared(counts: NDArray[np.integer[Any]], expected: FloatArray) -> float:
     """P-value; categories with few expected draws are put together."""
-    rare = expected < _LEAST_EXPECTED
+    rare = expected < LEAST_EXPECTED
     observed, wanted = counts[~rare].astype(float), expected[~rare]
     if rare.any():
         observed, wanted = (np.append(observed, counts[rare].sum()), np.append(wanted, expected[rare].sum()))

@@ -4,6 +4,9 @@ import dataclasses
 
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 
+INDEX_SLOPE, LEAST_EXPECTED = 1.5, 5.0
+"""Slope of the log weights of an index, and fewest expected draws of a category of its test (design ladder)."""
+
 INDEX_DRAWS_A_STATE = 5
 """Draws of an inverse temperature for each exact draw of the joint density (design kernels)."""
 
