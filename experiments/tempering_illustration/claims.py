@@ -66,7 +66,7 @@ def p_values(tables: Tables, quantity: str, by: str, **wanted: Wanted) -> Measur
 
 
 def index_distance(tables: Tables, way: str) -> Measurement:
-    """CT-T21: largest over energy differences of a root mean square relative error, from p-values of chi-squared."""
+    """CT-T21: largest over energy differences of a mean square relative error, from p-values of chi-squared."""
     n, n_ladder = (int(tables.setting(name, case="ladder")) for name in ("n_index_draws", "n_ladder"))
     rows = tables.rows("delta_index_draw", "index_p_value", index_draw=way)
     logits = -np.outer(rows["delta"] - INDEX_SLOPE, np.arange(n_ladder + 1)) / n_ladder
@@ -74,10 +74,11 @@ def index_distance(tables: Tables, way: str) -> Measurement:
     # Rare categories were put together to one.
     rare = expected < LEAST_EXPECTED
     degrees = np.sum(~rare, axis=1) + rare.any(axis=1) - 1
-    sizes = np.sqrt(chi2.isf(rows["index_p_value"], degrees) / n)
-    # The root of a variable with a chi-squared distribution has at most the standard deviation 1.
+    # Right probabilities make chi-squared as large as its degrees of freedom on average.
+    excess = chi2.isf(rows["index_p_value"], degrees) - degrees
+    errors = np.sqrt(2.0 * degrees + 4.0 * np.maximum(excess, 0.0))
     names = [f"largest of {len(rows)}: energy difference {delta:g}" for delta in rows["delta"]]
-    return largest(sizes, np.full(len(rows), 1.0 / math.sqrt(n)), names)
+    return largest(excess / n, errors / n, names)
 
 
 def joint_distance(tables: Tables, kernel: str) -> Measurement:
