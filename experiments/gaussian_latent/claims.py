@@ -315,11 +315,8 @@ def less_runs(tables: Tables, size: int) -> Measurement:
 
 
 def long_histograms(tables: Tables, method: str, n_importance: int) -> FloatArray:
-    """Histograms of x_1 of the long chains, and of those on data sets of other seeds [chain, bin]."""
-    place = long_case(method, n_importance)
-    cases = [case for case in tables["chain_bin"]["case"].unique() if case.startswith(place["case"])]
-    rows = tables.rows("chain_bin", "histogram_position", case=cases, n_importance=n_importance)
-    return rows.pivot(index=["case", "chain"], columns="bin", values="histogram_position").to_numpy()
+    """Histograms of x_1 of the long chains [chain, bin]."""
+    return tables.array("histogram_position", "chain", "bin", **long_case(method, n_importance)).values
 
 
 def noisiness(tables: Tables, size: int) -> Measurement:
