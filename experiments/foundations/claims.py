@@ -45,6 +45,14 @@ def _relative_variances(tables: Tables) -> xr.DataArray:
     return 1.0 / tables.array("fig_2_5_effective_share", "fig_2_5_sd") - 1.0
 
 
+def _ratio_to_draws(tables: Tables) -> Measurement:
+    """Largest error of Simpson's rule in 4 and 8 dimensions over that of as many draws."""
+    names = "quadrature_dim", "quadrature_panels"
+    error, n_points = (tables.array(f"quadrature_{name}", *names) for name in ("error", "n_points"))
+    ratio = error * n_points**0.5 / tables.array("quadrature_sd", names[0])
+    return exact(float(ratio.sel({names[0]: [4, 8]}).max()))
+
+
 def _masses_of_shells(tables: Tables) -> FloatArray:
     """Mass within a tenth of the root of D [dimension]."""
     names = "fig_2_8_dimension", "fig_2_8_point"
@@ -81,6 +89,7 @@ DERIVED: dict[str, dict[str, Measure]] = {
         ),
         "relative variance of w, narrow over broad": lambda t: _narrow_over_broad(_relative_variances(t)),
     },
+    "FN-MC-02": {"4 and 8 dimensions, largest ratio to the error of draws": _ratio_to_draws},
     "FN-CM-01": {
         "mass within a tenth of the root of D, D = 100": lambda t: exact(float(_masses_of_shells(t)[-1])),
         "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),

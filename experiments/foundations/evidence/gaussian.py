@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from numpy.polynomial import Polynomial
+from scipy import stats
 from scipy.special import logsumexp, ndtr
 
 from auxmc.diagnostics.path_integrals import thermodynamic_integration
@@ -49,9 +51,21 @@ def data_sets(work: Work) -> Lines:
 @TOPIC.claim("FN-EV-03")
 def entropy_bound(work: Work) -> Lines:
     """The bound by the entropy of the data, which some data sets exceed."""
-    bound = -100.0 * 0.5 * math.log(2.0 * math.pi * math.e)
+    n, true_mean = _LOG_EVIDENCE
+    bound = -0.5 * n * math.log(2.0 * math.pi * math.e)
+    # With z the standardised sample mean and S, chi-squared, the sum of squares about it, the logs of the true density
+    # and of the evidence exceed the bound by (n - z^2 - S) / 2 and (n - shrunk(z) - S) / 2.
+    shrunk = Polynomial([math.sqrt(n) * true_mean, 1.0]) ** 2 / (n + 1.0) + math.log(n + 1.0)
+    z, below = np.linspace(-9.0, 9.0, 18_001), stats.chi2(n - 1).cdf
+    ends = [n - z**2 + 2.0 * side * _DECADE for side in (-1.0, 1.0)]
+    above, typical = (
+        stats.norm.pdf(z) @ (below(end) - below(ends[0])) for end in (np.clip(n - shrunk(z), *ends), ends[1])
+    )
+    low, high = np.sort((Polynomial([0.0, 0.0, 1.0]) - shrunk).roots())
     return {
         "as printed": 1.0 - _LOG_EVIDENCE.cdf(bound),
+        "of data sets with the true density within a factor of ten": above / typical,
+        "evidence above the true density": ndtr(low) + ndtr(-high),
         "mean of the log less bound": _LOG_EVIDENCE.mean - bound,
     }
 

@@ -75,7 +75,7 @@ def worked_example(work: Work) -> Lines:
     }
 
 
-@TOPIC.claim("FN-AD-02", numbers=["normal energy"])
+@TOPIC.claim("FN-AD-02")
 def cheap_gradients(work: Work) -> Lines:
     """Operations of a value with its gradient over those of the value alone.
 

@@ -3,10 +3,14 @@
 import math
 from collections.abc import Iterable
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
+from jax import Array
+from jax.scipy.special import entr, logsumexp as log_sum_exp
 from numpy.typing import ArrayLike
 from scipy.special import expit, logsumexp
 
@@ -120,6 +124,44 @@ def expected_contrastive_divergence(
     return _clamped_minus_unclamped(machine, v, states, distribution)
 
 
+def update(machine: RestrictedBoltzmann, data: Array, n_sweeps: int | None) -> RestrictedBoltzmann:
+    """Expected update by contrastive divergence from a distribution of data [visible state], or the gradient for None.
+
+    In JAX, for machines that learn: the same as `expected_contrastive_divergence` and `likelihood_gradient`.
+    """
+    logs, pull = jax.vjp(_joint_logs, machine)
+    up, down = jax.nn.softmax(logs, axis=1), jax.nn.softmax(logs, axis=0)
+    unclamped = jax.nn.softmax(logs, axis=(0, 1))
+    if n_sweeps is not None:
+        visible = data
+        for _ in range(n_sweeps):
+            visible = down @ (visible @ up)
+        unclamped = visible[:, None] * up
+    (change,) = pull(data[:, None] * up - unclamped)
+    return change  # type: ignore[no-any-return]
+
+
+def learn(start: RestrictedBoltzmann, data: FloatArray, n_sweeps: int | None) -> FloatArray:
+    """Mean log likelihoods [replicate] of data [replicate, visible state] after many updates, side by side."""
+
+    @jax.jit
+    @jax.vmap
+    def log_likelihood(machine: RestrictedBoltzmann, data: Array) -> Array:
+        def advance(_: Array, machine: RestrictedBoltzmann) -> Any:
+            return jax.tree.map(lambda x, step: x + _RATE * step, machine, update(machine, data, n_sweeps))
+
+        logs = _joint_logs(jax.lax.fori_loop(0, _N_UPDATES, advance, machine))
+        return data @ log_sum_exp(logs, axis=1) - log_sum_exp(logs)
+
+    return np.asarray(log_likelihood(start, data))
+
+
+def _joint_logs(machine: RestrictedBoltzmann) -> Array:
+    """Logs of unnormalised probabilities [visible state, hidden state]."""
+    v, h = (jnp.asarray(layer_states(len(biases))) for biases in machine[1:])
+    return v @ machine.weights @ h.T - (v @ machine.visible_biases)[:, None] - h @ machine.hidden_biases
+
+
 def _correlations(
     machine: RestrictedBoltzmann, visible: FloatArray, fractions: FloatArray
 ) -> RestrictedBoltzmann:
@@ -186,6 +228,7 @@ _STEP = 1e-5
 _RANDOM_MACHINES = ((3, 2, 1), (6, 4, 1), (3, 2, 2), (6, 4, 2))
 # "A few steps": both layers once, or three times; by what the names of lines end with.
 _FEW_SWEEPS = {"": 1, ", three sweeps": 3}
+_RATE, _N_UPDATES = 0.5, 4000
 
 
 @TOPIC.claim("FN-EB-01")
@@ -215,8 +258,18 @@ def learning_gradient(work: Work) -> Lines:
 
 @TOPIC.claim("FN-EB-02")
 def divergence_bias(work: Work) -> Lines:
-    """Bias of contrastive divergence on machines with normal parameters, after one sweep and after three."""
+    """What machines learn of random data by one sweep and by three, and errors of updates at normal parameters."""
     found: Found = {}
+    for n_visible, n_hidden in ((3, 2), (6, 4)):
+        rng, n = work.rng("learning", n_visible, n_hidden), work.replicates(100, 20)
+        data = rng.dirichlet(np.ones(2**n_visible), n)
+        sizes = (n_visible, n_hidden), (n_visible,), (n_hidden,)
+        start = RestrictedBoltzmann(*(rng.normal(0.0, 0.1, (n, *size)) for size in sizes))
+        on = data @ layer_states(n_visible)
+        apart = -np.asarray(entr(on) + entr(1.0 - on)).sum(axis=1)
+        best, *learned = (learn(start, data, k) - apart for k in (None, *_FEW_SWEEPS.values()))
+        for name, gain in zip(_FEW_SWEEPS, learned, strict=True):
+            found[f"{n_visible} x {n_hidden} units, learning{name}"] = proportion_of(gain > 0.9 * best)
     for n_visible, n_hidden, sd in _RANDOM_MACHINES:
         rng, biases = work.rng("machines", n_visible, n_hidden, sd), []
         for _ in range(work.replicates(400)):

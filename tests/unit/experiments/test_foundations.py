@@ -330,6 +330,20 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine):
         np.testing.assert_allclose(found, wanted, atol=1e-13)
 
 
+@pytest.mark.parametrize("n_sweeps", [None, 1, 3])
+def test_updates_of_machines_that_learn_are_those_by_enumeration(n_sweeps):
+    states = machines.layer_states(3)
+    data = np.all(np.array(machines.LAYER_DATA)[:, None] == states[None], axis=-1).mean(axis=0)
+    found = machines.update(jax.tree.map(jnp.asarray, MACHINE), jnp.asarray(data), n_sweeps)
+    wanted = (
+        machines.likelihood_gradient(MACHINE, machines.LAYER_DATA)
+        if n_sweeps is None
+        else machines.expected_contrastive_divergence(MACHINE, machines.LAYER_DATA, n_sweeps)
+    )
+    for step, exact in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(step, exact, atol=1e-14)
+
+
 def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
     gradient = machines.likelihood_gradient(MACHINE, machines.LAYER_DATA).weights
     divergence = functools.partial(machines.expected_contrastive_divergence, MACHINE, machines.LAYER_DATA)
