@@ -70,7 +70,7 @@ def box_muller(uniforms: Array) -> Array:
     x = sqrt(-2 log u1) (cos(2 pi u2), sin(2 pi u2)), u1 in (0, 1] and u2 in [0, 1); of a generator that can give 0, one
     minus its numbers is u1.
 
-    Source: Box and Muller 1958; PhD thesis, Eqs. 2.6 and 2.7. The chapter draft prints u1 for u2 in the cosine (FN-DS-10).
+    Source: Box and Muller 1958; PhD thesis, Eqs. 2.6 and 2.7. The chapter draft prints u1 in the cosine (FN-DS-10).
 
     >>> [round(float(x), 6) for x in box_muller(jnp.array([0.0455, 0.0455]))]
     [2.385078, 0.701062]

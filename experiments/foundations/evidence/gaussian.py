@@ -64,7 +64,7 @@ def entropy_bound(work: Work) -> Lines:
     low, high = np.sort((Polynomial([0.0, 0.0, 1.0]) - shrunk).roots())
     return {
         "as printed": 1.0 - _LOG_EVIDENCE.cdf(bound),
-        "of data sets with the true density within a factor of ten": above / typical,
+        "typical set": above / typical,
         "evidence above the true density": ndtr(low) + ndtr(-high),
         "mean of the log less bound": _LOG_EVIDENCE.mean - bound,
     }

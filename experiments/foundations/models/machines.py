@@ -10,9 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jax import Array
-from jax.scipy.special import entr, logsumexp as log_sum_exp
 from numpy.typing import ArrayLike
-from scipy.special import expit, logsumexp
+from scipy.special import entr, expit, logsumexp
 
 from auxmc.diagnostics.finite_chains import second_eigenvalue
 from auxmc.numerics.array_types import FloatArray
@@ -151,7 +150,7 @@ def learn(start: RestrictedBoltzmann, data: FloatArray, n_sweeps: int | None) ->
             return jax.tree.map(lambda x, step: x + _RATE * step, machine, update(machine, data, n_sweeps))
 
         logs = _joint_logs(jax.lax.fori_loop(0, _N_UPDATES, advance, machine))
-        return data @ log_sum_exp(logs, axis=1) - log_sum_exp(logs)
+        return data @ jax.nn.logsumexp(logs, axis=1) - jax.nn.logsumexp(logs)
 
     return np.asarray(log_likelihood(start, data))
 
@@ -258,15 +257,17 @@ def learning_gradient(work: Work) -> Lines:
 
 @TOPIC.claim("FN-EB-02")
 def divergence_bias(work: Work) -> Lines:
-    """What machines learn of random data by one sweep and by three, and errors of updates at normal parameters."""
+    """What machines learn of random states by one sweep and by three, and errors of updates at normal parameters."""
     found: Found = {}
     for n_visible, n_hidden in ((3, 2), (6, 4)):
         rng, n = work.rng("learning", n_visible, n_hidden), work.replicates(100, 20)
-        data = rng.dirichlet(np.ones(2**n_visible), n)
+        # As many observed states as there are visible units, the others with probability 0.
+        fractions = np.where(np.arange(2**n_visible) < n_visible, 1.0 / n_visible, 0.0)
+        data = rng.permuted(np.tile(fractions, (n, 1)), axis=1)
         sizes = (n_visible, n_hidden), (n_visible,), (n_hidden,)
         start = RestrictedBoltzmann(*(rng.normal(0.0, 0.1, (n, *size)) for size in sizes))
         on = data @ layer_states(n_visible)
-        apart = -np.asarray(entr(on) + entr(1.0 - on)).sum(axis=1)
+        apart = -(entr(on) + entr(1.0 - on)).sum(axis=1)
         best, *learned = (learn(start, data, k) - apart for k in (None, *_FEW_SWEEPS.values()))
         for name, gain in zip(_FEW_SWEEPS, learned, strict=True):
             found[f"{n_visible} x {n_hidden} units, learning{name}"] = proportion_of(gain > 0.9 * best)

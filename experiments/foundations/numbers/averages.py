@@ -101,9 +101,9 @@ def _effective_fraction(sd: float) -> float:
     return normaliser**2 / float(np.sum(target * np.exp(_log_weight(x, sd))) * step)
 
 
-@TOPIC.claim("FN-IS-05", numbers=["mean of g_N with 1 / N"])
+@TOPIC.claim("FN-IS-05", numbers=["g_N with 1/N"])
 def unbiased_normaliser(work: Work) -> Lines:
-    """Mean weights of 100 draws are unbiased for the normaliser; sums of w x, over N or over mean weights as printed."""
+    """Mean weights of 100 draws are unbiased for the normaliser; g_N for f = x as printed and with 1 / N."""
     found: Found = {}
     for sd in _PROPOSAL_SDS:
         shape = (work.replicates(10_000, 1000), 100)
@@ -115,8 +115,8 @@ def unbiased_normaliser(work: Work) -> Lines:
     sums = (np.exp(logs) * x).sum(axis=1)
     return {
         **found,
-        "mean of g_N as printed": mean(sums / means),
-        "mean of g_N with 1 / N": mean(sums / 100.0),
+        "g_N as printed": mean(sums / means),
+        "g_N with 1/N": mean(sums / 100.0),
     }
 
 

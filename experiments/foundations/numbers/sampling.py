@@ -176,7 +176,7 @@ def box_muller_jacobian(work: Work) -> Lines:
 def drafted_map(work: Work) -> Lines:
     """Mean square of sqrt(-2 log u) cos(2 pi u), the first component of the map of the draft."""
     square, _ = integrate.quad(lambda u: -2.0 * math.log(u) * math.cos(2.0 * math.pi * u) ** 2, 0.0, 1.0)
-    return {"mean square of the first number, as printed": square}
+    return {"as printed": square}
 
 
 @TOPIC.claim("FN-DS-02", numbers=["corrected"])
