@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from scipy import integrate, special
+from scipy import integrate
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import Measurement, exact
@@ -73,12 +73,6 @@ def _p_value_of_moments(tables: Tables) -> Measurement:
     return Measurement(12.0 * float(tails.min()), 12.0 * float(errors[tails.argmin()]))
 
 
-def _error_of_conditional_mean(tables: Tables) -> Measurement:
-    """Mean of u1^2 given u1^2 - u2^2 = 1 less its closed form, which follows from u1 = cosh(t)."""
-    found = _recorded("FN-GM-05 mean of u1 squared", _FUNCTIONS["FN-GM-05"])(tables)
-    return found - 0.5 * (1.0 + float(special.k1(0.5) / special.k0(0.5)))
-
-
 DERIVED: dict[str, dict[str, Measure]] = {
     "FN-IS-04": {
         "largest weight on the axis, sd 0.52 over sd 0.8": lambda t: _narrow_over_broad(
@@ -95,9 +89,8 @@ DERIVED: dict[str, dict[str, Measure]] = {
         "least rise of that mass": lambda t: exact(float(np.diff(_masses_of_shells(t)).min())),
     },
     "FN-SL-05": {"p-value of six moments": _p_value_of_moments},
-    "FN-GM-05": {"mean of u1 squared at 1 less the known one": _error_of_conditional_mean},
 }
-"""Lines that are measured from arrays of figures or from other lines."""
+"""Lines that are measured from arrays of figures or from many lines."""
 
 with Path(__file__).with_name("claims.csv").open(newline="", encoding="utf-8") as _file:
     _LINES = [(row["claim_id"], row["setting"]) for row in csv.DictReader(_file)]

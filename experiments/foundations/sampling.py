@@ -1,4 +1,4 @@
-"""Direct sampling: uniform floats, transforms, inverse distribution functions; quadrature."""
+"""Direct sampling: transforms, inverse distribution functions; quadrature."""
 
 import math
 from collections.abc import Callable
@@ -9,30 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.special import ndtr, ndtri
-from jax.typing import DTypeLike
 from numpy.typing import ArrayLike
 
 from auxmc.numerics.array_types import FloatArray
-
-# Bits of an integer and of the significand of the float that it becomes.
-_PRECISIONS = {jnp.dtype(jnp.float32): (32, 24), jnp.dtype(jnp.float64): (64, 53)}
-
-
-def uniform_from_bits(bits: Array, dtype: DTypeLike = jnp.float64) -> Array:
-    """Maps random bits to multiples of 2^-24 (float32) or 2^-53 (float64) in [0, 1), elementwise.
-
-    Bits are uint32 for float32 and uint64 for float64.
-
-    Source: PhD thesis, section 2.1.2.
-
-    >>> float(uniform_from_bits(jnp.uint64(2**63)))
-    0.5
-    """
-    wanted = jnp.dtype(dtype)
-    width, digits = _PRECISIONS[wanted]
-    shifted = bits >> jnp.asarray(width - digits, bits.dtype)
-    return shifted.astype(wanted) * jnp.asarray(2.0**-digits, wanted)
-
 
 _TURN = 2.0 * math.pi
 
@@ -116,7 +95,7 @@ def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, 
 
     Source: PhD thesis, section 2.1.3.
 
-    >>> draw_by_inversion(jax.random.key(0), exponential(2.0), (3,)).shape
+    >>> draw_by_inversion(jax.random.key(0), normal(0.0, 1.0), (3,)).shape
     (3,)
     """
     multiples = (jax.random.bits(key, shape, jnp.uint64) >> jnp.uint64(12)).astype(jnp.float64)
@@ -130,15 +109,6 @@ def normal(mean: float, sd: float) -> Distribution:
         return -0.5 * jnp.square((x - mean) / sd) - math.log(sd) - _LOG_ROOT_TWO_PI
 
     return Distribution(log_density, lambda x: ndtr((x - mean) / sd), lambda u: mean + sd * ndtri(u))
-
-
-def exponential(rate: float) -> Distribution:
-    """Exponential distribution on the positive numbers, with mean 1 / rate."""
-    return Distribution(
-        lambda x: jnp.where(x >= 0.0, math.log(rate) - rate * x, -jnp.inf),
-        lambda x: -jnp.expm1(-rate * jnp.maximum(x, 0.0)),
-        lambda u: -jnp.log1p(-u) / rate,
-    )
 
 
 def generalised_logistic(exponent: float) -> Distribution:

@@ -18,7 +18,7 @@ from auxmc.kernels.slices.elliptical_slice import EllipseNoise, elliptical_slice
 from auxmc.kernels.slices.linear_slice import LineNoise
 from auxmc.kernels.slices.reflective_slice import reflect
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import Measurement, estimate, mean, proportion_of
+from auxmc_pipeline.measuring import Measurement, estimate, proportion_of
 from experiments.foundations.chains.inputs import correlated, log_uniforms, mixture_density, random_keys
 from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 from experiments.tempering_illustration.model import OVERLAPPING
@@ -38,11 +38,10 @@ _N_STEP_OUTS = 4
 
 
 class Transitions(NamedTuple):
-    """Points [transition, chain, 2], and evaluations less that of the current point [transition, chain]."""
+    """Points [transition, chain, 2]."""
 
     before: FloatArray
     after: FloatArray
-    n_evaluations: FloatArray
 
 
 # Numbers of chains of full effort, and least ones: transitions from independent exact draws, the chains of the figure,
@@ -66,8 +65,7 @@ def transitions(work: Work, name: str) -> dict[str, Transitions]:
             key=random_keys(rng, shape),
         )
         results = _run(jnp.asarray(starts), jnp.asarray(name == "fresh"), noise)
-        before, after, n_evaluations = (np.asarray(values) for values in results)
-        found[direction] = Transitions(before, after, n_evaluations.astype(float))
+        found[direction] = Transitions(*map(np.asarray, results))
     return found
 
 
@@ -79,17 +77,17 @@ def _lines(direction: str, rng: np.random.Generator, shape: tuple[int, int]) -> 
 
 
 @jax.jit
-def _run(starts: Array, restart: Array, noise: LineNoise) -> tuple[Array, Array, Array]:
+def _run(starts: Array, restart: Array, noise: LineNoise) -> tuple[Array, Array]:
     """Chains from the first starts, or, with restarts, a transition from every start."""
     precision = jnp.asarray(np.linalg.inv(correlated(_NEARLY_ONE)))
     # Brackets of width 1; the direction is part of the noise.
     kernel = directed_slice(lambda x: -0.5 * x @ precision @ x, along_axes(2), 1.0, 2, _N_STEP_OUTS)
 
-    def step(points: Array, inputs: tuple[Array, LineNoise]) -> tuple[Array, tuple[Array, Array, Array]]:
+    def step(points: Array, inputs: tuple[Array, LineNoise]) -> tuple[Array, tuple[Array, Array]]:
         fresh, noise = inputs
         before = jnp.where(restart, fresh, points)
-        new, info = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init)(before))
-        return new.position, (before, new.position, info.n_evaluations)
+        new, _ = jax.vmap(kernel.apply)(noise, jax.vmap(kernel.init)(before))
+        return new.position, (before, new.position)
 
     return jax.lax.scan(step, starts[0], (starts, noise))[1]
 
@@ -242,12 +240,6 @@ def exploration(work: Work) -> Lines:
     return {"ratio": axis / unit}
 
 
-@TOPIC.claim("FN-SL-04", numbers=_DIRECTIONS)
-def evaluations(work: Work) -> Lines:
-    """Density evaluations of a transition, with that of the current point."""
-    return {name: mean(run.n_evaluations + 1.0) for name, run in work.once(transitions, "fresh").items()}
-
-
 @TOPIC.claim("FN-SL-05")
 def published_samples(work: Work) -> Lines:
     """Where the moments of the 500 points that figure 2.11 draws lie among those of chains like it."""
@@ -265,7 +257,7 @@ def published_samples(work: Work) -> Lines:
     return found
 
 
-@TOPIC.claim("FN-SL-06", numbers=["lower end", "upper end"])
+@TOPIC.claim("FN-SL-06")
 def drawn_slice(work: Work) -> Lines:
     """Ends of the slice in figure 2.10."""
 
@@ -275,7 +267,7 @@ def drawn_slice(work: Work) -> Lines:
     height = _HEIGHT_FRACTION * float(mixture_density(OVERLAPPING, _SLICE_START))
     lower = optimize.brentq(above, -1.5, _SLICE_START, xtol=1e-13)
     upper = optimize.brentq(above, 0.5, 2.0, xtol=1e-13)
-    return {"lower end": lower, "upper end": upper, "lower end as drawn": lower, "upper end as drawn": upper}
+    return {"lower end as drawn": lower, "upper end as drawn": upper}
 
 
 @TOPIC.claim("FN-SL-07")

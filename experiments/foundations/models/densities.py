@@ -3,23 +3,13 @@
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from auxmc.numerics.array_types import FloatArray
-
-
-class Distribution(Protocol):
-    """What is used of a distribution of SciPy, besides its `logpdf` or `logpmf`."""
-
-    def cdf(self, x: FloatArray) -> FloatArray:
-        """Distribution function."""
-
-    def rvs(self, size: int, random_state: np.random.Generator) -> FloatArray:
-        """Draws."""
 
 
 class Parameter(NamedTuple):
@@ -39,11 +29,11 @@ class Density(NamedTuple):
     support: str  # where it is positive, in plain text
     parameters: Mapping[str, Parameter]  # by name, in the order of the shorthand
     # maps the parameters to a distribution of SciPy, or to one with the same methods
-    freeze: Callable[..., Distribution]
+    freeze: Callable[..., Any]
     to_real: str = "-"  # map of the support to the whole line, in plain text; "-" for integers
     from_input: str = "-"  # map of an input u of unit variance to a draw, in plain text; "-" for none
 
-    def example(self) -> Distribution:
+    def example(self) -> Any:
         """The distribution with the parameters of the examples."""
         return self.freeze(**{name: np.asarray(p.example, float) for name, p in self.parameters.items()})
 
@@ -71,7 +61,7 @@ class _MultivariateLogNormal:
         return np.asarray(np.exp(self._logs.rvs(size=size, random_state=random_state)), float)
 
 
-_FROZEN: Mapping[str, Callable[..., Distribution]] = {
+_FROZEN: Mapping[str, Callable[..., Any]] = {
     "Bernoulli": lambda pi: stats.bernoulli(pi),
     "categorical": lambda pi: stats.rv_discrete(values=(np.arange(1, len(pi) + 1), pi)),
     "normal": lambda mu, sigma: stats.norm(mu, sigma),

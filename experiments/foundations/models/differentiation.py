@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
-from auxmc_pipeline.measuring import estimate, largest_of, mean
+from auxmc_pipeline.measuring import estimate
 from experiments.foundations.models.tape import (
     OPERATIONS,
     Graph,
@@ -17,7 +17,6 @@ from experiments.foundations.models.tape import (
     jacobian_by_columns,
     jacobian_by_rows,
     record,
-    relative_costs,
     reverse_sweep,
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
@@ -31,8 +30,6 @@ _NAMES = ("x", "m", "s", "constant", "y", "z", "a", "u", "b", "c")
 _N_GRAPHS = 200
 _GRAPH_SIZE = 60
 _N_MAPS = 20
-# Outputs of maps whose Jacobian is made by rows, and inputs of those whose is by columns.
-_NUMBERS = (1, 2, 4, 8, 16)
 _BINARY = ("add", "subtract", "multiply", "divide")
 # Arguments of unsafe operations are brought into a safe range: sines in products and under logarithms, and a constant
 # that keeps logarithms and quotients away from zero.
@@ -99,23 +96,13 @@ def cheap_gradients(work: Work) -> Lines:
 
 @TOPIC.claim("FN-AD-03")
 def jacobians(work: Work) -> Lines:
-    """Jacobians of random maps by rows and by columns, and the operations of the values with either."""
+    """Jacobians of random maps by rows and by columns."""
     rng, errors = work.rng("jacobian"), []
     for _ in range(_N_MAPS):
         graph, point = random_graph(rng, 5, _GRAPH_SIZE, n_outputs=3), rng.uniform(0.3, 1.0, 5)
         rows, columns = jacobian_by_rows(graph, point), jacobian_by_columns(graph, point)
         errors.append(np.max(np.abs(rows - columns)))
-    rng, by_rows, by_columns = work.rng("jacobian costs"), {}, {}
-    for n in _NUMBERS:
-        outputs = [random_graph(rng, 5, _GRAPH_SIZE, n_outputs=n) for _ in range(_N_MAPS)]
-        inputs = [random_graph(rng, n, _GRAPH_SIZE, n_outputs=3) for _ in range(_N_MAPS)]
-        by_rows[str(n)] = mean([1.0 / n + relative_costs(graph)[0] for graph in outputs])
-        by_columns[str(n)] = mean([1.0 / n + relative_costs(graph)[1] for graph in inputs])
-    return {
-        "random maps": float(max(errors)),
-        "rows, operations over N times the value": largest_of(by_rows),
-        "columns, operations over M times the value": largest_of(by_columns),
-    }
+    return {"random maps": float(max(errors))}
 
 
 @TOPIC.claim("FN-AD-04", numbers=["accumulator of x", "accumulator of x by the drawn rule"])

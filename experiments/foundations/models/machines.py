@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -58,76 +59,50 @@ def layer_states(n_units: int) -> FloatArray:
     return 0.5 * (sign_table(n_units) + 1.0)
 
 
-def log_weights_visible(machine: RestrictedBoltzmann, visible: ArrayLike) -> FloatArray:
-    """Log of the sum over h of the unnormalised probability, -b_v^T v + sum_j log(1 + exp(field of h_j)) [...]."""
-    v = np.asarray(visible, float)
-    fields = v @ machine.weights - machine.hidden_biases
-    return np.asarray(np.logaddexp(0.0, fields).sum(axis=-1) - v @ machine.visible_biases, float)
-
-
-def log_normaliser(machine: RestrictedBoltzmann) -> float:
-    """Log Z, in nats, by a sum over the states of the visible layer."""
-    states = layer_states(len(machine.visible_biases))
-    return float(logsumexp(log_weights_visible(machine, states)))
-
-
-def likelihood_gradient(machine: RestrictedBoltzmann, data: ArrayLike) -> RestrictedBoltzmann:
-    """Gradient of the mean log likelihood of data [data, visible]: clamped minus unclamped, by enumeration.
-
-    Given v the correlation of v_i and h_j is v_i E[h_j | v]; only given v is it a product.
-
-    Source: lecture slides, learning in Boltzmann machines.
-    """
-    states = layer_states(len(machine.visible_biases))
-    distribution = np.exp(log_weights_visible(machine, states) - log_normaliser(machine))
-    return _clamped_minus_unclamped(machine, np.asarray(data, float), states, distribution)
-
-
 def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
     """Transition matrix of the visible layer under one sweep v -> h -> v [visible state, visible state]."""
-    visible = layer_states(len(machine.visible_biases))
-    hidden = layer_states(len(machine.hidden_biases))
-
-    def products(probabilities: FloatArray, states: FloatArray) -> FloatArray:
-        chosen = np.where(states[None] > 0.5, probabilities[:, None], 1.0 - probabilities[:, None])
-        return np.asarray(chosen.prod(axis=-1), float)
-
-    up = products(hidden_probabilities(machine, visible), hidden)
-    return np.asarray(up @ products(visible_probabilities(machine, hidden), visible), float)
+    logs = _joint_logs(machine)
+    return np.asarray(jax.nn.softmax(logs, axis=1) @ jax.nn.softmax(logs, axis=0).T)
 
 
 def contrastive_divergence(
     machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int, rng: np.random.Generator
-) -> RestrictedBoltzmann:
-    """Biased estimate of the gradient: block sweeps from the data [data, visible] replace the unclamped mean.
+) -> FloatArray:
+    """Biased estimate of the gradient in the weights: block sweeps from the data [data, visible] replace the unclamped
+    mean.
 
     The hidden layer is drawn in every sweep; the correlations at both ends use its probabilities instead.
 
     Source: lecture slides, contrastive divergence; Hinton 2002.
     """
+
+    def correlations(visible: FloatArray) -> FloatArray:
+        return np.asarray((visible * (1.0 / len(visible))).T @ hidden_probabilities(machine, visible))
+
     start = v = np.asarray(data, float)
     for _ in range(n_sweeps):
         hidden = _draw_units(hidden_probabilities(machine, v), rng)
         v = _draw_units(visible_probabilities(machine, hidden), rng)
-    return _clamped_minus_unclamped(machine, start, v, np.full(len(v), 1.0 / len(v)))
+    return correlations(start) - correlations(v)
 
 
 def expected_contrastive_divergence(
-    machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int
+    machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int | None
 ) -> RestrictedBoltzmann:
-    """Expectation of `contrastive_divergence`, by powers of the transition matrix of the visible layer."""
-    v = np.asarray(data, float)
-    states = layer_states(len(machine.visible_biases))
-    start = np.all(v[:, None] == states[None], axis=-1).mean(axis=0)
-    distribution = start @ np.linalg.matrix_power(visible_transition(machine), n_sweeps)
-    return _clamped_minus_unclamped(machine, v, states, distribution)
+    """Expected update by contrastive divergence from data [data, visible], by sums over all states.
 
+    For None the gradient of the mean log likelihood, clamped minus unclamped correlations.
 
-def update(machine: RestrictedBoltzmann, data: Array, n_sweeps: int | None) -> RestrictedBoltzmann:
-    """Expected update by contrastive divergence from a distribution of data [visible state], or the gradient for None.
-
-    In JAX, for machines that learn: the same as `expected_contrastive_divergence` and `likelihood_gradient`.
+    Source: lecture slides, learning in Boltzmann machines, contrastive divergence.
     """
+    states = layer_states(len(machine.visible_biases))
+    start = np.all(np.asarray(data)[:, None] == states[None], axis=-1).mean(axis=0)
+    return RestrictedBoltzmann(*map(np.asarray, _update(machine, start, n_sweeps)))
+
+
+@partial(jax.jit, static_argnames="n_sweeps")
+def _update(machine: RestrictedBoltzmann, data: Array, n_sweeps: int | None) -> RestrictedBoltzmann:
+    """The same from a distribution of data [visible state]."""
     logs, pull = jax.vjp(_joint_logs, machine)
     up, down = jax.nn.softmax(logs, axis=1), jax.nn.softmax(logs, axis=0)
     unclamped = jax.nn.softmax(logs, axis=(0, 1))
@@ -147,7 +122,7 @@ def learn(start: RestrictedBoltzmann, data: FloatArray, n_sweeps: int | None) ->
     @jax.vmap
     def log_likelihood(machine: RestrictedBoltzmann, data: Array) -> Array:
         def advance(_: Array, machine: RestrictedBoltzmann) -> Any:
-            return jax.tree.map(lambda x, step: x + _RATE * step, machine, update(machine, data, n_sweeps))
+            return jax.tree.map(lambda x, step: x + _RATE * step, machine, _update(machine, data, n_sweeps))
 
         logs = _joint_logs(jax.lax.fori_loop(0, _N_UPDATES, advance, machine))
         return data @ jax.nn.logsumexp(logs, axis=1) - jax.nn.logsumexp(logs)
@@ -158,25 +133,8 @@ def learn(start: RestrictedBoltzmann, data: FloatArray, n_sweeps: int | None) ->
 def _joint_logs(machine: RestrictedBoltzmann) -> Array:
     """Logs of unnormalised probabilities [visible state, hidden state]."""
     v, h = (jnp.asarray(layer_states(len(biases))) for biases in machine[1:])
-    return v @ machine.weights @ h.T - (v @ machine.visible_biases)[:, None] - h @ machine.hidden_biases
-
-
-def _correlations(
-    machine: RestrictedBoltzmann, visible: FloatArray, fractions: FloatArray
-) -> RestrictedBoltzmann:
-    """E[v h^T], -E[v] and -E[h] for visible states [state, visible] with probabilities [state]."""
-    hidden = hidden_probabilities(machine, visible)
-    return RestrictedBoltzmann(
-        (visible * fractions[:, None]).T @ hidden, -fractions @ visible, -fractions @ hidden
-    )
-
-
-def _clamped_minus_unclamped(
-    machine: RestrictedBoltzmann, data: FloatArray, visible: FloatArray, fractions: FloatArray
-) -> RestrictedBoltzmann:
-    clamped = _correlations(machine, data, np.full(len(data), 1.0 / len(data)))
-    unclamped = _correlations(machine, visible, fractions)
-    return RestrictedBoltzmann(*(c - u for c, u in zip(clamped, unclamped, strict=True)))
+    of_layers = (v @ machine.visible_biases)[:, None] + (h @ machine.hidden_biases)[None, :]
+    return v @ machine.weights @ h.T - of_layers
 
 
 LAYER_DATA: tuple[tuple[float, ...], ...] = ((1.0, 0.0, 1.0), (1.0, 1.0, 0.0))
@@ -277,7 +235,7 @@ def divergence_bias(work: Work) -> Lines:
             sizes = (n_visible, n_hidden), (n_visible,), (n_hidden,)
             machine = RestrictedBoltzmann(*(rng.normal(0.0, sd, size) for size in sizes))
             data = rng.permutation(layer_states(n_visible))[:2]
-            largest_derivative = largest_size(likelihood_gradient(machine, data).weights)
+            largest_derivative = largest_size(expected_contrastive_divergence(machine, data, None).weights)
             biases.append(_biases(_FEW_SWEEPS.values(), machine, data) / largest_derivative)
         for name, accurate in zip(_FEW_SWEEPS, np.transpose(biases) < 0.25, strict=True):
             found[f"{n_visible} x {n_hidden} units, sd {sd}{name}"] = proportion_of(accurate)
@@ -344,7 +302,7 @@ def conditioned(work: Work) -> Lines:
 
 def _biases(sweeps: Iterable[int], machine: RestrictedBoltzmann, data: ArrayLike) -> FloatArray:
     """Largest error over the weights of the expectation of contrastive divergence, for each number of sweeps."""
-    gradient = likelihood_gradient(machine, data).weights
+    gradient = expected_contrastive_divergence(machine, data, None).weights
     expected = (expected_contrastive_divergence(machine, data, k).weights for k in sweeps)
     return np.array([largest_size(weights - gradient) for weights in expected])
 
@@ -353,12 +311,12 @@ def _biases(sweeps: Iterable[int], machine: RestrictedBoltzmann, data: ArrayLike
 def divergence_curves(work: Work) -> Arrays:
     """Bias of contrastive divergence against the number of sweeps, with what simulated estimates leave."""
     machine = three_by_two()
-    gradient = likelihood_gradient(machine, LAYER_DATA).weights
+    gradient = expected_contrastive_divergence(machine, LAYER_DATA, None).weights
     sweeps = range(1, _MOST_SWEEPS + 1)
     n_copies = work.replicates(_N_ESTIMATES)
     data = np.repeat(np.array(LAYER_DATA), n_copies, axis=0)
     streams = ((k, work.rng("divergence", k)) for k in sweeps)
-    estimates = (contrastive_divergence(machine, data, k, rng).weights for k, rng in streams)
+    estimates = (contrastive_divergence(machine, data, k, rng) for k, rng in streams)
     simulated = [largest_size(weights - gradient) for weights in estimates]
     along = {"sweeps": list(sweeps)}
     rate = second_eigenvalue(visible_transition(machine))

@@ -22,7 +22,6 @@ class Operation(NamedTuple):
     push: Callable[..., float]
     n_value: int = 1  # what a computer has to do for the value; a sign costs nothing
     n_pull: int = 1  # what it has to do for the terms
-    n_push: int = 1  # what it has to do for the derivative of the result
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -33,7 +32,6 @@ OPERATIONS: Mapping[str, Operation] = {
         lambda bar, a, b, y: (bar * b, bar * a),
         lambda da, db, a, b, y: da * b + a * db,
         n_pull=2,
-        n_push=3,
     ),
     # The quotient of both terms is made once.
     "divide": Operation(
@@ -41,13 +39,10 @@ OPERATIONS: Mapping[str, Operation] = {
         lambda bar, a, b, y: (bar / b, -(bar / b * y)),
         lambda da, db, a, b, y: (da - y * db) / b,
         n_pull=2,
-        n_push=3,
     ),
     "log": Operation(log, lambda bar, a, y: (bar / a,), lambda da, a, y: da / a),
     "exp": Operation(exp, lambda bar, a, y: (bar * y,), lambda da, a, y: da * y),
-    "sin": Operation(
-        sin, lambda bar, a, y: (bar * cos(a),), lambda da, a, y: da * cos(a), n_pull=2, n_push=2
-    ),
+    "sin": Operation(sin, lambda bar, a, y: (bar * cos(a),), lambda da, a, y: da * cos(a), n_pull=2),
     "half_square": Operation(
         lambda a: 0.5 * (a * a), lambda bar, a, y: (bar * a,), lambda da, a, y: da * a, n_value=2
     ),
@@ -164,19 +159,13 @@ def reverse_sweep(
     return bars
 
 
-def relative_costs(graph: Graph) -> tuple[float, float]:
-    """Operations of a reverse and of a forward sweep over those of the values."""
+def cost_of_gradient(graph: Graph) -> float:
+    """Operations of a value with a reverse sweep over those of the value alone."""
     kinds = [OPERATIONS[operation] for operation, _ in graph.nodes]
     terms = [*graph.outputs, *(i for _, arguments in graph.nodes for i in arguments)]
     # The first term of a variable is not added to anything.
     n_reverse = sum(kind.n_pull for kind in kinds) + len(terms) - len(set(terms))
-    n_value = sum(kind.n_value for kind in kinds)
-    return n_reverse / n_value, sum(kind.n_push for kind in kinds) / n_value
-
-
-def cost_of_gradient(graph: Graph) -> float:
-    """Operations of a value with a reverse sweep over those of the value alone."""
-    return 1.0 + relative_costs(graph)[0]
+    return 1.0 + n_reverse / sum(kind.n_value for kind in kinds)
 
 
 def jacobian_by_rows(graph: Graph, inputs: ArrayLike) -> FloatArray:

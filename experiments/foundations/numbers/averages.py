@@ -11,8 +11,8 @@ from scipy import signal, special, stats
 
 from auxmc.diagnostics.errors_of_means import variance_of_mean
 from auxmc.numerics.array_types import FloatArray
-from auxmc.sampling.importance import effective_size, log_mean_weight, pareto_index
-from auxmc_pipeline.measuring import estimate, mean
+from auxmc.sampling.importance import effective_size, log_mean_weight
+from auxmc_pipeline.measuring import mean
 from experiments.foundations.measurements import largest_size, power
 from experiments.foundations.numbers.sampling import figure_ratio, make_proposals, mixture_density
 from experiments.foundations.sampling import product_simpson
@@ -22,8 +22,6 @@ TOPIC = Topic()
 
 # Lecture slides: N(0, 1) from draws of N(1, 0.1^2).
 _SLIDE_SD = 0.1
-_N_SLIDE_DRAWS = 100_000
-_N_SHOWN = 20
 
 
 def _log_integrand(x: FloatArray, variance: float) -> FloatArray:
@@ -49,32 +47,21 @@ def slide_exponent(work: Work) -> Lines:
     return {"standard deviation 0.1, square coefficient": square, "linear coefficient as printed": linear}
 
 
-def _slide_runs(work: Work) -> FloatArray:
-    """Log weights of independent runs of the slides' example [run, draw]."""
-    n_runs = work.replicates(200, _N_SHOWN)
-    x = work.rng("slide").normal(1.0, _SLIDE_SD, (n_runs, _N_SLIDE_DRAWS))
-    return 0.5 * ((x - 1.0) / _SLIDE_SD) ** 2 - 0.5 * x**2 + math.log(_SLIDE_SD)
-
-
-@TOPIC.claim("FN-IS-03", numbers=["smallest index of all runs"])
-def slide_example(work: Work) -> Lines:
-    """Tail index of runs of the slides' example."""
-    return {"smallest index of all runs": estimate(np.min, pareto_index(work.once(_slide_runs)))}
-
-
 @TOPIC.figure("slides_importance")
 def diverging_weights(work: Work) -> Arrays:
     """The slides' example of a proposal that is too narrow: integrand of the second moment, and running means."""
-    x = np.linspace(-2.0, 2.0, 401)
-    logs = work.once(_slide_runs)[:_N_SHOWN]
-    ends = np.unique(np.geomspace(1, _N_SLIDE_DRAWS, 60).astype(int))
+    n_runs, n_draws = 20, 100_000
+    draws = work.rng("slide").normal(1.0, _SLIDE_SD, (n_runs, n_draws))
+    logs = 0.5 * ((draws - 1.0) / _SLIDE_SD) ** 2 - 0.5 * draws**2 + math.log(_SLIDE_SD)
+    ends = np.unique(np.geomspace(1, n_draws, 60).astype(int))
     running = np.cumsum(np.exp(logs), axis=1)[:, ends - 1] / ends
+    x = np.linspace(-2.0, 2.0, 401)
     line = {"x": x}
     return {
         "log_target": xr.DataArray(stats.norm.logpdf(x), line),
         "log_proposal": xr.DataArray(stats.norm.logpdf(x, 1.0, _SLIDE_SD), line),
         "log_integrand": xr.DataArray(_log_integrand(x, _SLIDE_SD**2), line),
-        "running_mean": xr.DataArray(running, {"run": np.arange(len(running)), "n_draws": ends}),
+        "running_mean": xr.DataArray(running, {"run": np.arange(n_runs), "n_draws": ends}),
     }
 
 
@@ -248,7 +235,7 @@ def quadrature_rates(work: Work) -> Lines:
     return found
 
 
-@TOPIC.claim("FN-MC-03", ["formula with the sum to N", "mean of the covariances", "formula as printed"])
+@TOPIC.claim("FN-MC-03", ["mean of the covariances", "formula as printed"])
 def printed_variance(work: Work) -> Lines:
     """The mean of three values of an autoregression with correlation 1/2."""
     rho, n = 0.5, 3
@@ -258,7 +245,6 @@ def printed_variance(work: Work) -> Lines:
     pairs = sum(rho ** (later - earlier) for later in range(n) for earlier in range(later) if later < n - 1)
     printed = (1.0 + 2.0 / n * pairs) / n
     return {
-        "formula with the sum to N": variance_of_mean(1.0, rho ** np.arange(1, n), n),
         "mean of the covariances": exact,
         "formula as printed": printed,
         "error of the formula as printed": printed - exact,
