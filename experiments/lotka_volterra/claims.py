@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import polygamma
-from scipy.stats import gmean
+from scipy.stats import chi2, gmean
 
-from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.array_types import BooleanArray, FloatArray, IntegerArray
 from auxmc_pipeline.measuring import (
     Measurement,
     estimate,
@@ -24,6 +24,7 @@ from auxmc_pipeline.measuring import (
     proportion,
     proportion_of,
     proportion_of_sets,
+    proportion_of_sets_where,
 )
 from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import Measure, MissingData, Tables, first_run
@@ -50,7 +51,6 @@ FALLING = {
 # Rows of approximate Bayesian computation on all data.
 _ABC_ROWS = ("ball_10", "ball_100", "gaussian", "hmc")
 _READINGS = {"distance": "l2", "squared distance": "l2_squared"}
-_ONE_SET = "the error leaves out that of the scales of the summaries, one set from 1e6 prior draws"
 # What effective samples are counted by, and how it is said in the setting of a claim.
 _UNITS = (("second", ""), ("run", ", per run of the generator"))
 # Reverse mode gives the derivative of a number for at most the work of four evaluations (Griewank and Walther 2008).
@@ -58,8 +58,10 @@ _RUNS_OF_GRADIENT = 4.0
 # Vectors that give the Jacobian of each constraint: derivatives by the four rates, or of the nine summaries.
 _JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}
 _THOUSANDS = 2000.0  # Iterations, read from words
+_PUBLISHED_CHAINS = 10
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
 # IM-LV-11: printed factors of the rows of approximate Bayesian computation; those of 1.01 round up to it from 1.015.
+_PRINTED_AS_ONE = 1.005
 _PRINTED_FACTORS = (1.89, 1.015, 1.015, 1.33)
 
 
@@ -104,10 +106,11 @@ def rejected(tables: Tables, reading: str) -> Measurement:
     (count,) = tables.values(
         "rejection_accepted_all",
         "rejection_tolerance_all_reading",
+        case="failures",
         rejection_tolerance_all=1000.0,
         reading=reading,
     )
-    n_draws = tables.value("rejection_draws_all")
+    n_draws = tables.value("rejection_draws_all", case="failures")
     return proportion(count / n_draws, n_draws, f"{count:.0f} of {n_draws:.3g} draws") * 1e6
 
 
@@ -132,18 +135,20 @@ def accepted_by_scales(tables: Tables, reading: str) -> Measurement:
     return found._replace(error=found.error * math.sqrt(counts.size + 1.0))
 
 
-def stuck_chains(tables: Tables, quantity: str, method: str, tolerance: float) -> tuple[pd.DataFrame, float]:
+def stuck_chains(
+    tables: Tables, quantity: str, method: str, tolerance: float, case: str
+) -> tuple[pd.DataFrame, float]:
     """A quantity of pseudo-marginal chains on all data, as a row a chain and a column a scale; their length."""
-    where: dict[str, Any] = {"case": "failures", "method": method, "tolerance": tolerance}
+    where: dict[str, Any] = {"case": case, "method": method, "tolerance": tolerance}
     rows = tables.rows("chain", quantity, **where)
     return rows.pivot_table(index="chain", columns="step_size", values=quantity), tables.value(
         "n_iterations", **where
     )
 
 
-def accepted(tables: Tables, method: str, tolerance: float) -> Measurement:
+def accepted(tables: Tables, case: str) -> Measurement:
     """IM-LV-03: accepted updates per 1e5 at the proposal scale that accepts most, mean over chains."""
-    found, n_draws = stuck_chains(tables, "n_accepted", method, tolerance)
+    found, n_draws = stuck_chains(tables, "n_accepted", "pm_ball", 100.0, case)
     counts = found.sum()
     each = ", ".join(f"{count:.0f} at scale {scale:g}" for scale, count in counts.items())
     note = f"{n_draws * len(found):.0f} updates at each scale: {each}"
@@ -152,7 +157,7 @@ def accepted(tables: Tables, method: str, tolerance: float) -> Measurement:
 
 def standing_chains(tables: Tables, method: str, tolerance: float) -> Measurement:
     """IM-LV-04, 05: proportion of chains that keep a state for thousands of iterations, at the scale with fewest."""
-    runs, n_draws = stuck_chains(tables, "longest_run", method, tolerance)
+    runs, n_draws = stuck_chains(tables, "longest_run", method, tolerance, "failures_small")
     stand = runs >= _THOUSANDS
     each = ", ".join(f"{stand[scale].sum()} at scale {scale:g}" for scale in runs)
     note = f"of {len(runs)} chains of {n_draws:.0f} iterations, {each}; longest {runs.to_numpy().max():.4g}"
@@ -162,7 +167,10 @@ def standing_chains(tables: Tables, method: str, tolerance: float) -> Measuremen
 def finite_paths(tables: Tables) -> Measurement:
     """IM-LV-22, the prior."""
     note = "prior paths finite after all steps, scheme code"
-    return proportion(tables.value("finite_prior_fraction"), tables.value("rejection_draws_all"), note)
+    fraction, n_draws = (
+        tables.value(name, case="failures") for name in ("finite_prior_fraction", "rejection_draws_all")
+    )
+    return proportion(fraction, n_draws, note)
 
 
 def plausible_paths_under(tables: Tables, prior_mean: float) -> Measurement:
@@ -170,8 +178,10 @@ def plausible_paths_under(tables: Tables, prior_mean: float) -> Measurement:
 
     Finite paths under larger rates, of which the plausible ones are a part, over paths within the limit in size.
     """
-    (count,) = tables.values("finite_prior_paths_by_mean", "larger_prior_mean", larger_prior_mean=prior_mean)
-    n_draws = tables.value("rejection_draws_all")
+    (count,) = tables.values(
+        "finite_prior_paths_by_mean", "larger_prior_mean", case="failures", larger_prior_mean=prior_mean
+    )
+    n_draws = tables.value("rejection_draws_all", case="failures")
     n_kept = tables.value("summary_scale_draws", case="failures")
     n_prior = tables.setting("n_normalisation", case="failures")
     found = proportion(count / n_draws, n_draws) / proportion(n_kept / n_prior, n_prior)
@@ -181,18 +191,21 @@ def plausible_paths_under(tables: Tables, prior_mean: float) -> Measurement:
 # Chains that agree, warm up, accept and fail: IM-LV-08, 11, 14, 20, 23, 24, IM-ALG-02, 03, 06.
 
 
-def log_excess(tables: Tables, row: str) -> Measurement:
-    """IM-LV-08, 11: log of what the largest factor of all chains, as many as published, is above 1.
+def chance_of_agreement(tables: Tables, row: str, most: float) -> Measurement:
+    """IM-LV-08, 11: probability that a set of as many chains as these has a factor so small, by theory from one set.
 
-    The excess itself is skewed: of few chains it goes as a chi-squared number.
+    What a factor is above 1 goes as a chi-squared number, and the error is that of its scale.
     """
-    factor, n_chains = by_rate(tables, "psrf", row).max(), by_chain(tables, "acceptance", row).size
-    error = math.sqrt(polygamma(1, 0.5 * (n_chains - 1)))
+    factor, degrees = by_rate(tables, "psrf", row).max(), by_chain(tables, "acceptance", row).size - 1
     # A factor can fall below 1 by chance.
-    return Measurement(math.log(max(factor - 1.0, 1e-6)), error, f"factor {factor:.4g} of {n_chains} chains")
+    ratio = degrees * (most - 1.0) / max(factor - 1.0, 1e-6)
+    two_errors = math.exp(2.0 * math.sqrt(polygamma(1, 0.5 * degrees)))
+    value, low, high = chi2(degrees).cdf([ratio, ratio / two_errors, ratio * two_errors])
+    note = f"factor {factor:.4g} of {degrees + 1} chains"
+    return Measurement(float(value), float(max(value - low, high - value)) / 2.0, note)
 
 
-def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = 10) -> Measurement:
+def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = _PUBLISHED_CHAINS) -> Measurement:
     """IM-LV-08, 11, 24: proportion of sets of as many chains as published with a factor so small.
 
     Of the row of the same name with more chains where the preset has its case.
@@ -294,17 +307,48 @@ def pooled_sd(moments: FloatArray, rate: int) -> float:
 
 def abc_mean(tables: Tables, row: str, rate: int) -> Measurement:
     """IM-LV-25, 27: mean of a log rate over the draws of all chains on summaries."""
-    note = _ONE_SET if row == "pm_normalised" else ""
-    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, row), note=note)
+    return estimate(lambda moments: moments[:, 0, rate].mean(), chain_moments(tables, row))
 
 
-def distance_from_generating(tables: Tables, rate: int) -> Measurement:
+def of_raw(tables: Tables, statistic: Callable[..., Measurement], rate: int) -> Measurement:
+    """IM-LV-26, 27: a statistic of the chains on raw summaries, of more of them where the preset has them."""
+    return statistic(tables, first_run(tables, "pm_raw_more", "pm_raw"), rate)
+
+
+def with_scales(tables: Tables, statistic: Callable[..., Measurement], **about: int) -> Measurement:
+    """IM-LV-09, 25: a statistic of chains on normalised summaries; its error has that of two sets of their scales too.
+
+    One is ours and one the author's. Another set is taken for another tolerance, by which as many prior draws are
+    accepted.
+    """
+    found, wider = (statistic(tables, row, **about) for row in ("pm_normalised", "pm_wider"))
+    slope = (wider.value - found.value) / math.log(ROWS["pm_wider"].tolerance)
+    try:
+        spread = spread_of_scales(tables)
+    except MissingData:
+        spread = math.nan
+    moved = slope * spread
+    note = f"other scales of the summaries as a tolerance off by {100.0 * spread:.2g} %, which moves it by {moved:.2g}"
+    return found._replace(error=math.hypot(found.error, math.sqrt(2.0) * moved), note=note)
+
+
+def spread_of_scales(tables: Tables) -> float:
+    """Standard deviation over sets of scales of the log of the tolerance that accepts as many prior draws."""
+    counts, narrow = (counts_by_scales(tables, 2.0, reading) for reading in _READINGS.values())
+    if counts.min() == 0.0 or narrow.sum() == 0.0:
+        return math.nan
+    # The squared distance is at most 2 where the distance is at most its root.
+    power = math.log(counts.mean() / narrow.mean()) / math.log(math.sqrt(2.0))
+    return float(np.std(np.log(counts), ddof=1)) / power
+
+
+def distance_from_generating(tables: Tables, row: str, rate: int) -> Measurement:
     """IM-LV-26: distance of a mean on raw summaries from the generating value, in standard deviations."""
 
     def distance(moments: FloatArray) -> float:
         return float(abs(moments[:, 0, rate].mean() - LOG_GENERATING[rate]) / pooled_sd(moments, rate))
 
-    return estimate(distance, chain_moments(tables, "pm_raw"), method="jackknife")
+    return estimate(distance, chain_moments(tables, row), method="jackknife")
 
 
 def drawn_moments(row: str, figure: str) -> FloatArray:
@@ -354,26 +398,21 @@ def largest_sd_ratio(tables: Tables) -> Measurement:
 
 
 def smallest_sampled(tables: Tables) -> Measurement:
-    """IM-LV-09."""
+    """IM-LV-09: a smallest value over draws has no usable error."""
     found = by_rate_and_chain(tables, "smallest", "pm_normalised")[3]
-    return estimate(np.min, found, note=f"smallest log z4 of the kept iterations of all chains; {_ONE_SET}")
+    return Measurement(float(found.min()), math.nan, "of the kept iterations of all chains")
 
 
-def fraction_below(tables: Tables) -> Measurement:
+def fraction_below(tables: Tables, row: str) -> Measurement:
     """IM-LV-09: fraction of draws of log z4 below the generating value; its error knows chains and number of draws."""
-    fractions, ess = (
-        by_rate_and_chain(tables, name, "pm_normalised")[3] for name in ("share_below_generating", "ess")
-    )
-    return mean_proportion(fractions, ess.mean(), f"{ess.sum():.0f} effective draws; {_ONE_SET}")
+    fractions, ess = (by_rate_and_chain(tables, name, row)[3] for name in ("share_below_generating", "ess"))
+    return mean_proportion(fractions, ess.mean())
 
 
-def place_in_interval(tables: Tables, rate: int) -> Measurement:
+def place_in_interval(tables: Tables, row: str, rate: int) -> Measurement:
     """IM-LV-09: place of the generating value in the central 95 % of a chain, 0 at its lower and 1 at its upper end."""
-    low, high = (
-        by_rate_and_chain(tables, name, "pm_normalised")[rate]
-        for name in ("lower_quantile", "upper_quantile")
-    )
-    return mean((LOG_GENERATING[rate] - low) / (high - low), f"mean over chains; {_ONE_SET}")
+    low, high = (by_rate_and_chain(tables, name, row)[rate] for name in ("lower_quantile", "upper_quantile"))
+    return mean((LOG_GENERATING[rate] - low) / (high - low))
 
 
 def moving_chains(tables: Tables, row: str) -> FloatArray:
@@ -427,15 +466,23 @@ def narrower_than_drawn(tables: Tables) -> Measurement:
     return of_widths(tables, lambda *chains: max(gmean(typical_sds(one) / drawn) for one in chains))
 
 
-def widths_over_drawn(tables: Tables) -> Measurement:
-    """IM-LV-13: largest factor between the sd of the draws of all chains and that of figure 4.11."""
-    drawn = [drawn_moments(row, "4.11")[:, 1] for row in _ABC_ROWS]
+def sets_as_narrow_as_drawn(tables: Tables, row: str) -> Measurement:
+    """IM-LV-13: proportion of sets of ten chains whose sds, all draws together, are at most those of figure 4.11.
 
-    def factor(*chains: FloatArray) -> float:
-        found = [[pooled_sd(one, rate) for rate in range(4)] for one in chains]
-        return math.exp(np.abs(np.log(np.divide(found, drawn))).max())
+    By the geometric mean over rates.
+    """
+    drawn = np.log(drawn_moments(row, "4.11")[:, 1]).mean()
+    moments = chain_moments(tables, first_run(tables, f"{row}_more", row))
+    if len(moments) <= _PUBLISHED_CHAINS:
+        raise MissingData(f"more than {_PUBLISHED_CHAINS} chains: not run at this preset")
 
-    return of_widths(tables, factor)
+    def is_as_narrow(sets: IntegerArray) -> BooleanArray:
+        means, sds = np.moveaxis(moments, 1, 0)
+        squares = np.square(sds)[sets].mean(axis=1) + means[sets].var(axis=1)
+        return 0.5 * np.log(squares).mean(axis=1) <= drawn
+
+    note = f"sets of {_PUBLISHED_CHAINS} of {len(moments)} chains"
+    return proportion_of_sets_where(is_as_narrow, len(moments), _PUBLISHED_CHAINS, note)
 
 
 def abc_near_generating(tables: Tables) -> Measurement:
@@ -549,7 +596,7 @@ def remaining_efficiency(tables: Tables, steps: int) -> Measurement:
     return found[0] / found[1]
 
 
-def by_coordinate(setting: str, measure: Callable[..., Measurement], **about: str) -> dict[str, Measure]:
+def by_coordinate(setting: str, measure: Callable[..., Measurement], **about: Any) -> dict[str, Measure]:
     """Settings of a claim, one for each log rate."""
     return {setting.format(name): partial(measure, rate=i, **about) for i, name in enumerate(COORDINATES)}
 
@@ -557,7 +604,10 @@ def by_coordinate(setting: str, measure: Callable[..., Measurement], **about: st
 MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-01": {"largest difference": data_difference, "as printed, largest difference": printed_difference},
     "IM-LV-02": {name: partial(rejected, reading=reading) for name, reading in _READINGS.items()},
-    "IM-LV-03": {"ball 100": partial(accepted, method="pm_ball", tolerance=100.0)},
+    "IM-LV-03": {
+        "ball 100": partial(accepted, case="failures_small"),
+        "ball 100, from the posterior": partial(accepted, case="failures"),
+    },
     "IM-LV-04": {
         "ball 1000": partial(standing_chains, method="pm_ball", tolerance=1000.0),
         "ball 1000, squared distance": partial(
@@ -571,19 +621,25 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-LV-06": {name: partial(accepted_by_scales, reading=reading) for name, reading in _READINGS.items()},
     "IM-LV-07": {"distance": none_accepted},
     "IM-LV-08": {
-        "normalised": partial(log_excess, row="pm_normalised"),
+        "normalised": partial(chance_of_agreement, row="pm_normalised", most=_PRINTED_AS_ONE),
         "raw": partial(sets_that_agree, row="pm_raw", most=1.025, n_chains=5),
     },
     "IM-LV-09": {
         "smallest log z4": smallest_sampled,
-        "fraction below, log z4": fraction_below,
-        **{f"place of {name}": partial(place_in_interval, rate=i) for i, name in enumerate(COORDINATES[:3])},
+        "fraction below, log z4": partial(with_scales, statistic=fraction_below),
+        **{
+            f"place of {name}": partial(with_scales, statistic=place_in_interval, rate=i)
+            for i, name in enumerate(COORDINATES[:3])
+        },
     },
     **{
-        claim: {**by_coordinate("mean {}", abc_mean, row=row), **by_coordinate("sd {}", sd_of, row=row)}
-        for claim, row in (("IM-LV-25", "pm_normalised"), ("IM-LV-27", "pm_raw"))
+        claim: {
+            **by_coordinate("mean {}", chains, statistic=abc_mean),
+            **by_coordinate("sd {}", chains, statistic=sd_of),
+        }
+        for claim, chains in (("IM-LV-25", with_scales), ("IM-LV-27", of_raw))
     },
-    "IM-LV-26": by_coordinate("{}", distance_from_generating),
+    "IM-LV-26": by_coordinate("{}", of_raw, statistic=distance_from_generating),
     "IM-LV-10": {
         **by_coordinate("mean {}", posterior_mean, row="all"),
         **by_coordinate("sd {}", posterior_sd),
@@ -592,7 +648,10 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "z-score, summaries": partial(largest_z_score, row="summaries"),
     },
     "IM-LV-11": {
-        **{ROWS[row].label: partial(log_excess, row=row) for row in ("all", "summaries")},
+        **{
+            ROWS[row].label: partial(chance_of_agreement, row=row, most=_PRINTED_AS_ONE)
+            for row in ("all", "summaries")
+        },
         **{
             ROWS[row].label: partial(sets_that_agree, row=row, most=most)
             for row, most in zip(_ABC_ROWS, _PRINTED_FACTORS, strict=True)
@@ -604,7 +663,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "wider than exact": wider_than_exact,
         "ball 100 widest": ball_100_widest,
         "narrower than figure 4.10": narrower_than_drawn,
-        "all chains together": widths_over_drawn,
+        **{f"{ROWS[row].label}, as drawn": partial(sets_as_narrow_as_drawn, row=row) for row in _ABC_ROWS},
         "near generating values": abc_near_generating,
     },
     "IM-LV-14": {

@@ -101,6 +101,8 @@ def _run_program(
     """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
     is_near = method == "pm_summaries_raw" or settings.design in ("step_sizes", "tolerances", "failures")
+    if settings.start_rates != "usual":
+        is_near = settings.start_rates == "posterior"
     starts = problem.near_starts if is_near else problem.starts
 
     def build(parameters: dict[str, Array]) -> Kernel:

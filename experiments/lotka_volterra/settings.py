@@ -166,6 +166,13 @@ class Settings(CaseSettings):
     )
     start_centre: float = setting(-4.0, "mean of the initial u1, in prior sds", (-30.0, 30.0))
     start_spread: float = setting(0.1, "standard deviation of the initial u1, in prior sds", (0.0, 10.0))
+    start_rates: str = setting(
+        "usual",
+        "rates of the initial states: small, by start_centre; posterior, as the exact posterior has them; usual, small "
+        "but for pm_summaries_raw and the designs failures, step_sizes and tolerances",
+        ("usual", "small", "posterior"),
+        added=True,
+    )
     data: str = setting("", "CSV file with your own prey and predators, a row a time; empty for published")
     n_rows: int = setting(
         0, "first rows of the published data that are conditioned on; 0 for all", (0, 50), added=True

@@ -158,13 +158,25 @@ def test_the_time_of_a_chain_follows_its_runs_of_the_generator():
     xr.testing.assert_allclose(found["ess_per_second"] * found["chain_seconds"], found["ess"])
 
 
-def test_the_error_of_an_excess_of_few_chains_is_that_of_a_chi_squared_number(monkeypatch):
+def test_sets_of_chains_have_a_small_factor_as_often_as_simulated_excesses(monkeypatch):
     monkeypatch.setattr(claims, "by_chain", lambda tables, quantity, row: np.ones(10))
     monkeypatch.setattr(claims, "by_rate", lambda tables, quantity, row: np.array([1.01, 1.05, 1.0, 1.0]))
-    found = claims.log_excess(Tables({}), "pm_normalised")
-    assert found.value == pytest.approx(np.log(0.05))
-    simulated = np.log(np.random.default_rng(0).chisquare(9.0, 100_000)).std()
-    assert found.error == pytest.approx(simulated, rel=0.02)
+    found = claims.chance_of_agreement(Tables({}), "pm_normalised", 1.06)
+    excess = 0.05 / 9.0 * np.random.default_rng(0).chisquare(9.0, 100_000)
+    assert found.value == pytest.approx((excess <= 0.06).mean(), abs=0.01)
+    larger = np.exp(2.0 * np.log(excess).std())
+    assert found.value - 2.0 * found.error == pytest.approx((excess * larger <= 0.06).mean(), abs=0.01)
+
+
+def test_scales_are_worth_the_tolerance_that_accepts_as_many_draws(monkeypatch):
+    # Accepted draws go as the tenth power of the tolerance.
+    tolerances = np.exp([0.05, -0.05] * 10)
+
+    def counts(tables, tolerance, reading):
+        return 7e6 * (tolerances * (1.0 if reading == "l2" else np.sqrt(0.5))) ** 10.0
+
+    monkeypatch.setattr(claims, "counts_by_scales", counts)
+    assert claims.spread_of_scales(Tables({})) == pytest.approx(np.log(tolerances).std(ddof=1))
 
 
 def test_methods_have_the_step_sizes_and_tolerances_of_the_thesis():
