@@ -9,6 +9,7 @@ import xarray as xr
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import (
     Measurement,
+    estimate,
     exact,
     largest,
     mean,
@@ -50,6 +51,19 @@ def motion_along_fibre(tables: Tables) -> Measurement:
     above, below = mean(free.sel(ridge_tolerance=tolerance).values), mean(bound.values)
     note = f"{above.value:.3g} at step {step:g}; {below.value:.3g} at step {size:g}"
     return (above / below).noted(note)
+
+
+def motion_at_equal_steps(tables: Tables) -> Measurement:
+    """IM-IL-01: mean reach with the ridge over that without, at the largest usable step."""
+    tolerance = tables.setting("tolerance", case="trajectory")
+    found, step = _at_usable_step(tables, "leapfrog_reach", "leapfrog_acceptance", "leapfrog_step", tolerance)
+    # Both have the same momenta.
+    near, far = (
+        found.sel(ridge_tolerance=tolerance),
+        found.sel(ridge_tolerance=found["ridge_tolerance"].max()),
+    )
+    note = f"{float(near.mean()):.3g} and {float(far.mean()):.3g} at step {step:g}"
+    return estimate(lambda a, b: a.mean() / b.mean(), near.values, far.values, method="paired", note=note)
 
 
 def _at_usable_step(
@@ -233,6 +247,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-IL-01": {
         "crossings of a ridge": crossings_of_ridge,
         "motion along the fibre": motion_along_fibre,
+        "motion at equal steps": motion_at_equal_steps,
     },
     "IM-IL-02": {"exact": exact_changes, "noisy": noisy_changes},
     "IM-ALG-01": {
