@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from jax import Array
 
+from auxmc.diagnostics.distributions import bin_probabilities, sample_frequencies
 from auxmc.diagnostics.errors_of_means import autocorrelation_time
 from auxmc.driver.blocks import Sampler
 from auxmc.driver.chains import Chains, RunContext, run_chains
@@ -29,6 +30,7 @@ _NOISY_STEP, _NOISE = 0.01, 10.0
 # U = -2 x^2 + x^4.
 _NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50
 _CITED_NOISE = 4.0
+_WELL_EDGES = np.linspace(-2.5, 2.5, 51)
 _FIGURE_START = (-3.0, 3.0)
 _FORGOTTEN = 0.1
 _FAR = 100
@@ -224,24 +226,38 @@ def double_well(x: FloatArray) -> FloatArray:
 
 
 def _naive_variances(settings: Settings, context: RunContext) -> xr.Dataset:
-    """Stationary mean square of each chain of naive updates, over that of the target in the cited example."""
+    """Stationary mean square of each chain of naive updates; of the cited example over the target's."""
     n_updates = settings.n_draws // _NAIVE_N_STEPS
 
-    def mean_squares(name: str, variance: float, slope: Slope) -> FloatArray:
+    def positions(name: str, variance: float, slope: Slope) -> FloatArray:
+        """Positions [draw, chain, coordinate] once the start is forgotten."""
         rng = generator(context.seed, context.study, "naive", name)
-        x, squares = rng.standard_normal((settings.n_chains, _N_COORDINATES)), []
+        draws = [rng.standard_normal((settings.n_chains, _N_COORDINATES))]
         for _ in range(n_updates):
-            x = naive_update(rng, x, variance, slope)
-            squares.append(np.square(x).mean(axis=1))
-        return np.asarray(np.mean(squares[int(_FORGOTTEN * n_updates) :], axis=0))
+            draws.append(naive_update(rng, draws[-1], variance, slope))
+        return np.stack(draws[1 + int(_FORGOTTEN * n_updates) :])
 
-    found = [mean_squares(f"{variance:g}", variance, np.asarray) for variance in settings.naive_noise]
-    grid = np.linspace(-5.0, 5.0, 2001)
+    noises = settings.naive_noise
+    found = [np.square(positions(f"{noise:g}", noise, np.asarray)).mean(axis=(0, 2)) for noise in noises]
+    grid = np.linspace(-5.0, 5.0, 20_001)
     density = np.exp(2.0 * grid**2 - grid**4)
-    cited = mean_squares("cited", _CITED_NOISE, double_well) * density.sum() / (density @ np.square(grid))
+    cited = positions("cited", _CITED_NOISE, double_well)
+    variance = (density @ np.square(grid)) / density.sum()
+    frequencies = [sample_frequencies(cited[:, chain], _WELL_EDGES) for chain in range(settings.n_chains)]
+    below = np.cumsum(density) / density.sum()
+    probabilities = bin_probabilities(lambda x: np.interp(x, grid, below), _WELL_EDGES)
     return xr.Dataset(
-        {"naive_variance": (("naive_noise", "chain"), found), "cited_variance": ("chain", cited)},
-        coords={"naive_noise": settings.naive_noise, "chain": np.arange(settings.n_chains)},
+        {
+            "naive_variance": (("naive_noise", "chain"), found),
+            "cited_variance": ("chain", np.square(cited).mean(axis=(0, 2)) / variance),
+            "cited_frequency": (("chain", "well_bin"), np.array(frequencies)),
+            "cited_probability": ("well_bin", probabilities),
+        },
+        coords={
+            "naive_noise": noises,
+            "chain": np.arange(settings.n_chains),
+            "well_bin": np.arange(len(probabilities)),
+        },
     )
 
 
@@ -316,11 +332,12 @@ def _inflation(settings: Settings, context: RunContext, chains: Chains) -> xr.Da
         {
             "inflation": (("n_rows", "chain"), squares * (sizes + 1.0)[:, None]),
             "inflation_expected": ("n_rows", _inflation_formula(sizes, noise)),
+            "first_order_inflation": ("n_rows", _inflation_formula(sizes, noise, 1.0)),
         },
         coords={"n_rows": settings.batch_rows, "chain": np.arange(settings.n_chains)},
     )
 
 
-def _inflation_formula(sizes: FloatArray, noise: FloatArray) -> FloatArray:
+def _inflation_formula(sizes: FloatArray, noise: FloatArray, friction: float = _FRICTION) -> FloatArray:
     """Stationary variance over the posterior's for numbers of rows and variances of the gradient's noise [size]."""
-    return stationary_variance(_LEARNING_RATE / sizes, _FRICTION, sizes + 1.0, noise) * (sizes + 1.0)
+    return stationary_variance(_LEARNING_RATE / sizes, friction, sizes + 1.0, noise) * (sizes + 1.0)

@@ -178,7 +178,9 @@ def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
         )
         for method in _METHODS
     ]
-    statistics["convergence_time"] = ("method", "group"), np.stack(times)
+    statistics["convergence_updates"] = ("method", "group"), np.stack(times)
+    per_update = xr.DataArray([evaluations[method] for method in _METHODS], dims="method")
+    statistics["convergence_time"] = statistics["convergence_updates"] * per_update
     lost = runs["hmc"].draws["n_not_finite"].sum(dtype=int)
     statistics = statistics.assign_coords(part=["hmc"]).assign(n_not_finite=("part", [lost]))
     for name in ("autocorrelation_time", "convergence_time"):
@@ -196,7 +198,7 @@ def principal_coordinates(positions: ArrayLike, rho: float) -> Array:
 
 
 def _convergence(settings: Settings, kernel: Kernel, evaluations: int, key: Array) -> FloatArray:
-    """Evaluations until first and second moments of both principal coordinates stay near the target's [group]."""
+    """Updates until first and second moments of both principal coordinates stay near the target's [group]."""
     rho = settings.correlation
     slow, fast = _FAR * np.sqrt(0.5 * np.array([1.0 + rho, 1.0 - rho]))
     start = jnp.array([slow + fast, slow - fast])
@@ -217,7 +219,7 @@ def _convergence(settings: Settings, kernel: Kernel, evaluations: int, key: Arra
 
     groups = jax.random.split(key, (_N_GROUPS, _N_PER_GROUP))
     outside = np.stack([np.asarray(distances(keys)) for keys in groups]) > _TOLERANCE
-    return np.asarray(evaluations * (1.0 + np.max(outside * np.arange(1, outside.shape[1] + 1), axis=1)))
+    return np.asarray(1.0 + np.max(outside * np.arange(1, outside.shape[1] + 1), axis=1))
 
 
 def slow_direction(positions: FloatArray) -> FloatArray:
@@ -296,9 +298,12 @@ def _measures(chains: Chains, evaluations: int, rho: float) -> dict[str, FloatAr
     principal = np.asarray(principal_coordinates(kept, rho))
     times = np.stack([autocorrelation_time((principal**power)[..., i]) for power in (1, 2) for i in (0, 1)])
     jumps = np.sum(np.square(np.diff(kept, axis=1)), axis=-1)
+    longest = times[times.mean(axis=1).argmax()]
     return {
+        "squared_jump": jumps.mean(axis=1),
         "squared_jump_per_evaluation": jumps.mean(axis=1) / evaluations,
-        "autocorrelation_time": times[times.mean(axis=1).argmax()] * evaluations,
+        "autocorrelation_updates": longest,
+        "autocorrelation_time": longest * evaluations,
         "lag_one_autocorrelation": lag_one_autocorrelation(slow),
         "acceptance": chains.draws["accepted"][0].mean(axis=1),
     }

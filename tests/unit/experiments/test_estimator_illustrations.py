@@ -57,6 +57,21 @@ def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their
     assert run_tiny(run, tmp_path / "evidence", *evidence)["statistics"]
 
 
+def test_averages_are_zero_in_double_precision_as_often_as_all_their_likelihoods():
+    model = HUNDRED_OBSERVATIONS
+    points = {
+        "reciprocal_tail_exponent": [1.01],
+        "log_evidence": [model.log_evidence],
+        "log_largest_likelihood": [model.log_largest_likelihood],
+    }
+    settings = pd.DataFrame({"case": ["evidence"], "n_samples": [2]})
+    found = claims.exact_zeros(Tables({"point": pd.DataFrame(points), "settings": settings}))
+    # By the prior probability of a fine grid.
+    mu = np.linspace(-8.0, 8.0, 400_001)
+    zero = np.exp(model.log_likelihood(mu)) == 0.0
+    assert found.value == pytest.approx((stats.norm.pdf(mu)[zero].sum() * (mu[1] - mu[0])) ** 2, rel=1e-3)
+
+
 def test_the_stationary_variance_is_that_of_the_step():
     """The step is linear in the state and the noise: its distribution follows from a discrete Lyapunov equation."""
     step, friction, curvature, variance, correction = 0.7, 0.2, 1.5, 2.0, 0.1
