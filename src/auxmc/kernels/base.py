@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -23,10 +23,8 @@ Made = TypeVar("Made")
 class Kernel(NamedTuple):
     """A Markov transition operator for one chain, as pure functions.
 
-    A step is split into the part that draws its random numbers, which does not depend on the state, and
-    the part that uses them. The driver can then draw for many iterations at once, in one vectorised
-    program, which is several times faster than a few numbers at a time inside a sequential loop; the
-    numbers are the same to the last bit.
+    The part that draws random numbers does not depend on the state, so that the driver can draw for many iterations at
+    once: several times faster than inside a sequential loop, and the same to the last bit.
 
     Attributes:
         init: maps a position, [dim] or a pytree of arrays, to a state, a NamedTuple of arrays that caches all
@@ -48,11 +46,7 @@ class Kernel(NamedTuple):
 
 
 def require_key(key: Array | None) -> Array:
-    """The key of an initial state with random numbers.
-
-    Raises:
-        TypeError: there is none.
-    """
+    """The key of an initial state with random numbers; TypeError where there is none."""
     if key is None:
         raise TypeError("init needs key=jax.random.key(...): the state of this kernel has random numbers")
     return key
@@ -69,6 +63,12 @@ def check_integer(name: str, value: Any, least: int, why: str = "") -> int:
         reason = f": {why}" if why else ""
         raise ValueError(f"{name} must be an integer, at least {least}{reason}, got {value!r}")
     return int(value)
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Rejects what is none of the choices (ValueError)."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def check_steps(value: Any) -> tuple[int, int]:

@@ -14,13 +14,7 @@ from auxmc.numerics.random import standard_normal
 
 
 class HMCState(NamedTuple):
-    """State of a chain.
-
-    Attributes:
-        position: current point [dim].
-        log_density: log density at `position`, in nats.
-        gradient: its gradient [dim].
-    """
+    """State of a chain: current point [dim], log density there in nats, and its gradient [dim]."""
 
     position: Array
     log_density: Array
@@ -116,11 +110,7 @@ def hmc(
 
 
 def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Array], HMCNoise]:
-    """Makes the function that draws the random numbers of an update; see `hmc`.
-
-    Raises:
-        ValueError: dim or a number of steps is not positive, or these are out of order.
-    """
+    """Makes the function that draws the random numbers of an update; arguments are checked as those of `hmc`."""
     low, high = check_steps(n_steps)
 
     def draw(key: Array) -> HMCNoise:
@@ -140,15 +130,7 @@ def metropolis_end(
     n_steps: Array,
     log_uniform: Array,
 ) -> HMCInfo:
-    """Whether the end of a trajectory, a point with its momentum, is accepted.
-
-    Args:
-        start: point and momentum from which the trajectory began.
-        end: of the trajectory.
-        n_made: leapfrog steps that were made; the end counts as not finite where they are fewer than asked for.
-        n_steps: leapfrog steps asked for.
-        log_uniform: log of the accept uniform.
-    """
+    """Whether the end of a trajectory is accepted; with fewer steps made than asked for it counts as not finite."""
     finite = jnp.isfinite(_energy(*end)) & (n_made == n_steps)
     change = jnp.where(finite, _energy(*end) - _energy(*start), jnp.inf)
     accepted = log_uniform < -change
@@ -165,21 +147,11 @@ def leapfrog(
     n_steps: Array,
     root: Array | None = None,
 ) -> tuple[HMCState, Array, Array]:
-    """Leapfrog steps: half a kick, a drift, half a kick.
+    """Leapfrog steps: the end, its momentum, and the steps made, fewer where a number became not finite.
 
-    Args:
-        evaluate: maps position [dim] to log density and gradient [dim].
-        state: where the trajectory begins.
-        momentum: at its beginning [dim], standard normal: `root` transposed times the momentum where there are masses.
-        step_size: negative to go backward.
-        n_steps: number of steps (int32).
-        root: square roots [dim] or lower Cholesky factor [dim, dim] of the inverse mass; None for unit masses.
-
-    Returns:
-        End of the trajectory, its momentum, and the steps made: fewer where position or momentum became not
-        finite.
+    `root` has square roots [dim], or is the lower Cholesky factor [dim, dim], of the inverse mass. Momenta [dim] are
+    standard normal: its transpose times the momentum.
     """
-
     if root is None:
         force = drift = lambda vector: vector
     else:

@@ -15,14 +15,7 @@ from auxmc.numerics.random import standard_normal
 
 
 class PersistentState(NamedTuple):
-    """State of a chain.
-
-    Attributes:
-        position: current point [dim].
-        momentum: current momentum, part of the chain's state [dim]; N(0, I) at stationarity.
-        log_density: log density at `position`, in nats.
-        gradient: its gradient [dim].
-    """
+    """State of a chain: current point and momentum [dim], N(0, I) at stationarity; log density and its gradient."""
 
     position: Array
     momentum: Array

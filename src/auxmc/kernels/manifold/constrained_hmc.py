@@ -21,14 +21,7 @@ REVERSIBILITY_CHECKS = ("position_and_constraint", "position", "none")
 
 
 class ConstrainedState(NamedTuple):
-    """State of a constrained chain.
-
-    Attributes:
-        position: inputs u on the manifold [input].
-        potential: -log rho(u) + 1/2 log det J J^T, in nats.
-        gradient: derivative of the potential [input].
-        jacobian: structured Jacobian at u.
-    """
+    """Inputs u on the manifold [input], potential -log rho(u) + 1/2 log det J J^T, its gradient, and J at u."""
 
     position: Array
     potential: Array
@@ -86,14 +79,7 @@ class ConstrainedInfo(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Point of a trajectory.
-
-    Attributes:
-        state: position and what belongs to it.
-        momentum: tangent to the manifold [input].
-        ok: whether no integration error has happened on the way (bool).
-        errors: what happened on the way.
-    """
+    """Point of a trajectory, with its tangent momentum [input], and whether no error has happened on the way."""
 
     state: ConstrainedState
     momentum: Array
@@ -102,10 +88,7 @@ class Phase(NamedTuple):
 
 
 def project_momentum(jacobian: Any, momentum: Array) -> Array:
-    """Removes from a momentum [input] its part normal to the manifold.
-
-    Source: PhD thesis, section 4.8.
-    """
+    """Removes from a momentum [input] its part normal to the manifold (PhD thesis, section 4.8)."""
     return momentum - jacobian.transposed_times(jacobian.solve_gram(jacobian.times(momentum)))
 
 
@@ -190,34 +173,21 @@ def constrained_step(
     projection: ProjectionSettings,
     reversibility_check: str,
 ) -> Phase:
-    """One step of the geodesic integrator: half a kick, geodesic sub-steps, half a kick.
+    """One step of the geodesic integrator: half a kick, geodesic sub-steps, half a kick (PhD thesis, section 4.8).
 
     The result is symmetric: with momentum and sign of the step size reversed it leads back. Two half kicks in a row,
     with the projection after each, are the same as the merged kick of the published algorithm.
-
-    Args:
-        model: the conditioned model.
-        phase: where the step begins.
-        step_size: dt; negative to go backward.
-        n_inner_steps: geodesic sub-steps.
-        projection: how points are brought back to the manifold.
-        reversibility_check: see `constrained_hmc`.
-
-    Source: PhD thesis, section 4.8.
     """
     kick = 0.5 * step_size
     inner_step = jnp.asarray(step_size / n_inner_steps)
     momentum = project_momentum(phase.state.jacobian, phase.momentum - kick * phase.state.gradient)
-    point = (phase.state.position, phase.state.jacobian, momentum, phase.ok, phase.errors)
+    point = _Point(phase.state.position, phase.state.jacobian, momentum, phase.ok, phase.errors)
 
-    def going(loop: tuple[Array, Any]) -> Array:
-        return (loop[0] < n_inner_steps) & loop[1][3]
+    def going(loop: tuple[Array, _Point]) -> Array:
+        return (loop[0] < n_inner_steps) & loop[1].ok
 
-    def advance(loop: tuple[Array, Any]) -> tuple[Array, Any]:
-        n_done, (position, jacobian, momentum, ok, errors) = loop
-        return n_done + 1, _geodesic_step(
-            model, position, jacobian, momentum, ok, errors, inner_step, projection, reversibility_check
-        )
+    def advance(loop: tuple[Array, _Point]) -> tuple[Array, _Point]:
+        return loop[0] + 1, _geodesic_step(model, loop[1], inner_step, projection, reversibility_check)
 
     _, (position, _, momentum, ok, errors) = lax.while_loop(going, advance, (jnp.zeros((), jnp.int32), point))
     state = evaluate_state(model, position)
@@ -227,18 +197,21 @@ def constrained_step(
     return Phase(state, momentum, ok & finite, errors)
 
 
+class _Point(NamedTuple):
+    """Between sub-steps: a Phase without the potential and its gradient."""
+
+    position: Array
+    jacobian: Any
+    momentum: Array
+    ok: Array
+    errors: IntegrationErrors
+
+
 def _geodesic_step(
-    model: ConditionedModel,
-    position: Array,
-    jacobian: Any,
-    momentum: Array,
-    ok: Array,
-    errors: IntegrationErrors,
-    step: Array,
-    projection: ProjectionSettings,
-    reversibility_check: str,
-) -> tuple[Array, Any, Array, Array, IntegrationErrors]:
+    model: ConditionedModel, point: _Point, step: Array, projection: ProjectionSettings, check: str
+) -> _Point:
     """Free motion for one sub-step, back on to the manifold, and the check that it can be reversed."""
+    position, jacobian, momentum, ok, errors = point
     forward = project(model, position + step * momentum, jacobian, projection)
     new_jacobian = model.jacobian(forward.position)
     singular = forward.converged & ~jnp.isfinite(new_jacobian.half_log_determinant)
@@ -252,12 +225,12 @@ def _geodesic_step(
         n_projections=jnp.ones((), jnp.int32),
         n_projection_iterations=forward.n_iterations,
     )
-    if reversibility_check == "none":
-        return forward.position, new_jacobian, new_momentum, ok & usable, _added(errors, counts)
+    if check == "none":
+        return _Point(forward.position, new_jacobian, new_momentum, ok & usable, _added(errors, counts))
     back = project(model, forward.position - step * new_momentum, new_jacobian, projection)
     difference = position - back.position
     far = ~(jnp.max(jnp.abs(difference)) <= jnp.sqrt(projection.tolerance))
-    if reversibility_check == "position_and_constraint":
+    if check == "position_and_constraint":
         # Either point may be off the manifold by the tolerance.
         far |= ~(jnp.max(jnp.abs(jacobian.times(difference))) <= 2.0 * projection.tolerance)
     counts = counts._replace(
@@ -268,7 +241,7 @@ def _geodesic_step(
         n_projection_iterations=forward.n_iterations + back.n_iterations,
     )
     still_ok = ok & usable & back.converged & ~far
-    return forward.position, new_jacobian, new_momentum, still_ok, _added(errors, counts)
+    return _Point(forward.position, new_jacobian, new_momentum, still_ok, _added(errors, counts))
 
 
 def _added(total: IntegrationErrors, new: IntegrationErrors) -> IntegrationErrors:

@@ -26,14 +26,7 @@ _MAX_ENERGY_CHANGE = 1000.0
 
 
 class TrajectoryNoise(NamedTuple):
-    """Random numbers of an update.
-
-    Attributes:
-        normal: standard normal numbers for the momentum [input].
-        forward: direction of each doubling [depth] (bool).
-        log_uniforms: whether each doubling's proposal is taken [depth].
-        key: key of the choices inside a doubling.
-    """
+    """Random numbers of an update: momentum, direction and accept uniform of each doubling, key of those inside."""
 
     normal: Array
     forward: Array
@@ -42,15 +35,9 @@ class TrajectoryNoise(NamedTuple):
 
 
 class _Tree(NamedTuple):
-    """Points of one trajectory, or of its newest doubling.
+    """Points of one trajectory, or of its newest doubling: the one chosen, its energy change, sums over all.
 
-    Attributes:
-        proposal: the point chosen so far, with probability proportional to exp(-energy).
-        energy: its energy change from the start.
-        log_weight: log of the sum of exp(-energy change) over the points.
-        momentum_sum: sum of the momenta [input].
-        acceptance_sum: sum of the acceptance probabilities that the points would have alone.
-        n_points: int32.
+    `log_weight` is the log of the sum of exp(-energy change), in proportion to which points are chosen.
     """
 
     proposal: ConstrainedState

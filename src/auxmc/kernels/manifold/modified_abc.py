@@ -167,16 +167,8 @@ def bracket_uniforms(
 ) -> Brackets:
     """Brackets of the uniforms whose quantiles are within the tolerance of the observations.
 
-    Args:
-        quantile: maps (p [data], z [dim]) to quantiles [data].
-        position: z [dim].
-        observations: data [data].
-        tolerance: in units of the data.
-        n_bisections: halvings of (0, 1); may be traced.
-
-    Returns:
-        Ends that exceed the allowed interval by at most 2^-n_bisections at each side. Where the quantile
-        function does not reach a target an end stays at 0 or 1.
+    Their ends exceed the allowed interval by at most 2^-n_bisections at each side, and stay at 0 or 1 where the
+    quantile function does not reach a target.
     """
 
     def solve(targets: Array) -> Brackets:

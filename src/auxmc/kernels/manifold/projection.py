@@ -40,15 +40,7 @@ class ProjectionSettings(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """Result of a projection.
-
-    Attributes:
-        position: point on the manifold [input]; meaningless unless `converged`.
-        displacement: position minus start [input].
-        converged: whether every constraint is below the tolerance (bool).
-        n_iterations: constraint evaluations of all solvers (int32).
-        n_fallback: 1 if the fallback was used, else 0 (int32).
-    """
+    """Point on the manifold [input], meaningless unless `converged`; that minus the start; constraint evaluations."""
 
     position: Array
     displacement: Array
@@ -64,13 +56,7 @@ class _Solution(NamedTuple):
 
 
 def project(model: ConditionedModel, start: Array, jacobian: Any, settings: ProjectionSettings) -> Projection:
-    """Moves `start` on to the manifold within the span of the rows of `jacobian`.
-
-    Args:
-        model: the conditioned model.
-        start: point near the manifold [input].
-        jacobian: Jacobian of the point on the manifold that the step came from.
-        settings: solver, tolerance and limits.
+    """Moves a point near the manifold on to it, within the span of the rows of the Jacobian where it came from.
 
     Source: PhD thesis, Algorithm 11, with convergence itself tested in place of the counter.
     """

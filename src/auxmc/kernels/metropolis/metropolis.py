@@ -11,12 +11,7 @@ from auxmc.kernels.base import FROM_POSITION, Kernel, pytree_positions, select
 
 
 class MetropolisState(NamedTuple):
-    """State of a Metropolis kernel.
-
-    Attributes:
-        position: current point [dim].
-        log_density: log density (random walk) or log weight (independence) at `position`, in nats.
-    """
+    """State of a chain: current point [dim], and log density (random walk) or log weight (independence) in nats."""
 
     position: Array
     log_density: Array

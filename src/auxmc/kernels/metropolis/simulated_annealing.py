@@ -13,15 +13,7 @@ from auxmc.kernels.metropolis.metropolis import MoveNoise, metropolis_accept, mo
 
 
 class AnnealingState(NamedTuple):
-    """State of a search.
-
-    Attributes:
-        position: current point [dim].
-        log_density: there, in nats at inverse temperature 1.
-        best_position: the point of highest density that was met [dim].
-        best_log_density: there.
-        n_made: steps made (int32).
-    """
+    """State of a search: current point [dim] and the best that was met, log densities there in nats, steps made."""
 
     position: Array
     log_density: Array

@@ -14,12 +14,7 @@ MAX_PASSES = 1000
 
 
 class SliceState(NamedTuple):
-    """State of a slice sampler.
-
-    Attributes:
-        position: current point [dim].
-        log_density: value at `position` of the function whose slices are sampled, in nats.
-    """
+    """Current point [dim], and the log of the function whose slices are sampled there, in nats."""
 
     position: Array
     log_density: Array
@@ -63,13 +58,9 @@ class Candidate(NamedTuple):
 
 
 class Shrunk(NamedTuple):
-    """Result of a slice update.
+    """Result of a slice update: the new point, with the work of all that were tried, or the old one if none was found.
 
-    Attributes:
-        candidate: the new point, or the current one if none was found; its `work` is that of all candidates
-            evaluated during the update.
-        moved: whether a new point was found.
-        info: evaluations, failure flag and bracket.
+    `moved` says whether one was found.
     """
 
     candidate: Candidate
@@ -123,7 +114,7 @@ def shrink_bracket(
 
     def body(loop: _Loop) -> _Loop:
         proposed = evaluate(loop.offset)
-        on_slice = (proposed.log_density > log_height) & (proposed.log_density < jnp.inf)
+        on_slice = is_on_slice(proposed, log_height)
         collapsed = jnp.all(proposed.point == current.point)
         n_passes = loop.n_passes + 1
         lower = jnp.where(~on_slice & (loop.offset < 0.0), loop.offset, loop.lower)
@@ -157,6 +148,11 @@ def shrink_bracket(
             log_height=log_height,
         ),
     )
+
+
+def is_on_slice(found: Candidate, log_height: Array) -> Array:
+    """Whether the log density of a candidate exceeds the height and is finite; NaN does not."""
+    return (found.log_density > log_height) & (found.log_density < jnp.inf)
 
 
 def slice_kernel(

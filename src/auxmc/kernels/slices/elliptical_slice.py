@@ -13,13 +13,9 @@ from auxmc.numerics.linalg import check_lower_triangular
 
 
 class EllipseNoise(NamedTuple):
-    """Random numbers of one elliptical slice update.
+    """Random numbers of an update: a draw from the Gaussian factor, that of the slice height, and the first angle.
 
-    Attributes:
-        direction: draw from the Gaussian factor, of the shape of the point; it spans the ellipse.
-        log_uniform: log of the uniform variate that sets the slice height.
-        angle: first angle, uniform on [0, 2 pi), in radians; the bracket is cut there.
-        key: key of the angles after the first.
+    The bracket is cut at that angle, in radians; `key` is that of the angles after it.
     """
 
     direction: Array
@@ -47,17 +43,9 @@ def shrink_ellipse(
 ) -> Shrunk:
     """Moves to a point of the slice on the ellipse through the current point and `noise.direction`.
 
-    The point at angle theta is u cos(theta) + v sin(theta); all elements of u turn by the same angle. The
-    bracket starts as [theta - 2 pi, theta], theta being the first proposal, so that its cut is uniform.
-
-    Args:
-        noise: random numbers, as from `draw_ellipse`.
-        current: the current point, any shape, with its log likelihood.
-        evaluate: maps a point of that shape to a Candidate.
-        max_passes: number of proposals after which the update gives up.
-
-    Returns:
-        Shrunk, with offsets in radians.
+    The point, of any shape, at angle theta is u cos(theta) + v sin(theta); all elements of u turn by the same angle,
+    the offset of the result. The bracket starts as [theta - 2 pi, theta], theta being the first proposal, so that its
+    cut is uniform.
 
     Source: PhD thesis, Algorithm 5, with the sign of Eq. 2.50 corrected.
     """

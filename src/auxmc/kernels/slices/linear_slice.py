@@ -8,19 +8,20 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions
-from auxmc.kernels.slices.core import MAX_PASSES, Candidate, Shrunk, shrink_bracket, slice_kernel
+from auxmc.kernels.slices.core import (
+    MAX_PASSES,
+    Candidate,
+    Shrunk,
+    is_on_slice,
+    shrink_bracket,
+    slice_kernel,
+)
 
 
 class LineNoise(NamedTuple):
-    """Random numbers of one linear slice update.
+    """Random numbers of an update: direction [dim], and those of slice height, bracket and first proposal in it.
 
-    Attributes:
-        direction: direction of the line [dim].
-        log_uniform: log of the uniform variate that sets the slice height.
-        bracket_uniform: uniform variate that places the bracket around the current point.
-        offset_uniform: uniform variate that places the first proposal in the bracket, once that has grown.
-        n_lower: step-outs allowed at the lower end, uniform on 0, ..., max_step_outs (int32).
-        key: key of the offsets after the first.
+    `n_lower` step-outs are allowed at the lower end; `key` is that of the offsets after the first.
     """
 
     direction: Array
@@ -32,14 +33,7 @@ class LineNoise(NamedTuple):
 
 
 def draw_line(key: Array, dim: int, max_step_outs: int = 0, *, unit_length: bool = True) -> LineNoise:
-    """Draws the random numbers of one linear slice update.
-
-    Args:
-        key: JAX key.
-        dim: length of the position; taken from it unless given.
-        max_step_outs: total number of step-outs allowed.
-        unit_length: whether the direction is uniform on the unit sphere; otherwise it is standard normal.
-    """
+    """Draws the random numbers of an update; the direction is uniform on the unit sphere, or else standard normal."""
     key_direction, key_height, key_uniforms, key_loop = jax.random.split(key, 4)
     normal = jax.random.normal(key_direction, (dim,))
     uniforms = jax.random.uniform(key_uniforms, (3,))
@@ -68,19 +62,9 @@ def shrink_line(
     it may grow first by at most `max_step_outs` steps of its own length, split at random between the ends, or by at
     most `max_doublings` doublings. Points from which doubling would not have found the bracket are then off the slice.
 
-    Args:
-        noise: random numbers, as from `draw_line` with the same `max_step_outs`.
-        width: initial bracket width, in units of the direction (positive scalar).
-        current: the current point [dim] with its log density.
-        evaluate: maps a point [dim] on the line to a Candidate, whose point may have been mapped back into
-            the support.
-        max_step_outs: total number of step-outs; each test of an end is one evaluation.
-        max_passes: number of proposals after which the update gives up.
-        max_doublings: number of doublings; an end is tested once, and so is each middle of the acceptance test. Not
-            together with step-outs.
-
-    Returns:
-        Shrunk, with offsets in units of the direction.
+    `evaluate` maps a point [dim] on the line to a Candidate, whose point may have been mapped back into the support.
+    Each test of an end is one evaluation, and so is each middle of the acceptance test. Offsets are in units of the
+    direction; `noise` is drawn for the same `max_step_outs`, which must be 0 with doublings.
 
     Source: PhD thesis, Algorithm 4, with the unit bracket and v = width x direction; Neal 2003, "Slice sampling",
     figures 4 to 6, for doubling.
@@ -110,9 +94,8 @@ def shrink_line(
 
         def evaluate_offset(offset: Array) -> Candidate:
             found = at_offset(offset)
-            reached = doubled._replace(
-                n_tests=n_tests, work=found.work, is_reachable=_is_on_slice(found, log_height)
-            )
+            on_slice = is_on_slice(found, log_height)
+            reached = doubled._replace(n_tests=n_tests, work=found.work, is_reachable=on_slice)
             reached = _halve(at_offset, log_height, reached, width, offset)
             value = jnp.where(reached.is_reachable, found.log_density, -jnp.inf)
             return found._replace(log_density=value, work=(reached.work, reached.n_tests))
@@ -183,16 +166,9 @@ def linear_slice(
 
 
 class DoubledBracket(NamedTuple):
-    """A bracket with whether its ends are on the slice.
+    """A bracket, whether its ends are on the slice, points evaluated and the work that took.
 
-    Attributes:
-        lower: lower end.
-        upper: upper end.
-        lower_on: whether the lower end is on the slice (bool).
-        upper_on: whether the upper end is.
-        n_tests: points that were evaluated (int32).
-        work: what computing them took.
-        is_reachable: in the acceptance test, whether no interval so far has ruled the point out (bool).
+    `is_reachable` says in the acceptance test whether no interval so far has ruled the point out.
     """
 
     lower: Array
@@ -207,19 +183,12 @@ class DoubledBracket(NamedTuple):
 def double_bracket(
     at_offset: Callable[[Array], Candidate], log_height: Array, lower: Array, upper: Array, coins: Array
 ) -> DoubledBracket:
-    """Doubles a bracket, to a side that a coin decides, until both ends are off the slice or coins are used up.
-
-    Args:
-        at_offset: maps an offset to a Candidate.
-        log_height: log of the slice height, in nats.
-        lower: lower end.
-        upper: upper end.
-        coins: whether each doubling is to the lower side [doubling] (bool).
+    """Doubles a bracket, downwards where a coin is true, until both ends are off the slice or coins are used up.
 
     Source: Neal 2003, "Slice sampling", figure 4.
     """
     ends = [at_offset(end) for end in (lower, upper)]
-    lower_on, upper_on = (_is_on_slice(end, log_height) for end in ends)
+    lower_on, upper_on = (is_on_slice(end, log_height) for end in ends)
     work = jax.tree.map(jnp.add, ends[0].work, ends[1].work)
     start = DoubledBracket(lower, upper, lower_on, upper_on, jnp.int32(2), work, jnp.ones((), bool))
 
@@ -274,7 +243,7 @@ def _with_end(
 ) -> DoubledBracket:
     """The bracket with another lower or upper end, which is evaluated."""
     tested = at_offset(end)
-    on_slice = _is_on_slice(tested, log_height)
+    on_slice = is_on_slice(tested, log_height)
     return DoubledBracket(
         lower=jnp.where(is_lower, end, bracket.lower),
         upper=jnp.where(is_lower, bracket.upper, end),
@@ -284,10 +253,6 @@ def _with_end(
         work=jax.tree.map(jnp.add, bracket.work, tested.work),
         is_reachable=bracket.is_reachable,
     )
-
-
-def _is_on_slice(found: Candidate, log_height: Array) -> Array:
-    return (found.log_density > log_height) & (found.log_density < jnp.inf)
 
 
 class _StepOut(NamedTuple):
@@ -310,7 +275,7 @@ def _step_out(
 
     def body(loop: _StepOut) -> _StepOut:
         tested = at_offset(loop.end)
-        on_slice = _is_on_slice(tested, log_height)
+        on_slice = is_on_slice(tested, log_height)
         return _StepOut(
             end=jnp.where(on_slice, loop.end + stride, loop.end),
             n_left=loop.n_left - 1,

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import check_integer
+from auxmc.kernels.base import check_choice, check_integer
 from auxmc.kernels.hamiltonian.hmc import hmc
 from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, Target
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
@@ -231,12 +231,7 @@ def _moves(
 
     def hamiltonian(key: Array, particles: Array, power: Array) -> tuple[Array, Array, Array]:
         step_size = settings.step_size / jnp.sqrt(1.0 + power * rows.shape[0])
-        kernel = hmc(
-            lambda particle: log_density(particle, power),
-            step_size,
-            settings.n_leapfrog,
-            model.dim,
-        )
+        kernel = hmc(lambda particle: log_density(particle, power), step_size, settings.n_leapfrog, model.dim)
 
         def chain(key: Array, particle: Array) -> tuple[Array, Array, Array]:
             keys = jax.random.split(key, settings.n_moves)
@@ -257,8 +252,7 @@ def _check(settings: AnnealedSettings) -> None:
     for name in ("n_moves", "n_leapfrog", "max_annealing_steps", "block_rows"):
         check_integer(name, getattr(settings, name), 1)
     check_integer("n_particles", settings.n_particles, 2)
-    if settings.kernel not in KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {settings.kernel!r}")
+    check_choice("kernel", settings.kernel, KERNELS)
     if not settings.learning_rate > 0.0 or not 0.0 < settings.friction <= 1.0 or not settings.step_size > 0.0:
         raise ValueError(
             "learning_rate and step_size must be positive and friction in (0, 1], got "

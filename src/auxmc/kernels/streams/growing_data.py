@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from auxmc.kernels.base import Kernel, check_integer, select
+from auxmc.kernels.base import Kernel, check_choice, check_integer, select
 from auxmc.kernels.hamiltonian.hmc import HMCState, hmc
 from auxmc.kernels.streams.contract import RESAMPLING, Chunk, Mover, PastRows, StreamState, Target
 from auxmc.models.row_model import RowModel
@@ -408,7 +408,6 @@ def _check(settings: GrowingDataSettings) -> None:
     for name in ("first_chunk", "largest_chunk", "n_moves", "n_leapfrog", "block_rows"):
         check_integer(name, getattr(settings, name), 1)
     check_integer("n_particles", settings.n_particles, 2)
-    if settings.resampling not in RESAMPLING:
-        raise ValueError(f"resampling must be one of {', '.join(RESAMPLING)}, got {settings.resampling!r}")
+    check_choice("resampling", settings.resampling, RESAMPLING)
     if settings.growth < 0.0:
         raise ValueError(f"growth must not be negative, got {settings.growth}")

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import check_integer
+from auxmc.kernels.base import check_choice, check_integer
 from auxmc.kernels.streams.stochastic_gradient import injected_noise
 
 STOPPING_RULES = ("additive_term", "remaining_mass")
@@ -99,10 +99,7 @@ def nested_sampling(
     """
     for name, least in (("n_live", 2), ("n_moves", 1), ("max_iterations", 1)):
         check_integer(name, getattr(settings, name), least)
-    if settings.stopping_rule not in STOPPING_RULES:
-        raise ValueError(
-            f"stopping_rule must be one of {', '.join(STOPPING_RULES)}, got {settings.stopping_rule!r}"
-        )
+    check_choice("stopping_rule", settings.stopping_rule, STOPPING_RULES)
     n_live = settings.n_live
     # Width of the mass that a dead point stands for, in units of the mass above it.
     log_width = math.log(-math.expm1(-1.0 / n_live))

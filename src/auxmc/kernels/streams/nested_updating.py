@@ -183,18 +183,9 @@ def _log_weights(run: NestedRun, n_live: int) -> Array:
 def _past_log_density(
     model: RowModel, settings: UpdatingSettings, key: Array, past: PastRows, n_past: Array
 ) -> Any:
-    """Log density of the posterior before the chunk; callers use its gradient alone.
+    """Log density of the posterior before the chunk at a point [dim]; callers use its gradient alone.
 
-    Args:
-        model: the model of a row.
-        settings: for the size of a batch.
-        key: of the chunk's batches.
-        past: rows to draw from.
-        n_past: rows before the chunk (int64).
-
-    Returns:
-        Function of a point [dim]. Its gradient is that of the prior plus the scaled gradient of a batch, which the
-        bits of the point choose.
+    That is the gradient of the prior plus the scaled one of a batch, which the bits of the point choose.
     """
 
     def gradient(point: Array) -> Array:

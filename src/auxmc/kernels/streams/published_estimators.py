@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import check_integer
+from auxmc.kernels.base import check_choice, check_integer
 from auxmc.kernels.streams.contract import (
     DYNAMICS,
     ESTIMATORS,
@@ -152,14 +152,7 @@ def particle_evidence(
 def remember(key: Array, past: PastRows, chunk: Chunk, n_rows: Array) -> PastRows:
     """Stores a chunk among the past rows: all of it while there is room, afterwards as a uniform reservoir.
 
-    Args:
-        key: of this chunk's draws.
-        past: rows stored before.
-        chunk: rows to store.
-        n_rows: rows of the stream before the chunk (int64).
-
-    Returns:
-        Past rows; each row of the stream so far is among them with the same probability.
+    Each row of the stream so far, of which `n_rows` came before the chunk, is stored with the same probability.
 
     Source: Vitter 1985, algorithm R.
     """
@@ -183,22 +176,16 @@ def bias_per_row(model: RowModel, settings: StreamSettings, rows: FloatArray, ke
     """Returns the nats a row by which the annealed estimate falls short on a long stream.
 
     The noise of the gradients keeps particles as wide as a posterior of some thousand rows, however many there are:
-    learning rate * trace of the information of a row / (4 * friction * batch size).
-
-    Args:
-        model: the model.
-        settings: of the estimator.
-        rows: first rows of the stream [row, column].
-        key: of draws from the prior; the information is taken at the one with the highest likelihood.
+    learning rate * trace of the information of a row / (4 * friction * batch size). The information is that of the
+    first rows of the stream [row, column], at the one of some draws of the prior with the highest likelihood.
 
     Returns:
         None where that is not known: another estimator, other moves, resampling, cooling, control variates, many
         parameters.
     """
-    is_plain = settings.estimator == "annealed" and settings.resampling == "none"
-    is_plain &= (
-        settings.cooling_rows is None and not settings.control_variates and settings.dynamics == "sghmc"
-    )
+    kinds = (settings.estimator, settings.resampling, settings.dynamics)
+    is_cooled = settings.cooling_rows is not None
+    is_plain = kinds == ("annealed", "none", "sghmc") and not is_cooled and not settings.control_variates
     if not is_plain or model.dim > _MAX_PARAMETERS:
         return None
     data = jnp.asarray(rows)
@@ -214,11 +201,7 @@ def bias_per_row(model: RowModel, settings: StreamSettings, rows: FloatArray, ke
 
 
 def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
-    """Log likelihood of a chunk at each of the particles [particle, dim].
-
-    Returns:
-        [particle], float64 in nats; minus infinity for a lost particle.
-    """
+    """Log likelihood of a chunk [particle], float64 in nats; minus infinity for a lost particle."""
     by_row = jax.vmap(model.log_likelihood, (0, None))(particles, chunk.rows)
     by_row = jnp.where(counted_rows(chunk)[None, :], by_row, 0.0)
     total = jnp.sum(by_row, axis=1, dtype=jnp.float64)
@@ -260,12 +243,9 @@ def _check(settings: StreamSettings) -> None:
     for name in ("n_moves", "batch_size", "max_annealing_steps"):
         check_integer(name, getattr(settings, name), 1)
     check_integer("n_particles", settings.n_particles, 2)
-    if settings.estimator not in ESTIMATORS:
-        raise ValueError(f"estimator must be one of {', '.join(ESTIMATORS)}, got {settings.estimator!r}")
-    if settings.dynamics not in DYNAMICS:
-        raise ValueError(f"dynamics must be one of {', '.join(DYNAMICS)}, got {settings.dynamics!r}")
-    if settings.resampling not in RESAMPLING:
-        raise ValueError(f"resampling must be one of {', '.join(RESAMPLING)}, got {settings.resampling!r}")
+    check_choice("estimator", settings.estimator, ESTIMATORS)
+    check_choice("dynamics", settings.dynamics, DYNAMICS)
+    check_choice("resampling", settings.resampling, RESAMPLING)
     if not settings.learning_rate > 0.0 or not 0.0 < settings.friction <= 1.0:
         raise ValueError(
             f"learning_rate must be positive and friction in (0, 1], got {settings.learning_rate} and "

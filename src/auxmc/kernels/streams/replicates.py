@@ -141,11 +141,6 @@ def replicated_evidence(
 
 
 def replicate_log_evidences(state: Any, n_replicates: int) -> Array:
-    """Log evidence of each replicate [replicate] in nats, from a state that `replicated` made.
-
-    Args:
-        state: after any chunk.
-        n_replicates: as `replicated` was given.
-    """
+    """Log evidence of each replicate [replicate] in nats, from a state that `replicated` made after any chunk."""
     log_weights = state.log_weights.reshape(n_replicates, -1)
     return jax.nn.logsumexp(log_weights, axis=1) - math.log(log_weights.shape[1])

@@ -363,10 +363,7 @@ def _corrected(
     """Mean and precision of the posterior by importance draws around the mode, and their effective size.
 
     Only the difference that the weights make enters: where the posterior is Gaussian the draws add no noise. With
-    few effective draws the correction is held back.
-
-    Returns:
-        Mean [dim], precision [dim, dim], and the effective size as if `n_particles` had been drawn.
+    few effective draws the correction is held back. The size is that of `n_particles` draws.
     """
     factor = jnp.linalg.cholesky(precision)
     n_draws, dim = _DRAWS_OF_A_FIT, mode.shape[0]

@@ -105,15 +105,7 @@ def renewed_anchors(
 ) -> Anchors:
     """Anchors after a chunk: its gradients are added, or the particles become the anchors when that is due.
 
-    Where not all past rows are stored, those that are stand for all.
-
-    Args:
-        model: the model of a row.
-        anchors: before the chunk.
-        particles: after it [particle, dim].
-        chunk: the chunk.
-        past: rows before it.
-        n_past: their number (int64).
+    Where not all past rows are stored, of the number `n_past`, those that are stand for all.
     """
     n_rows = n_past + chunk.n_valid.astype(jnp.int64)
     weights = counted_rows(chunk).astype(particles.dtype)

@@ -39,12 +39,7 @@ class ContinuousNoise(NamedTuple):
 
 
 class ContinuousState(NamedTuple):
-    """State of Gibbs continuous tempering.
-
-    Attributes:
-        move: position, momentum and energies.
-        inverse_temperature: in [0, 1].
-    """
+    """State of Gibbs continuous tempering: position, momentum and energies; inverse temperature in [0, 1]."""
 
     move: TemperedState
     inverse_temperature: Array
@@ -71,13 +66,7 @@ class ContinuousState(NamedTuple):
 
 
 class ControlledNoise(NamedTuple):
-    """Random numbers of an update of position and temperature control.
-
-    Attributes:
-        normal: for the momentum [dim].
-        control_normal: for the momentum of the control.
-        log_uniform: log of the accept uniform.
-    """
+    """Random numbers of an update: normal for the momenta of position [dim] and control, log of the accept uniform."""
 
     normal: Array
     control_normal: Array
@@ -85,13 +74,7 @@ class ControlledNoise(NamedTuple):
 
 
 class ControlledState(NamedTuple):
-    """State of continuously tempered Hamiltonian Monte Carlo.
-
-    Attributes:
-        move: position, momentum and energies.
-        control: u, of which the inverse temperature is the logistic function.
-        control_momentum: momentum of u.
-    """
+    """State of continuously tempered HMC: position, momentum and energies; control u and its momentum."""
 
     move: TemperedState
     control: Array
@@ -391,7 +374,7 @@ def _tempered_with_control(
             state.control_momentum, root_mass * noise.control_normal, refreshment
         )
         start = ControlledState(state.move._replace(momentum=momentum), state.control, control_momentum)
-        end = trajectory(
+        end, (_, control), (_, end_momentum) = trajectory(
             bridge,
             force,
             start.move,
@@ -402,7 +385,7 @@ def _tempered_with_control(
             kick_first,
             (1.0, 1.0 / jnp.square(root_mass)),
         )
-        proposed = ControlledState(end.state, end.position[1], end.momentum[1])
+        proposed = ControlledState(end, control, end_momentum)
         info = metropolis_decision(energy(proposed) - energy(start), noise.log_uniform, n_steps)
         kept = ControlledState(start.move._replace(momentum=-momentum), state.control, -control_momentum)
         return select(info.is_accepted, proposed, kept), info

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_choice
 from auxmc.kernels.tempering.tempered_move import TemperedNoise, TemperedState, tempered_hmc
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import draw_inverse_temperature
@@ -112,8 +112,7 @@ def simulated_tempering(
             "inverse_temperatures and log_weights must be vectors of one length, at least 2, got shapes "
             f"{list(ladder.shape)} and {list(weights.shape)}"
         )
-    if index_update not in INDEX_UPDATES:
-        raise ValueError(f"index_update must be one of {', '.join(INDEX_UPDATES)}, got {index_update!r}")
+    check_choice("index_update", index_update, INDEX_UPDATES)
     move = tempered_hmc(
         bridge, step_size, n_steps, refreshment=refreshment, integrator=integrator, dtype=dtype
     )
@@ -151,30 +150,15 @@ def simulated_tempering(
 
 
 def draw_categorical_index(uniform: Array, logits: Array) -> Array:
-    """Draws an index with probabilities proportional to exp(logits), from one uniform number.
-
-    Args:
-        uniform: in [0, 1).
-        logits: [option], in nats.
-
-    Returns:
-        Index (int32).
-    """
+    """Draws an index (int32) with probabilities proportional to exp(logits) [option], from a uniform number."""
     return draw_index_of(uniform, jnp.exp(logits - jnp.max(logits)))
 
 
 def draw_index_of(uniform: Array, probabilities: Array) -> Array:
-    """Draws an index with given probabilities, up to a factor, from one uniform number.
+    """Draws an index (int32) with given probabilities [option], up to a factor, from a uniform number in [0, 1).
 
     The sums of blocks of consecutive probabilities choose a block, the probabilities inside it the index: two short
     cumulative sums in place of a long one.
-
-    Args:
-        uniform: in [0, 1).
-        probabilities: [option], not negative, with a finite positive sum.
-
-    Returns:
-        Index (int32).
     """
     n = probabilities.shape[0]
     width = max(1, round(n**0.5))
@@ -196,15 +180,6 @@ def draw_geometric_index(uniform: Array, delta: Array, n_intervals: int, slope: 
     The distribution is a geometric one truncated to 0 to K. Its distribution function at k is that of an exponential
     truncated to [0, 1] at (k + 1) / (K + 1), which is inverted.
 
-    Args:
-        uniform: in [0, 1).
-        delta: log density of the base minus that of the target over zeta, in nats.
-        n_intervals: K.
-        slope: of the log weights along the ladder, in nats.
-
-    Returns:
-        Index (int32).
-
     Source: PhD thesis, Eq. 2.68, with its sum of a geometric series corrected to (1 - r^(K+1)) / (1 - r).
     """
     n = n_intervals + 1
@@ -214,16 +189,7 @@ def draw_geometric_index(uniform: Array, delta: Array, n_intervals: int, slope: 
 
 
 def propose_neighbour(uniforms: Array, logits: Array, index: Array) -> Array:
-    """Metropolis-Hastings update of an index that proposes a neighbour, the only one at both ends.
-
-    Args:
-        uniforms: for the side and for the acceptance [2].
-        logits: log probabilities up to a constant [option].
-        index: current index (int32).
-
-    Returns:
-        Index (int32).
-    """
+    """Metropolis update of an index to a neighbour, the only one at both ends; uniforms for side and acceptance [2]."""
     last = logits.shape[0] - 1
 
     def log_choice(k: Array) -> Array:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import check_integer, check_step_size, require_key, select
+from auxmc.kernels.base import check_choice, check_integer, check_step_size, require_key, select
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.random import standard_normal
 
@@ -115,7 +115,7 @@ def tempered_hmc(
 
     Source: PhD thesis, section 5.6.1; partial refreshment by Horowitz 1991.
     """
-    check_settings(n_steps, refreshment, integrator, 1.0 if callable(step_size) else step_size)
+    check_settings(n_steps, refreshment, integrator, step_size)
     kick_first = integrator == "kick_drift_kick"
 
     def init(position: Array, key: Array | None = None) -> TemperedState:
@@ -139,32 +139,17 @@ def tempered_hmc(
 
         momentum = refresh_momentum(state.momentum, noise.normal, refreshment)
         size = step_size(inverse_temperature) if callable(step_size) else step_size
-        end = trajectory(bridge, force, state, state.position, momentum, size, n_steps, kick_first)
+        end, _, _ = trajectory(bridge, force, state, state.position, momentum, size, n_steps, kick_first)
         change = (
-            mix(end.state.target_energy, end.state.base_energy)
-            + kinetic_energy(end.state.momentum)
+            mix(end.target_energy, end.base_energy)
+            + kinetic_energy(end.momentum)
             - mix(state.target_energy, state.base_energy)
             - kinetic_energy(momentum)
         )
         info = metropolis_decision(change, noise.log_uniform, n_steps)
-        kept = state._replace(momentum=-momentum)
-        return select(info.is_accepted, end.state, kept), info
+        return select(info.is_accepted, end, state._replace(momentum=-momentum)), info
 
     return TemperedMove(init, draw, apply)
-
-
-class End(NamedTuple):
-    """End of a trajectory.
-
-    Attributes:
-        position: x [dim], or a tuple of x and further coordinates.
-        momentum: of the same structure.
-        state: x, its momentum and what was evaluated there.
-    """
-
-    position: Any
-    momentum: Any
-    state: TemperedState
 
 
 def trajectory(
@@ -177,7 +162,7 @@ def trajectory(
     n_steps: int,
     kick_first: bool,
     inverse_mass: Any = 1.0,
-) -> End:
+) -> tuple[TemperedState, Any, Any]:
     """Leapfrog steps of a position that is x, or a tuple of x and further coordinates.
 
     Args:
@@ -191,6 +176,9 @@ def trajectory(
         n_steps: number of steps, each with one evaluation of the gradients.
         kick_first: order of the parts of a step: kick, drift, kick; otherwise drift, kick, drift.
         inverse_mass: of each member of a tuple.
+
+    Returns:
+        x at the end with what was evaluated there; position and momentum at the end.
     """
 
     def add(factor: Any, direction: Any, to: Any) -> Any:
@@ -227,7 +215,7 @@ def trajectory(
     end = TemperedState(
         _first(position), _first(momentum), energies[0], energies[1], gradients, start.log_zeta
     )
-    return End(position, momentum, end)
+    return end, position, momentum
 
 
 def _first(position: Any) -> Any:
@@ -243,7 +231,7 @@ def state_at(bridge: Bridge, position: Array, momentum: Array, with_gradients: b
         energies, gradients = _energies_and_gradients(bridge, position)
     else:
         energies = energies_at(bridge, position)
-    return TemperedState(position, momentum, energies[0], energies[1], gradients, log_zeta)
+    return TemperedState(position, momentum, *energies, gradients, log_zeta)
 
 
 def energies_at(bridge: Bridge, position: Array) -> tuple[Array, Array]:
@@ -291,15 +279,10 @@ def normal_numbers(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
     return jax.random.normal(key, shape, dtype)
 
 
-def check_settings(n_steps: int, refreshment: float, integrator: str, step_size: Array | float = 1.0) -> None:
-    """Rejects settings that make no transition operator.
-
-    Raises:
-        ValueError: n_steps or the step size is not positive, refreshment is not in (0, 1], or the integrator unknown.
-    """
+def check_settings(n_steps: int, refreshment: float, integrator: str, step_size: Any = 1.0) -> None:
+    """Rejects settings that make no transition operator (ValueError); see `tempered_hmc`."""
     check_integer("n_steps", n_steps, 1)
     check_step_size(step_size)
     if not 0.0 < refreshment <= 1.0:
         raise ValueError(f"refreshment must be above 0 and at most 1, got {refreshment!r}")
-    if integrator not in INTEGRATORS:
-        raise ValueError(f"integrator must be one of {', '.join(INTEGRATORS)}, got {integrator!r}")
+    check_choice("integrator", integrator, INTEGRATORS)
