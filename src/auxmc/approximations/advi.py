@@ -22,12 +22,7 @@ LogDensity = Callable[[Array], Array]
 
 
 class MeanField(NamedTuple):
-    """Gaussian with independent coordinates.
-
-    Attributes:
-        mean: [dim].
-        log_sd: log of the standard deviations [dim].
-    """
+    """Gaussian with independent coordinates: mean and log of the standard deviations [dim]."""
 
     mean: Array
     log_sd: Array

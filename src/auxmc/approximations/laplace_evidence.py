@@ -200,13 +200,7 @@ def prior_starts(
 
 
 class _Programs(NamedTuple):
-    """Compiled functions of parameters and rows.
-
-    Attributes:
-        value_and_gradient: maps (point, rows) to the log density and its gradient.
-        hessian: maps (point, rows) to the second derivatives of the log density.
-        log_weights: maps (keys, mode, factor, rows) to logs of density over proposal density at draws [key].
-    """
+    """Compiled functions of parameters, or of keys, mode and factor, and rows."""
 
     value_and_gradient: Callable[[Array, Array], tuple[Array, Array]]
     hessian: Callable[[Array, Array], Array]

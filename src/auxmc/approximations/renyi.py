@@ -20,13 +20,9 @@ _LOG_NEGLIGIBLE = math.log(1e-12)
 
 
 class GaussianFit(NamedTuple):
-    """A Gaussian that minimises a divergence.
+    """A Gaussian that minimises a divergence, which is the objective, in nats.
 
-    Attributes:
-        mean: of the best fit.
-        sd: standard deviation of the best fit.
-        objective: divergence at the best fit, in nats.
-        local: every other local minimum that was found, as (mean, sd, objective), best first.
+    Other local minima that were found are in `local`, as (mean, sd, objective), best first.
     """
 
     mean: float

@@ -20,12 +20,7 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class WeightedDraws(NamedTuple):
-    """Draws from a proposal.
-
-    Attributes:
-        positions: [draw, ...].
-        log_weights: log target minus log proposal density there [draw], in nats.
-    """
+    """Draws from a proposal [draw, ...], and log target minus log proposal density there [draw], in nats."""
 
     positions: Array
     log_weights: Array

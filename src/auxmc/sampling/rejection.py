@@ -66,12 +66,7 @@ class RejectionDraw(NamedTuple):
 
 
 class Conditioned(NamedTuple):
-    """Draws that match what is known.
-
-    Attributes:
-        draws: those that match [kept, ...].
-        n_drawn: all draws made; the fraction that matches estimates the probability of what is known.
-    """
+    """Draws that match what is known [kept, ...], and how many were made: their ratio estimates its probability."""
 
     draws: FloatArray
     n_drawn: int
@@ -108,7 +103,7 @@ def rejection_draw(key: Array, envelope: Envelope, max_proposals: int | Array = 
         max_proposals: bound on the loop; a draw that reaches it is marked and holds NaN, never its last proposal.
 
     Must hold: the distribution is that of the target and does not depend on the number of proposals, which is geometric
-    with success probability Z / M. Tested in the files of `rejection_proposal`.
+    with success probability Z / M.
 
     Source: PhD thesis, Algorithm 1.
     """
@@ -151,7 +146,7 @@ def rejection_sample(key: Array, envelope: Envelope, n: int, max_proposals: int 
         ValueError: n or max_proposals is not positive; the target exceeds its bound at a proposal, so that draws would
             come from the smaller of the two; or a density is not a number.
 
-    Must hold: as `rejection_draw`. Tested in the files of `rejection_proposal`.
+    Must hold: the distribution is that of the target.
     """
     for name, number in (("n", n), ("max_proposals", max_proposals)):
         if number < 1:

@@ -18,12 +18,7 @@ _ROUNDING = 1e-10
 
 
 class Resampled(NamedTuple):
-    """Points drawn from weighted points.
-
-    Attributes:
-        positions: [draw, ...].
-        indices: which of the weighted points each is [draw], int32.
-    """
+    """Points drawn from weighted points [draw, ...], and which of these each is [draw], int32."""
 
     positions: Array
     indices: Array

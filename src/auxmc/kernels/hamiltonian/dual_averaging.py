@@ -15,15 +15,7 @@ _FORGETTING = 0.75
 
 
 class DualAveragingState(NamedTuple):
-    """State of an adapted kernel.
-
-    Attributes:
-        inner: state of the kernel that is adapted.
-        log_scale: log of the scale of the next step during warm-up.
-        log_average: log of the averaged scale, which is used after warm-up.
-        error: running mean of target minus acceptance probability.
-        n_steps: steps made so far (int32).
-    """
+    """State of an adapted kernel; `error` is the running mean of target minus acceptance probability."""
 
     inner: Any
     log_scale: Array

@@ -40,13 +40,9 @@ class DenseMetric(NamedTuple):
 
 
 class RiemannianState(NamedTuple):
-    """State of a chain.
+    """State of a chain: current point [dim], its log density and metric, with the operations of `DenseMetric`.
 
-    Attributes:
-        position: current point [dim].
-        log_density: log density at `position`, in nats.
-        gradient: of minus the log density plus half the log-determinant of the metric [dim].
-        metric: at `position`, with the operations of `DenseMetric`.
+    The gradient [dim] is that of minus the log density plus half the log-determinant of the metric.
     """
 
     position: Array

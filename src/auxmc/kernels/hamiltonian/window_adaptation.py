@@ -14,15 +14,7 @@ from auxmc.numerics.linalg import as_vector
 
 
 class WindowState(NamedTuple):
-    """State of an adapted kernel.
-
-    Attributes:
-        inner: state of the kernel that is adapted.
-        step_size: of the next step.
-        inverse_mass: diagonal [dim] or matrix [dim, dim] of the next step.
-        averages: of the step size and of the positions in this window, as BlackJAX keeps them.
-        n_steps: steps made so far (int32).
-    """
+    """State of an adapted kernel: what the next step uses, and the averages of this window as BlackJAX keeps them."""
 
     inner: Any
     step_size: Array

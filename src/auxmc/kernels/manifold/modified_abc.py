@@ -28,13 +28,9 @@ class Brackets(NamedTuple):
 
 
 class ModifiedABCState(NamedTuple):
-    """State of a chain.
+    """Parameters z [dim], uniforms p [data], sum of the logs of the bracket widths at z, and a log density.
 
-    Attributes:
-        position: parameters z [dim].
-        uniforms: p [data].
-        log_width: sum of the logs of the bracket widths at z.
-        log_density: log prior at z where all uniforms are allowed, else minus infinity, in nats.
+    That is the log prior at z where all uniforms are allowed, else minus infinity, in nats.
     """
 
     position: Array

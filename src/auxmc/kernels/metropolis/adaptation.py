@@ -16,14 +16,7 @@ ACCEPT_RATE_HIGH = 0.30
 
 
 class AdaptationState(NamedTuple):
-    """State of an adapted kernel.
-
-    Attributes:
-        inner: state of the kernel that is adapted.
-        scale: its scale in the next step.
-        n_steps: steps made so far (int32).
-        n_accepted: accepted steps of the present batch (int32).
-    """
+    """State of an adapted kernel; `n_accepted` counts the accepted steps of the present batch."""
 
     inner: Any
     scale: Array
@@ -32,12 +25,7 @@ class AdaptationState(NamedTuple):
 
 
 class AdaptationInfo(NamedTuple):
-    """What one step did.
-
-    Attributes:
-        inner: info of the kernel that is adapted.
-        scale: scale that this step used.
-    """
+    """Info of the kernel that is adapted, and the scale that the step used."""
 
     inner: Any
     scale: Array

@@ -26,12 +26,7 @@ class GibbsState(NamedTuple):
 
 
 class GibbsInfo(NamedTuple):
-    """What one step did.
-
-    Attributes:
-        order: numbers of the blocks that were redrawn, in their order [update] (int32).
-        n_updates: how many blocks that were (int32).
-    """
+    """Numbers of the blocks that were redrawn, in their order [update], and how many that were (int32)."""
 
     order: Array
     n_updates: Array

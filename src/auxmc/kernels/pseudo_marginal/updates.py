@@ -29,14 +29,7 @@ MAX_INITIAL_DRAWS = 100
 
 
 class PseudoMarginalState(NamedTuple):
-    """State of a pseudo-marginal chain.
-
-    Attributes:
-        position: target variables x [dim].
-        auxiliary: auxiliary variables u, of the shape that the estimator draws.
-        log_estimate: log density estimate at (x, u), in nats.
-        cache: what the estimator prepared for x.
-    """
+    """Target x [dim], auxiliary variables u, log density estimate there in nats, and what was prepared for x."""
 
     position: Array
     auxiliary: Array
@@ -67,12 +60,7 @@ class PseudoMarginalInfo(NamedTuple):
 
 
 class Update(NamedTuple):
-    """Part of a step: an update of x or of u with the other fixed.
-
-    Attributes:
-        draw: maps a key to the random numbers of the update.
-        apply: maps (noise, PseudoMarginalState) to (PseudoMarginalState, PseudoMarginalInfo).
-    """
+    """Part of a step, an update of x or of u with the other fixed: the functions `draw` and `apply` of a Kernel."""
 
     draw: Callable[[Array], Any]
     apply: Callable[[Any, PseudoMarginalState], tuple[PseudoMarginalState, PseudoMarginalInfo]]

@@ -15,12 +15,7 @@ from auxmc.numerics.random import standard_normal
 
 
 class BlockedSliceInfo(NamedTuple):
-    """What one sweep over the blocks did.
-
-    Attributes:
-        n_evaluations: calls of the log likelihood for each block, at least 1 [block] (int32).
-        n_collapsed: 1 for a block that found no new point and was kept, else 0 [block] (int32).
-    """
+    """Calls of the log likelihood for each block, and 1 for each that found no new point, else 0 [block] (int32)."""
 
     n_evaluations: Array
     n_collapsed: Array

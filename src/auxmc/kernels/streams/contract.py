@@ -53,24 +53,14 @@ class StreamSettings(NamedTuple):
 
 
 class PastRows(NamedTuple):
-    """Where rows that have been absorbed are drawn from.
-
-    Attributes:
-        rows: [capacity, column]; only the first `n_stored` are meaningful.
-        n_stored: rows to draw from (int32).
-    """
+    """Rows to draw absorbed ones from [capacity, column], of which only the first `n_stored` (int32) are meaningful."""
 
     rows: Array
     n_stored: Array
 
 
 class Chunk(NamedTuple):
-    """Rows that come in together.
-
-    Attributes:
-        rows: [row, column]; those from `n_valid` on only fill up the array.
-        n_valid: rows that count (int32), at least 1.
-    """
+    """Rows that come in together [row, column]; those from `n_valid` (int32, at least 1) on only fill up the array."""
 
     rows: Array
     n_valid: Array

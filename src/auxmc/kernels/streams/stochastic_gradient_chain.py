@@ -14,23 +14,14 @@ from auxmc.numerics.random import standard_normal
 
 
 class ChainState(NamedTuple):
-    """State of a chain.
-
-    Attributes:
-        position: current point [dim].
-        velocity: in units of the step size [dim]; kept from step to step.
-    """
+    """Current point and velocity [dim]; the latter is in units of the step size and kept from step to step."""
 
     position: Array
     velocity: Array
 
 
 class ChainInfo(NamedTuple):
-    """What one step did.
-
-    Attributes:
-        n_not_finite: whether the new point is not finite, 0 or 1 (int32). Nothing brings such a chain back.
-    """
+    """Whether the new point is not finite, 0 or 1 (int32): nothing brings such a chain back."""
 
     n_not_finite: Array
 

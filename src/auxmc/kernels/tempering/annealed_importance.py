@@ -19,12 +19,7 @@ _CHUNK = 32
 
 
 class AnnealedState(NamedTuple):
-    """Result of a run.
-
-    Attributes:
-        position: final point [dim].
-        log_weight: log of its importance weight, zeta included, in nats.
-    """
+    """Result of a run: final point [dim] and log of its importance weight, zeta included, in nats."""
 
     position: Array
     log_weight: Array

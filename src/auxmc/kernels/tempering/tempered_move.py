@@ -73,13 +73,7 @@ class TemperedNoise(NamedTuple):
 
 
 class TemperedMove(NamedTuple):
-    """A family of transition operators, one for each inverse temperature, as pure functions.
-
-    Attributes:
-        init: maps a position, and `key=`, to a TemperedState with a momentum drawn from its distribution.
-        draw: maps a key to TemperedNoise.
-        apply: maps (noise, state, inverse temperature) to (state, info).
-    """
+    """A family of transition operators; `apply` maps (noise, state, inverse temperature) to (state, info)."""
 
     init: Callable[..., TemperedState]
     draw: Callable[[Array], TemperedNoise]
