@@ -137,14 +137,7 @@ def log_normaliser_guess(objective: Array) -> Array:
 def evidence_lower_bound(
     log_density: LogDensity, fit: MeanField, key: Array, n_draws: int
 ) -> tuple[Array, Array]:
-    """Evidence lower bound of a fit and its standard error, in nats.
-
-    Args:
-        log_density: maps position [dim] to the log of the unnormalised density.
-        fit: the approximation.
-        key: of the draws.
-        n_draws: draws of q, rounded up to whole hundreds.
-    """
+    """Evidence lower bound of a fit and its standard error, in nats, from draws in whole hundreds."""
     n_batches = -(-n_draws // _DRAWS_AT_A_TIME)
 
     def batch(index: Array) -> Array:
@@ -156,15 +149,7 @@ def evidence_lower_bound(
 
 
 def reparameterisation_gradient(log_density: LogDensity, fit: MeanField, noise: Array) -> MeanField:
-    """Gradient of the lower bound from one draw, through the draw itself.
-
-    Args:
-        log_density: maps position [dim] to the log of the unnormalised density, differentiable.
-        fit: the approximation at which to differentiate.
-        noise: standard normal numbers [dim].
-
-    Returns:
-        Unbiased gradient in the mean and the log standard deviations.
+    """Gradient of the lower bound from one draw, made of normal numbers [dim], through the draw itself; unbiased.
 
     Source: PhD thesis, equation C.23.
     """
@@ -173,9 +158,9 @@ def reparameterisation_gradient(log_density: LogDensity, fit: MeanField, noise: 
 
 
 def score_function_gradient(log_density: LogDensity, fit: MeanField, noise: Array) -> MeanField:
-    """Gradient of the lower bound from one draw, by the score of q: (log density - log q) grad log q.
+    """Gradient of the lower bound from one draw, by the score of q: (log density - log q) grad log q; unbiased.
 
-    Arguments and result as for `reparameterisation_gradient`, but the log density need not be differentiable.
+    The log density need not be differentiable.
 
     Source: PhD thesis, equation C.20.
     """

@@ -170,18 +170,9 @@ def prior_starts(
     n_candidates: int = 200,
     n_rows: int = 500,
 ) -> FloatArray:
-    """Starts for a search that need nothing but the model: likely ones among many draws of the prior.
+    """Starts for a search [start, dim] that need nothing but the model: likely ones among many draws of the prior.
 
-    Args:
-        model: model of a row.
-        rows: [row, column].
-        key: of the draws.
-        n_starts: starts wanted.
-        n_candidates: prior draws for each start; the start is the one with the highest likelihood.
-        n_rows: rows that decide, taken at equal distances.
-
-    Returns:
-        [start, dim].
+    A start is the one of `n_candidates` draws with the highest likelihood of `n_rows` rows at equal distances.
 
     Raises:
         ValueError: a number is not positive.

@@ -60,24 +60,15 @@ def log_mean_weight(log_weights: Array) -> Array:
 
     The mean itself is an unbiased estimate of the target's normaliser; its log is too low on average.
 
-    Must hold: adding a constant to the log weights adds it to the result.
-
     Source: PhD thesis, section 2.1.5.
     """
     return jax.nn.logsumexp(log_weights, axis=-1) - math.log(log_weights.shape[-1])
 
 
 def self_normalised_mean(log_weights: Array, values: Array) -> Array:
-    """Weighted mean [...] of values [..., draw]: sum w f / sum w.
+    """Weighted mean [...] of values [..., draw] by log weights of that shape, up to any constant: sum w f / sum w.
 
-    Args:
-        log_weights: [..., draw], in nats, up to any constant.
-        values: f at the draws [..., draw].
-
-    Returns:
-        Means [...]; NaN where all weights are zero. Consistent, with a bias in proportion to 1 / draws.
-
-    Must hold: a constant has itself for its mean; constants added to the log weights change nothing.
+    NaN where all weights are zero. Consistent, with a bias in proportion to 1 / draws.
 
     Source: PhD thesis, Eq. 2.15 with the factor 1 / N in the numerator.
     """

@@ -75,10 +75,6 @@ class Conditioned(NamedTuple):
 def rejection_proposal(key: Array, envelope: Envelope) -> Proposal:
     """Makes one proposal and decides on it.
 
-    Args:
-        key: typed key, scalar.
-        envelope: target, proposal and bound.
-
     Must hold: accepted with probability Z / M; the joint probability of x and acceptance a is
     q(x) r(x)^a (1 - r(x))^(1 - a) with r = ptilde / (M q); an accepted height over ptilde(x) is uniform and
     independent of x.
@@ -95,15 +91,10 @@ def rejection_proposal(key: Array, envelope: Envelope) -> Proposal:
 
 
 def rejection_draw(key: Array, envelope: Envelope, max_proposals: int | Array = 10_000) -> RejectionDraw:
-    """Proposes until a proposal is accepted, at most `max_proposals` times.
-
-    Args:
-        key: typed key, scalar; proposal i uses `fold_in(key, i)`.
-        envelope: target, proposal and bound.
-        max_proposals: bound on the loop; a draw that reaches it is marked and holds NaN, never its last proposal.
+    """Proposes until a proposal is accepted, at most `max_proposals` times; proposal i uses `fold_in(key, i)`.
 
     Must hold: the distribution is that of the target and does not depend on the number of proposals, which is geometric
-    with success probability Z / M.
+    with success probability Z / M. A draw that reaches `max_proposals` holds NaN, never its last proposal.
 
     Source: PhD thesis, Algorithm 1.
     """
@@ -133,20 +124,13 @@ def rejection_draw(key: Array, envelope: Envelope, max_proposals: int | Array = 
 def rejection_sample(key: Array, envelope: Envelope, n: int, max_proposals: int = 10_000) -> RejectionDraw:
     """Makes n independent draws, and checks the bound at every proposal.
 
-    Args:
-        key: typed key, scalar.
-        envelope: target, proposal and bound.
-        n: number of draws.
-        max_proposals: for each draw; those that reach it are marked in `accepted` and hold NaN.
-
     Returns:
-        Fields of `RejectionDraw`, each with a leading axis [draw].
+        Fields of `RejectionDraw`, each with a leading axis [draw]; draws that reach `max_proposals` are marked in
+        `accepted` and hold NaN.
 
     Raises:
         ValueError: n or max_proposals is not positive; the target exceeds its bound at a proposal, so that draws would
             come from the smaller of the two; or a density is not a number.
-
-    Must hold: the distribution is that of the target.
     """
     for name, number in (("n", n), ("max_proposals", max_proposals)):
         if number < 1:
@@ -179,19 +163,18 @@ def _many(
 def condition_by_rejection(
     key: Array, draw: Callable[[Array], Array], matches: Callable[[Array], Array], n: int
 ) -> Conditioned:
-    """Draws all variables of a directed model n times and keeps the draws that match what is known.
+    """Draws all variables [variable] of a directed model n times and keeps the draws that match what is known.
 
     Args:
         key: typed key, scalar.
-        draw: maps a key to all variables [variable], parents before children.
+        draw: maps a key to all variables, parents before children.
         matches: maps all variables to whether they agree with what is known.
         n: number of draws.
 
     Raises:
         ValueError: n is not positive.
 
-    Must hold: the kept draws have the conditional distribution, and the fraction kept has the probability of what is
-    known for its mean.
+    Must hold: the kept draws have the conditional distribution.
 
     Source: lecture slides on Monte Carlo methods.
     """

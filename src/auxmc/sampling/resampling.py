@@ -25,21 +25,13 @@ class Resampled(NamedTuple):
 
 
 def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
-    """Draws n particle numbers independently of each other.
-
-    Args:
-        key: typed key, scalar.
-        log_weights: [particle], in nats.
-        n: number of draws, static.
-
-    Returns:
-        Particle numbers [n], int32.
+    """Draws n particle numbers [n] (int32) independently of each other, from log weights [particle] in nats.
 
     Raises:
         ValueError: log_weights is not one axis of at least one particle, or n is not positive.
 
-    Must hold: expected counts are n times the shares; counts sum to n; an absent particle is never drawn; adding a
-    constant to the log weights changes nothing.
+    Must hold, for every scheme: expected counts are n times the fractions of the weights; an absent particle is never
+    drawn; adding a constant to the log weights changes nothing.
 
     Source: Gordon, Salmond and Smith 1993; MSc thesis, section 3.4.
 
@@ -51,14 +43,9 @@ def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
 
 
 def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
-    """Draws one number from each n-th part of the weights; counts vary less than those of independent draws.
+    """Draws one number from each n-th part of the weights, in rising order; arguments as for `multinomial_indices`.
 
-    Arguments and errors are those of `multinomial_indices`.
-
-    Returns:
-        Particle numbers [n] in rising order, int32.
-
-    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 2.
+    Must hold besides: a count differs from its expectation by less than 2.
 
     Source: Kitagawa 1996.
     """
@@ -69,12 +56,7 @@ def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
 def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
     """As `stratified_indices`, with one uniform number for all parts.
 
-    Arguments and errors are those of `multinomial_indices`.
-
-    Returns:
-        Particle numbers [n] in rising order, int32.
-
-    Must hold: as `multinomial_indices`; besides, a count differs from its expectation by less than 1.
+    Must hold besides: a count differs from its expectation by less than 1.
 
     Source: Kitagawa 1996.
     """
@@ -84,15 +66,9 @@ def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
 
 
 def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
-    """Takes the whole part of each expected count for certain, and draws what is left independently.
+    """Takes the whole part of each expected count for certain, in rising order, and draws what is left independently.
 
-    Arguments and errors are those of `multinomial_indices`.
-
-    Returns:
-        Particle numbers [n], int32: first those that are certain, in rising order.
-
-    Must hold: as `multinomial_indices`, expected counts to a relative 1e-10; besides, no count is below the whole part
-    of its expectation.
+    Must hold besides, with expected counts to a relative 1e-10: no count is below the whole part of its expectation.
 
     Source: Liu and Chen 1998.
     """

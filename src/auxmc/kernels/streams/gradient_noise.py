@@ -8,11 +8,7 @@ number of rows) and gradients whose noise is not taken away.
 def evidence_loss_per_row(rate: float, batch_size: float, friction: float, trace: float) -> float:
     """Loss of log evidence for each row that gradient noise causes, in nats: lr tr(I) / (4 alpha B), negative.
 
-    Args:
-        rate: learning rate for each row, lr.
-        batch_size: rows in a mini-batch, B.
-        friction: alpha.
-        trace: of the Fisher information of a row, whose eigenvalues are taken to be 1 in the discretisation's factor.
+    The trace is that of the Fisher information of a row, whose eigenvalues count as 1 in the discretisation's factor.
     """
     return -rate * trace / (4.0 * friction * batch_size) / (1.0 - rate / (2.0 * (2.0 - friction)))
 
