@@ -61,13 +61,8 @@ def fit_mean_field(
 ) -> MeanFieldFit:
     """Maximises the evidence lower bound E_q[log density - log q] by reparameterisation gradients.
 
-    Args:
-        log_density: maps position [dim] to the log of an unnormalised density, in nats; differentiable.
-        start: first approximation.
-        optimiser: turns gradients of the negative bound into steps.
-        key: of the draws; those of step i belong to `fold_in(key, i)`.
-        n_steps: steps to make.
-        n_draws: draws of q in one step, at least 1.
+    The optimiser turns gradients of the negative bound into steps; the `n_draws` draws of step i belong to
+    `fold_in(key, i)`.
 
     Raises:
         ValueError: n_steps or n_draws is not positive.

@@ -46,12 +46,7 @@ class LaplaceDensity(NamedTuple):
 def laplace_density(
     log_density: Callable[[Array], Array], start: ArrayLike, max_newton: int = 100
 ) -> LaplaceDensity:
-    """Newton's method with halved steps, then the Gaussian integral.
-
-    Args:
-        log_density: maps a position [dim] to a log density, in nats; twice differentiable by JAX.
-        start: [dim].
-        max_newton: steps after which the search is given up.
+    """Newton's method with halved steps from a start [dim], then the Gaussian integral.
 
     Raises:
         ValueError: the steps do not settle, or end where the density is not at a maximum.

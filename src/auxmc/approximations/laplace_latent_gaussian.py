@@ -55,18 +55,10 @@ def laplace_mode(
     tolerance: float = 1e-4,
     max_newton: int = 1000,
 ) -> LaplaceMode:
-    """Newton iteration from zero for the mode of N(z | 0, C) prod_m p(y_m | z_m).
+    """Newton iteration from zero for the mode of N(z | 0, C) prod_m p(y_m | z_m), C being [site, site].
 
-    Each step factorises B = I + W^1/2 C W^1/2, whose eigenvalues are at least 1 however singular C is.
-
-    Args:
-        covariance: C [site, site].
-        site_terms: maps the latent vector z [site] to its site terms.
-        tolerance: the iteration stops when the mean square change of z is smaller.
-        max_newton: steps after which the iteration is given up.
-
-    Returns:
-        The mode and what came with it; `converged` tells whether it can be used.
+    Each step factorises B = I + W^1/2 C W^1/2, whose eigenvalues are at least 1 however singular C is. Steps end when
+    the mean square change of z is below the tolerance.
 
     Source: PhD thesis, section 3.6.2; Rasmussen and Williams, Gaussian Processes for Machine Learning,
     Algorithm 3.1.
@@ -103,20 +95,15 @@ def laplace_mode(
 
 
 def reverse_precision_factor(prior_factor: Array, curvature: Array) -> Array:
-    """Factor that turns the prior Cholesky factor into that of the Laplace covariance.
+    """Factor that turns the prior Cholesky factor into that of the Laplace covariance, all [site, site].
 
     With Lc the lower Cholesky factor of C, the precision of Lc^-1 z is A = I + Lc^T W Lc. Write A = U U^T
     with U upper triangular. Then (C^-1 + W)^-1 = L L^T with L = Lc U^-T, and since U^-T is lower triangular
     this L is the lower Cholesky factor itself: neither the covariance nor a factorisation of it, in which
     rounding is amplified by the condition of C, is needed.
 
-    Args:
-        prior_factor: Lc^T [site, site], upper triangular.
-        curvature: W [site], at least 0.
-
-    Returns:
-        R [site, site], upper triangular: U^T with the order of both its axes reversed. So log det U is
-        log det R, and the reversal of U^-T b solves R x = reversed b.
+    From Lc^T and W [site], at least 0, this returns U^T with the order of both its axes reversed: R, upper triangular.
+    So log det U is log det R, and the reversal of U^-T b solves R x = reversed b.
 
     Source: PhD thesis, section 3.6.2, covariance of the importance distribution, reformulated.
     """

@@ -34,16 +34,11 @@ class MeanFieldFits(NamedTuple):
 def boltzmann_mean_field(
     weights: FloatArray, biases: FloatArray, starts: FloatArray, variant: str = "published"
 ) -> MeanFieldFits:
-    """Minimises the free energy from each start.
+    """Minimises the free energy of a machine with weights [unit, unit] and biases [unit] from each start [fit, unit].
 
-    The units are independent with means tanh(theta). Gradient descent in theta makes 999 steps of size 0.2. The variant
-    `converged` continues with exact updates of one unit at a time, which cannot increase the free energy.
-
-    Args:
-        weights: W [unit, unit], symmetric with zero diagonal.
-        biases: b [unit].
-        starts: standard normal numbers [fit, unit]; half of each is the first theta.
-        variant: one of `VARIANTS`.
+    The units are independent with means tanh(theta); half of the standard normal numbers of a start is the first theta.
+    Gradient descent in theta makes 999 steps of size 0.2. The variant `converged` continues with exact updates of one
+    unit at a time, which cannot increase the free energy.
 
     Raises:
         ValueError: there is no such variant.

@@ -32,16 +32,10 @@ class GaussianFit(NamedTuple):
 
 
 def renyi_divergence(points: ArrayLike, log_p: ArrayLike, log_q: ArrayLike, order: float) -> float:
-    """D_alpha[P||Q] = log(integral of p^alpha q^(1 - alpha)) / (alpha - 1), and KL(P||Q) at alpha = 1.
+    """D_alpha[P||Q] = log(integral of p^alpha q^(1 - alpha)) / (alpha - 1) in nats, and KL(P||Q) at alpha = 1.
 
-    Args:
-        points: equally spaced, so wide that the integrand vanishes at the ends [point].
-        log_p: log of the normalised density p at the points.
-        log_q: log of the normalised density q at the points.
-        order: alpha, positive.
-
-    Returns:
-        Divergence in nats; infinite where the integral of an order above 1 diverges.
+    Both log densities are normalised, at equally spaced points so wide that the integrand vanishes at the ends [point].
+    Infinite where the integral of an order above 1 diverges.
 
     Raises:
         ValueError: the order is not positive, or the grid is too narrow.
@@ -58,17 +52,11 @@ def renyi_divergence(points: ArrayLike, log_p: ArrayLike, log_q: ArrayLike, orde
 
 
 def renyi_bound(points: ArrayLike, log_joint: ArrayLike, log_q: ArrayLike, order: float) -> float:
-    """Variational Renyi bound L_alpha = log(integral of q (p~/q)^(1 - alpha)) / (1 - alpha).
+    """Variational Renyi bound L_alpha = log(integral of q (p~/q)^(1 - alpha)) / (1 - alpha), alpha being any number.
 
     It is log Z - D_alpha[q||p] for the unnormalised density p~ = Z p: below log Z for a positive order, above it for a
     negative one, falling in the order, and the evidence lower bound at alpha = 1. Where its integral diverges, which it
-    may for orders outside [0, 1], it is infinite.
-
-    Args:
-        points: equally spaced, so wide that the integrand vanishes at the ends [point].
-        log_joint: log of p~ at the points.
-        log_q: log of the normalised density q at the points.
-        order: alpha, any number.
+    may for orders outside [0, 1], it is infinite. Points are equally spaced [point].
 
     Raises:
         ValueError: the grid is too narrow.
@@ -97,13 +85,8 @@ def fit_gaussian(
 ) -> GaussianFit:
     """Minimises a divergence over Gaussians, from several starts, since there may be a minimum at every mode.
 
-    Args:
-        points: grid [point].
-        divergence: maps the log density of a Gaussian at the points to a divergence, in nats.
-        starts: means and standard deviations to start from.
-
-    Returns:
-        The best of the minima; two count as one where mean and log standard deviation differ by less than 1e-3.
+    The divergence is a function of the log density of a Gaussian at the points [point], starts are means and standard
+    deviations. Two minima count as one where mean and log standard deviation differ by less than 1e-3.
 
     Raises:
         ValueError: no start is given, or no minimum is finite.
