@@ -33,62 +33,37 @@ N_UPDATES = 20_000
 
 
 class Target(NamedTuple):
-    """A distribution of positions.
+    """A distribution of positions [dim]."""
 
-    Attributes:
-        log_density: maps a position [dim] to the unnormalised log density.
-        draw: maps a key to an exact draw [dim].
-        transform: maps a position to numbers [coordinate], independent and uniform under the target.
-    """
-
-    log_density: Any
-    draw: Any
-    transform: Any
+    log_density: Any  # unnormalised
+    draw: Any  # maps a key to an exact draw
+    transform: Any  # maps a position to numbers [coordinate], independent and uniform under the target
 
 
 class Case(NamedTuple):
-    """A kernel with exact draws of what it leaves invariant.
-
-    Attributes:
-        kernel: the kernel.
-        start: maps a key to a state drawn from the target.
-        transform: maps (state, uniform number of the replica) to numbers [coordinate], independent and uniform under
-            the target.
-        again: maps a state to one whose carried log density is computed again; by default one made at its position.
-        floor: least fraction of replicas whose first coordinate moves.
-        reversible: whether start and next point are exchangeable.
-        n_steps: steps of each replica.
-        batch_size: replicas at a time; a loop ends when the slowest replica of its own batch has ended.
-    """
+    """A kernel with exact draws of what it leaves invariant."""
 
     kernel: Any
-    start: Any
-    transform: Any
-    again: Any = None
-    floor: float = 0.5
-    reversible: bool = True
+    start: Any  # maps a key to a state drawn from the target
+    transform: Any  # maps (state, uniform number of the replica) to numbers [coordinate], as that of Target
+    again: Any = None  # computes the log density that a state carries again; by default that of its position
+    floor: float = 0.5  # least fraction of replicas whose first coordinate moves
+    reversible: bool = True  # whether start and next point are exchangeable
     n_steps: int = N_STEPS
-    batch_size: int | None = None
+    batch_size: int | None = (
+        None  # replicas at a time; a loop ends when the slowest of its own batch has ended
+    )
 
 
 class Runs(NamedTuple):
-    """Transforms of replicas that start from exact draws.
-
-    Attributes:
-        start: transforms at the start [draw, coordinate].
-        once: after one step.
-        last: after all steps.
-        cache_error: largest difference between carried and recomputed log density at the end.
-        n_collapsed: slice updates that gave up, in all steps.
-        inside: what the first updates of a slice sampler did, None for other kernels.
-    """
+    """Transforms of replicas that start from exact draws: at the start, after one and all steps [draw, coordinate]."""
 
     start: np.ndarray
     once: np.ndarray
     last: np.ndarray
-    cache_error: float
-    n_collapsed: int
-    inside: Any
+    cache_error: float  # largest difference between carried and recomputed log density at the end
+    n_collapsed: int  # slice updates that gave up, in all steps
+    inside: Any  # what the first updates of a slice sampler did
 
 
 class Inside(NamedTuple):
@@ -193,11 +168,6 @@ def check_reversibility(runs):
 
 
 # --- targets -------------------------------------------------------------------------------------------
-
-
-def log_normal(x):
-    """Log density of independent standard normal numbers [dim], without its constant."""
-    return -0.5 * jnp.sum(jnp.square(x))
 
 
 def _log_bimodal(position):

@@ -23,7 +23,6 @@ from auxmc.sampling.resampling import SCHEMES
 from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, ideal_nested_sampling
 from experiments.foundations.evidence.nested import expected_nested_ratio
 from experiments.foundations.evidence.sequential import SINE_OBSERVATIONS, TWENTY_STEPS, kalman_filter
-from tests.statistical.kernel_checks import log_normal
 from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
@@ -35,6 +34,7 @@ from tests.statistical.levels import (
     key_for,
     rng_for,
 )
+from tests.unit.kernels.toys import log_normal
 
 MODEL = FOUR_OBSERVATIONS
 # No average of likelihoods of all rows exceeds the largest one.

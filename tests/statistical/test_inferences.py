@@ -20,7 +20,6 @@ from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.models.abc_kernels import log_abc_kernel
 from auxmc.models.conditioned import condition_generator
-from tests.statistical.kernel_checks import log_normal
 from tests.statistical.kernels.latent import latent_estimator
 from tests.statistical.levels import (
     assert_standard_mean,
@@ -30,6 +29,7 @@ from tests.statistical.levels import (
     legendre,
     rng_for,
 )
+from tests.unit.kernels.toys import log_normal
 
 pytestmark = pytest.mark.slow
 

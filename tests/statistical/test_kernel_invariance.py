@@ -35,7 +35,6 @@ from tests.statistical.kernel_checks import (
     check_structure,
     flat_infos,
     gaussian,
-    log_normal,
     run,
 )
 from tests.statistical.kernels import latent, manifold, metropolis, slices, tempering
@@ -48,6 +47,7 @@ from tests.statistical.levels import (
     key_for,
     rng_for,
 )
+from tests.unit.kernels.toys import log_normal
 
 FAMILIES = (metropolis, slices, latent, manifold, tempering)
 CURVATURE = np.array([[2.0, 0.6], [0.6, 0.7]])

@@ -16,9 +16,10 @@ from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.conditioned import condition_generator
-from tests.statistical.kernel_checks import check_standard_normal, log_normal
+from tests.statistical.kernel_checks import check_standard_normal
 from tests.statistical.kernels.latent import OBSERVED, draw_auxiliary_given, latent_estimator
 from tests.statistical.levels import assert_at_least, key_for, seed_for
+from tests.unit.kernels.toys import log_normal
 
 N = 20_000
 N_STEPS = 3

@@ -19,9 +19,9 @@ from tests.statistical.kernel_checks import (
     Target,
     always,
     at_position,
-    log_normal,
     with_numbers,
 )
+from tests.unit.kernels.toys import log_normal
 
 RADIUS = 0.4
 GRID = np.linspace(-8.0, 8.0, 20_001)

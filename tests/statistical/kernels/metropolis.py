@@ -25,9 +25,9 @@ from tests.statistical.kernel_checks import (
     at_position,
     gaussian,
     keeping,
-    log_normal,
     with_numbers,
 )
+from tests.unit.kernels.toys import log_normal
 
 
 def random_walk(log_density):

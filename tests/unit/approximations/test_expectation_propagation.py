@@ -47,13 +47,6 @@ def test_gaussian_factors_are_exact_after_one_sweep():
     np.testing.assert_allclose(fit.site_precisions, 1.0 / variances, rtol=1e-12)
 
 
-def test_one_probit_factor_has_the_moments_of_the_posterior():
-    fit = expectation_propagation([0.4], [[2.0]], [[1.5]], [probit_factor(-1.0)])
-    truth = by_quadrature([lambda x: stats.norm.cdf(-1.5 * x)], 0.4, np.sqrt(2.0))
-    found = (fit.log_normaliser, fit.mean[0], fit.covariance[0, 0])
-    np.testing.assert_allclose(found, truth, rtol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("mean", "variance", "label"), [(0.4, 2.0, 1.0), (-3.0, 0.7, 1.0), (5.0, 10.0, -1.0)]
 )

@@ -7,20 +7,17 @@ import pytest
 from scipy import optimize
 
 from auxmc.kernels.manifold.constrained_hmc import (
-    IntegrationErrors,
     Phase,
     constrained_hmc,
     constrained_step,
     hamiltonian,
+    no_errors,
     project_momentum,
 )
 from auxmc.kernels.manifold.constrained_nuts import constrained_nuts
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import condition_generator, condition_noisy_generator, noisy_input
-
-
-def normal(inputs):
-    return -0.5 * jnp.sum(jnp.square(inputs))
+from tests.unit.kernels.toys import log_normal
 
 
 def quartic(inputs):
@@ -36,16 +33,12 @@ def torus(u):
 
 
 TORUS = condition_generator(torus, quartic, jnp.array([0.16]))
-HYPERBOLA = condition_generator(hyperbola, normal, jnp.ones(1))
-NOISY = condition_noisy_generator(hyperbola, normal, jnp.ones(1), 1.0)
+HYPERBOLA = condition_generator(hyperbola, log_normal, jnp.ones(1))
+NOISY = condition_noisy_generator(hyperbola, log_normal, jnp.ones(1), 1.0)
 STARTS = {
     "torus": (TORUS, jnp.array([1.0, 0.0, 0.4])),
     "noisy": (NOISY, noisy_input(hyperbola, jnp.array([0.3, 0.2]), jnp.ones(1), 1.0)),
 }
-
-
-def no_errors():
-    return IntegrationErrors(*(jnp.zeros((), jnp.int32) for _ in IntegrationErrors._fields))
 
 
 def phase_at(model, position, seed):
@@ -94,10 +87,7 @@ def test_the_number_of_sub_steps_may_be_traced():
 def test_energy_error_is_of_second_order_in_the_step():
     model, position = STARTS["torus"]
     begin = phase_at(model, position, 7)
-
-    @jax.jit
-    def step(phase, dt):
-        return constrained_step(model, phase, dt, 1, ProjectionSettings(), "position_and_constraint")
+    step = jax.jit(lambda phase, dt: steps(model, phase, dt, 1))
 
     def largest(dt):
         phase, worst = begin, 0.0
@@ -128,7 +118,7 @@ def test_free_motion_on_the_sphere_takes_the_same_time_in_any_number_of_sub_step
 
 
 def test_every_solver_finds_a_point_on_the_manifold_along_the_normals_and_newton_needs_fewer_iterations():
-    sphere = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), normal, jnp.ones(1))
+    sphere = condition_generator(lambda u: jnp.sum(jnp.square(u), keepdims=True), log_normal, jnp.ones(1))
     jacobian = sphere.jacobian(jnp.array([0.6, 0.0, 0.8]))
     normal_direction = np.asarray(jacobian.matrix[0])
     n_iterations = []
@@ -143,7 +133,7 @@ def test_every_solver_finds_a_point_on_the_manifold_along_the_normals_and_newton
 
 
 def test_the_fallback_solves_what_quasi_newton_cannot():
-    steep = condition_generator(lambda u: u[:1] + u[:1] ** 3 + 0.0 * u[1:2], normal, jnp.zeros(1))
+    steep = condition_generator(lambda u: u[:1] + u[:1] ** 3 + 0.0 * u[1:2], log_normal, jnp.zeros(1))
     jacobian = steep.jacobian(jnp.zeros(2))
     start = jnp.array([2.0, 0.0])
     alone = project(steep, start, jacobian, ProjectionSettings("quasi_newton", None))
@@ -157,7 +147,7 @@ def test_the_fallback_solves_what_quasi_newton_cannot():
 
 def test_a_step_that_overshoots_is_halved_until_the_residual_falls():
     """Newton's steps on an arc tangent grow without end from beyond 1.39; half or a quarter of the first leads back."""
-    flat = condition_generator(lambda u: jnp.arctan(u[:1]) + 0.0 * u[1:2], normal, jnp.zeros(1))
+    flat = condition_generator(lambda u: jnp.arctan(u[:1]) + 0.0 * u[1:2], log_normal, jnp.zeros(1))
     jacobian = flat.jacobian(jnp.zeros(2))
     start = jnp.array([3.0, 0.0])
     full = project(flat, start, jacobian, ProjectionSettings("newton", None))
@@ -176,7 +166,7 @@ def test_the_compiled_fallback_solves_at_least_what_the_hybrid_method_of_minpack
     def network(u):
         return jnp.asarray(last) @ jnp.tanh(jnp.asarray(first) @ u) + 0.3 * u[:3]
 
-    model = condition_generator(network, normal, network(point))
+    model = condition_generator(network, log_normal, network(point))
     jacobian = model.jacobian(point)
     matrix = np.asarray(jacobian.matrix)
     constraint, derivative = jax.jit(model.constraint), jax.jit(jax.jacobian(model.constraint))
@@ -235,7 +225,7 @@ def test_irreversible_sub_steps_are_noticed_unless_the_check_is_left_out():
 
 
 def test_a_singular_gram_matrix_is_a_counted_rejection():
-    twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), normal, jnp.zeros(2))
+    twice = condition_generator(lambda u: jnp.array([u[0], u[0]]), log_normal, jnp.zeros(2))
     kernel = constrained_hmc(twice, 0.1, (1, 1), 3)
     state = kernel.init(jnp.zeros(3))
     _, info = kernel.step(jax.random.key(0), state)
@@ -252,7 +242,7 @@ def test_one_branch_is_never_left_and_the_noisy_model_connects_both():
     assert (signs[1:] != signs[:-1]).sum() > 3
 
 
-PLANE = condition_generator(lambda u: jnp.array([u[0] + 2.0 * u[1] - u[2]]), normal, jnp.array([0.6]))
+PLANE = condition_generator(lambda u: jnp.array([u[0] + 2.0 * u[1] - u[2]]), log_normal, jnp.array([0.6]))
 CENTRE = jnp.array([0.1, 0.2, -0.1])
 ACROSS = jnp.array([[1.0, 0.0, 1.0], [1.0, -1.0, -1.0]]) / jnp.sqrt(jnp.array([[2.0], [3.0]]))
 

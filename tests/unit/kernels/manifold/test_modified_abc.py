@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from auxmc.kernels.manifold.modified_abc import bracket_uniforms, modified_abc
+from tests.unit.kernels.toys import log_normal
 
 OBSERVATIONS = jnp.array([-0.8, 0.3, 2.5])
 TOLERANCE = 0.2
@@ -17,14 +18,10 @@ def logistic_quantile(p, z):
     return z[0] + jnp.log(p) - jnp.log1p(-p)
 
 
-def log_normal_prior(z):
-    return -0.5 * jnp.sum(z**2)
-
-
 def _kernel(**changes):
     settings = {
         "quantile": logistic_quantile,
-        "log_prior": log_normal_prior,
+        "log_prior": log_normal,
         "observations": OBSERVATIONS,
         "tolerance": TOLERANCE,
         "step_size": 0.5,

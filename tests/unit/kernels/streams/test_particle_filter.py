@@ -42,8 +42,8 @@ def program(log_weight, n_particles, scheme):
     return jax.jit(lambda key, threshold: wandering(log_weight, n_particles, scheme, threshold)(key))
 
 
-def run(log_weight=toward_one, n_particles=N_PARTICLES, seed=0, scheme="systematic", threshold=1.0):
-    return program(log_weight, n_particles, scheme)(jax.random.key(seed), jnp.asarray(threshold))
+def run(log_weight=toward_one, n_particles=N_PARTICLES, scheme="systematic", threshold=1.0):
+    return program(log_weight, n_particles, scheme)(jax.random.key(0), jnp.asarray(threshold))
 
 
 @pytest.mark.parametrize("scheme", sorted(SCHEMES))
@@ -136,11 +136,8 @@ def test_an_evidence_of_zero_stays_zero(threshold):
     assert np.all(np.isfinite(np.asarray(found.last)))
 
 
-def test_same_key_same_run_and_one_particle_is_never_resampled():
-    np.testing.assert_array_equal(run(seed=5).log_evidence, run(seed=5).log_evidence)
-    assert not np.array_equal(run(seed=5).log_evidence, run(seed=6).log_evidence)
-    alone = run(n_particles=1)
-    assert not np.any(np.asarray(alone.resampled))
+def test_one_particle_is_never_resampled():
+    assert not np.any(np.asarray(run(n_particles=1).resampled))
 
 
 def filtered(observations, n_particles, **options):
