@@ -2,12 +2,13 @@
 
 from typing import NamedTuple
 
-import blackjax.mcmc.nuts as blackjax_nuts
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from auxmc.kernels.base import Kernel, check_integer, check_step_size
+from auxmc.kernels.hamiltonian.hmc import HMCState
+from auxmc.kernels.hamiltonian.nuts import nuts
 from auxmc.kernels.tempering.tempered_move import START_CONTROL, energies_at
 from auxmc.models.bridge import Bridge
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
@@ -117,7 +118,7 @@ def tempered_nuts(
         mixed = jax.nn.sigmoid(control) * target + jax.nn.sigmoid(-control) * base
         return -mixed - jax.nn.softplus(control) - jax.nn.softplus(-control)
 
-    transition = blackjax_nuts.build_kernel()
+    inner = nuts(log_density, step_size, inverse_mass, max_doublings)
 
     def delta(extended: Array) -> Array:
         target, base = energies_at(bridge, extended[:-1])
@@ -127,22 +128,15 @@ def tempered_nuts(
         position: Array, control: Array | float = START_CONTROL, *, key: Array | None = None
     ) -> TemperedTreeState:
         extended = jnp.append(position, jnp.asarray(control, position.dtype))
-        value, gradient = jax.value_and_grad(log_density)(extended)
         log_zeta = jnp.asarray(bridge.log_zeta, jnp.result_type(bridge.log_zeta, position))
-        return TemperedTreeState(extended, value, gradient, delta(extended), log_zeta)
+        start: HMCState = inner.init(extended)
+        return TemperedTreeState(*start, delta(extended), log_zeta)
 
     def apply(noise: Array, state: TemperedTreeState) -> tuple[TemperedTreeState, TemperedTreeInfo]:
-        start = blackjax_nuts.hmc.HMCState(state.extended, state.log_density, state.gradient)
-        end, about = transition(noise, start, log_density, step_size, inverse_mass, max_doublings)
-        new = TemperedTreeState(
-            end.position, end.logdensity, end.logdensity_grad, delta(end.position), state.log_zeta
+        end: HMCState
+        end, info = inner.apply(noise, HMCState(state.extended, state.log_density, state.gradient))
+        return TemperedTreeState(*end, delta(end.position), state.log_zeta), TemperedTreeInfo(
+            info.acceptance_rate, info.is_divergent, info.tree_depth, info.num_integration_steps
         )
-        info = TemperedTreeInfo(
-            about.acceptance_rate,
-            about.is_divergent,
-            jnp.asarray(about.num_trajectory_expansions, jnp.int32),
-            jnp.asarray(about.num_integration_steps, jnp.int32),
-        )
-        return new, info
 
-    return Kernel(init, lambda key: key, apply)
+    return Kernel(init, inner.draw, apply)
