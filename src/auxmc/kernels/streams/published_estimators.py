@@ -6,13 +6,14 @@ the particles that have not seen it.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import check_choice, check_integer
+from auxmc.kernels.streams.annealing_path import AnnealingPath, follow_path
 from auxmc.kernels.streams.contract import (
     DYNAMICS,
     ESTIMATORS,
@@ -90,57 +91,35 @@ def particle_evidence(
     ) -> tuple[StreamState, ChunkRecord]:
         n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
 
-        def going(loop: _Loop) -> Array:
-            return (loop.power < 1.0) & (loop.n_steps < settings.max_annealing_steps)
-
-        def advance(loop: _Loop) -> _Loop:
-            scores = _scores(model, loop.particles, chunk)
+        def advance(path: AnnealingPath) -> AnnealingPath:
+            scores = _scores(model, path.particles, chunk)
             if anneal:
-                increment = annealing_increment(scores, 1.0 - loop.power, log_target)
-                last = increment >= 1.0 - loop.power
-                power = jnp.where(last, 1.0, loop.power + increment)
-                log_weights = loop.log_weights + jnp.where(jnp.isfinite(scores), increment * scores, -jnp.inf)
+                increment = annealing_increment(scores, 1.0 - path.power, log_target)
+                last = increment >= 1.0 - path.power
+                power = jnp.where(last, 1.0, path.power + increment)
+                log_weights = path.log_weights + jnp.where(jnp.isfinite(scores), increment * scores, -jnp.inf)
             else:
                 increment, last = jnp.ones((), jnp.float64), jnp.ones((), bool)
                 power = jnp.ones((), jnp.float64)
-                log_weights = loop.log_weights + jax.nn.logsumexp(scores) - log_n
-            step_key = jax.random.fold_in(key, loop.n_steps)
+                log_weights = path.log_weights + jax.nn.logsumexp(scores) - log_n
+            step_key = jax.random.fold_in(key, path.n_steps)
             particles, anchors, log_weights = _resample(
-                settings, jax.random.fold_in(step_key, 0), loop, log_weights, last
+                settings, jax.random.fold_in(step_key, 0), path, log_weights, last
             )
             size = jnp.exp(log_effective_size(increment * scores))
             target = Target(chunk, power, past, state.n_rows, anchors)
-            return _Loop(
+            return AnnealingPath(
                 move(jax.random.fold_in(step_key, 1), particles, target),
                 anchors,
                 log_weights,
                 power,
-                loop.n_steps + 1,
-                jnp.minimum(loop.smallest_size, size),
-                jnp.where(loop.n_steps == 0, increment, loop.first_increment),
+                path.n_steps + 1,
+                jnp.minimum(path.smallest_size, size),
+                jnp.where(path.n_steps == 0, increment, path.first_increment),
             )
 
-        begin = _Loop(
-            state.particles,
-            state.anchors,
-            state.log_weights,
-            jnp.zeros((), jnp.float64),
-            jnp.zeros((), jnp.int32),
-            jnp.full((), settings.n_particles, jnp.float64),
-            jnp.zeros((), jnp.float64),
-        )
-        end = lax.while_loop(going, advance, begin)
-        lost = ~jnp.all(jnp.isfinite(end.particles), axis=1)
-        record = ChunkRecord(
-            n_rows,
-            jax.nn.logsumexp(end.log_weights) - log_n,
-            end.n_steps,
-            end.smallest_size,
-            jnp.exp(log_effective_size(end.log_weights)),
-            end.first_increment,
-            (end.power < 1.0).astype(jnp.int32),
-            jnp.sum(lost, dtype=jnp.int32),
-        )
+        end = follow_path(state, advance, settings.max_annealing_steps)
+        record = end.record(n_rows)
         anchors = end.anchors
         if anchors is not None:
             anchors = renewed_anchors(model, anchors, end.particles, chunk, past, state.n_rows)
@@ -208,21 +187,11 @@ def _scores(model: RowModel, particles: Array, chunk: Chunk) -> Array:
     return jnp.where(jnp.isfinite(total), total, -jnp.inf)
 
 
-class _Loop(NamedTuple):
-    particles: Array
-    anchors: Anchors | None
-    log_weights: Array
-    power: Array
-    n_steps: Array
-    smallest_size: Array
-    first_increment: Array
-
-
 def _resample(
-    settings: StreamSettings, key: Array, loop: _Loop, log_weights: Array, last: Array
+    settings: StreamSettings, key: Array, path: AnnealingPath, log_weights: Array, last: Array
 ) -> tuple[Array, Anchors | None, Array]:
     """Particles, their anchors and weights, drawn again where the settings want it."""
-    particles, anchors = loop.particles, loop.anchors
+    particles, anchors = path.particles, path.anchors
     if settings.resampling == "none" or settings.estimator == "sequential":
         return particles, anchors, log_weights
     n = settings.n_particles

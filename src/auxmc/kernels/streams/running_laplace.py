@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import check_integer
+from auxmc.kernels.streams.annealing_path import AnnealingPath, follow_path
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Mover, PastRows, Stream, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.models.row_model import RowModel
@@ -160,15 +161,6 @@ def running_laplace(
     return Stream(init, absorb)
 
 
-class _Loop(NamedTuple):
-    particles: Array
-    log_weights: Array
-    power: Array
-    n_steps: Array
-    smallest_size: Array
-    first_increment: Array
-
-
 def _absorb_by_particles(
     model: RowModel,
     settings: RunningLaplaceSettings,
@@ -182,56 +174,36 @@ def _absorb_by_particles(
     log_n = math.log(settings.n_particles)
     total = row_total(model.log_likelihood, model.weighted_gradient, _BLOCK_ROWS)
 
-    def going(loop: _Loop) -> Array:
-        return (loop.power < 1.0) & (loop.n_steps < settings.max_annealing_steps)
-
-    def advance(loop: _Loop) -> _Loop:
-        scores = jax.vmap(lambda x: total(x, chunk.rows, chunk.n_valid))(loop.particles)
+    def advance(path: AnnealingPath) -> AnnealingPath:
+        scores = jax.vmap(lambda x: total(x, chunk.rows, chunk.n_valid))(path.particles)
         scores = jnp.where(jnp.isfinite(scores), scores, -jnp.inf)
-        remaining = 1.0 - loop.power
-        increment = annealing_increment(scores, remaining, log_n - math.log(2.0), loop.log_weights)
+        remaining = 1.0 - path.power
+        increment = annealing_increment(scores, remaining, log_n - math.log(2.0), path.log_weights)
         whole = increment >= remaining
-        power = jnp.where(whole, 1.0, loop.power + increment)
+        power = jnp.where(whole, 1.0, path.power + increment)
         added = jnp.where(jnp.isfinite(scores), increment * scores, -jnp.inf)
-        log_weights = loop.log_weights + added
-        draw_key, move_key = jax.random.split(jax.random.fold_in(key, loop.n_steps))
+        log_weights = path.log_weights + added
+        draw_key, move_key = jax.random.split(jax.random.fold_in(key, path.n_steps))
 
         def renewed() -> tuple[Array, Array]:
-            drawn = loop.particles[systematic_indices(draw_key, log_weights, log_weights.shape[0])]
+            drawn = path.particles[systematic_indices(draw_key, log_weights, log_weights.shape[0])]
             level = jnp.full_like(log_weights, jax.nn.logsumexp(log_weights) - log_n)
             return moves(move_key, drawn, Target(chunk, power, past, state.n_rows)), level
 
-        particles, after = lax.cond(whole, lambda: (loop.particles, log_weights), renewed)
-        return _Loop(
-            particles,
-            after,
-            power,
-            loop.n_steps + 1,
-            jnp.minimum(loop.smallest_size, jnp.exp(log_effective_size(log_weights))),
-            jnp.where(loop.n_steps == 0, increment, loop.first_increment),
+        particles, after = lax.cond(whole, lambda: (path.particles, log_weights), renewed)
+        return path._replace(
+            particles=particles,
+            log_weights=after,
+            power=power,
+            n_steps=path.n_steps + 1,
+            smallest_size=jnp.minimum(path.smallest_size, jnp.exp(log_effective_size(log_weights))),
+            first_increment=jnp.where(path.n_steps == 0, increment, path.first_increment),
         )
 
-    begin = _Loop(
-        state.particles,
-        state.log_weights,
-        jnp.zeros((), jnp.float64),
-        jnp.zeros((), jnp.int32),
-        jnp.full((), settings.n_particles, jnp.float64),
-        jnp.zeros((), jnp.float64),
-    )
-    end = lax.while_loop(going, advance, begin)
+    end = follow_path(state, advance, settings.max_annealing_steps)
     n_rows = state.n_rows + chunk.n_valid.astype(jnp.int64)
-    record = ChunkRecord(
-        n_rows,
-        jax.nn.logsumexp(end.log_weights) - log_n,
-        end.n_steps,
-        end.smallest_size,
-        jnp.exp(log_effective_size(end.log_weights)),
-        end.first_increment,
-        (end.power < 1.0).astype(jnp.int32),
-        _n_lost(end.particles),
-    )
-    return state._replace(particles=end.particles, log_weights=end.log_weights, n_rows=n_rows), record
+    new = state._replace(particles=end.particles, log_weights=end.log_weights, n_rows=n_rows)
+    return new, end.record(n_rows)
 
 
 class _Scored(NamedTuple):
