@@ -45,12 +45,9 @@ _BETTER_ESTIMATE = "use an estimate with a smaller variance (more samples)"
 
 
 class Advice(NamedTuple):
-    """What is wrong, and how to fix it.
+    """What is wrong, and how to fix it, a sentence each without its full stop.
 
-    Attributes:
-        problem: a sentence without its full stop.
-        fix: another one.
-        cause: "frozen", "trajectories" or "no error" where other advice depends on it, else empty.
+    `cause` is "frozen", "trajectories" or "no error" where other advice depends on it, else empty.
     """
 
     problem: str

@@ -29,11 +29,7 @@ def enable_x64() -> None:
 
 
 def require_x64() -> None:
-    """Rejects single precision; leaves JAX's settings for debugging, and says so.
-
-    Raises:
-        PrecisionError: If JAX is in single precision, here or in the threads that chains run in.
-    """
+    """Rejects single precision here or in the threads that chains run in (PrecisionError); leaves JAX's debugging."""
     leave_debugging()
     # A context of JAX around the call does not reach other threads.
     with ThreadPoolExecutor(1) as thread:
@@ -44,11 +40,9 @@ def require_x64() -> None:
 
 
 def float64_tree(name: str, tree: Any) -> Any:
-    """A pytree of numbers, or of lists of numbers, as arrays of float64, which `name` names in messages.
+    """A pytree of numbers, or of lists of numbers, as arrays of float64; `name` names it in messages.
 
-    Raises:
-        TypeError: If something in it is not an array of numbers, or has half or single precision.
-        ValueError: If a value is not finite.
+    Raises a TypeError for anything but numbers in double precision, a ValueError for those that are not finite.
     """
 
     def one(path: Any, value: Any) -> np.ndarray:
@@ -134,12 +128,7 @@ def check_cores(value: Any) -> None:
 
 
 def check_executor(value: Any, threads: str) -> None:
-    """Rejects what is neither "processes" nor an executor of `concurrent.futures`, and executors that fork.
-
-    Args:
-        value: of the argument.
-        threads: what to do for threads, for messages.
-    """
+    """Rejects all but "processes" and executors that do not fork; `threads` says what to do for threads."""
     is_executor = callable(getattr(value, "submit", None)) and not isinstance(value, type)
     if not (value == "processes" if isinstance(value, str) else is_executor):
         raise (ValueError if isinstance(value, str) else TypeError)(

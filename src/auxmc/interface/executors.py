@@ -147,10 +147,7 @@ def on_workers(
 
 
 def run_pickled(payload: bytes) -> bytes:
-    """Calls a function in another process; rejects a fork of this one (ValueError).
-
-    By cloudpickle come the sender, settings of JAX, function and arguments, and goes the result.
-    """
+    """Calls a function in another process, from and to bytes of cloudpickle; rejects a fork (ValueError)."""
     (image, sender), settings, call = cloudpickle.loads(payload)
     # Before anything of JAX is touched; executors within executors are not seen otherwise.
     if image == IMAGE and sender != os.getpid():

@@ -110,12 +110,7 @@ class Layout(NamedTuple):
         return total
 
     def starts(self, name: str, tree: Any, n_chains: int) -> np.ndarray:
-        """Vectors [chain, dim] of one position, or of one for each chain: every leaf with a leading axis of chains.
-
-        Raises:
-            TypeError: as `float64_tree`.
-            ValueError: the structure or a shape is another, or a value is not finite.
-        """
+        """Vectors [chain, dim] of one position, or of one for each chain: every leaf with a leading axis of chains."""
         given = float64_tree(name, tree)
         if jax.tree.structure(given) != self.structure:
             found = ", ".join(named(given)) or "none"
@@ -149,12 +144,7 @@ def layout_of(tree: Any) -> Layout:
 
 
 def variables(what: str, tree: Any) -> Layout:
-    """The layout of a pytree, the argument `what`, whose leaves are variables that are kept by name.
-
-    Raises:
-        TypeError: a key is no text.
-        ValueError: a name cannot be one of a variable, or stands for two.
-    """
+    """The layout of a pytree whose leaves are kept by name; rejects other keys (TypeError) and names (ValueError)."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     if any(not isinstance(getattr(key, "key", ""), str) for path, _ in leaves for key in path):
         raise TypeError(f"{what}: the keys of a dictionary must all be text")

@@ -122,12 +122,7 @@ def follows_its_key(what: str, draw: Callable[[Array], Any]) -> None:
 
 
 def evaluated(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Shapes of what a user's function, called `what`, returns, or an error that says how to fix it.
-
-    Raises:
-        TypeError: the function cannot be traced, or returns no arrays.
-        ValueError: it rejects the shapes.
-    """
+    """Shapes of what a user's function, called `what`, returns; else an error that says how to fix it."""
     try:
         shapes = jax.eval_shape(function, *arguments)
     except (jax.errors.TracerArrayConversionError, jax.errors.ConcretizationTypeError) as error:

@@ -251,10 +251,9 @@ def from_pymc(model: Any) -> Density:
 def _spread_around(
     centre: np.ndarray, width: float, log_density: Callable[[Array], Array]
 ) -> Callable[[Array], np.ndarray]:
-    """Maps a key to a point [dim] where a log density and its gradient are finite; the centre where none is found.
+    """Maps a key to a uniform point [dim], at most `width` off, of finite density; the centre if none is found.
 
-    Points are uniform in the cube around the centre with half the side `width`: 2 about zero in NumPyro's
-    `init_to_uniform`, 1 about the initial point in PyMC's `jitter+adapt_diag`.
+    The width is 2 about zero in NumPyro's `init_to_uniform`, 1 about the initial point in PyMC's `jitter+adapt_diag`.
     """
 
     def start(key: Array) -> np.ndarray:

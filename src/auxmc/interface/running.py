@@ -48,12 +48,7 @@ _kept: dict[str, Program] = {}
 class ChainJob:
     """What one chain does, without where it begins: it can be compiled once and run by many.
 
-    Args:
-        method: kernel and model.
-        n_kept: iterations that are kept, warm-up included.
-        n_warm_up: iterations that adapt.
-        thin: every so many iterations one is kept.
-        keep: names of the variables that are kept; None for all.
+    `n_kept` iterations, warm-up included, one of every `thin`, and the variables `keep`, or all, are kept.
     """
 
     def __init__(

@@ -38,14 +38,9 @@ class Transform(NamedTuple):
 
 
 def bounded(shape: tuple[int, ...], low: Any, high: Any) -> Transform:
-    """Normal quantiles between two bounds, the exponential above or below one.
+    """Normal quantiles between two bounds, infinite for none; the exponential above or below one.
 
     With two bounds a uniform variable becomes exactly standard normal.
-
-    Args:
-        shape: of the variable.
-        low: lower bounds, broadcast to the shape; minus infinity for none.
-        high: upper bounds.
     """
     low, high = (np.broadcast_to(np.asarray(end, float), shape) for end in (low, high))
     has_low, has_high = np.isfinite(low), np.isfinite(high)
@@ -116,12 +111,7 @@ def ordered(n: int) -> Transform:
 
 
 def of_distribution(name: str, distribution: Any) -> Transform:
-    """Map to the support of a variable with a prior of NumPyro or TensorFlow Probability.
-
-    Raises:
-        TypeError: If it is neither.
-        ValueError: If it is discrete.
-    """
+    """Map to the support of a distribution of NumPyro or TensorFlow Probability; rejects others and discrete ones."""
     discrete = ValueError(f"prior: {name} has a discrete distribution: chains move real numbers")
     if hasattr(distribution, "support") and hasattr(distribution, "log_prob"):
         from numpyro.distributions.transforms import biject_to

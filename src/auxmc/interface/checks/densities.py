@@ -77,10 +77,7 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
 
 
 def _evaluated_in_time(program: Callable[[], Any]) -> Any:
-    """What a traced program returns; after ten seconds, and when interrupted, a line says what is evaluated.
-
-    Python is not interrupted while it runs: it has a thread of its own, which does not see contexts of JAX.
-    """
+    """What a traced program returns, by a thread, which sees no context of JAX: Python is not interrupted while it runs."""
     found, begun = Future[Any](), time.monotonic()
 
     def run() -> None:
@@ -196,8 +193,7 @@ def advise_tails(
 ) -> list[Advice]:
     """Advice about coordinates along which a log density [dim], in nats, does not fall far from its start.
 
-    The integral of a `proper` one must be finite; that of a prior need not be. `value` is that at the start, by another
-    program. Raises a ValueError where `auxmc.density` does.
+    The integral of a `proper` one must be finite. `value` is that at the start, by another program.
     """
     is_open = programs.has_open_cost(log_density, start)
     far, coordinates = _far_points(start)
@@ -240,7 +236,7 @@ def _slow_at_bounds(
 ) -> list[Advice]:
     """Advice about variables of which a part lies nearer to a bound than the nearest number.
 
-    On the line, a density must fall along the second half of the way to it; `largest` is its largest near the start.
+    On the line a density must fall along the second half of the way to it; `largest` is its largest near the start.
     """
     ends = layout.ends()
     if not ends:
@@ -297,10 +293,7 @@ def _improper(what: str, along: str, remedy: str) -> Advice:
 def reject_steps(
     what: str, function: LogDensity, points: FloatArray, gradients: FloatArray, layout: Layout
 ) -> None:
-    """Rejects a function that changes with a coordinate in which all its derivatives are zero (ValueError).
-
-    It maps a vector [dim] to a number; gradients [point, dim] are those at the points [point, dim].
-    """
+    """Rejects a function that changes with a coordinate in which its gradients [point, dim] are all zero."""
     still = np.flatnonzero(np.all(gradients == 0.0, axis=0))
     if not still.size:
         return

@@ -48,9 +48,8 @@ def largest_jump(
 ) -> tuple[float, FloatArray] | None:
     """Height and place [dim] of the largest jump of a function on lines [line, dim]; None if it is continuous.
 
-    Each line is cut into intervals, and each interval is halved repeatedly, keeping the half whose change the
-    derivative explains least. A continuous change vanishes with the interval; a jump stays. It counts from the height
-    `least` on, and no deeper than `depth` below the largest value on the lines.
+    Intervals are halved repeatedly, keeping the half whose change the derivative explains least. Jumps count from the
+    height `least` on, and no deeper than `depth` below the largest value on the lines.
     """
     evaluate = jax.value_and_grad(function)
 

@@ -28,10 +28,7 @@ _MOST_TURN = 0.1
 def finder(
     model: ConditionedModel, draw: Callable[[Array], Array], tolerance: float
 ) -> Callable[[Array], tuple[Array, Array]]:
-    """Program that maps a key to a point near the manifold [input] and its largest residual.
-
-    Steps start from a draw of the inputs and end at residuals within the tolerance.
-    """
+    """Program from a key to a point near the manifold [input], found from a draw, and its largest residual."""
 
     def find(key: Array) -> tuple[Array, Array]:
         start = draw(key)
@@ -68,11 +65,7 @@ def finder(
 def search(
     find: Callable[[Array], tuple[Array, Array]], key: Array, tries: int, rounding: float = 0.0
 ) -> np.ndarray:
-    """A point on the manifold [input], from the first of several draws of a `finder` that leads to one.
-
-    Raises:
-        ValueError: If none is found; says how near the nearest came, and whether that can be rounding.
-    """
+    """A point on the manifold [input] from the first draw of a `finder` that leads to one; ValueError if none does."""
     nearest = math.inf
     for attempt in range(tries):
         point, distance = find(jax.random.fold_in(key, attempt))
@@ -91,10 +84,7 @@ def search(
 
 
 def manifold_check(model: ConditionedModel, tolerance: float) -> Callable[[np.ndarray], None]:
-    """A function that rejects inputs [input] where a chain cannot begin (ValueError).
-
-    Outputs nearer to the data than the tolerance, in their units, count as equal.
-    """
+    """A function that rejects inputs [input] where a chain cannot begin (ValueError)."""
 
     @jax.jit
     def evaluate(point: Array) -> dict[str, Array]:

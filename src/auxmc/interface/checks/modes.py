@@ -32,10 +32,9 @@ Ending = tuple[float, Mapping[str, Any]]
 def advise_missed(
     method: Method, tree: xr.DataTree, short_chain: Callable[[np.ndarray, Array], Ending] | None, seed: int
 ) -> list[Advice]:
-    """Advice about a mode without draws.
+    """Advice about a mode without draws: other points as probable as the draws lie apart from them.
 
-    Points are compared with the draws: fresh ones on the manifold of a simulator, or the ends of short chains that
-    begin far from the draws of a density, whose chains all begin at one point; None leaves densities out.
+    These are fresh points on the manifold of a simulator, or the ends of short chains that begin far from the draws.
     """
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"]
     if posterior.sizes["draw"] < MIN_DRAWS or "lp" not in stats:
@@ -101,8 +100,7 @@ def is_usable(method: Method, point: np.ndarray) -> bool:
 def lie_apart(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Which points [point, dim] are in none of the regions that draws [draw, dim] visited.
 
-    A point lies apart where a coordinate is far outside the draws' range, or where its distance to the nearest draw, in
-    units of the draws' standard deviations, is more than twice the largest such distance between two halves of them.
+    They are far outside the draws' range, or farther from the nearest draw than twice any distance between two halves.
     """
     thinned = draws[:: max(1, len(draws) // _MOST_DRAWS)]
     low, high, sds = thinned.min(axis=0), thinned.max(axis=0), thinned.std(axis=0)

@@ -29,10 +29,7 @@ _SMALL = 0.1
 def advise_constant(
     log_prior: Callable[[Array], Array], draw_prior: Callable[[Array], Array], dim: int, key: Array
 ) -> list[Advice]:
-    """Advice about by how much the integral of exp(log_prior) differs from 1; none where that is uncertain.
-
-    Source: bridge sampling, as `auxmc.diagnostics.tempered_evidence.bridge_evidence` has it.
-    """
+    """Advice where the integral of exp(log_prior), by bridge sampling, is known to differ from 1."""
     if dim > _MOST_DIM:
         return []
     draws = np.asarray(jit_draws(draw_prior, 2 * _DRAWS)(jax.random.fold_in(key, 0)))

@@ -22,12 +22,7 @@ Shapes = dict[str, jax.ShapeDtypeStruct]
 
 
 def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> None:
-    """Rejects a generator whose outputs, of inputs with these shapes, do not fit the data, without running it.
-
-    Raises:
-        TypeError: If it cannot be traced, or returns anything but float64.
-        ValueError: If its outputs have other names, shapes or another order than the data.
-    """
+    """Rejects outputs, by tracing, that are not float64 (TypeError) or do not fit the data (ValueError)."""
     outputs = evaluated("generate", generate, shapes)
     wanted, found = ({n: tuple(leaf.shape) for n, leaf in named(t).items()} for t in (data, outputs))
     if wanted != found:
@@ -42,12 +37,7 @@ def check_outputs(generate: Callable[..., Any], data: Any, shapes: Shapes) -> No
 
 
 def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
-    """Rejects a function of the inputs, by name, whose further variables cannot be kept.
-
-    Raises:
-        TypeError: If it is not a function, cannot be traced, or does not return a dictionary of variables.
-        ValueError: If a name is invalid, or that of an input.
-    """
+    """Rejects a function of the inputs by name whose variables cannot be kept (TypeError, ValueError)."""
     check_callable("derived", derived, "maps the inputs by name to further variables")
     further = evaluated("derived", derived, shapes)
     if not isinstance(further, dict) or not further:
@@ -60,13 +50,7 @@ def check_derived(derived: Callable[..., Any], shapes: Shapes) -> None:
 
 
 def check_prior(what: str, prior: Any) -> list[Advice]:
-    """Advice about the prior of an input, `what`; priors of the library need none.
-
-    Raises:
-        TypeError: If it is not a prior, or a function of it cannot be traced.
-        ValueError: If a function returns another shape, or the log density is not finite at a draw or grows without
-            end.
-    """
+    """Advice about the prior of an input; rejects what is none, or does not fit (TypeError, ValueError)."""
     if not isinstance(prior, Prior):
         raise TypeError(f"{what}: expected a prior, such as auxmc.prior.normal(3), got {prior!r}")
     if prior.name != "custom":
@@ -89,11 +73,9 @@ def check_prior(what: str, prior: Any) -> list[Advice]:
 def check_generator(
     outputs: Callable[[Array], Array], draw: Callable[[Array], Array], layout: Layout
 ) -> list[Advice]:
-    """Advice about a generator that maps standard inputs [input] to outputs [output], at draws of the inputs.
+    """Advice about a generator of outputs [output] from standard inputs [input], at draws of these.
 
-    Raises:
-        ValueError: If it gives other outputs for the same inputs, is nowhere finite, has no derivative in reverse mode,
-            or is a step function of an input.
+    Rejects one that is random, nowhere finite, has no derivative in reverse mode or is a step function (ValueError).
     """
     points = jnp.stack([draw(jax.random.key(i)) for i in range(_N_DRAWS)])
     if not np.array_equal(outputs(points[0]), outputs(points[0]), equal_nan=True):

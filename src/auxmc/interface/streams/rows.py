@@ -123,12 +123,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(rows: Any, n_first: int) -> Rows:
-    """Makes rows of what a user gives, of which the first `n_first` are looked at beforehand.
-
-    Raises:
-        TypeError: it is no array or data frame [row, column], list of them, or iterator over them, which is read once.
-        ValueError: there are no rows, they have not two axes, or the first are not finite.
-    """
+    """Makes rows of what a user gives, looking at the first `n_first`; rejects the rest (TypeError, ValueError)."""
     if isinstance(rows, (str, bytes, dict)) or not (hasattr(rows, "__array__") or isinstance(rows, Iterable)):
         expected = "an array [row, column], a list of arrays, or an iterator over arrays"
         raise TypeError(f"rows must be {expected}, got {type(rows).__name__}")
@@ -169,13 +164,7 @@ def read_rows(rows: Any, n_first: int) -> Rows:
 
 
 def checked_model(model: RowsModel | RowModel, rows: Rows, key: Array) -> tuple[RowModel, list[Advice]]:
-    """The model on vectors, and what is to be said about it, tried on rows at draws from its prior.
-
-    Raises:
-        TypeError: it is no model of rows, or cannot be traced.
-        ValueError: a function returns another shape than it should, reads a column that is not there, is not finite at
-            most draws of the prior, or is a step function of a parameter.
-    """
+    """The model on vectors, tried on rows at draws from its prior, and what is to be said about it."""
     layout = model.layout if isinstance(model, RowsModel) else None
     if isinstance(model, RowsModel):
         shape = jax.ShapeDtypeStruct(rows.first.shape, jnp.float64)

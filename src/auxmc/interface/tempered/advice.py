@@ -43,10 +43,9 @@ def advise_evidence(
     *,
     chains: bool,
 ) -> Iterator[Advice]:
-    """Advice about an evidence by any method.
+    """Advice about an evidence by weights of annealed runs, or of tempered chains where `chains` is true [chain, draw].
 
-    Weights are of annealed runs, or of states of tempered chains where `chains` is true [chain, draw]; draws are of the
-    target [draw, dim]; `support` is the fraction of the base inside the target's support.
+    Draws are of the target [draw, dim]; `support` is the fraction of the base inside the target's support.
     """
     if not chains:
         yield from few_runs(log_weights)

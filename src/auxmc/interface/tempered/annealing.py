@@ -36,13 +36,7 @@ LogDensity = Callable[[Array], Array]
 
 
 class Path(NamedTuple):
-    """Temperatures between base and target, of which neighbours overlap.
-
-    Attributes:
-        inverse_temperatures: above 0, the last one 1 [temperature].
-        log_normalisers: of the path's density at each, in nats [temperature].
-        step_sizes: at which trajectories have the wanted acceptance rate, in the base's coordinates [temperature].
-    """
+    """Inverse temperatures from above 0 to 1, the path's log normalisers in nats, and step sizes [temperature]."""
 
     inverse_temperatures: np.ndarray
     log_normalisers: np.ndarray
@@ -91,7 +85,7 @@ def bridge_to(
     log_zeta: Any = 0.0,
     guard: Array | None = None,
 ) -> Bridge:
-    """The target and a base in the base's coordinates; the prior in place of the mixture where it is given.
+    """The target and a base, or a prior in its place, in the base's coordinates.
 
     Trajectories end before a target of open cost gets steep for `guard`, the step size times the inverse temperature.
     """
@@ -135,17 +129,8 @@ def anneal(
     The next temperature is the farthest at which the runs' weights stay even, and the step size follows the runs'
     acceptance rate, as in adaptive sequential Monte Carlo (Zhou, Johansen and Aston 2016, section 3.3). Runs are never
     resampled, so that none of the modes that they found is lost. With a path that is given nothing adapts: the mean
-    weight is then right on average.
-
-    Args:
-        target: maps the variables [dim] to a log density, in nats.
-        base: the mixture, or the coordinates of the prior.
-        starts: draws of the base.
-        key: of all random numbers.
-        n_steps: leapfrog steps of an update.
-        prior: log density [dim] of the base, in the target's variables.
-        path: of earlier runs from the same base.
-        n_updates: updates at the target after the last temperature, which weights do not depend on.
+    weight is then right on average. The base's log density is that of `prior`, in the target's variables, where it is
+    given; weights do not depend on the last `n_updates`, at the target.
     """
     table = np.zeros((3, _MOST_TEMPERATURES))
     n = 0 if path is None else len(path.inverse_temperatures)

@@ -128,10 +128,9 @@ def find_base(
 ) -> Base:
     """A base near the target, and what annealed runs to the target find; errors of `evidence`.
 
-    "automatic" lets runs from draws of the prior, or from Gaussians of several widths around the start, find regions
-    of high density, fits a Student-t component to each, and improves the mixture by further rounds of runs. "advi"
-    fits a Gaussian with independent coordinates, "laplace" takes mode and curvature. With `one_component` the base has
-    one component, with the moments of the mixture; `say` is told what is being done.
+    "automatic" fits a Student-t component to each region that runs from the prior, or from Gaussians of several widths
+    around the start, reach, and improves the mixture by further runs. With `one_component` the base has the moments of
+    the mixture; `say` is told what is being done.
     """
     search, has_prior = _Search(model, key, n_steps), model.draw_prior is not None
     is_open = has_open_cost(model.log_density, model.start)
@@ -316,11 +315,9 @@ def _one_component(mixture: Mixture) -> Mixture:
 def starts_inside(
     model: Density, mixture: Mixture, random: np.random.Generator, n: int
 ) -> tuple[np.ndarray, int, int]:
-    """Draws of a base inside the target's support, and how much of the base lies there.
+    """Draws of a base [n, dim] inside the target's support; how many were there, and of how many independent ones.
 
-    Returns:
-        Draws in the base's coordinates [n, dim]; the number of independent draws inside the support, and that of all.
-        Where too few draws are inside, others fill the array: their weight is zero.
+    Where too few draws are inside, others fill the array: their weight is zero.
     """
     parts, n_inside, n_tried, last = [], 0, 0, np.zeros((0, 0))
     while n_inside < n and n_tried < _MOST_TRIES:

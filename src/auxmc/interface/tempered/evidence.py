@@ -330,10 +330,7 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
 
 
 def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: Any) -> Method:
-    """The chains, which start from a mixture, given what exploring runs found, arguments of the compiled program.
-
-    These are the base; inverse temperatures, step sizes and log weights [3, temperature]; a guess of the log evidence.
-    """
+    """The chains, which start from a mixture, given what exploring runs found, arguments of the compiled program."""
     base, (temperatures, sizes, log_weights), log_zeta = jax.tree.map(jnp.asarray, found)
     joined = bridge_to(model.log_density, base, None, log_zeta)
 
@@ -400,10 +397,7 @@ def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: An
 
 
 def _thinned(path: Path) -> Path:
-    """The path from the base itself on, with few enough temperatures for an index that is drawn among all.
-
-    Their number is one of a few, as each needs a program of its own.
-    """
+    """The path from the base on, with one of a few numbers of temperatures: each needs a program of its own."""
     first = (0.0, 0.0, path.step_sizes[0])
     whole = Path(*(np.concatenate([[one], array]) for one, array in zip(first, path, strict=True)))
     n = len(whole.inverse_temperatures)
@@ -432,10 +426,7 @@ def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> 
 def _target_draws(
     model: Density, base: Base, ends: np.ndarray, log_weights: np.ndarray, n_steps: int, key: Array, n: int
 ) -> np.ndarray:
-    """Draws of the target [n, dim]: ends chosen by their weights, in random order, and moved on at the target.
-
-    A state with a large weight is chosen several times; updates that leave the target invariant make its copies
-    different draws.
+    """Draws of the target [n, dim]: ends chosen by their weights, in random order, and moved apart at the target.
 
     Source: Gilks and Berzuini 2001, "Following a moving target - Monte Carlo inference for dynamic Bayesian models".
     """

@@ -124,9 +124,7 @@ def _size(n: int, dim: int) -> int:
 def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray, like: Mixture) -> Mixture:
     """Fits a Student-t component to the points [point, dim] of each region, numbered by labels [point].
 
-    Importance weights [point] set the weights of the components alone. In the coordinates of the mixture `like` the
-    points are nearly standard: covariances are shrunk to theirs.
-
+    Importance weights [point] set the components' weights alone. Covariances are shrunk to those of `like`.
     Source: Peel and McLachlan 2000, "Robust mixture modelling using the t distribution".
     """
     z = like.standard(points)
@@ -156,13 +154,9 @@ def fit_mixture(points: np.ndarray, log_weights: np.ndarray, labels: np.ndarray,
 
 
 def regions(points: np.ndarray, target: LogDensity, like: Mixture) -> tuple[np.ndarray, np.ndarray]:
-    """Regions of high density: a region has no dip on the lines from its points to its highest one.
+    """Region and mode of each point [point, dim]: no dip leads to the highest one of a region; a ring is one mode.
 
-    Points [point, dim] climb in the coordinates of the mixture `like` first.
-
-    Returns:
-        Region of each point [point], the last one that of all points left over where there are very many; and the
-        mode of each point [point]: regions that neighbours join without a dip, as on a ring, are one mode.
+    Points climb in the coordinates of the mixture `like` first. The last region has all points left over.
     """
     tops, heights = at_points(_climber(target), points, like)
     labels, n_regions = np.full(len(points), -1), 0
