@@ -127,7 +127,7 @@ def absorb(
     """
     begin = 0.0
 
-    def noted(skip: int) -> Iterator[FloatArray]:
+    def noted(skip: int, checksum: int) -> Iterator[FloatArray]:
         nonlocal begin
         begin = time.process_time()
         return read(skip)

@@ -177,7 +177,6 @@ class _Session:
                     store=store,
                     report=self._report,
                     stop=lambda: bool(self.signal or self.loss),
-                    checks_rows=True,
                 )
         except DataError as error:
             fault = str(error)

@@ -25,7 +25,7 @@ _SAVE_EVERY_S, _SAVE_FRACTION = 5.0, 0.05
 # Numbers of past rows are int32.
 _MAX_STORED = 2**31 - 1
 
-ReadRows = Callable[..., Iterator[FloatArray]]
+ReadRows = Callable[[int, int], Iterator[FloatArray]]
 Report = Callable[[dict[str, NamedArrays], bool], None]
 
 
@@ -66,7 +66,6 @@ def run_streams(
     store: RowStore | None = None,
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
-    checks_rows: bool = False,
 ) -> dict[str, StreamRun]:
     """Absorbs all rows by several estimators, on one reading of the rows.
 
@@ -78,7 +77,8 @@ def run_streams(
 
     Args:
         streams: estimators by name.
-        read: maps a number of rows to leave out to an iterator over blocks of rows [row, column].
+        read: maps a number of rows to leave out, and their checksum (CRC-32; 0 where it is not known), to an iterator
+            over blocks of rows [row, column].
         n_columns: numbers in a row.
         chunk_sizes: how rows are cut into chunks.
         capacity: past rows that are kept in memory for drawing; a stream with more keeps a uniform sample of them.
@@ -88,8 +88,6 @@ def run_streams(
         report: called with the new part of each record after every block, and whether that part is what was taken
             over from the checkpoint, which comes first.
         stop: asked after every block whether to stop there.
-        checks_rows: whether `read` is also given the checksum (CRC-32) of the rows to leave out, 0 where it is not
-            known.
 
     Returns:
         The run of each estimator.
@@ -110,7 +108,7 @@ def run_streams(
     run = _Run(streams, np.zeros((n_past, n_columns), dtype), checkpoint, store, report)
     run.resume()
     run.compile(size)
-    rows = read(run.n_rows, run.checksum) if checks_rows else read(run.n_rows)
+    rows = read(run.n_rows, run.checksum)
     chunks = cut_chunks(rows, chunk_sizes, run.n_chunks, n_columns, lambda: run.n_wanted)
     blocks = (pack(found, size, dtype) for found in chunks)
     return run.absorb_all(blocks, chunk_sizes, stop or (lambda: False))

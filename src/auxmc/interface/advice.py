@@ -163,9 +163,8 @@ def _sticking(method: Method, stats: xr.Dataset, n_draws: int) -> Iterator[Advic
             what = "the auxiliary variables" if name == "accepted_auxiliary" else "a chain"
             step = "give a smaller step_size or a higher target_acceptance"
             fix = f"Run longer, and {_BETTER_ESTIMATE if method.kind == 'estimate' else step}"
-            yield Advice(
-                f"{what} stayed the same for {longest} of {n_draws} draws: errors are too small", fix
-            )
+            problem = f"{what} stayed the same for {longest} of {n_draws} draws: errors are too small"
+            yield Advice(problem, fix)
 
 
 def _moving(posterior: xr.Dataset) -> Iterator[tuple[str, xr.DataArray]]:
@@ -200,9 +199,8 @@ def advise_convergence(kind: str, posterior: xr.Dataset, cores: int | None = Non
     if not draws:
         return
     worst = int(np.argmin(ess))
-    if ess[worst] < _MIN_ESS * n_chains * np.exp(-_ERROR_OF_ESS * -ndtri(0.5 / len(draws))):
+    size, name = ess[worst], names[worst]
+    if size < _MIN_ESS * n_chains * np.exp(-_ERROR_OF_ESS * -ndtri(0.5 / len(draws))):
         scales = "give variables with scales of about 1 that depend less on each other"
-        problem = (
-            f"the effective sample size is {ess[worst]:.0f} for {names[worst]}, below {_MIN_ESS:.0f} a chain"
-        )
+        problem = f"the effective sample size is {size:.0f} for {name}, below {_MIN_ESS:.0f} a chain"
         yield Advice(problem, f"Run longer, or {_BETTER_ESTIMATE if kind == 'estimate' else scales}")

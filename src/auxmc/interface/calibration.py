@@ -207,9 +207,8 @@ def _quantities(method: Method, vector: Array) -> Array:
 def _method(model: Any) -> Method:
     model = nuts(model) if isinstance(model, Density) else model
     if not isinstance(model, Method) or model.kind == "simulator":
-        raise TypeError(
-            f"model must return a density, or a method on one or on an estimate, got {type(model).__name__}"
-        )
+        got = type(model).__name__
+        raise TypeError(f"model must return a density, or a method on one or on an estimate, got {got}")
     return model
 
 

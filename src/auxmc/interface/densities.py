@@ -14,7 +14,7 @@ from auxmc.interface import arguments
 from auxmc.interface.advice import issue
 from auxmc.interface.checks.densities import examine_density, first_finite, start_check
 from auxmc.interface.layout import Layout, named, start_variables
-from auxmc.interface.methods import Method, evaluated_number, follows_its_key
+from auxmc.interface.methods import LogDensity, Method, evaluated_number, follows_its_key
 from auxmc.interface.trajectory_guard import first_step_size, guarded
 from auxmc.interface.transforms import (
     WHOLE_LINE,
@@ -273,7 +273,7 @@ def nuts(
     """
     max_depth = arguments.check_integer("max_depth", max_depth, 1)
 
-    def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
+    def build(log_density: LogDensity, *scales: Array) -> Kernel:
         step, inverse_mass = (*scales, jnp.ones(model.layout.dim))[:2]
         return nuts_kernel(log_density, step, inverse_mass, max_depth)
 
@@ -305,7 +305,7 @@ def hmc(
     """
     n_steps = check_steps(n_steps)
 
-    def build(log_density: Callable[[Array], Array], *scales: Array) -> Kernel:
+    def build(log_density: LogDensity, *scales: Array) -> Kernel:
         return hmc_kernel(log_density, scales[0], n_steps, model.layout.dim, *scales[1:])
 
     return _hamiltonian("hmc", model, build, mass, step_size, target_acceptance)

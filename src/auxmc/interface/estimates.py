@@ -96,16 +96,16 @@ def estimated(
     arguments.require_x64()
     arguments.check_level(checks)
     arguments.check_callable("log_prior", log_prior, "maps the parameters to their log prior density")
-    arguments.check_callable(
-        "log_estimate", log_estimate, "maps parameters and auxiliary variables to a log estimate"
-    )
+    what = "maps parameters and auxiliary variables to a log estimate"
+    arguments.check_callable("log_estimate", log_estimate, what)
     begin, layout = start_variables(start)
     inner = None if callable(auxiliary) else layout_of(_shapes(auxiliary))
     draw: Any = auxiliary if inner is None else lambda key: standard_normal(key, (inner.dim,))
+    named_u: Callable[[Any], Any] = (lambda u: u) if inner is None else inner.tree
 
     def as_given(vector: Array, u: Any) -> Array:
         parameters = layout.tree(vector)
-        return log_prior(parameters) + log_estimate(parameters, u if inner is None else inner.tree(u))
+        return log_prior(parameters) + log_estimate(parameters, named_u(u))
 
     def log_density(vector: Array, u: Any) -> Array:
         value = as_given(vector, u)
@@ -118,8 +118,7 @@ def estimated(
     if inner is None:
         follows_its_key("auxiliary", draw)
     evaluated_number("log_prior", log_prior, begin)
-    auxiliaries = drawn if inner is None else inner.tree(drawn)
-    evaluated_number("log_estimate", log_estimate, begin, auxiliaries)
+    evaluated_number("log_estimate", log_estimate, begin, named_u(drawn))
     model = Estimated(estimator_of(log_density, draw), layout, vector, inner is not None)
     if checks == "off":
         return model

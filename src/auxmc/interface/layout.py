@@ -54,21 +54,21 @@ class Layout(NamedTuple):
 
     def ends(self) -> list[tuple[int, float]]:
         """Place in the vector of each number with a bound, and where its value is the number next to that bound."""
-        found, first = list[tuple[int, float]](), 0
-        for name, shape in zip(self.names, self._inner_shapes(), strict=True):
-            for end in self.transforms[name].ends if name in self.transforms else ():
+        found, places = list[tuple[int, float]](), self._parts(np.arange(self.dim))
+        for i, transform in self._transformed():
+            for end in transform.ends:
                 # Numbers also where the model is made inside a traced function.
                 with jax.ensure_compile_time_eval():
-                    inner = np.asarray(self.transforms[name].inverse(jnp.asarray(end))).ravel()
-                found += [(first + int(k), float(inner[k])) for k in np.flatnonzero(np.isfinite(inner))]
-            first += math.prod(shape)
+                    inner = np.asarray(transform.inverse(jnp.asarray(end)))
+                is_finite = np.isfinite(inner)
+                found += zip(places[i][is_finite].tolist(), inner[is_finite].tolist(), strict=True)
         return found
 
     def coordinates(self) -> list[str]:
         """Name of each number of the vector, such as "rates[2]" [dim]."""
         return element_names(zip(self.names, self._inner_shapes(), strict=True))
 
-    def _parts(self, vector: Array) -> list[Array]:
+    def _parts(self, vector: Any) -> list[Any]:
         """Numbers of each leaf in a vector [dim]."""
         parts, first = [], 0
         for shape in self._inner_shapes():
@@ -79,35 +79,33 @@ class Layout(NamedTuple):
 
     def tree(self, vector: Array) -> Any:
         """Variables from a vector [dim]."""
-        leaves = [
-            self.transforms[name].forward(part) if name in self.transforms else part
-            for name, part in zip(self.names, self._parts(vector), strict=True)
-        ]
+        leaves = self._parts(vector)
+        for i, transform in self._transformed():
+            leaves[i] = transform.forward(leaves[i])
         return jax.tree.unflatten(self.structure, leaves)
 
     def vector(self, tree: Any) -> Array:
         """The vector [dim] of variables."""
-        leaves = zip(self.names, jax.tree.leaves(tree), strict=True)
-        inner = [
-            self.transforms[name].inverse(leaf) if name in self.transforms else leaf for name, leaf in leaves
-        ]
-        return jnp.concatenate([jnp.ravel(leaf) for leaf in inner])
+        parts = jax.tree.leaves(tree)
+        for i, transform in self._transformed():
+            parts[i] = transform.inverse(parts[i])
+        return jnp.concatenate([jnp.ravel(part) for part in parts])
 
     def filled(self, key: Array, vector: Array) -> Array:
         """The vector [dim] with what its variables do not determine drawn again."""
-        parts = [
-            self.transforms[name].fill(jax.random.fold_in(key, i), part) if name in self.transforms else part
-            for i, (name, part) in enumerate(zip(self.names, self._parts(vector), strict=True))
-        ]
+        parts = self._parts(vector)
+        for i, transform in self._transformed():
+            parts[i] = transform.fill(jax.random.fold_in(key, i), parts[i])
         return jnp.concatenate([jnp.ravel(part) for part in parts])
 
     def log_volume(self, vector: Array) -> Array:
         """Log of the factor by which the map to the variables changes volumes at a vector [dim], in nats."""
-        total = jnp.zeros(())
-        for name, part in zip(self.names, self._parts(vector), strict=True):
-            if name in self.transforms:
-                total += self.transforms[name].log_volume(part)
-        return total
+        parts = self._parts(vector)
+        return sum((transform.log_volume(parts[i]) for i, transform in self._transformed()), jnp.zeros(()))
+
+    def _transformed(self) -> list[tuple[int, Transform]]:
+        """Numbers of the leaves that are transformed, and their transforms."""
+        return [(i, self.transforms[name]) for i, name in enumerate(self.names) if name in self.transforms]
 
     def starts(self, name: str, tree: Any, n_chains: int) -> np.ndarray:
         """Vectors [chain, dim] of one position, or of one for each chain: every leaf with a leading axis of chains."""
@@ -123,9 +121,8 @@ class Layout(NamedTuple):
             if leaf.shape == shape:
                 leaf = np.broadcast_to(leaf, whole)
             if leaf.shape != whole:
-                raise ValueError(
-                    f"{name}: {variable} must have shape {shape}, or {whole} for chains, got {leaf.shape}"
-                )
+                wanted = f"{shape}, or {whole} for chains"
+                raise ValueError(f"{name}: {variable} must have shape {wanted}, got {leaf.shape}")
             if variable in self.transforms:
                 transform = self.transforms[variable]
                 # Numbers also where the model is made inside a traced function.

@@ -15,6 +15,9 @@ from auxmc.kernels.hamiltonian.dual_averaging import dual_averaging
 from auxmc.kernels.hamiltonian.window_adaptation import window_adaptation
 from auxmc.numerics.values import by_value
 
+LogDensity = Callable[[Array], Array]
+"""Maps a vector [dim] to nats."""
+
 
 @by_value
 class Method(NamedTuple):

@@ -15,7 +15,7 @@ from auxmc.interface.arguments import check_callable, check_fraction, check_posi
 from auxmc.interface.checks.densities import first_finite
 from auxmc.interface.densities import Density, check_density, density, density_method
 from auxmc.interface.layout import named, variables
-from auxmc.interface.methods import Method
+from auxmc.interface.methods import LogDensity, Method
 from auxmc.kernels.base import Kernel
 
 _EXPECTED = "expected an MCMC algorithm of BlackJAX, with init(position) and step(key, state)"
@@ -249,7 +249,7 @@ def from_pymc(model: Any) -> Density:
 
 
 def _spread_around(
-    centre: np.ndarray, width: float, log_density: Callable[[Array], Array]
+    centre: np.ndarray, width: float, log_density: LogDensity
 ) -> Callable[[Array], np.ndarray]:
     """Maps a key to a uniform point [dim], at most `width` off, of finite density; the centre if none is found.
 

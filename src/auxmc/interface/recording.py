@@ -78,13 +78,10 @@ def record(
     evaluated("simulate", trace, shapes)
     arguments = (shapes,) if given else ()
     # JAX traces a function once: another one that calls it is traced again.
-    one, other = (
-        _numbers(jax.make_jaxpr(f)(key, *arguments)) for f in (simulate, lambda *own: simulate(*own))
-    )
+    one, other = (_numbers(jax.make_jaxpr(f)(key, *arguments)) for f in (simulate, lambda *a: simulate(*a)))
     if len(one) != len(other) or not all(map(partial(np.array_equal, equal_nan=True), one, other)):
-        raise ValueError(
-            "simulate: other numbers whenever it is traced: draw them with jax.random and the key"
-        )
+        advice = "draw them with jax.random and the key"
+        raise ValueError(f"simulate: other numbers whenever it is traced: {advice}")
     if not found:
         raise ValueError("simulate: expected calls of jax.random with the key, got none")
     if both := sorted(set(found) & set(given)):
@@ -105,9 +102,8 @@ def _check_unused(key: Any, kind: str, used: set[bytes]) -> None:
         data = np.asarray(jax.random.key_data(key))
     for own in data.reshape(-1, data.shape[-1]):
         if own.tobytes() in used:
-            raise ValueError(
-                f"jax.random.{kind} is given a key that was used before: split it by jax.random.split"
-            )
+            advice = "split it by jax.random.split"
+            raise ValueError(f"jax.random.{kind} is given a key that was used before: {advice}")
         used.add(own.tobytes())
 
 

@@ -118,12 +118,10 @@ class ChainJob:
     def check(self, start: np.ndarray, key: Array, n_chains: int, folder: Path | None) -> list[Advice]:
         """What is to be said of a run before it begins; rejects draws that do not fit into memory (ValueError)."""
         program = self.program(start, key)
-        n_bytes, there = n_chains * program.n_bytes(), available_memory()
+        size, free = n_chains * program.n_bytes() / 2**30, available_memory() / 2**30
         # Those of the chains, and those of the tree that is made of them.
-        if 2 * n_bytes > there:
-            needed = (
-                f"{n_bytes / 2**30:.3g} GiB, needed twice, and {there / 2**30:.3g} GiB of memory are free"
-            )
+        if 2.0 * size > free:
+            needed = f"{size:.3g} GiB, needed twice, and {free:.3g} GiB of memory are free"
             raise ValueError(f"draws: {n_chains} chains of {self.n_kept} iterations are {needed}: take fewer")
         hosts = host_calls(program.run) if folder is not None else []
         problem = f"checkpoint {folder}: the model calls host code ({', '.join(hosts)}), whose changes are not noticed"

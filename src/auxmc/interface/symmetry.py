@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,14 +14,6 @@ from auxmc.interface.methods import Method, evaluated
 from auxmc.kernels.base import Kernel, select
 
 _ROUNDING = 1e-9
-
-
-class _Noise(NamedTuple):
-    """Random numbers of an update: those of the kernel, which image is taken, and the log of the accept uniform."""
-
-    inner: Any
-    image: Array
-    log_uniform: Array
 
 
 def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callable[[Any], Any]]) -> Method:
@@ -66,23 +58,22 @@ def with_symmetry(method: Method, images: Callable[[Any], Any] | Sequence[Callab
     for name, own in functions.items():
         check_callable(name, own, what)
         _check(method, own, name)
-    maps = [
-        lambda vector, f=f: method.layout.vector(f(method.layout.tree(vector))) for f in functions.values()
-    ]
+    maps = [lambda x, f=f: method.layout.vector(f(method.layout.tree(x))) for f in functions.values()]
 
     def build(*scales: Array) -> Kernel:
         kernel = method.build(*scales)
 
-        def draw(key: Array) -> _Noise:
+        def draw(key: Array) -> tuple[Any, Array, Array]:
             own = jax.random.fold_in(key, 101)
             image = jax.random.randint(jax.random.fold_in(own, 0), (), 0, len(maps), jnp.int32)
-            return _Noise(kernel.draw(key), image, -jax.random.exponential(jax.random.fold_in(own, 1)))
+            return kernel.draw(key), image, -jax.random.exponential(jax.random.fold_in(own, 1))
 
-        def apply(noise: _Noise, state: Any) -> tuple[Any, Any]:
-            state, info = kernel.apply(noise.inner, state)
-            image = kernel.init(jax.lax.switch(noise.image, maps, state.position), key=jax.random.key(0))
+        def apply(noise: tuple[Any, Array, Array], state: Any) -> tuple[Any, Any]:
+            inner, chosen, log_uniform = noise
+            state, info = kernel.apply(inner, state)
+            image = kernel.init(jax.lax.switch(chosen, maps, state.position), key=jax.random.key(0))
             change = log_target(image) - log_target(state)
-            jumped = jnp.isfinite(change) & (noise.log_uniform < change)
+            jumped = jnp.isfinite(change) & (log_uniform < change)
             make_info: Any = namedtuple
             with_jump = make_info("SymmetryInfo", [*info._fields, "jumped"])
             return select(jumped, image, state), with_jump(*info, jumped)

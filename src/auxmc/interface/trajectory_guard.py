@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from auxmc.interface.methods import LogDensity
 from auxmc.numerics.linalg import scaled
 from auxmc.numerics.programs import has_open_cost, jit_short
 
@@ -17,7 +18,7 @@ _LARGEST_KICK = 10.0
 _NEARBY = 1e-4
 
 
-def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, step_size: float) -> float:
+def first_step_size(log_density: LogDensity, start: np.ndarray, step_size: float) -> float:
     """A step size to begin with, at most the given one where the cost of the function depends on the variables.
 
     The warm-up tries ten times this size early: it is stable at the curvature along some lines through the start, and
@@ -35,7 +36,7 @@ def first_step_size(log_density: Callable[[Array], Array], start: np.ndarray, st
 
 
 def guarded(
-    log_density: Callable[[Array], Array], step_size: Array, inverse_mass: Array | float = 1.0
+    log_density: LogDensity, step_size: Array, inverse_mass: Array | float = 1.0
 ) -> Callable[[Array], Array]:
     """A log density whose gradient is NaN where leapfrog steps end: see `halt_where_steep`."""
 

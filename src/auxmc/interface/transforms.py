@@ -129,9 +129,7 @@ def of_distribution(name: str, distribution: Any) -> Transform:
             transform,
             transform.inv,
             lambda u: jnp.sum(transform.log_abs_det_jacobian(u, transform(u))),
-            name=WHOLE_LINE
-            if _is_identity(getattr(transform, "base_transform", transform))
-            else "its support",
+            name=_support_name(getattr(transform, "base_transform", transform)),
         )
     if hasattr(distribution, "experimental_default_event_space_bijector"):
         bijector = distribution.experimental_default_event_space_bijector()
@@ -145,15 +143,15 @@ def of_distribution(name: str, distribution: Any) -> Transform:
             bijector.forward,
             bijector.inverse,
             lambda u: jnp.sum(bijector.forward_log_det_jacobian(u, event_ndims=len(inner) - len(shape) + n)),
-            name=WHOLE_LINE if _is_identity(bijector) else "its support",
+            name=_support_name(bijector),
         )
     got = f"got {type(distribution).__name__}; or give a pair of functions (log_prior, draw_prior)"
     raise TypeError(f"prior: {name}: expected a distribution of NumPyro or TensorFlow Probability, {got}")
 
 
-def _is_identity(own: Any) -> bool:
-    """Whether a transform of NumPyro or a bijector of TensorFlow Probability changes nothing."""
-    return type(own).__name__ in ("IdentityTransform", "Identity")
+def _support_name(own: Any) -> str:
+    """Name of the values of a transform of NumPyro or a bijector of TensorFlow Probability."""
+    return WHOLE_LINE if type(own).__name__ in ("IdentityTransform", "Identity") else "its support"
 
 
 def sampled(distribution: Any, key: Array) -> Array:
@@ -166,9 +164,7 @@ def sampled(distribution: Any, key: Array) -> Array:
         raise ValueError(f"prior: {name} has no draws, as improper ones: {advice}") from error
 
 
-def bound_transforms(
-    shapes: Mapping[str, tuple[int, ...]], bounds: Any, turning: Any
-) -> dict[str, Transform]:
+def bound_transforms(shapes: dict[str, tuple[int, ...]], bounds: Any, turning: Any) -> dict[str, Transform]:
     """Maps to variables with bounds, in increasing order or with a period, by name; errors of `density`."""
     if not isinstance(bounds, Mapping):
         raise TypeError(f'bounds: expected a mapping such as {{"x": (0, 1)}}, got {type(bounds).__name__}')

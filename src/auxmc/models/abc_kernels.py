@@ -3,7 +3,12 @@
 Conditioning on data seen through a kernel k_eps(y | x), rather than on x = y itself, replaces the likelihood of z by
 the expectation of k_eps(y | x) over simulations x given z. As the tolerance eps goes to zero all kernels tend
 to a point mass. Each function leaves out its normalising constant, which depends on the tolerance and on the number
-N of outputs alone and so cancels in every accept test.
+N of outputs alone and so cancels in every accept test: it is
+
+- log Gamma(N/2 + 1) - (N/2) log pi - N log(tolerance) for the ball,
+- log Gamma(N/2 + 2) - (N/2) log pi - N log(tolerance) for the parabola,
+- -(N/2) log(2 pi) - N log(tolerance) for the Gaussian,
+- -N log(2 tolerance) for the cube; the sources print -N log(tolerance).
 
 Residuals are simulated minus observed data, of any shape; tolerances are positive, in the units of the data, and may be
 traced. Log kernels are scalars in nats, minus infinity where an element is not finite or its square overflows.
@@ -19,9 +24,6 @@ from jax import Array
 from auxmc.models.estimator import Estimator
 from auxmc.numerics.random import standard_normal
 
-ABC_KERNELS = ("ball", "gaussian", "cube", "epanechnikov")
-"""Names for `log_abc_kernel`."""
-
 
 def euclidean_distance(residual: Array) -> Array:
     """Length of a residual of any shape, a scalar; infinite where an element is not finite or its square overflows.
@@ -33,39 +35,38 @@ def euclidean_distance(residual: Array) -> Array:
 
 
 def log_ball_kernel(distance: Array, tolerance: Array | float) -> Array:
-    """Log of the uniform kernel on a ball, from Euclidean distances of any shape: 0 inside, else minus infinity.
-
-    The constant left out is log Gamma(N/2 + 1) - (N/2) log pi - N log(tolerance).
-    """
+    """Log of the uniform kernel on a ball, from Euclidean distances of any shape: 0 inside, else minus infinity."""
     return jnp.where(distance <= tolerance, 0.0, -jnp.inf)
 
 
 def log_gaussian_kernel(residual: Array, tolerance: Array | float) -> Array:
-    """Log of the isotropic Gaussian kernel, whose standard deviation is the tolerance.
-
-    The constant left out is -(N/2) log(2 pi) - N log(tolerance).
-    """
+    """Log of the isotropic Gaussian kernel, whose standard deviation is the tolerance."""
     return -0.5 * _sum_of_squares(residual) / jnp.square(tolerance)
 
 
 def log_cube_kernel(residual: Array, tolerance: Array | float) -> Array:
-    """Log of the uniform kernel on a cube: 0 where every element is at most the tolerance in size, else -infinity.
-
-    The constant left out is -N log(2 tolerance); the sources print -N log(tolerance).
-    """
+    """Log of the uniform kernel on a cube: 0 where every element is at most the tolerance in size, else -infinity."""
     return jnp.where(jnp.all(jnp.abs(residual) <= tolerance), 0.0, -jnp.inf)
 
 
 def log_epanechnikov_kernel(residual: Array, tolerance: Array | float) -> Array:
     """Log of the parabolic kernel on a ball: log(1 - |residual|^2 / tolerance^2) inside, else minus infinity.
 
-    The constant left out is log Gamma(N/2 + 2) - (N/2) log pi - N log(tolerance).
-
-    Source: PhD thesis, section 4.4; Epanechnikov 1969.
+    Source: Epanechnikov 1969.
     """
     excess = _sum_of_squares(residual) / jnp.square(tolerance)
     inside = excess < 1.0
     return jnp.where(inside, jnp.log1p(-jnp.where(inside, excess, 0.0)), -jnp.inf)
+
+
+_KERNELS: dict[str, Callable[[Array, Array | float], Array]] = {
+    "ball": lambda residual, tolerance: log_ball_kernel(euclidean_distance(residual), tolerance),
+    "gaussian": log_gaussian_kernel,
+    "cube": log_cube_kernel,
+    "epanechnikov": log_epanechnikov_kernel,
+}
+ABC_KERNELS = tuple(_KERNELS)
+"""Names for `log_abc_kernel`."""
 
 
 def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
@@ -77,15 +78,9 @@ def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
     >>> float(log_abc_kernel("ball")(jnp.array([3.0, 4.0]), 5.0))
     0.0
     """
-    if name == "ball":
-        return lambda residual, tolerance: log_ball_kernel(euclidean_distance(residual), tolerance)
-    if name == "gaussian":
-        return log_gaussian_kernel
-    if name == "cube":
-        return log_cube_kernel
-    if name == "epanechnikov":
-        return log_epanechnikov_kernel
-    raise ValueError(f"unknown kernel {name!r}: expected one of {', '.join(ABC_KERNELS)}")
+    if name not in _KERNELS:
+        raise ValueError(f"unknown kernel {name!r}: expected one of {', '.join(ABC_KERNELS)}")
+    return _KERNELS[name]
 
 
 def abc_estimator(

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.special import ndtr
 
-_LOGISTIC_RATE = math.pi / math.sqrt(3.0)
-_SECANT_RATE = 0.5 * math.pi
+_LOGISTIC = math.pi / math.sqrt(3.0)
+_SECANT = 0.5 * math.pi
 
 
 class InputDensity(NamedTuple):
@@ -52,12 +52,12 @@ def _log_cosh(z: Array) -> Array:
 INPUTS: Mapping[str, InputDensity] = {
     "normal": InputDensity(lambda u: -0.5 * jnp.square(u) - 0.5 * math.log(2.0 * math.pi), lambda u: ndtr(u)),
     "logistic": InputDensity(
-        lambda u: math.log(0.25 * _LOGISTIC_RATE) - 2.0 * _log_cosh(0.5 * _LOGISTIC_RATE * u),
-        lambda u: jax.nn.sigmoid(_LOGISTIC_RATE * u),
+        lambda u: math.log(0.25 * _LOGISTIC) - 2.0 * _log_cosh(0.5 * _LOGISTIC * u),
+        lambda u: jax.nn.sigmoid(_LOGISTIC * u),
     ),
     "inverse cosh": InputDensity(
-        lambda u: -math.log(2.0) - _log_cosh(_SECANT_RATE * u),
-        lambda u: jnp.arctan(jnp.exp(_SECANT_RATE * u)) / _SECANT_RATE,
+        lambda u: -math.log(2.0) - _log_cosh(_SECANT * u),
+        lambda u: jnp.arctan(jnp.exp(_SECANT * u)) / _SECANT,
     ),
 }
 """Distributions of inputs by name.
@@ -69,14 +69,12 @@ INPUT_MAPS: Mapping[str, InputMap] = {
     "normal": InputMap("normal", lambda u, mu, sigma: mu + sigma * u, ("mu", "sigma"), True),
     "log-normal": InputMap("normal", lambda u, mu, sigma: jnp.exp(mu + sigma * u), ("mu", "sigma"), True),
     "exponential": InputMap(
-        "logistic", lambda u, rate: jax.nn.softplus(_LOGISTIC_RATE * u) / rate, ("rate",), True
+        "logistic", lambda u, rate: jax.nn.softplus(_LOGISTIC * u) / rate, ("rate",), True
     ),
     "uniform": InputMap(
-        "logistic", lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC_RATE * u), ("a", "b"), False
+        "logistic", lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC * u), ("a", "b"), False
     ),
-    "half-Cauchy": InputMap(
-        "inverse cosh", lambda u, gamma: gamma * jnp.exp(_SECANT_RATE * u), ("gamma",), True
-    ),
+    "half-Cauchy": InputMap("inverse cosh", lambda u, gamma: gamma * jnp.exp(_SECANT * u), ("gamma",), True),
 }
 """Maps by the name of the distribution that they give, which is a name in `experiments.foundations.models.densities`.
 

@@ -64,7 +64,7 @@ def compiled_once():
 
 
 def run(data, checkpoint=None, fault_at=None, capacity=500):
-    def read(first):
+    def read(first, checksum):
         for begin in range(first, len(data), 93):
             if fault_at is not None and begin + 93 > fault_at:
                 yield data[begin:fault_at]
@@ -148,7 +148,7 @@ def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path, 
         store = RowStore(tmp_path / "state" / "rows.bin", 6, np.float64)
         done = run_stream(
             toy(fetch=fetch_from(store)),
-            lambda first: iter([data[first:]]),
+            lambda first, checksum: iter([data[first:]]),
             jax.random.key(4),
             6,
             chunk_sizes=SIZES,
@@ -185,7 +185,7 @@ def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path):
     def absorbed(fetch):
         return run_stream(
             particle_evidence(linear_regression(5), settings, fetch=fetch),
-            lambda first: iter([DATA[:300]]),
+            lambda first, checksum: iter([DATA[:300]]),
             jax.random.key(4),
             6,
             chunk_sizes=SIZES,
@@ -203,7 +203,7 @@ def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(uninterrupt
     def both(n_rows, n_blocks):
         return run_streams(
             {"one": KeyedStream(TOY, jax.random.key(4)), "other": KeyedStream(two, jax.random.key(5))},
-            lambda first: iter([DATA[first:n_rows]]),
+            lambda first, checksum: iter([DATA[first:n_rows]]),
             6,
             chunk_sizes=SIZES,
             capacity=500,
@@ -226,22 +226,22 @@ def test_streams_side_by_side_give_the_numbers_that_each_gives_alone(uninterrupt
 
 def test_what_cannot_be_run_is_rejected():
     with pytest.raises(ValueError, match="there is no estimator to run"):
-        run_streams({}, lambda first: iter(()), 6)
+        run_streams({}, lambda first, checksum: iter(()), 6)
 
     def start(read, sizes=SIZES):
         run_stream(TOY, read, jax.random.key(1), 6, chunk_sizes=sizes, capacity=10, dtype=jnp.float64)
 
     with pytest.raises(ValueError, match="there are no rows"):
-        start(lambda first: iter(()))
+        start(lambda first, checksum: iter(()))
     with pytest.raises(ValueError, match=r"rows must be \[row, 6\], got \[3, 5\]"):
-        start(lambda first: iter([np.zeros((3, 5))]))
+        start(lambda first, checksum: iter([np.zeros((3, 5))]))
     with pytest.raises(ValueError, match="must not be larger than the later ones"):
-        start(lambda first: iter(()), ChunkSizes((9,), 5))
+        start(lambda first, checksum: iter(()), ChunkSizes((9,), 5))
 
 
 def test_single_precision_is_rejected():
     with jax.enable_x64(False), pytest.raises(RuntimeError, match="before making arrays"):
-        run_stream(TOY, lambda first: iter(()), jax.random.key(0), n_columns=1)
+        run_stream(TOY, lambda first, checksum: iter(()), jax.random.key(0), n_columns=1)
 
 
 def test_one_file_keeps_state_and_record_however_often_it_is_saved(uninterrupted, tmp_path, monkeypatch):

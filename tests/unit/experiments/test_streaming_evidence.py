@@ -118,7 +118,12 @@ def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path):
     estimator = particle_evidence(linear_regression(5), small)
     key = jax.random.key(7)
     once = run_stream(
-        estimator, lambda skip: iter([data[skip:]]), key, 6, chunk_sizes=ChunkSizes((), 50), capacity=230
+        estimator,
+        lambda skip, checksum: iter([data[skip:]]),
+        key,
+        6,
+        chunk_sizes=ChunkSizes((), 50),
+        capacity=230,
     )
     ends, context = chunk_ends(230, 50, cuts=()), _context(tmp_path)
     arguments = (estimator, [data, data], ends, [key, jax.random.key(8)], context, "test")

@@ -435,14 +435,6 @@ def test_search_that_ends_on_a_ridge_gives_no_base():
             find_base(ring, "laplace", jax.random.key(0), n_steps=10)
 
 
-def test_bases_and_models_are_equal_by_value():
-    base = lambda scale: auxmc.gaussian({"x": [0.0, 1.0]}, {"x": [1.0, scale]})
-    assert base(2.0) == base(2.0) != base(3.0)
-    model, other = density(_half_normal, {"x": 1.0}), density(_binomial, {"theta": 0.5})
-    assert model in [other, model]
-    assert model not in [other]
-
-
 @pytest.mark.parametrize(("shape", "least", "most"), [(np.inf, 600.0, 800.0), (1.5, 1.0, 8.0)])
 def test_few_runs_decide_the_spread_of_heavy_tailed_weights(shape, least, most):
     """A third of normal weights do in effect, and the largest few of weights whose variance is infinite."""

@@ -155,28 +155,31 @@ def test_error_of_a_bridge_knows_the_autocorrelation():
     assert abs(np.mean(scores)) < 0.3
 
 
+_X = np.random.default_rng(5).normal(size=(4, 200))
+
+
 @pytest.mark.parametrize(
-    ("draws", "message"),
+    ("draws", "log_density", "message"),
     [
-        ([1.0, 2.0], "expected an ArviZ tree"),
-        ({"x": np.zeros((4, 5, 2))}, "at least 8 of each chain, got 5"),
-        ({"x": np.ones((4, 20, 2))}, "the covariance is singular"),
+        ([1.0, 2.0], _two_modes, "expected an ArviZ tree"),
+        ({"x": np.zeros((4, 5, 2))}, _two_modes, "at least 8 of each chain, got 5"),
+        ({"x": np.ones((4, 20, 2))}, _two_modes, "the covariance is singular"),
+        # It took the bridge to an evidence of its own scale.
+        (
+            {"x": _X, "scale": np.exp(_X)},
+            lambda v: -0.5 * v["x"] ** 2,
+            "not depend on scale: leave out what follows",
+        ),
     ],
 )
-def test_bad_draws_are_rejected(draws, message):
+def test_bad_draws_are_rejected(draws, log_density, message):
     with pytest.raises(ValueError, match=message):
-        auxmc.evidence_of(draws, _two_modes)
+        auxmc.evidence_of(draws, log_density)
 
 
-def test_draws_that_follow_from_others_are_rejected_and_divergences_warned_of():
-    """A variable that only the draws have took the bridge to an evidence of its own scale."""
-    x = np.random.default_rng(5).normal(size=(4, 200))
-    with pytest.raises(
-        ValueError, match=r"log_density does not depend on scale: leave out what follows from"
-    ):
-        auxmc.evidence_of({"x": x, "scale": np.exp(x)}, lambda v: -0.5 * v["x"] ** 2)
+def test_divergences_are_warned_of():
     tree = xr.DataTree.from_dict(
-        {"posterior": dataset_of({"x": x}), "sample_stats": dataset_of({"diverging": x > 2})}
+        {"posterior": dataset_of({"x": _X}), "sample_stats": dataset_of({"diverging": _X > 2})}
     )
     with pytest.warns(auxmc.SamplingWarning, match=r"of 800 trajectories diverged"):
         auxmc.evidence_of(tree, lambda v: -0.5 * v["x"] ** 2)

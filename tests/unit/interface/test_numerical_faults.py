@@ -5,6 +5,7 @@ import io
 import math
 import traceback
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -25,18 +26,10 @@ class Expected(NamedTuple):
     says: str = ""
 
 
-RIGHT = Expected("right")
+RIGHT, rejects, warns = Expected("right"), partial(Expected, "rejected"), partial(Expected, "warned")
 CASES = []
 # Of what is not rejected, one case of each outcome: the others compile the same samplers.
 FAST = {"density: NaN in half of the space", "density: duplicated rows", "density: improper: does not fall"}
-
-
-def rejects(says):
-    return Expected("rejected", says)
-
-
-def warns(says=""):
-    return Expected("warned", says)
 
 
 def case(family, fault, run, expected):
@@ -61,12 +54,7 @@ def outcome_of(run, says):
     return Expected("wrong", wrong) if wrong else RIGHT
 
 
-def silent(_):
-    return "nothing was said"
-
-
-def anything(_):
-    return ""
+silent, anything = lambda draws: "nothing was said", lambda draws: ""
 
 
 def moments(mean, sd, name="mean", most=0.3):
@@ -235,11 +223,9 @@ for size, says in (1e-300, "the log density of the prior"), (1e300, RANK):
 N = 8
 
 
-def normal_prior(p):
-    return -0.5 * p["mean"] ** 2
+def estimated(fault, log_estimate, expected, check=silent, log_prior=None, start=0.0, plain=False):
+    log_prior = log_prior or (lambda p: -0.5 * p["mean"] ** 2)
 
-
-def estimated(fault, log_estimate, expected, check=silent, log_prior=normal_prior, start=0.0, plain=False):
     def run():
         model = auxmc.estimated(log_prior, log_estimate, N, {"mean": start})
         method = auxmc.pseudo_marginal(model) if plain else auxmc.auxiliary_pseudo_marginal(model)

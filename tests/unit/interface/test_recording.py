@@ -113,20 +113,6 @@ def test_recorded_simulator_has_the_distribution_of_the_function():
         assert stats.ks_2samp(np.ravel(one), np.ravel(other)).pvalue > 1e-4
 
 
-def test_recorded_simulator_is_conditioned():
-    """A normal mean and normal noise, as a function of a key: the exact posterior."""
-
-    def simulate(key, v):
-        return v["mean"] + jax.random.normal(key, (3,))
-
-    generate, inputs = auxmc.record(simulate, {"mean": prior.normal()})
-    model = auxmc.simulator(generate, [0.3, 0.9, 1.2], inputs)
-    draws = auxmc.sample(auxmc.constrained_hmc(model), draws=500, warm_up=200, progress=False)
-    mean = draws["posterior"]["mean"]
-    assert float(mean.mean()) == pytest.approx(0.6, abs=0.08)
-    assert float(mean.std()) == pytest.approx(0.5, abs=0.06)
-
-
 def _in_loop(key):
     return jax.lax.scan(lambda x, k: (x + jax.random.normal(k), x), 0.0, jax.random.split(key, 3))[0]
 

@@ -60,6 +60,11 @@ def test_methods_and_models_are_values():
     assert first != second
     assert first not in [second]
     assert first == first._replace()
+    base = lambda scale: auxmc.gaussian({"x": [0.0, 1.0]}, {"x": [1.0, scale]})
+    assert base(2.0) == base(2.0) != base(3.0)
+    model, other = models.normal_density(), auxmc.density(_vector, {"s": 0.1, "b": [0.1, 0.2]})
+    assert model in [other, model]
+    assert model not in [other]
     again = pickle.loads(pickle.dumps(first))
     settings = {"draws": 20, "warm_up": 20, "chains": 1, "progress": False}
     assert auxmc.sample(again, **settings)["posterior"].equals(auxmc.sample(first, **settings)["posterior"])

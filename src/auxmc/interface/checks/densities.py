@@ -12,10 +12,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.layout import Layout
+from auxmc.interface.methods import LogDensity
 from auxmc.numerics import programs
 from auxmc.numerics.array_types import BooleanArray, FloatArray
 
@@ -52,8 +52,6 @@ _ROUNDING = 1e-10
 _LEAST_PART = 1e-3
 _SPARE_POINTS = 3
 
-LogDensity = Callable[[Array], Array]
-
 
 def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
     """A function that rejects a start [dim] where a log density or its gradient is not finite (ValueError)."""
@@ -77,7 +75,7 @@ def start_check(log_density: LogDensity) -> Callable[[np.ndarray], None]:
 
 
 def _evaluated_in_time(program: Callable[[], Any]) -> Any:
-    """What a traced program returns, by a thread, which sees no context of JAX: Python is not interrupted while it runs."""
+    """What a traced program returns, from a thread without JAX's contexts: Python is not interrupted while it runs."""
     found, begun = Future[Any](), time.monotonic()
 
     def run() -> None:
@@ -165,10 +163,8 @@ def advise_precision(what: str, function: Callable[..., Any], *arguments: Any) -
     values = f"of shape {worst.shape}, from {worst.min():.9g} to {worst.max():.9g}"
     problem = f"{what} has an array of {worst.dtype} {values}, which lost digits"
     advice = Advice(problem, "Call auxmc.enable_x64() before jax.numpy makes arrays, or use NumPy")
-    if (
-        np.ptp(worst) > 0.0
-        and programs.coarse_in_float32(worst.reshape(-1, 1).astype(float), _FEWEST_STEPS)[0]
-    ):
+    is_coarse = programs.coarse_in_float32(worst.reshape(-1, 1).astype(float), _FEWEST_STEPS)[0]
+    if np.ptp(worst) > 0.0 and is_coarse:
         raise ValueError(advice.text)
     return [advice]
 

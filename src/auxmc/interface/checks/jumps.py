@@ -1,6 +1,5 @@
 """Searches for jumps of a log density, which kernels that follow its derivative do not see."""
 
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +8,7 @@ from jax import Array
 
 from auxmc.interface.advice import Advice
 from auxmc.interface.layout import Layout, named
+from auxmc.interface.methods import LogDensity
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import has_open_cost
 
@@ -24,7 +24,7 @@ _LEAST_JUMP = 0.01
 _DEPTH = 20.0
 
 
-def advise_jumps(log_density: Callable[[Array], Array], draws: FloatArray, layout: Layout) -> list[Advice]:
+def advise_jumps(log_density: LogDensity, draws: FloatArray, layout: Layout) -> list[Advice]:
     """Advice about the largest jump of a log density on lines between draws [draw, dim]."""
     some = draws[np.linspace(0, len(draws) - 1, _N_LINES + 1).astype(int)]
     if has_open_cost(log_density, some[0]):
@@ -40,7 +40,7 @@ def advise_jumps(log_density: Callable[[Array], Array], draws: FloatArray, layou
 
 
 def largest_jump(
-    function: Callable[[Array], Array],
+    function: LogDensity,
     begins: FloatArray,
     ends: FloatArray,
     least: float,

@@ -50,9 +50,7 @@ def advise_missed(
     else:
         return []
     least = float(np.quantile(stats["lp"], 0.01))
-    rows = [
-        np.concatenate([np.ravel(values[name]) for name in names]) for lp, values in points if lp >= least
-    ]
+    rows = [np.concatenate([np.ravel(own[name]) for name in names]) for lp, own in points if lp >= least]
     n_apart = int(np.sum(lie_apart(draws, np.stack(rows)))) if rows else 0
     problem = f"the chains miss a mode: {n_apart} of {len(points)} other points are as probable as the draws, but no "
     return [Advice(problem + "draw is near", fix)] if n_apart >= fewest else []
@@ -76,10 +74,8 @@ def _ends(
     ways = np.array(_WIDTHS)[:, None] * scale * random.normal(size=(len(_WIDTHS), scale.size))
     # To both sides: a mode that lies to one is not left out by chance.
     points = np.concatenate([centre + ways, centre - ways])
-    keys = [stream(seed, "scouts", method.name, i) for i in range(len(points))]
-    return [
-        short_chain(point, key) for point, key in zip(points, keys, strict=True) if is_usable(method, point)
-    ]
+    usable = [(i, point) for i, point in enumerate(points) if is_usable(method, point)]
+    return [short_chain(point, stream(seed, "scouts", method.name, i)) for i, point in usable]
 
 
 def flat_draws(posterior: xr.Dataset, names: Sequence[str]) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.special import expit
 from auxmc.diagnostics.tempered_evidence import bridge_evidence
 from auxmc.driver.seeds import generator_of
 from auxmc.interface.advice import Advice
+from auxmc.interface.methods import LogDensity
 from auxmc.numerics.array_types import FloatArray
 from auxmc.numerics.programs import jit_draws, jit_vmap
 
@@ -27,7 +28,7 @@ _SMALL = 0.1
 
 
 def advise_constant(
-    log_prior: Callable[[Array], Array], draw_prior: Callable[[Array], Array], dim: int, key: Array
+    log_prior: LogDensity, draw_prior: Callable[[Array], Array], dim: int, key: Array
 ) -> list[Advice]:
     """Advice where the integral of exp(log_prior), by bridge sampling, is known to differ from 1."""
     if dim > _MOST_DIM:

@@ -155,7 +155,6 @@ def stream_evidence(
         dtype=jnp.float64,
         checkpoint=kept,
         report=_reporter(source) if progress else None,
-        checks_rows=True,
     )[""]
     record = _dataset(run.record, replicates, settings.n_particles)
     last = record.isel(chunk=-1)
@@ -172,16 +171,14 @@ def stream_evidence(
 
 def _dataset(record: NamedArrays, n_replicates: int, n_particles: int) -> xr.Dataset:
     error = replicated_evidence_error(record["replicate_sd"], n_replicates, record["expected_sd"])
-    variables = {
+    columns = {
         "n_rows": (record["n_rows"], ""),
         "log_evidence": (record["log_evidence"], "nats"),
         "standard_error": (error, "nats"),
         "effective_size": (record["weight_size"] / n_particles, ""),
         "seconds": (record["seconds"], "s"),
     }
-    return xr.Dataset(
-        {name: ("chunk", values, {"units": unit}) for name, (values, unit) in variables.items()}
-    )
+    return xr.Dataset({name: ("chunk", values, {"units": unit}) for name, (values, unit) in columns.items()})
 
 
 def _advice(run: StreamRun, record: xr.Dataset, n_replicates: int) -> Iterator[Advice]:
@@ -219,9 +216,7 @@ def _posterior(model: RowModel, state: Any, n_replicates: int, key: Array) -> xr
     chosen = jax.vmap(lambda k, w: systematic_indices(k, w, w.shape[0]))(keys, log_weights)
     drawn = jnp.take_along_axis(particles, chosen[:, :, None], axis=1)
     values = jax.vmap(jax.vmap(model.natural))(drawn)
-    return xr.DataTree.from_dict(
-        {"posterior": dataset_of({name: np.asarray(array) for name, array in values.items()})}
-    )
+    return xr.DataTree.from_dict({"posterior": dataset_of(jax.tree.map(np.asarray, values))})
 
 
 def _reporter(rows: Rows) -> Any:

@@ -32,14 +32,7 @@ _N_DRAWS = 8
 
 @by_value
 class RowsModel(NamedTuple):
-    """A model of independent rows with named parameters; `row_model` makes it.
-
-    Attributes:
-        log_likelihood: maps (parameters, rows [row, column]) to log p(row | parameters) [row], in nats.
-        log_prior: maps parameters to their log prior density, in nats.
-        draw_prior: maps a JAX key to parameters drawn from the prior.
-        layout: of the parameters in a vector.
-    """
+    """A model of independent rows with named parameters, with the `layout` of these; `row_model` makes it."""
 
     log_likelihood: Callable[[Any, Array], Array]
     log_prior: Callable[[Any], Array]
@@ -127,18 +120,13 @@ def read_rows(rows: Any, n_first: int) -> Rows:
     if isinstance(rows, (str, bytes, dict)) or not (hasattr(rows, "__array__") or isinstance(rows, Iterable)):
         expected = "an array [row, column], a list of arrays, or an iterator over arrays"
         raise TypeError(f"rows must be {expected}, got {type(rows).__name__}")
-    n_rows: int | None = None
-    holds_arrays = isinstance(rows, (list, tuple)) and any(
-        hasattr(block, "__array__") and np.ndim(block) == 2 for block in rows
-    )
-    if hasattr(rows, "__array__") or (isinstance(rows, (list, tuple)) and not holds_arrays):
+    n_rows, blocks, is_list = None, _blocks(rows), isinstance(rows, (list, tuple))
+    if is_list and any(hasattr(block, "__array__") and np.ndim(block) == 2 for block in rows):
+        n_rows = sum(map(len, rows))
+    elif is_list or hasattr(rows, "__array__"):
         whole, _ = _block(rows, 0, ())
         n_rows = len(whole)
-        blocks: Iterator[FloatArray] = (whole[i : i + _BLOCK_ROWS] for i in range(0, n_rows, _BLOCK_ROWS))
-    else:
-        if isinstance(rows, (list, tuple)):
-            n_rows = sum(len(block) for block in rows)
-        blocks = _blocks(rows)
+        blocks = (whole[i : i + _BLOCK_ROWS] for i in range(0, n_rows, _BLOCK_ROWS))
     kept: list[FloatArray] = []
     while sum(map(len, kept)) < n_first and (block := next(blocks, None)) is not None:
         kept.append(block)

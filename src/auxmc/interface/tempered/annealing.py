@@ -12,6 +12,7 @@ from jax import Array
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.tempered_evidence import annealed_evidence
+from auxmc.interface.methods import LogDensity
 from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trajectory_guard import halt_where_steep
 from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
@@ -31,8 +32,6 @@ _MOST_TEMPERATURES = 400
 _HALVINGS = 40
 _ACCEPTANCE = 0.8
 _SHORTEST_STEP = 0.1
-
-LogDensity = Callable[[Array], Array]
 
 
 class Path(NamedTuple):

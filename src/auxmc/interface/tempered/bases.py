@@ -16,6 +16,7 @@ from auxmc.driver.seeds import generator_of
 from auxmc.interface.advice import Advice
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.densities import Density
+from auxmc.interface.methods import LogDensity
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, anneal
 from auxmc.interface.tempered.mixture import Mixture, fit_mixture, gaussian_mixture, log_densities, regions
 from auxmc.interface.trajectory_guard import first_step_size
@@ -57,12 +58,7 @@ _NOT_REACHED = (
 
 @by_value
 class Gaussian(NamedTuple):
-    """Gaussian base that a user gives; `gaussian` makes it.
-
-    Attributes:
-        mean: variables.
-        scale: standard deviations of the same structure, or a covariance matrix of all variables in a row [dim, dim].
-    """
+    """Gaussian base that a user gives; `gaussian` makes it."""
 
     mean: Any
     scale: Any
@@ -88,7 +84,7 @@ class Base(NamedTuple):
     explored: tuple[Annealed, ...]
     n_found: np.ndarray
     from_prior: bool
-    advice: tuple[Advice, ...]
+    advice: tuple[Advice, ...] = ()
 
     def modes(self) -> str:
         """How many modes were found, and from where."""
@@ -100,7 +96,9 @@ class Base(NamedTuple):
     @property
     def remedy(self) -> str:
         """What to do where modes may be missing."""
-        return _remedy(is_automatic=len(self.n_found) > 0, from_prior=self.from_prior)
+        if not len(self.n_found):
+            return 'Give base="automatic"'
+        return "Compare with other seeds" if self.from_prior else "Give prior= to auxmc.density"
 
     def estimates(self) -> list[tuple[float, float]]:
         """Log normalisers with their standard errors by annealed runs from mixtures, which may know more modes."""
@@ -133,22 +131,20 @@ def find_base(
     the mixture; `say` is told what is being done.
     """
     search, has_prior = _Search(model, key, n_steps), model.draw_prior is not None
-    is_open = has_open_cost(model.log_density, model.start)
     if isinstance(base, Gaussian):
         first = _given(model, base)
     elif base not in BASES:
         raise ValueError(f"base must be one of {', '.join(BASES)} or auxmc.gaussian(...), got {base!r}")
     elif base == "automatic" and has_prior:
         first = search.coordinates_of_prior()
-    elif base == "automatic" and is_open:
+    elif base == "automatic" and search.is_open:
         width = _STEPS_OF_WIDTH * first_step_size(model.log_density, model.start, _LARGEST_STEP)
         first = gaussian_mixture(model.start, width * np.eye(model.layout.dim))
     else:
         say("fitting a base")
         first = _fitted(model, base, jax.random.fold_in(key, 0))
     say("exploring")
-    factors = _NARROW if is_open else _FACTORS
-    explored = search.explore(first, factors, from_prior=base == "automatic" and has_prior)
+    explored = search.explore(first, from_prior=base == "automatic" and has_prior)
     found = [search.pair(first)] if base != "automatic" else []
     n_found = np.zeros(0, int)
     if base == "automatic":
@@ -172,9 +168,8 @@ def find_base(
         raise ValueError(_NOT_REACHED)
     everything = [*explored, *(run for pair in found for run in pair)]
     most = max(run.value - 3.0 * max(run.error, 0.1) for run in everything)
-    remedy = _remedy(is_automatic=base == "automatic", from_prior=has_prior)
-    advice = tuple(_advice(runs, remedy, missed=most > runs.value + 3.0 * runs.error))
-    return Base(runs.base, runs, tuple(pilots), tuple(explored), n_found, has_prior, advice)
+    made = Base(runs.base, runs, tuple(pilots), tuple(explored), n_found, has_prior)
+    return made._replace(advice=tuple(_advice(made, missed=most > runs.value + 3.0 * runs.error)))
 
 
 def mixture_of_draws(model: Density, draws: np.ndarray) -> Mixture:
@@ -190,14 +185,11 @@ def mixture_of_draws(model: Density, draws: np.ndarray) -> Mixture:
     return fit_mixture(draws, np.zeros(len(draws)), labels, like)
 
 
-def search_around(
-    model: Density, mixture: Mixture, key: Array, n_steps: int
-) -> tuple[list[Annealed], Annealed]:
-    """Annealed runs from the prior or from wide Gaussians around a mixture, and runs from the mixture itself."""
+def search_around(model: Density, base: Mixture, key: Array, n_steps: int) -> tuple[list[Annealed], Annealed]:
+    """Annealed runs from the prior or from wide Gaussians around a base, and runs from the base itself."""
     search, from_prior = _Search(model, key, n_steps), model.draw_prior is not None
-    first = search.coordinates_of_prior() if from_prior else _moments(mixture)
-    factors = _NARROW if has_open_cost(model.log_density, model.start) else _FACTORS
-    return search.explore(first, factors, from_prior=from_prior), _joined(search.pair(mixture))
+    first = search.coordinates_of_prior() if from_prior else _moments(base)
+    return search.explore(first, from_prior=from_prior), _joined(search.pair(base))
 
 
 class _Search:
@@ -205,7 +197,7 @@ class _Search:
 
     def __init__(self, model: Density, key: Array, n_steps: int) -> None:
         self.model, self.n_steps, self._key, self._n = model, n_steps, jax.random.fold_in(key, 1), 0
-        self.random = generator_of(key)
+        self.random, self.is_open = generator_of(key), has_open_cost(model.log_density, model.start)
 
     def run(self, base: Mixture, starts: np.ndarray, **rest: Any) -> Annealed:
         self._n += 1
@@ -221,8 +213,9 @@ class _Search:
             log_fraction = np.log(n_inside / n_tried)
         return [run._replace(log_weights=run.log_weights + log_fraction) for run in (first, second)]
 
-    def explore(self, first: Mixture, factors: Sequence[float], *, from_prior: bool) -> list[Annealed]:
+    def explore(self, first: Mixture, *, from_prior: bool) -> list[Annealed]:
         if not from_prior:
+            factors = _NARROW if self.is_open else _FACTORS
             wide = [first._replace(root=first.root * factor) for factor in factors]
             return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
         points, log_fraction = self._prior_draws()
@@ -369,7 +362,7 @@ def _fitted(model: Density, name: str, key: Array) -> Mixture:
 
 
 @lru_cache(maxsize=32)
-def _mean_field(log_density: Callable[[Array], Array]) -> Callable[..., MeanField]:
+def _mean_field(log_density: LogDensity) -> Callable[..., MeanField]:
     """Fit of independent normal variables from a start [dim], with a key; compiled once for all seeds."""
 
     def fit(start: Array, key: Array) -> MeanField:
@@ -406,17 +399,11 @@ def _lower_bounds(model: Density, bases: Sequence[Mixture], key: Array) -> list[
     return bounds
 
 
-def _remedy(*, is_automatic: bool, from_prior: bool) -> str:
-    if not is_automatic:
-        return 'Give base="automatic"'
-    return "Compare with other seeds" if from_prior else "Give prior= to auxmc.density"
-
-
-def _advice(runs: Annealed, remedy: str, *, missed: bool) -> Iterator[Advice]:
+def _advice(base: Base, *, missed: bool) -> Iterator[Advice]:
+    runs = base.runs
     if missed:
-        yield Advice(
-            "annealed runs from other bases found more of the target: the evidence is too low", remedy
-        )
+        problem = "annealed runs from other bases found more of the target: the evidence is too low"
+        yield Advice(problem, base.remedy)
     if runs.n_effective < _TRUSTED_RUNS:
         count = f"of {runs.log_weights.size} annealed runs, {runs.n_effective:.1f} count"
         fix = "Give a better start, base=auxmc.gaussian(mean, scale), or more n_steps"

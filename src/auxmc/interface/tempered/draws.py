@@ -27,6 +27,7 @@ _MOST_FITTED = 1024
 _FEWEST_OF_BASE = 4096
 # Leapfrog steps of an update of the annealed runs that look for further modes.
 _STEPS = 10
+_EXPECTED = "an ArviZ tree with a posterior, a dataset, or a mapping from names to arrays [chain, draw, ...]"
 
 
 class EvidenceOfDraws(NamedTuple):
@@ -119,10 +120,7 @@ def _dataset(draws: Any) -> xr.Dataset:
     if isinstance(group, Mapping) and not isinstance(group, xr.Dataset):
         group = dataset_of({name: np.asarray(array) for name, array in group.items()})
     if not isinstance(group, xr.Dataset) or not {"chain", "draw"} <= set(group.dims):
-        like = (
-            "an ArviZ tree with a posterior, a dataset, or a mapping from names to arrays [chain, draw, ...]"
-        )
-        raise ValueError(f"draws: expected {like}, got {type(draws).__name__}")
+        raise ValueError(f"draws: expected {_EXPECTED}, got {type(draws).__name__}")
     if group.sizes["draw"] < MIN_DRAWS:
         raise ValueError(f"draws: expected at least {MIN_DRAWS} of each chain, got {group.sizes['draw']}")
     return group.transpose("chain", "draw", ...)
@@ -156,10 +154,10 @@ def _check_used(model: Density, points: np.ndarray) -> None:
 
 def _log_ratios(model: Density, mixture: Mixture, points: np.ndarray) -> np.ndarray:
     """Log of the target's density over the mixture's at points [point, dim], in nats [point]."""
-    of_mixture = at_points(_mixture_density(), mixture.standard(points), mixture)[0]
+    of_mixture = at_points(_mixture_density(), mixture.standard(points), mixture)
     return log_densities(model.log_density, points) - of_mixture + float(mixture.log_volume())
 
 
 @lru_cache(maxsize=1)
-def _mixture_density() -> Callable[..., tuple[Array]]:
-    return jit_short(lambda y, mixture: (jax.vmap(mixture.log_density)(y),))
+def _mixture_density() -> Callable[..., Array]:
+    return jit_short(lambda y, mixture: jax.vmap(mixture.log_density)(y))

@@ -30,7 +30,7 @@ from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.normalisation import advise_constant
 from auxmc.interface.densities import Density, density
 from auxmc.interface.executors import on_workers
-from auxmc.interface.methods import Method
+from auxmc.interface.methods import LogDensity, Method
 from auxmc.interface.running import one_linear_algebra_thread, same_run
 from auxmc.interface.sampling import RunOptions, run_method
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence, few_runs, not_reached
@@ -42,7 +42,7 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.tempering import continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
-from auxmc.numerics.programs import jit_short
+from auxmc.numerics.programs import jit_vmap
 from auxmc.numerics.values import by_value
 
 CHAINS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
@@ -61,9 +61,6 @@ _CHAINS_OF_POSTERIOR = 4
 _UPDATES = 20
 # Batches of annealed runs before the first look at their error.
 _FIRST_LOOK = 8
-_N_PROGRAMS = 32
-_programs_of_values: dict[Any, Any] = {}
-"""Programs that make variables of vectors, by the functions of the last models: another seed shares them."""
 
 
 @by_value
@@ -273,7 +270,7 @@ def _deciding_runs(log_weights: np.ndarray) -> float:
 
 
 def _run_batches(
-    target: Callable[[Array], Array],
+    target: LogDensity,
     base: Base,
     n_steps: int,
     starts: Sequence[tuple[int, np.ndarray]],
@@ -318,10 +315,8 @@ def method_of(name: str, model: Density, base: Base, n_steps: int) -> Method:
     path, log_zeta = _thinned(base.runs.path), base.runs.value
     log_weights = path.inverse_temperatures * log_zeta - path.log_normalisers
     # Modes are exchanged at the base alone where they are zeros of the density apart, and draws come from the target.
-    n_between = len(log_weights) - 2
-    log_weights[[0, -1]] += math.log(
-        max(1.0, _FRACTION_AT_ENDS * n_between / (1.0 - 2.0 * _FRACTION_AT_ENDS))
-    )
+    n_inner = len(log_weights) - 2
+    log_weights[[0, -1]] += math.log(max(1.0, _FRACTION_AT_ENDS * n_inner / (1.0 - 2.0 * _FRACTION_AT_ENDS)))
     ladder = np.stack([path.inverse_temperatures, path.step_sizes, log_weights])
     if name == "continuously_tempered_hmc":
         # It has no ladder: one number of the path is used, and one program serves paths of all lengths.
@@ -409,16 +404,8 @@ def _thinned(path: Path) -> Path:
 def _tree(model: Density, vectors: np.ndarray, stats: dict[str, np.ndarray]) -> xr.DataTree:
     """ArviZ tree of vectors [chain, draw, dim], with the variables that the model keeps."""
     n_chains, n_draws, dim = vectors.shape
-    # A log density is made together with the layout of its variables, and stands for it.
-    key = model.log_density, model.constrained
-    if key not in _programs_of_values:
-        for oldest in list(_programs_of_values)[: 1 - _N_PROGRAMS]:
-            del _programs_of_values[oldest]
-        _programs_of_values[key] = jit_short(jax.vmap(model.values))
-    values = _programs_of_values[key](vectors.reshape(-1, dim))
-    arrays = {
-        name: np.asarray(value).reshape(n_chains, n_draws, *value.shape[1:]) for name, value in values.items()
-    }
+    values = jit_vmap(model.values)(vectors.reshape(-1, dim))
+    arrays = {name: np.asarray(a).reshape(n_chains, n_draws, *a.shape[1:]) for name, a in values.items()}
     groups = {"posterior": dataset_of(arrays)} | ({"sample_stats": dataset_of(stats)} if stats else {})
     return xr.DataTree.from_dict(groups)
 

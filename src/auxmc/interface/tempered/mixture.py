@@ -12,6 +12,7 @@ from jax import Array
 from scipy.spatial import cKDTree
 from scipy.special import gammaln, logsumexp
 
+from auxmc.interface.methods import LogDensity
 from auxmc.kernels.base import select
 from auxmc.numerics.programs import jit_short
 
@@ -36,9 +37,6 @@ _TOGETHER = 64
 _MOST_AT_ONCE = 1024
 # Steps uphill before regions are told apart.
 _CLIMBS = 100
-
-
-LogDensity = Callable[[Array], Array]
 
 
 class Mixture(NamedTuple):
@@ -222,21 +220,21 @@ def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
 
 def log_densities(target: LogDensity, points: np.ndarray) -> np.ndarray:
     """Log densities at points [point, dim], in nats [point]; minus infinity where they are not a number."""
-    values = at_points(_evaluator(target), points)[0]
+    values = at_points(_evaluator(target), points)
     return np.where(np.isnan(values), -np.inf, values)
 
 
 @lru_cache(maxsize=32)
-def _evaluator(target: LogDensity) -> Callable[..., tuple[Array]]:
-    return jit_short(lambda x: (jax.lax.map(target, x, batch_size=_TOGETHER),))
+def _evaluator(target: LogDensity) -> Callable[..., Array]:
+    return jit_short(lambda x: jax.lax.map(target, x, batch_size=_TOGETHER))
 
 
-def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> tuple[np.ndarray, ...]:
+def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> Any:
     """Values of a program at points [point, dim]; two numbers of points are compiled."""
     size = _TOGETHER if len(x) <= _TOGETHER else _MOST_AT_ONCE
     parts = np.resize(x, (-(-len(x) // size), size, x.shape[1]))
     values = [compiled(part, *rest) for part in parts]
-    return tuple(np.concatenate(several)[: len(x)] for several in zip(*values, strict=True))
+    return jax.tree.map(lambda *several: np.concatenate(several)[: len(x)], *values)
 
 
 def _fit_component(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

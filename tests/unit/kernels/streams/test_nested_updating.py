@@ -26,7 +26,7 @@ def run(settings, data, sizes):
     chunk_sizes = ChunkSizes(sizes, 100)
     stream = nested_updating(MODEL, settings)
     return run_stream(
-        stream, lambda n: iter([data[n:]]), RUN_KEY, 3, chunk_sizes=chunk_sizes, dtype=jnp.float64
+        stream, lambda n, checksum: iter([data[n:]]), RUN_KEY, 3, chunk_sizes=chunk_sizes, dtype=jnp.float64
     )
 
 

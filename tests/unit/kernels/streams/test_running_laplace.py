@@ -24,7 +24,7 @@ SETTINGS = RunningLaplaceSettings(n_particles=100, first_fit=200)
 def after(model, settings, data, seed=0):
     return run_stream(
         running_laplace(model, settings),
-        lambda skip: iter([data[skip:]]),
+        lambda skip, checksum: iter([data[skip:]]),
         jax.random.key(seed),
         model.n_columns,
         chunk_sizes=ChunkSizes((50, 50, 100), 200),
