@@ -73,11 +73,8 @@ def advise(method: Method, tree: xr.DataTree, cores: int | None = None) -> list[
     """Advice about draws of a method, in a tree of `auxmc.sample`; `cores` variables are looked at in parallel."""
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     n_draws = posterior.sizes["draw"]
-    found = [
-        *frozen(posterior, "Give other starts, a smaller step_size, or a longer warm_up"),
-        *_errors(stats),
-        *advise_diverging(stats),
-    ]
+    fix = "Give other starts, a smaller step_size, or a longer warm_up"
+    found = [*frozen(posterior, fix), *_errors(stats), *advise_diverging(stats)]
     if n_draws < MIN_DRAWS:
         found.append(too_few(n_draws))
     else:

@@ -33,12 +33,7 @@ _UPDATES_OF_X = {"metropolis": "mh", "slice": "ss"}
 class Estimated(NamedTuple):
     """A model with an unbiased estimate of its likelihood; `estimated` makes it.
 
-    Attributes:
-        estimator: as the kernels want it, on vectors.
-        layout: of the parameters in the vector.
-        start: parameters that chains begin at [dim].
-        is_normal: whether the auxiliary variables are standard normal.
-        warnings: what is to be said about the functions.
+    The estimator is on vectors, as the kernels want it; `is_normal` where its auxiliary variables are standard normal.
     """
 
     estimator: Estimator

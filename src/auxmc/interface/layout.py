@@ -19,11 +19,7 @@ _DIMENSIONS = ("chain", "draw")
 class Layout(NamedTuple):
     """How a pytree of variables lies in a vector.
 
-    Attributes:
-        structure: of the pytree.
-        shapes: of its leaves.
-        names: of its leaves, such as "rates" or "noise.scale".
-        transforms: of leaves whose numbers in the vector are others than their values, by name.
+    Shapes and names, such as "noise.scale", are of its leaves; transforms, by name, of those that are others there.
     """
 
     structure: Any
@@ -145,7 +141,7 @@ def variables(what: str, tree: Any) -> Layout:
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     if any(not isinstance(getattr(key, "key", ""), str) for path, _ in leaves for key in path):
         raise TypeError(f"{what}: the keys of a dictionary must all be text")
-    names = [".".join(_word(key) for key in path) for path, _ in leaves]
+    names = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
     own = {f"{name}_dim_{i}" for name, (_, leaf) in zip(names, leaves, strict=True) for i in range(leaf.ndim)}
     for name in names:
         for is_wrong, why in (
@@ -171,7 +167,7 @@ def start_variables(start: Any) -> tuple[Any, Layout]:
 def named(tree: Any) -> dict[str, Any]:
     """Leaves of a pytree by name: keys joined by points; a single array is called "x"."""
     paths = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return {".".join(_word(key) for key in path) or "x": leaf for path, leaf in paths}
+    return {jax.tree_util.keystr(path, simple=True, separator=".") or "x": leaf for path, leaf in paths}
 
 
 def element_names(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
@@ -181,10 +177,3 @@ def element_names(shapes: Iterable[tuple[str, tuple[int, ...]]]) -> list[str]:
         for name, shape in shapes
         for place in np.ndindex(*shape)
     ]
-
-
-def _word(key: Any) -> str:
-    for attribute in ("key", "name", "idx"):
-        if hasattr(key, attribute):
-            return str(getattr(key, attribute))
-    return str(key)

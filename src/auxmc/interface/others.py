@@ -165,7 +165,7 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Densit
         drawn = sites(handlers.seed(model, key))
         return unconstrained({name: drawn[name]["value"] for name in layout.names})
 
-    spread = _spread_around(np.zeros(layout.dim), 2.0, made.log_density)
+    spread = _around(np.zeros(layout.dim), 2.0, made.log_density)
     made = made._replace(constrained=values, unconstrained=unconstrained, spread=spread)
     try:
         jax.eval_shape(draw_prior, jax.random.key(0))
@@ -245,12 +245,10 @@ def from_pymc(model: Any) -> Density:
 
     point = model.initial_point()
     made = density(log_density, {name: np.asarray(point[name], np.float64) for name in names})
-    return made._replace(constrained=constrained, spread=_spread_around(made.start, 1.0, made.log_density))
+    return made._replace(constrained=constrained, spread=_around(made.start, 1.0, made.log_density))
 
 
-def _spread_around(
-    centre: np.ndarray, width: float, log_density: LogDensity
-) -> Callable[[Array], np.ndarray]:
+def _around(centre: np.ndarray, width: float, log_density: LogDensity) -> Callable[[Array], np.ndarray]:
     """Maps a key to a uniform point [dim], at most `width` off, of finite density; the centre if none is found.
 
     The width is 2 about zero in NumPyro's `init_to_uniform`, 1 about the initial point in PyMC's `jitter+adapt_diag`.

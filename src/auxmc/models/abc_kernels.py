@@ -84,9 +84,7 @@ def log_abc_kernel(name: str) -> Callable[[Array, Array | float], Array]:
 
 
 def abc_estimator(
-    log_kernel: Callable[[Array, Array], Array],
-    log_prior: Callable[[Array], Array],
-    n_auxiliary: int,
+    log_kernel: Callable[[Array, Array], Array], log_prior: Callable[[Array], Array], n_auxiliary: int
 ) -> Estimator:
     """Estimates the density of parameter inputs by one simulation: exp(log_kernel + log_prior).
 

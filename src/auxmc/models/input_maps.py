@@ -30,19 +30,10 @@ class InputDensity(NamedTuple):
 
 
 class InputMap(NamedTuple):
-    """Map of an input to a value of another distribution.
-
-    Attributes:
-        source: name of the input's distribution in `INPUTS`.
-        forward: maps inputs and the parameters, in the order of `parameters`, to values, elementwise.
-        parameters: their names.
-        increasing: whether values rise with the input.
-    """
+    """Map, elementwise, of inputs with a distribution of `INPUTS`, the source, and of parameters to values."""
 
     source: str
     forward: Callable[..., Array]
-    parameters: tuple[str, ...]
-    increasing: bool
 
 
 def _log_cosh(z: Array) -> Array:
@@ -66,15 +57,11 @@ Must hold: each integrates to 1 and has variance 1.
 """
 
 INPUT_MAPS: Mapping[str, InputMap] = {
-    "normal": InputMap("normal", lambda u, mu, sigma: mu + sigma * u, ("mu", "sigma"), True),
-    "log-normal": InputMap("normal", lambda u, mu, sigma: jnp.exp(mu + sigma * u), ("mu", "sigma"), True),
-    "exponential": InputMap(
-        "logistic", lambda u, rate: jax.nn.softplus(_LOGISTIC * u) / rate, ("rate",), True
-    ),
-    "uniform": InputMap(
-        "logistic", lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC * u), ("a", "b"), False
-    ),
-    "half-Cauchy": InputMap("inverse cosh", lambda u, gamma: gamma * jnp.exp(_SECANT * u), ("gamma",), True),
+    "normal": InputMap("normal", lambda u, mu, sigma: mu + sigma * u),
+    "log-normal": InputMap("normal", lambda u, mu, sigma: jnp.exp(mu + sigma * u)),
+    "exponential": InputMap("logistic", lambda u, rate: jax.nn.softplus(_LOGISTIC * u) / rate),
+    "uniform": InputMap("logistic", lambda u, a, b: a + (b - a) * jax.nn.sigmoid(-_LOGISTIC * u)),
+    "half-Cauchy": InputMap("inverse cosh", lambda u, gamma: gamma * jnp.exp(_SECANT * u)),
 }
 """Maps by the name of the distribution that they give, which is a name in `experiments.foundations.models.densities`.
 

@@ -66,12 +66,8 @@ def row_model(
         # The sum is differentiated, not each row: memory does not grow with rows times parameters.
         return jax.grad(lambda p: jnp.sum(weights * log_likelihood(p, rows)))(parameters)
 
-    return RowModel(
-        dim,
-        n_columns,
-        log_likelihood,
+    gradient, natural = (
         weighted_gradient or automatic,
-        log_prior,
-        draw_prior,
         natural or (lambda parameters: {"parameters": parameters}),
     )
+    return RowModel(dim, n_columns, log_likelihood, gradient, log_prior, draw_prior, natural)

@@ -26,9 +26,8 @@ def sum_of_normals() -> Any:
 @functools.cache
 def normal_density() -> Any:
     """Variables with different shapes: a has mean 1, b [2] is standard normal."""
-    return auxmc.density(
-        lambda p: -0.5 * (p["a"] - 1.0) ** 2 - 0.5 * jnp.sum(p["b"] ** 2), {"a": 0.0, "b": jnp.zeros(2)}
-    )
+    log_density = lambda p: -0.5 * (p["a"] - 1.0) ** 2 - 0.5 * jnp.sum(p["b"] ** 2)
+    return auxmc.density(log_density, {"a": 0.0, "b": jnp.zeros(2)})
 
 
 @functools.cache

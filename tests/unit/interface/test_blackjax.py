@@ -17,9 +17,8 @@ from auxmc.kernels.hamiltonian.hmc import hmc
 @functools.cache
 def model():
     """Independent normal variables of mean 1, one of variance 1 and one of variance 4."""
-    return auxmc.density(
-        lambda v: -0.5 * jnp.sum((v["x"] - 1.0) ** 2 / jnp.array([1.0, 4.0])), {"x": [0.0, 0.0]}
-    )
+    variances = jnp.array([1.0, 4.0])
+    return auxmc.density(lambda v: -0.5 * jnp.sum((v["x"] - 1.0) ** 2 / variances), {"x": [0.0, 0.0]})
 
 
 def test_nuts_of_blackjax_draws_from_the_density():
@@ -85,21 +84,21 @@ def test_what_is_not_an_mcmc_algorithm_is_rejected(make, got):
         auxmc.from_blackjax(model(), make)
 
 
+def _hmc(density, step):
+    return blackjax.hmc(density, step, jnp.ones(2), 5)
+
+
 def test_settings_of_an_algorithm_are_checked():
     with pytest.raises(ValueError, match="step_size must be a positive number, got 0"):
-        auxmc.from_blackjax(model(), lambda density, step: 3, step_size=0.0)
+        auxmc.from_blackjax(model(), _hmc, step_size=0.0)
     with pytest.raises(ValueError, match="target_acceptance must be between 0 and 1, got 80"):
-        auxmc.from_blackjax(
-            model(), lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), target_acceptance=80.0
-        )
+        auxmc.from_blackjax(model(), _hmc, target_acceptance=80.0)
 
 
 def test_divergences_and_sticking_of_blackjax_are_warned_of():
     """The advice is that for a density: it has no estimate whose variance could be smaller, and no energy in nats."""
     with jax.numpy_dtype_promotion("standard"):
-        method = auxmc.from_blackjax(
-            model(), lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5), step_size=50.0
-        )
+        method = auxmc.from_blackjax(model(), _hmc, step_size=50.0)
         with pytest.warns(auxmc.SamplingWarning):
             tree = auxmc.sample(method, draws=40, warm_up=0, chains=2, progress=False)
     said = "\n".join(tree.attrs["warnings"])

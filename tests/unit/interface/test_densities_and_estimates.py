@@ -16,9 +16,9 @@ RANDOM = np.random.default_rng(0)
     [
         (lambda p: -(p["x"] ** 2), {"x": np.zeros(2)}, r"one number, in nats, got shape \(2,\): sum"),
         (
-            lambda p: -jnp.sum(jnp.log(p["x"])),
-            {"x": -np.ones(2)},
-            "got nan. Give a start inside the support, and look for nan in the data",
+            lambda p: jnp.log(p["x"]),
+            {"x": -1.0},
+            "got nan. Give a start inside the support, and look for nan in",
         ),
         (lambda p: jnp.log(p["x"]), {"x": 0.0}, "got -inf. Give a start inside the support"),
         (lambda p: -jnp.log(p["x"]), {"x": 0.0}, "got inf. Return log densities"),
@@ -28,11 +28,7 @@ RANDOM = np.random.default_rng(0)
         (lambda p: -p["y"], {"x": 0.0}, "log_density asks for 'y', which is not there"),
         (lambda p: -(p["x"] ** 2), {"x": np.float32(1.0)}, "must be float64, got float32"),
         (lambda p: jnp.sum(p["x"].astype(int)), {"x": 0.0}, "real number .* got int64"),
-        (
-            lambda p: jax.lax.complex(-(p["x"] ** 2), 0.0 * p["x"]),
-            {"x": 0.0},
-            "real number .* got complex128",
-        ),
+        (lambda p: jax.lax.complex(-(p["x"] ** 2), p["x"]), {"x": 0.0}, "real number .* got complex128"),
         (lambda p: -1.0, {"x": 0.0}, "is the same everywhere"),
         (lambda p: -(p["x"] ** 2) + RANDOM.normal(), {"x": 0.0}, "other values for the same"),
         (lambda p: -1.0, {}, "start has no numbers"),
@@ -64,7 +60,7 @@ def test_flat_directions_and_growth_in_some_are_no_wrong_sign():
 
 
 def _noisy(x):
-    return np.asarray(RANDOM.normal() + x)
+    return jax.pure_callback(lambda x: np.asarray(RANDOM.normal() + x), jax.ShapeDtypeStruct((), float), x)
 
 
 def _estimated(**changed):
@@ -85,19 +81,13 @@ def _estimated(**changed):
         ({"log_prior": lambda p: p["x"] * jnp.nan}, "not finite for 20 draws"),
         ({"log_estimate": lambda p, u: np.exp(u).sum()}, "log_estimate uses NumPy"),
         (
-            {"log_estimate": lambda p, u: RANDOM.normal() - 0.5 * jnp.mean((p["x"] - u) ** 2)},
-            "other values for the same arguments",
+            {"log_estimate": lambda p, u: RANDOM.normal() - jnp.mean((p["x"] - u) ** 2)},
+            "other values for the same",
         ),
-        (
-            {"log_estimate": lambda p, u: jax.pure_callback(_noisy, jax.ShapeDtypeStruct((), float), p["x"])},
-            "other values for the same arguments",
-        ),
+        ({"log_estimate": lambda p, u: _noisy(p["x"])}, "other values for the same arguments"),
         ({"auxiliary": 0}, "auxiliary must be a positive integer"),
         ({"auxiliary": (3, -1)}, "auxiliary must be a positive integer"),
-        (
-            {"auxiliary": 3.0},
-            "auxiliary must be a positive integer or a tuple of them, .*got 3.0; or give shapes by name",
-        ),
+        ({"auxiliary": 3.0}, "auxiliary must be a positive integer or .*got 3.0; or give shapes by name"),
         ({"auxiliary": {"u": 3.0}}, r"auxiliary\['u'\] must be a positive integer .*got 3.0"),
         ({"auxiliary": {}}, "auxiliary is empty: give the shapes"),
         ({"start": {}}, "start has no numbers: give the variables"),
@@ -106,10 +96,7 @@ def _estimated(**changed):
             {"auxiliary": lambda key: jax.random.normal(jax.random.key(0), (5,))},
             "auxiliary gives the same numbers for every key: draw them with jax.random and the key",
         ),
-        (
-            {"auxiliary": lambda key: jnp.asarray(RANDOM.normal(size=5))},
-            "auxiliary gives other numbers for the same key",
-        ),
+        ({"auxiliary": lambda key: jnp.asarray(RANDOM.normal(size=5))}, "auxiliary gives other numbers for"),
     ],
 )
 def test_bad_estimates_are_rejected(changed, message):

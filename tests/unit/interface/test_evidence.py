@@ -21,6 +21,7 @@ from auxmc.interface.tempered.annealing import Path as TemperaturePath
 from auxmc.interface.tempered.bases import Base, find_base
 from auxmc.interface.tempered.evidence import CHAINS, METHODS, _deciding_runs, _looks, method_of
 from auxmc.interface.tempered.mixture import fit_mixture, gaussian_mixture, log_densities, regions
+from auxmc.interface.trees import dataset_of
 from tests.unit.interface.comparison import is_right
 
 pytestmark = pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
@@ -57,20 +58,16 @@ def test_chains_know_the_mass_outside_of_the_support(method):
 
 def test_tiny_support_leads_to_bounds():
     """Less than a hundredth of a given base lies inside."""
+    base = auxmc.gaussian({"x": -2.5}, {"x": 1.0})
     with pytest.warns(auxmc.SamplingWarning, match=r"0.* % of the base lies where .* bounds=") as caught:
-        auxmc.evidence(
-            _half_normal, {"x": 1.0}, base=auxmc.gaussian({"x": -2.5}, {"x": 1.0}), draws=100, progress=False
-        )
+        auxmc.evidence(_half_normal, {"x": 1.0}, base=base, draws=100, progress=False)
     assert caught[0].filename == __file__  # where the user called, not inside the library
 
 
 def test_bounds_and_a_prior_with_draws():
     """A rate with a uniform prior: declared bounds, draws on the natural scale."""
-    model = auxmc.density(
-        _binomial,
-        prior=(lambda p: jnp.zeros(()), lambda key: {"theta": jax.random.uniform(key)}),
-        bounds={"theta": (0, 1)},
-    )
+    prior = lambda p: jnp.zeros(()), lambda key: {"theta": jax.random.uniform(key)}
+    model = auxmc.density(_binomial, prior=prior, bounds={"theta": (0, 1)})
     found = auxmc.evidence(model, draws=1000, progress=False)
     assert is_right(found, betaln(8, 14))
     draws = found.posterior["posterior"]["theta"].to_numpy()
@@ -82,23 +79,16 @@ def test_bounds_and_a_prior_with_draws():
 def test_a_prior_that_bounds_cut_off_counts_inside():
     """A normal prior of which a sixth is below the bound; draws there had no place on the line."""
     normal = jax.scipy.stats.norm.logpdf
-    model = auxmc.density(
-        lambda p: normal(0.2, p["x"], 0.5),
-        prior=(lambda p: normal(p["x"], 1.0), lambda key: {"x": 1.0 + jax.random.normal(key)}),
-        bounds={"x": (0, None)},
-    )
+    likelihood = lambda p: normal(0.2, p["x"], 0.5)
+    prior = lambda p: normal(p["x"], 1.0), lambda key: {"x": 1.0 + jax.random.normal(key)}
+    model = auxmc.density(likelihood, prior=prior, bounds={"x": (0, None)})
     with pytest.warns(auxmc.SamplingWarning, match=r"1\d\d\d of 8000 draws of the prior lie outside"):
         found = auxmc.evidence(model, draws=1000, progress=False)
     exact, _ = quad(lambda x: math.exp(-0.5 * (x - 1.0) ** 2 - 2.0 * (x - 0.2) ** 2) / math.pi, 0.0, 10.0)
     assert is_right(found, math.log(exact))
-    far = auxmc.density(
-        lambda p: normal(0.2, p["x"], 0.5),
-        {"x": 1.0},
-        prior=(lambda p: normal(p["x"], -9.0), lambda key: {"x": -9.0 + jax.random.normal(key)}),
-        checks="off",
-    )._replace(draw_prior=lambda key: jnp.full(1, jnp.nan))
+    outside = model._replace(draw_prior=lambda key: jnp.full(1, jnp.nan))
     with pytest.raises(ValueError, match="none of 512 draws lies inside of the bounds"):
-        auxmc.evidence(far, draws=100, progress=False)
+        auxmc.evidence(outside, draws=100, progress=False)
 
 
 def test_a_second_seed_traces_nothing():
@@ -152,10 +142,8 @@ def test_two_modes_in_thirty_dimensions():
     def log_prior(p):
         return jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 3.0))
 
-    model = auxmc.density(
-        lambda p: log_density(p) - log_prior(p),
-        prior=(log_prior, lambda key: {"x": 3.0 * jax.random.normal(key, (dim,))}),
-    )
+    prior = log_prior, lambda key: {"x": 3.0 * jax.random.normal(key, (dim,))}
+    model = auxmc.density(lambda p: log_density(p) - log_prior(p), prior=prior)
     found = auxmc.evidence(model, progress=False)
     assert is_right(found, 0.0)
     assert found.standard_error < 0.1
@@ -194,9 +182,8 @@ def test_correlated_normal(method):
         x = jnp.concatenate([p["first"], p["second"][None]])
         return -0.5 * x @ precision @ x
 
-    found = auxmc.evidence(
-        log_density, {"first": [1.0, 0.0], "second": 0.1}, method=method, draws=1000, progress=False
-    )
+    start = {"first": [1.0, 0.0], "second": 0.1}
+    found = auxmc.evidence(log_density, start, method=method, draws=1000, progress=False)
     exact = 1.5 * math.log(2.0 * math.pi) + 0.5 * np.linalg.slogdet(covariance)[1]
     assert is_right(found, exact)
     assert found.standard_error < 0.3
@@ -207,15 +194,10 @@ def test_correlated_normal(method):
 @pytest.mark.slow
 def test_base_far_from_the_target_is_warned_of():
     """A pilot in which one run counts gave an evidence 17 nats too low without a warning."""
+    base = auxmc.gaussian({"x": 300.0 * np.ones(8)}, {"x": np.ones(8)})
+    narrow = auxmc.density(lambda p: -0.5 * jnp.sum(p["x"] ** 2) / 0.01**2, {"x": np.zeros(8)})
     with pytest.warns(auxmc.SamplingWarning, match="in doubt"):
-        found = auxmc.evidence(
-            lambda p: -0.5 * jnp.sum(p["x"] ** 2) / 0.01**2,
-            {"x": np.zeros(8)},
-            base=auxmc.gaussian({"x": 300.0 * np.ones(8)}, {"x": np.ones(8)}),
-            n_steps=1,
-            draws=50,
-            progress=False,
-        )
+        found = auxmc.evidence(narrow, base=base, n_steps=1, draws=50, progress=False)
     assert math.isnan(found.standard_error)
 
 
@@ -277,17 +259,9 @@ def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of
     temperatures[2] = 0.5
     target = random.normal(size=(6, 40))
     target[4] += 30.0
-    dims = ("chain", "draw")
-    stats = {"log_target_weight": target, "log_base_weight": random.normal(size=(6, 40))}
-    tree = xr.DataTree.from_dict(
-        {
-            "posterior": xr.Dataset({"x": ((*dims, "x_dim_0"), values)}),
-            "sample_stats": xr.Dataset(
-                {name: (dims, array) for name, array in stats.items()}
-                | {"inverse_temperature": (dims, temperatures)}
-            ),
-        }
-    )
+    weights = {"log_target_weight": target, "log_base_weight": random.normal(size=(6, 40))}
+    stats = dataset_of(weights | {"inverse_temperature": temperatures})
+    tree = xr.DataTree.from_dict({"posterior": dataset_of({"x": values}), "sample_stats": stats})
     text = " ".join(advice.text for advice in advise_chains(tree, _base(), Evidence(3.0, 2.0)))
     assert "chain 2 never moved after the warm-up" in text
     assert "1 of 6 chains did not get from the base to the target" in text
@@ -309,9 +283,8 @@ def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named():
     assert said(_base(), even) == ""
     one = even.copy()
     one[0, 0] = 30.0
-    assert "1.0 of 256 runs count, in effect: the evidence is in doubt, and the error is not known" in said(
-        _base(), one
-    )
+    doubt = "1.0 of 256 runs count, in effect: the evidence is in doubt, and the error is not known"
+    assert doubt in said(_base(), one)
     assert "Pareto index" in said(_base(), 0.9 * random.exponential(size=(16, N_RUNS)))
     rare = _base()._replace(n_found=np.array([500, 1]))
     assert "of 2 modes, 1 were found by one exploring run of 501" in said(rare, even)

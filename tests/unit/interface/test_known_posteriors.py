@@ -147,12 +147,15 @@ def test_error_of_a_bridge_knows_the_autocorrelation():
     random, scores = np.random.default_rng(5), []
     ratio = lambda x: -0.5 * x**2 + 0.5 * (x / 1.3) ** 2 + math.log(1.3 * math.sqrt(2.0 * math.pi))
     for _ in range(200):
-        found = bridge_evidence(
-            ratio(_autocorrelated(random, (4, 500))), ratio(1.3 * random.normal(size=2000))
-        )
+        target, base = _autocorrelated(random, (4, 500)), 1.3 * random.normal(size=2000)
+        found = bridge_evidence(ratio(target), ratio(base))
         scores.append((found.value - 0.5 * math.log(2.0 * math.pi)) / found.standard_error)
     assert 0.85 < np.std(scores) < 1.2
     assert abs(np.mean(scores)) < 0.3
+
+
+def _normal(v):
+    return -0.5 * v["x"] ** 2
 
 
 _X = np.random.default_rng(5).normal(size=(4, 200))
@@ -167,8 +170,8 @@ _X = np.random.default_rng(5).normal(size=(4, 200))
         # It took the bridge to an evidence of its own scale.
         (
             {"x": _X, "scale": np.exp(_X)},
-            lambda v: -0.5 * v["x"] ** 2,
-            "not depend on scale: leave out what follows",
+            _normal,
+            "log_density does not depend on scale: leave out what follows",
         ),
     ],
 )
@@ -178,11 +181,9 @@ def test_bad_draws_are_rejected(draws, log_density, message):
 
 
 def test_divergences_are_warned_of():
-    tree = xr.DataTree.from_dict(
-        {"posterior": dataset_of({"x": _X}), "sample_stats": dataset_of({"diverging": _X > 2})}
-    )
+    groups = {"posterior": dataset_of({"x": _X}), "sample_stats": dataset_of({"diverging": _X > 2})}
     with pytest.warns(auxmc.SamplingWarning, match=r"of 800 trajectories diverged"):
-        auxmc.evidence_of(tree, lambda v: -0.5 * v["x"] ** 2)
+        auxmc.evidence_of(xr.DataTree.from_dict(groups), _normal)
 
 
 def test_draws_of_something_else_are_rejected():
@@ -212,8 +213,12 @@ def _draw_prior(key):
     return {"log_sd": jnp.log(jnp.abs(jax.random.normal(key)))}
 
 
+def _draw_data(key):
+    return jax.random.normal(key, (3,))
+
+
 def _simulate(key, v):
-    return jnp.exp(v["log_sd"]) * jax.random.normal(key, (3,))
+    return jnp.exp(v["log_sd"]) * _draw_data(key)
 
 
 def test_right_model_passes_and_faults_are_found():
@@ -221,17 +226,14 @@ def test_right_model_passes_and_faults_are_found():
     assert not found.warnings
     assert repr(found).startswith("no fault found: smallest p-value ")
     assert [ranks.shape for ranks in found.ranks.values()] == [(100,), (100,)]
-    with pytest.warns(
-        auxmc.SamplingWarning, match=r"ranks of log_sd are not uniform \(p = .* in 100 replicates"
-    ):
+    warned = r"ranks of log_sd are not uniform \(p = .* in 100 replicates"
+    with pytest.warns(auxmc.SamplingWarning, match=warned):
         wrong = auxmc.check(partial(_model, jacobian=-1.0), _draw_prior, _simulate, **_FAST)
     assert wrong.p_values["log_sd"] < 1e-4
     figure = wrong.plot()
     assert [axis.get_xlabel() for axis in figure.axes] == ["rank", "rank"]
     with pytest.raises(ValueError, match="expected variables log_sd, got x"):
-        auxmc.check(
-            _model, lambda key: {"x": jax.random.normal(key)}, lambda key, v: jax.random.normal(key, (3,))
-        )
+        auxmc.check(_model, lambda key: {"x": jax.random.normal(key)}, lambda key, v: _draw_data(key))
     with pytest.raises(TypeError, match="must return a density, or a method"):
         auxmc.check(lambda data: data, _draw_prior, _simulate)
     with pytest.raises(ValueError, match="simulate gives the same numbers for every key"):
@@ -263,21 +265,17 @@ def test_estimated_likelihood_is_calibrated():
 def test_periodic_variable_is_calibrated():
     """The vector has a radius that the angle does not determine: it was 1 at the true angle, and drawn elsewhere."""
 
+    def point(v):
+        return jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
+
     def model(y):
-        point = lambda v: jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
-        return auxmc.hmc(
-            auxmc.density(
-                lambda v: -jnp.sum((y - point(v)) ** 2), {"angle": 0.5}, periodic="angle", checks="off"
-            )
-        )
+        log_density = lambda v: -jnp.sum((y - point(v)) ** 2)
+        return auxmc.hmc(auxmc.density(log_density, {"angle": 0.5}, periodic="angle", checks="off"))
 
     found = auxmc.check(
         model,
         lambda key: {"angle": jax.random.uniform(key, minval=-math.pi, maxval=math.pi)},
-        lambda key, v: (
-            jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
-            + math.sqrt(0.5) * jax.random.normal(key, (2,))
-        ),
+        lambda key, v: point(v) + math.sqrt(0.5) * jax.random.normal(key, (2,)),
     )
     assert not found.warnings
 

@@ -39,29 +39,16 @@ def regression(x, y=None):
 @pytest.mark.slow
 def test_draws_are_those_of_numpyro_on_their_own_scale():
     model = auxmc.from_numpyro(regression, X, y=Y)
-    assert dict(zip(model.layout.names, model.layout.shapes, strict=True)) == {
-        "noise": (),
-        "fractions": (2,),  # three shares that sum to one
-        "slope": (2,),
-    }
+    # Three fractions that sum to one are two numbers.
+    assert model.layout.named_shapes == {"noise": (), "fractions": (2,), "slope": (2,)}
     tree = auxmc.sample(auxmc.hmc(model), draws=1000, warm_up=400, chains=4, progress=False)
     posterior = tree["posterior"]
-    assert {name: array.shape[2:] for name, array in posterior.data_vars.items()} == {
-        "slope": (2,),
-        "noise": (),
-        "fractions": (3,),
-        "ratio": (),
-    }
+    shapes = {name: array.shape[2:] for name, array in posterior.data_vars.items()}
+    assert shapes == {"slope": (2,), "noise": (), "fractions": (3,), "ratio": ()}
     assert float(posterior["noise"].min()) > 0.0
     np.testing.assert_allclose(posterior["fractions"].sum("fractions_dim_0"), 1.0, atol=1e-12)
-    own = numpyro.infer.MCMC(
-        numpyro.infer.NUTS(regression),
-        num_warmup=400,
-        num_samples=800,
-        num_chains=4,
-        chain_method="vectorized",
-        progress_bar=False,
-    )
+    options = {"num_chains": 4, "chain_method": "vectorized", "progress_bar": False}
+    own = numpyro.infer.MCMC(numpyro.infer.NUTS(regression), num_warmup=400, num_samples=800, **options)
     own.run(jax.random.key(1), X, y=Y)
     theirs = own.get_samples(group_by_chain=True)
     for name in ("slope", "noise", "ratio"):
@@ -132,41 +119,35 @@ def test_an_improper_prior_needs_no_draws():
     exact = -0.5 * np.sum((y - y.mean()) ** 2) - math.log(2.0 * math.pi) - 0.5 * math.log(3.0)
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
     prior = {"mean": dist.ImproperUniform(dist.constraints.real, (), ())}
-    with pytest.raises(
-        ValueError, match="prior: ImproperUniform has no draws, as improper ones: give a proper"
-    ):
+    with pytest.raises(ValueError, match="prior: ImproperUniform has no draws, as improper ones: give"):
         auxmc.density(lambda v: -(v["mean"] ** 2), prior=prior)
 
 
 @pytest.mark.parametrize(
-    "prior", [dist.Normal(0.0, 2.0).expand([2]), dist.Normal(jnp.zeros(2), 2.0).to_event(1)]
+    "prior", [dist.Normal(0.0, 2.0).expand([2]), dist.Normal(np.zeros(2), 2.0).to_event(1)]
 )
 def test_labels_with_a_prior_on_the_whole_line_are_exchanged(prior):
     """Two normal means: half of the integral over the plane, twice."""
     y = np.array([[-2.0], [2.1]])
 
-    def log_density(v):
-        return jnp.sum(
-            jax.nn.logsumexp(jax.scipy.stats.norm.logpdf(y, v["mean"][None], 0.5) - math.log(2.0), axis=1)
-        )
+    normal = jax.scipy.stats.norm.logpdf
 
-    found = auxmc.evidence(
-        auxmc.density(log_density, prior={"mean": prior}, exchangeable="mean"), draws=300, progress=False
-    )
+    def log_density(v):
+        return jnp.sum(jax.nn.logsumexp(normal(y, v["mean"][None], 0.5) - math.log(2.0), axis=1))
+
+    model = auxmc.density(log_density, prior={"mean": prior}, exchangeable="mean")
+    found = auxmc.evidence(model, draws=300, progress=False)
     grid = np.linspace(-8.0, 8.0, 401)
     means = {"mean": jnp.asarray(np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2))}
-    values = jax.vmap(lambda v: log_density(v) + jnp.sum(jax.scipy.stats.norm.logpdf(v["mean"], 0.0, 2.0)))(
-        means
-    )
+    values = jax.vmap(lambda v: log_density(v) + jnp.sum(normal(v["mean"], 0.0, 2.0)))(means)
     exact = float(jax.nn.logsumexp(values)) + 2.0 * math.log(grid[1] - grid[0])
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error
 
 
 def test_arviz_takes_the_log_likelihoods_of_numpyro() -> None:
     """The estimate is below the mean of the log likelihood by about the number of parameters, four."""
-    tree = auxmc.sample(
-        auxmc.hmc(auxmc.from_numpyro(regression, X, y=Y)), draws=50, warm_up=50, progress=False
-    )
+    method = auxmc.hmc(auxmc.from_numpyro(regression, X, y=Y))
+    tree = auxmc.sample(method, draws=50, warm_up=50, progress=False)
     draws = {str(name): jnp.asarray(array.to_numpy()) for name, array in tree["posterior"].data_vars.items()}
     found = numpyro.infer.log_likelihood(regression, draws, X, y=Y, batch_ndims=2)
     tree["log_likelihood"] = xr.DataTree(
@@ -189,8 +170,7 @@ def test_evidence_of_draws_on_their_own_scale():
     random, n = np.random.default_rng(1), len(data)
     mean = data.sum() / (n + 1) + random.normal(size=(4, 500)) / np.sqrt(n + 1)
     rate = random.exponential(0.5, size=(4, 500))
-    found = auxmc.evidence_of(
-        {"mean": mean, "rate": rate, "double": 2.0 * rate}, auxmc.from_numpyro(model), checks="off"
-    )
+    draws = {"mean": mean, "rate": rate, "double": 2.0 * rate}
+    found = auxmc.evidence_of(draws, auxmc.from_numpyro(model), checks="off")
     exact = -0.5 * (n * np.log(2.0 * np.pi) + np.log(n + 1) + data @ data - data.sum() ** 2 / (n + 1))
     assert abs(found.log_evidence - exact) < 4.0 * found.standard_error < 0.08

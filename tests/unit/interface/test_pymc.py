@@ -33,17 +33,12 @@ def test_draws_are_those_of_pymc_on_their_own_scale():
     assert set(density.layout.names) == {"slope", "noise_log__", "fractions_simplex__"}
     tree = auxmc.sample(auxmc.hmc(density), draws=1000, warm_up=400, chains=4, progress=False)
     posterior = tree["posterior"]
-    assert {name: array.shape[2:] for name, array in posterior.data_vars.items()} == {
-        "slope": (2,),
-        "noise": (),
-        "fractions": (3,),
-        "ratio": (),
-    }
+    shapes = {name: array.shape[2:] for name, array in posterior.data_vars.items()}
+    assert shapes == {"slope": (2,), "noise": (), "fractions": (3,), "ratio": ()}
     assert float(posterior["noise"].min()) > 0.0
     np.testing.assert_allclose(posterior["fractions"].sum("fractions_dim_0"), 1.0, atol=1e-12)
-    theirs = pymc.sample(
-        draws=800, tune=400, chains=4, cores=1, random_seed=1, model=model, progressbar=False
-    ).posterior
+    options = {"chains": 4, "cores": 1, "random_seed": 1, "progressbar": False}
+    theirs = pymc.sample(draws=800, tune=400, model=model, **options).posterior
     for name in ("slope", "noise", "ratio"):
         assert_same_moments(posterior[name], theirs[name].to_numpy())
     assert_same_moments(posterior["fractions"][..., :2], theirs["fractions"].to_numpy()[..., :2])

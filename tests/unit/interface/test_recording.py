@@ -84,30 +84,21 @@ def test_recorded_simulator_has_the_distribution_of_the_function():
         return {"y": rows + spread, "t": jax.random.t(keys[4], 5.0), **mean}
 
     generate, inputs = auxmc.record(simulate, {"low": prior.normal(sd=0.1)})
-    kinds = {name: own.name for name, own in inputs.items()}
-    assert kinds == {
-        "low": "normal",
-        "normal_0": "normal",
-        "uniform_1": "uniform",
-        "gamma_2": "gamma",
-        "gamma_3": "gamma",
-        "exponential_4": "exponential",
-        "normal_5": "normal",
-        "gamma_6": "gamma",
-    }
+    low, *recorded = inputs
+    assert low == "low"
+    assert recorded == ["normal_0", "uniform_1", "gamma_2", "gamma_3", "exponential_4", "normal_5", "gamma_6"]
+    assert [inputs[name].name for name in recorded] == [name.partition("_")[0] for name in recorded]
 
-    def recorded(key):
-        keys = jax.random.split(key, len(inputs))
-        return generate(
-            {name: own.value(own.draw(k)) for k, (name, own) in zip(keys, inputs.items(), strict=True)}
-        )
+    def from_inputs(key):
+        keys = dict(zip(inputs, jax.random.split(key, len(inputs)), strict=True))
+        return generate({name: own.value(own.draw(keys[name])) for name, own in inputs.items()})
 
     def plain(key):
         first, second = jax.random.split(key)
         return simulate(first, {"low": 0.1 * jax.random.normal(second)})
 
     keys = jax.random.split(jax.random.key(3), 3000)
-    pair = [jax.jit(jax.vmap(function))(keys) for function in (recorded, plain)]
+    pair = [jax.jit(jax.vmap(function))(keys) for function in (from_inputs, plain)]
     assert jax.tree.structure(pair[0]) == jax.tree.structure(pair[1])
     for one, other in zip(*map(jax.tree.leaves, pair), strict=True):
         assert stats.ks_2samp(np.ravel(one), np.ravel(other)).pvalue > 1e-4
@@ -120,10 +111,7 @@ def _in_loop(key):
 @pytest.mark.parametrize(
     ("simulate", "message"),
     [
-        (
-            lambda key: jax.random.poisson(key, 3.0).astype(float),
-            r"jax.random.poisson cannot become an input",
-        ),
+        (lambda key: jnp.float64(jax.random.poisson(key, 3.0)), r"jax.random.poisson cannot become an input"),
         (_in_loop, "a call inside scan cannot become an input"),
         (lambda key: jax.random.normal(key, dtype=jnp.float32), "jax.random.normal in float32"),
         (

@@ -93,9 +93,8 @@ def test_ctrl_c_is_answered_at_once_and_heeded_after_a_block(monkeypatch, capsys
             signal.signal(signal.SIGINT, before)
     said = capsys.readouterr().err.splitlines()
     assert said[-2].endswith("stops after the present block; Ctrl-C again stops at once")
-    assert re.search(
-        r"interrupted after \d+ iterations of all chains; the same call continues from there", said[-1]
-    )
+    told = r"interrupted after \d+ iterations of all chains; the same call continues from there"
+    assert re.search(told, said[-1])
     with np.load(tmp_path / "chain0000" / "block000000.npz") as kept:
         assert kept["draws.posterior.a"].shape[1] == int(said[-1].split("after ")[1].split()[0]) >= 4
 

@@ -79,9 +79,8 @@ def test_a_second_seed_shares_the_program_and_changed_data_do_not(compiled):
 def test_tempered_chains_of_a_second_seed_share_the_program(compiled):
     """What exploring runs found is an argument of the program, and a call of its own gives the same chains."""
     target = auxmc.density(lambda x: -0.5 * x**2, 0.1)
-    call = partial(
-        auxmc.evidence, method="continuously_tempered_hmc", draws=50, warm_up=20, progress=False, checks="off"
-    )
+    options = {"draws": 50, "warm_up": 20, "progress": False, "checks": "off"}
+    call = partial(auxmc.evidence, method="continuously_tempered_hmc", **options)
     call(target, seed=1)
     second = call(target, seed=2)
     assert len(compiled) == 1
@@ -120,15 +119,10 @@ def test_interrupted_run_goes_on_bit_for_bit(tmp_path, monkeypatch):
     assert again.attrs["n_resumed"] > 0
     assert _same(whole, again)
     longer = SHORT | {"draws": 10 * SHORT["draws"]}
-    for model, settings in (
-        (method, SHORT | {"seed": 5}),
-        (method, SHORT | {"thin": 2}),
-        (method._replace(scale=0.2), SHORT),
-    ):
-        with pytest.raises(
-            ValueError, match=f"checkpoint {tmp_path} holds a run of something else .*another folder"
-        ):
-            auxmc.sample(model, cores=1, checkpoint=tmp_path, **settings)
+    rejected = f"checkpoint {tmp_path} holds a run of something else .*another folder"
+    for model, changed in (method, {"seed": 5}), (method, {"thin": 2}), (method._replace(scale=0.2), {}):
+        with pytest.raises(ValueError, match=rejected):
+            auxmc.sample(model, cores=1, checkpoint=tmp_path, **(SHORT | changed))
     assert _same(whole, auxmc.sample(method, cores=1, checkpoint=tmp_path, **SHORT))
     # A finished run continues with more draws, and has the first of them where fewer are wanted.
     again = auxmc.sample(method, cores=1, checkpoint=tmp_path, **longer)
@@ -377,19 +371,16 @@ assert auxmc.sample(model(), draws=2, warm_up=0, chains=1, progress=False, check
     ],
 )
 def test_single_precision_is_rejected_with_the_line_to_add(call):
-    with (
-        jax.enable_x64(False),
-        pytest.raises(auxmc.errors.PrecisionError, match=r"call auxmc.enable_x64\(\) \(or"),
-    ):
+    rejected = pytest.raises(auxmc.errors.PrecisionError, match=r"call auxmc.enable_x64\(\) \(or")
+    with jax.enable_x64(False), rejected:
         call()
 
 
 @pytest.mark.parametrize("make", [auxmc.hmc, auxmc.nuts])
 def test_a_hard_bound_is_named_where_trajectories_cross_it(make):
     model = auxmc.density(lambda v: jnp.where(v["x"] > 0.0, -v["x"], -jnp.inf), start={"x": 1.0})
-    with pytest.warns(
-        auxmc.SamplingWarning, match=r"trajectories ended where .*a hard bound.*bounds="
-    ) as caught:
+    warned = "trajectories ended where .*a hard bound.*bounds="
+    with pytest.warns(auxmc.SamplingWarning, match=warned) as caught:
         auxmc.sample(make(model), draws=200, warm_up=200, progress=False)
     assert not any("target_acceptance" in str(one.message) for one in caught)
 
@@ -433,10 +424,6 @@ def test_inputs_with_an_edge_have_the_right_draws():
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**70, 1.5, True])
 def test_seeds_out_of_range_are_rejected(seed):
     model = models.normal_density()
-    for call in (
-        partial(auxmc.sample, model),
-        partial(auxmc.evidence, model),
-        partial(auxmc.replicate, abs, 1),
-    ):
+    for call, *given in (auxmc.sample, model), (auxmc.evidence, model), (auxmc.replicate, abs, 1):
         with pytest.raises(ValueError, match="seed must be an integer"):
-            call(seed=seed)
+            call(*given, seed=seed)

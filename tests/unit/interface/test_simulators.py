@@ -58,10 +58,8 @@ def test_bad_simulators_are_rejected(generate, observed, inputs, message):
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.inf, np.nan])
 def test_bad_scales_are_rejected(value):
-    for scale, message in (
-        (value, "a positive number"),
-        (np.full(2, value), "one positive number, got array"),
-    ):
+    pair = np.full(2, value)
+    for scale, message in (value, "a positive number"), (pair, "one positive number, got array"):
         with pytest.raises((ValueError, TypeError), match=f"noise_scale must be {message}"):
             auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=scale)
     simulator = models.sum_of_normals()
@@ -85,11 +83,13 @@ def test_rank_deficient_constraint_is_rejected_at_the_start():
         auxmc.sample(auxmc.constrained_hmc(model), start, draws=5, progress=False)
 
 
+def _pair(key):
+    return jax.random.normal(key, (2,))
+
+
 def test_prior_without_a_finite_derivative_is_rejected():
     """It is fine where chains would begin, its derivative is not."""
-    prior = auxmc.prior.custom(
-        2, lambda u: -jnp.sum(jnp.sqrt(jnp.abs(u))), lambda key: jax.random.normal(key, (2,))
-    )
+    prior = auxmc.prior.custom(2, lambda u: -jnp.sum(jnp.sqrt(jnp.abs(u))), _pair)
     model = auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
     with pytest.raises(ValueError, match="log density of the prior or a derivative of the generator is not"):
         auxmc.sample(auxmc.constrained_hmc(model), {"x": np.zeros(2)}, draws=5, progress=False)
@@ -98,17 +98,13 @@ def test_prior_without_a_finite_derivative_is_rejected():
 @pytest.mark.parametrize(
     ("log_density", "draw", "message"),
     [
-        (
-            lambda u: -0.5 * u**2,
-            lambda key: jax.random.normal(key, (2,)),
-            r"expected the shape \(\), got \(2,\)",
-        ),
+        (lambda u: -0.5 * u**2, _pair, r"expected the shape \(\), got \(2,\)"),
         (lambda u: -0.5 * jnp.sum(u**2), jax.random.normal, r"expected the shape \(2,\), got \(\)"),
-        (lambda u: 0.5 * jnp.sum(u**2), lambda key: jax.random.normal(key, (2,)), "may have the wrong sign"),
+        (lambda u: 0.5 * jnp.sum(u**2), _pair, "may have the wrong sign"),
         (
             lambda u: jnp.sum(u) * jnp.nan,
-            lambda key: jax.random.normal(key, (2,)),
-            r"log_density of inputs\['x'\]: expected a finite value at a draw of the input",
+            _pair,
+            r"log_density of inputs\['x'\]: expected a finite value at a draw",
         ),
     ],
 )
@@ -143,9 +139,8 @@ def test_models_of_another_kind_are_rejected():
         (auxmc.auxiliary_pseudo_marginal, simulator, "auxmc.estimated"),
         (auxmc.pseudo_marginal, density, "auxmc.estimated"),
     ):
-        with pytest.raises(
-            TypeError, match=f"model must be what {maker}.* makes, got {type(model).__name__}"
-        ):
+        message = f"model must be what {maker}.* makes, got {type(model).__name__}"
+        with pytest.raises(TypeError, match=message):
             method(model)
     with pytest.raises(TypeError, match=r"log_density must be a function that .* got Simulator"):
         auxmc.evidence(simulator)
@@ -165,9 +160,8 @@ def test_starts_on_manifolds_are_found(model):
 @pytest.mark.parametrize("name", ["theta", "θ", "~z", "\U0010fffe"])
 def test_noise_is_behind_all_inputs_whatever_they_are_called(name):
     """Dictionaries are flattened in the order of their keys, where Greek letters come behind "~"."""
-    model = auxmc.simulator(
-        lambda i: i[name][None] * 1.0, [2.0], {name: auxmc.prior.normal()}, noise_scale=0.1
-    )
+    inputs = {name: auxmc.prior.normal()}
+    model = auxmc.simulator(lambda i: i[name][None] * 1.0, [2.0], inputs, noise_scale=0.1)
     start = model.draw_start(jax.random.key(0))
     np.testing.assert_allclose(model.model.constraint(start), 0.0, atol=1e-12)
     assert float(model.values(start)[name] + 0.1 * start[-1]) == pytest.approx(2.0)
@@ -202,10 +196,7 @@ def test_noise_is_an_input_and_starts_are_exact():
         (lambda: auxmc.prior.uniform(1, -1), "low must be below high, got 1 and -1"),
         (lambda: auxmc.prior.exponential(rate=0.0), "rate must be positive, got 0"),
         (lambda: auxmc.prior.normal(2, mean=np.nan), "mean: missing value"),
-        (
-            lambda: auxmc.prior.normal(2, mean=np.zeros(3)),
-            r"mean must broadcast to the shape \(2,\) of the input",
-        ),
+        (lambda: auxmc.prior.normal(2, mean=np.zeros(3)), r"mean must broadcast to the shape \(2,\) of the"),
         (lambda: auxmc.prior.uniform(2, high=np.inf), "high: inf is not a finite number"),
         (lambda: auxmc.prior.normal(2.5), "shape, the first argument of a prior, must be a positive integer"),
     ],

@@ -33,16 +33,9 @@ def test_modes_of_a_density_keep_their_fractions():
 @pytest.mark.slow
 def test_arcs_of_a_manifold_keep_their_fractions():
     """The square of an input is observed with noise; its prior is about 0.5: exact by quadrature."""
-    model = auxmc.simulator(
-        lambda inputs: inputs["x"] ** 2 + 0.5 * inputs["noise"],
-        observed=4.0,
-        inputs={
-            "x": auxmc.prior.custom(
-                (), lambda x: -0.5 * (x - 0.2) ** 2, lambda key: 0.2 + jax.random.normal(key)
-            ),
-            "noise": auxmc.prior.normal(),
-        },
-    )
+    about = auxmc.prior.custom((), lambda x: -0.5 * (x - 0.2) ** 2, lambda key: 0.2 + jax.random.normal(key))
+    inputs = {"x": about, "noise": auxmc.prior.normal()}
+    model = auxmc.simulator(lambda own: own["x"] ** 2 + 0.5 * own["noise"], 4.0, inputs)
     method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"x": -v["x"]})
     tree = auxmc.sample(method, draws=2000, warm_up=300, progress=False)
     fraction = float((tree["posterior"]["x"] > 0.0).mean())
@@ -63,9 +56,8 @@ def test_images_that_leave_the_manifold_are_not_jumped_to():
     )
     tree = auxmc.sample(method, draws=300, warm_up=200, progress=False)
     assert not tree["sample_stats"]["jumped"].any()
-    assert (
-        float(abs(tree["posterior"]["mean"] + 0.5 * tree["posterior"]["noise"].to_numpy() - 1.5).max()) < 1e-7
-    )
+    mean, noise = (tree["posterior"][name].to_numpy() for name in ("mean", "noise"))
+    np.testing.assert_allclose(mean + 0.5 * noise, 1.5, rtol=0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize(

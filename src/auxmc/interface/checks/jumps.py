@@ -1,6 +1,5 @@
 """Searches for jumps of a log density, which kernels that follow its derivative do not see."""
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -40,11 +39,7 @@ def advise_jumps(log_density: LogDensity, draws: FloatArray, layout: Layout) -> 
 
 
 def largest_jump(
-    function: LogDensity,
-    begins: FloatArray,
-    ends: FloatArray,
-    least: float,
-    depth: float = np.inf,
+    function: LogDensity, begins: FloatArray, ends: FloatArray, least: float, depth: float = np.inf
 ) -> tuple[float, FloatArray] | None:
     """Height and place [dim] of the largest jump of a function on lines [line, dim]; None if it is continuous.
 

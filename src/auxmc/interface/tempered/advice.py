@@ -136,11 +136,9 @@ def _weights_of_chains(target: np.ndarray) -> Iterator[Advice]:
     fractions = np.exp(per_chain - logsumexp(per_chain))
     n_effective = 1.0 / float(np.sum(fractions**2))
     if n_effective < _FEWEST_CHAINS * len(target):
-        yield Advice(
-            f"few chains carry the weight, in effect {n_effective:.1f} of {len(target)}: the error is not known",
-            "Run more draws, or give a base that covers the mode of these chains",
-            "no error",
-        )
+        count = f"in effect {n_effective:.1f} of {len(target)}: the error is not known"
+        fix = "Run more draws, or give a base that covers the mode of these chains"
+        yield Advice(f"few chains carry the weight, {count}", fix, "no error")
 
 
 def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
@@ -151,10 +149,8 @@ def _halves(target: np.ndarray, weight: np.ndarray) -> Iterator[Advice]:
     values = [log_evidence(*pair) for pair in pairs]
     error = math.hypot(*(log_evidence_error(*pair) for pair in pairs))
     if abs(values[0] - values[1]) > _SCORE * max(error, _SMALL):
-        yield Advice(
-            f"the first and the second half of the draws give {values[0]:.2f} and {values[1]:.2f} nats",
-            "Give a longer warm_up, and more draws",
-        )
+        problem = "the first and the second half of the draws give {:.2f} and {:.2f} nats".format(*values)
+        yield Advice(problem, "Give a longer warm_up, and more draws")
 
 
 def missed_modes(

@@ -43,14 +43,9 @@ class Path(NamedTuple):
 
 
 class Annealed(NamedTuple):
-    """What annealed runs from a base found.
+    """Annealed runs from a base along a path, or in its coordinates: ends in the target's variables [run, dim].
 
-    Attributes:
-        base: where they began, or whose coordinates they used.
-        path: the temperatures.
-        ends: positions at which the runs ended, in the target's variables [run, dim].
-        log_weights: of the runs [run].
-        log_densities: of the target at the ends [run].
+    Log weights are of the runs, log densities of the target at the ends [run].
     """
 
     base: Mixture

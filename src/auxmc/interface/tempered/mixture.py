@@ -72,18 +72,14 @@ class Mixture(NamedTuple):
         """Log of the volume of x in that of y."""
         return jnp.sum(jnp.log(jnp.diagonal(self.root)))
 
-    def log_constants(self) -> Array:
-        """Log weight and log density at the mean of the components, in nats [component]."""
-        dim, nu = self.means.shape[-1], self.degrees
-        volumes = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=-1)
-        lgamma = jax.scipy.special.gammaln
-        constant = lgamma(0.5 * (nu + dim)) - lgamma(0.5 * nu) - 0.5 * dim * jnp.log(nu * math.pi)
-        return self.log_weights + constant + volumes
-
     @property
     def log_density(self) -> Callable[[Array], Array]:
         """Maps y [dim] to the log density, in nats; its constants are computed once for all points."""
-        constants, nu = self.log_constants(), self.degrees
+        dim, nu, lgamma = self.means.shape[-1], self.degrees, jax.scipy.special.gammaln
+        volumes = jnp.sum(jnp.log(jnp.diagonal(self.inverse_roots, axis1=1, axis2=2)), axis=-1)
+        constant = lgamma(0.5 * (nu + dim)) - lgamma(0.5 * nu) - 0.5 * dim * jnp.log(nu * math.pi)
+        # Log weights and log densities at the means [component].
+        constants = self.log_weights + constant + volumes
 
         def log_density(y: Array) -> Array:
             scaled = jnp.einsum("kij,kj->ki", self.inverse_roots, y[None] - self.means)
