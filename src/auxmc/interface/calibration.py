@@ -146,11 +146,9 @@ def check(
     places = (below + random.uniform(size=below.shape) * (equal + 1)) / (draws + 1)
     ranks = dict(zip([*names, "lp"], places.T, strict=False))
     p_values = {name: _p_value(own, mean) for (name, own), mean in zip(ranks.items(), means.T, strict=True)}
+    fix = "Compare prior, simulator and log density, with scales and Jacobians, or take a larger thin and warm_up"
     advice = [
-        Advice(
-            f"the ranks of {name} are not uniform (p = {p:.1g} in {replicates} replicates)",
-            "Compare prior, simulator and log density, with scales and Jacobians, or take a larger thin and warm_up",
-        )
+        Advice(f"the ranks of {name} are not uniform (p = {p:.1g} in {replicates} replicates)", fix)
         for name, p in p_values.items()
         if p < level / len(p_values)
     ]

@@ -66,8 +66,6 @@ def row_model(
         # The sum is differentiated, not each row: memory does not grow with rows times parameters.
         return jax.grad(lambda p: jnp.sum(weights * log_likelihood(p, rows)))(parameters)
 
-    gradient, natural = (
-        weighted_gradient or automatic,
-        natural or (lambda parameters: {"parameters": parameters}),
-    )
+    gradient = weighted_gradient or automatic
+    natural = natural or (lambda parameters: {"parameters": parameters})
     return RowModel(dim, n_columns, log_likelihood, gradient, log_prior, draw_prior, natural)

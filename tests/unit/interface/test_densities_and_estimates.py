@@ -15,11 +15,7 @@ RANDOM = np.random.default_rng(0)
     ("log_density", "start", "message"),
     [
         (lambda p: -(p["x"] ** 2), {"x": np.zeros(2)}, r"one number, in nats, got shape \(2,\): sum"),
-        (
-            lambda p: jnp.log(p["x"]),
-            {"x": -1.0},
-            "got nan. Give a start inside the support, and look for nan in",
-        ),
+        (lambda p: jnp.log(p["x"]), {"x": -1.0}, "got nan. Give a start .*, and look for nan in the data"),
         (lambda p: jnp.log(p["x"]), {"x": 0.0}, "got -inf. Give a start inside the support"),
         (lambda p: -jnp.log(p["x"]), {"x": 0.0}, "got inf. Return log densities"),
         (lambda p: -jnp.sqrt(p["x"]), {"x": 0.0}, "1 of 1 derivatives at the start are not finite"),
@@ -80,10 +76,7 @@ def _estimated(**changed):
         ({"log_estimate": lambda p, u: p["x"] - u}, r"log_estimate must return one number.*\(5,\)"),
         ({"log_prior": lambda p: p["x"] * jnp.nan}, "not finite for 20 draws"),
         ({"log_estimate": lambda p, u: np.exp(u).sum()}, "log_estimate uses NumPy"),
-        (
-            {"log_estimate": lambda p, u: RANDOM.normal() - jnp.mean((p["x"] - u) ** 2)},
-            "other values for the same",
-        ),
+        ({"log_estimate": lambda p, u: RANDOM.normal() - u[0] ** 2}, "other values for the same arguments"),
         ({"log_estimate": lambda p, u: _noisy(p["x"])}, "other values for the same arguments"),
         ({"auxiliary": 0}, "auxiliary must be a positive integer"),
         ({"auxiliary": (3, -1)}, "auxiliary must be a positive integer"),
@@ -92,10 +85,7 @@ def _estimated(**changed):
         ({"auxiliary": {}}, "auxiliary is empty: give the shapes"),
         ({"start": {}}, "start has no numbers: give the variables"),
         ({"auxiliary": lambda key: {"u": 1.0}}, "auxiliary must return one array for a key, got dict"),
-        (
-            {"auxiliary": lambda key: jax.random.normal(jax.random.key(0), (5,))},
-            "auxiliary gives the same numbers for every key: draw them with jax.random and the key",
-        ),
+        ({"auxiliary": lambda key: jnp.ones(5)}, "auxiliary gives the same numbers for every key: draw them"),
         ({"auxiliary": lambda key: jnp.asarray(RANDOM.normal(size=5))}, "auxiliary gives other numbers for"),
     ],
 )

@@ -168,11 +168,7 @@ _X = np.random.default_rng(5).normal(size=(4, 200))
         ({"x": np.zeros((4, 5, 2))}, _two_modes, "at least 8 of each chain, got 5"),
         ({"x": np.ones((4, 20, 2))}, _two_modes, "the covariance is singular"),
         # It took the bridge to an evidence of its own scale.
-        (
-            {"x": _X, "scale": np.exp(_X)},
-            _normal,
-            "log_density does not depend on scale: leave out what follows",
-        ),
+        ({"x": _X, "scale": np.exp(_X)}, _normal, "log_density does not depend on scale: leave out what"),
     ],
 )
 def test_bad_draws_are_rejected(draws, log_density, message):

@@ -37,12 +37,7 @@ RANDOM = np.random.default_rng(0)
         (lambda i: i["x"][:2].astype(int), DATA, NORMAL, "expected real outputs in float64.* got int64"),
         (lambda i: i["x"][:2], np.array([1j, 2.0]), NORMAL, "array of numbers, got complex128"),
         (lambda i: jnp.float32(i["x"][:2]), DATA, NORMAL, "real outputs in float64.* got float32"),
-        (
-            lambda i: i["x"][:2] + RANDOM.normal(),
-            DATA,
-            NORMAL,
-            r"other outputs for the same inputs\. Make its random numbers inputs",
-        ),
+        (lambda i: i["x"][:2] + RANDOM.normal(), DATA, NORMAL, r"for the same inputs\. Make its random"),
         (
             lambda i: OrderedDict(y=i["x"][0], a=i["x"][1]),
             {"y": 0.1, "a": 0.2},
@@ -101,11 +96,7 @@ def test_prior_without_a_finite_derivative_is_rejected():
         (lambda u: -0.5 * u**2, _pair, r"expected the shape \(\), got \(2,\)"),
         (lambda u: -0.5 * jnp.sum(u**2), jax.random.normal, r"expected the shape \(2,\), got \(\)"),
         (lambda u: 0.5 * jnp.sum(u**2), _pair, "may have the wrong sign"),
-        (
-            lambda u: jnp.sum(u) * jnp.nan,
-            _pair,
-            r"log_density of inputs\['x'\]: expected a finite value at a draw",
-        ),
+        (lambda u: jnp.sum(u) * jnp.nan, _pair, r"log_density of inputs\['x'\]: expected a finite value at"),
     ],
 )
 def test_custom_priors_that_do_not_fit_are_rejected(log_density, draw, message):

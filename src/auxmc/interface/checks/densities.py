@@ -246,9 +246,8 @@ def _slow_at_bounds(
     with np.errstate(invalid="ignore"):
         slow = np.isfinite(half) & (half - at_end < _FALL_AT_BOUND) & (at_end > largest - _NO_MASS)
     names = dict.fromkeys(layout.coordinates()[ends[k][0]] for k in chosen[slow])
-    problem = (
-        f"{what} {NOT_FALLING} {_listed(list(names))} towards a bound: mass beyond the last number is lost"
-    )
+    along = f"{_listed(list(names))} towards a bound"
+    problem = f"{what} {NOT_FALLING} {along}: mass beyond the last number is lost"
     fix = "Give a prior that falls faster there, or the logarithm of the distance as the variable"
     return [Advice(problem, fix)] if names else []
 

@@ -35,11 +35,10 @@ def advise_constant(
         return []
     draws = np.asarray(jit_draws(draw_prior, 2 * _DRAWS)(jax.random.fold_in(key, 0)))
     if n_outside := int(np.sum(~np.all(np.isfinite(draws), axis=1))):
-        count = (
-            f"{n_outside} of {len(draws)} draws of the prior lie outside of the bounds, or are rounded to one"
-        )
-        problem = f"{count}: the evidence counts the prior inside alone, which is not normalised there"
-        return [Advice(problem, "Give a prior that is truncated to the bounds")]
+        count = f"{n_outside} of {len(draws)} draws of the prior"
+        problem = f"{count} lie outside of the bounds, or are rounded to one"
+        counted = "the evidence counts the prior inside alone, which is not normalised there"
+        return [Advice(f"{problem}: {counted}", "Give a prior that is truncated to the bounds")]
     # Other draws than those that the Gaussian is fitted to, so that both samples are independent.
     fitted, fresh = draws[:_DRAWS], draws[_DRAWS:]
     try:
@@ -61,10 +60,8 @@ def advise_constant(
         return []
     log_constant, error = bridge_evidence(of_prior[None], of_gaussian)
     common = min(np.mean(expit(of_gaussian - log_constant)), np.mean(expit(log_constant - of_prior)))
-    integral = (
-        f"its log integral is {log_constant:.2f} +- {error:.2f} nats, and the evidence is off by as much"
-    )
-    problem = f"log_prior seems not to be normalised: {integral}"
+    integral = f"its log integral is {log_constant:.2f} +- {error:.2f} nats"
+    problem = f"log_prior seems not to be normalised: {integral}, and the evidence is off by as much"
     known = common >= _LEAST_COMMON and error <= _MAX_ERROR
     is_off = known and abs(log_constant) > max(_SMALL, _SCORE * error)
     return [Advice(problem, "Add the missing constant to log_prior")] if is_off else []

@@ -107,9 +107,8 @@ def _advise_growing(values: FloatArray, spread: float, settings: GrowingDataSett
         yield Advice(f"{bad}: no particle gives all rows a positive probability", EXCLUDED)
     if not spread <= MAX_SD:
         problem = f"runs differ by {spread:.1f} nats (one standard deviation of {values.size})"
-        fix = (
-            f"Give more than {settings.n_particles} particles or smaller chunks, or use auxmc.stream_evidence"
-        )
+        chunks = "smaller chunks, or use auxmc.stream_evidence"
+        fix = f"Give more than {settings.n_particles} particles or {chunks}"
         yield Advice(f"{problem}: the error is rough", fix)
     if not settings.own_pilot:
         problem = "particles that tune their own moves make the evidence too large on average"
