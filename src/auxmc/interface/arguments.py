@@ -29,7 +29,7 @@ def enable_x64() -> None:
 
 
 def require_x64() -> None:
-    """Rejects single precision here or in the threads that chains run in (PrecisionError); leaves JAX's debugging."""
+    """Rejects single precision, here or in threads for chains (PrecisionError); leaves settings for debugging."""
     leave_debugging()
     # A context of JAX around the call does not reach other threads.
     with ThreadPoolExecutor(1) as thread:
@@ -128,7 +128,7 @@ def check_cores(value: Any) -> None:
 
 
 def check_executor(value: Any, threads: str) -> None:
-    """Rejects all but "processes" and executors that do not fork; `threads` says what to do for threads."""
+    """Rejects what is neither "processes" nor an executor, and executors that fork; `threads` is advice for threads."""
     is_executor = callable(getattr(value, "submit", None)) and not isinstance(value, type)
     if not (value == "processes" if isinstance(value, str) else is_executor):
         raise (ValueError if isinstance(value, str) else TypeError)(

@@ -124,7 +124,7 @@ def test_an_improper_prior_needs_no_draws():
 
 
 @pytest.mark.parametrize(
-    "prior", [dist.Normal(0.0, 2.0).expand([2]), dist.Normal(np.zeros(2), 2.0).to_event(1)]
+    "prior", [dist.Normal(0.0, 2.0).expand([2]), dist.Normal(jnp.zeros(2), 2.0).to_event(1)]
 )
 def test_labels_with_a_prior_on_the_whole_line_are_exchanged(prior):
     """Two normal means: half of the integral over the plane, twice."""

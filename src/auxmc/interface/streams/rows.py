@@ -116,7 +116,7 @@ class Rows(NamedTuple):
 
 
 def read_rows(rows: Any, n_first: int) -> Rows:
-    """Makes rows of what a user gives, looking at the first `n_first`; rejects the rest (TypeError, ValueError)."""
+    """Makes rows of what a user gives, looking at the first `n_first`; rejects what is none (TypeError, ValueError)."""
     if isinstance(rows, (str, bytes, dict)) or not (hasattr(rows, "__array__") or isinstance(rows, Iterable)):
         expected = "an array [row, column], a list of arrays, or an iterator over arrays"
         raise TypeError(f"rows must be {expected}, got {type(rows).__name__}")

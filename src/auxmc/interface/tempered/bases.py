@@ -308,7 +308,7 @@ def _one_component(mixture: Mixture) -> Mixture:
 def starts_inside(
     model: Density, mixture: Mixture, random: np.random.Generator, n: int
 ) -> tuple[np.ndarray, int, int]:
-    """Draws of a base [n, dim] inside the target's support; how many were there, and of how many independent ones.
+    """Draws of a base [n, dim] inside the target's support; how many independent ones lay there, and of how many.
 
     Where too few draws are inside, others fill the array: their weight is zero.
     """
