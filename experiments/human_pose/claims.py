@@ -189,14 +189,9 @@ def disagree_more_often(tables: Tables) -> Measurement:
     )
 
 
-def monocular_values(tables: Tables, quantity: str) -> FloatArray:
-    """IM-PO-06: a quantity of the chains given one image [chain]."""
-    return tables.values(quantity, case=first_run(tables, "monocular_more", "monocular"))
-
-
 def depth_over_front(tables: Tables) -> Measurement:
     """IM-PO-06, by the words."""
-    depth, front = (monocular_values(tables, name) for name in ("rms_depth", "rms_front"))
+    depth, front = (tables.values(name, case="monocular") for name in ("rms_depth", "rms_front"))
     squares = estimate(lambda a, b: a.mean() / b.mean(), depth**2, front**2, method="paired")
     pooled = math.sqrt(squares.value)
     note = f"all chains pooled; by chain {_listed(depth / front)}"
@@ -205,10 +200,8 @@ def depth_over_front(tables: Tables) -> Measurement:
 
 def spread_within_over_between(tables: Tables) -> Measurement:
     """IM-PO-06: spread of poses of a chain given one image over that between means of chains, of the second halves."""
-    case = first_run(tables, "monocular_more", "monocular")
-    place = ("chain", "joint", "axis")
-    means = tables.array("mean_position", *place, table="chain_joint_axis", case=case).sortby("chain").values
-    within = tables.array("spread_within", "chain", table="chain", case=case).sortby("chain").values
+    means = tables.array("mean_position", "chain", "joint", "axis", case="monocular").sortby("chain").values
+    within = tables.array("spread_within", "chain", case="monocular").sortby("chain").values
     return estimate(
         lambda own, of_chains: own.mean() / of_chains.std(axis=0, ddof=1).mean(),
         within,
@@ -351,7 +344,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-PO-06": {
         "by the words": depth_over_front,
-        "by sample": lambda tables: mean(monocular_values(tables, "log_depth_over_front")),
+        "by sample": lambda tables: mean(tables.values("log_depth_over_front", case="monocular")),
         "spread within over between chains": spread_within_over_between,
     },
     "IM-PO-07": {"noise / span": noise_over_span},
