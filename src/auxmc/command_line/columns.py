@@ -5,11 +5,7 @@ from collections.abc import Sequence
 
 
 def columns(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """Returns lines with aligned columns, two blanks between them.
-
-    Args:
-        rows: cells; rows of one length.
-        right: indices of the columns that are aligned to the right.
+    """Returns rows of cells as lines with aligned columns, those with the indices `right` to the right.
 
     >>> print(columns([("a", "10"), ("long", "2")], right=[1]))
     a     10

@@ -7,11 +7,7 @@ from pathlib import Path
 
 
 def output_folder(text: str) -> Path:
-    """Returns the folder that `--output` names.
-
-    Raises:
-        ArgumentTypeError: If the text is blank, which as a path would be the working directory.
-    """
+    """Returns the folder that `--output` names; a blank text, which would be the working directory, is rejected."""
     if not text.strip():
         raise argparse.ArgumentTypeError(f"expected a folder, got {text!r}")
     return Path(text)

@@ -22,12 +22,7 @@ _STATE = ("chain[0-9]*", "stream", "rows.bin")
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Locks the folder that `--output` names.
-
-    Raises:
-        CommandError: If it is not a folder.
-        FolderInUse: If another run holds it; nothing in it has been changed.
-    """
+    """Locks the folder that `--output` names; FolderInUse if another run holds it, before anything is changed."""
     if folder.exists() and not folder.is_dir():
         raise CommandError(f"--output {folder}: expected a folder, got a file")
     with file_lock(folder / _LOCK):
@@ -89,11 +84,7 @@ class RunFolder:
             self._discard()
 
     def write_table(self, name: str, table: pd.DataFrame, *, parquet: bool = True) -> None:
-        """Writes a table with all digits, without its index, as CSV and, if not told otherwise, Parquet.
-
-        Raises:
-            CommandError: If the run has been deleted while it was continuing.
-        """
+        """Writes a table with all digits, without its index, as CSV and, if not told otherwise, Parquet."""
         if not (self.path / _SETTINGS).exists():
             advice = "run the same command again"
             raise CommandError(f"--output {self.path}: was deleted or emptied during the run; {advice}", 1)

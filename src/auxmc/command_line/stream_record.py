@@ -16,17 +16,12 @@ from auxmc.numerics.array_types import NamedArrays
 def rank_models(
     records: Mapping[str, NamedArrays], n_replicates: int, bias: Sequence[float | None]
 ) -> dict[str, NamedArrays]:
-    """Compares models after each chunk.
+    """Compares models after each chunk, from their records, arrays [chunk] by name, each made from so many replicates.
 
-    Args:
-        records: arrays [chunk] by name, for each model.
-        n_replicates: from which each record is made; the error of a single one is not known (NaN).
-        bias: nats a row by which each model's estimate falls short; None where that is not known.
-
-    Returns:
-        For each model, arrays [chunk] in nats: the record's, `log_evidence_error` (standard error from the spread of
-        replicates and the bias), `log_evidence_per_row`, `log_bayes_factor` (relative to the best model),
-        `log_bayes_factor_error`, and `probability` (posterior, models being equally probable before).
+    `bias` is nats a row by which each model's estimate falls short, None where that is not known. To each record are
+    added, in nats [chunk], `log_evidence_error` (from the spread of replicates, NaN for one, and the bias),
+    `log_evidence_per_row`, `log_bayes_factor` (relative to the best model) and `log_bayes_factor_error`, and
+    `probability` (posterior, models being equally probable before).
     """
     names = ("log_evidence", "replicate_sd", "expected_sd", "n_rows")
     evidences, spreads, expected, n_rows = (np.stack([r[name] for r in records.values()]) for name in names)

@@ -47,11 +47,7 @@ class StreamFolder(RunFolder):
 
 
 def run_session(options: argparse.Namespace) -> int:
-    """Runs the subcommand, JAX being configured; returns 0, or 128 and the number of the signal that stopped the run.
-
-    Raises:
-        CommandError: If an option, the data or a model cannot be used, or all particles of a model were lost.
-    """
+    """Runs the subcommand, JAX being configured; returns 0, or 128 and the number of the signal that stopped it."""
     own = [text for text in options.model if ".py" in text]
     folders = {Path(text[: text.index(".py")]).resolve().parent for text in own}
     try:
@@ -76,13 +72,7 @@ def run_session(options: argparse.Namespace) -> int:
 
 
 class Display:
-    """The running evidence as a table: redrawn in place in a terminal, printed again elsewhere.
-
-    Args:
-        interval_s: least time between two tables outside of a terminal.
-        total_rows: rows of the stream, where known.
-        file: standard output by default.
-    """
+    """The running evidence as a table: redrawn in place in a terminal, printed again elsewhere, some seconds apart."""
 
     def __init__(self, interval_s: float, total_rows: int | None = None, file: TextIO | None = None) -> None:
         self._console = console = Console(file=file, highlight=False)

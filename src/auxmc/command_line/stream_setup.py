@@ -82,9 +82,6 @@ def parse_model(text: str, n_columns: int) -> NamedModel:
     """Returns the model that a text names, of rows with so many numbers, the last one the response of a regression.
 
     The text is the name of a model, or FILE.py or FILE.py:NAME, followed by KEY=VALUE for each setting.
-
-    Raises:
-        CommandError: If there is no such model, or a setting or the file cannot be used.
     """
     try:
         words = shlex.split(text) or [""]
@@ -245,11 +242,7 @@ class StreamSetup(NamedTuple):
 
 
 def prepare(options: argparse.Namespace) -> StreamSetup:
-    """Returns the run that the options ask for; prints warnings.
-
-    Raises:
-        CommandError: If an option, the data or a model cannot be used.
-    """
+    """Returns the run that the options ask for, or raises CommandError; prints warnings."""
     for name, least in _LEAST.items():
         if (value := getattr(options, name)) is not None and value < least:
             option = name.replace("_", "-")
@@ -289,11 +282,7 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
 
 
 def open_source(path: Path, columns: str, response: str) -> Table:
-    """Returns a table with the columns that are named, separated by commas, or all, the response or the last one last.
-
-    Raises:
-        DataError: If the file cannot be read, or a column is not there.
-    """
+    """Returns a table with the columns that are named, separated by commas, or all, the response last."""
     source = open_rows(path, [name.strip() for name in columns.split(",") if name.strip()])
     names = source.columns
     last = response or names[-1]
@@ -308,8 +297,7 @@ def read_checked(
 ) -> Iterator[FloatArray]:
     """Yields blocks of rows [row, column] from one on that fit into a type and that all models have a probability for.
 
-    Raises:
-        DataError: If a row cannot be used; raised after the rows before it.
+    DataError is raised after the rows before the fault.
     """
     done = first_row
     for read in read_blocks(source, _BLOCK_ROWS, first_row):

@@ -100,11 +100,7 @@ def parse_number(cell: str) -> float | None:
 
 
 def read_numbers(cells: Cells) -> list[NDArray[Any]]:
-    """Returns the numbers of each column, int64 or float64 [row].
-
-    Raises:
-        DataError: If a cell is not a number.
-    """
+    """Returns the numbers of each column, int64 or float64 [row]; DataError if a cell is not a number."""
     found, fault = _read_before_fault(cells, as_floats=False)
     if fault is not None:
         raise fault
@@ -112,11 +108,7 @@ def read_numbers(cells: Cells) -> list[NDArray[Any]]:
 
 
 def read_floats(cells: Cells) -> FloatArray:
-    """Returns float64 numbers [row, column].
-
-    Raises:
-        DataError: If a cell is not a number, or an integer that float64 does not hold.
-    """
+    """Returns float64 numbers [row, column]; DataError if a cell is not a number that float64 holds."""
     found, fault = read_floats_before_fault(cells)
     if fault is not None:
         raise fault
@@ -130,11 +122,7 @@ def read_floats_before_fault(cells: Cells) -> tuple[FloatArray, DataError | None
 
 
 def read_texts(cells: Cells, name: str, *, may_lack: bool = False) -> list[str]:
-    """Returns the cells of a column as texts, empty where a typed column has no value.
-
-    Raises:
-        DataError: If a cell is missing, unless it may be.
-    """
+    """Returns the cells of a column as texts, empty where a typed one has no value (DataError unless it may lack)."""
     column = cells.columns[cells.names.index(name)]
     texts = ["" if _is_none(cell) else str(cell) for cell in column]
     missing = [] if may_lack else [row for row, text in enumerate(texts) if is_missing(text)]
@@ -146,13 +134,7 @@ def read_texts(cells: Cells, name: str, *, may_lack: bool = False) -> list[str]:
 def read_array(value: Any, name: str, *, as_floats: bool = False) -> NDArray[Any]:
     """Returns an array of any shape as int64, or as float64 where an element is not an integer or floats are wanted.
 
-    Args:
-        value: an array, or what NumPy makes arrays of.
-        name: of the array, for messages.
-        as_floats: whether integers become float64.
-
-    Raises:
-        DataError: If an element is not a number, or float64 does not hold it; the message has its index.
+    DataError, with the name of the array and the index, is raised if an element is not a number that is held exactly.
     """
     array = as_array(value)
     values, reason = _read_column(array.ravel(), as_floats=as_floats)

@@ -32,12 +32,8 @@ class PublishedFile(NamedTuple):
 def published_file(file: PublishedFile, otherwise: str) -> Path:
     """Local path of a published file, fetched if need be.
 
-    Args:
-        file: which file.
-        otherwise: what the user can do without it, end of the error message.
-
-    Raises:
-        DataError: it is not there and cannot be fetched, or its content is not the published one.
+    DataError, which ends with what the user can do without it (`otherwise`), is raised if it is not there and cannot be
+    fetched, or its content is not the published one.
     """
     folder = os.environ.get(VARIABLE, "")
     return _checked(Path(folder) / file.path, file, otherwise) if folder else _fetched(file, otherwise)

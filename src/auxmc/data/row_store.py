@@ -13,18 +13,11 @@ _ROWS_AT_A_TIME = 65_536
 
 
 class RowStore:
-    """Rows one after the other in a file, without a header; its length says how many there are.
+    """Rows of `n_columns` numbers one after the other in a file, without a header; its length says how many there are.
 
     Only the pages that are drawn from are in memory, and they belong to the operating system's cache: it takes them
-    back when memory runs short. A draw from a file that is larger than the memory waits for the disk.
-
-    Args:
-        path: the file; made, with its folder, where there is none.
-        n_columns: numbers in a row.
-        dtype: of the numbers in the file.
-
-    Raises:
-        ValueError: n_columns is not positive.
+    back when memory runs short. A draw from a file that is larger than the memory waits for the disk. The file is made,
+    with its folder, where there is none.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -53,11 +46,7 @@ class RowStore:
         return len(self._rows)
 
     def append(self, rows: NDArray[Any]) -> None:
-        """Writes rows behind the last one.
-
-        Raises:
-            ValueError: rows are not [row, n_columns].
-        """
+        """Writes rows [row, n_columns] behind the last one."""
         if rows.ndim != 2 or rows.shape[1] != self.n_columns:
             raise ValueError(f"rows must be [row, {self.n_columns}], got {list(rows.shape)}")
         # Not at the end of the file, which an earlier interruption may have left in the middle of a row.
@@ -78,11 +67,7 @@ class RowStore:
         return self._checksum
 
     def truncate(self, n_rows: int) -> None:
-        """Forgets all rows but the first.
-
-        Raises:
-            ValueError: there are fewer.
-        """
+        """Forgets all rows but the first; ValueError if there are fewer."""
         if not 0 <= n_rows <= self.n_rows:
             raise ValueError(f"{self.path} holds {self.n_rows} rows, fewer than the {n_rows} that are needed")
         # The map must not reach beyond the end of its file.
@@ -100,11 +85,7 @@ class RowStore:
         return self.checksum() == checksum
 
     def draw(self, indices: NDArray[Any]) -> NDArray[Any]:
-        """Copies of rows [..., column], in the type of the file, by their numbers from 0 [...].
-
-        Raises:
-            IndexError: an index is not below `n_rows`.
-        """
+        """Copies of rows [..., column], in the type of the file, by their numbers from 0 [...] (IndexError)."""
         return np.take(self._rows, indices, axis=0)
 
     def save(self) -> None:

@@ -63,9 +63,7 @@ class Table(NamedTuple):
     def cells(self, first_row: int = 0) -> Iterator[Cells]:
         """Yields the rows of the chosen columns, some at a time, from one row on.
 
-        Raises:
-            DataError: If the file is damaged, a row has another number of cells, or there are fewer rows than are
-                skipped; raised after the rows before it.
+        DataError for damage, a row of another length, or too few rows to skip comes after the rows before it.
         """
         n_rows = 0
         for cells in self.read(self.columns):
@@ -111,11 +109,7 @@ def open_rows(path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Tabl
 
 
 def read_blocks(table: Table, block_rows: int, first_row: int = 0) -> Iterator[FloatArray]:
-    """Yields float64 rows [row, column] in the order of the file, so many at most.
-
-    Raises:
-        DataError: If `Table.cells` raises it, or a cell is not a finite number; raised after the rows before it.
-    """
+    """Yields float64 rows [row, column] in the order of the file, so many at most; DataError after the good ones."""
     for cells in table.cells(first_row):
         rows, fault = read_floats_before_fault(cells)
         for begin in range(0, len(rows), block_rows):
@@ -139,25 +133,15 @@ def read_cells(path: str | os.PathLike[str], columns: Sequence[str] = (), min_ro
 
 
 def read_matrix(path: str | os.PathLike[str], min_rows: int = 2) -> FloatArray:
-    """Returns a table of numbers [row, column], rows in the order of a file as `open_rows` takes it.
-
-    Raises:
-        DataError: If the file cannot be read as such a table, or has fewer rows than the least number.
-    """
+    """Returns a table of numbers [row, column], rows in the order of a file as `open_rows` takes it."""
     return read_floats(read_cells(path, min_rows=min_rows))
 
 
 def read_arrays(path: str | os.PathLike[str]) -> Any:
-    """Returns the numbers of a file: columns by name, or one array, or the arrays of an archive by name.
+    """Returns the numbers of a file: an array for `.npy`, of any shape, and columns or arrays by name for others.
 
-    Args:
-        path: as for `open_rows`; arrays of NumPy files may have any shape.
-
-    Returns:
-        int64 where all numbers are integers, else float64; an array for `.npy`, for others a dictionary.
-
-    Raises:
-        DataError: If the file cannot be read, or holds something other than finite real numbers.
+    They are int64 where all are integers, else float64. DataError is raised if the file cannot be read, or holds
+    something other than finite real numbers.
     """
     file = Path(path)
     if _kind(file) not in ("npy", "npz"):
@@ -170,10 +154,10 @@ def read_arrays(path: str | os.PathLike[str]) -> Any:
 
 
 def rows_in_memory(value: Any, source: str, first: int = 0, names: Sequence[str] = ()) -> Cells:
-    """Returns the rows of an array or a data frame.
+    """Returns the rows of an array, a nested list [row, column], or a frame of pandas or with an Arrow interface.
 
     Args:
-        value: an array or nested list [row, column], or a frame of pandas or with an Arrow interface.
+        value: the rows.
         source: what it is, for messages.
         first: index of its first row.
         names: of the columns, in whose order those of a frame are put; all as they are by default.
@@ -206,9 +190,6 @@ def load_arrays(path: Path, without: str = "") -> Any:
     """Returns the content of a `.npy` or `.npz`: an array, mapped into memory, or a dictionary of arrays.
 
     An array that may hold objects can be left out by its name (`without`).
-
-    Raises:
-        DataError: If the file cannot be read, is not a NumPy file, or holds nothing or objects.
     """
     _kind(path)
     try:

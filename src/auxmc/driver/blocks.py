@@ -75,9 +75,9 @@ class Program:
     """Traced program of a sampler for a number of lanes: initial states, and blocks of iterations.
 
     Attributes:
-        start: traced program that maps (lane keys, lane parameters) to states.
-        run: traced program that maps (lane keys, lane parameters, states, number of the first iteration, number of
-            iterations) to (states, record); the first iterations of the record are filled.
+        start: maps (lane keys, lane parameters) to states.
+        run: maps (lane keys, lane parameters, states, number of the first iteration, number of iterations) to (states,
+            record); the first iterations of the record are filled.
         n_draws: iterations of each lane.
         block: iterations of a block at most.
         timed: whether blocks end where they take more than about half a second; each is a whole one otherwise.
@@ -132,16 +132,12 @@ def trace_sampler(
         sampler: kernel, initial state and recorded quantities of a lane.
         lane_parameters: pytree of arrays [lane], the swept numbers.
         lane_keys: typed keys [lane].
-        n_draws: draws to keep, at least 1.
-        block_size: draws between two checkpoints, about; blocks are made equally long so that one compiled program
-            serves all.
+        n_draws: draws to keep.
+        block_size: draws between two checkpoints, about; blocks have one length, so that one program serves all.
         vectorise: run the lanes side by side with `vmap`; otherwise one after the other with `lax.map`, which is faster
             where a step holds matrix factorisations or loops of very unequal length.
         timed: end blocks where they take more than about half a second.
         thin: a draw is the last of so many iterations.
-
-    Raises:
-        ValueError: n_draws or block_size is not positive.
     """
     if n_draws < 1 or block_size < 1:
         raise ValueError(f"n_draws and block_size must be at least 1, got {n_draws} and {block_size}")
@@ -225,15 +221,7 @@ def trace_sampler(
 def run_blocks(
     program: Program, lane_parameters: Any, lane_keys: Array, at: At, n_draws: int
 ) -> Iterator[tuple[At, dict[str, np.ndarray]]]:
-    """Runs iterations block after block: where each block ends, and its draws.
-
-    Args:
-        program: of `trace_sampler`, compiled.
-        lane_parameters: pytree of arrays [lane], as many as it was compiled for.
-        lane_keys: typed keys [lane].
-        at: where to begin.
-        n_draws: iterations of a lane after the last block.
-    """
+    """Yields where each block of a compiled program ends, and its draws, from `at` to `n_draws` iterations."""
     block = program.block
     fixed = ((first, min(block, n_draws - first)) for first in range(at.n_done, n_draws, block))
     for first, n in timed_blocks(at.n_done, n_draws, block) if program.timed else fixed:
@@ -256,12 +244,7 @@ def run_program(
 ) -> Samples:
     """Runs a compiled sampler; threads may run one program at the same time, each with lanes of its own.
 
-    Args:
-        program: of `trace_sampler`, compiled.
-        lane_parameters: pytree of arrays [lane], as many as it was compiled for.
-        lane_keys: typed keys [lane].
-        checkpoint: where finished blocks are kept; None keeps them in memory.
-        progress: told of every finished block.
+    Finished blocks are kept in the checkpoint, or in memory without one; progress is told of each.
     """
     n_draws, block = program.n_draws, program.block
     # Whole blocks, of which the last may go beyond the end: its state belongs to all of its draws.
@@ -319,15 +302,9 @@ def run_program(
 
 
 def over_devices(lanes: Any) -> Any:
-    """Divides lanes among all devices that JAX sees, where their number is a multiple of that of the devices.
+    """Divides lanes [lane, ...] among all devices that JAX sees; the very arrays where they cannot be divided evenly.
 
     Programs compiled for such lanes run on all devices; lanes need nothing of each other.
-
-    Args:
-        lanes: pytree of arrays [lane, ...], all of one number of lanes.
-
-    Returns:
-        The same values; the very arrays where there is one device or the lanes cannot be divided evenly.
     """
     devices = jax.devices()
     n_lanes = jax.tree.leaves(lanes)[0].shape[0]

@@ -82,10 +82,12 @@ def run_chains(
 ) -> Chains:
     """Runs `n_chains` chains, at every combination of swept numbers where there are any.
 
+    A chain's stream depends on its names, its sweep point's values and its number alone: more chains or sweep points
+    change no other chain. UnitsMissing is raised, after the own units were made, if others are the work of other jobs.
+
     Args:
         context: streams, checkpoints and progress of the case.
-        names: what these chains are, for their random streams (data set, method, purpose, ...): two sets of
-            chains of one study that must be independent need different names.
+        names: what these chains are (data set, method, purpose, ...): independent sets of chains need different names.
         sampler: what a chain does; its parameters are a dict of its swept numbers, float64 scalars, and its `start`.
         n_draws: iterations of each chain.
         n_chains: chains at each combination, at least 1.
@@ -93,15 +95,8 @@ def run_chains(
         sweep: values of each swept number.
         starts: pytree of arrays [chain, ...], of which every chain finds its own under the name `start`; None for none.
         vectorise: side by side (`vmap`) or one after the other (`lax.map`); see `blocks.trace_sampler`.
-        lanes_per_unit: chains, over all sweep points, that one program runs; several jobs may share a case's units.
-            None for all in one. A number that changes may change the last bits of the draws.
-
-    Returns:
-        Chains. A chain's stream depends on its names, its sweep point's values and its number alone, so that
-        more chains or more sweep points change no other chain.
-
-    Raises:
-        UnitsMissing: units are the work of other jobs; raised after the own ones were made.
+        lanes_per_unit: chains, over all sweep points, that one program runs, None for all; several jobs may share a
+            case's units. A number that changes may change the last bits of the draws.
     """
     axes = {name: np.asarray(values, dtype=float) for name, values in sweep.items()}
     points = list(itertools.product(*axes.values()))

@@ -39,14 +39,9 @@ class Checkpoint:
         self.identity = identity
 
     def load(self, like: list[np.ndarray], block: int | None = None) -> Resumed | None:
-        """Reads the state after the last good block, if it belongs to this run, and checks all blocks before it.
+        """Returns the state after the last good block of this run, or None (and the folder is emptied) if none fits.
 
-        Args:
-            like: leaves whose shapes and dtypes the saved ones must have.
-            block: iterations of each block; None for any.
-
-        Returns:
-            The state to continue from, or None (and the folder is emptied) if there is none that fits.
+        The saved leaves must have the shapes and dtypes of `like`, each block so many iterations (None for any).
         """
         found = sorted(self.folder.glob("block*.npz"))
         resumed = None
@@ -75,11 +70,7 @@ class Checkpoint:
     def save(
         self, index: int, block: int, draws: dict[str, np.ndarray], leaves: list[np.ndarray], run_s: float
     ) -> None:
-        """Keeps block `index`: its draws, each [lane, block, ...], and the state after it.
-
-        Raises:
-            OSError: it cannot be written; the blocks before it stand as they were.
-        """
+        """Keeps block `index`, its draws [lane, block, ...] and the state after it; earlier ones survive an OSError."""
         about = {
             "identity": self.identity,
             "index": index,

@@ -15,14 +15,9 @@ from auxmc.errors import DamagedFile, FolderInUse
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Calls `write` with a temporary name in the folder of `path`, waits for the disk, then renames.
+    """Calls `write` with a temporary name in the folder of `path`, which is created, waits for the disk, then renames.
 
-    Args:
-        path: final name; its folder is created.
-        write: writes the whole file to the name that it is given. If it fails, nothing is left behind.
-
-    Raises:
-        OSError: If the file cannot be written; what was at `path` is still there.
+    If that fails (OSError), nothing is left behind, and what was at `path` is still there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.stem}.partial{path.suffix}")
@@ -37,23 +32,16 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Writes a zip archive (`.npz`) of named arrays, which carries a checksum of each, atomically.
-
-    Raises:
-        OSError: If it cannot be written; what was at `path` is still there.
-    """
+    """Writes named arrays as `.npz`, which carries a checksum of each, atomically."""
     write_atomically(path, lambda temporary: np.savez(temporary, **arrays))
 
 
 @contextmanager
 def checked_arrays(path: Path) -> Iterator[Any]:
-    """Opens an archive whose checksums are all right; its arrays are read when they are asked for.
-
-    Yields:
-        Arrays by name, as `numpy.load` gives them; nothing in them is unpickled.
+    """Opens an archive whose checksums are all right, as `numpy.load` does without unpickling anything.
 
     Raises:
-        DamagedFile: If the file is missing, cut short, changed or no such archive, or what is asked for is not in it.
+        DamagedFile: If it is missing, cut short, changed or no such archive, or what is asked for is not in it.
             Also for what fails in the block that uses the arrays: damaged bytes fail in any way.
         PermissionError: If it may not be read.
     """
@@ -74,13 +62,9 @@ def checked_arrays(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Holds a lock file, which the operating system releases when the process ends, however it ends.
+    """Holds a lock file, which the operating system releases when the process ends, and removes it in the end.
 
-    On file systems without `flock` nothing is locked. The file is removed in the end.
-
-    Raises:
-        FolderInUse: If another process holds it.
-        OSError: If the file cannot be created.
+    On file systems without `flock` nothing is locked. FolderInUse is raised if another process holds it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     while True:

@@ -10,14 +10,9 @@ _BLOCK_S = 0.5
 
 
 def timed_blocks(done: int, total: int, most: int) -> Iterator[tuple[int, int]]:
-    """First number and size of blocks of work, each of which takes about half a second.
+    """Yields first number and size of blocks of work, at most `most`, that take about half a second each.
 
     A block is the caller's loop over one pair; Ctrl-C is heeded after each.
-
-    Args:
-        done: units of the work that are done already.
-        total: units of the whole work.
-        most: largest size of a block.
     """
     size = 1
     while done < total:
@@ -28,13 +23,7 @@ def timed_blocks(done: int, total: int, most: int) -> Iterator[tuple[int, int]]:
 
 
 class Progress:
-    """Prints a line when a run starts, at most every few seconds while it runs, and when it ends.
-
-    Args:
-        label: what is running, printed at the start of each line.
-        interval_s: least time between two lines, in seconds.
-        file: where to print; standard error by default.
-    """
+    """Prints a line when a run starts, at most every few seconds while it runs, and when it ends."""
 
     def __init__(self, label: str, interval_s: float = 5.0, file: TextIO | None = None) -> None:
         self.label = label

@@ -17,13 +17,9 @@ _PACKAGES = ("auxmc", "jax", "jaxlib", "numpy", "scipy", "xarray", "h5netcdf", "
 
 
 def describe_environment(root: Path) -> dict[str, Any]:
-    """Machine, device, threads, package versions and code revision of the running process.
+    """Machine, device, threads, package versions and code revision (of the git checkout `root`) of this process.
 
-    Args:
-        root: folder of the project, asked for its git commit.
-
-    Returns:
-        Attributes for a result file. JAX must already be configured.
+    JAX must already be configured.
     """
     import jax
 

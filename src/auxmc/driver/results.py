@@ -28,14 +28,10 @@ _SEAL_BYTES = len(_SEAL) + 32
 
 
 def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> None:
-    """Writes one NetCDF file with named groups (`posterior`, `sample_stats`, ...) and provenance attributes.
+    """Writes one NetCDF file (`.nc`) with named groups and provenance attributes, of which containers become JSON text.
 
-    Args:
-        path: file to write, suffix `.nc`.
-        groups: datasets with dims `chain`, `draw` first where they have them, units in attributes. Of a study's case,
-            `statistics` and `curves` become rows of its tables; `posterior`, `sample_stats`, `observed_data` and
-            others follow ArviZ.
-        provenance: root attributes; containers are stored as JSON text.
+    Datasets have dims `chain`, `draw` first where they have them, units in attributes. Of a study's case, `statistics`
+    and `curves` become rows of its tables; `posterior`, `sample_stats`, `observed_data` and others follow ArviZ.
     """
     tree = xr.DataTree.from_dict(dict(groups))
     # A flag is stored as JSON: NetCDF has none.
@@ -59,9 +55,7 @@ def write_result(path: Path, groups: Mapping[str, xr.Dataset], provenance: Mappi
 def read_result(path: Path) -> xr.DataTree:
     """Opens a result file; arrays are read when used.
 
-    Raises:
-        FileNotFoundError: If there is no such file; says which command makes it.
-        DamagedFile: If it is not what was written; says which command makes it again.
+    FileNotFoundError and DamagedFile, here and below, say which command makes the file.
     """
     return _opened(path, partial(xr.open_datatree, engine="h5netcdf"))
 
@@ -70,14 +64,6 @@ def read_groups(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], dict[
     """Reads the attributes of a result file and those of some groups that it has, of numbers and text.
 
     Not with xarray, which takes ten times as long to read hundreds of small arrays.
-
-    Args:
-        path: result file.
-        names: of the groups.
-
-    Raises:
-        FileNotFoundError: If there is no such file; says which command makes it.
-        DamagedFile: If it is not what was written; says which command makes it again.
     """
 
     def read(place: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
@@ -104,12 +90,7 @@ def _dataset(group: h5py.Group) -> xr.Dataset:
 
 
 def read_attributes(path: Path) -> dict[str, Any]:
-    """Attributes of a result file, containers unpacked, without a look at its arrays.
-
-    Raises:
-        FileNotFoundError: If there is no such file.
-        DamagedFile: If it is not what was written.
-    """
+    """Attributes of a result file, containers unpacked, without a look at its arrays."""
     with _opened(path, partial(xr.open_dataset, engine="h5netcdf")) as root:
         return attributes_of(root)
 
@@ -173,13 +154,7 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
 
 
 def write_cells(where: Path | IO[bytes], table: pd.DataFrame, **options: Any) -> None:
-    """Writes a table as Parquet with a checksum of every page, which `read_table` verifies.
-
-    Args:
-        where: file or buffer to write to.
-        table: the table; its index is not kept.
-        options: of `pyarrow.parquet.write_table`.
-    """
+    """Writes a table without its index as Parquet with a checksum of every page, which `read_table` verifies."""
     # What pandas would add about columns and index is not read again, and takes more room than a small table.
     cells = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
     pa_parquet.write_table(cells, where, write_page_checksum=True, **options)
@@ -194,11 +169,7 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 
 def checked_csv(path: Path) -> Path:
-    """A file that `write_csv` wrote, compared with its checksum; one without a checksum is not looked at.
-
-    Raises:
-        DamagedFile: If they do not agree; says which command makes the file again.
-    """
+    """A file that `write_csv` wrote, compared with its checksum (DamagedFile) where it has one."""
     checksum = _checksum_of(path)
     if checksum.is_file() and checksum.read_bytes() != _digest(path.read_bytes()):
         raise _damaged(path, "it has changed since it was written")
@@ -210,12 +181,7 @@ def _checksum_of(path: Path) -> Path:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Reads a table written by `write_table`.
-
-    Raises:
-        FileNotFoundError: If there is no such file; says which command makes it.
-        DamagedFile: If it is not what was written; says which command makes it again.
-    """
+    """Reads a table written by `write_table`."""
     if not path.is_file():
         raise FileNotFoundError(f"no table {path}: make it with `snakemake {path}`")
     try:

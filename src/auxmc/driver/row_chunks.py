@@ -34,16 +34,14 @@ def cut_chunks(
 ) -> Iterator[list[FloatArray]]:
     """Yields lists of whole chunks, then, where rows are left over, a list of the one short chunk that they make.
 
+    What `blocks` raises comes after the whole chunks before it; rows left over are lost then.
+
     Args:
-        blocks: rows [row, column], in blocks of any length.
+        blocks: rows [row, n_columns], in blocks of any length.
         sizes: of the chunks.
         number: of the first chunk.
         n_columns: numbers in a row.
         wanted: how many chunks to put into the next list.
-
-    Raises:
-        ValueError: If a block has another number of columns.
-        Exception: What `blocks` raises, after the whole chunks before it; rows left over are lost then.
     """
     fault: Exception | None = None
     chunks, n_wanted = list[FloatArray](), wanted()

@@ -19,10 +19,9 @@ _compiles_fast = False
 
 
 def compiler_options(*, once: bool = False) -> dict[str, str | bool]:
-    """Options of XLA for `jax.stages.Lowered.compile`. An optimisation level in XLA_FLAGS takes precedence.
+    """Options of XLA for `jax.stages.Lowered.compile`, where `once` means that compiling takes longer than running.
 
-    Args:
-        once: whether the program runs once, so that compiling takes longer than running.
+    An optimisation level in XLA_FLAGS takes precedence.
     """
     if _LEVEL in os.environ.get("XLA_FLAGS", ""):
         return {_LEVEL: "0"} if once and _compiles_fast else {}
@@ -39,11 +38,7 @@ def limit_threads() -> None:
 
 
 def leave_debugging() -> None:
-    """Switches off settings of JAX that chains cannot run with, and says so.
-
-    Raises:
-        RuntimeError: If a context around the call holds one of them.
-    """
+    """Switches off settings of JAX that chains cannot run with, and says so; RuntimeError if a context holds one."""
     import jax
 
     for name in _DEBUGGING:
@@ -70,8 +65,7 @@ def configure(
     """Switches on float64, selects the device and fixes the number of threads, before JAX is first used.
 
     Args:
-        hardware: "cpu", "gpu" (fails where there is none: JAX alone would fall back to the CPU in silence),
-            or "auto".
+        hardware: "cpu", "gpu" (HardwareError where there is none: JAX alone would take the CPU in silence), or "auto".
         compilation_cache: folder for compiled programs, kept apart by jaxlib version and processor model
             because programs compiled elsewhere can crash; None switches the cache off.
         compiles_fast: take the older code generator, a fifth less time and programs as fast, and compile programs
@@ -79,9 +73,6 @@ def configure(
 
     Returns:
         The kind of device in use, "cpu" or "gpu".
-
-    Raises:
-        HardwareError: `hardware` is "gpu" and JAX finds no GPU.
     """
     global _compiles_fast
     _compiles_fast = compiles_fast

@@ -8,14 +8,9 @@ from jax import Array
 
 
 def stream(seed: int, *names: str | int) -> Array:
-    """JAX key of the stream with the given names under one root seed.
+    """Typed JAX key of the stream with the given names, from general to particular, under one root seed.
 
-    Args:
-        seed: root seed, a non-negative integer.
-        names: what the stream is for, from general to particular (study, case, purpose, chain).
-
-    Returns:
-        A typed key, scalar. Every different path of names gives an unrelated stream.
+    Every different path of names (study, case, purpose, chain) gives an unrelated stream.
 
     >>> bool((jax.random.key_data(stream(1, "a", 0)) == jax.random.key_data(stream(1, "a", 1))).all())
     False

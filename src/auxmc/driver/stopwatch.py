@@ -13,12 +13,7 @@ _compiled_s = 0.0
 
 @dataclasses.dataclass
 class Times:
-    """Seconds spent inside a `stopwatch`, set when it ends.
-
-    Attributes:
-        compile_s: tracing, lowering and compiling.
-        run_s: everything else.
-    """
+    """Seconds of tracing, lowering and compiling, and of everything else, set when a `stopwatch` ends."""
 
     compile_s: float = 0.0
     run_s: float = 0.0

@@ -61,10 +61,9 @@ def pack(chunks: Sequence[FloatArray], size: int, dtype: DTypeLike) -> Block:
 
 
 def fetch_from(store: RowStore) -> Fetch:
-    """Returns, for `stream_evidence`, how an estimator draws past rows from a file instead of memory.
+    """Returns, for `stream_evidence`, how an estimator draws past rows from the file that `run_streams` is given, too.
 
-    Args:
-        store: the file, which `run_streams` is given, too. Compiled programs call back to NumPy to read it.
+    Compiled programs call back to NumPy to read it.
     """
 
     def draw(*parts: Array) -> NDArray[Any]:
@@ -81,17 +80,10 @@ def fetch_from(store: RowStore) -> Fetch:
 
 
 def compile_block(keyed: KeyedStream, carry: Carry, size: int, stored: bool) -> Any:
-    """Compiles the program of an estimator.
+    """Compiles the program of an estimator for chunks of `size` rows; `stored` where past rows are in a file.
 
-    Args:
-        keyed: the estimator.
-        carry: state and past rows, for their shapes.
-        size: rows of a chunk.
-        stored: whether past rows are in a file, so that only their number is carried.
-
-    Returns:
-        Maps the carry, which it takes over, `rows` and `n_valid` of a block, the number of its first chunk and its
-        `n_chunks` to the carry after them and their record [place].
+    It maps the carry, which it takes over, `rows` and `n_valid` of a block, the number of its first chunk and its
+    `n_chunks` to the carry after them and their record [place].
     """
     stream, key = keyed
     chunk_key, row_key = jax.random.fold_in(key, 1), jax.random.fold_in(key, 2)

@@ -30,7 +30,7 @@ class Units:
     computed, so that joined units are the same arrays whether one job made them all or many jobs a few each.
 
     Args:
-        share: the part of the units that this job makes; None for all.
+        fraction: the part of the units that this job makes; None for all.
         given: units that other jobs have made, by stage and number, as `read_pieces` returns them.
     """
 
@@ -43,15 +43,9 @@ class Units:
         self._n_seen = 0
 
     def stage(self, name: str, n_units: int, make: Callable[[int], NamedArrays]) -> list[NamedArrays]:
-        """Results of all units of a stage, in order.
+        """Results of all units of a stage, in order; `make` makes those of this job's part that are not given.
 
-        Args:
-            name: of the stage, its own within the case.
-            n_units: how many units it has.
-            make: maps the number of a unit to its arrays; called for units of this job's share that are not given.
-
-        Raises:
-            UnitsMissing: some units are the work of other jobs; raised after the own ones were made.
+        UnitsMissing is raised if some are the work of other jobs, after the own ones were made.
         """
         first, self._n_seen = self._n_seen, self._n_seen + n_units
         found = []
@@ -73,8 +67,7 @@ class Units:
 def each(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
     """Calls a function with stages inside for every item, where no item needs the result of another.
 
-    Raises:
-        UnitsMissing: units of one or more items are the work of other jobs; raised after every item was tried.
+    UnitsMissing is raised after every item was tried.
     """
     results, missing = [], []
     for item in items:
@@ -88,14 +81,7 @@ def each(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_
 
 
 def write_piece(path: Path, units: Units, identity: str, provenance: Mapping[str, Any]) -> None:
-    """Writes what a job has made, for `read_pieces`.
-
-    Args:
-        path: file to write, suffix `.npz`.
-        units: whose share was made.
-        identity: digest of settings, code and data.
-        provenance: plain containers, kept with the piece.
-    """
+    """Writes what a job has made, and its provenance, for `read_pieces`; `identity` is of settings, code and data."""
     assert units.fraction is not None
     keys = [(stage, number, name) for (stage, number), unit in units.made.items() for name in unit]
     about = {
@@ -112,13 +98,9 @@ def write_piece(path: Path, units: Units, identity: str, provenance: Mapping[str
 def read_pieces(
     paths: Sequence[Path], identity: str
 ) -> tuple[dict[tuple[str, int], NamedArrays], list[dict[str, Any]]]:
-    """Reads the pieces of a case.
+    """All units of a case by stage and number, and the provenance of each piece.
 
-    Returns:
-        All units by stage and number, and the provenance of each piece.
-
-    Raises:
-        PieceError: a piece cannot be read, was made with other settings, code or data, or is missing.
+    PieceError: a piece cannot be read, was made with other settings, code or data, or is missing.
     """
     units: dict[tuple[str, int], NamedArrays] = {}
     provenance, fractions = [], []

@@ -13,11 +13,7 @@ _HOST = ("pure_callback", "io_callback", "ffi_call")
 
 
 def program_digest(*programs: Any) -> str:
-    """SHA-256 of programs with all numbers that they hold, wherever these came from.
-
-    Args:
-        programs: of `jax.jit(function).trace(...)`.
-    """
+    """SHA-256 of traced programs (`jax.jit(f).trace(...)`) with all numbers that they hold."""
     found = hashlib.sha256()
     for program in programs:
         found.update(program.lower().as_text().encode())
@@ -29,11 +25,7 @@ def program_digest(*programs: Any) -> str:
 
 
 def host_calls(program: Any) -> list[str]:
-    """Names of the calls by which a program leaves itself for code of the host, such as "pure_callback".
-
-    Args:
-        program: of `jax.jit(function).trace(...)`.
-    """
+    """Names of the calls, such as "pure_callback", by which a traced program leaves itself for the host."""
     called = {step.primitive.name for inner, _ in programs_within(program.jaxpr) for step in inner.eqns}
     return sorted(called.intersection(_HOST))
 

@@ -281,8 +281,7 @@ class NoisyJacobian(NamedTuple):
 def dense_jacobian(matrix: Array) -> DenseJacobian:
     """Jacobian without structure from its matrix [constraint, input]; costs N^2 M + N^3/3.
 
-    Raises:
-        ValueError: there are more constraints than inputs, so that the Gram matrix is singular.
+    More constraints than inputs, with which the Gram matrix is singular, are rejected (ValueError).
     """
     _check_matrix(matrix)
     if matrix.shape[0] > matrix.shape[1]:
@@ -295,11 +294,7 @@ def dense_jacobian(matrix: Array) -> DenseJacobian:
 
 
 def diagonal_jacobian(block: Array, diagonal: Array) -> DiagonalJacobian:
-    """Jacobian [A | D] from A [constraint, shared] and the diagonal of D [constraint]; costs N K^2.
-
-    Raises:
-        ValueError: shapes do not match.
-    """
+    """Jacobian [A | D] from A [constraint, shared] and the diagonal of D [constraint]; costs N K^2."""
     _check_matrix(block)
     if diagonal.shape != block.shape[:1]:
         raise ValueError(f"diagonal must have shape {block.shape[:1]}, got {diagonal.shape}")
@@ -312,15 +307,10 @@ def diagonal_jacobian(block: Array, diagonal: Array) -> DiagonalJacobian:
 def markovian_jacobian(
     whitened: Array, inverse_diagonal: Array, inverse_subdiagonal: Array
 ) -> MarkovianJacobian:
-    """Jacobian B [W | I] from W [constraint, shared] and the blocks of B^-1; costs N (K^2 + d^2).
+    """Jacobian B [W | I] from W = B^-1 A [constraint, shared] and the blocks of B^-1; costs N (K^2 + d^2).
 
-    Args:
-        whitened: W = B^-1 A, where A is the derivative with respect to the shared inputs.
-        inverse_diagonal: diagonal blocks of B^-1 [step, d, d], with step * d constraints.
-        inverse_subdiagonal: blocks of B^-1 left of the diagonal [step - 1, d, d].
-
-    Raises:
-        ValueError: shapes do not match.
+    A is the derivative with respect to the shared inputs; the blocks are those on the diagonal [step, d, d] and left of
+    it [step - 1, d, d], with step * d constraints.
     """
     _check_matrix(whitened)
     n_steps, d = inverse_diagonal.shape[:2]
@@ -344,11 +334,7 @@ def markovian_jacobian(
 
 
 def block_jacobian(shared: Array, own: Array) -> BlockJacobian:
-    """Jacobian [A | blockdiag(D)] from A [constraint, shared] and D [group, d, k]; costs N (K^2 + k d).
-
-    Raises:
-        ValueError: shapes do not match, or a group has fewer inputs of its own than outputs.
-    """
+    """Jacobian [A | blockdiag(D)] from A [constraint, shared] and D [group, d, k], d <= k; costs N (K^2 + k d)."""
     _check_matrix(shared)
     if own.ndim != 3 or own.shape[1] > own.shape[2] or own.shape[0] * own.shape[1] != shared.shape[0]:
         raise ValueError(
@@ -363,10 +349,7 @@ def block_jacobian(shared: Array, own: Array) -> BlockJacobian:
 
 
 def noisy_jacobian(matrix: Array, noise_scale: Array | float) -> NoisyJacobian:
-    """Jacobian [J_x | eps I] from J_x [constraint, input without noise] and eps > 0.
-
-    Costs the cube of the smaller side of J_x.
-    """
+    """Jacobian [J_x | eps I] from J_x [constraint, input without noise] and eps > 0; costs the smaller side's cube."""
     _check_matrix(matrix)
     scale = jnp.asarray(noise_scale, matrix.dtype)
     n_constraints = matrix.shape[0]

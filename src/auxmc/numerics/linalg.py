@@ -37,14 +37,7 @@ def check_lower_triangular(name: str, matrix: Array) -> None:
 
 
 def upper_cholesky(matrix: Array) -> Array:
-    """Transposed Cholesky factor, reading the upper triangle of the matrix only.
-
-    Args:
-        matrix: symmetric positive definite [row, row]; what stands below the diagonal is ignored.
-
-    Returns:
-        R [row, row], upper triangular with positive diagonal and R^T R = matrix, so that R^T is the lower
-        Cholesky factor; NaN where the factorisation fails.
+    """Transposed Cholesky factor R, R^T R = matrix, reading the upper triangle [row, row] only; NaN where it fails.
 
     >>> float(upper_cholesky(jnp.asarray([[4.0, 2.0], [jnp.nan, 2.0]]))[1, 1])
     1.0
@@ -53,33 +46,18 @@ def upper_cholesky(matrix: Array) -> Array:
 
 
 def solve_rows(factor: Array, rows: Array, transpose: bool = False) -> Array:
-    """Solves X R = B, or X R^T = B, for an upper triangular R.
-
-    Args:
-        factor: R [column, column], upper triangular.
-        rows: B [column] or [row, column].
-        transpose: solve with R^T in place of R.
-
-    Returns:
-        X, the shape of B.
-    """
+    """Solves X R = B, or X R^T = B, for an upper triangular R [column, column] and B [column] or [row, column]."""
     right = rows.reshape(-1, rows.shape[-1]).T
     solution = lax.linalg.triangular_solve(factor.T, right, left_side=True, lower=True, transpose_a=transpose)
     return solution.T.reshape(rows.shape)
 
 
 def upper_gram(factor: Array, n_blocks: int | None = None) -> Array:
-    """Upper triangle of L L^T for a lower triangular L, skipping blocks of zeros.
+    """Upper triangle of L L^T for a lower triangular L [row, row], skipping blocks of zeros.
 
     Row panel J of the product needs the columns of L up to its own only, and its columns from J on: with
-    eight panels 23 % of the multiplications of a dense product remain.
-
-    Args:
-        factor: L [row, row]; must be zero above the diagonal.
-        n_blocks: number of panels, at least 1; by default 8, and fewer where they would be narrower than 48.
-
-    Returns:
-        [row, row] with the upper triangle of L L^T; below the diagonal the values are not meaningful.
+    eight panels 23 % of the multiplications of a dense product remain. There are 8 by default, and fewer where they
+    would be narrower than 48. Below the diagonal the values are not meaningful.
 
     >>> factor = jnp.asarray([[1.0, 0.0], [2.0, 3.0]])
     >>> float(upper_gram(factor)[1, 1])
@@ -110,17 +88,11 @@ def sum_log_diagonal(factor: Array) -> Array:
 
 
 def squared_distances(points: Array) -> Array:
-    """Squared Euclidean distances between all pairs of points.
+    """Squared Euclidean distances between all pairs of points [point, dim]; symmetric, zero on the diagonal.
 
     The differences are formed before they are squared. The expansion |a|^2 + |b|^2 - 2 a.b is a little
     faster, but where one coordinate is much larger than the others its rounding error exceeds the distances
     in the others, and covariance matrices made from it lose positive definiteness.
-
-    Args:
-        points: [point, dim].
-
-    Returns:
-        [point, point], symmetric, zero on the diagonal.
 
     >>> float(squared_distances(jnp.asarray([[0.0, 1e9], [3.0, 1e9]]))[0, 1])
     9.0

@@ -59,12 +59,7 @@ def has_open_cost(function: Callable[..., Any], *arguments: Any) -> bool:
 
 
 def single_precision_arrays(function: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
-    """Arrays of half or single precision in a function, other than its arguments, that are too coarse for their data.
-
-    Args:
-        function: as JAX traces it.
-        arguments: arrays, or their shapes.
-    """
+    """Arrays in a function, other than its arguments, whose half or single precision is too coarse for them."""
     found = []
     for _, held_arrays in programs_within(jax.make_jaxpr(function)(*arguments)):
         for held in held_arrays:

@@ -25,13 +25,6 @@ def standard_normal(key: Array, shape: tuple[int, ...]) -> Array:
     Pairs sqrt(-2 log U) (cos(2 pi V), sin(2 pi V)), U being an odd multiple of 2^-53 and V one of 2^-55. No number
     is larger than 8.58 in size, which an ideal one is with probability 1e-17.
 
-    Args:
-        key: typed key, scalar.
-        shape: shape of the draw.
-
-    Returns:
-        Array of the given shape, float64.
-
     Raises:
         RuntimeError: JAX is not set to double precision, so that 64-bit patterns would be cut short.
 
@@ -52,15 +45,7 @@ def standard_normal(key: Array, shape: tuple[int, ...]) -> Array:
 
 
 def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
-    """Draws independent chi-squared numbers, exactly, by rejection from a cubed normal.
-
-    Args:
-        key: typed key, scalar.
-        degrees: degrees of freedom, at least 1.
-        shape: shape of the draw.
-
-    Returns:
-        Array of the given shape, float64.
+    """Draws independent chi-squared numbers, float64, exactly, by rejection from a cubed normal.
 
     Raises:
         ValueError: degrees is not a positive integer.
@@ -109,19 +94,12 @@ def chi_square(key: Array, degrees: int, shape: tuple[int, ...]) -> Array:
 
 
 def row_numbers(key: Array, shape: tuple[int, ...], n_rows: Array) -> Array:
-    """Draws row numbers 0, 1, ..., n_rows - 1 with replacement, for stochastic gradients.
+    """Draws row numbers 0, 1, ..., n_rows - 1 (int32) with replacement, for stochastic gradients.
 
     A counter is hashed twice with the words of the key, by multiplications that a compiler can vectorise: a tenth of
     the time of `jax.random.randint`, most of a step of a cheap model otherwise. Made for choosing rows, not for
     numbers whose tails matter. A row's probability differs from 1 / n_rows by less than one part in 2^32 / n_rows.
-
-    Args:
-        key: typed key, scalar.
-        shape: shape of the draw, fewer than 2^32 numbers.
-        n_rows: at least 1, below 2^31 (int32).
-
-    Returns:
-        Array of the given shape, int32.
+    A draw has fewer than 2^32 numbers, and n_rows is below 2^31.
 
     Source: the mixing function is Wellons's `lowbias32` in its form of 2023 with the smaller bias.
 

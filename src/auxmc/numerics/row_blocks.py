@@ -17,20 +17,14 @@ def sum_over_rows(
     n_valid: Array | None = None,
     block_rows: int = BLOCK_ROWS,
 ) -> Any:
-    """Adds up what a function makes of blocks of rows.
+    """Adds up, in float64, what a function makes of blocks of rows.
 
     Args:
         function: maps rows [block row, column] and whether each of them counts [block row] (bool) to a pytree of sums
             over those that count.
-        rows: [row, column].
+        rows: [row, column], at least one.
         n_valid: only rows before this one count (int32); time grows with it. All rows by default.
         block_rows: rows of a block.
-
-    Returns:
-        Pytree of sums, float64.
-
-    Raises:
-        ValueError: there is no row, or block_rows is not positive.
 
     >>> def total(rows, counts):
     ...     return jnp.sum(jnp.where(counts[:, None], rows, 0.0))

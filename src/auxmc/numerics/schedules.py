@@ -8,18 +8,10 @@ from auxmc.numerics.array_types import FloatArray
 
 
 def sigmoidal_schedule(n_intervals: int, slope: float = 4.0) -> FloatArray:
-    """Inverse temperatures that lie closer together at both ends.
+    """Inverse temperatures [K + 1] that lie closer together at both ends, exactly 0 first and 1 last.
 
-    Args:
-        n_intervals: K, at least 1.
-        slope: how much closer, positive; the limit 0 is `linear_schedule`.
-
-    Returns:
-        [K + 1], strictly increasing, exactly 0 first and 1 last: (t_k - t_0) / (t_K - t_0) with t_k the logistic
-        function of slope (2 k / K - 1).
-
-    Raises:
-        ValueError: n_intervals or slope is not positive.
+    They are (t_k - t_0) / (t_K - t_0) with t_k the logistic function of slope (2 k / K - 1); the limit of slope 0 is
+    `linear_schedule`. An n_intervals K or a slope that is not positive is rejected (ValueError).
 
     Source: PhD thesis, section 5.6.1.
 
@@ -37,14 +29,7 @@ def sigmoidal_schedule(n_intervals: int, slope: float = 4.0) -> FloatArray:
 
 
 def linear_schedule(n_intervals: int) -> FloatArray:
-    """Equally spaced inverse temperatures k / K.
-
-    Args:
-        n_intervals: K, at least 1.
-
-    Raises:
-        ValueError: n_intervals is not positive.
-    """
+    """Equally spaced inverse temperatures k / K [K + 1]; an n_intervals K below 1 is rejected (ValueError)."""
     _check(n_intervals)
     return np.linspace(0.0, 1.0, n_intervals + 1)
 

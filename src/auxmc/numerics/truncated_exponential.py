@@ -13,13 +13,7 @@ def log_target_weight(delta: ArrayLike) -> Array:
     """Log density at b = 1 of the distribution with density proportional to exp(-b delta) on [0, 1].
 
     It is log(delta / (exp(delta) - 1)): 0 at delta = 0, about log(delta) - delta for large delta and log(-delta) for
-    very negative delta.
-
-    Args:
-        delta: log density of the base minus that of the target, in nats; any shape.
-
-    Returns:
-        Log density, the shape of delta.
+    very negative delta, the log density of the base minus that of the target, in nats.
 
     Source: PhD thesis, Eq. 5.29; of the small values its Taylor series.
 
@@ -41,9 +35,6 @@ def log_base_weight(delta: ArrayLike) -> Array:
     It is log(delta / (1 - exp(-delta))), which is `log_target_weight(-delta)`, and exceeds `log_target_weight(delta)`
     by delta. Taking the mirror image rather than adding delta loses no digits where delta is large.
 
-    Args:
-        delta: log density of the base minus that of the target, in nats; any shape.
-
     Source: PhD thesis, Eq. 5.31.
 
     >>> float(log_base_weight(0.0)), round(float(log_base_weight(1000.0)), 6)
@@ -55,15 +46,9 @@ def log_base_weight(delta: ArrayLike) -> Array:
 def draw_inverse_temperature(uniform: ArrayLike, delta: ArrayLike) -> Array:
     """Gibbs update of the inverse temperature b: draws from the density proportional to exp(-b delta) on [0, 1].
 
-    The distribution function is inverted.
-
-    Args:
-        uniform: uniform numbers in [0, 1), of the shape and precision of delta.
-        delta: log density of the base minus that of the target, in nats.
-
-    Returns:
-        Inverse temperatures in [0, 1]; `uniform` itself where delta is zero or not a normal number. They increase with
-        `uniform` where delta is positive and decrease where it is negative.
+    The distribution function is inverted at `uniform`, numbers in [0, 1) of the shape and precision of delta. The
+    result is `uniform` itself where delta is zero or not a normal number; it increases with `uniform` where delta is
+    positive and decreases where it is negative.
 
     Source: PhD thesis, Eq. 5.21.
 

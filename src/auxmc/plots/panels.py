@@ -24,14 +24,7 @@ _CLUSTER = 0.8
 
 
 def page(height: float, *grid: int, width: float = PAGE_WIDTH_IN, **options: Any) -> tuple[Figure, Any]:
-    """A figure, as wide as a page unless it says otherwise, and its panels.
-
-    Args:
-        height: in inches.
-        grid: rows and columns of panels; one panel by default.
-        width: in inches.
-        options: further ones of `Figure.subplots`.
-    """
+    """A figure, as wide as a page unless it says otherwise (inches), and its rows and columns of panels."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(*grid, **options)
 
@@ -108,9 +101,6 @@ def histogram_panel(
         n_total: number of draws, if some lie outside the edges; by default the sum of the counts.
         colour: of the histogram.
         look: further settings of `seaborn.histplot`.
-
-    Raises:
-        ValueError: If there is not one more edge than counts, or there are no draws.
     """
     ends, heights = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     if ends.shape != (heights.size + 1,):
@@ -132,7 +122,7 @@ def mean_bars(
     Seaborn would leave replicates of unknown value out: here there is no bar where one of them is NaN.
 
     Args:
-        axis: where to draw; seaborn averages on its scale, so that a logarithmic one is set afterwards.
+        axis: where to draw; seaborn averages on its scale, so that a logarithmic one is set afterwards (ValueError).
         rows: a row for each replicate, with its `value`; groups stand in the order of the rows.
         group: column of the groups.
         series: column of the series.
@@ -140,9 +130,6 @@ def mean_bars(
 
     Returns:
         The series that have bars, as `bar_place` counts them; `get_legend_handles_labels` of the axis has them.
-
-    Raises:
-        ValueError: If the vertical axis is not linear.
     """
     if axis.get_yscale() != "linear":
         raise ValueError(f"bars are means of values: set the scale {axis.get_yscale()} after they are drawn")

@@ -43,13 +43,7 @@ class PublishedValue(NamedTuple):
 
 
 class PublishedLine(Line2D):
-    """A mark, a level or a curve of a document, with the published values that it stands for.
-
-    Args:
-        kind: "mark", "level" or "curve".
-        colour: that of the series that it belongs to.
-        look: further arguments of `Line2D`.
-    """
+    """A "mark", "level" or "curve" of a document, with the published values that it stands for."""
 
     across: PublishedValue | None = None
     """What its horizontal place is; None where that is no published value."""
@@ -97,13 +91,7 @@ def published_mark(
 ) -> PublishedLine | None:
     """Draws a hollow cross, with the bar that the document draws; nothing where a place is None.
 
-    Args:
-        axis: where to draw.
-        across: the horizontal place; the height, if published, may have any.
-        up: the height, in its own unit.
-        colour: of the edge.
-        unit: of the vertical axis.
-        note: for the legend.
+    The height, if published, is in its own unit; `unit` is that of the vertical axis.
     """
     if across is None or up is None:
         return None
@@ -149,13 +137,7 @@ def published_level(
 ) -> PublishedLine | None:
     """Draws a thin dashed line at a published height, or at a published place across; nothing where it is None.
 
-    Args:
-        axis: where to draw; its limits stay, unless they are automatic and the level lies outside.
-        level: the value.
-        colour: of the line.
-        unit: of the axis.
-        vertical: at a place across in place of a height.
-        note: for the legend.
+    The limits of the axis stay, unless they are automatic and the level lies outside.
     """
     if level is None:
         return None
@@ -182,10 +164,10 @@ def published_curve(
     steps: bool = False,
     note: str = "",
 ) -> PublishedLine:
-    """Draws a curve of the document as a thin line, with its band.
+    """Draws a curve of the document as a thin line, with its band; the limits of the axis stay as they are.
 
     Args:
-        axis: where to draw; its limits stay as they are.
+        axis: where to draw.
         across: horizontal places [point].
         up: heights [point], in units of the axis.
         ends: lower and upper ends of the band [point]; NaN where the document draws none.

@@ -134,22 +134,11 @@ def wrapped(text: str, width: int) -> str:
 def save_figure(
     figure: Figure, path_without_suffix: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png")
 ) -> list[Path]:
-    """Writes a figure in several formats, each file complete or not at all.
+    """Writes a figure as `pdf`, `png` (200 dots per inch) or `svg`, each complete or not at all; returns the paths.
 
     Files hold no dates, so that the same figure gives the same bytes. Panels are laid out once, so that all
     formats agree. Letters of SVG files are outlines: they look the same where the font is missing. An SVG file that
-    would be larger than 500 kB holds data as bitmaps.
-
-    Args:
-        figure: what to write; sizes in inches are those of the figure.
-        path_without_suffix: `.pdf` and the like are appended; missing folders are created.
-        formats: of `pdf`, `png` (200 dots per inch) and `svg`.
-
-    Returns:
-        The paths of the files.
-
-    Raises:
-        OSError: If a file cannot be written; no temporary file is left.
+    would be larger than 500 kB holds data as bitmaps. Missing folders are created.
     """
     base = Path(path_without_suffix)
     paths = [base.with_name(f"{base.name}.{suffix}") for suffix in formats]

@@ -47,9 +47,7 @@ class OwnModel(NamedTuple):
 def read_model(path: Path, data: Path | None) -> OwnModel:
     """Returns the content of a model file, which is run, with its data.
 
-    Raises:
-        CommandError: If a file cannot be used, a function is missing, or data are missing or not used.
-        ModelError: If the Python file fails.
+    CommandError is raised if a file cannot be used, a function is missing, or data are missing or not used.
     """
     module = run_file(path)
     kind = _kind(path, module)
@@ -70,11 +68,7 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
 def read_settings(
     texts: list[str], function: Callable[..., Any], taken: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Returns the settings of a method, keyword arguments that no other option sets (`taken`), from NAME=VALUE.
-
-    Raises:
-        CommandError: If a text is not NAME=VALUE, or the function does not take the name.
-    """
+    """Returns the settings of a method, keyword arguments that no other option sets (`taken`), from NAME=VALUE."""
     known = [
         name
         for name, one in inspect.signature(function).parameters.items()

@@ -25,11 +25,7 @@ _COUNTS = ("draws", "warm_up", "chains", "seed")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs a subcommand and returns its exit status: 0, or 130 after Ctrl-C.
-
-    Raises:
-        CommandError: If the model, its data, a setting or the folder cannot be used.
-    """
+    """Runs a subcommand and returns its exit status: 0, or 130 after Ctrl-C."""
     if options.output == Path():
         raise CommandError("--output: expected a folder, got an empty name or the working directory")
     own = read_model(options.model, options.data)
