@@ -7,20 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 def finite_series(
     series: ArrayLike, what: str = "series", min_draws: int = 2, chain_axis: bool = False
 ) -> NDArray[np.floating]:
-    """Returns `series` as a floating-point array after checking its last axis, the draws.
-
-    Args:
-        series: recorded values [..., draw], or [..., chain, draw] with `chain_axis`.
-        what: the name that error messages give to the input.
-        min_draws: smallest length of the last axis.
-        chain_axis: whether the axis before the last counts chains (named so in messages, and required).
-
-    Returns:
-        The values [..., draw]; float32 and float64 input is not copied.
+    """Returns values [..., draw], or [..., chain, draw] with `chain_axis`, as floats; float input is not copied.
 
     Raises:
-        ValueError: too few axes or draws; or a value is not finite: the message names the chain, the other
-            leading indices and the first bad draw, all counted from 0.
+        ValueError: too few axes or draws; or a value is not finite: the message names the input (`what`), the chain,
+            the other leading indices and the first bad draw, all counted from 0.
 
     >>> finite_series([[1, 2], [3, 4]]).shape
     (2, 2)

@@ -120,17 +120,10 @@ def scale_reduction_of_moments(
 
 
 def gelman_plot_ends(n_draws: int) -> IntegerArray:
-    """Numbers of draws at which coda's `gelman.plot` evaluates the potential scale reduction.
+    """Increasing numbers of draws [end] at which coda's `gelman.plot` evaluates the potential scale reduction.
 
-    Args:
-        n_draws: length of the chains.
-
-    Returns:
-        Increasing numbers of draws [end], at least 10 apart: the first 51, at most 50 of them, and the last `n_draws`;
-        `n_draws` alone for chains with fewer than 60 draws, where coda rejects to draw.
-
-    Raises:
-        ValueError: fewer than 2 draws.
+    They are at least 10 apart: the first 51, at most 50 of them, and the last `n_draws`; `n_draws` alone for chains
+    with fewer than 60 draws, where coda rejects to draw.
 
     >>> gelman_plot_ends(10000)[[0, 1, 2, -2, -1]].tolist()
     [51, 250, 449, 9802, 10000]
@@ -211,12 +204,7 @@ def _is_straight_line(scaled: FloatArray, centred: FloatArray) -> BooleanArray:
 
 
 def _autoregressive_density(covariances: FloatArray, n_draws: int) -> FloatArray:
-    """Levinson recursion on all lanes at once; keeps, per lane, the order with the smallest AIC.
-
-    Args:
-        covariances: autocovariances [lane, lag], lags 0 to the largest order.
-        n_draws: length of the series they come from.
-    """
+    """Levinson recursion on all lanes [lane, lag] at once; keeps, per lane, the order with the smallest AIC."""
     n_lanes, n_lags = covariances.shape
     coefficients = np.zeros((n_lanes, n_lags - 1))
     innovation = covariances[:, 0].copy()

@@ -109,18 +109,8 @@ def log_terms(
 ) -> FloatArray:
     """Logs of the terms whose sum is the evidence, for many runs at once.
 
-    Args:
-        log_likelihoods: as in `nested_evidence` [..., dead point].
-        n_live: as there.
-        live_log_likelihoods: of the points alive at the end of each run [..., live point].
-        estimator: one of ESTIMATORS.
-        shrinkage: one of SHRINKAGE.
-
-    Returns:
-        Likelihood times mass [..., dead point], live points after them where they count, in nats.
-
-    Raises:
-        ValueError: there is no such estimator or shrinkage, or no live point.
+    The terms are likelihood times mass [..., dead point], live points after them where they count, in nats; arguments
+    are those of `nested_evidence`, with leading axes.
 
     Must hold: with ideal constrained draws the terms of "upper" and "unbiased", live points included, add up to the
     evidence in expectation, after any number of dead points.

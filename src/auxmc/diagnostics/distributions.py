@@ -10,17 +10,9 @@ from auxmc.numerics.array_types import FloatArray
 
 
 def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> FloatArray:
-    """Fraction of the draws in each bin, the space below and above the edges being bins of their own.
+    """Fraction of the draws in each bin [edge + 1], the space below and above the edges being bins of their own.
 
-    Args:
-        samples: draws [draw].
-        edges: strictly increasing bin edges [edge]; bins hold their lower edge.
-
-    Returns:
-        Frequencies [edge + 1] that sum to 1: below the first edge, the bins, the last edge and above.
-
-    Raises:
-        ValueError: a draw is not finite, or the edges do not increase.
+    Edges [edge] increase strictly, and bins hold their lower edge.
 
     >>> sample_frequencies([-1.0, 0.5, 0.5, 3.0], [0.0, 1.0, 2.0]).tolist()
     [0.25, 0.5, 0.0, 0.25]
@@ -32,18 +24,7 @@ def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> FloatArray:
 
 
 def bin_probabilities(cdf: Callable[[FloatArray], ArrayLike], edges: ArrayLike) -> FloatArray:
-    """Exact probability of the bins of `sample_frequencies`.
-
-    Args:
-        cdf: maps points [edge] to cumulative probabilities [edge].
-        edges: strictly increasing bin edges [edge].
-
-    Returns:
-        Probabilities [edge + 1] that sum to 1, the first and last being the tails.
-
-    Raises:
-        ValueError: the edges do not increase, or `cdf` is no distribution function on them.
-    """
+    """Exact probability [edge + 1] of the bins of `sample_frequencies`, by their distribution function."""
     checked = _edges(edges)
     cumulative = np.asarray(cdf(checked), dtype=np.float64)
     probabilities = np.diff(np.concatenate([[0.0], cumulative, [1.0]]))
@@ -53,18 +34,10 @@ def bin_probabilities(cdf: Callable[[FloatArray], ArrayLike], edges: ArrayLike) 
 
 
 def total_variation(first: ArrayLike, second: ArrayLike) -> float:
-    """Total variation distance of two discrete distributions, half the sum of absolute differences.
+    """Total variation distance in [0, 1] of two discrete distributions, counts or probabilities of the same bins [bin].
 
-    Args:
-        first: counts or probabilities [bin], not negative; normalised here.
-        second: counts or probabilities [bin] of the same bins.
-
-    Returns:
-        A distance in [0, 1]. Between a histogram of n independent draws and their exact distribution it is not
-        zero but about half the sum of sqrt(2 p (1 - p) / (pi n)) over the bins.
-
-    Raises:
-        ValueError: shapes differ, or a weight is negative or not finite, or all are zero.
+    Between a histogram of n independent draws and their exact distribution it is not zero but about half the sum of
+    sqrt(2 p (1 - p) / (pi n)) over the bins.
 
     Source: PhD thesis, figures 3.4, 3.6 and 3.8 compare histograms with exact densities by eye; this is
     the measure used here for the same comparison.
@@ -79,17 +52,9 @@ def total_variation(first: ArrayLike, second: ArrayLike) -> float:
 
 
 def histogram_roughness(counts: ArrayLike) -> float:
-    """Sum of squared second differences of a histogram normalised to sum to one.
+    """Sum of squared second differences of a histogram of equally wide bins [bin], normalised to sum to one.
 
-    Args:
-        counts: counts or probabilities of equally wide bins [bin], at least 3.
-
-    Returns:
-        A number that is zero for a straight line and grows with spurious peaks. Compare only histograms
-        over the same edges.
-
-    Raises:
-        ValueError: fewer than 3 bins, a weight is negative or not finite, or all are zero.
+    It is zero for a straight line and grows with spurious peaks. Compare only histograms over the same edges.
 
     Source: PhD thesis, figure 3.12, whose comparison of histograms is by eye.
 

@@ -108,13 +108,8 @@ def autocorrelation_time(series: ArrayLike) -> FloatArray:
 def few_replicates(n_replicates: float, n_looks: int = 1) -> float:
     """Factor that widens an error from few replicates, so that two of it hold what two of a normal distribution hold.
 
-    Args:
-        n_replicates: chains or repetitions from which a spread is taken, or an effective number, at least 2.
-        n_looks: times at which the error is looked at before it is used: twice the error holds at all of them together
-            (Bonferroni), whichever of them is the last.
-
-    Returns:
-        A two-sigma quantile of Student's t over 2; 7.0 for two replicates, 1.4 for five, near 1 for many.
+    It is a two-sigma quantile of Student's t over 2, for at least 2 replicates, which may be an effective number.
+    With `n_looks` twice the error holds at all of so many times together (Bonferroni), whichever of them is the last.
 
     >>> [round(few_replicates(n), 2) for n in (2, 5, 100)]
     [6.98, 1.43, 1.01]

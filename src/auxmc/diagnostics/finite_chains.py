@@ -1,4 +1,8 @@
-"""Exact transition matrices of Markov chains with few states, and what they say about a chain."""
+"""Exact transition matrices of Markov chains with few states, and what they say about a chain.
+
+A matrix has transition probabilities [state, state], rows summing to 1; ValueError is raised for any other, and for a
+distribution that is not [state].
+"""
 
 from collections.abc import Sequence
 from itertools import product
@@ -14,19 +18,9 @@ _ROW_SUM_TOLERANCE = 1e-12
 def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArray]:
     """Cuts a unit cube of uniform numbers into boxes on which all comparisons with thresholds have one outcome.
 
-    A kernel that compares its uniform numbers with known thresholds does the same for all numbers of a box. Running it
-    once in each, and weighting by volume, integrates its random numbers without error.
-
-    Args:
-        thresholds: for each uniform number, the values it may be compared with, in [0, 1].
-
-    Returns:
-        A point inside each box [box, number] and the volumes of the boxes [box], which sum to 1.
-
-    Raises:
-        ValueError: a threshold is not in [0, 1].
-
-    Must hold: volumes sum to 1 and no point is a threshold.
+    A kernel that compares its uniform numbers with known thresholds, a list in [0, 1] for each, does the same for all
+    numbers of a box. Running it once at the point inside each [box, number], and weighting by volume [box],
+    integrates its random numbers without error.
 
     >>> points, volumes = uniform_cells([[0.25]])
     >>> points.tolist(), volumes.tolist()
@@ -45,19 +39,14 @@ def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArr
 
 
 def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
-    """Matrix of a chain whose step is a map of the states that chance chooses.
+    """Matrix [state, state] of a chain whose step is a map of the states that chance chooses.
 
     Args:
         ends: for each map, the state to which it moves each state [map, state] (integers).
         probabilities: of the maps [map].
 
-    Returns:
-        Probability of moving from a row's state to a column's [state, state].
-
     Raises:
         ValueError: shapes do not fit, or an end is no state.
-
-    Must hold: rows sum to the sum of the probabilities.
     """
     targets, weights = np.asarray(ends, np.int64), np.asarray(probabilities, float)
     if targets.ndim != 2 or weights.shape != targets.shape[:1]:
@@ -75,13 +64,6 @@ def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
 def invariance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
     """Largest element of |distribution @ matrix - distribution|, 0 where the distribution is stationary.
 
-    Args:
-        matrix: transition probabilities [state, state], rows summing to 1.
-        distribution: probabilities of the states [state].
-
-    Raises:
-        ValueError: shapes do not fit, or the matrix is not one of transition probabilities.
-
     Source: PhD thesis, Eq. 2.21.
     """
     kernel, probabilities = _checked(matrix, distribution)
@@ -90,13 +72,6 @@ def invariance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
 
 def detailed_balance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
     """Largest difference of the flows between two states, 0 where the chain is reversible.
-
-    Args:
-        matrix: transition probabilities [state, state], rows summing to 1.
-        distribution: probabilities of the states [state].
-
-    Raises:
-        ValueError: shapes do not fit, or the matrix is not one of transition probabilities.
 
     Source: PhD thesis, section 2.2 (detailed balance).
     """
@@ -108,12 +83,6 @@ def detailed_balance_residual(matrix: ArrayLike, distribution: ArrayLike) -> flo
 def second_eigenvalue(matrix: ArrayLike) -> float:
     """Modulus of the second largest eigenvalue, the rate at which the chain forgets its start.
 
-    Args:
-        matrix: transition probabilities [state, state], rows summing to 1.
-
-    Raises:
-        ValueError: the matrix is not one of transition probabilities.
-
     Source: PhD thesis, section 2.2 (geometric ergodicity).
 
     >>> round(second_eigenvalue([[0.9, 0.1], [0.2, 0.8]]), 12)
@@ -124,10 +93,7 @@ def second_eigenvalue(matrix: ArrayLike) -> float:
 
 
 def stationary_distribution(matrix: ArrayLike) -> FloatArray:
-    """The stationary distribution of an irreducible chain [state], by a linear solve.
-
-    Raises:
-        ValueError: the matrix is not one of transition probabilities, or has several stationary distributions.
+    """The stationary distribution of an irreducible chain [state], by a linear solve; ValueError if there are several.
 
     >>> [round(p, 12) for p in stationary_distribution([[0.5, 0.5], [1.0, 0.0]]).tolist()]
     [0.666666666667, 0.333333333333]

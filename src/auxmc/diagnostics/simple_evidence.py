@@ -11,12 +11,9 @@ from auxmc.numerics.array_types import FloatArray
 
 
 def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
-    """Log of the mean likelihood over prior draws.
+    """Log of the mean likelihood over prior draws [...]; minus infinity where no draw has a likelihood.
 
     The mean is unbiased; its distribution is so skewed that nearly all estimates are far below the evidence.
-
-    Returns:
-        Log evidence of each replicate [...], in nats; minus infinity where no draw has a likelihood.
 
     Source: MSc thesis, section 3.1.
 
@@ -27,12 +24,10 @@ def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
 
 
 def log_reciprocal(log_likelihoods: ArrayLike) -> FloatArray:
-    """Log of the mean reciprocal likelihood over posterior draws: an estimate of minus the log evidence.
+    """Log of the mean reciprocal likelihood over posterior draws [...]: an estimate of minus the log evidence.
 
-    The mean is unbiased for the reciprocal of the evidence, with a variance that is huge or does not exist.
-
-    Returns:
-        [...], in nats; plus infinity where a draw has no likelihood.
+    The mean is unbiased for the reciprocal of the evidence, with a variance that is huge or does not exist. It is
+    plus infinity where a draw has no likelihood.
 
     Source: MSc thesis, Eq. 3.8.
     """
@@ -40,12 +35,9 @@ def log_reciprocal(log_likelihoods: ArrayLike) -> FloatArray:
 
 
 def harmonic_mean(log_likelihoods: ArrayLike) -> FloatArray:
-    """Log of the harmonic mean of likelihoods over posterior draws.
+    """Log of the harmonic mean of likelihoods over posterior draws [...]; minus infinity where one has no likelihood.
 
     It overestimates the evidence in expectation, and never exceeds the largest likelihood.
-
-    Returns:
-        Log evidence of each replicate [...], in nats; minus infinity where a draw has no likelihood.
 
     Source: MSc thesis, section 3.1; Newton and Raftery 1994.
     """

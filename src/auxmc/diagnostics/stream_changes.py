@@ -113,15 +113,7 @@ class DropDetector:
         self._chunk = self._row = 0
 
     def see(self, score: float, n_rows: int) -> ChangePoint | None:
-        """Judges the next chunk.
-
-        Args:
-            score: log p(chunk | rows before it) / n_rows, in nats; minus infinity is a change.
-            n_rows: rows of the chunk.
-
-        Returns:
-            The change, or None where the chunk is no surprise.
-        """
+        """Judges the next chunk by its score log p(chunk | rows before it) / n_rows; None for no change."""
         change = self._judge(score, n_rows) if len(self._window) >= _FEWEST else None
         if change is None:
             self._window.append((score, n_rows))

@@ -78,15 +78,7 @@ def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike) -> 
 
 
 def running_log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike) -> FloatArray:
-    """Estimates after every draw, chains pooled.
-
-    Args:
-        log_target_weights: [chain, draw].
-        log_base_weights: [chain, draw].
-
-    Returns:
-        [draw]; element i uses draws 0 to i of all chains.
-    """
+    """Estimates [draw] from log weights [chain, draw]; element i uses draws 0 to i of all chains."""
     target, base = _pair(log_target_weights, log_base_weights)
     _require_chains(target)
 

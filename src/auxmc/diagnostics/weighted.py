@@ -85,9 +85,6 @@ def in_batches(values: ArrayLike, n_batches: int) -> FloatArray:
     """Cuts chains [chain, draw, ...] into batches of equal length [chain * n_batches, draw, ...].
 
     Batches that are long next to the autocorrelation time count as units of their own. Draws left over are the first.
-
-    Raises:
-        ValueError: there are fewer draws than batches.
     """
     array = np.asarray(values, float)
     n_chains, n_draws = array.shape[:2]
@@ -146,15 +143,7 @@ class RunningSums(NamedTuple):
 
 
 def pooled(sums: WeightedSums, membership: FloatArray) -> WeightedSums:
-    """Adds the sums of the chains of each group.
-
-    Args:
-        sums: [chain, ...].
-        membership: 1.0 where a chain belongs to a group, else 0.0 [group, chain].
-
-    Returns:
-        Sums [group, ...].
-    """
+    """Adds the sums of the chains of each group, to [group, ...]; membership [group, chain] is 1.0 or 0.0."""
     logs = np.where(membership > 0.0, sums.log_scale, -np.inf)
     top = np.max(logs, axis=1)
     with np.errstate(invalid="ignore"):
@@ -167,16 +156,13 @@ def pooled(sums: WeightedSums, membership: FloatArray) -> WeightedSums:
 def running(
     blocks: WeightedSums, first_draws: WeightedSums, membership: FloatArray, block_size: int
 ) -> Iterator[RunningSums]:
-    """Sums over a growing number of draws: after the first draw of each block, and at the end.
+    """Yields sums over a growing number of draws: after 1, block_size + 1, 2 block_size + 1, ... draws and after all.
 
     Args:
         blocks: sums over each block of draws [chain, block, ...].
         first_draws: of the first draw of each block alone [chain, block, ...].
         membership: of chains to groups [group, chain], as in `pooled`.
         block_size: draws in a block.
-
-    Yields:
-        Sums after 1, block_size + 1, 2 block_size + 1, ... draws and after all.
     """
     n_blocks = blocks.total.shape[1]
     so_far: WeightedSums | None = None
