@@ -16,13 +16,7 @@ VARIABLE = "AUXMC_DATA_DIR"
 
 
 class PublishedFile(NamedTuple):
-    """A file that others have published.
-
-    Attributes:
-        path: below `$AUXMC_DATA_DIR` and below the cache, with forward slashes.
-        address: where it is fetched from.
-        sha256: of its content.
-    """
+    """A file that others have published: its place below the user's folder and the cache, address and sha256."""
 
     path: str
     address: str

@@ -64,7 +64,7 @@ def potential_scale_reduction(chains: ArrayLike) -> PotentialScaleReduction:
         differ; NaN where all draws are the same.
 
     Raises:
-        ValueError: a value is not finite, fewer than 2 chains, or fewer than 2 draws.
+        ValueError: a value is not finite, or chains or draws are too few.
 
     Source: R coda `gelman.diag(autoburnin = FALSE, transform = FALSE)`; PhD thesis, figure 3.11b.
     """
@@ -102,15 +102,9 @@ def potential_scale_reduction_path(chains: ArrayLike, ends: ArrayLike) -> Potent
 def scale_reduction_of_moments(
     means: ArrayLike, variances: ArrayLike, n_draws: int
 ) -> PotentialScaleReduction:
-    """Potential scale reduction of chains of which the moments alone are kept.
+    """Potential scale reduction of chains of which the means and variances (divisor n_draws - 1) [..., chain] are kept.
 
-    Args:
-        means: of each chain [..., chain], at least 2.
-        variances: of each chain, with divisor n_draws - 1 [..., chain].
-        n_draws: length of the chains, at least 2.
-
-    Returns:
-        What `potential_scale_reduction` gives for the draws.
+    It is what `potential_scale_reduction` gives for the draws, of two chains at least.
 
     Source: R coda `gelman.diag(autoburnin = FALSE, transform = FALSE)`.
     """

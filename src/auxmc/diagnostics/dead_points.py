@@ -37,9 +37,6 @@ class NestedEvidence(NamedTuple):
 def log_masses(n_dead: int, n_live: int, shrinkage: str = "exponential") -> FloatArray:
     """Log prior mass X_0 = 1, X_1, ..., X_K with a likelihood above that of dead point k [n_dead + 1].
 
-    Raises:
-        ValueError: there is no such shrinkage, or no live point.
-
     Source: MSc thesis, Eqs. 3.23 to 3.25; Skilling 2006.
     """
     if shrinkage not in SHRINKAGE:

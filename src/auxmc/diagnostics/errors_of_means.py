@@ -45,18 +45,12 @@ def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
 
 
 def autocorrelations(series: ArrayLike) -> FloatArray:
-    """Autocorrelations at lags 0, 1, ... of a series, with the usual divisor n at every lag.
+    """Autocorrelations [..., lag] at lags 0, 1, ... of a series [..., draw], with the usual divisor n at every lag.
 
-    Args:
-        series: [..., draw], finite, at least 2 draws.
-
-    Returns:
-        [..., lag], as many lags as draws; NaN for a constant series, which tells nothing.
+    There are as many lags as draws; NaN for a constant series, which tells nothing.
 
     Raises:
         ValueError: fewer than 2 draws, or a value is not finite.
-
-    Must hold: 1 at lag 0; the sums of products of the definition.
     """
     values = np.asarray(series, np.float64)
     if values.ndim == 0 or values.shape[-1] < 2 or not np.all(np.isfinite(values)):
@@ -149,13 +143,9 @@ def replicated_evidence_error(
 
 
 def error_between_chains(values: ArrayLike) -> FloatArray:
-    """Standard error of a mean over independent chains, widened for few by `few_replicates`.
+    """Standard error [...] of a mean over independent chains [..., chain], widened for few by `few_replicates`.
 
-    Args:
-        values: an estimate from each chain [..., chain], at least one.
-
-    Returns:
-        Standard errors [...] in units of the values; NaN for a single chain, whose error cannot be known this way.
+    It is NaN for a single chain, whose error cannot be known this way.
 
     >>> float(error_between_chains([1.0]))
     nan

@@ -15,12 +15,7 @@ _HALVINGS = 50
 
 
 class ConfidenceInterval(NamedTuple):
-    """Intervals of means that have not been refuted.
-
-    Attributes:
-        lower: [..., time], in units of the values.
-        upper: [..., time].
-    """
+    """Intervals [..., time] of means that have not been refuted, in units of the values."""
 
     lower: FloatArray
     upper: FloatArray

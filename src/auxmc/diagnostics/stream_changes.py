@@ -24,12 +24,7 @@ _ROW_SPREAD, _WEIGHT = 1.0, 4.0
 
 
 class ChunkScores(NamedTuple):
-    """Scores of chunks, as `change_points` takes them.
-
-    Attributes:
-        per_row: log p(chunk | rows before it) / rows of the chunk, in nats [chunk].
-        n_rows: rows of the chunk [chunk].
-    """
+    """Scores log p(chunk | rows before it) / rows of the chunk, in nats, and these rows [chunk]."""
 
     per_row: np.ndarray
     n_rows: np.ndarray

@@ -17,14 +17,7 @@ _GROUP_BYTES = 1 << 26
 
 
 class WeightedMoments(NamedTuple):
-    """Weighted means and standard deviations, each [quantity].
-
-    Attributes:
-        mean: self-normalised estimate.
-        mean_error: its standard error; NaN for a single unit.
-        sd: standard deviation.
-        sd_error: its standard error; NaN for a single unit.
-    """
+    """Self-normalised weighted means and standard deviations [quantity], with errors that are NaN for a single unit."""
 
     mean: FloatArray
     mean_error: FloatArray
@@ -131,12 +124,7 @@ class WeightedSums(NamedTuple):
 
 
 class RunningSums(NamedTuple):
-    """Sums at one point of a run.
-
-    Attributes:
-        n_draws: draws of each chain so far.
-        sums: of each group of chains [group, ...].
-    """
+    """Sums of each group of chains [group, ...] after so many draws of each chain."""
 
     n_draws: int
     sums: WeightedSums

@@ -41,13 +41,9 @@ class Sampler(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """What the driver returns.
+    """Recorded quantities [lane, draw, ...], seconds of compiling and running, and iterations taken from a checkpoint.
 
-    Attributes:
-        draws: recorded quantities, each [lane, draw, ...].
-        compile_s: seconds spent on tracing and compiling.
-        run_s: seconds spent on running compiled blocks, device synchronised, all lanes together.
-        n_resumed: iterations that were taken over from a checkpoint.
+    Running is that of all lanes together, device synchronised.
     """
 
     draws: dict[str, np.ndarray]
@@ -57,13 +53,7 @@ class Samples(NamedTuple):
 
 
 class At(NamedTuple):
-    """Where a run is.
-
-    Attributes:
-        states: of the lanes.
-        n_done: iterations made.
-        run_s: seconds that they took.
-    """
+    """Where a run is: states of the lanes, iterations made, and seconds that they took."""
 
     states: Any
     n_done: int

@@ -46,13 +46,9 @@ class RunContext:
 
 
 class Chains(NamedTuple):
-    """Recorded quantities of all chains at all sweep points.
+    """Recorded quantities of all chains at all sweep points, each [*sweep, chain, draw, ...] in the order of `axes`.
 
-    Attributes:
-        draws: each quantity as [*sweep, chain, draw, ...], in the order of `axes`.
-        axes: names and values of the swept settings.
-        compile_s: seconds of tracing and compiling.
-        run_s: seconds of running, all chains at all sweep points together.
+    The axes are names and values of the swept settings; seconds are of all chains at all sweep points together.
     """
 
     draws: dict[str, np.ndarray]

@@ -9,12 +9,7 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class ChunkSizes(NamedTuple):
-    """How rows are cut into chunks.
-
-    Attributes:
-        first: sizes of the first chunks.
-        later: size of all others, at least as large as the first ones.
-    """
+    """Sizes of the first chunks, and of all later ones, which is at least as large."""
 
     first: tuple[int, ...] = ()
     later: int = 500

@@ -38,13 +38,7 @@ class Carry(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Consecutive chunks in arrays of one shape.
-
-    Attributes:
-        rows: [place, row, column]; zeros beyond a chunk's length.
-        n_valid: rows of each chunk [place], int32.
-        n_chunks: places that are taken.
-    """
+    """Consecutive chunks: rows [place, row, column], zeros beyond the n_valid rows of a chunk [place]."""
 
     rows: NDArray[Any]
     n_valid: NDArray[np.int32]

@@ -23,15 +23,9 @@ _EDGE_WIDTH, _SMALL_MARK, _BAND_ALPHA = 1.1, 4.5, 0.15
 
 
 class PublishedValue(NamedTuple):
-    """A number that stands in a document.
+    """A number, in its unit, at a place in a document, and its key in our tables: claim and setting.
 
-    Attributes:
-        value: the number, in its unit.
-        low: lower end of the band or bar that the document draws around it; NaN where it draws none.
-        high: upper end.
-        document: short name of the document.
-        place: where it stands there.
-        key: what it is called in our tables, claim and setting.
+    It has the ends of the band or bar that the document draws around it; NaN where it draws none.
     """
 
     value: float

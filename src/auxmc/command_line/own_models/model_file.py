@@ -31,13 +31,7 @@ _FUNCTIONS = ("generate", "derived", "log_prior", "log_estimate", "log_density")
 
 
 class OwnModel(NamedTuple):
-    """Content of a model file.
-
-    Attributes:
-        kind: "simulator", "estimate" or "density".
-        parts: functions and values by name, with the data bound where they are an argument.
-        digest: of the file and the data.
-    """
+    """Kind, functions and values of a model file by name, data bound where they are an argument, and a digest."""
 
     kind: str
     parts: dict[str, Any]
