@@ -22,12 +22,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 def confidence_sequence(
-    values: ArrayLike,
-    low: float,
-    high: float,
-    alpha: float,
-    *,
-    times: Sequence[int] | None = None,
+    values: ArrayLike, low: float, high: float, alpha: float, *, times: Sequence[int] | None = None
 ) -> ConfidenceInterval:
     """Intervals for the mean of values in [low, high], exactly valid for every number of values and at all times.
 

@@ -21,10 +21,7 @@ def log_effective_size(log_weights: Array) -> Array:
 
 
 def annealing_increment(
-    log_likelihoods: Array,
-    remaining: Array,
-    log_target_size: Array | float,
-    log_weights: Array | float = 0.0,
+    log_likelihoods: Array, remaining: Array, log_target_size: Array | float, log_weights: Array | float = 0.0
 ) -> Array:
     """The largest step along a path whose weights keep an effective sample size.
 

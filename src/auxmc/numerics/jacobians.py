@@ -159,11 +159,7 @@ class MarkovianJacobian(NamedTuple):
         blocks = self._blocks(vector)
         subdiagonal = jnp.concatenate([self.inverse_subdiagonal, jnp.zeros_like(self.diagonal[:1])])
         _, solution = jax.lax.scan(
-            retreat,
-            jnp.zeros_like(blocks[0]),
-            (self.diagonal, subdiagonal, blocks),
-            reverse=True,
-            unroll=4,
+            retreat, jnp.zeros_like(blocks[0]), (self.diagonal, subdiagonal, blocks), reverse=True, unroll=4
         )
         inner = solution.reshape(-1)
         return jnp.concatenate([self.whitened.T @ inner, inner])
