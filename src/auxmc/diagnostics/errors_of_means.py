@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, stdtrit
 
 from auxmc.numerics.array_types import FloatArray
 
@@ -155,29 +155,3 @@ def error_between_chains(values: ArrayLike) -> FloatArray:
     if n_chains < 2:
         return np.full(array.shape[:-1], np.nan)
     return np.asarray(np.std(array, axis=-1, ddof=1) / math.sqrt(n_chains) * few_replicates(n_chains))
-
-
-def score_between_chains(values: ArrayLike, exact: ArrayLike) -> FloatArray:
-    """How far a mean over independent chains is from its exact value, as the score of a standard normal distribution.
-
-    The score has the tail probability of Student's statistic of the chains. So it can be compared with any number of
-    standard errors, also with four, where an error widened for two would give far too many false alarms.
-
-    Args:
-        values: an estimate from each chain [..., chain], at least one.
-        exact: exact values [...], or one for all.
-
-    Returns:
-        Scores [...], positive where the mean is too large; NaN for a single chain.
-
-    >>> round(float(score_between_chains([0.0, 1.0, 2.0, 3.0], 0.0)), 2)  # Student's statistic is 2.32
-    1.63
-    """
-    array = np.asarray(values, dtype=np.float64)
-    n_chains = array.shape[-1]
-    if n_chains < 2:
-        return np.full(array.shape[:-1], np.nan)
-    error = np.std(array, axis=-1, ddof=1) / math.sqrt(n_chains)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        student = (np.mean(array, axis=-1) - np.asarray(exact)) / error
-    return np.asarray(np.sign(student) * -ndtri(stdtr(n_chains - 1, -np.abs(student))))

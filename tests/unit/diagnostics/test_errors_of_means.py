@@ -9,7 +9,6 @@ from auxmc.diagnostics.errors_of_means import (
     autocorrelations,
     error_between_chains,
     few_replicates,
-    score_between_chains,
     variance_of_mean,
 )
 
@@ -55,14 +54,8 @@ def test_a_constant_chain_has_no_time_and_an_alternating_one_a_short_one():
     [
         (lambda: variance_of_mean(1.0, [0.1, 0.1, 0.1], 5), "must be at least n - 1 = 4 on one axis"),
         (lambda: variance_of_mean(1.0, [], 0), "n must be a positive integer, got 0"),
-        (
-            lambda: autocorrelations([0.0, np.nan, 1.0]),
-            r"finite, with at least 2 draws last, got shape \(3,\)",
-        ),
-        (
-            lambda: autocorrelation_time([0.0, 2.0, 1.0]),
-            r"at least 4 draws on its last axis, got shape \(3,\)",
-        ),
+        (lambda: autocorrelations([0.0, np.nan, 1.0]), r"at least 2 draws last, got shape \(3,\)"),
+        (lambda: autocorrelation_time([0.0, 2.0, 1.0]), r"at least 4 draws on its last axis, got shape"),
     ],
 )
 def test_inputs_that_mean_nothing_are_rejected(call, message):
@@ -71,13 +64,10 @@ def test_inputs_that_mean_nothing_are_rejected(call, message):
 
 
 @pytest.mark.parametrize("n_chains", [2, 4, 10])
-def test_errors_and_scores_of_few_normal_chains_cover_as_those_of_many(n_chains):
+def test_errors_of_few_normal_chains_cover_as_those_of_many(n_chains):
     means = np.random.default_rng(n_chains).normal(3.0, 0.5, (200_000, n_chains))
     covered = np.abs(means.mean(axis=-1) - 3.0) < 2.0 * error_between_chains(means)
     assert covered.mean() == pytest.approx(0.9545, abs=0.0025)
-    scores = score_between_chains(means, 3.0)
-    for quantile, fraction in ((-2.0, 0.0228), (0.0, 0.5), (1.0, 0.8413), (3.0, 0.99865)):
-        assert np.mean(scores < quantile) == pytest.approx(fraction, abs=0.006)
 
 
 def test_error_of_many_chains_is_the_usual_one():
@@ -85,15 +75,10 @@ def test_error_of_many_chains_is_the_usual_one():
     usual = means.std(axis=-1, ddof=1) / np.sqrt(1000)
     np.testing.assert_allclose(error_between_chains(means), usual, rtol=2e-3)
     np.testing.assert_allclose(error_between_chains(means) / usual, few_replicates(1000))
-    np.testing.assert_allclose(
-        score_between_chains(means, 0.1), (means.mean(axis=-1) - 0.1) / usual, rtol=0.02
-    )
 
 
-def test_a_single_chain_has_no_error_and_chains_without_spread_are_infinitely_far():
+def test_a_single_chain_has_no_error():
     assert np.isnan(error_between_chains(np.ones((2, 1)))).tolist() == [True, True]
-    assert np.isnan(score_between_chains(np.ones((2, 1)), 0.0)).tolist() == [True, True]
-    assert score_between_chains([2.0, 2.0, 2.0], 1.0) == np.inf
 
 
 def test_states_held_for_long_are_seen_between_chains_and_not_within():
@@ -107,4 +92,3 @@ def test_states_held_for_long_are_seen_between_chains_and_not_within():
     assert means.std() > 3.0 * within.mean()
     assert np.mean(np.abs(means.mean(axis=-1)) > 4.0 * pooled) > 0.25
     assert np.mean(np.abs(means.mean(axis=-1)) < 2.0 * error_between_chains(means)) > 0.9
-    assert np.max(np.abs(score_between_chains(means, 0.0))) < 4.0

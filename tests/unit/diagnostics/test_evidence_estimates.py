@@ -243,45 +243,21 @@ def test_errors_of_the_means_add_up_with_the_weights_of_the_rule():
         (lambda: running_log_evidence([0.0], [0.0]), r"must be \[chain, draw\], got shape \(1,\)"),
         (lambda: weighted_moments([0.0], np.zeros((2, 3))), r"positions must be log_weights' shape \(1,\)"),
         (lambda: weighted_moments([-np.inf], np.zeros((1, 3))), "all weights are zero"),
-        (
-            lambda: importance_tempering([0.0, 0.0], [0], [[1.0], [2.0]]),
-            r"log_weights and levels must be \[draw\]",
-        ),
+        (lambda: importance_tempering([0.0, 0.0], [0], [[1.0], [2.0]]), r"levels must be \[draw\]"),
         (lambda: simulated_nested_evidence([0.0], 2, [1.0, 2.0], 1), "n_draws must be at least 2, got 1"),
-        (
-            lambda: simulated_nested_evidence([1.0, 0.0], 2, [1.0, 2.0], 2),
-            "log_likelihoods must be a vector that does not decrease",
-        ),
-        (
-            lambda: simulated_nested_evidence([0.0, 1.0], 2, [1.0], 2),
-            r"live_log_likelihoods must be \[2\], as many as live points, got \(1,\)",
-        ),
+        (lambda: simulated_nested_evidence([1.0, 0.0], 2, [1.0, 2.0], 2), "vector that does not decrease"),
+        (lambda: simulated_nested_evidence([0.0, 1.0], 2, [1.0], 2), r"must be \[2\], .*, got \(1,\)"),
         (lambda: nested_evidence([1.0, 0.0], 4), "must not decrease"),
         (lambda: nested_evidence([], 4), "at least one number"),
         (lambda: nested_evidence([1.0], 0), "n_live must be at least 1, got 0"),
-        (
-            lambda: nested_evidence([1.0], 4, estimator="middle"),
-            "estimator must be one of lower, lebesgue, upper, trapezoid, got",
-        ),
-        (
-            lambda: log_masses(3, 1, "unbiased"),
-            "n_live must be at least 2 for unbiased masses, which vanish with",
-        ),
+        (lambda: nested_evidence([1.0], 4, estimator="middle"), "one of lower, lebesgue, upper, trapezoid"),
+        (lambda: log_masses(3, 1, "unbiased"), "n_live must be at least 2 for unbiased masses"),
         *[
-            (
-                lambda b=b: thermodynamic_integration(b, np.zeros(len(b))),
-                "at least 2 and rise strictly from 0 to 1",
-            )
+            (lambda b=b: thermodynamic_integration(b, np.zeros(len(b))), "rise strictly from 0 to 1")
             for b in ([0.0, 0.5], [0.1, 1.0], [0.0, 0.7, 0.3, 1.0], [1.0])
         ],
-        (
-            lambda: thermodynamic_integration([0.0, 1.0], np.zeros(3)),
-            r"means must be \[2\], one for each inverse temperature, got shape",
-        ),
-        (
-            lambda: thermodynamic_integration([0.0, 1.0], [0.0, np.inf]),
-            "means must be finite, got 1 that are not",
-        ),
+        (lambda: thermodynamic_integration([0.0, 1.0], np.zeros(3)), r"means must be \[2\], one for each"),
+        (lambda: thermodynamic_integration([0.0, 1.0], [0.0, np.inf]), "means must be finite, got 1 that"),
         *[
             (lambda function=function, values=values: function(values), message)
             for function in (prior_average, harmonic_mean, log_reciprocal)

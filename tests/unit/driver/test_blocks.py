@@ -101,12 +101,6 @@ def test_a_resumed_run_gives_the_bits_of_an_uninterrupted_one(tmp_path, stop):
         np.testing.assert_array_equal(array, resumed.draws[name])
 
 
-def test_a_checkpoint_with_another_identity_is_discarded(tmp_path):
-    with pytest.raises(Interrupted):
-        _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(20))
-    assert _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "other")).n_resumed == 0
-
-
 @pytest.mark.parametrize(("damaged", "n_kept"), [(0, 0), (1, 10)])
 def test_a_damaged_block_costs_itself_and_those_after_it(tmp_path, capsys, damaged, n_kept):
     with pytest.raises(Interrupted):
@@ -280,9 +274,6 @@ def test_pieces_that_do_not_make_up_a_case_are_rejected(tmp_path, pieces):
     paths[1].write_bytes(paths[1].read_bytes()[:500])
     with pytest.raises(PieceError, match=r"2-of-3.npz is damaged"):
         read_pieces(paths, IDENTITY)
-
-
-def test_a_case_without_pieces_reads_none():
     assert read_pieces([], IDENTITY) == ({}, [])
 
 
