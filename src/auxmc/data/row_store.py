@@ -16,25 +16,14 @@ class RowStore:
     """Rows of `n_columns` numbers one after the other in a file, without a header; its length says how many there are.
 
     Only the pages that are drawn from are in memory, and they belong to the operating system's cache: it takes them
-    back when memory runs short. A draw from a file that is larger than the memory waits for the disk. The file is made,
-    with its folder, where there is none.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = RowStore(Path(folder) / "rows", 2)
-    ...     store.append(np.arange(6.0).reshape(3, 2))
-    ...     drawn = store.draw(np.array([2, 0]))
-    ...     store.close()
-    >>> drawn.tolist()
-    [[4.0, 5.0], [0.0, 1.0]]
+    back when memory runs short. A draw from a file that is larger than the memory waits for the disk. The file is
+    made, with its folder, where there is none.
     """
 
     def __init__(self, path: str | os.PathLike[str], n_columns: int, dtype: DTypeLike = np.float32) -> None:
         if n_columns < 1:
             raise ValueError(f"n_columns must be at least 1, got {n_columns}")
-        self.path = Path(path)
-        self.n_columns = n_columns
-        self.dtype = np.dtype(dtype)
+        self.path, self.n_columns, self.dtype = Path(path), n_columns, np.dtype(dtype)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.path.open("r+b" if self.path.exists() else "w+b")
         self._rows = self._mapped()

@@ -12,9 +12,6 @@ def finite_series(
     Raises:
         ValueError: too few axes or draws; or a value is not finite: the message names the input (`what`), the chain,
             the other leading indices and the first bad draw, all counted from 0.
-
-    >>> finite_series([[1, 2], [3, 4]]).shape
-    (2, 2)
     """
     values = np.asarray(series)
     if not np.issubdtype(values.dtype, np.floating):

@@ -13,9 +13,6 @@ def sample_frequencies(samples: ArrayLike, edges: ArrayLike) -> FloatArray:
     """Fraction of the draws in each bin [edge + 1], the space below and above the edges being bins of their own.
 
     Edges [edge] increase strictly, and bins hold their lower edge.
-
-    >>> sample_frequencies([-1.0, 0.5, 0.5, 3.0], [0.0, 1.0, 2.0]).tolist()
-    [0.25, 0.5, 0.0, 0.25]
     """
     values = finite_series(samples, "samples", min_draws=1).ravel()
     checked = _edges(edges)
@@ -41,9 +38,6 @@ def total_variation(first: ArrayLike, second: ArrayLike) -> float:
 
     Source: PhD thesis, figures 3.4, 3.6 and 3.8 compare histograms with exact densities by eye; this is
     the measure used here for the same comparison.
-
-    >>> total_variation([1, 1, 0], [0, 1, 1])
-    0.5
     """
     weights, other = _normalised(first, "first"), _normalised(second, "second")
     if weights.shape != other.shape:

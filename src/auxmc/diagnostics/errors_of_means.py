@@ -16,9 +16,7 @@ from auxmc.numerics.array_types import FloatArray
 
 
 def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
-    """Variance of the mean of n successive values of a stationary chain.
-
-    V / n (1 + 2 sum_(k < n) (1 - k / n) rho_k).
+    """Variance V / n (1 + 2 sum_(k < n) (1 - k / n) rho_k) of the mean of n successive values of a stationary chain.
 
     Args:
         variance: V, of one value.
@@ -27,8 +25,6 @@ def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
 
     Raises:
         ValueError: n is not positive, or there are too few correlations.
-
-    Must hold: the variance found from the whole covariance matrix.
 
     Source: PhD thesis, Eqs. 2.4 and 2.23; the outer sum of 2.4 runs to N, not to N - 1 as printed (FN-MC-03).
 
@@ -67,21 +63,16 @@ def autocorrelations(series: ArrayLike) -> FloatArray:
 
 
 def autocorrelation_time(series: ArrayLike) -> FloatArray:
-    """Integrated autocorrelation time 1 + 2 sum rho_k, with Geyer's initial monotone sequence of pairs.
+    """Integrated autocorrelation time 1 + 2 sum rho_k [...], with Geyer's initial monotone sequence of pairs.
 
-    Sums of neighbouring autocorrelations of a reversible chain are positive and fall with the lag: the sum stops at the
-    first pair that is not positive, and each pair counts at most as much as the one before. The series counts as it is:
-    the number of draws over this time is the effective sample size for the mean of its values, unlike that of
-    `auxmc.diagnostics.convergence.bulk_ess`, which is of their ranks.
+    Sums of neighbouring autocorrelations of a reversible chain are positive and fall with the lag: the sum stops at
+    the first pair that is not positive, and each pair counts at most as much as the one before. The number of draws
+    over this time is the effective sample size for the mean of the values, unlike
+    `auxmc.diagnostics.convergence.bulk_ess`, which is of their ranks. Below 1 for an antithetic chain, NaN for a
+    constant one.
 
     Args:
-        series: stationary chains [..., draw], finite, at least 4 draws.
-
-    Returns:
-        Times [...] in draws, NaN for a constant chain; below 1 for an antithetic one.
-
-    Raises:
-        ValueError: fewer than 4 draws, or a value is not finite.
+        series: stationary chains [..., draw], finite, at least 4 draws (ValueError).
 
     Must hold: (1 + rho) / (1 - rho) for a long autoregression of order one; unchanged by a linear map of the values.
 
@@ -115,19 +106,12 @@ def few_replicates(n_replicates: float, n_looks: int = 1) -> float:
 def replicated_evidence_error(
     replicate_sd: ArrayLike, n_replicates: int, expected_sd: ArrayLike = 0.0
 ) -> FloatArray:
-    """Standard error of the log of the mean of replicates of an evidence, what they all fall short by included.
+    """Standard error [...], in nats, of the log of the mean of replicates of an evidence; NaN for a single one.
 
-    Estimates that average weights fall short by about half the variance of their logarithm, and particles that are
-    tuned on themselves by as much again: the whole variance is taken, or the standard deviation where that is less.
-    Few replicates may agree by chance: the error is never below what the expected standard deviation gives.
-
-    Args:
-        replicate_sd: standard deviation of the replicates' log evidences [...], in nats.
-        n_replicates: how many there are.
-        expected_sd: what the resampling of the particles leads to expect of it [...], in nats; 0 where not known.
-
-    Returns:
-        Standard errors [...] in nats; NaN for a single replicate.
+    What they all fall short by is included. Estimates that average weights fall short by about half the variance of
+    their logarithm, and particles that are tuned on themselves by as much again: the whole variance is taken, or the
+    standard deviation where that is less. Few replicates may agree by chance: the error is never below what the
+    expected standard deviation gives, which the resampling of the particles leads to expect (0 where not known).
 
     >>> [round(float(replicated_evidence_error(sd, 8)), 3) for sd in (0.1, 0.5, 5.0)]
     [0.044, 0.33, 5.441]

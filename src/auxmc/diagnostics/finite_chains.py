@@ -21,10 +21,6 @@ def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArr
     A kernel that compares its uniform numbers with known thresholds, a list in [0, 1] for each, does the same for all
     numbers of a box. Running it once at the point inside each [box, number], and weighting by volume [box],
     integrates its random numbers without error.
-
-    >>> points, volumes = uniform_cells([[0.25]])
-    >>> points.tolist(), volumes.tolist()
-    ([[0.125], [0.625]], [0.25, 0.75])
     """
     sides = []
     for values in thresholds:

@@ -44,11 +44,10 @@ def confidence_sequence(
         (high - low) / n.
 
     Raises:
-        ValueError: there is no value, a value is outside [low, high] or not a number, or low, high, alpha or a time is
-            outside its range.
+        ValueError: an argument is outside its range, or there is no value.
 
-    Must hold: under the mean, P(the interval misses it at any time) <= alpha, whatever the distribution on [low, high];
-    intervals are inside [low, high]; shifting and scaling values and ends shifts and scales them.
+    Must hold: under the mean, P(the interval misses it at any time) <= alpha, whatever the distribution on [low,
+    high]; intervals are inside [low, high]; shifting and scaling values and ends shifts and scales them.
 
     Source: Waudby-Smith and Ramdas 2024, Estimating means of bounded random variables by betting, with stakes that do
     not depend on the candidate, so that the capital is monotone in it.

@@ -35,8 +35,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: Path, identity: str) -> None:
-        self.folder = folder
-        self.identity = identity
+        self.folder, self.identity = folder, identity
 
     def load(self, like: list[np.ndarray], block: int | None = None) -> Resumed | None:
         """Returns the state after the last good block of this run, or None (and the folder is emptied) if none fits.

@@ -1,5 +1,6 @@
 """Progress of a run as plain lines, which read well in a terminal, in a log file and on a cluster."""
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -26,19 +27,14 @@ class Progress:
     """Prints a line when a run starts, at most every few seconds while it runs, and when it ends."""
 
     def __init__(self, label: str, interval_s: float = 5.0, file: TextIO | None = None) -> None:
-        self.label = label
-        self.interval_s = interval_s
-        self.file = file
-        self._last = -float("inf")
-        self._begin = 0.0
-        self._total = 0
-        self._resumed = 0
-        self._what = "iterations"
+        self.label, self.interval_s, self.file = label, interval_s, file
+        self._last, self._begin = -math.inf, 0.0
+        self._total, self._resumed, self._what = 0, 0, "iterations"
 
     def start(self, total: int, done: int, compile_s: float, what: str = "iterations") -> None:
         """Announces a run of `total` units named `what`; `done` of them were taken from a checkpoint."""
         self._total, self._resumed, self._begin, self._what = total, done, time.monotonic(), what
-        self._last = -float("inf")
+        self._last = -math.inf
         compiled = f", compiled in {compile_s:.1f} s" if compile_s else ""
         resumed = f", resumed at {done}" if done else ""
         self.say(f"{total} {what}{compiled}{resumed}")

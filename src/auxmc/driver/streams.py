@@ -238,12 +238,9 @@ class _Run:
         self._take(_as_numpy(found, 1), time.perf_counter())
         return states
 
-    def _call(self, name: str, carry: Carry, block: Block) -> tuple[Carry, ChunkRecord]:
-        first, n_chunks = (jnp.asarray(number, jnp.int32) for number in (self.n_chunks, block.n_chunks))
-        after, found = self.programs[name](
-            carry, jnp.asarray(block.rows), jnp.asarray(block.n_valid), first, n_chunks
-        )
-        return after, found
+    def _call(self, name: str, carry: Carry, block: Block) -> Any:
+        counts = (jnp.asarray(number, jnp.int32) for number in (self.n_chunks, block.n_chunks))
+        return self.programs[name](carry, jnp.asarray(block.rows), jnp.asarray(block.n_valid), *counts)
 
     def _take(self, records: dict[str, NamedArrays], now: float) -> None:
         self.run_s = now - self.begin_s

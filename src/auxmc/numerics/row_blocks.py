@@ -25,11 +25,6 @@ def sum_over_rows(
         rows: [row, column], at least one.
         n_valid: only rows before this one count (int32); time grows with it. All rows by default.
         block_rows: rows of a block.
-
-    >>> def total(rows, counts):
-    ...     return jnp.sum(jnp.where(counts[:, None], rows, 0.0))
-    >>> float(sum_over_rows(total, jnp.ones((5, 1)), block_rows=2))
-    5.0
     """
     n_rows = rows.shape[0]
     if n_rows < 1 or block_rows < 1:

@@ -16,9 +16,6 @@ def log_target_weight(delta: ArrayLike) -> Array:
     very negative delta, the log density of the base minus that of the target, in nats.
 
     Source: PhD thesis, Eq. 5.29; of the small values its Taylor series.
-
-    >>> abs(float(log_target_weight(0.0))), round(float(log_target_weight(1000.0)), 6)
-    (0.0, -993.092245)
     """
     delta = jnp.asarray(delta)
     size = jnp.abs(delta)
@@ -36,9 +33,6 @@ def log_base_weight(delta: ArrayLike) -> Array:
     by delta. Taking the mirror image rather than adding delta loses no digits where delta is large.
 
     Source: PhD thesis, Eq. 5.31.
-
-    >>> float(log_base_weight(0.0)), round(float(log_base_weight(1000.0)), 6)
-    (0.0, 6.907755)
     """
     return log_target_weight(-jnp.asarray(delta))
 
@@ -51,9 +45,6 @@ def draw_inverse_temperature(uniform: ArrayLike, delta: ArrayLike) -> Array:
     positive and decreases where it is negative.
 
     Source: PhD thesis, Eq. 5.21.
-
-    >>> round(float(draw_inverse_temperature(0.5, 2.0)), 6)
-    0.28311
     """
     uniform, delta = jnp.asarray(uniform), jnp.asarray(delta)
     size = jnp.abs(delta)

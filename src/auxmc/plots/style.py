@@ -101,12 +101,8 @@ _PARAMETERS: Any = {
 def use_style() -> Iterator[None]:
     """Draws everything inside the `with` block in the style of this package, on the Agg backend.
 
-    A user's own matplotlibrc changes nothing. Settings are put back at the end; the backend stays, since figures cannot
-    change theirs.
-
-    >>> with use_style():
-    ...     round(matplotlib.rcParams["font.size"], 3)
-    8.5
+    A user's own matplotlibrc changes nothing. Settings are put back at the end; the backend stays, since figures
+    cannot change theirs.
     """
     matplotlib.use("agg")
     with matplotlib.rc_context():

@@ -8,7 +8,6 @@ from auxmc.diagnostics.errors_of_means import (
     autocorrelation_time,
     autocorrelations,
     error_between_chains,
-    few_replicates,
     variance_of_mean,
 )
 
@@ -68,13 +67,6 @@ def test_errors_of_few_normal_chains_cover_as_those_of_many(n_chains):
     means = np.random.default_rng(n_chains).normal(3.0, 0.5, (200_000, n_chains))
     covered = np.abs(means.mean(axis=-1) - 3.0) < 2.0 * error_between_chains(means)
     assert covered.mean() == pytest.approx(0.9545, abs=0.0025)
-
-
-def test_error_of_many_chains_is_the_usual_one():
-    means = np.random.default_rng(0).normal(size=(3, 1000))
-    usual = means.std(axis=-1, ddof=1) / np.sqrt(1000)
-    np.testing.assert_allclose(error_between_chains(means), usual, rtol=2e-3)
-    np.testing.assert_allclose(error_between_chains(means) / usual, few_replicates(1000))
 
 
 def test_a_single_chain_has_no_error():

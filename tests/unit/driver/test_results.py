@@ -42,26 +42,22 @@ def _write(path):
     write_result(path, {"statistics": statistics}, {"settings": settings, "numbers": "abc", "wall_s": 1.5})
 
 
-def test_a_result_file_reads_back(tmp_path):
-    _write(tmp_path / "a.nc")
-    tree = read_result(tmp_path / "a.nc")
-    assert tree["statistics"]["ess"].attrs["units"] == "draws"
-    assert json.loads(tree.attrs["settings"])["method"] == "m"
-    assert tree.attrs["wall_s"] == 1.5
-
-
 def test_groups_are_read_as_xarray_reads_them(tmp_path):
     coordinates = {"step": [0.1, 0.2], "name": ["a", "b"], "width": ("step", [1, 2]), "seed": 3}
     dims = ("chain", "name", "step")  # no values of `chain`
     arrays = {"ess": (dims, np.ones((3, 2, 2)), {"units": "draws"}), "is_on": ("name", [True, False])}
     data = xr.Dataset(arrays, coordinates)
-    write_result(
-        tmp_path / "a.nc", {"statistics": data, "posterior": data}, {"numbers": "abc", "wall_s": 1.5}
-    )
+    provenance = {"settings": {"method": "m"}, "numbers": "abc", "wall_s": 1.5}
+    write_result(tmp_path / "a.nc", {"statistics": data, "posterior": data}, provenance)
     about, groups = read_groups(tmp_path / "a.nc", ["statistics", "curves"])
     assert (about["numbers"], about["wall_s"], list(groups)) == ("abc", 1.5, ["statistics"])
     xr.testing.assert_equal(groups["statistics"], data)
     assert groups["statistics"]["ess"].attrs["units"] == "draws"
+    tree = read_result(tmp_path / "a.nc")
+    xr.testing.assert_equal(tree["statistics"].to_dataset(), data)
+    assert tree["statistics"]["ess"].attrs["units"] == "draws"
+    assert json.loads(tree.attrs["settings"]) == {"method": "m"}
+    assert tree.attrs["wall_s"] == 1.5
 
 
 def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path):

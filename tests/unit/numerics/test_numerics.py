@@ -211,10 +211,10 @@ def test_solve_rows_inverts_the_product(transpose, shape):
     np.testing.assert_allclose(solution, rows, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize(("n_rows", "n_blocks"), [(1, 1), (3, 8), (21, 8), (100, None)])
-def test_upper_gram_is_the_product_with_the_transpose(n_rows, n_blocks):
+@pytest.mark.parametrize("n_rows", [1, 21, 100, 401])
+def test_upper_gram_is_the_product_with_the_transpose(n_rows):
     factor = np.tril(np.random.default_rng(2).standard_normal((n_rows, n_rows)))
-    gram = np.triu(upper_gram(jnp.asarray(factor), n_blocks))
+    gram = np.triu(upper_gram(jnp.asarray(factor)))
     np.testing.assert_allclose(gram, np.triu(factor @ factor.T), rtol=1e-12, atol=1e-13)
 
 
@@ -231,14 +231,6 @@ def test_squared_distances_agree_with_the_definition(n_dims):
     np.testing.assert_allclose(distances, expected, rtol=1e-12)
     np.testing.assert_array_equal(np.diag(distances), 0.0)
     np.testing.assert_array_equal(distances, distances.T)
-
-
-def test_squared_distances_survive_one_very_large_coordinate():
-    points = np.random.default_rng(4).standard_normal((6, 2))
-    large = np.column_stack([points, np.full(6, 1e9)])
-    np.testing.assert_array_equal(
-        squared_distances(jnp.asarray(large)), squared_distances(jnp.asarray(points))
-    )
 
 
 def test_the_extreme_bit_patterns_give_finite_numbers():

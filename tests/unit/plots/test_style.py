@@ -13,7 +13,6 @@ from auxmc.plots.style import (
     METHOD_COLOURS,
     METHOD_LABELS,
     METHOD_MARKERS,
-    readable,
     save_figure,
     use_style,
 )
@@ -46,14 +45,6 @@ def test_every_method_has_its_own_colour_label_and_marker_among_those_it_is_draw
             assert len({table[key] for key in family}) == len(family)
     assert METHOD_COLOURS["apm_ss_ss"] == "#CC79A7"
     assert len(set(CYCLE)) == len(CYCLE)
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("pm_mh", "PM MH"), ("acceptance_rate", "acceptance rate"), ("ess_per_s", "ESS per s")],
-)
-def test_names_become_words(name, words):
-    assert readable(name) == words
 
 
 def test_both_files_are_written_and_nothing_else(tmp_path):

@@ -52,7 +52,7 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
             parts[name] = given.to(name, getattr(module, name))
     if kind == "simulator":
         own = hasattr(module, "observed")
-        parts["observed"] = given.to("observed", module.observed) if own else given.value()
+        parts["observed"] = given.to("observed", module.observed) if own else given.value
     if data is not None and not given.used:
         raise CommandError(f"{path}: no function has an argument called `data`; add one, or leave --data out")
     content = path.read_bytes() + (b"" if data is None else data.read_bytes())
@@ -86,23 +86,21 @@ class _Data:
     def __init__(self, path: Path, module: ModuleType, data: Path | None) -> None:
         self._path, self._module, self._file = path, module, data
         self.used = False
-        self._value: Any = None
 
+    @functools.cached_property
     def value(self) -> Any:
         if self._file is None:
             raise CommandError(f"{self._path}: expected data; give --data FILE")
-        if not self.used:
-            load = getattr(self._module, "load", read_arrays)
-            try:
-                self._value = load(self._file)
-            except DataError as error:
-                raise CommandError(f"--data {error}; or give the model a function load(path)") from error
-            except (Exception, SystemExit) as error:
-                raise CommandError(f"--data {self._file}: {error_line(error)}") from error
-            if any(map(np.ma.is_masked, jax.tree.leaves(self._value))):
-                raise CommandError(f"--data {self._file}: load: missing values (masked); fill them in")
-            self.used = True
-        return self._value
+        try:
+            value = getattr(self._module, "load", read_arrays)(self._file)
+        except DataError as error:
+            raise CommandError(f"--data {error}; or give the model a function load(path)") from error
+        except (Exception, SystemExit) as error:
+            raise CommandError(f"--data {self._file}: {error_line(error)}") from error
+        if any(map(np.ma.is_masked, jax.tree.leaves(value))):
+            raise CommandError(f"--data {self._file}: load: missing values (masked); fill them in")
+        self.used = True
+        return value
 
     def to(self, name: str, part: Any) -> Any:
         """Returns a part of the model with the data bound, where they are an argument."""
@@ -110,11 +108,11 @@ class _Data:
             return part
         arguments = list(inspect.signature(part).parameters)
         if name in _FUNCTIONS:
-            return functools.partial(part, data=self.value()) if "data" in arguments else part
+            return functools.partial(part, data=self.value) if "data" in arguments else part
         if set(arguments) - {"data"}:
             return part
         try:
-            return part(**({"data": self.value()} if arguments else {}))
+            return part(**({"data": self.value} if arguments else {}))
         except CommandError:
             raise
         except (Exception, SystemExit) as error:
