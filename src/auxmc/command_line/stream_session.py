@@ -146,12 +146,9 @@ class _Session:
         The folder is for past rows that are not in memory, and for the state where results are kept.
         """
         setup, n_columns, fault = self.setup, len(self.setup.source.columns), ""
-        store = None
-        if self.options.past == "store":
-            store = RowStore(state / "rows.bin", n_columns, setup.dtype)
-        checkpoint = None
-        if self.folder is not None:
-            checkpoint = Checkpoint(state / "stream", fingerprint(self.folder.numbers))
+        is_stored = self.options.past == "store"
+        store = RowStore(state / "rows.bin", n_columns, setup.dtype) if is_stored else None
+        checkpoint = self.folder and Checkpoint(state / "stream", fingerprint(self.folder.numbers))
         runs: dict[str, StreamRun] = {}
         try:
             signals = answering(self._stop, signal.SIGINT, signal.SIGTERM)

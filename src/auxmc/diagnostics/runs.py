@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auxmc.diagnostics.checks import finite_series
 from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
 
@@ -60,7 +59,7 @@ def _states(chain: ArrayLike) -> NDArray[np.floating]:
     if not finite.all():
         draw = int(np.argmin(finite))
         raise ValueError(f"chain must be finite, got {states[draw].tolist()} at draw {draw} (counted from 0)")
-    return finite_series(states, "chain", min_draws=0)
+    return states
 
 
 def _moved(states: NDArray[np.floating]) -> BooleanArray:

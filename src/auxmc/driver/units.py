@@ -108,10 +108,8 @@ def read_pieces(
         try:
             with checked_arrays(path) as file:
                 about = json.loads(str(file[_ABOUT]))
-                made = {
-                    (stage, number, name): file[str(i)]
-                    for i, (stage, number, name) in enumerate(about["keys"])
-                }
+                for i, (stage, number, name) in enumerate(about["keys"]):
+                    units.setdefault((stage, number), {})[name] = file[str(i)]
                 fractions.append(Share(*about["fraction"]))
                 provenance.append(about["provenance"])
         except DamagedFile as error:
@@ -120,12 +118,8 @@ def read_pieces(
             raise PieceError(
                 f"{path} was made with other settings, code or data: remove it and make it again"
             )
-        for (stage, number, name), array in made.items():
-            units.setdefault((stage, number), {})[name] = array
-    counts = {fraction.n_pieces for fraction in fractions}
-    if paths and (
-        len(counts) > 1 or {fraction.piece for fraction in fractions} != set(range(fractions[0].n_pieces))
-    ):
+    n_found = len(set(fractions))
+    if set(fractions) != {Share(piece, n_found) for piece in range(n_found)}:
         have = ", ".join(f"{fraction.piece + 1} of {fraction.n_pieces}" for fraction in fractions)
         raise PieceError(f"{paths[0].parent}: the pieces do not make up the case, there are {have}")
     return units, provenance

@@ -1,14 +1,8 @@
 """Jacobians of constraints with structure: products, Gram solves and log-determinants at the cost that it allows.
 
-Every form offers the same operations on J [constraint, input]; the plain form does them by dense linear algebra:
-
-* `times(v)`: J v, for v [input];
-* `transposed_times(b)`: J^T b, for b [constraint];
-* `solve_gram(b)`: (J J^T)^-1 b;
-* `solve_cross(previous, b)`: (J J_p^T)^-1 b with the Jacobian J_p of another point;
-* `half_log_determinant`: half the log-determinant of J J^T, not finite where J has no full row rank.
-
-All are pytrees of float64 arrays; nothing raises at run time, a singular matrix gives values that are not finite.
+Every form offers the operations of `Jacobian` on J [constraint, input]; the plain form does them by dense linear
+algebra. All are pytrees of float64 arrays; nothing raises at run time, a singular matrix gives values that are not
+finite.
 """
 
 from typing import NamedTuple, Protocol, Self
@@ -22,11 +16,11 @@ from auxmc.numerics.linalg import sum_log_diagonal
 
 
 class Jacobian(Protocol):
-    """What a kernel may ask of the Jacobian of a constraint; see the module for the operations."""
+    """What a kernel may ask of the Jacobian of a constraint."""
 
     @property
     def half_log_determinant(self) -> Array:
-        """Half the log-determinant of the Gram matrix, a scalar."""
+        """Half the log-determinant of J J^T, a scalar, not finite where J has no full row rank."""
 
     def times(self, vector: Array) -> Array:
         """J v [constraint]."""
@@ -38,7 +32,7 @@ class Jacobian(Protocol):
         """(J J^T)^-1 b [constraint]."""
 
     def solve_cross(self, previous: Self, vector: Array) -> Array:
-        """(J J_p^T)^-1 b [constraint]."""
+        """(J J_p^T)^-1 b [constraint], with the Jacobian J_p of another point."""
 
 
 class DenseJacobian(NamedTuple):

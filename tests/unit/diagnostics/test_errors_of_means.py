@@ -69,10 +69,6 @@ def test_errors_of_few_normal_chains_cover_as_those_of_many(n_chains):
     assert covered.mean() == pytest.approx(0.9545, abs=0.0025)
 
 
-def test_a_single_chain_has_no_error():
-    assert np.isnan(error_between_chains(np.ones((2, 1)))).tolist() == [True, True]
-
-
 def test_states_held_for_long_are_seen_between_chains_and_not_within():
     """A slow part that is held for a fifth of a chain, under fast noise of 25 times its variance; the mean is 0."""
     rng = np.random.default_rng(5)

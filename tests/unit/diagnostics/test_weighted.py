@@ -81,9 +81,7 @@ def test_running_sums_are_those_of_all_draws_so_far():
     for point in points:
         for group in range(2):
             _agree(point.sums, group, point.n_draws)
-
-
-def test_blocks_of_one_draw_have_no_point_of_their_own_at_the_end():
+    # Blocks of one draw have no point of their own at the end.
     assert [p.n_draws for p in running(FIRST, FIRST, GROUPS, 1)] == [1, 2, 3, 4]
 
 
