@@ -185,14 +185,9 @@ class _Run:
             self._save()
         if not any(self.records.values()):
             raise ValueError("there are no rows")
+        states = {name: carry.state for name, carry in self.carries.items()} | last
         return {
-            name: StreamRun(
-                join_records(parts),
-                bool(last),
-                last.get(name, self.carries[name].state),
-                self.compile_s,
-                self.n_resumed,
-            )
+            name: StreamRun(join_records(parts), bool(last), states[name], self.compile_s, self.n_resumed)
             for name, parts in self.records.items()
         }
 

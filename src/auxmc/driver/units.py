@@ -84,12 +84,7 @@ def write_piece(path: Path, units: Units, identity: str, provenance: Mapping[str
     """Writes what a job has made, and its provenance, for `read_pieces`; `identity` is of settings, code and data."""
     assert units.fraction is not None
     keys = [(stage, number, name) for (stage, number), unit in units.made.items() for name in unit]
-    about = {
-        "identity": identity,
-        "fraction": list(units.fraction),
-        "keys": keys,
-        "provenance": dict(provenance),
-    }
+    about = {"identity": identity, "fraction": units.fraction, "keys": keys, "provenance": dict(provenance)}
     arrays: dict[str, Any] = {str(i): units.made[key[0], key[1]][key[2]] for i, key in enumerate(keys)}
     arrays[_ABOUT] = np.asarray(json.dumps(about))
     write_arrays(path, arrays)

@@ -311,15 +311,10 @@ def markovian_jacobian(
         )
     if whitened.shape[0] != n_steps * d:
         raise ValueError(f"whitened must have {n_steps * d} rows, got {whitened.shape[0]}")
-    basis, half_log_determinant = _low_rank(whitened)
+    basis, half = _low_rank(whitened)
     diagonal, log_determinants = _inverse_blocks(inverse_diagonal)
     return MarkovianJacobian(
-        whitened,
-        inverse_diagonal,
-        inverse_subdiagonal,
-        diagonal,
-        basis,
-        half_log_determinant - jnp.sum(log_determinants),
+        whitened, inverse_diagonal, inverse_subdiagonal, diagonal, basis, half - jnp.sum(log_determinants)
     )
 
 
