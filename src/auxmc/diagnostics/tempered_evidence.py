@@ -99,9 +99,7 @@ def log_evidence_error(
         if length < 1 or n_batches < 2:
             return math.nan
         # The draws left over are the first ones, furthest from equilibrium.
-        target, base = (
-            values[0, n - n_batches * length :].reshape(n_batches, length) for values in (target, base)
-        )
+        target, base = (x[0, n - n_batches * length :].reshape(n_batches, length) for x in (target, base))
     log_ratios = [_relative(np.asarray(logsumexp(values, axis=1))) for values in (target, base)]
     return _error_of_mean(log_ratios[0] - log_ratios[1])
 

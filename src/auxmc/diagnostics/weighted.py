@@ -166,9 +166,7 @@ def running(
 def _sum(one: WeightedSums, other: WeightedSums) -> WeightedSums:
     top = np.maximum(one.log_scale, other.log_scale)
     with np.errstate(invalid="ignore"):
-        a, b = (
-            np.where(np.isneginf(part.log_scale), 0.0, np.exp(part.log_scale - top)) for part in (one, other)
-        )
+        a, b = (np.where(np.isneginf(x.log_scale), 0.0, np.exp(x.log_scale - top)) for x in (one, other))
     return WeightedSums(
         top,
         a * one.total + b * other.total,

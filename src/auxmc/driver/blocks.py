@@ -191,9 +191,7 @@ def trace_sampler(
         return over_lanes(lambda key, p: sampler.initial(jax.random.fold_in(key, 0), p))(keys, parameters)
 
     def run_block(keys: Array, parameters: Any, states: Any, start: Array, count: Array) -> tuple[Any, Any]:
-        return over_lanes(lambda key, p, state: lane_block(key, p, state, start, count))(
-            keys, parameters, states
-        )
+        return over_lanes(lambda k, p, state: lane_block(k, p, state, start, count))(keys, parameters, states)
 
     clock = time.perf_counter()
     sharding = lane_sharding(lane_keys)
@@ -252,9 +250,7 @@ def run_program(
         saved = checkpoint.load([np.asarray(leaf) for leaf in leaves], None if program.timed else block)
         if saved is not None:
             # Where the lanes are divided among devices, so are these.
-            placed = [
-                jax.device_put(leaf, new.sharding) for leaf, new in zip(saved.leaves, leaves, strict=True)
-            ]
+            placed = jax.tree.map(lambda old, new: jax.device_put(old, new.sharding), saved.leaves, leaves)
             for part in checkpoint.parts(saved.n_blocks):
                 room = max(0, n_room - at.n_done)
                 for name, array in part.items():

@@ -103,9 +103,7 @@ def run_chains(
     if starts is not None:
         numbers = np.array([chain for _, chain in lanes])
         parameters["start"] = jax.tree.map(lambda array: jnp.asarray(array)[numbers], starts)
-    words = {
-        point: [f"{name}={value:.12g}" for name, value in zip(axes, point, strict=True)] for point in points
-    }
+    words = {point: [f"{name}={x:.12g}" for name, x in zip(axes, point, strict=True)] for point in points}
     keys = jnp.stack(
         [stream(context.seed, context.study, *names, *words[point], chain) for point, chain in lanes]
     )

@@ -80,9 +80,7 @@ def _dataset(group: h5py.Group) -> xr.Dataset:
         if not array.attrs.get("NAME", b"").startswith(
             b"This is a netCDF dimension but not a netCDF variable"
         ):
-            dims = [
-                next((scale.name.rpartition("/")[2] for scale in dim.values()), name) for dim in array.dims
-            ]
+            dims = [next((one.name.rpartition("/")[2] for one in dim.values()), name) for dim in array.dims]
             values = array.asstr()[()] if h5py.check_string_dtype(array.dtype) else array[()]
             arrays[name] = xr.Variable(dims, values, {"units": array.attrs.get("units", "")})
             coordinates.update(array.attrs.get("coordinates", "").split())

@@ -123,9 +123,7 @@ def test_a_row_that_was_absorbed_and_has_changed_is_noticed(past, tmp_path, caps
     capsys.readouterr()
     assert run(write_csv(tmp_path / "rows.csv", changed[:300]), *command) == 1
     error = capsys.readouterr().err
-    assert (
-        "one of the first 200 rows has changed since they were absorbed; give them as they were, or" in error
-    )
+    assert "one of the first 200 rows has changed since they were absorbed; give them" in error
     assert run(write_csv(tmp_path / "rows.csv", DATA[:300]), *command) == 0
 
 
@@ -250,14 +248,10 @@ def test_rows_outside_the_model_are_named(tmp_path, capsys):
     source = open_source(write_parquet(tmp_path / "rows.parquet", data), "", "")
     models = [parse_model("logistic classes=3", 3)]
     read = []
-    with pytest.raises(
-        DataError, match=r"row 19, column 'age': expected a number within float32, got 1e\+300"
-    ):
+    with pytest.raises(DataError, match=r"row 19, column 'age': .* within float32, got 1e\+300"):
         read.extend(read_checked(source, models, "float32", None, 0))
     np.testing.assert_array_equal(np.concatenate(read), data[:18])
-    with pytest.raises(
-        DataError, match=r"row 47, column 'pressure': expected one of the classes 0 to 2 \(model log.*, got 3"
-    ):
+    with pytest.raises(DataError, match=r"row 47, column 'pressure': .* classes 0 to 2 \(model log.*, got 3"):
         list(read_checked(source, models, "float64", None, 0))
     read = list(read_checked(source, models, "float64", 45, 10))
     np.testing.assert_array_equal(np.concatenate(read), data[10:45])
@@ -319,9 +313,7 @@ def test_a_rejected_row_ends_the_process_with_one_line(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("x,label\n" + "0.5,3\n" * 200, encoding="utf-8")
     words = ["stream", "--data", str(path), "--model", "logistic classes=3"]
-    done = subprocess.run(
-        [sys.executable, "-m", "auxmc", *words], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "auxmc", *words], capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
@@ -330,9 +322,7 @@ def test_columns_that_lose_digits_in_float32_are_read_in_float64(tmp_path, capsy
     data = DATA[:60].copy()
     data[:, 1] = 1.0 + 1e-5 * data[:, 1]
     assert run(write_csv(tmp_path / "rows.csv", data), "--output", str(tmp_path / "run")) == 0
-    assert (
-        "warning: age: float32 does not hold five digits of the first rows; rows" in capsys.readouterr().err
-    )
+    assert "warning: age: float32 does not hold five digits of the first rows" in capsys.readouterr().err
     assert json.loads((tmp_path / "run" / "settings.json").read_text())["numbers"]["precision"] == "float64"
 
 
@@ -353,11 +343,7 @@ def test_a_terminal_has_a_table_that_is_redrawn(monkeypatch):
     file.isatty = lambda: True
     record = {"n_rows": 4000, "log_evidence": -5000.25, "log_evidence_error": np.nan, "probability": 0.25}
     record |= {"log_evidence_per_row": -1.25, "log_bayes_factor": -0.0123, "log_bayes_factor_error": 0.0045}
-    ranked = {
-        "mixture [a]": {
-            name: np.array([value]) for name, value in (record | {"n_annealing_steps": 1}).items()
-        }
-    }
+    ranked = {"mixture [a]": {name: np.array([x]) for name, x in (record | {"n_annealing_steps": 1}).items()}}
     display = Display(0.0, 16_000, file)
     display.show(ranked)
     display.say("something")
@@ -426,6 +412,5 @@ def test_a_mixture_may_have_one_component():
         expected = 0.5 * (float(pair.log_prior(both)) - math.log(0.25))
         assert float(model.log_prior(parameters)) == pytest.approx(expected, rel=1e-12)
         rows = jnp.array([[0.3, -1.0], [2.0, 0.1]])
-        np.testing.assert_allclose(
-            model.log_likelihood(parameters, rows), pair.log_likelihood(both, rows), rtol=1e-12
-        )
+        found, expected = model.log_likelihood(parameters, rows), pair.log_likelihood(both, rows)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)

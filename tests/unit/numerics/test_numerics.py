@@ -293,10 +293,8 @@ def test_totals_have_the_derivatives_of_the_sum():
     def of_blocks(point):
         return total(point, ROWS, jnp.asarray(17))
 
-    def everything(function):
-        return jax.jit(lambda p: (function(p), jax.grad(function)(p), jax.jacfwd(jax.grad(function))(p)))(
-            point
-        )
+    def everything(f):
+        return jax.jit(lambda p: (f(p), jax.grad(f)(p), jax.jacfwd(jax.grad(f))(p)))(point)
 
     for found, expected in zip(everything(of_blocks), everything(whole), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
