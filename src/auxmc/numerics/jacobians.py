@@ -41,7 +41,6 @@ class DenseJacobian(NamedTuple):
     Attributes:
         matrix: J [constraint, input].
         factor: lower Cholesky factor of J J^T [constraint, constraint].
-        half_log_determinant: scalar.
     """
 
     matrix: Array
@@ -76,7 +75,6 @@ class DiagonalJacobian(NamedTuple):
         diagonal: diagonal of D [constraint], of either sign.
         whitened: W [constraint, shared].
         basis: V [constraint, shared].
-        half_log_determinant: scalar.
     """
 
     block: Array
@@ -115,7 +113,6 @@ class MarkovianJacobian(NamedTuple):
         inverse_subdiagonal: blocks of B^-1 left of the diagonal [step - 1, d, d].
         diagonal: inverses of `inverse_diagonal` [step, d, d].
         basis: V [constraint, shared], as in `DiagonalJacobian`.
-        half_log_determinant: scalar.
     """
 
     whitened: Array
@@ -195,7 +192,6 @@ class BlockJacobian(NamedTuple):
         own: D [group, d, k].
         inverse: blocks of G^-1 [group, d, d].
         basis: V [constraint, shared].
-        half_log_determinant: scalar.
     """
 
     shared: Array
@@ -234,7 +230,6 @@ class NoisyJacobian(NamedTuple):
         matrix: J_x [constraint, input without noise].
         noise_scale: eps, positive scalar.
         factor: lower Cholesky factor of J_x J_x^T + eps^2 I, or of J_x^T J_x + eps^2 I where that is smaller.
-        half_log_determinant: scalar.
     """
 
     matrix: Array

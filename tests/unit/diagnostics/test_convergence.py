@@ -35,14 +35,11 @@ def test_bulk_size_and_errors_of_an_autoregression(autoregression, coefficient, 
     assert np.median(rank_r_hat(chains)) < 1.0 + 8.0 / exact
 
 
-def test_constant_chains_say_nothing_about_their_error():
+def test_constant_chains_say_nothing_about_their_error_and_a_single_one_has_no_r_hat(autoregression):
     summary = summarise_chains(np.full((4, 100), 0.1))
     assert summary.bulk_ess == summary.tail_ess == 0.0
     assert np.isnan([summary.r_hat, summary.mcse_mean, summary.mcse_sd]).all()
     assert np.isposinf(rank_r_hat(np.repeat([[0.0], [1.0], [2.0]], 50, axis=1)))
-
-
-def test_single_chain_has_no_r_hat_but_an_effective_size(autoregression):
     summary = summarise_chains(autoregression(7, 0.0, (1, 2000)))
     assert np.isnan(summary.r_hat)
     assert summary.bulk_ess > 1500
