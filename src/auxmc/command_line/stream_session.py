@@ -148,7 +148,7 @@ class _Session:
         setup, n_columns, fault = self.setup, len(self.setup.source.columns), ""
         is_stored = self.options.past == "store"
         store = RowStore(state / "rows.bin", n_columns, setup.dtype) if is_stored else None
-        checkpoint = self.folder and Checkpoint(state / "stream", fingerprint(self.folder.numbers))
+        checkpoint = Checkpoint(state / "stream", fingerprint(self.folder.numbers)) if self.folder else None
         runs: dict[str, StreamRun] = {}
         try:
             signals = answering(self._stop, signal.SIGINT, signal.SIGTERM)
