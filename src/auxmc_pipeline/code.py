@@ -4,6 +4,7 @@ import ast
 import functools
 import hashlib
 import json
+import os
 import platform
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -42,7 +43,8 @@ def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = (
     """
     left_out = {_find(name, tuple(roots)) for name in without}
     files = [file for file in imported_files(module, roots) if file not in left_out]
-    return hashlib.sha256("".join(_parsed(f, roots[-1]).digest for f in files).encode()).hexdigest()[:16]
+    digests = [_parsed_at(file, file.stat().st_mtime_ns, roots[-1]).digest for file in files]
+    return hashlib.sha256("".join(digests).encode()).hexdigest()[:16]
 
 
 def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
@@ -56,36 +58,30 @@ def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
         name, path = queue.pop()
         if name not in seen:
             seen[name] = path
-            names = _imports(path, name, roots[-1])
-            if "." in name:
-                names.append(name.rpartition(".")[0])
-            queue += [(n, found) for n in names if (found := _find(n, tuple(roots))) is not None]
+            queue += _direct_imports(name, path, path.stat().st_mtime_ns, tuple(roots))
     return sorted(set(seen.values()))
 
 
 @functools.lru_cache(maxsize=1 << 14)
 def _find(module: str, roots: tuple[Path, ...]) -> Path | None:
-    relative = Path(*module.split("."))
-    for root in roots:
-        for path in (root / relative.with_suffix(".py"), root / relative / "__init__.py"):
-            if path.is_file():
-                return path
-    return None
+    base = module.replace(".", "/")
+    places = (f"{root}/{base}{end}" for root in roots for end in (".py", "/__init__.py"))
+    return next((Path(place) for place in places if os.path.isfile(place)), None)
 
 
-def _imports(path: Path, module: str, root: Path) -> list[str]:
-    """Names of what a file imports, and of what it may import from them."""
-    package = (module if path.name == "__init__.py" else module.rpartition(".")[0]).split(".")
-    names = []
-    for level, base, imported in _parsed(path, root).imports:
+@functools.lru_cache(maxsize=4096)
+def _direct_imports(
+    module: str, path: Path, modified: int, roots: tuple[Path, ...]
+) -> list[tuple[str, Path]]:
+    """Modules of the project that a file imports, or may import from others, and its package; each with its file."""
+    parent = module.rpartition(".")[0]
+    package = (module if path.name == "__init__.py" else parent).split(".")
+    names = [parent] if parent else []
+    for level, base, imported in _parsed_at(path, modified, roots[-1]).imports:
         if level:
             base = ".".join([*package[: len(package) - level + 1], *([base] if base else [])])
         names += [base, *(f"{base}.{name}" for name in imported)]
-    return names
-
-
-def _parsed(path: Path, root: Path) -> _Parsed:
-    return _parsed_at(path, path.stat().st_mtime_ns, root)
+    return [(name, found) for name in dict.fromkeys(names) if (found := _find(name, roots)) is not None]
 
 
 @functools.lru_cache(maxsize=4096)
