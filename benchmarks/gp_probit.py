@@ -32,17 +32,7 @@ COST = "CPU time"
 
 
 def textbook_estimate(features: Array, labels: Array, x: Array, u: Array) -> Array:
-    """Log density estimate by the printed formulae.
-
-    Args:
-        features: [row, feature].
-        labels: +1 or -1 [row].
-        x: (log s, log l_1, ..., log l_K) [dim].
-        u: auxiliary variables [row, importance].
-
-    Returns:
-        Log estimate, in nats.
-    """
+    """Log estimate, in nats, by the printed formulae, at x = (log s, log l_1, ...); u is [row, importance]."""
     n_rows, n_features = features.shape
     lengths = jnp.exp(x[1:])
     differences = (features[:, None, :] - features[None, :, :]) / lengths

@@ -103,8 +103,7 @@ def compiled(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any
 def own_process(*words: str) -> tuple[str, float]:
     """Runs Python with these words; its output, and the CPU seconds of all of it, imports and compilation included.
 
-    Raises:
-        RuntimeError: If the process failed; the message is its last line.
+    Raises RuntimeError with the last line of a process that failed.
     """
     before = os.times()
     done = subprocess.run(
@@ -144,11 +143,7 @@ def add(rows: pd.DataFrame, is_timed: bool, path: Path = TABLE) -> None:
 def measure(
     name: str, benchmark: Benchmark, quick: bool, n_seeds: int, again: bool = False, path: Path = TABLE
 ) -> int:
-    """Measures what the table lacks for this machine, or all if `again`, and keeps it seed by seed.
-
-    Returns:
-        Exit status: 1 if a program failed. It has a row without a value.
-    """
+    """Measures what the table lacks for this machine, or all if `again`, seed by seed; 1 if a program fails."""
     status = 0
     for problem in benchmark.quick if quick else benchmark.problems:
         programs = [p for p in benchmark.problems[problem] if importlib.util.find_spec(p.package)]

@@ -274,12 +274,7 @@ def schools_exact():
 
 
 def errors_of(problem, answer):
-    """Largest error of a mean or standard deviation, in posterior standard deviations; error of log evidence, in nats.
-
-    Args:
-        problem: a key of PROGRAMS.
-        answer: draws by name, `log_evidence` where there is an estimate.
-    """
+    """Largest error of a moment, in posterior standard deviations; of the log evidence, in nats, if there is one."""
     log_evidence = None
     if problem == "eight schools":
         moments, log_evidence = schools_exact()

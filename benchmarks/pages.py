@@ -81,12 +81,7 @@ def _number(value: float, unit: str = "") -> str:
 def draw(rows: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> Figure | None:
     """One point a seed, on a log scale, a row for each program that is compared with one of ours; 1 is as good.
 
-    Args:
-        rows: of the whole table.
-        benchmarks: by name.
-
-    Returns:
-        The figure, or None where no ratio has been measured.
+    None where no ratio has been measured.
     """
     parts = []
     for name, of_benchmark in shown(rows[rows["form"] != "earlier"]).groupby("benchmark", sort=False):

@@ -120,11 +120,7 @@ def _streams(name: str, model: RowModel) -> list[Program]:
 def absorb(
     stream: Stream, read: Callable[[int], Iterator[FloatArray]], key: Array, n_columns: int, **options: Any
 ) -> tuple[NamedArrays, float]:
-    """Runs a stream: its record, and the CPU seconds from the first reading on, when everything is compiled.
-
-    Args:
-        stream: as for `run_stream`, like the others.
-    """
+    """Runs a stream, as `run_stream`: its record, and CPU seconds from the first reading on, when all is compiled."""
     begin = 0.0
 
     def noted(skip: int, checksum: int) -> Iterator[FloatArray]:

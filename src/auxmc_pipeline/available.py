@@ -10,10 +10,7 @@ Found = TypeVar("Found")
 
 
 def available(read: Callable[[Name], Found], names: Iterable[Name]) -> dict[Name, Found]:
-    """What a function reads for each name, without the names that the tables do not hold.
-
-    Raises:
-        MissingData: the tables hold none of them.
+    """What a function reads for each name, without the names that the tables do not hold; raises MissingData for none.
 
     >>> from auxmc_pipeline.tables import Tables
     >>> import pandas as pd

@@ -78,14 +78,9 @@ class Case(NamedTuple):
 
 
 def compose_settings(file: StudyFile, overrides: Sequence[str] = ()) -> CaseSettings:
-    """Composes and checks the settings of one case.
+    """The settings of one case, checked; raises SettingsError, one line with what is allowed.
 
-    Args:
-        file: settings of the study.
-        overrides: Hydra overrides, one value each, for example `["preset=smoke", "n_importance=8"]`.
-
-    Raises:
-        SettingsError: If something is wrong; one line with what is allowed and the nearest valid spelling.
+    Overrides are Hydra's with one value each, for example `["preset=smoke", "n_importance=8"]`.
     """
     given: dict[str, Any] = {}
     for override in parse_overrides(overrides, file.schema):
@@ -98,13 +93,10 @@ def compose_settings(file: StudyFile, overrides: Sequence[str] = ()) -> CaseSett
 
 
 def study_cases(file: StudyFile, preset: str) -> list[Case]:
-    """All cases of a study at a preset, from the `cases` of its settings.
+    """All cases of a study at a preset, from the `cases` of its settings; raises SettingsError for a malformed one.
 
     A case is a mapping of settings. `over` maps settings to lists of values, and gives a case for each of their
     combinations. The values in `batch` run inside one case. A preset leaves out a case by `null`.
-
-    Raises:
-        SettingsError: If a case is malformed or has wrong settings.
     """
     cases: list[Case] = []
     for label, given in _at_preset(file, preset)[1].items():  # type: ignore[arg-type]
@@ -122,16 +114,10 @@ def study_cases(file: StudyFile, preset: str) -> list[Case]:
 
 
 def sweep_cases(file: StudyFile, preset: str, over: Sequence[str], batchable: Sequence[str]) -> list[Case]:
-    """Cases of a user's sweep, on top of the settings of the study.
+    """Cases of a user's sweep, on top of the settings of the study; raises SettingsError if an override is wrong.
 
-    Args:
-        file: settings of the study.
-        preset: size of the study.
-        over: Hydra overrides; settings with a list, a range or a choice are swept, the others are fixed.
-        batchable: settings whose values run inside one compiled program rather than as cases.
-
-    Raises:
-        SettingsError: If no override is given, or one of them is wrong or a range without values.
+    Settings with a list, a range or a choice are swept, the others are fixed. Values of `batchable` settings run inside
+    one compiled program rather than as cases.
     """
     if not over:
         raise SettingsError('a sweep needs over="KEY=VALUE,VALUE ...", for example over="n_importance=1,2,4"')

@@ -22,13 +22,9 @@ from auxmc_pipeline.settings import HARDWARE, PRESETS, CaseSettings, SettingsErr
 
 
 def checkout(package: Path) -> Path:
-    """The checkout of the project that a package belongs to; its studies become importable.
+    """The checkout that a package belongs to, else the innermost around the working directory; SettingsError for none.
 
-    Args:
-        package: folder that holds `src/`. Where it is no checkout, the innermost around the working directory counts.
-
-    Raises:
-        SettingsError: If there is none.
+    Its studies become importable. The package is given by the folder that holds `src/`.
     """
     here = Path.cwd()
     places = (package, here, *here.parents)
@@ -140,11 +136,7 @@ class Study:
         return {name: found[name] for name in self.figures}
 
     def settings(self, overrides: Sequence[str] = ()) -> CaseSettings:
-        """Composed and checked settings, rules across fields and the user's data included.
-
-        Raises:
-            SettingsError: If a setting, a combination of settings or a data file is wrong.
-        """
+        """Composed settings, checked with the rules of the study and its data; raises SettingsError."""
         kept = self._composed("".join(overrides[:1]).removeprefix("preset="), only_kept=True)
         of_case = next((case.settings for case in kept if case.overrides == tuple(overrides)), None)
         return self.checked(of_case or compose_settings(self.file, overrides))
@@ -175,11 +167,7 @@ class Study:
         return hashlib.sha256(b"".join(Path(f).read_bytes() for f in files)).hexdigest()[:16] if files else ""
 
     def checked(self, settings: CaseSettings) -> CaseSettings:
-        """Settings that the rules of the study accept.
-
-        Raises:
-            SettingsError: If a combination of settings or a data file is wrong.
-        """
+        """The settings themselves; raises SettingsError if the study rejects their combination or a data file."""
         together = (*self.batched, *self.batchable)
         for name in settings.batch:
             if name not in together:
@@ -236,11 +224,7 @@ def studies() -> list[str]:
 
 
 def load_study(name: str) -> Study:
-    """The study with the given name.
-
-    Raises:
-        SettingsError: If there is no such study.
-    """
+    """The study with the given name; raises SettingsError if there is none."""
     base, _, variant = name.partition("-")
     study = _registry()[_known(base, studies(), "study")]
     if not variant:
@@ -250,11 +234,7 @@ def load_study(name: str) -> Study:
 
 
 def check_preset(preset: str) -> str:
-    """The preset itself if there is one of that name.
-
-    Raises:
-        SettingsError: If there is none.
-    """
+    """The preset itself; raises SettingsError if there is none of that name."""
     return _known(preset, PRESETS, "preset")
 
 
@@ -283,12 +263,8 @@ def identity_of(study: Study, settings: CaseSettings) -> dict[str, object]:
 def stale_cases(study: Study, preset: str, numbers: Mapping[str, str]) -> list[str]:
     """Names of cases whose rows in a table are missing or were made with other settings than the present ones.
 
-    Snakemake does not see them where the result files are gone. The device may be another.
-
-    Args:
-        study: the study.
-        preset: its preset.
-        numbers: digest of the settings by case, as the table has it.
+    Snakemake does not see them where the result files are gone. The device may be another. `numbers` has the digest of
+    the settings by case, as the table has it.
     """
     return [
         case.name

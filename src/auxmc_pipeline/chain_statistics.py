@@ -81,11 +81,7 @@ def labelled_draws(
 
 
 def without_sweep(chains: Chains) -> Chains:
-    """Chains of a single sweep point, without the swept settings.
-
-    Raises:
-        ValueError: there are several points.
-    """
+    """Chains of a single sweep point, without the swept settings; raises ValueError for several points."""
     for name, values in chains.axes.items():
         if values.size != 1:
             raise ValueError(f"expected chains of one sweep point, but {name} has {values.size} values")
@@ -176,9 +172,7 @@ def thinned_r_hat(series: xr.DataArray, n_draws: int) -> xr.DataArray:
 def scale_reduction(series: xr.DataArray, coordinate: str | None = None) -> dict[str, xr.DataArray]:
     """Gelman and Rubin's factor and its upper limit, `psrf` and `psrf_upper`, of at least 2 chains.
 
-    Args:
-        series: recorded values (..., chain, draw, ...).
-        coordinate: dim of the quantities whose `psrf_multivariate` is wanted as well.
+    With the dim of the quantities there is `psrf_multivariate` as well. Values have dims (..., chain, draw, ...).
     """
     point, upper = over_chains(coda.potential_scale_reduction, series, (), ())
     found = {"psrf": point, "psrf_upper": upper}
@@ -223,13 +217,7 @@ def histogram(series: xr.DataArray, edges: FloatArray, dim: str = "bin") -> xr.D
 
 
 def thinned(data: Draws, most: int, *, last: bool = False) -> Draws:
-    """Evenly spaced draws, at most so many, counted again.
-
-    Args:
-        data: with dim draw.
-        most: draws to keep of each chain.
-        last: take the last of each stretch rather than the first.
-    """
+    """Evenly spaced draws, at most so many, counted again: the first of each stretch, or the `last`."""
     stride = -(-data.sizes["draw"] // most)
     kept = data.isel(draw=slice(stride - 1 if last else 0, None, stride))
     return kept.assign_coords(draw=np.arange(kept.sizes["draw"]))
@@ -238,13 +226,9 @@ def thinned(data: Draws, most: int, *, last: bool = False) -> Draws:
 def arviz_groups(
     draws: xr.Dataset, names: Sequence[str], *, prefix: str = "", most: int | None = None
 ) -> dict[str, xr.Dataset]:
-    """The draws in groups named as ArviZ does, dims (chain, draw) first.
+    """The draws in groups named as ArviZ does, dims (chain, draw) first; only those named are in the posterior.
 
-    Args:
-        draws: recorded quantities (..., chain, draw, ...).
-        names: those of group `posterior`; all others go to `sample_stats`.
-        prefix: of the names of the groups.
-        most: numbers of the posterior above which nothing is kept; None keeps all.
+    Above `most` numbers of the posterior nothing is kept; None keeps all.
     """
     if most is not None and sum(draws[name].size for name in names) > most:
         return {}

@@ -25,11 +25,7 @@ def rewrite_kept(path: Path, content: bytes) -> None:
 
 
 def check_kept(path: Path) -> Path:
-    """Compares a published file with the checksum in its folder or the one above, and returns its path.
-
-    Raises:
-        DamagedFile: If the file differs, or the list of checksums is damaged.
-    """
+    """The path of a published file; raises DamagedFile if its checksum, listed there or one folder up, is another."""
     for folder in (path.parent, path.parent.parent):
         listing = folder / SUMS
         if listing.is_file():

@@ -46,11 +46,7 @@ Measures = Mapping[str, Mapping[str, Measure]]
 
 
 def documents_of(document: str, also: str) -> list[str]:
-    """Returns the keys of the documents in which a line stands.
-
-    Args:
-        document: key of the first.
-        also: the others as "KEY: PLACE", separated by semicolons.
+    """Keys of the documents in which a line stands: the first, and those of `also`, "KEY: PLACE" by semicolons.
 
     >>> documents_of("phd-thesis", "implicit-models-paper: sec. 10.2")
     ['phd-thesis', 'implicit-models-paper']
@@ -59,7 +55,7 @@ def documents_of(document: str, also: str) -> list[str]:
 
 
 def read_claims(path: Path, settings: Collection[str], documents: Collection[str]) -> pd.DataFrame:
-    """Reads the claims of a study and checks every line.
+    """Reads the claims of a study; raises ValueError with file, line and what is allowed where a line is wrong.
 
     Args:
         path: CSV with the columns of COLUMNS. `low` and `high` bound the values that agree (empty: unbounded).
@@ -68,10 +64,6 @@ def read_claims(path: Path, settings: Collection[str], documents: Collection[str
 
     Returns:
         The table; texts that are missing are empty, `nature` is "conclusion" where it was empty.
-
-    Raises:
-        ValueError: with file, line and what is allowed: a column is unknown or missing, a word is not one of those
-            allowed, a band is upside down, a published number lies outside its own band, or a line appears twice.
     """
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     table["also"] = table.get("also", "")

@@ -34,12 +34,9 @@ def code_digest(module: str, roots: Sequence[Path], without: Collection[str] = (
     Comments, docstrings, annotations and layout do not count.
 
     Args:
-        module: dotted name, for example `experiments.gaussian_latent.run`.
+        module: dotted name, for example `experiments.gaussian_latent.run`; ModuleNotFoundError for an unknown one.
         roots: folders that hold the project's packages; the last one gets `.cache/code`, where parsed files are kept.
         without: modules that do not count.
-
-    Raises:
-        ModuleNotFoundError: the module itself is in none of the roots.
     """
     left_out = {_find(name, tuple(roots)) for name in without}
     files = [file for file in imported_files(module, roots) if file not in left_out]

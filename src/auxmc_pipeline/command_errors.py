@@ -20,9 +20,7 @@ def step_parser(doc: str | None) -> argparse.ArgumentParser:
 def errors_in_one_line(*further: type[Exception], status: int = 1) -> Callable[[_Main], Callable[..., int]]:
     """A decorator of command lines that prints wrong settings, and missing or damaged files, in a line.
 
-    Args:
-        further: other errors that say what the user has to fix.
-        status: exit status after an error.
+    `further` are other errors that say what the user has to fix; after an error the exit status is `status`.
     """
 
     caught: tuple[type[Exception], ...] = (SettingsError, OSError, *further)

@@ -7,13 +7,7 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted
 
 
 def footer(figure: Figure, tables: Tables, *details: str) -> Figure:
-    """Writes the preset of the tables, then details such as the number of chains, under a figure; returns it.
-
-    Args:
-        figure: what was drawn.
-        tables: from which; the preset is unknown where they are empty.
-        details: empty ones are left out.
-    """
+    """Writes the preset of the tables, then details that are not empty, under a figure; returns it."""
     shown = ", ".join(tables["settings"]["preset"].dropna().unique()) if "settings" in tables else "unknown"
     preset_note(figure, "; ".join([f"preset {shown}", *filter(None, details)]))
     return figure

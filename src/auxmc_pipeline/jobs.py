@@ -48,11 +48,7 @@ Identities = Mapping[str, Mapping[str, str]]
 
 
 def jobs_of_result(path: Path) -> list[dict[str, Any]]:
-    """Rows of the jobs that made a result file: its pieces, if it was split, then the job that wrote the file.
-
-    Raises:
-        DamagedFile: If the file is not what was written.
-    """
+    """Rows of the jobs that made a result file: its pieces, if it was split, then the job that wrote the file."""
     with read_result(path) as tree:
         about = attributes_of(tree)
         digest = str(about.get(DIGEST) or array_digest(tree))
@@ -60,13 +56,7 @@ def jobs_of_result(path: Path) -> list[dict[str, Any]]:
 
 
 def jobs_of_attributes(about: Mapping[str, Any], case: str, digest: str = "") -> list[dict[str, Any]]:
-    """Rows of the jobs that made a result, from its attributes.
-
-    Args:
-        about: attributes of the result, with those of its pieces.
-        case: name of the case.
-        digest: of all its arrays.
-    """
+    """Rows of the jobs that made a result, from its attributes and the digest of its arrays."""
     pieces = about.get("pieces") or []
     rest = float(about["cpu_s"]) - sum(float(piece["cpu_s"]) for piece in pieces)
     shared = {name: str(about[name]) for name in ("study", "numbers", "code", "data")} | {"case": case}
@@ -112,10 +102,7 @@ def identities(study: Study, preset: str) -> dict[str, dict[str, str]]:
 def differences(about: Mapping[Any, Any], case: str, now: Identities) -> str:
     """What a job was made with that differs from the present, as "settings and code"; empty if nothing does.
 
-    Args:
-        about: attributes of a result, or a row of `pieces.csv`.
-        case: name of the case.
-        now: of `identities`.
+    `about` has attributes of a result, or a row of `pieces.csv`.
     """
     if case not in now:
         return "case, which is gone"
@@ -124,11 +111,7 @@ def differences(about: Mapping[Any, Any], case: str, now: Identities) -> str:
 
 
 def recorded_jobs(study: str, preset: str, published: Path = PUBLISHED, costs: Path = COSTS) -> pd.DataFrame:
-    """Jobs of a study on record: of its published results, or else of `experiments/costs.csv`.
-
-    Returns:
-        Rows with columns case, piece, cpu_s (seconds), peak_memory_mib and others.
-    """
+    """Jobs of a study on record, as `job_table`: of its published results, or else of `experiments/costs.csv`."""
     kept = read_jobs(published / preset / study / "pieces.csv")
     if not kept.empty or not costs.is_file():
         return kept

@@ -139,15 +139,10 @@ def standard_error(values: ArrayLike) -> float:
 
 
 def quantile(values: ArrayLike, level: float, note: str = "") -> Measurement:
-    """Quantile of many independent replicates, with an error from their order statistics.
+    """Quantile of many independent replicates [replicate], with an error from their order statistics.
 
     It is half the distance of the quantiles one binomial standard error above and below the level: there is no
     resampling. NaN for a single replicate.
-
-    Args:
-        values: of independent replicates [replicate].
-        level: probability below the quantile, from 0 to 1.
-        note: as in Measurement.
 
     >>> found = quantile(np.arange(1.0, 101.0), 0.5)
     >>> found.value, round(found.error)
@@ -161,15 +156,10 @@ def quantile(values: ArrayLike, level: float, note: str = "") -> Measurement:
 
 
 def proportion(value: float, n_trials: float, note: str = "") -> Measurement:
-    """Proportion of independent trials, with an error by the rule of Jeffreys.
+    """Proportion of independent trials, or of an effective number of them, with an error by the rule of Jeffreys.
 
     Half a trial of either outcome is added, as his prior does, so that a proportion of all or none has an error too:
     two of it reach from the proportion to the end of the interval that holds 95 % of the posterior, on the wider side.
-
-    Args:
-        value: proportion of the trials of which something holds.
-        n_trials: number of trials, or an effective number.
-        note: as in Measurement.
 
     >>> [round(number, 3) for number in proportion(0.5, 100)[:2]]
     [0.5, 0.049]
@@ -193,14 +183,9 @@ def proportion_of(holds: ArrayLike, note: str = "") -> Measurement:
 
 
 def mean_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> Measurement:
-    """Mean over chains of a proportion of each chain's trials, such as failures, which may be none in all of them.
+    """Mean over chains of a proportion [chain] of each one's trials, such as failures, which may be none in all.
 
     The error is the larger of that between chains and that of all trials by `proportion`.
-
-    Args:
-        proportions: of independent chains [chain].
-        n_trials: trials of a chain.
-        note: as in Measurement.
 
     >>> found = mean_proportion([0.0, 0.0, 0.0], 100)
     >>> found.value, 0.0 < found.error < 0.01
@@ -212,12 +197,7 @@ def mean_proportion(proportions: ArrayLike, n_trials: float, note: str = "") -> 
 
 
 def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
-    """Rate of independent events, with an error by the rule of Jeffreys: a rate of 0 has an error too.
-
-    Args:
-        n_events: how many were seen.
-        exposure: time or length in which they were looked for, in units of the rate's.
-        note: as in Measurement.
+    """Events per unit of exposure, a time or a length, with an error by the rule of Jeffreys: a rate of 0 has one too.
 
     >>> [round(number, 2) for number in rate(0, 10.0)[:2]]
     [0.0, 0.13]
@@ -228,12 +208,9 @@ def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
 
 
 def root_mean_square(bias: Measurement, sd: float, degrees: float) -> Measurement:
-    """Root mean square error of an estimate from its bias and its standard deviation, by the delta method.
+    """Root mean square error of an estimate from bias and standard deviation, by the delta method.
 
-    Args:
-        bias: mean of the estimate minus a reference.
-        sd: standard deviation of the estimate.
-        degrees: of freedom with which its square is known.
+    The square of the latter is known with so many degrees of freedom.
 
     >>> [round(number, 3) for number in root_mean_square(Measurement(3.0, 0.5), 4.0, 8.0)[:2]]
     [5.0, 0.854]
@@ -244,15 +221,10 @@ def root_mean_square(bias: Measurement, sd: float, degrees: float) -> Measuremen
 
 
 def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
-    """The smallest p-value of independent tests as a standard score, which is normal with error 1 where all hold.
+    """The smallest p-value of independent tests [test] as a standard score, normal with error 1 where all hold.
 
-    Args:
-        p_values: each uniform on [0, 1] where its hypothesis holds [test].
-        note: as in Measurement.
-
-    Returns:
-        The score that a standard normal number exceeds with the probability that one of so many p-values is as small:
-        3.09 for one in a thousand.
+    A standard normal number exceeds it with the probability that one of so many p-values is as small: 3.09 for one in a
+    thousand.
 
     >>> round(score_of_p_values([0.6, 0.5]).value, 3)
     -0.674
@@ -265,12 +237,9 @@ def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:
 
 
 def largest(values: ArrayLike, errors: ArrayLike, names: Sequence[str]) -> Measurement:
-    """The largest of several values; its error takes into account that another might have been the largest.
+    """The largest of several values [part]; its error takes into account that another might have been the largest.
 
-    Args:
-        values: what is compared [part].
-        errors: their standard errors [part], taken as normal and independent.
-        names: of the parts; the note is that of the largest.
+    Their standard errors [part] are taken as normal and independent. The note is the name of the largest.
 
     >>> found = largest([1.0, 3.0, 2.9], [0.1, 0.2, 0.3], ["left", "middle", "right"])
     >>> found.value, found.note, 0.15 < found.error < 0.3
@@ -308,15 +277,8 @@ def proportion_of_sets(
     """Proportion of sets of chains, at random, whose largest potential scale reduction factor is at most `most`.
 
     It says how ordinary a published factor of one set is, whatever the distribution of factors over sets. The error is
-    from the sets without each chain; where all sets agree, that of as many sets as have no chain in common.
-
-    Args:
-        means: of each chain [chain, parameter].
-        sds: standard deviations of each chain [chain, parameter].
-        n_draws: length of the chains.
-        n_chains: of a set, fewer than there are.
-        most: largest factor of a set that counts.
-        note: as in Measurement.
+    from the sets without each chain; where all sets agree, that of as many sets as have no chain in common. Means and
+    standard deviations are those of each chain [chain, parameter] of n_draws.
 
     >>> means = np.r_[np.zeros(19), 9.0][:, None]
     >>> found = proportion_of_sets(means, np.ones((20, 1)), 1000, 5, 1.1)
@@ -337,11 +299,7 @@ def proportion_of_sets_where(
 ) -> Measurement:
     """Proportion of sets of chains, at random, that meet a condition, with errors as in `proportion_of_sets`.
 
-    Args:
-        condition: whether sets, given as numbers of their chains [set, chain], meet it [set].
-        n_all: number of chains.
-        n_chains: of a set, fewer than there are.
-        note: as in Measurement.
+    The condition says of sets, given as numbers of their chains [set, chain], whether they meet it [set].
 
     >>> found = proportion_of_sets_where(lambda sets: (sets == 0).any(axis=1), 20, 5)
     >>> 0.2 < found.value < 0.3, 0.1 < found.error < 0.4

@@ -33,13 +33,9 @@ class Need(NamedTuple):
     value: str
 
     def unmet(self, settings: pd.DataFrame) -> str:
-        """What is missing, in words; empty where the cases have what is needed.
+        """What is missing, in words; empty where the cases that are meant have what is needed.
 
-        Args:
-            settings: table of a run's settings; cases of other names do not count.
-
-        Raises:
-            MissingData: none of the cases has the setting, so that nothing can be checked.
+        Raises MissingData where none of them has the setting, so that nothing can be checked.
         """
         if not self.name:
             return ""
@@ -63,12 +59,7 @@ class Need(NamedTuple):
 def parse_needs(text: str, settings: Collection[str]) -> tuple[Need, ...]:
     """Reads conditions apart by spaces, each `[CASE:]SETTING>=NUMBER`, `<=NUMBER` or `=VALUE`, or `CASE:` alone.
 
-    Args:
-        text: for example "n_draws>=10000 n_chains>=4" or "main*:n_draws>=10000 side:". A value may be empty.
-        settings: names of the settings that there are.
-
-    Raises:
-        ValueError: a condition cannot be read, or names no setting.
+    A value may be empty. Raises ValueError if a condition cannot be read, or names none of the settings.
 
     >>> parse_needs("main*:n_draws>=500", ["n_draws"])
     (Need(case='main*', name='n_draws', relation='>=', value='500'),)
@@ -94,11 +85,7 @@ def parse_needs(text: str, settings: Collection[str]) -> tuple[Need, ...]:
 
 
 def cases_needed(texts: Iterable[str], cases: Collection[str]) -> list[str]:
-    """Returns the cases in which lines of a claim are measured: those that their needs name.
-
-    Args:
-        texts: needs of the lines, as `parse_needs` reads them; a line that names no case needs all.
-        cases: names of all cases.
+    """Cases in which lines of a claim are measured: those that their needs name, all for needs that name none.
 
     >>> cases_needed(["main*:n_draws>=500", "side:"], ["main_1", "main_2", "side", "other"])
     ['main_1', 'main_2', 'side']

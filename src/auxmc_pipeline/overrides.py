@@ -30,8 +30,7 @@ def split_overrides(text: str | Sequence[str]) -> list[str]:
 def parse_overrides(overrides: Sequence[str], schema: type[CaseSettings] = CaseSettings) -> list[Override]:
     """Overrides, parsed by Hydra's rules; values of settings that are texts are text as they are typed.
 
-    Raises:
-        SettingsError: If one is not KEY=VALUE in Hydra's grammar.
+    Raises SettingsError if one is not KEY=VALUE in Hydra's grammar.
     """
     kinds = typing.get_type_hints(schema)
     parsed = []
@@ -53,8 +52,7 @@ def parse_overrides(overrides: Sequence[str], schema: type[CaseSettings] = CaseS
 def sweep_values(override: Override) -> list[Any]:
     """Values of an override, sweeps expanded, rounding noise of a range and duplicates removed.
 
-    Raises:
-        SettingsError: If the sweep cannot be expanded; `glob` may not be.
+    Raises SettingsError if the sweep cannot be expanded; `glob` may not be.
     """
     if not override.is_sweep_override():
         return [override.value()]

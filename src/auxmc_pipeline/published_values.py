@@ -53,16 +53,7 @@ class PublishedSeries(NamedTuple):
 
 
 def published_series(study: str, figure: str, series: str) -> PublishedSeries:
-    """Returns a curve that a figure of the PhD thesis draws.
-
-    Args:
-        study: name of the study.
-        figure: number of the figure there, such as "4.7".
-        series: name of the curve in the study's `published_curves.csv`.
-
-    Raises:
-        LookupError: If there is no such curve.
-    """
+    """A curve of a figure of the PhD thesis, such as "4.7", by its name in CURVES; LookupError for none."""
     found = _curves(STUDIES / study).get((figure, series))
     if found is None:
         raise LookupError(f"figure {figure}, {series!r}: expected a curve of {STUDIES / study / CURVES}")
@@ -74,12 +65,9 @@ DISTANCE = "log distance from figure"
 
 
 def log_distance(there: PublishedSeries, x: FloatArray, y: FloatArray) -> Measurement:
-    """Returns the median of |log(ours / published)| over the published points between ours, without an error.
+    """Median of |log(ours / published)| over the published points between ours, without an error.
 
-    Args:
-        there: the published curve.
-        x: horizontal places of ours, ascending [point].
-        y: our heights [point].
+    Ours has heights y [point] at places x [point], ascending.
 
     >>> there = PublishedSeries(*np.array([[1.0, 2.0, 9.0], [1.0, 2.0, 1.0], [0.0] * 3, [0.0] * 3]))
     >>> round(log_distance(there, np.array([1.0, 2.0]), np.array([1.0, 2.0 * math.e])).value, 3)
@@ -103,16 +91,7 @@ def _curves(folder: Path) -> Mapping[tuple[str, str], PublishedSeries]:
 
 
 def published_value(study: str, claim_id: str, setting: str) -> PublishedValue:
-    """The value that a document prints or draws.
-
-    Args:
-        study: name of the study.
-        claim_id: claim that it belongs to.
-        setting: its setting.
-
-    Raises:
-        LookupError: there is no such line, or no number in it.
-    """
+    """The value that a document prints or draws for a claim's setting; raises LookupError if there is none."""
     try:
         return _values(STUDIES / study)[claim_id, setting]
     except KeyError:

@@ -15,26 +15,13 @@ _CORES = (2, 64)
 
 
 def with_results(text: str, published: Published) -> str:
-    """A page whose tables of counts and costs are those of the published results.
-
-    Raises:
-        ValueError: If the page lacks the marks of a table.
-    """
+    """A page whose tables of counts and costs are those of the published results."""
     with_counts = between_marks(text, "counts", _counts_table(published))
     return between_marks(with_counts, "costs", _costs_table())
 
 
 def between_marks(text: str, name: str, content: str, page: str = "the page") -> str:
-    """A text with other content between the two marks of a name, each a line of its own.
-
-    Args:
-        text: of the page.
-        name: of the marks.
-        content: what goes between them, whole lines.
-        page: what the page is called in an error.
-
-    Raises:
-        ValueError: the page lacks the marks.
+    """A text with other content, whole lines, between the two marks of a name; raises ValueError without these.
 
     >>> print(between_marks("before\\n<!-- costs: begin -->\\nold\\n<!-- costs: end -->\\n", "costs", "new\\n"), end="")
     before

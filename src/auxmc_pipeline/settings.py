@@ -29,7 +29,7 @@ def setting(
     unit: str = "",
     added: bool = False,
 ) -> Any:
-    """Field of a settings dataclass with what a user needs to know about it.
+    """Field of a settings dataclass with the metadata help, unit, minimum, maximum and choices.
 
     Args:
         default: default value; lists and dicts are copied.
@@ -38,9 +38,6 @@ def setting(
             None for no bound; empty for anything.
         unit: physical or statistical unit, empty for a pure number.
         added: results made before the setting was added stay valid: its default does not count among the numbers.
-
-    Returns:
-        A dataclass field with the metadata help, unit, minimum, maximum and choices.
     """
     texts = [word for word in allowed if isinstance(word, str)]
     minimum, maximum = allowed if len(allowed) == 2 and not texts else (None, None)
@@ -110,15 +107,9 @@ def unknown(word: str, known: Sequence[str], what: str) -> str:
 
 
 def check_ranges(settings: CaseSettings, study: str, where: str) -> None:
-    """Checks that all settings are within their ranges, those in `batch` and `resources` included.
+    """Raises SettingsError if a setting, those in `batch` and `resources` included, is out of range or not known.
 
-    Args:
-        settings: composed settings, whose types are right.
-        study: name of the study.
-        where: what an error names as the place to correct a value.
-
-    Raises:
-        SettingsError: If one is not, or is not known.
+    The error names `where` the value can be corrected.
     """
     fields = {field.name: field.metadata for field in dataclasses.fields(settings)}
     for name, about in fields.items():

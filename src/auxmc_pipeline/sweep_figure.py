@@ -39,17 +39,12 @@ def sweep_figure(table: pd.DataFrame, axes: Sequence[str], quantities: Sequence[
     than a factor 30. Without a numeric one it is the first, with a place for each value. A quantity with up to 6
     coordinates has a panel for each. Of one with more, the mean is drawn, with the mean of the errors, which is not too
     small however the coordinates depend on each other; where points have different coordinates, the panel says so.
+    Error bars are +- 1 standard error.
 
     Args:
         table: tidy rows with the columns in `axes`, then quantity, coordinate, value and standard_error (NaN for none).
         axes: names of the swept settings; may be empty for a single point.
         quantities: names of the quantities to draw, in order.
-
-    Returns:
-        The figure; error bars are +- 1 standard error.
-
-    Raises:
-        ValueError: If a column is missing, no quantity is asked for, or two rows stand for one point.
     """
     wanted = (*axes, "quantity", "coordinate", "value", "standard_error")
     if missing := [column for column in wanted if column not in table.columns]:

@@ -44,15 +44,12 @@ class Tables(dict[str, pd.DataFrame]):
         raise MissingData(f"no table {name!r}: not recorded by this run")
 
     def rows(self, name: str, quantity: str = "", **wanted: Wanted) -> pd.DataFrame:
-        """Rows of a table whose columns have the wanted values, of which a quantity is known.
+        """Rows of a table whose columns have the wanted values, of which a quantity is known; MissingData for none.
 
         Args:
             name: of the table.
             quantity: a column; rows in which it is NaN are left out. Empty for all rows.
             wanted: values, or several that are allowed, by column; numbers agree to rounding.
-
-        Raises:
-            MissingData: If there are no such rows.
         """
         table = self[name]
         for column, value in wanted.items():
@@ -71,14 +68,7 @@ class Tables(dict[str, pd.DataFrame]):
         return self.rows(by, quantity, **wanted)[quantity].to_numpy(np.float64)
 
     def array(self, quantity: str, *dims: str, table: str = "", **wanted: Wanted) -> xr.DataArray:
-        """A quantity as an array with columns of its table as dimensions.
-
-        Args:
-            quantity: a column.
-            dims: other columns.
-            table: its name; by default that of the dims.
-            wanted: as in `rows`.
-        """
+        """A quantity as an array with columns `dims` of its table, by default that of these dims, as dimensions."""
         found = self.rows(table or "_".join(dims), quantity, **wanted)
         array = found.set_index(list(dims))[quantity].to_xarray()
         return array.reindex({dim: pd.unique(found[dim]) for dim in dims})
@@ -86,9 +76,7 @@ class Tables(dict[str, pd.DataFrame]):
     def value(self, quantity: str, by: str = "point", **wanted: Wanted) -> float:
         """The value of a quantity that all rows asked for of one table have in common.
 
-        Raises:
-            MissingData: If there is none.
-            ValueError: If there are several.
+        Raises MissingData if there is none, ValueError if there are several.
         """
         found = pd.unique(self.rows(by, quantity, **wanted)[quantity])
         if len(found) > 1:
@@ -122,10 +110,9 @@ def recorded(
     Args:
         quantity: its name.
         error: name of its recorded standard error; without one it is unknown, unless the value is exact.
-        exact: as in Measurement.
-        note: as in Measurement.
-        by: as in `Tables.value`.
-        wanted: as in `Tables.value`.
+        exact: as in Measurement, like the note.
+        note: as above.
+        by: as in `Tables.value`, like what is wanted.
     """
 
     def measure(tables: Tables) -> Measurement:
@@ -142,15 +129,7 @@ def first_run(tables: Tables, *cases: str) -> str:
 
 
 def unmet_needs(needs: str, settings: pd.DataFrame) -> str:
-    """Settings that a run lacks, in words; empty for none.
-
-    Args:
-        needs: as `needs.parse_needs` reads them.
-        settings: table `settings` of the run.
-
-    Raises:
-        MissingData: If no case has a setting that is needed.
-    """
+    """Settings of a run's table that do not meet needs, as `parse_needs` reads them, in words; empty for none."""
     unmet = (need.unmet(settings) for need in parse_needs(needs, list(map(str, settings))))
     return "; ".join(filter(None, unmet))
 
@@ -171,15 +150,11 @@ def unmet_about(study: Study, tables: Tables) -> str:
 
 
 def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """Tables of some cases, from the groups `statistics` and `curves` of their result files.
+    """Tables of some cases by name, from the groups `statistics` and `curves` of their result files.
 
-    Args:
-        paths: result files.
-
-    Returns:
-        Tables by name. Each has a column `case`, one for each swept setting and dimension, and one float64 column for
-        each quantity; rows of which no quantity is known are left out. `settings` has the scalar settings of each case,
-        missing where the case sweeps them, and `numbers`, the digest of all; `quantity` has `table`, `group`, `unit`.
+    Each has a column `case`, one for each swept setting and dimension, and one float64 column for each quantity; rows
+    of which no quantity is known are left out. `settings` has the scalar settings of each case, missing where the case
+    sweeps them, and `numbers`, the digest of all; `quantity` has `table`, `group`, `unit`.
     """
     parts: dict[str, list[pd.DataFrame]] = {}
     quantities: dict[tuple[str, str], tuple[str, str, str, str]] = {}
@@ -227,11 +202,7 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
 
 
 def load_tables(folder: Path) -> Tables:
-    """Reads what `write_tables` wrote.
-
-    Raises:
-        FileNotFoundError: If a table is missing; says which command makes them.
-    """
+    """Reads what `write_tables` wrote; FileNotFoundError for a missing table says which command makes it."""
     paths = sorted(folder.glob("*.parquet"))
     if not paths:
         raise FileNotFoundError(f"no tables in {folder}: make them with `snakemake {folder}`")
@@ -264,13 +235,7 @@ def replicate_columns(rows: pd.DataFrame) -> list[str]:
 
 
 def perturbed(tables: Tables, change: Callable[[np.ndarray], np.ndarray], only: str = "") -> Tables:
-    """Tables with changed values, for the check that claims can fail.
-
-    Args:
-        tables: the tables.
-        change: maps the values of a column to others.
-        only: the quantity to change; empty for all.
-    """
+    """Tables with changed values of one quantity, or of all, for the check that claims can fail."""
     chosen = {only} if only else set(tables["quantity"]["quantity"])
     changed = dict(tables)
     for name in tables.keys() - set(_ABOUT):

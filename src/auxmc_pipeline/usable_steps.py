@@ -14,12 +14,7 @@ USABLE_ACCEPT_RATE = 0.9
 def step_at_acceptance_rate(steps: FloatArray, rates: FloatArray) -> float:
     """The first step at which the rate falls to USABLE_ACCEPT_RATE, between two of those tried on a straight line.
 
-    Args:
-        steps: step sizes, ascending [step].
-        rates: acceptance rates [step].
-
-    Raises:
-        MissingData: the rate is below it at the smallest step, or at none.
+    Steps [step] are ascending. Raises MissingData if the rate is below it at the smallest step, or at none.
 
     >>> round(step_at_acceptance_rate(np.array([0.1, 0.2, 0.4]), np.array([1.0, 0.95, 0.85])), 3)
     0.3
@@ -38,11 +33,7 @@ def step_at_acceptance_rate(steps: FloatArray, rates: FloatArray) -> float:
 def usable_step(rates: xr.DataArray) -> Measurement:
     """The step at which the mean rate of chains falls to USABLE_ACCEPT_RATE, with its error by leaving chains out.
 
-    Args:
-        rates: acceptance rates with dims step_size and chain.
-
-    Raises:
-        MissingData: as `step_at_acceptance_rate`.
+    Rates have dims step_size and chain.
     """
     ordered = rates.transpose("step_size", "chain").sortby("step_size")
     steps = ordered["step_size"].values.astype(float)

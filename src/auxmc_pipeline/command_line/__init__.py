@@ -8,12 +8,7 @@ from typing import Any
 
 
 def register(subparsers: Any) -> None:
-    """Adds the subcommands.
-
-    Args:
-        subparsers: what `ArgumentParser.add_subparsers` returned; each subcommand sets `run`, a function of the
-            options that returns the exit status.
-    """
+    """Adds the subcommands, each of which sets `run`, a function of the options that returns the exit status."""
     add = _command(
         subparsers,
         "list",

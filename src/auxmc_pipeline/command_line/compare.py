@@ -30,11 +30,7 @@ Estimates = dict[str, tuple[float, float]]
 
 
 def compare(first: Path, second: Path) -> str:
-    """Text about what two result files have in common and what not.
-
-    Raises:
-        CommandError: If a file cannot be read, or the two have no quantity in common.
-    """
+    """What two result files have in common and what not; raises CommandError if no quantity is in both."""
     about, groups = zip(open_result(first), open_result(second), strict=True)
     settings = [{k: v for k, v in a["settings"].items() if k not in _NOT_SETTINGS} for a in about]
     origins = [{name: a.get(name, "") for name in _ORIGIN} for a in about]

@@ -12,11 +12,6 @@ from auxmc_pipeline.readme_tables import run_time
 def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
     """Recorded core hours and longest job of each study, and the time of all on a number of cores.
 
-    Args:
-        preset: the preset.
-        n_cores: cores, at least 1.
-        without: studies to leave out.
-
     Raises:
         CommandError: If no study is left, no cost is recorded, or there is no core.
         SettingsError: If there is no such preset or study.

@@ -22,12 +22,7 @@ _EMPTY = ("", "None", "{}", "[]", "False")
 def describe(path: Path, preset: str | None = None) -> str:
     """Text about a file that a study or a command wrote, or about its folder: origin, settings, groups.
 
-    Args:
-        path: the file or the folder, or the word published.
-        preset: of what is published; None for all.
-
-    Raises:
-        CommandError: If there is no such file, or it cannot be read.
+    For the word published, about what is published of a preset, or of all. Raises CommandError if there is none.
     """
     if str(path) == "published":
         # Not above: it needs a clone with studies.
@@ -52,12 +47,7 @@ def describe(path: Path, preset: str | None = None) -> str:
 def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
     """Attributes and groups of a result file, or of the table of a run, whose rows are the group `table`.
 
-    Args:
-        path: the file, or a folder of a run, of which the draws or the record are taken.
-
-    Raises:
-        CommandError: If there is no such file, it is no result and no table, or it cannot be read.
-        DamagedFile: If it is not what was written.
+    Of a folder the draws or the record are taken. Raises CommandError, or DamagedFile if it is not what was written.
     """
     if path.is_dir():
         files = [path / name for name in ("result.nc", "record.parquet", "record.csv")]
@@ -94,12 +84,7 @@ def open_result(path: Path) -> tuple[dict[str, Any], dict[str, xr.Dataset]]:
 
 
 def command_of(path: Path, about: dict[str, Any]) -> str:
-    """The command that makes a result file of a study again.
-
-    Args:
-        path: the file; one in `results/<preset>/<study>/` is made by the workflow.
-        about: its attributes.
-    """
+    """The command that makes a result file again: one in `results/<preset>/<study>/` is made by the workflow."""
     settings, study = about["settings"], about["study"]
     preset = settings["preset"]
     if path.parts[-4:-1] == ("results", preset, study):

@@ -14,13 +14,7 @@ from auxmc_pipeline.settings import PRESETS
 def describe_published(preset: str | None, folder: Path = PUBLISHED) -> str:
     """Cases, commits, cost and machine of each study, and the cases that the present code would run again.
 
-    Args:
-        preset: the preset; None for all of which something is published.
-        folder: where results are published.
-
-    Raises:
-        CommandError: If nothing is published, or nothing of the preset.
-        SettingsError: If there is no such preset, or a setting is wrong.
+    Of all presets for None. Raises CommandError if nothing is published, SettingsError for an unknown preset.
     """
     wanted = PRESETS if preset is None else [catalogue.check_preset(preset)]
     there = [name for name in wanted if any((folder / name).glob("*/pieces.csv"))]

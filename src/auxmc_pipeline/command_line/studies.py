@@ -23,11 +23,7 @@ _NOT_LISTED = ("preset", "presets", "cases", "variants", "resources", "batch")
 
 
 def list_studies() -> str:
-    """A line for each study: number of cases and CPU time at every preset, title.
-
-    Raises:
-        SettingsError: If a setting is wrong.
-    """
+    """A line for each study: number of cases and CPU time at every preset, title."""
     rows: list[tuple[str, ...]] = [("study", *PRESETS, "title")]
     for study in map(catalogue.load_study, catalogue.studies()):
         rows.append((study.name, *(_cost_of(study, preset) for preset in PRESETS), study.title))
@@ -39,15 +35,7 @@ def list_studies() -> str:
 
 
 def list_cases(study: str, preset: str) -> str:
-    """A line for each case of a study: whether it is done, what it took, its overrides.
-
-    Args:
-        study: name of the study.
-        preset: its preset.
-
-    Raises:
-        SettingsError: If there is no such study or preset, or a setting is wrong.
-    """
+    """A line for each case of a study: whether it is done, what it took, its overrides."""
     found = catalogue.load_study(study)
     rows: list[tuple[str, ...]] = [("case", "result", "CPU time", "memory", "settings")]
     recorded = recorded_jobs(study, catalogue.check_preset(preset)).groupby("case")
@@ -66,14 +54,7 @@ def list_cases(study: str, preset: str) -> str:
 
 
 def list_claims(preset: str) -> str:
-    """A line for each claim: its study, the cases that it needs, their recorded CPU time, its first statement.
-
-    Args:
-        preset: whose cases.
-
-    Raises:
-        SettingsError: If there is no such preset, or a setting is wrong.
-    """
+    """A line for each claim: its study, the cases that it needs, their recorded CPU time, its first statement."""
     rows: list[tuple[str, ...]] = [("claim", "study", "cases", "CPU time", "statement")]
     for name in catalogue.studies():
         study = catalogue.load_study(name)
@@ -92,14 +73,7 @@ def list_claims(preset: str) -> str:
 
 
 def list_settings(study: str) -> str:
-    """Two lines for each setting of a study: its values at the presets; what it does, its unit, what is allowed.
-
-    Args:
-        study: name of the study; its own cases set some settings otherwise.
-
-    Raises:
-        SettingsError: If there is no such study.
-    """
+    """Two lines for each setting of a study: its values at the presets; what it does, its unit, what is allowed."""
     found = catalogue.load_study(study)
     at_presets = [found.settings([f"preset={preset}"]) for preset in PRESETS]
     lines = [f"Settings of study {found.name} ({found.title}), values at {', '.join(PRESETS)}:"]

@@ -9,13 +9,7 @@ from auxmc_pipeline.settings import nearest
 def describe_figure(figure: str, study_name: str | None = None) -> str:
     """From a figure back to the model: the function that draws it, what runs.
 
-    Args:
-        figure: name of the figure, as its files have it.
-        study_name: the study; needed where several have a figure of that name.
-
-    Raises:
-        CommandError: no study, or several, have such a figure.
-        SettingsError: there is no such study.
+    Raises CommandError if no study has such a figure, or several have and none is named.
     """
     names = catalogue.studies() if study_name is None else [study_name]
     declared = [catalogue.load_study(name) for name in names]

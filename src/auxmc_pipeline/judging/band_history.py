@@ -18,11 +18,7 @@ _LINE, _BOUNDS = ["claim_id", "setting"], ["low", "high"]
 
 
 def read_band_history(study: Study) -> pd.DataFrame:
-    """Returns the changes of a study's claims [change], with the columns of COLUMNS; empty where it has none.
-
-    Raises:
-        ValueError: If a column is unknown or missing, or a change has no reason.
-    """
+    """Changes of a study's claims [change], with the columns of COLUMNS; raises ValueError if one has no reason."""
     path = STUDIES / study.folder / "band_history.csv"
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
@@ -57,13 +53,7 @@ def _band(low: float, high: float) -> str:
 
 
 def unexplained_bands(kept: pd.DataFrame, claims: pd.DataFrame, history: pd.DataFrame) -> list[str]:
-    """Returns the lines whose band is not the one that they were judged by, and that no change explains.
-
-    Args:
-        kept: kept results of a study, with the columns `low` and `high` of the bands at that time.
-        claims: its lines of today.
-        history: its changes, as `read_band_history` returns them.
-    """
+    """Lines whose band is not the one of the `kept` results that they were judged by, and that no change explains."""
     both = kept[[*_LINE, *_BOUNDS]].merge(claims[[*_LINE, *_BOUNDS]], on=_LINE, suffixes=("_kept", ""))
     explained = history[[*_LINE, "new_low", "new_high"]].set_axis([*_LINE, *_BOUNDS], axis=1)
     now, before, told = (

@@ -38,13 +38,10 @@ class Counts(NamedTuple):
 
 
 def verdict_of_claim(lines: pd.DataFrame) -> str:
-    """Returns the verdict of a claim: the worst of its lines, where of several readings the best counts.
+    """The verdict of the lines of a claim: the worst of them, where of several readings the best counts.
 
     Times count only where there is nothing else. Where words fail that a figure of the document contradicts, and all
     other lines are reproduced, it is `FIGURE_ONLY`; while the other lines are open, it is inconclusive.
-
-    Args:
-        lines: of one claim, with columns `verdict` and `nature`.
     """
     return _verdict(_counted(_records(lines[["verdict", "nature"]])))
 
@@ -79,16 +76,12 @@ def _worst(lines: Sequence[_Line]) -> str:
 
 
 def counts_of(judged: pd.DataFrame) -> Counts:
-    """Counts the claims of some lines.
+    """Counts the claims of judged lines, of one study or of several; an id that several studies judge is one claim.
 
     The expected number of wrong verdicts takes each decided line's error as normal: the line is wrong with the
     probability that the true value lies on the other side of an edge of its band. A reproduced claim is wrong if one of
     its lines is, taken as independent; one that is not reproduced is as sure as its surest failing line; of
     `FIGURE_ONLY` both hold.
-
-    Args:
-        judged: lines of `auxmc_pipeline.judging.verdicts.judge`, of one study or of several; an id that several
-            studies judge is one claim.
     """
     verdicts = dict.fromkeys(VERDICTS, 0)
     n_misprints, expected = 0, 0.0
@@ -112,11 +105,7 @@ def counts_of(judged: pd.DataFrame) -> Counts:
 
 
 def counts_by_document(judged: pd.DataFrame) -> dict[str, Counts]:
-    """Counts the published claims of each document.
-
-    Args:
-        judged: as for `counts_of`. A claim counts in every document in which lines of it stand, with these lines.
-    """
+    """Counts the published claims of each document in which lines of them stand, with these lines."""
     published = judged[judged["origin"] == "published"]
     keys = [documents_of(*pair) for pair in zip(published["document"], published["also"], strict=True)]
     by_line = published.assign(document=pd.Series(keys, index=published.index)).explode("document")

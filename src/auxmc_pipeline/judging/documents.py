@@ -26,14 +26,7 @@ class Document(NamedTuple):
 
 @functools.cache
 def read_documents(path: Path = FRONT) -> tuple[Document, ...]:
-    """Reads the documents, in the order in which readers see them.
-
-    Args:
-        path: TOML file with a table `documents` per document.
-
-    Raises:
-        ValueError: If the file is not TOML, or a table has an unknown or a missing key.
-    """
+    """Documents of a TOML file, in the order in which readers see them; raises ValueError for a wrong key."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))["documents"]
         return tuple(Document(**table) for table in tables)

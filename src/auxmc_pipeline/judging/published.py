@@ -41,11 +41,7 @@ def published_presets(folder: Path = PUBLISHED) -> list[str]:
 def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Published:
     """Reads what is kept, judged by the present bands; a line that is newer, or of a study not run, is not measured.
 
-    Statements, bands and verdicts are not kept.
-
-    Args:
-        preset: of the results; None takes each study at the largest preset at which it is kept.
-        folder: where results are kept.
+    Statements, bands and verdicts are not kept. Without a preset, each study is taken at its largest that is kept.
 
     Raises:
         FileNotFoundError: nothing is kept.

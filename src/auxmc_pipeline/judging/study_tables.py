@@ -20,16 +20,9 @@ from auxmc_pipeline.tables import MissingData, Tables, load_tables, unmet_about
 
 
 def read_tables(study: Study, preset: str, folder: Path) -> Tables:
-    """Tables of a study.
+    """Tables of a study; raises SettingsError if they were made with other settings than the present ones.
 
-    Args:
-        study: the study.
-        preset: preset that the tables belong to.
-        folder: that holds them.
-
-    Raises:
-        SettingsError: the tables were made with other settings than the present ones, which Snakemake cannot
-            see where the result files themselves are gone.
+    Snakemake cannot see that where the result files themselves are gone.
     """
     tables = load_tables(folder)
     numbers = dict(tables["settings"][["case", "numbers"]].to_numpy())
@@ -43,12 +36,7 @@ def read_tables(study: Study, preset: str, folder: Path) -> Tables:
 
 
 def read_verdicts(path: Path) -> pd.DataFrame:
-    """Reads judged claims as `auxmc_pipeline.steps.judge` wrote them; texts that are missing are empty.
-
-    Raises:
-        FileNotFoundError: there is no such file; says which command makes it.
-        DamagedFile: it is not what was written; says which command makes it again.
-    """
+    """Reads judged claims as `auxmc_pipeline.steps.judge` wrote them; texts that are missing are empty."""
     texts = [*(name for name in COLUMNS if name not in ("low", "high")), "also", "verdict", "note"]
     return _read("claims", path, texts).fillna(dict.fromkeys(texts, ""))
 
@@ -59,38 +47,20 @@ def read_numbers(path: Path) -> pd.DataFrame:
 
 
 def claims_of(study: Study) -> pd.DataFrame:
-    """The claims that a study judges, checked.
-
-    Raises:
-        ValueError: as `auxmc_pipeline.claims.read_claims`.
-    """
+    """The claims that a study judges, checked."""
     keys = [document.key for document in read_documents()]
     return read_claims(STUDIES / study.folder / "claims.csv", setting_names(study), keys)
 
 
 def cases_of_claims(study: Study, preset: str) -> dict[str, list[str]]:
-    """The cases of a study that each of its claims needs, by claim id.
-
-    Args:
-        study: the study.
-        preset: whose cases.
-    """
+    """The cases of a study at a preset that each of its claims needs, by claim id."""
     names = [case.name for case in study.cases(preset)]
     by_claim = claims_of(study).groupby("claim_id", sort=False)["needs"]
     return {str(claim_id): cases_needed(needs, names) for claim_id, needs in by_claim}
 
 
 def cases_of_claim(claim_id: str, preset: str, names: Sequence[str]) -> dict[str, list[str]]:
-    """The cases that one claim needs, by study.
-
-    Args:
-        claim_id: its id.
-        preset: whose cases.
-        names: of the studies that are searched.
-
-    Raises:
-        SettingsError: If none of them judges such a claim.
-    """
+    """The cases that one claim needs, by study of those named; raises SettingsError if none judges it."""
     known: dict[str, list[str]] = {}
     for name in names:
         for known_id in dict.fromkeys(claims_of(load_study(name))["claim_id"]):
@@ -102,13 +72,9 @@ def cases_of_claim(claim_id: str, preset: str, names: Sequence[str]) -> dict[str
 
 
 def check_lines(names: Sequence[str]) -> None:
-    """Compares the lines of claims of studies with the functions that measure them, both ways.
+    """Raises SettingsError with all lines of claims that no function measures, and functions without a line.
 
-    Args:
-        names: the studies. The others are looked at where the first has something that disagrees.
-
-    Raises:
-        SettingsError: with all that disagree, or the first line of a `claims.csv` that cannot be read.
+    Studies other than those named are looked at where the first of these has something that disagrees.
     """
     wrong: list[str] = []
     for name in names:
@@ -128,11 +94,7 @@ def judge_study(
 ) -> pd.DataFrame:
     """The claims of a study measured in its tables, by `auxmc_pipeline.judging.verdicts.judge`.
 
-    Args:
-        study: the study.
-        tables: its tables.
-        claims: other claims than all of its own.
-        measures: what measures these; all functions of the study by default.
+    By default all of its claims, by all of its functions.
     """
     lines = claims_of(study) if claims is None else claims
     found = study.measures() if measures is None else measures
@@ -140,10 +102,9 @@ def judge_study(
 
 
 def measure_numbers(study: Study, tables: Tables) -> pd.DataFrame:
-    """The numbers that the study measures for its findings alone.
+    """The numbers that the study measures for its findings alone: columns name, value, error, exact, note.
 
-    Returns:
-        Columns name, value, error, exact, note; a value that the tables do not give is NaN, and its note says why.
+    A value that the tables do not give is NaN, and its note says why.
     """
     about = unmet_about(study, tables)
     rows = []

@@ -20,18 +20,12 @@ DOES_NOT_APPLY = "does not apply"
 
 
 def verdict(measurement: Measurement, low: float, high: float, kind: str) -> str:
-    """Compares a measured value with the band that counts as agreement.
+    """Compares a measured value with the band that counts as agreement; an end of it that is NaN bounds nothing.
 
     A value within the band is "reproduced" and one outside is "not reproduced" only if the edge of the band is more
     than two Monte Carlo standard errors away; nearer than that, more draws could change the verdict, and it is
     "inconclusive". So it is where the error is unknown, whatever the value: only a value declared exact has none.
     What has no value is "not measured". Claims about time are "timing": they describe a machine.
-
-    Args:
-        measurement: measured value and error.
-        low: lower end of the band; NaN for none.
-        high: upper end of the band; NaN for none.
-        kind: one of `auxmc_pipeline.claims.KINDS`.
     """
     if math.isnan(measurement.value):
         return "not measured"
@@ -56,7 +50,7 @@ def verdict_of_line(line: Mapping[Any, Any]) -> str:
 
 
 def judge(claims: pd.DataFrame, measures: Measures, tables: Tables, other_model: str = "") -> pd.DataFrame:
-    """Measures every claim and gives its verdict.
+    """Measures every claim and gives its verdict: adds measured, monte_carlo_error, exact, verdict, note.
 
     Args:
         claims: table of `auxmc_pipeline.claims.read_claims`.
@@ -65,9 +59,6 @@ def judge(claims: pd.DataFrame, measures: Measures, tables: Tables, other_model:
             and its note says what is missing.
         tables: of the study.
         other_model: why the published claims are not about the model of the run; empty where they are.
-
-    Returns:
-        The claims with columns measured, monte_carlo_error, exact, verdict, note.
 
     Raises:
         ValueError: a line of a claim has no function, or a claim's function no line.
@@ -87,12 +78,7 @@ def judge(claims: pd.DataFrame, measures: Measures, tables: Tables, other_model:
 
 
 def unmatched(claims: pd.DataFrame, measures: Measures) -> list[str]:
-    """Lines of claims that no function measures, and functions that have no line; empty where all go together.
-
-    Args:
-        claims: table of `auxmc_pipeline.claims.read_claims`.
-        measures: functions by claim id and setting.
-    """
+    """Lines of claims that no function measures, and functions that have no line; empty where all go together."""
     lines = set(zip(claims["claim_id"], claims["setting"], strict=True))
     measured = {(claim, setting) for claim, settings_of in measures.items() for setting in settings_of}
     odd = [f"{claim}, {setting}: no function measures this line" for claim, setting in lines - measured]

@@ -58,12 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def render(page: Mapping[str, Any], root: str) -> str:
-    """The page as HTML text.
-
-    Args:
-        page: of `read_page`.
-        root: folder of the project relative to the page; empty if files are named without a link.
-    """
+    """The page of `read_page` as HTML; `root` leads from it to the project, empty for files without a link."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,

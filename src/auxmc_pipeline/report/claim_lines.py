@@ -43,15 +43,7 @@ def claim_groups(
     figures: Sequence[PageFigure] = (),
     kept: pd.DataFrame | None = None,
 ) -> list[Line]:
-    """The claims of a study, lines of one claim and statement together.
-
-    Args:
-        study: the study.
-        preset: its preset.
-        judged: of `auxmc_pipeline.judging.study_tables.read_verdicts`.
-        findings: all findings.
-        figures: figures of the study.
-        kept: lines of the published run that these are compared with; None compares with none.
+    """The judged claims of a study, lines of one claim and statement together, next to those that are kept.
 
     Returns:
         Dicts with claim_id, anchor, statement, figures, and lines: rows of `judged` with what `claim_line` adds.
@@ -130,12 +122,7 @@ def claim_line(
 
 
 def compared(row: Mapping[str, Any], kept: Mapping[str, Any] | None) -> dict[str, str]:
-    """A line next to that of the published run: `kept`, its value and verdict, and `agreement`; both empty for none.
-
-    Args:
-        row: the line, with measured, monte_carlo_error, exact, verdict and kind.
-        kept: the same of the published run; None if it has no such line.
-    """
+    """A line next to that of the published run: `kept`, its value and verdict, and `agreement`; both empty for none."""
     if kept is None or not math.isfinite(kept["measured"]):
         return {"kept": "", "agreement": ""}
     said = f"{with_error(kept['measured'], kept['monte_carlo_error'])}, {kept['verdict']}"
@@ -152,12 +139,7 @@ def compared(row: Mapping[str, Any], kept: Mapping[str, Any] | None) -> dict[str
 
 
 def explanation(row: Mapping[str, Any], preset: str) -> str:
-    """Why a line failed or is open; empty for the other verdicts.
-
-    Args:
-        row: line of `auxmc_pipeline.judging.study_tables.read_verdicts`.
-        preset: preset that it was measured at.
-    """
+    """Why a line, measured at a preset, failed or is open; empty for the other verdicts."""
     if row["verdict"] not in (*_OPEN, "not reproduced"):
         return ""
     value, error = float(row["measured"]), float(row["monte_carlo_error"])
@@ -190,11 +172,7 @@ def unexplained(groups: Sequence[Line], preset: str) -> list[str]:
 
 
 def what_decides(row: Mapping[str, Any], preset: str) -> tuple[str, str, float]:
-    """The run that decides an open line.
-
-    Args:
-        row: the line, with its verdict.
-        preset: preset that it was measured at.
+    """The run that decides an open line, measured at a preset.
 
     Returns:
         The run in words; the preset whose cost is its unit, empty if no run decides it; and how many times that cost.
@@ -220,12 +198,7 @@ def what_decides(row: Mapping[str, Any], preset: str) -> tuple[str, str, float]:
 def strip(published: str, low: float, high: float, value: float, error: float) -> dict[str, float] | None:
     """Places of a claim's numbers on a line from 0 to 100; None if nothing was measured or nothing bounds it.
 
-    Args:
-        published: published value, as text.
-        low: lower end of the band; NaN for none.
-        high: upper end of the band; NaN for none.
-        value: measured value.
-        error: its standard error; NaN if unknown.
+    Ends of the band and the error are NaN where there is none.
     """
     edges = {name: edge for name, edge in (("low", low), ("high", high)) if math.isfinite(edge)}
     if not edges or not math.isfinite(value):

@@ -111,16 +111,13 @@ def is_named(name: str, places: Iterable[str]) -> bool:
 def page_figures(
     study: Study, files: Mapping[str, Path], drawings: str, folder: str = ""
 ) -> list[PageFigure]:
-    """The figures of a study that exist, in the order in which it declares them.
+    """The figures of a study that exist, in the order in which it declares them; DamagedFile if one is cut short.
 
     Args:
         study: the study.
         files: the file to show for each figure (.svg), by its name.
         drawings: path of the file to keep, relative to the root of the project, with `{name}` for the figure.
         folder: of a copy of `files`, relative to the page; empty for images inside the page.
-
-    Raises:
-        DamagedFile: If a file is cut short.
     """
     out = []
     for name, caption in study.figures.items():

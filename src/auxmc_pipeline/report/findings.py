@@ -59,17 +59,7 @@ class Readme(NamedTuple):
 
 
 def read_readme(study: Study, look_up: LookUp, run: str, links: Mapping[str, str]) -> Readme:
-    """Reads the README of a study.
-
-    Args:
-        study: the study.
-        look_up: source of the numbers.
-        run: which results these are, in words.
-        links: address in the page of each claim id and figure.
-
-    Raises:
-        ValueError: If it names a number that does not exist.
-    """
+    """The README of a study with its numbers; raises ValueError if it names one that does not exist."""
     path = ROOT / "experiments" / study.folder / "README.md"
     text = path.read_text(encoding="utf-8")
     if study.name != study.folder:
@@ -82,13 +72,10 @@ def read_readme(study: Study, look_up: LookUp, run: str, links: Mapping[str, str
 
 
 def split_readme(text: str, study: str, links: Mapping[str, str]) -> Readme:
-    """Splits the text of a README.
+    """Splits the text of a README, and links the claim ids and figures in it to their addresses in the page.
 
-    Args:
-        text: one paragraph begins with `Question:` and contains `Source:`, one begins with `Answer:`; the section
-            "Findings" has the findings.
-        study: name of the study.
-        links: address in the page of each claim id and figure.
+    One paragraph begins with `Question:` and contains `Source:`, one begins with `Answer:`; the section "Findings" has
+    the findings.
     """
     head, *sections = re.split(r"(?m)^(?=## )", text)
     paragraphs = {block.partition(":")[0]: block for block in re.split(r"\n{2,}", head)}
@@ -121,10 +108,7 @@ def read_findings(
 def main_findings() -> list[tuple[str, str, str]]:
     """The findings that matter most: Markdown with its numbers not filled in, study, and figure or an empty string.
 
-    They are the paragraphs of `docs/findings.md` that begin with bold words.
-
-    Raises:
-        ValueError: If one does not name its study.
+    They are the paragraphs of `docs/findings.md` that begin with bold words; each must name its study.
     """
     out = []
     for text in re.split(r"(?m)^(?=\*\*)", MAIN_FINDINGS.read_text(encoding="utf-8"))[1:]:

@@ -106,16 +106,9 @@ class LookUp:
 
 
 def fill(text: str, look_up: LookUp, place: Path | str, run: str = "") -> str:
-    """A text with its numbers.
+    """A Jinja 2 template that calls the methods of `LookUp` and may name `run`, filled in.
 
-    Args:
-        text: Jinja 2 template that calls the methods of `LookUp` and may name `run`.
-        look_up: source of the numbers.
-        place: file of the text, for messages.
-        run: which results these are, in words.
-
-    Raises:
-        ValueError: If the text is not a template, or names what does not exist.
+    Raises ValueError with the place of the text if it is no template, or names what does not exist.
     """
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True

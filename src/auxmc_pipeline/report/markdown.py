@@ -14,12 +14,7 @@ _MARKUP = re.compile(r"(<(code|pre)\b.*?</\2>|<[^>]*>)", re.DOTALL)
 
 
 def to_html(text: str, links: Mapping[str, str] | None = None) -> Markup:
-    """Markdown with tables as HTML; HTML in the text is shown, not interpreted.
-
-    Args:
-        text: the Markdown.
-        links: address in the page of each claim id and of each figure's name, which is set as code.
-    """
+    """Markdown with tables as HTML; HTML is shown, claim ids and names of figures, set as code, are linked."""
     html = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     names = "|".join(sorted(map(re.escape, links or {}), key=len, reverse=True)) or r"(?!)"
     claims, figures = re.compile(rf"\b({names})\b"), re.compile(rf"<code>({names})</code>")

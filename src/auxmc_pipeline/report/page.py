@@ -67,15 +67,7 @@ class StudyResults(NamedTuple):
 
 
 def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyResults]:
-    """Results of a preset in the working directory, by study.
-
-    Args:
-        preset: the preset.
-        names: the studies; all by default.
-
-    Raises:
-        FileNotFoundError: If a table, a figure or a file of claims is missing.
-    """
+    """Results of a preset in the working directory, by study; raises FileNotFoundError if a file is missing."""
     found = {}
     for study in map(load_study, names or studies()):
         folder = Path("results") / preset / study.name
@@ -97,11 +89,7 @@ def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyRes
 
 
 def published_results(kept: Published) -> dict[str, StudyResults]:
-    """Published results, by study, each at its largest preset; figures are published at preset `paper` alone.
-
-    Raises:
-        DamagedFile: If a file is not what was published.
-    """
+    """Published results, by study, each at its largest preset; figures are published at preset `paper` alone."""
     found = {}
     for name, preset in kept.presets.items():
         folder = PUBLISHED / preset / name
@@ -133,9 +121,6 @@ def read_page(
         run: which results these are, in words.
         is_published: whether they are published ones, whose figures are next to the page in `FIGURES`/study.
         kept: published claims with verdicts, by study, that the claims are compared with.
-
-    Raises:
-        ValueError: If a README or `docs/findings.md` names a number that does not exist.
     """
     declared = [load_study(name) for name in results]
     presets = {name: found.preset for name, found in results.items()}
@@ -276,16 +261,10 @@ def machines(jobs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path()) -> list[dict[str, Any]]:
-    """Time and memory of the jobs of every rule in a study, from Snakemake's benchmark files.
+    """Time and memory of the jobs of every rule in a study, from Snakemake's benchmark files in `root`/logs.
 
     CPU time and memory are those of `jobs`, and zero for other rules: Snakemake samples a long job every half minute,
     and does not see what a job does in a fork of another process.
-
-    Args:
-        study: name of the study.
-        preset: its preset.
-        jobs: a row for each case.
-        root: folder that holds `logs/`.
 
     Returns:
         Dicts with study, rule, n_jobs, wall_s (seconds), cpu_s (seconds) and peak_mib.
@@ -314,9 +293,6 @@ def settings_table(study: Study, preset: str) -> dict[str, Any]:
     Returns:
         `shared`: name, value, unit and meaning of settings that are the same in all cases; `varied`: names of the
         others; `cases`: name of each case and its values of the varied settings.
-
-    Raises:
-        SettingsError: If a setting is wrong.
     """
     cases = study.cases(preset)
     fields = {field.name: field.metadata for field in dataclasses.fields(study.schema)}

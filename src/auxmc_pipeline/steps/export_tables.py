@@ -65,14 +65,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
-    """The claims of a study for readers.
+    """The judged claims of a study for readers, as texts.
 
-    Args:
-        judged: table of `auxmc_pipeline.judging.study_tables.read_verdicts`.
-
-    Returns:
-        Columns claim, statement (with its setting), document, place, published, agrees within, band from, measured
-        (with its standard error), verdict; texts.
+    Columns claim, statement (with its setting), document, place, published, agrees within, band from, measured
+    (with its standard error), verdict.
     """
     names = {document.key: document.name for document in read_documents()}
     rows = [
@@ -93,11 +89,7 @@ def claims_table(judged: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Published claims by document and verdict: a claim is an id.
-
-    Args:
-        judged: tables of `auxmc_pipeline.judging.study_tables.read_verdicts`, by study.
-    """
+    """Published claims by document and verdict, from the judged claims of each study: a claim is an id."""
     counted = counts_by_document(pd.concat(judged.values(), ignore_index=True))
     rows = [
         {
@@ -114,14 +106,7 @@ def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
-    r"""A table as LaTeX `longtable`; needs the packages booktabs and longtable.
-
-    Args:
-        table: what to set; every cell as text.
-        caption: its caption.
-        label: key for `\ref`.
-        columns: column specification.
-    """
+    """A table of texts as LaTeX `longtable`; needs the packages booktabs and longtable."""
     styled = table.style.hide(axis="index").format(_escape).format_index(_escape, axis="columns")
     text = styled.to_latex(
         environment="longtable", hrules=True, caption=_escape(caption), label=label, column_format=columns

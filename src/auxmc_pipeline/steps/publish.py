@@ -86,15 +86,8 @@ def gather(
 ) -> tuple[dict[str, bytes], pd.DataFrame]:
     """Content of each file by its path in the study's folder, and its jobs.
 
-    Args:
-        study: the study.
-        preset: preset of its results.
-        now: what its cases depend on, of `auxmc_pipeline.jobs.identities`.
-        root: folder that holds `results/` and `paper_figures/`.
-        published: folder of published results. A case that it holds keeps its record, by whatever code it was made.
-
-    Raises:
-        SettingsError: If a file is missing, out of date, or of other settings, code or data; names all of them.
+    A case that is published keeps its record, by whatever code it was made. Raises SettingsError with all files that
+    are missing, out of date, or of other settings, code or data.
     """
     results, is_whole = root / "results" / preset / study.name, preset in _WHOLE
     cases = [results / f"{case}.nc" for case in now]
@@ -155,13 +148,7 @@ def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataF
 def write_study(place: Path, contents: Mapping[str, bytes], limit_mb: float = _LIMIT_MB) -> int:
     """Writes the files of a study that change, removes others from its folder, and returns how many it wrote.
 
-    Args:
-        place: folder of the study, in the folder of the preset.
-        contents: content of each file, by its path in the study's folder.
-        limit_mb: most megabytes of all files of the preset together.
-
-    Raises:
-        SettingsError: If the limit is exceeded; nothing is written.
+    Raises SettingsError, and writes nothing, if the files of all studies of the preset are larger than the limit.
     """
     others = [p for p in place.parent.rglob("*") if p.is_file() and place not in p.parents]
     size_mb = (sum(map(len, contents.values())) + sum(path.stat().st_size for path in others)) / 1e6
@@ -197,9 +184,7 @@ def _problems(now: Identities, stages: list[list[Path]], kept: pd.DataFrame) -> 
 def packed_table(table: pd.DataFrame, in_single: Collection[str] = ()) -> bytes:
     """A table as a small Parquet file: numbers split into their bytes, which compresses them by another quarter.
 
-    Args:
-        table: the table.
-        in_single: names of numbers of which 24 significant bits are kept, in half the space, in the range of doubles.
+    Of numbers `in_single` 24 significant bits are kept, in half the space, in the range of doubles.
     """
     buffer = BytesIO()
     numbers = list(map(str, table.select_dtypes("float")))

@@ -52,11 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def where_all_is(preset: str) -> str:
-    """Folders of figures and tables, counts of verdicts by study, address of the page.
-
-    Args:
-        preset: preset of the results in the working directory.
-    """
+    """Folders of figures and tables of a preset, counts of verdicts by study, address of the page."""
     # Imported late: what reads tables takes a second to import.
     from auxmc_pipeline.catalogue import studies
     from auxmc_pipeline.judging.counts import counts_of

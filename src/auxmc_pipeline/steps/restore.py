@@ -53,13 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def restore(preset: str, published: Path, results: Path, older: bool = False) -> tuple[list[Path], list[str]]:
-    """Writes the result files of published cases.
-
-    Args:
-        preset: the preset.
-        published: its folder in `published/`.
-        results: folder of the results of all presets.
-        older: whether cases that differ in their code alone are written.
+    """Writes the result files of published cases; those that differ in their code alone if `older`.
 
     Returns:
         Files written, and lines that say which cases were left out and why.

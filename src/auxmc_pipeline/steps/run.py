@@ -88,16 +88,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[Path] = ()) -> None:
-    """Runs a case and writes its result file.
+    """Runs a case, with checkpoints in `.checkpoints/`, and writes its result file.
 
-    Args:
-        study: the study.
-        settings: composed and checked settings of the case.
-        out: result file; checkpoints live next to the project's results in `.checkpoints/`.
-        pieces: files that `run_piece` wrote, all of the case; none runs the whole case here.
-
-    Raises:
-        SettingsError: the pieces do not make up the case.
+    Files of `run_piece`, if there are any, must be all pieces of the case: raises SettingsError otherwise.
     """
     clock = time.perf_counter()
     _configure(settings)
@@ -124,15 +117,7 @@ def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[P
 
 
 def run_piece(study: Study, settings: CaseSettings, out: Path, index: int, count: int) -> None:
-    """Makes one piece of a case's work and writes it to a file for `run_case`.
-
-    Args:
-        study: the study.
-        settings: composed and checked settings of the case.
-        out: file to write, suffix `.npz`.
-        index: of the piece, from 0.
-        count: pieces that the work is cut into.
-    """
+    """Makes one of `count` pieces of a case's work, and writes it to a file (.npz) for `run_case`."""
     clock, piece = time.perf_counter(), f"{index + 1} of {count}"
     _configure(settings)
     from auxmc.driver.units import Share, Units, write_piece

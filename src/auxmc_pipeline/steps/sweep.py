@@ -64,10 +64,6 @@ def rows_with_settings(tables: Tables, group: str) -> pd.DataFrame:
 def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
     """Averages a summary over replicates at every point of a sweep; what else varies inside a case stays apart.
 
-    Args:
-        summary: rows of statistics with the settings of their cases.
-        axes: names of the swept settings; may be empty.
-
     Returns:
         Columns: the axes, `quantity`, `coordinate` (which one of several values of a case, as "z1" or "noise = 0.5";
         empty where there is one), `value` (mean over replicates, NaN where one of them is), `standard_error` (of that

@@ -132,13 +132,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def record_verified(published: Path, cases: Sequence[PublishedCase], commit: str) -> None:
-    """Writes a commit next to published cases whose arrays it makes.
-
-    Args:
-        published: folder of the preset in `published/`.
-        cases: cases with identical arrays.
-        commit: hash of the commit that ran them again.
-    """
+    """Writes a commit next to published cases of a preset whose arrays it makes."""
     for study in {case.study for case in cases}:
         place = published / study
         jobs = read_jobs(place / "pieces.csv")
@@ -211,13 +205,7 @@ def conclusion(cases: Sequence[PublishedCase], compared: Sequence[Comparison]) -
 
 
 def judge_case(case: PublishedCase, found: Comparison, allowed: float) -> tuple[str, str]:
-    """What came of a case, `identical`, `agrees`, `DIFFERS` or `open`, and why.
-
-    Args:
-        case: the case.
-        found: its comparison.
-        allowed: most standard errors that a value may be off.
-    """
+    """What came of a case, `identical`, `agrees`, `DIFFERS` or `open`, and why; so many errors are `allowed`."""
     values, why = found.values, f"with other {case.changed}" if case.changed else "on the same machine"
     if values is None or values.empty:
         return ("identical", "arrays") if found.same_arrays else ("open", "no result or no table to compare")
@@ -251,13 +239,7 @@ def _largest() -> str:
 
 
 def compare_case(again: Path, sha256: str, published: Path) -> Comparison:
-    """Compares the result of a case with what is published of it.
-
-    Args:
-        again: result file of the new run; may be absent.
-        sha256: published digest of all arrays.
-        published: folder of the study in `published/`.
-    """
+    """Compares the result of a case, which may be absent, with the published digest and tables of the study."""
     if not again.is_file():
         return Comparison(False, None)
     same = jobs_of_result(again)[-1]["sha256"] == sha256
@@ -268,11 +250,7 @@ def compare_case(again: Path, sha256: str, published: Path) -> Comparison:
 
 
 def compare_values(kept: pd.DataFrame, again: pd.DataFrame) -> pd.DataFrame:
-    """Statistics of two runs of a case next to each other, without those that measure time.
-
-    Args:
-        kept: tidy rows of the published run.
-        again: tidy rows of the new run.
+    """Statistics of two runs of a case, as tidy rows, next to each other, without those that measure time.
 
     Returns:
         Columns quantity, kept, again, identical (to the last bit), close (to six digits), and score: the distance in

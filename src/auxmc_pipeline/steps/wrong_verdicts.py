@@ -40,15 +40,9 @@ class Wrong(NamedTuple):
 
 
 def simulate(judged: pd.DataFrame, n_replications: int, rng: np.random.Generator) -> Wrong:
-    """Replicates the verdicts on claims whose values are known with their errors.
+    """Replicates the verdicts on judged claims whose values are known with their errors; ValueError if none is.
 
-    Args:
-        judged: lines of a study, as `auxmc_pipeline.judging.verdicts.judge` returns them.
-        n_replications: how often values are drawn; normal and independent between lines.
-        rng: random numbers.
-
-    Raises:
-        ValueError: no value has an error.
+    Each replication draws all values, normal and independent between lines.
     """
     values, errors = (judged[name].to_numpy(np.float64) for name in ("measured", "monte_carlo_error"))
     is_drawn = np.isfinite(values) & (errors > 0.0) & ~judged["exact"].to_numpy(bool)
