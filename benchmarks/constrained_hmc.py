@@ -45,19 +45,12 @@ class Settings(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A conditioned model, a start in the bulk of its posterior, and its four parameters alone.
+    """A conditioned model, a start in the bulk of its posterior, and its four parameters alone."""
 
-    Attributes:
-        model: of all inputs.
-        start: inputs.
-        coordinates: maps inputs to the parameters of `collapsed` [4].
-        collapsed: their log posterior density, in nats.
-    """
-
-    model: ConditionedModel
-    start: Array
-    coordinates: Callable[[Array], Array]
-    collapsed: Callable[[Array], Array]
+    model: ConditionedModel  # of all inputs
+    start: Array  # inputs
+    coordinates: Callable[[Array], Array]  # maps inputs to the parameters of `collapsed` [4]
+    collapsed: Callable[[Array], Array]  # their log posterior density, in nats
 
 
 LOTKA_VOLTERRA, GENERALISED_LAMBDA = Settings(0.25, (4, 8), 3), Settings(0.6, (5, 10), 4)

@@ -15,21 +15,14 @@ from scipy.special import gammaln, logsumexp, ndtr, ndtri
 
 
 class Problem(NamedTuple):
-    """A likelihood and a prior, uniform on the cube (-half, half) or normal around zero.
+    """A likelihood and a prior, uniform on the cube (-half, half) or normal around zero."""
 
-    Attributes:
-        dim: number of parameters.
-        log_likelihood: maps points [..., dim] and the module of array functions to nats [...].
-        log_evidence: computes the known value, in nats.
-        half: half of the side of the cube, or zero.
-        sd: standard deviation of the normal prior, or zero.
-    """
-
-    dim: int
+    dim: int  # number of parameters
+    # Maps points [..., dim] and the module of array functions to nats [...].
     log_likelihood: Callable[[Any, Any], Any]
-    log_evidence: Callable[[], float]
-    half: float = 0.0
-    sd: float = 0.0
+    log_evidence: Callable[[], float]  # computes the known value, in nats
+    half: float = 0.0  # half of the side of the cube, or zero
+    sd: float = 0.0  # standard deviation of the normal prior, or zero
 
     def log_prior(self, x: Any, xp: Any) -> Any:
         """Normalised log density, in nats, of points [..., dim]."""

@@ -29,14 +29,10 @@ Run = Callable[[int], Mapping[str, float]]
 
 
 class Program(NamedTuple):
-    """One way to solve a problem.
+    """One way to solve a problem."""
 
-    Attributes:
-        name: in tables, unique within a problem; begins with its package if that is one of `PEERS`.
-        prepare: builds and compiles, none of which is measured; the argument says whether the quick form is wanted.
-    """
-
-    name: str
+    name: str  # in tables, unique within a problem; begins with its package if that is one of `PEERS`
+    # Builds and compiles, none of which is measured; the argument says whether the quick form is wanted.
     prepare: Callable[[bool], Run]
 
     @property
@@ -47,30 +43,22 @@ class Program(NamedTuple):
 
 
 class Benchmark(NamedTuple):
-    """Problems with the programs that solve each.
+    """Problems with the programs that solve each."""
 
-    Attributes:
-        problems: programs of each problem. The first is the one of this package that ratios are taken against.
-        units: of every quantity. Ratios are of a problem's first one: more is better if its unit is 1/s, else less.
-        quick: problems of the quick form.
-        repeats: measurements with one seed, in turns over the programs of a problem; their median is kept.
-        seeds: of the full form; the quick form has three.
-        cores: that the benchmark is bound to.
-        ratios: whether the programs of a problem are compared.
-        of_other_quality: programs without a ratio, as their errors are much larger than those of the first.
-        timed: whether values depend on the machine.
-        table: makes the page's table from rows of this benchmark and itself; None for the common one.
-    """
-
+    # Programs of each problem. The first is the one of this package that ratios are taken against.
     problems: Mapping[str, Sequence[Program]]
+    # Of every quantity. Ratios are of a problem's first one: more is better if its unit is 1/s, else less.
     units: Mapping[str, str]
-    quick: Sequence[str]
+    quick: Sequence[str]  # problems of the quick form
+    # Measurements with one seed, in turns over the programs of a problem; their median is kept.
     repeats: int = 1
-    seeds: int = 3
-    cores: int = 1
-    ratios: bool = True
+    seeds: int = 3  # of the full form; the quick form has three
+    cores: int = 1  # that the benchmark is bound to
+    ratios: bool = True  # whether the programs of a problem are compared
+    # Programs without a ratio, as their errors are much larger than those of the first.
     of_other_quality: Sequence[str] = ()
-    timed: bool = True
+    timed: bool = True  # whether values depend on the machine
+    # Makes the page's table from rows of this benchmark and itself; None for the common one.
     table: Callable[[Any, Any], str] | None = None
 
 

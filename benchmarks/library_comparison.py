@@ -240,10 +240,7 @@ PROGRAMS = {
         "dynesty": schools_by_dynesty,
         "pyABC": schools_by_pyabc,
     },
-    "two moons": {
-        "auxmc": moons_by_auxmc,
-        "dynesty": moons_by_dynesty,
-    },
+    "two moons": {"auxmc": moons_by_auxmc, "dynesty": moons_by_dynesty},
     "two modes": {
         "auxmc": modes_by_auxmc,
         "BlackJAX": modes_by_blackjax,

@@ -23,18 +23,12 @@ _ROOT = math.sqrt(2.0)
 
 
 class Found(NamedTuple):
-    """What is compared.
+    """What is compared."""
 
-    Attributes:
-        draws: of a posterior [chain, draw, dim].
-        exact: draws of it [draw, dim].
-        warnings: that came with the former.
-        log_evidence: estimate, standard error and exact value, in nats, where there is an estimate.
-    """
-
-    draws: np.ndarray
-    exact: np.ndarray
-    warnings: list[str]
+    draws: np.ndarray  # of a posterior [chain, draw, dim]
+    exact: np.ndarray  # draws of it [draw, dim]
+    warnings: list[str]  # that came with the former
+    # Estimate, standard error and exact value, in nats, where there is an estimate.
     log_evidence: tuple[float, float, float] | None = None
 
 

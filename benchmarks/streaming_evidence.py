@@ -48,21 +48,14 @@ N_COMPONENTS = 5
 
 
 class Problem(NamedTuple):
-    """A model and its rows.
+    """A model and its rows."""
 
-    Attributes:
-        name: of the model.
-        model: of a row.
-        rows: float64 [row, column].
-        from_cube: maps a point of the unit cube [dim] to parameters with the distribution of the prior [dim].
-        truth: log evidence, in nats.
-    """
-
-    name: str
-    model: RowModel
-    rows: FloatArray
+    name: str  # of the model
+    model: RowModel  # of a row
+    rows: FloatArray  # float64 [row, column]
+    # Maps a point of the unit cube [dim] to parameters with the distribution of the prior [dim].
     from_cube: Callable[[Array], Array]
-    truth: float = math.nan
+    truth: float = math.nan  # log evidence, in nats
 
     def log_likelihood(self, parameters: Array) -> Array:
         """Of all rows, in nats."""

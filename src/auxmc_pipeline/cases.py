@@ -34,19 +34,12 @@ from auxmc_pipeline.settings import (
 
 
 class StudyFile(NamedTuple):
-    """Where the settings of a study are.
+    """Where the settings of a study are."""
 
-    Attributes:
-        studies: folder of all studies.
-        name: of the study, a folder with a file `config.yaml`.
-        schema: its settings dataclass.
-        variant: name of the variant whose settings are laid over all cases; empty for none.
-    """
-
-    studies: Path
-    name: str
-    schema: type[CaseSettings]
-    variant: str = ""
+    studies: Path  # folder of all studies
+    name: str  # of the study, a folder with a file `config.yaml`
+    schema: type[CaseSettings]  # its settings dataclass
+    variant: str = ""  # name of the variant whose settings are laid over all cases; empty for none
 
     @property
     def place(self) -> str:
@@ -55,19 +48,12 @@ class StudyFile(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One composed configuration and one result file.
+    """One composed configuration and one result file."""
 
-    Attributes:
-        name: file name without suffix, letters, digits, `.`, `-` and `_` only.
-        overrides: Hydra overrides that make the case from the settings of the study.
-        axes: names of the settings that are swept over cases or inside them.
-        settings: the composed settings.
-    """
-
-    name: str
-    overrides: tuple[str, ...]
-    axes: tuple[str, ...]
-    settings: CaseSettings
+    name: str  # file name without suffix, letters, digits, `.`, `-` and `_` only
+    overrides: tuple[str, ...]  # Hydra overrides that make the case from the settings of the study
+    axes: tuple[str, ...]  # names of the settings that are swept over cases or inside them
+    settings: CaseSettings  # the composed settings
 
     def on(self, hardware: str) -> "Case":
         """The case on another device than that of its settings; the same case for an empty word."""

@@ -64,34 +64,22 @@ def _own_data(settings: Any) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """What a study declares in `experiments/<name>/study.py`; `captions.toml` next to it has its figures.
+    """What a study declares in `experiments/<name>/study.py`; `captions.toml` next to it has its figures."""
 
-    Attributes:
-        name: folder in `experiments/`; with `-VARIANT`, the study with other settings.
-        title: a few words for headings.
-        document: whose figures it draws: `fig_4_11` is figure 4.11 of this document.
-        schema: its settings dataclass.
-        sweep_quantities: quantities that the plot of a user's sweep shows, in order.
-        batchable: settings whose values in a user's sweep run inside one compiled program.
-        batched: settings whose values may run inside one program in the study's own cases, besides `batchable`.
-        claims: its modules that measure claims, by `MEASURE` and `NUMBERS`.
-        drawn_by: its modules that draw figures, by `DRAW`.
-        check: rules across settings, and the data of the user; raises `ValueError`.
-        data_files: files whose content a result depends on.
-        about: needs (`auxmc_pipeline.needs`) that a run meets if the published claims are about its model.
-    """
-
-    name: str
-    title: str
-    document: str
-    schema: type[CaseSettings]
-    sweep_quantities: Sequence[str]
-    batchable: Sequence[str] = ()
+    name: str  # folder in `experiments/`; with `-VARIANT`, the study with other settings
+    title: str  # a few words for headings
+    document: str  # whose figures it draws: `fig_4_11` is figure 4.11 of this document
+    schema: type[CaseSettings]  # its settings dataclass
+    sweep_quantities: Sequence[str]  # quantities that the plot of a user's sweep shows, in order
+    batchable: Sequence[str] = ()  # settings whose values in a user's sweep run inside one compiled program
+    # Settings whose values may run inside one program in the study's own cases, besides `batchable`.
     batched: Sequence[str] = ()
-    claims: Sequence[str] = ("claims",)
-    drawn_by: Sequence[str] = ("figures",)
+    claims: Sequence[str] = ("claims",)  # its modules that measure claims, by `MEASURE` and `NUMBERS`
+    drawn_by: Sequence[str] = ("figures",)  # its modules that draw figures, by `DRAW`
+    # Rules across settings, and the data of the user; raises `ValueError`.
     check: Callable[[Any], None] = lambda settings: None
-    data_files: Callable[[Any], list[str]] = _own_data
+    data_files: Callable[[Any], list[str]] = _own_data  # files whose content a result depends on
+    # Needs (`auxmc_pipeline.needs`) that a run meets if the published claims are about its model.
     about: str = ""
 
     @property

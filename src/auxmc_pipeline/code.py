@@ -17,14 +17,10 @@ _PARSER = Path(__file__).read_bytes() + platform.python_version().encode()
 
 
 class _Parsed(NamedTuple):
-    """What counts of a file.
+    """What counts of a file."""
 
-    Attributes:
-        digest: of its code without docstrings and annotations.
-        imports: of each import its level, 0 if it is absolute, the module, and the names.
-    """
-
-    digest: str
+    digest: str  # of its code without docstrings and annotations
+    # Of each import its level, 0 if it is absolute, the module, and the names.
     imports: list[tuple[int, str, list[str]]]
 
 

@@ -18,19 +18,12 @@ class MissingData(AuxmcError, LookupError):
 
 
 class Need(NamedTuple):
-    """Something that a run must have had for a claim to be judged.
+    """Something that a run must have had for a claim to be judged."""
 
-    Attributes:
-        case: pattern of the names of the cases that must have had it, with `*` for anything.
-        name: setting; empty where the case is needed and no setting of it.
-        relation: ">=", "<=" or "=".
-        value: a number, or for "=" a text.
-    """
-
-    case: str
-    name: str
-    relation: str
-    value: str
+    case: str  # pattern of the names of the cases that must have had it, with `*` for anything
+    name: str  # setting; empty where the case is needed and no setting of it
+    relation: str  # ">=", "<=" or "="
+    value: str  # a number, or for "=" a text
 
     def unmet(self, settings: pd.DataFrame) -> str:
         """What is missing, in words; empty where the cases that are meant have what is needed.

@@ -37,19 +37,12 @@ They are the numbers of its vector figures; of histograms `x` is the centre of a
 
 
 class PublishedSeries(NamedTuple):
-    """A curve that the PhD thesis draws.
+    """A curve that the PhD thesis draws."""
 
-    Attributes:
-        x: horizontal places [point].
-        y: heights [point].
-        low: lower end of the band [point]; NaN where none is drawn.
-        high: upper end of the band [point].
-    """
-
-    x: FloatArray
-    y: FloatArray
-    low: FloatArray
-    high: FloatArray
+    x: FloatArray  # horizontal places [point]
+    y: FloatArray  # heights [point]
+    low: FloatArray  # lower end of the band [point]; NaN where none is drawn
+    high: FloatArray  # upper end of the band [point]
 
 
 def published_series(study: str, figure: str, series: str) -> PublishedSeries:

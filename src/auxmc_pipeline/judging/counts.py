@@ -17,18 +17,13 @@ _WORST_FIRST = ("not reproduced", "inconclusive", "not measured", "reproduced", 
 
 
 class Counts(NamedTuple):
-    """Claims by verdict. A claim is an id: its lines together have one verdict, that of `verdict_of_claim`.
+    """Claims by verdict. A claim is an id: its lines together have one verdict, that of `verdict_of_claim`."""
 
-    Attributes:
-        verdicts: number of claims with each verdict, in the order of `auxmc_pipeline.judging.verdicts.VERDICTS`.
-        n_misprints: how many of those that are not reproduced fail only as printed.
-        n_lines: number of lines.
-        expected_wrong: number of claims, reproduced or not, whose verdict Monte Carlo error is expected to have spoilt.
-    """
-
+    # Number of claims with each verdict, in the order of `auxmc_pipeline.judging.verdicts.VERDICTS`.
     verdicts: dict[str, int]
-    n_misprints: int
-    n_lines: int
+    n_misprints: int  # how many of those that are not reproduced fail only as printed
+    n_lines: int  # number of lines
+    # Number of claims, reproduced or not, whose verdict Monte Carlo error is expected to have spoilt.
     expected_wrong: float
 
     @property

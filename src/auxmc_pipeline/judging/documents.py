@@ -11,17 +11,11 @@ FRONT = ROOT / "workflow" / "report" / "front.toml"
 
 
 class Document(NamedTuple):
-    """A document that claims come from.
+    """A document that claims come from."""
 
-    Attributes:
-        key: short name for addresses and for the column `document` of claims.
-        name: short name for readers.
-        title: author, title and year.
-    """
-
-    key: str
-    name: str
-    title: str
+    key: str  # short name for addresses and for the column `document` of claims
+    name: str  # short name for readers
+    title: str  # author, title and year
 
 
 @functools.cache

@@ -18,19 +18,14 @@ MEASURED = ["claim_id", "setting", "low", "high", "measured", "monte_carlo_error
 
 
 class Published(NamedTuple):
-    """Results of all studies.
+    """Results of all studies."""
 
-    Attributes:
-        judged: claims of each study with verdicts, as `auxmc_pipeline.judging.verdicts.judge` returns them.
-        numbers: numbers of each study's findings, as `judging.study_tables.measure_numbers` returns them.
-        presets: preset of each study's results.
-        run_in_words: which runs these are, for readers.
-    """
-
+    # Claims of each study with verdicts, as `auxmc_pipeline.judging.verdicts.judge` returns them.
     judged: Mapping[str, pd.DataFrame]
+    # Numbers of each study's findings, as `judging.study_tables.measure_numbers` returns them.
     numbers: Mapping[str, pd.DataFrame]
-    presets: Mapping[str, str]
-    run_in_words: str
+    presets: Mapping[str, str]  # preset of each study's results
+    run_in_words: str  # which runs these are, for readers
 
 
 def published_presets(folder: Path = PUBLISHED) -> list[str]:

@@ -23,29 +23,17 @@ _NAMED = re.compile(rf"\bfig(?:ure)?s?\.?\s+({_NUMBER}(?:(?:,| and| to)\s+{_NUMB
 
 
 class PageFigure(NamedTuple):
-    """A figure, ready to be shown.
+    """A figure, ready to be shown."""
 
-    Attributes:
-        anchor: its address in the page.
-        name: name of its files.
-        label: its document with its number there, or its name in words.
-        short: the number or the name alone.
-        caption: what it shows, without the number.
-        alternative: first sentence of the caption, for those who do not see the figure.
-        image: data URI, or the address of a file.
-        drawing: path of the file to keep, relative to the root of the project.
-        drawn_by: the function that draws it, as `file::function`.
-    """
-
-    anchor: str
-    name: str
-    label: str
-    short: str
-    caption: str
-    alternative: str
-    image: str
-    drawing: str
-    drawn_by: str
+    anchor: str  # its address in the page
+    name: str  # name of its files
+    label: str  # its document with its number there, or its name in words
+    short: str  # the number or the name alone
+    caption: str  # what it shows, without the number
+    alternative: str  # first sentence of the caption, for those who do not see the figure
+    image: str  # data URI, or the address of a file
+    drawing: str  # path of the file to keep, relative to the root of the project
+    drawn_by: str  # the function that draws it, as `file::function`
 
 
 def parse_figure_name(name: str) -> tuple[str, str, str]:

@@ -15,21 +15,13 @@ MAIN_FINDINGS = ROOT / "docs" / "findings.md"
 
 
 class Finding(NamedTuple):
-    """One finding, a paragraph that begins with bold words and what follows it.
+    """One finding, a paragraph that begins with bold words and what follows it."""
 
-    Attributes:
-        anchor: its address in the page.
-        study: name of its study.
-        lead: its bold beginning without the full stop.
-        text: the finding as Markdown.
-        html: the finding as HTML, with links to claims and figures.
-    """
-
-    anchor: str
-    study: str
-    lead: str
-    text: str
-    html: Markup
+    anchor: str  # its address in the page
+    study: str  # name of its study
+    lead: str  # its bold beginning without the full stop
+    text: str  # the finding as Markdown
+    html: Markup  # the finding as HTML, with links to claims and figures
 
     def sentences(self, claim_id: str) -> str:
         """Sentences of the finding that name a claim, as plain text; empty if none does."""
@@ -39,23 +31,14 @@ class Finding(NamedTuple):
 
 
 class Readme(NamedTuple):
-    """Parts of the README of a study, with its numbers filled in; `notes` are the sections without a part of their own.
+    """Parts of the README of a study, with its numbers filled in."""
 
-    Attributes:
-        question: question of the study, plain text.
-        source: documents that it comes from; empty if they are not named.
-        answer: answer to the question, plain text.
-        intro: what stands before the first finding, HTML.
-        findings: its findings.
-        notes: all other sections, HTML with headings one level down.
-    """
-
-    question: str
-    source: str
-    answer: str
-    intro: Markup
-    findings: Sequence[Finding]
-    notes: Markup
+    question: str  # question of the study, plain text
+    source: str  # documents that it comes from; empty if they are not named
+    answer: str  # answer to the question, plain text
+    intro: Markup  # what stands before the first finding, HTML
+    findings: Sequence[Finding]  # its findings
+    notes: Markup  # all sections without a part of their own, HTML with headings one level down
 
 
 def read_readme(study: Study, look_up: LookUp, run: str, links: Mapping[str, str]) -> Readme:

@@ -43,27 +43,16 @@ _RULES = {"summarise": "summarise", "figures": "draw", "claims": "judge_claims"}
 
 
 class StudyResults(NamedTuple):
-    """Results of a study.
+    """Results of a study."""
 
-    Attributes:
-        preset: their preset.
-        folder: where their tables are, relative to the root of the project.
-        judged: the claims with verdicts.
-        numbers: numbers of its findings.
-        summary: statistics of all cases, a row a value.
-        figures: the file to show for each figure, by its name.
-        drawings: path of the figures as files to keep, relative to the root, with `{name}` for the figure.
-        jobs: provenance, a row for each case, with the columns of `pieces.csv`.
-    """
-
-    preset: str
-    folder: Path
-    judged: pd.DataFrame
-    numbers: pd.DataFrame
-    summary: pd.DataFrame
-    figures: Mapping[str, Path]
-    drawings: str
-    jobs: pd.DataFrame
+    preset: str  # their preset
+    folder: Path  # where their tables are, relative to the root of the project
+    judged: pd.DataFrame  # the claims with verdicts
+    numbers: pd.DataFrame  # numbers of its findings
+    summary: pd.DataFrame  # statistics of all cases, a row a value
+    figures: Mapping[str, Path]  # the file to show for each figure, by its name
+    drawings: str  # path of the figures as files to keep, relative to the root, with `{name}` for the figure
+    jobs: pd.DataFrame  # provenance, a row for each case, with the columns of `pieces.csv`
 
 
 def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyResults]:

@@ -42,33 +42,21 @@ _ABOUT_VALUES = ("value", "unit", "numbers", "case", "quantity")
 
 
 class Comparison(NamedTuple):
-    """A case run again next to its published result.
+    """A case run again next to its published result."""
 
-    Attributes:
-        same_arrays: whether the digests of all arrays agree.
-        values: of `compare_values`; None where there is no new result or no published table.
-    """
-
-    same_arrays: bool
+    same_arrays: bool  # whether the digests of all arrays agree
+    # Of `compare_values`; None where there is no new result or no published table.
     values: pd.DataFrame | None
 
 
 class PublishedCase(NamedTuple):
-    """A published case that can be run again.
+    """A published case that can be run again."""
 
-    Attributes:
-        study: name of the study.
-        case: name of the case.
-        cost_s: recorded CPU time in seconds.
-        sha256: recorded digest of all arrays.
-        changed: what differs here from the record: code, processor or versions; empty for nothing.
-    """
-
-    study: str
-    case: str
-    cost_s: float
-    sha256: str
-    changed: str
+    study: str  # name of the study
+    case: str  # name of the case
+    cost_s: float  # recorded CPU time in seconds
+    sha256: str  # recorded digest of all arrays
+    changed: str  # what differs here from the record: code, processor or versions; empty for nothing
 
     @property
     def label(self) -> str:

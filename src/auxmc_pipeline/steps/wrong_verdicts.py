@@ -24,19 +24,12 @@ _MOST_WRONG = float(ndtr(-2.0))
 
 
 class Wrong(NamedTuple):
-    """Numbers of claims, means over replications.
+    """Numbers of claims, means over replications."""
 
-    Attributes:
-        decided: claims whose verdict is not open.
-        wrong: of these, with another verdict than that of the true values.
-        expected: wrong ones that are expected from the values of a replication alone.
-        error: standard error of wrong.
-    """
-
-    decided: float
-    wrong: float
-    expected: float
-    error: float
+    decided: float  # claims whose verdict is not open
+    wrong: float  # of these, with another verdict than that of the true values
+    expected: float  # wrong ones that are expected from the values of a replication alone
+    error: float  # standard error of wrong
 
 
 def simulate(judged: pd.DataFrame, n_replications: int, rng: np.random.Generator) -> Wrong:
