@@ -144,8 +144,5 @@ PROGRAMS = [
     Program("BlackJAX, tempered SMC", _blackjax),
 ]
 PROBLEMS = {"relaxations of 30 units": PROGRAMS}
-BENCHMARKS = {
-    "boltzmann": Benchmark(
-        PROBLEMS, {LOG_Z: "nats", MEAN: "relative"}, list(PROBLEMS), seeds=10, ratios=False
-    )
-}
+UNITS = {LOG_Z: "nats", MEAN: "relative"}
+BENCHMARKS = {"boltzmann": Benchmark(PROBLEMS, UNITS, list(PROBLEMS), seeds=10, ratios=False)}

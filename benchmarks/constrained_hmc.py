@@ -64,9 +64,8 @@ def _lotka_volterra(constraint: Any) -> Target:
         return -0.5 * jnp.sum(u**2) - 0.5 * jnp.sum(lotka_volterra.noise_inputs(model, u) ** 2)
 
     forced = condition_lotka_volterra(model, "teacher_forced")
-    start = _warmed(
-        forced, lotka_volterra.initial_inputs(model, jax.random.key(0)), LOTKA_VOLTERRA._replace(n_draws=100)
-    )
+    first = lotka_volterra.initial_inputs(model, jax.random.key(0))
+    start = _warmed(forced, first, LOTKA_VOLTERRA._replace(n_draws=100))
     return Target(condition_lotka_volterra(model, constraint), start, lambda u: u[:N_PARAMETERS], collapsed)
 
 
@@ -124,10 +123,11 @@ def _ours(target: Target, settings: Settings) -> Sample:
     starts, chain = jnp.tile(target.start, (settings.n_chains, 1)), _chain(target.model, settings)
     # A single chain is not batched, which would turn each branch into both.
     batch = settings.n_chains if settings.n_chains > 1 else None
-    program = compiled(
-        lambda *stacks: jax.lax.map(lambda one: chain(*one), stacks, batch_size=batch), keys(0), starts
-    )
 
+    def chains(*stacks: Array) -> Any:
+        return jax.lax.map(lambda one: chain(*one), stacks, batch_size=batch)
+
+    program = compiled(chains, keys(0), starts)
     return lambda i: program(keys(i), starts)[1]
 
 
@@ -157,10 +157,8 @@ def _mici(target: Target, settings: Settings) -> Sample:
 
     # Compiles, and finds the step size of dynamic trajectories, which the integrator keeps.
     adapters = [mici.adapters.DualAveragingStepSizeAdapter(0.8)] if settings.dynamic else []
-    sampler(0).sample_chains(
-        settings.n_draws if settings.dynamic else 5, 1, starts, adapters=adapters, **options
-    )
-
+    n_first = settings.n_draws if settings.dynamic else 5
+    sampler(0).sample_chains(n_first, 1, starts, adapters=adapters, **options)
     options["trace_funcs"] = [lambda state: {"parameters": state.pos[:N_PARAMETERS]}]
     return lambda i: sampler(i).sample_chains(0, settings.n_draws, starts, **options).traces["parameters"]
 
@@ -181,7 +179,6 @@ def _nuts(target: Target, settings: Settings) -> Sample:
         return jax.lax.scan(one, state._replace(rng_key=key), None, length=settings.n_draws)[1]
 
     program = compiled(chain, jax.random.key(0), warm_up.last_state)
-
     return lambda i: program(jax.random.key(i), warm_up.last_state)[None]
 
 
@@ -221,6 +218,7 @@ def _program(name: str, target_of: Callable[[], Target], settings: Settings) -> 
 
 GENERATOR, FORCED = partial(_lotka_volterra, "generator"), partial(_lotka_volterra, "teacher_forced")
 BEST, BEST_LAMBDA = Settings(1.05, (2, 2), 1, "newton"), Settings(0.6, (3, 5), 1, "newton")
+DYNAMIC_LAMBDA = GENERALISED_LAMBDA._replace(dynamic=True, n_draws=200)
 NUTS, ADAPTED = "NumPyro, NUTS, inputs integrated out by hand", Settings(0.0, (0, 0), 0, "", dynamic=True)
 PROBLEMS = {
     "Lotka-Volterra": [
@@ -238,19 +236,12 @@ PROBLEMS = {
         _program("auxmc, published", _generalised_lambda, GENERALISED_LAMBDA),
         _program("Mici, best found", _generalised_lambda, BEST_LAMBDA._replace(n_draws=200)),
         _program("Mici, published", _generalised_lambda, GENERALISED_LAMBDA._replace(n_draws=200)),
-        _program(
-            "Mici, dynamic trajectories",
-            _generalised_lambda,
-            GENERALISED_LAMBDA._replace(dynamic=True, n_draws=200),
-        ),
+        _program("Mici, dynamic trajectories", _generalised_lambda, DYNAMIC_LAMBDA),
         _program(NUTS, _generalised_lambda, ADAPTED),
     ],
 } | {
     f"generalised lambda, {size:,} observations": [Program("auxmc", partial(_sub_step, size))]
     for size in (1_000, 100_000)
 }
-BENCHMARKS = {
-    "constrained_hmc": Benchmark(
-        PROBLEMS, units={RATE: "1/s", SUB_STEP: "microseconds"}, quick=["Lotka-Volterra"]
-    )
-}
+UNITS = {RATE: "1/s", SUB_STEP: "microseconds"}
+BENCHMARKS = {"constrained_hmc": Benchmark(PROBLEMS, UNITS, quick=["Lotka-Volterra"])}

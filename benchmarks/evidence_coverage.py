@@ -25,9 +25,10 @@ import auxmc
 from auxmc.diagnostics.errors_of_means import replicated_evidence_error
 from auxmc.interface.densities import Density
 from auxmc.interface.tempered.evidence import METHODS
+from auxmc_pipeline.readme_tables import markdown
 from benchmarks.evidence_problems import student, student_parts
 from benchmarks.harness import Benchmark, Program, Run
-from benchmarks.pages import markdown, shown
+from benchmarks.pages import shown
 
 WITHIN_ONE, WITHIN_TWO, WARNED = "within one error", "within two errors", "warned of"
 OFF = "mean error"
@@ -207,7 +208,7 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     lines = [["method", "target", *dims]]
     for (method, shape), own in wide.groupby(["method", "shape"], sort=False):
         lines.append([f"`{method}`", str(shape), *(_cell(own[own["dim"] == dim]) for dim in dims)])
-    return markdown(lines)
+    return markdown(lines, rule="---")
 
 
 def _cell(blocks: pd.DataFrame) -> str:
@@ -232,9 +233,7 @@ def _laplace(problem: RowProblem, seed: int) -> Any:
 
 Estimate = Callable[..., Iterator[tuple[float, float, int]]]
 """Maps a function that makes a problem, and a block, to log evidence, standard error and warnings of each repeat."""
-_TEMPERED: dict[str, Estimate] = {
-    method: partial(_one_by_one, partial(_tempered, method)) for method in METHODS
-}
+_TEMPERED: dict[str, Estimate] = {m: partial(_one_by_one, partial(_tempered, m)) for m in METHODS}
 _OF_ROWS: dict[str, Estimate] = {
     "stream_evidence": _streamed,
     "growing_data": partial(_one_by_one, _growing),
@@ -246,14 +245,7 @@ PROBLEMS = {
     for method, estimate in methods.items()
     for name, make in targets.items()
 }
+QUICK = ["log-gamma in 2, annealed_importance"]
 BENCHMARKS = {
-    "evidence_coverage": Benchmark(
-        PROBLEMS,
-        units=UNITS,
-        quick=["log-gamma in 2, annealed_importance"],
-        seeds=5,
-        ratios=False,
-        timed=False,
-        table=table,
-    )
+    "evidence_coverage": Benchmark(PROBLEMS, UNITS, QUICK, seeds=5, ratios=False, timed=False, table=table)
 }

@@ -131,9 +131,8 @@ def _logistic() -> Problem:
     """200 labels, an intercept and four slopes; evidence by Gauss-Hermite quadrature around the mode."""
     random = np.random.default_rng(2)
     data = np.column_stack([np.ones(200), random.normal(size=(200, 4))])
-    signed = (
-        np.where(random.logistic(size=200) < data @ [0.5, 1.0, -1.0, 0.5, 0.0], 1.0, -1.0)[:, None] * data
-    )
+    is_one = random.logistic(size=200) < data @ [0.5, 1.0, -1.0, 0.5, 0.0]
+    signed = np.where(is_one, 1.0, -1.0)[:, None] * data
 
     def log_likelihood(x: Any, xp: Any) -> Any:
         return -xp.sum(xp.logaddexp(0.0, -(x @ signed.T)), axis=-1)

@@ -10,9 +10,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from auxmc_pipeline.readme_tables import markdown
 from benchmarks.evidence_problems import PROBLEMS
 from benchmarks.harness import Benchmark, Program, Run, reported
-from benchmarks.pages import markdown, shown
+from benchmarks.pages import shown
 from benchmarks.peers import CPU_LIMIT_S, EVIDENCE
 
 COLD, SECOND, OFF = "CPU time", "CPU time of a second seed", "error"
@@ -37,18 +38,13 @@ def _prepare(problem: str, program: str, quick: bool) -> Run:
 def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
     """Markdown: CPU seconds brought to an error of 0.1 nats, and the largest z, of each program on each problem."""
     keys = ["problem", "program", "seed"]
-    wide = (
-        shown(rows)
-        .pivot(index=keys, columns="quantity", values="value")
-        .reindex(columns=list(benchmark.units))
-    )
+    wide = shown(rows).pivot(index=keys, columns="quantity", values="value")
+    wide = wide.reindex(columns=list(benchmark.units))
     groups = dict(list(wide.groupby(keys[:2])))
     names = [name for name in EVIDENCE if name in set(rows["program"])]
-    cells = {
-        problem: [_cell(groups.get((problem, name), wide[:0])) for name in names] for problem in PROBLEMS
-    }
+    cells = {p: [_cell(groups.get((p, name), wide[:0])) for name in names] for p in PROBLEMS}
     lines = [[f"`{problem}`", *own] for problem, own in cells.items() if any(own)]
-    return markdown([["problem", *names], *lines], rule=" --- ")
+    return markdown([["problem", *names], *lines])
 
 
 def _cell(runs: pd.DataFrame) -> str:
@@ -67,15 +63,6 @@ def _cell(runs: pd.DataFrame) -> str:
     return f"**{text}**" if z > 3.5 else text
 
 
-BENCHMARKS = {
-    "evidence_set": Benchmark(
-        {
-            problem: [Program(name, partial(_prepare, problem, name)) for name in EVIDENCE]
-            for problem in PROBLEMS
-        },
-        units={COLD: "s", SECOND: "s", OFF: "nats", STATED: "nats", WARNINGS: ""},
-        quick=["two_modes"],
-        ratios=False,
-        table=table,
-    )
-}
+PROGRAMS = {p: [Program(name, partial(_prepare, p, name)) for name in EVIDENCE] for p in PROBLEMS}
+UNITS = {COLD: "s", SECOND: "s", OFF: "nats", STATED: "nats", WARNINGS: ""}
+BENCHMARKS = {"evidence_set": Benchmark(PROGRAMS, UNITS, quick=["two_modes"], ratios=False, table=table)}

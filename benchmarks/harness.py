@@ -94,9 +94,8 @@ def own_process(*words: str) -> tuple[str, float]:
     Raises RuntimeError with the last line of a process that failed.
     """
     before = os.times()
-    done = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, env=_ENVIRONMENT
-    )
+    command = [sys.executable, *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=_ENVIRONMENT)
     after = os.times()
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1])
@@ -193,7 +192,6 @@ def _measure_seed(runs: Sequence[tuple[str, Run | None]], seed: int, benchmark: 
             values = run and _attempt(name, run, seed * benchmark.repeats + repeat)
             found = values or {next(iter(benchmark.units)): np.nan}
             rows += [(name, quantity, value) for quantity, value in found.items()]
-    of_quantities = pd.DataFrame(rows, columns=["program", "quantity", "value"]).groupby(
-        ["program", "quantity"], sort=False
-    )
+    table = pd.DataFrame(rows, columns=["program", "quantity", "value"])
+    of_quantities = table.groupby(["program", "quantity"], sort=False)
     return of_quantities["value"].agg(lambda values: values.median(skipna=False)).reset_index()

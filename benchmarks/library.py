@@ -118,11 +118,8 @@ def _iterations(make: Callable[[float], Method]) -> list[Program]:
         call = prepare(make)
         return lambda i: {ITERATION: 1e6 * timed(call, i).cpu_s / N_DRAWS[make]}
 
-    sample = partial(_sample, n_chains=1, cores=1)
-    return [
-        Program("auxmc.sample", partial(measured, sample)),
-        Program("bare kernel", partial(measured, _bare)),
-    ]
+    programs = {"auxmc.sample": partial(_sample, n_chains=1, cores=1), "bare kernel": _bare}
+    return [Program(name, partial(measured, prepare)) for name, prepare in programs.items()]
 
 
 def _chains(cores: int, quick: bool) -> Run:
@@ -180,9 +177,7 @@ NUMBERS = {
     ],
     "chi-squared, 89 degrees, 8 a key": [
         Program("auxmc", partial(_numbers, partial(chi_square, degrees=89, shape=(8,)), 8)),
-        Program(
-            "jax.random.gamma", partial(_numbers, lambda key: 2.0 * jax.random.gamma(key, 44.5, (8,)), 8)
-        ),
+        Program("jax.random.gamma", partial(_numbers, lambda k: 2.0 * jax.random.gamma(k, 44.5, (8,)), 8)),
     ],
 }
 TWO_CORES = {
@@ -204,18 +199,14 @@ COMPARISON = {
     problem: [Program(name, partial(reported, "library_comparison", [problem, name])) for name in programs]
     for problem, programs in PROGRAMS.items()
 }
+SPEED = {"normal distribution": _iterations(normal), "simulator": _iterations(simulator)}
 BENCHMARKS = {
     "random_numbers": Benchmark(NUMBERS, units={NUMBER: "ns"}, quick=list(NUMBERS), repeats=5),
     "library_speed": Benchmark(
-        {"normal distribution": _iterations(normal), "simulator": _iterations(simulator)},
-        units={ITERATION: "microseconds"},
-        quick=["normal distribution"],
-        repeats=3,
+        SPEED, units={ITERATION: "microseconds"}, quick=["normal distribution"], repeats=3
     ),
     "library_comparison": Benchmark(
-        COMPARISON,
-        units={CPU: "s", "error of moments": "", "error of log evidence": "nats"},
-        quick=["two modes"],
+        COMPARISON, {CPU: "s", "error of moments": "", "error of log evidence": "nats"}, ["two modes"]
     ),
     "library_pages": Benchmark(PAGES, units={CPU: "s"}, quick=["density"]),
     "two_cores": Benchmark(

@@ -1,6 +1,6 @@
 """The tables and the figure of docs/benchmarks.md, from the rows that were kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from auxmc.plots.style import PAGE_WIDTH_IN, use_style
-from auxmc_pipeline.readme_tables import between_marks
+from auxmc_pipeline.readme_tables import between_marks, markdown
 from benchmarks.harness import ROOT, Benchmark
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -31,12 +31,6 @@ def shown(rows: pd.DataFrame) -> pd.DataFrame:
     """Rows of each problem on the page: of the first form of full, quick, earlier."""
     rank = rows["form"].map({"full": 0, "quick": 1, "earlier": 2})
     return rows[rank == rank.groupby([rows["benchmark"], rows["problem"]]).transform("min")]
-
-
-def markdown(rows: Sequence[Sequence[str]], rule: str = "---") -> str:
-    """A table whose first row is its header."""
-    first, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
-    return f"{first}{f'|{rule}' * len(rows[0])}|\n{''.join(rest)}"
 
 
 def ratios(rows: pd.DataFrame, benchmark: Benchmark) -> "pd.Series[float]":
@@ -69,7 +63,7 @@ def table(rows: pd.DataFrame, benchmark: Benchmark) -> str:
             text = "; ".join(filter(None, compared)) or "; ".join(filter(None, values))
             cells.append(f"{str(program).removeprefix('auxmc, ')}: {text}")
         lines.append([f"{problem}{mark}", cells[0], *["; ".join(cells[1:])] * has_others])
-    return markdown(lines)
+    return markdown(lines, rule="---")
 
 
 def _number(value: float, unit: str = "") -> str:
@@ -109,9 +103,8 @@ def draw(rows: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> Figure | No
             axes.axvline(1.0, color="0.4", linewidth=0.8)
             axes.grid(axis="y", color="0.92")
             axes.set(xscale="log", xlabel="", ylabel="")
-            axes.set_title(
-                str(name).replace("_", " "), loc="left", fontsize="medium", fontweight="bold", pad=2
-            )
+            title = str(name).replace("_", " ")
+            axes.set_title(title, loc="left", fontsize="medium", fontweight="bold", pad=2)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("times better than the program named")

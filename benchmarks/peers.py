@@ -191,9 +191,8 @@ def evidence_by_nss(problem):
     import jax
 
     log_prior, log_likelihood, draw = _for_jax(problem)
-    algorithm = blackjax.nss(
-        log_prior, log_likelihood, num_inner_steps=max(5, 2 * problem.dim), num_delete=50
-    )
+    n_slices = max(5, 2 * problem.dim)
+    algorithm = blackjax.nss(log_prior, log_likelihood, num_inner_steps=n_slices, num_delete=50)
     init, step = jax.jit(algorithm.init), jax.jit(algorithm.step)
 
     def run(seed):
@@ -236,10 +235,8 @@ def evidence_by_nautilus(problem):
     from nautilus import Sampler
 
     def run(seed):
-        likelihood = partial(problem.log_likelihood, xp=np)
-        sampler = Sampler(
-            problem.from_cube, likelihood, problem.dim, vectorized=True, pass_dict=False, seed=seed
-        )
+        functions = problem.from_cube, partial(problem.log_likelihood, xp=np)
+        sampler = Sampler(*functions, problem.dim, vectorized=True, pass_dict=False, seed=seed)
         finished = sampler.run()
         return sampler.log_z, sampler.n_eff**-0.5, int(not finished)
 
@@ -268,12 +265,9 @@ def evidence_by_pymc(problem):
     import pytensor.tensor
 
     with pymc.Model() as model:
-        shape = {"shape": problem.dim}
-        uniform, normal = (
-            partial(pymc.Uniform, "x", -problem.half, problem.half),
-            partial(pymc.Normal, "x", 0.0),
-        )
-        x = uniform(**shape) if problem.half else normal(problem.sd, **shape)
+        uniform = partial(pymc.Uniform, "x", -problem.half, problem.half)
+        normal = partial(pymc.Normal, "x", 0.0, problem.sd)
+        x = (uniform if problem.half else normal)(shape=problem.dim)
         pymc.Potential("likelihood", problem.log_likelihood(x, pytensor.tensor))
 
     def run(seed):

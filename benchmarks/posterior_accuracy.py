@@ -78,15 +78,9 @@ PROGRAMS: dict[str, dict[str, Draw]] = {
     "Gaussian mixture, scales 1 and 0.1": {"HMC": problems.gaussian_mixture},
     "two modes of 30 and 70 %": {"auxmc.evidence": problems.two_modes},
 }
-BENCHMARKS = {
-    "posterior_accuracy": Benchmark(
-        {
-            problem: [Program(name, partial(_prepare, draw)) for name, draw in draws.items()]
-            for problem, draws in PROGRAMS.items()
-        },
-        units=dict.fromkeys([MEANS, CLASSIFIER, R_HAT], ""),
-        quick=["Gaussian linear, 10 parameters"],
-        ratios=False,
-        timed=False,
-    )
+PROBLEMS = {
+    problem: [Program(name, partial(_prepare, draw)) for name, draw in draws.items()]
+    for problem, draws in PROGRAMS.items()
 }
+UNITS, QUICK = dict.fromkeys([MEANS, CLASSIFIER, R_HAT], ""), ["Gaussian linear, 10 parameters"]
+BENCHMARKS = {"posterior_accuracy": Benchmark(PROBLEMS, UNITS, QUICK, ratios=False, timed=False)}

@@ -120,10 +120,8 @@ def _exact_slcp(random: np.random.Generator) -> tuple[np.ndarray, float]:
     x = deviations[:, 0] / first[:, None]
     y = (deviations[:, 1] / second[:, None] - correlation[:, None] * x) / across[:, None]
     log_weights = -0.5 * np.sum(x**2 + y**2, axis=1) - 3.0 * np.log(first * second * across)
-    normal = random.normal(size=(len(rest), 2)) / 2.0
-    means = centre + np.column_stack(
-        [first * normal[:, 0], second * (correlation * normal[:, 0] + across * normal[:, 1])]
-    )
+    x, y = random.normal(size=(len(rest), 2)).T / 2.0
+    means = centre + np.column_stack([first * x, second * (correlation * x + across * y)])
     log_weights[np.any(np.abs(means) >= 3.0, axis=1)] = -np.inf
     largest = log_weights.max()
     kept = np.log(random.random(len(rest))) < log_weights - largest

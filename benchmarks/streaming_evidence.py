@@ -59,9 +59,8 @@ class Problem(NamedTuple):
 
     def log_likelihood(self, parameters: Array) -> Array:
         """Of all rows, in nats."""
-        return row_total(self.model.log_likelihood, self.model.weighted_gradient)(
-            parameters, jnp.asarray(self.rows), None
-        )
+        total = row_total(self.model.log_likelihood, self.model.weighted_gradient)
+        return total(parameters, jnp.asarray(self.rows), None)
 
     def finite(self, parameters: Array) -> Array:
         """The same for peers, which reject minus infinity or take it for an error."""
@@ -154,11 +153,7 @@ def nested_by_ultranest(problem: Problem, size: int) -> Estimate:
     for power in range(math.ceil(math.log2(size)) + 1):
         value_of(transform(np.full((2**power, dim), 0.5)))  # compiles
     direction = popstepsampler.generate_mixture_random_direction
-    options: dict[str, float] = {
-        "min_num_live_points": size,
-        "cluster_num_live_points": min(40, size),
-        "min_ess": 0,
-    }
+    options = {"min_num_live_points": size, "cluster_num_live_points": min(40, size), "min_ess": 0}
     options |= {"dlogz": math.inf, "dKL": math.inf, "max_num_improvement_loops": 0}
 
     def run(seed: int) -> float:
@@ -187,9 +182,8 @@ def tempered_by_blackjax(problem: Problem, size: int) -> Estimate:
 
     def sample(key: Array) -> Any:
         draws = problem.draw_priors(jax.random.fold_in(key, 0), size)
-        return peers.tempered_smc(
-            key, problem.model.log_prior, problem.finite, draws, step_size, n_steps, adapted=True
-        )
+        functions = problem.model.log_prior, problem.finite
+        return peers.tempered_smc(key, *functions, draws, step_size, n_steps, adapted=True)
 
     program = compiled(sample, jax.random.key(0))
     return lambda seed: program(jax.random.key(seed)).log_evidence

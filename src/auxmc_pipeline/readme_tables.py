@@ -1,5 +1,7 @@
 """Tables of the README, between marks: claims by verdict, and the cost of each preset."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from auxmc.command_line.columns import duration
@@ -54,7 +56,7 @@ def _counts_table(published: Published) -> str:
             numbers = [*counts.verdicts.values(), counts.n_claims]
             rows.append([document.name, *map(str, numbers), f"{counts.expected_wrong:.1f}"])
     return (
-        f"{_markdown(rows)}\nOf the lines of a claim the worst counts, of several readings the best. A claim "
+        f"{markdown(rows)}\nOf the lines of a claim the worst counts, of several readings the best. A claim "
         "that stands in two documents\ncounts in both.\n"
         f"Run: {published.run_in_words}.\n"
     )
@@ -69,8 +71,10 @@ def _costs_table() -> str:
             whole, longest = duration(jobs["cpu_s"].sum()), duration(jobs["cpu_s"].max())
             memory = f"{jobs['peak_memory_mib'].max() / 1024:.1f} GiB"
             rows.append([f"`{preset}`", whole, longest, memory, *times])
-    return _markdown(rows)
+    return markdown(rows)
 
 
-def _markdown(rows: list[list[str]]) -> str:
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [rows[0], ["---"] * len(rows[0]), *rows[1:]])
+def markdown(rows: Sequence[Sequence[str]], rule: str = " --- ") -> str:
+    """A table whose first row is its header."""
+    first, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
+    return f"{first}{f'|{rule}' * len(rows[0])}|\n{''.join(rest)}"
