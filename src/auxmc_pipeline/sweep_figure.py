@@ -165,9 +165,8 @@ def _looks(table: pd.DataFrame, others: Sequence[str]) -> Looks:
     rests, looks = dict[tuple[Any, ...], int](), Looks()
     for index, values in enumerate(combinations):
         # Axes that do not vary are not repeated in every entry.
-        words = [
-            METHOD_LABELS.get(values[i]) or f"{readable(others[i])} = {_text(values[i])}" for i in varying
-        ]
+        named = [(others[i], values[i]) for i in varying]
+        words = [METHOD_LABELS.get(v) or f"{readable(name)} = {_text(v)}" for name, v in named]
         colour, marker, turn = CYCLE[index % len(CYCLE)], _MARKERS[index % 5], index // len(CYCLE)
         if method is not None:
             rest = tuple(values[i] for i in varying if i != method)

@@ -111,7 +111,6 @@ def recorded(
         quantity: its name.
         error: name of its recorded standard error; without one it is unknown, unless the value is exact.
         exact: as in Measurement, like the note.
-        note: as above.
         by: as in `Tables.value`, like what is wanted.
     """
 
@@ -186,9 +185,8 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
         for column in table.select_dtypes(object):
             if table[column].map(lambda value: isinstance(value, (bool, float))).all():
                 table[column] = table[column].astype(float)
-    return tables | {
-        "quantity": pd.DataFrame(quantities.values(), columns=["quantity", "table", "group", "unit"])
-    }
+    columns = ["quantity", "table", "group", "unit"]
+    return tables | {"quantity": pd.DataFrame(quantities.values(), columns=columns)}
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -255,9 +253,7 @@ def _by_dimensions(
             # A dimension may itself be called `point`.
             own = {"": "point", "point": "points"}.get(own, own)
             found.setdefault(own, {}).setdefault(group, []).append(str(name))
-    return {
-        table: {group: groups[group][names] for group, names in of.items()} for table, of in found.items()
-    }
+    return {name: {group: groups[group][own] for group, own in of.items()} for name, of in found.items()}
 
 
 def not_run(what: str, wanted: Mapping[str, Wanted], reason: str = "not run at this preset") -> MissingData:

@@ -101,12 +101,8 @@ def _run_of(path: Path) -> dict[str, Any]:
     try:
         content = json.loads((path.parent / _SETTINGS).read_text(encoding="utf-8"))
         numbers = content["numbers"]
-        return {
-            **content["environment"],
-            "created": content["written"],
-            "settings": numbers,
-            "seed": numbers["seed"],
-        }
+        about = {"created": content["written"], "settings": numbers, "seed": numbers["seed"]}
+        return content["environment"] | about
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CommandError(
             f"{path}: expected a result file (.nc), or a file next to the {_SETTINGS} of the command that wrote it "

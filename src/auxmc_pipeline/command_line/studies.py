@@ -82,9 +82,8 @@ def list_settings(study: str) -> str:
             values = [value_text(getattr(settings, field.name)) or "''" for settings in at_presets]
             values = values if len(set(values)) > 1 else values[:1]
             lines += [f"  {field.name} = {' / '.join(values)}", f"      {_explained(field.metadata)}"]
-    return "\n".join(
-        [*lines, f"Cases set some of them otherwise: `auxmc list {study}`, experiments/{study}/config.yaml."]
-    )
+    lines.append(f"Cases set some of them otherwise: `auxmc list {study}`, experiments/{study}/config.yaml.")
+    return "\n".join(lines)
 
 
 def _cost_of(study: catalogue.Study, preset: str) -> str:

@@ -59,9 +59,7 @@ def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Publi
         else pd.DataFrame(columns=["name", "value", "error", "note", "exact"])
         for study, place in places.items()
     }
-    with_results = {
-        study: name for study, name in presets.items() if (places[study] / "claims.csv").is_file()
-    }
+    with_results = {study: presets[study] for study in places if (places[study] / "claims.csv").is_file()}
     return Published(judged, numbers, presets, _in_words(with_results, places))
 
 
@@ -70,10 +68,9 @@ def _in_words(presets: Mapping[str, str], places: Mapping[str, Path]) -> str:
     first, last = jobs["created"].min()[:10], jobs["created"].max()[:10]
     days = f"on {first}" if first == last else f"from {first} to {last}"
     made = f"jobs {days} on {' and '.join(sorted(jobs['processor'].unique()))}"
-    by_preset = {
-        name: [study for study, at in presets.items() if at == name]
-        for name in dict.fromkeys(presets.values())
-    }
+    by_preset: dict[str, list[str]] = {}
+    for study, preset in presets.items():
+        by_preset.setdefault(preset, []).append(study)
     if len(by_preset) == 1:
         return f"preset {next(iter(by_preset))}, {made}"
     largest, *others = sorted(by_preset, key=PRESETS.index, reverse=True)

@@ -26,8 +26,7 @@ def read_tables(study: Study, preset: str, folder: Path) -> Tables:
     """
     tables = load_tables(folder)
     numbers = dict(tables["settings"][["case", "numbers"]].to_numpy())
-    stale = stale_cases(study, preset, numbers)
-    if stale:
+    if stale := stale_cases(study, preset, numbers):
         raise SettingsError(
             f"{folder} was made with other settings for {', '.join(stale)}; bring it up to date with "
             f"`snakemake {folder} --forcerun run_case`"

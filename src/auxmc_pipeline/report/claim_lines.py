@@ -51,9 +51,8 @@ def claim_groups(
     groups: dict[tuple[str, str], list[Line]] = {}
     cpu_s = {name: recorded_jobs(study.name, name)["cpu_s"].sum() for name in {preset, _LARGEST}}
     changes = _changes(study, judged)
-    lines_kept: dict[Any, Any] = (
-        {} if kept is None else kept.set_index(["claim_id", "setting"]).to_dict("index")
-    )
+    line_names = ["claim_id", "setting"]
+    lines_kept: dict[Any, Any] = {} if kept is None else kept.set_index(line_names).to_dict("index")
     for row in judged.to_dict("records"):
         line = claim_line({str(name): value for name, value in row.items()}, study, preset, findings, cpu_s)
         line |= compared(line, lines_kept.get((line["claim_id"], line["setting"])))
@@ -76,12 +75,10 @@ def _changes(study: Study, judged: pd.DataFrame) -> dict[Any, list[str]]:
     lines = set(zip(judged["claim_id"], judged["setting"], strict=True))
     found: dict[Any, list[str]] = {}
     for change in read_band_history(study).to_dict("records"):
-        line = change["claim_id"], change["setting"]
-        said = describe_change(change)
-        if line in lines:
-            found.setdefault(line, []).append(said)
-        else:
-            found.setdefault(line[0], []).append(f"{line[1]}, {said}" if line[1] else said)
+        line, said = (change["claim_id"], change["setting"]), describe_change(change)
+        if line not in lines and line[1]:
+            said = f"{line[1]}, {said}"
+        found.setdefault(line if line in lines else line[0], []).append(said)
     return found
 
 
@@ -210,7 +207,5 @@ def strip(published: str, low: float, high: float, value: float, error: float) -
     first, last = min(points.values()), max(points.values())
     first, last = (first, last) if last > first else (first - 1.0, last + 1.0)
     # Room at both ends, to show on which side a band is open; divided first, since a diverged value may be huge.
-    places = {
-        name: round(100.0 * ((x - first) / (last - first) + 0.12) / 1.24, 1) for name, x in points.items()
-    }
-    return {"low": 0.0, "high": 100.0, **places}
+    parts = {name: (x - first) / (last - first) for name, x in points.items()}
+    return {"low": 0.0, "high": 100.0} | {n: round(100.0 * (x + 0.12) / 1.24, 1) for n, x in parts.items()}

@@ -33,9 +33,8 @@ def algorithms(study: Study) -> list[str]:
     folder = STUDIES / study.folder
     own = [path.relative_to(folder) for path in files if folder in path.parents]
     modules = [study.module(".".join(path.with_suffix("").parts)) for path in own]
-    found = {
-        inspect.unwrap(value) for module in modules for value in vars(module).values() if callable(value)
-    }
+    values = (value for module in modules for value in vars(module).values())
+    found = {inspect.unwrap(value) for value in values if callable(value)}
     functions = [f for f in found if inspect.isfunction(f) and _ALGORITHMS.match(f.__module__)]
     return sorted({_place(function) for function in functions})
 

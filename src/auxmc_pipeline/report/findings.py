@@ -47,10 +47,9 @@ def read_readme(study: Study, look_up: LookUp, run: str, links: Mapping[str, str
     text = path.read_text(encoding="utf-8")
     if study.name != study.folder:
         # Answer, notes and findings are about the study as it was published.
-        text = "\n\n".join(block for block in text.split("\n\n") if block.startswith("Question: "))
-        text += (
-            "\n\nAnswer: this is a variant; published claims and findings about another model are left out."
-        )
+        answer = "Answer: this is a variant; published claims and findings about another model are left out."
+        questions = [block for block in text.split("\n\n") if block.startswith("Question: ")]
+        text = "\n\n".join([*questions, answer])
     return split_readme(fill(text, look_up, path, run), study.name, links)
 
 

@@ -33,9 +33,8 @@ class LookUp:
         presets: Mapping[str, str],
     ) -> None:
         self._numbers, self._presets = numbers, presets
-        self._lines = pd.concat(
-            [table.assign(study=study) for study, table in judged.items()], ignore_index=True
-        )
+        tables = [table.assign(study=study) for study, table in judged.items()]
+        self._lines = pd.concat(tables, ignore_index=True)
         self._by_claim = dict(list(self._lines.groupby("claim_id", sort=False)))
 
     def claims(self, study: str) -> list[tuple[str, str]]:

@@ -70,7 +70,7 @@ def results_of_run(preset: str, names: Sequence[str] = ()) -> dict[str, StudyRes
             judged=read_verdicts(folder / "claims.csv").query(f"verdict != {DOES_NOT_APPLY!r}"),
             numbers=read_numbers(folder / "numbers.csv"),
             summary=long_rows(load_tables(folder / "tables")),
-            figures={name: _drawing(drawings / name) for name in study.figures},
+            figures={name: _drawing(drawings / f"{name}.svg") for name in study.figures},
             drawings=f"{drawings}/{{name}}.svg",
             jobs=by_case(job_table(rows)),
         )
@@ -169,9 +169,7 @@ def _agreements(pages: Sequence[dict[str, Any]]) -> dict[str, list[tuple[Any, An
 
 def read_readmes(declared: Sequence[Study], look_up: LookUp, run: str) -> dict[str, Readme]:
     """The README of each study, linked to claims and figures of the study first, then to those of others."""
-    return {
-        study.name: read_readme(study, look_up, run, _links(study, declared, look_up)) for study in declared
-    }
+    return {s.name: read_readme(s, look_up, run, _links(s, declared, look_up)) for s in declared}
 
 
 def _links(study: Study, declared: Sequence[Study], look_up: LookUp) -> dict[str, str]:
@@ -235,10 +233,8 @@ def failures(summary: pd.DataFrame) -> list[dict[str, Any]]:
 
 def quantities(summary: pd.DataFrame) -> list[tuple[str, list[dict[str, Any]]]]:
     """Name, unit, mean, smallest and largest value and number of values of every quantity, by case."""
-    rows = summary[~summary["quantity"].isin(_OF_CLAIMS)]
-    table = (
-        rows.groupby(["case", "quantity", "unit"])["value"].agg(["mean", "min", "max", "count"]).reset_index()
-    )
+    rows = summary[~summary["quantity"].isin(_OF_CLAIMS)].groupby(["case", "quantity", "unit"])
+    table = rows["value"].agg(["mean", "min", "max", "count"]).reset_index()
     return [(str(case), found.to_dict("records")) for case, found in table.groupby("case")]  # type: ignore[misc]
 
 
@@ -270,10 +266,9 @@ def rule_costs(study: str, preset: str, jobs: pd.DataFrame, root: Path = Path())
         return []
     costs = {"n_jobs": ("rule", "size"), "wall_s": ("wall_s", "sum"), "cpu_s": ("cpu_s", "sum")}
     table = pd.DataFrame(rows).fillna(0.0).groupby("rule").agg(**costs, peak_mib=("peak_mib", "max"))
-    return [
-        {"study": study, **{str(k): v for k, v in row.items()}}
-        for row in table.reset_index().to_dict("records")
-    ]
+    table = table.reset_index()
+    table.insert(0, "study", study)
+    return table.to_dict("records")  # type: ignore[return-value]
 
 
 def settings_table(study: Study, preset: str) -> dict[str, Any]:
@@ -311,8 +306,7 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value) if value not in ("", None, []) else "–"
 
 
-def _drawing(name: Path) -> Path:
-    path = name.with_name(f"{name.name}.svg")
+def _drawing(path: Path) -> Path:
     if not path.is_file():
         raise FileNotFoundError(f"no figure {path}: draw it with `snakemake {path}`")
     return path

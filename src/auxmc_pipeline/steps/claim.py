@@ -45,10 +45,8 @@ def _judged(study: Study, claim_id: str, files: Sequence[Path]) -> pd.DataFrame:
 def describe_claim(judged: pd.DataFrame) -> str:
     """Statements of a claim; published value, band, value, error and verdict of each line; the verdict of the claim."""
     names = {document.key: document.name for document in read_documents()}
-    parts = []
-    for (statement, document, place), lines in judged.groupby(
-        ["statement", "document", "place"], sort=False, dropna=False
-    ):
+    parts, keys = [], ["statement", "document", "place"]
+    for (statement, document, place), lines in judged.groupby(keys, sort=False, dropna=False):
         rows = [("", "published", "agrees", "ours", "error", "verdict")]
         rows += [
             (

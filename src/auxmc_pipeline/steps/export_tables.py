@@ -108,9 +108,8 @@ def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
     """A table of texts as LaTeX `longtable`; needs the packages booktabs and longtable."""
     styled = table.style.hide(axis="index").format(_escape).format_index(_escape, axis="columns")
-    text = styled.to_latex(
-        environment="longtable", hrules=True, caption=_escape(caption), label=label, column_format=columns
-    )
+    about = {"caption": _escape(caption), "label": label, "column_format": columns}
+    text = styled.to_latex(environment="longtable", hrules=True, **about)
     return f"% Needs \\usepackage{{booktabs,longtable}}.\n{text}"
 
 

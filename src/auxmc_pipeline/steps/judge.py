@@ -16,12 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("study")
     parser.add_argument("preset")
     parser.add_argument("--tables", type=Path, required=True, help="folder of the tables")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        required=True,
-        help="claims with verdicts (.csv); numbers.csv, of findings, is written next to it",
-    )
+    out = "claims with verdicts (.csv); numbers.csv, of findings, is written next to it"
+    parser.add_argument("--out", type=Path, required=True, help=out)
     options = parser.parse_args(arguments)
     study = load_study(options.study)
     tables = read_tables(study, options.preset, options.tables)

@@ -52,9 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = step_parser(__doc__)
     parser.add_argument("preset")
     parser.add_argument("--so-far", action="store_true", help="publish the studies that are finished")
-    parser.add_argument(
-        "--costs-only", action="store_true", help="record the costs of jobs in experiments/costs.csv alone"
-    )
+    costs = "record the costs of jobs in experiments/costs.csv alone"
+    parser.add_argument("--costs-only", action="store_true", help=costs)
     options = parser.parse_args(arguments)
     preset = check_preset(options.preset)
     found, missing = {}, []
@@ -73,11 +72,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"published/{preset}: {n_written} files of {len(found)} studies changed")
     text = with_results(README.read_text(encoding="utf-8"), read_published())
     write_atomically(README, lambda path: path.write_text(text, encoding="utf-8"))
-    print(
-        "\n  ".join(["still missing:", *missing])
-        if missing
-        else f"all studies of preset {preset} are recorded"
-    )
+    all_are = f"all studies of preset {preset} are recorded"
+    print("\n  ".join(["still missing:", *missing]) if missing else all_are)
     return 0
 
 
@@ -134,12 +130,10 @@ def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataF
     """
     if is_whole:
         # Of a case that extends another with more chains, figures show the other's draws.
-        return {
-            name: table[~table["case"].str.endswith("_more")].reset_index(drop=True)
-            if "draw" in table
-            else table
-            for name, table in tables.items()
+        shown = {
+            name: ~table["case"].str.endswith("_more") for name, table in tables.items() if "draw" in table
         }
+        return tables | {name: tables[name][kept].reset_index(drop=True) for name, kept in shown.items()}
     statistics = tables["quantity"].query("group == 'statistics'").reset_index(drop=True)
     names = ("settings", *statistics["table"].unique())
     return {name: tables[name] for name in names} | {"quantity": statistics}
@@ -189,9 +183,8 @@ def packed_table(table: pd.DataFrame, in_single: Collection[str] = ()) -> bytes:
     buffer = BytesIO()
     numbers = list(map(str, table.select_dtypes("float")))
     parts = {name: np.frexp(table[name].to_numpy()) for name in numbers if name in in_single}
-    table = table.assign(
-        **{name: np.ldexp(np.round(of * 2**24), power - 24) for name, (of, power) in parts.items()}
-    )
+    rounded = {name: np.ldexp(np.round(of * 2**24), power - 24) for name, (of, power) in parts.items()}
+    table = table.assign(**rounded)
     write_cells(
         buffer,
         table,

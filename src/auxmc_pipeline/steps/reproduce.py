@@ -28,9 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(
-                "error: another run is at work in this folder; wait for it or stop it first", file=sys.stderr
-            )
+            reason = "another run is at work in this folder; wait for it or stop it first"
+            print(f"error: {reason}", file=sys.stderr)
             return 1
         # Jobs inherit the lock, so that it is free only when the last of them has ended. Snakemake's own lock
         # outlives a kill; with ours in hand no run is alive and it can be removed.

@@ -21,16 +21,8 @@ from auxmc_pipeline.jobs import PUBLISHED, by_case, differences, identities, rea
 from auxmc_pipeline.settings import names_of
 from auxmc_pipeline.tables import Tables, load_tables
 
-_PLAIN = (
-    "created",
-    "cpu_s",
-    "peak_memory_mib",
-    "processor",
-    "processor_kind",
-    "n_cores",
-    "piece",
-    "verified",
-)
+_PLAIN = ["created", "cpu_s", "peak_memory_mib", "processor", "processor_kind"]
+_PLAIN += ["n_cores", "piece", "verified"]
 
 
 @errors_in_one_line()
@@ -38,11 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = step_parser(__doc__)
     parser.add_argument("preset")
-    parser.add_argument(
-        "--older",
-        action="store_true",
-        help="also cases that older code made with the present settings and data",
-    )
+    older = "also cases that older code made with the present settings and data"
+    parser.add_argument("--older", action="store_true", help=older)
     options = parser.parse_args(arguments)
     check_preset(options.preset)
     restored, left_out = restore(options.preset, PUBLISHED / options.preset, Path("results"), options.older)
@@ -128,10 +117,10 @@ def _groups(tables: Tables, case: str) -> dict[str, xr.Dataset]:
             points.setdefault(dim, []).append(rows[dim].unique())
         for quantity, _, group, unit in columns.to_numpy():
             if quantity in rows:
-                by_point = rows.groupby(dims, sort=False) if dims else rows
-                values = (
-                    by_point[quantity].first().to_xarray() if dims else xr.DataArray(rows[quantity].iloc[0])
-                )
+                if dims:
+                    values = rows.groupby(dims, sort=False)[quantity].first().to_xarray()
+                else:
+                    values = xr.DataArray(rows[quantity].iloc[0])
                 arrays.setdefault(group, []).append(values.rename(quantity).assign_attrs(units=unit))
     # Points in the order of the tables: pandas sorts them.
     order = {dim: pd.unique(np.concatenate(found)) for dim, found in points.items()}

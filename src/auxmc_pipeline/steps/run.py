@@ -44,12 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         "`auxmc settings STUDY` lists the settings of a study.",
     )
     parser.add_argument("words", nargs="*", metavar="KEY=VALUE", help="study=..., out=FILE.nc, any setting")
-    parser.add_argument(
-        "--piece", metavar="K/N", help="make one of N pieces of the case's work; out=FILE.npz"
-    )
-    parser.add_argument(
-        "--merge", nargs="+", default=[], metavar="FILE", type=Path, help="all pieces of the case"
-    )
+    piece = "make one of N pieces of the case's work; out=FILE.npz"
+    parser.add_argument("--piece", metavar="K/N", help=piece)
+    files: dict[str, Any] = {"metavar": "FILE", "nargs": "+", "type": Path, "default": []}
+    parser.add_argument("--merge", **files, help="all pieces of the case")
     parser.add_argument("--show", action="store_true", help="print the composed settings and stop")
     options = parser.parse_args(arguments)
     # Settings of a study may import NumPy.
@@ -105,12 +103,11 @@ def run_case(study: Study, settings: CaseSettings, out: Path, pieces: Sequence[P
         raise SettingsError(str(error)) from error
     context = _context(study, settings, out, out.stem, Units(given=given))
     groups, provenance = _run(study, settings, context)
-    provenance = {**provenance, "wall_s": time.perf_counter() - clock}
-    for name in _ADDED if about_pieces else ():
-        provenance[name] += sum(piece[name] for piece in about_pieces)
-    if about_pieces:
-        peaks = [piece["peak_memory_mib"] for piece in about_pieces]
-        provenance["peak_memory_mib"] = max(provenance["peak_memory_mib"], *peaks)
+    provenance["wall_s"] = time.perf_counter() - clock
+    for piece in about_pieces:
+        for name in _ADDED:
+            provenance[name] += piece[name]
+        provenance["peak_memory_mib"] = max(provenance["peak_memory_mib"], piece["peak_memory_mib"])
     own = [{key: value for key, value in piece.items() if key not in _OF_CASE} for piece in about_pieces]
     write_result(out, groups, {**provenance, "case": out.stem, "pieces": own})
     _finish(context, out, provenance)

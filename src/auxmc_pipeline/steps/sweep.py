@@ -29,9 +29,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--axes", nargs="*", default=[], help="swept settings")
     parser.add_argument("--files", nargs="+", type=Path, required=True, help="result files (.nc)")
     parser.add_argument("--summary", type=Path, required=True, help="table of all chains to write (.parquet)")
-    parser.add_argument(
-        "--curves", type=Path, required=True, help="table of traces and histograms (.parquet)"
-    )
+    curves = "table of traces and histograms (.parquet)"
+    parser.add_argument("--curves", type=Path, required=True, help=curves)
     parser.add_argument("--figure", type=Path, required=True, help="PNG to write; the PDF stands next to it")
     options = parser.parse_args(arguments)
     study, tables = load_study(options.study), Tables(tabulate(options.files))
@@ -39,8 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
     means = sweep_table(summary, options.axes)
     write_table(options.curves, rows_with_settings(tables, "curves"))
     write_table(options.summary, summary)
+    text = means.to_csv(index=False, float_format="%.6g")
     write_atomically(
-        options.summary.with_suffix(".csv"), lambda path: means.to_csv(path, index=False, float_format="%.6g")
+        options.summary.with_suffix(".csv"), lambda path: path.write_text(text, encoding="utf-8")
     )
     shown = [quantity for quantity in study.sweep_quantities if quantity in set(means["quantity"])]
     none = f"this sweep records none of {', '.join(study.sweep_quantities)}"

@@ -78,11 +78,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="seed of the draw (default: a new one, which is printed)")
     parser.add_argument("--cores", default="all", help="cores to use, a number or `all`")
     parser.add_argument("--list", action="store_true", help="print the cases that would be run, and stop")
-    parser.add_argument(
-        "--record",
-        action="store_true",
-        help="write the present commit next to the cases with identical arrays",
-    )
+    record = "write the present commit next to the cases with identical arrays"
+    parser.add_argument("--record", action="store_true", help=record)
     options = parser.parse_args(arguments)
     preset = check_preset(options.preset) if options.preset else _largest()
     here = describe_environment(ROOT) if options.record else {}
@@ -95,10 +92,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"cannot be run again: {line}")
     if not chosen:
         raise SettingsError(f"nothing to verify: published/{preset} records no case of the present settings")
-    minutes = sum(case.cost_s for case in chosen) / 60.0
-    print(
-        f"preset {preset}, seed {seed}: {len(chosen)} of {len(cases)} cases, {minutes:.1f} minutes on record"
-    )
+    minutes, n = sum(case.cost_s for case in chosen) / 60.0, len(chosen)
+    print(f"preset {preset}, seed {seed}: {n} of {len(cases)} cases, {minutes:.1f} minutes on record")
     for case in chosen:
         print(f"  {case.label} ({case.cost_s:.0f} s)")
     if options.list:

@@ -51,9 +51,8 @@ def simulate(judged: pd.DataFrame, n_replications: int, rng: np.random.Generator
         drawn["verdict"] = _verdicts(drawn, is_drawn, exact=False)
         found = drawn.groupby("claim_id", sort=False)[["verdict", "nature"]].apply(verdict_of_claim)
         is_decided = found.isin(_DECIDED)
-        rows.append(
-            (is_decided.sum(), (is_decided & (found != truth)).sum(), counts_of(drawn).expected_wrong)
-        )
+        is_wrong = is_decided & (found != truth)
+        rows.append((is_decided.sum(), is_wrong.sum(), counts_of(drawn).expected_wrong))
     decided, wrong, expected = np.array(rows, dtype=np.float64).T
     error = float(np.std(wrong, ddof=1) / np.sqrt(n_replications))
     return Wrong(float(decided.mean()), float(wrong.mean()), float(expected.mean()), error)
