@@ -118,8 +118,11 @@ def _iterations(make: Callable[[float], Method]) -> list[Program]:
         call = prepare(make)
         return lambda i: {ITERATION: 1e6 * timed(call, i).cpu_s / N_DRAWS[make]}
 
-    programs = {"auxmc.sample": partial(_sample, n_chains=1, cores=1), "bare kernel": _bare}
-    return [Program(name, partial(measured, prepare)) for name, prepare in programs.items()]
+    sample = partial(_sample, n_chains=1, cores=1)
+    return [
+        Program("auxmc.sample", partial(measured, sample)),
+        Program("bare kernel", partial(measured, _bare)),
+    ]
 
 
 def _chains(cores: int, quick: bool) -> Run:

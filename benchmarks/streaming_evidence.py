@@ -153,8 +153,8 @@ def nested_by_ultranest(problem: Problem, size: int) -> Estimate:
     for power in range(math.ceil(math.log2(size)) + 1):
         value_of(transform(np.full((2**power, dim), 0.5)))  # compiles
     direction = popstepsampler.generate_mixture_random_direction
-    options = {"min_num_live_points": size, "cluster_num_live_points": min(40, size), "min_ess": 0}
-    options |= {"dlogz": math.inf, "dKL": math.inf, "max_num_improvement_loops": 0}
+    options: dict[str, float] = {"min_num_live_points": size, "cluster_num_live_points": min(40, size)}
+    options |= {"dlogz": math.inf, "dKL": math.inf, "max_num_improvement_loops": 0, "min_ess": 0}
 
     def run(seed: int) -> float:
         walkers = popstepsampler.PopulationSimpleSliceSampler(max(2, size // 2), 5 * dim, direction)

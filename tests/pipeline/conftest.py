@@ -76,9 +76,8 @@ class Project:
         self.environment = kept | {"PYTHONPATH": python_path(folder)}
 
     def run(self, *command, check=True):
-        done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=2400
-        )
+        place = {"cwd": self.folder, "env": self.environment}
+        done = subprocess.run(command, **place, capture_output=True, text=True, timeout=2400)
         if check:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
         return done

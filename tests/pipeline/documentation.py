@@ -44,9 +44,7 @@ def commands() -> list[Shown]:
 
 def at_smoke_size(command: str) -> str:
     """The same command with preset smoke, and with the files that this preset makes."""
-    command = command.replace("results/quick/", "results/smoke/").replace(
-        "paper_figures/quick", "paper_figures/smoke"
-    )
+    command = re.sub(r"\b(results/|paper_figures/)quick\b", r"\1smoke", command)
     words = shlex.split(command)
     if words[0] != "snakemake" or any(word.startswith("preset=") for word in words):
         return command
@@ -57,9 +55,8 @@ def at_smoke_size(command: str) -> str:
 
 def snippets() -> list[Shown]:
     """The Python blocks of each page of the documentation, which are one program from its top to its end."""
-    found = {
-        page.name: re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S) for page in pages()
-    }
+    block = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+    found = {page.name: block.findall(page.read_text()) for page in pages()}
     return [Shown(name, "\n".join(blocks)) for name, blocks in found.items() if blocks]
 
 

@@ -166,10 +166,7 @@ def test_a_sweep_gives_a_table_and_a_plot_and_leaves_the_study_alone(radon):
 RUN = ("-m", "auxmc_pipeline.steps.run", "preset=smoke")
 SWEEP = ("sweep", "--config", "study=gp_probit")
 WRONG = [
-    (
-        ("--config", "preset=smok"),
-        "unknown preset: 'smok'. Did you mean 'smoke'? Allowed: smoke, quick, paper",
-    ),
+    (("--config", "preset=smok"), "preset: 'smok'. Did you mean 'smoke'? Allowed: smoke, quick, paper"),
     (("--config", "hardware=tpu"), "hardware: expected cpu, gpu or auto, got tpu"),
     (("--config", "preste=smoke"), "unknown --config key 'preste'"),
     ((*SWEEP, "name=a", "over=n_importanc=2"), "Did you mean 'n_importance'?"),

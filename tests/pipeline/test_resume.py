@@ -24,10 +24,9 @@ pytestmark = pytest.mark.slow
 
 
 def start(project, command, **options):
-    pipe = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(
-        command, cwd=project.folder, env=project.environment, start_new_session=True, **pipe, **options
-    )
+    options |= {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    options |= {"cwd": project.folder, "env": project.environment, "start_new_session": True}
+    return subprocess.Popen(command, **options)
 
 
 def killed(project, command, has_gone_on, delay_s=0.0):

@@ -22,9 +22,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(bool(MISSING), reason=f"SLURM is not installed: {', '.join(MISSING)} missing"),
     pytest.mark.skipif(os.geteuid() != 0, reason="starting SLURM's daemons needs root"),
-    pytest.mark.skipif(
-        (LINKS / "slurm.conf").exists(), reason="this machine has a SLURM configuration already"
-    ),
+    pytest.mark.skipif((LINKS / "slurm.conf").exists(), reason="this machine has its own slurm.conf"),
 ]
 
 CONFIGURATION = Path(__file__).with_name("slurm.conf").read_text(encoding="utf-8")
@@ -48,9 +46,8 @@ def cluster(tmp_path):
     (munge / "key").write_bytes(os.urandom(1024))
     (munge / "key").chmod(0o400)
     cores = max(1, (os.cpu_count() or 1) // len(NODES))
-    (folder / "slurm.conf").write_text(
-        CONFIGURATION.format(folder=folder, host=host, cores=cores, memory=memory)
-    )
+    text = CONFIGURATION.format(folder=folder, host=host, cores=cores, memory=memory)
+    (folder / "slurm.conf").write_text(text)
     LINKS.mkdir(exist_ok=True)
     (LINKS / "slurm.conf").symlink_to(folder / "slurm.conf")
     try:
@@ -82,24 +79,19 @@ def test_the_smoke_preset_runs_on_slurm(cluster, fresh):
 def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster, fresh):
     """Arrays are those of one job, though one piece's job is preempted and another's node goes down."""
     case = "results/smoke/gp_probit/main__method-apm_ss_mh.nc"
-    fresh.edit("experiments/gp_probit/config.yaml", "    n_draws: 24\n", "    n_draws: 1200\n")
+    config = "experiments/gp_probit/config.yaml"
+    fresh.edit(config, "    n_draws: 24\n", "    n_draws: 1200\n")
     fresh.snakemake("--cores", "1", "--config", "preset=smoke", "--", case)
     whole = (fresh.folder / case).rename(fresh.folder / "whole.nc")
-    fresh.edit(
-        "experiments/gp_probit/config.yaml",
-        "    cases: {estimator:",
-        "    cases: {main: {resources: {pieces: 2}}, estimator:",
-    )
+    fresh.edit(config, "    cases: {estimator:", "    cases: {main: {resources: {pieces: 2}}, estimator:")
     command = [sys.executable, "-m", "snakemake", case, *OPTIONS]
-    with subprocess.Popen(
-        command, cwd=fresh.folder, env=fresh.environment, stderr=subprocess.PIPE, text=True
-    ) as workflow:
+    place = {"cwd": fresh.folder, "env": fresh.environment}
+    with subprocess.Popen(command, **place, stderr=subprocess.PIPE, text=True) as workflow:
         try:
             log = cluster / "slurmctld.log"
             _wait(lambda: _running() == set(NODES) and _begun(fresh) == 2, 120, cluster)
-            subprocess.run(
-                ["sbatch", "-p", "urgent", "-w", "one", "-o", "/dev/null", "--wrap", "true"], check=True
-            )
+            urgent = ["sbatch", "-p", "urgent", "-w", "one", "-o", "/dev/null", "--wrap", "true"]
+            subprocess.run(urgent, check=True)
             os.kill(int((cluster / "slurmd-two.pid").read_text()), signal.SIGKILL)
             _kill_jobs_of("two")
             _wait(lambda: "preempted" in log.read_text().lower(), 60, cluster)

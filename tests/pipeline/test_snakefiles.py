@@ -15,9 +15,8 @@ def run(folder, *words):
     """Exit status and output, without what a user elsewhere does not have in the environment."""
     hidden = ("PYTEST", "SNAKEMAKE", "JAX", "XLA", "PYTHONPATH")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(hidden)}
-    done = subprocess.run(
-        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -60,9 +60,7 @@ NOT_RUN = {
 }
 
 
-@pytest.mark.parametrize(
-    "shown", documentation.commands(), ids=lambda shown: f"{shown.page}: {shown.command[:60]}"
-)
+@pytest.mark.parametrize("shown", documentation.commands(), ids=lambda x: f"{x.page}: {x.command[:60]}")
 def test_a_command_of_the_documentation_runs(smoke, shown):
     if shown.command in NOT_RUN:
         pytest.skip(NOT_RUN[shown.command])

@@ -108,8 +108,9 @@ def verdicts_table(judged: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def latex(table: pd.DataFrame, caption: str, label: str, columns: str) -> str:
     """A table of texts as LaTeX `longtable`; needs the packages booktabs and longtable."""
     styled = table.style.hide(axis="index").format(_escape).format_index(_escape, axis="columns")
-    about = {"caption": _escape(caption), "label": label, "column_format": columns}
-    text = styled.to_latex(environment="longtable", hrules=True, **about)
+    text = styled.to_latex(
+        environment="longtable", hrules=True, caption=_escape(caption), label=label, column_format=columns
+    )
     return f"% Needs \\usepackage{{booktabs,longtable}}.\n{text}"
 
 

@@ -19,9 +19,8 @@ def served():
 
 
 def client(environment, *words, **settings):
-    return subprocess.run(
-        [*CLIENT, *words], env=environment, capture_output=True, text=True, timeout=120, **settings
-    )
+    settings |= {"env": environment, "capture_output": True, "text": True, "timeout": 120}
+    return subprocess.run([*CLIENT, *words], **settings)
 
 
 def test_commands_run_in_forks_of_one_process_in_their_own_folder_and_environment(served, tmp_path):

@@ -60,9 +60,8 @@ def test_what_is_kept_is_judged_by_the_present_bands(tmp_path):
 
 
 def test_each_study_is_taken_at_the_largest_preset_at_which_it_is_finished(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"no study is kept: run `python -m auxmc_pipeline.steps.publish quick`"
-    ):
+    wanted = r"no study is kept: run `python -m auxmc_pipeline.steps.publish quick`"
+    with pytest.raises(FileNotFoundError, match=wanted):
         read_published(folder=tmp_path)
     found = {"monte_carlo_error": 0.1, "exact": False, "note": ""}
     keep(tmp_path, "quick", "radon", [21], measured=1.0, **found)
@@ -101,12 +100,10 @@ def test_every_claim_that_failed_is_named_by_a_finding_of_its_own(preset):
     declared = [load_study(name) for name in studies()]
     readmes = read_readmes(declared, LookUp(kept.judged, kept.numbers, kept.presets), kept.run_in_words)
     findings = [finding for readme in readmes.values() for finding in readme.findings]
-    groups = [
-        group
-        for study in declared
-        if (PUBLISHED / preset / study.name / "claims.csv").is_file()
-        for group in claim_groups(study, preset, kept.judged[study.name], findings)
-    ]
+    groups = []
+    for study in declared:
+        if (PUBLISHED / preset / study.name / "claims.csv").is_file():
+            groups += claim_groups(study, preset, kept.judged[study.name], findings)
     assert sum(line["verdict"] == "not reproduced" for group in groups for line in group["lines"]) > 10
     assert unexplained(groups, preset) == []
 
@@ -120,9 +117,8 @@ def test_bands_of_kept_results_have_changed_with_a_reason_alone(name, preset):
 
 
 def test_a_band_that_moved_without_an_entry_is_named():
-    kept = pd.DataFrame(
-        {"claim_id": ["A", "B"], "setting": ["x", "y"], "low": [1.0, None], "high": [None, 2.0]}
-    )
+    lines = {"claim_id": ["A", "B"], "setting": ["x", "y"], "low": [1.0, None], "high": [None, 2.0]}
+    kept = pd.DataFrame(lines)
     moved = kept.assign(high=[3.0, 2.0])
     entry = {"claim_id": "A", "setting": "x", "new_low": 1.0, "new_high": 3.0}
     other = entry | {"new_high": 4.0}

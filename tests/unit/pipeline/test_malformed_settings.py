@@ -30,12 +30,8 @@ OPTIONS = re.findall(
 )
 MODELS = ["", "linear", "linear noise_scale=", "logistic classes=", "nothing", "a.py:b", "'"]
 ALWAYS_WRONG = [["--response", "absent"], ["--chunk-rows", "0"], ["--nothing", "1"]]
-SEEDED = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+ALLOWED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+SEEDED = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=ALLOWED)
 
 
 @SEEDED

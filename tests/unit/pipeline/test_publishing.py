@@ -186,10 +186,3 @@ def test_cases_of_older_code_keep_their_record_beside_new_ones(root, study, monk
     write_case(path.with_name("ais.nc"), shift=2.0)
     with pytest.raises(SettingsError, match=r"ais\.nc is made with other code"):
         gather(study, "paper", now, root, root / "published")
-
-
-def test_differences_name_what_changed():
-    row = {**NOW["ais"], "code": "c0", "data": "d"}
-    assert differences(row, "ais", NOW) == "code and data"
-    assert differences(row, "gone", NOW) == "case, which is gone"
-    assert differences(NOW["ais"], "ais", NOW) == ""

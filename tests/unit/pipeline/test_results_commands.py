@@ -72,9 +72,8 @@ def own(folder, shift=0.0):
     attributes |= {"created_at": "2026-11-25", "method": "hmc", "draws": 100, "seed": 3}
     attributes |= {"log_evidence": shift, "log_evidence_standard_error": 0.01, "warnings": ["far"]}
     folder.mkdir()
-    write_result(
-        folder / "result.nc", {"posterior": xr.Dataset({"m": (("chain", "draw"), draws)})}, attributes
-    )
+    posterior = xr.Dataset({"m": (("chain", "draw"), draws)})
+    write_result(folder / "result.nc", {"posterior": posterior}, attributes)
     about = {"numbers": {"command": "sample", "seed": 3}, "written": "2026", "environment": {"packages": {}}}
     (folder / "settings.json").write_text(json.dumps(about), encoding="utf-8")
     record = {"model": ["a", "a"], "log_evidence": [0.0, shift], "log_evidence_error": [1.0, 0.1]}
@@ -213,11 +212,7 @@ def test_files_of_ones_own_runs_are_shown_and_compared(tmp_path, run):
     one, two = own(tmp_path / "one"), own(tmp_path / "two", 5.0)
     for name, shown, compared in (
         ("result.nc", ("9.8", "2026-11-25", "method", "far"), "posterior means: 1 of 1 differ"),
-        (
-            "",
-            ("files: record.csv, record.parquet, result.nc, settings.json",),
-            "posterior means: 1 of 1 differ",
-        ),
+        ("", ("record.csv, record.parquet, result.nc, settings.json",), "posterior means: 1 of 1 differ"),
         ("record.csv", ("command", "log_evidence_error"), "log_evidence[model a]"),
         ("record.parquet", ("command", "log_evidence_error"), "log_evidence[model a]"),
     ):
@@ -280,10 +275,10 @@ def test_a_plan_states_core_hours_the_longest_job_and_the_run_time():
 
 def test_published_results_are_shown_with_what_would_run_again(tmp_path):
     now = {case: {"numbers": "n", "code": "c", "data": ""} for case in ("a", "b", "e")}
-    rows = [job("a", "1 of 2"), job("a"), job("b", numbers="old", code="old"), job("gone")]
+    rows = [job("a", "1 of 2"), job("a"), job("b", numbers="old", code="old", data="old"), job("gone")]
     jobs = by_case(job_table(rows))
     assert stale_jobs("radon", jobs, now) == [
-        "radon, other settings and code: b",
+        "radon, other settings and code and data: b",
         "radon, other case, which is gone: gone",
         "radon, not published: e",
     ]

@@ -10,23 +10,12 @@ from auxmc_pipeline.checksums import SUMS, sums_of
 from auxmc_pipeline.jobs import job_table, jobs_of_result, read_jobs
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.steps import verify
-from auxmc_pipeline.steps.verify import (
-    Comparison,
-    PublishedCase,
-    allowed_distance,
-    compare_case,
-    compare_values,
-    conclusion,
-    drawn,
-    named,
-    record_verified,
-)
 from auxmc_pipeline.tables import Tables, load_tables, long_rows, tabulate, write_tables
 from tests.unit.pipeline.provenance import PROVENANCE
 
 ABOUT = {"study": "radon", "numbers": "n", "code": "c", "data": ""}
 SETTINGS = {"seed": 1, "n_chains": 4, "batch": {"step_size": [0.1, 0.2]}}
-CASES = [PublishedCase("s", str(i), 30.0, "", "") for i in range(9)]
+CASES = [verify.PublishedCase("s", str(i), 30.0, "", "") for i in range(9)]
 
 
 def write_case(folder, *, seed=1, shift=0.0, seconds=1.0):
@@ -54,11 +43,11 @@ def published(tmp_path):
     own = tables["step_size_chain"].astype({"step_size": str})
     tables["step_size_chain"] = pd.concat([own, other], ignore_index=True)
     write_tables(tmp_path / "tables", tables)
-    return PublishedCase("radon", "a", 10.0, str(jobs_of_result(path)[-1]["sha256"]), "")
+    return verify.PublishedCase("radon", "a", 10.0, str(jobs_of_result(path)[-1]["sha256"]), "")
 
 
 def verdict(case, again, folder):
-    lines, status = conclusion([case], [compare_case(again, case.sha256, folder)])
+    lines, status = verify.conclusion([case], [verify.compare_case(again, case.sha256, folder)])
     return lines[0], status
 
 
@@ -96,20 +85,18 @@ def test_a_case_that_cannot_be_compared_is_open(tmp_path, published):
     for made, folder in ((tmp_path / "none.nc", tmp_path), (again, tmp_path / "no table")):
         assert verdict(elsewhere, made, folder) == ("radon/a: open, no result or no table to compare", 2)
     without_errors = pd.DataFrame({"quantity": ["x"], "unit": [""], "value": [1.0]})
-    for value, text in (
-        (1.0 + 1e-9, "agrees, all values to six digits"),
-        (1.1, "open, no value has an error, and 0%"),
-    ):
-        values = compare_values(without_errors, without_errors.assign(value=value))
-        assert text in conclusion([elsewhere], [Comparison(False, values)])[0][0]
+    texts = {1.0 + 1e-9: "agrees, all values to six digits", 1.1: "open, no value has an error, and 0%"}
+    for value, text in texts.items():
+        values = verify.compare_values(without_errors, without_errors.assign(value=value))
+        assert text in verify.conclusion([elsewhere], [verify.Comparison(False, values)])[0][0]
 
 
 def test_missing_and_added_values_are_not_identical(tmp_path):
     rows = long_rows(Tables(tabulate([write_case(tmp_path)])))
     # A table of several cases has the columns in another order.
-    assert compare_values(rows[sorted(rows.columns)], rows)["identical"].all()
+    assert verify.compare_values(rows[sorted(rows.columns)], rows)["identical"].all()
     for one, two in ((rows.iloc[1:], rows), (rows, rows.iloc[1:])):
-        assert (~compare_values(one, two)["identical"]).sum() == 1
+        assert (~verify.compare_values(one, two)["identical"]).sum() == 1
 
 
 def test_few_correct_values_exceed_the_allowed_distance():
@@ -119,13 +106,13 @@ def test_few_correct_values_exceed_the_allowed_distance():
     n_rejected = 0
     for _ in range(40):
         kept, again = (pd.DataFrame({**points, "value": rng.normal(size=60)}) for _ in range(2))
-        scores = compare_values(kept, again)["score"]
+        scores = verify.compare_values(kept, again)["score"]
         assert len(scores.dropna()) == 20
-        n_rejected += scores.max() > allowed_distance(20)
+        n_rejected += scores.max() > verify.allowed_distance(20)
     # Of 40 runs, 0.04 are expected at a level of 0.001; three have a probability near 1e-5.
     assert n_rejected < 3
     dependent = kept.assign(quantity="psrf_without_chain")
-    assert compare_values(dependent, dependent.assign(value=again["value"]))["score"].isna().all()
+    assert verify.compare_values(dependent, dependent.assign(value=again["value"]))["score"].isna().all()
 
 
 def test_cases_of_other_settings_are_named_and_changes_noted(tmp_path, monkeypatch):
@@ -148,16 +135,16 @@ def test_cases_of_other_settings_are_named_and_changes_noted(tmp_path, monkeypat
 
 @pytest.mark.parametrize(("budget", "n"), [(100.0, 3), (30.0, 1), (1.0, 1)])
 def test_drawn_cases_fit_the_budget_and_are_those_of_the_seed(budget, n):
-    assert len(drawn(CASES, budget, 1)) == n
-    assert drawn(CASES, budget, 1) == drawn(CASES, budget, 1)
-    assert drawn([], budget, 1) == []
+    assert len(verify.drawn(CASES, budget, 1)) == n
+    assert verify.drawn(CASES, budget, 1) == verify.drawn(CASES, budget, 1)
+    assert verify.drawn([], budget, 1) == []
 
 
 def test_named_cases_are_run_and_unknown_names_rejected():
-    assert named(CASES, ["s/3"]) == [CASES[3]]
-    assert named(CASES, ["s"]) == CASES
+    assert verify.named(CASES, ["s/3"]) == [CASES[3]]
+    assert verify.named(CASES, ["s"]) == CASES
     with pytest.raises(SettingsError, match=r"got 's/33'\. Did you mean 's/3'"):
-        named(CASES, ["s/33"])
+        verify.named(CASES, ["s/33"])
 
 
 def test_cases_with_identical_arrays_are_recorded_with_the_commit_that_made_them_again(tmp_path):
@@ -168,5 +155,5 @@ def test_cases_with_identical_arrays_are_recorded_with_the_commit_that_made_them
     # As published before cases were recorded as verified.
     job_table(rows).drop(columns="verified").fillna("").to_csv(place / "pieces.csv", index=False)
     (place / SUMS).write_text(sums_of(place, ["pieces.csv"]))
-    record_verified(tmp_path, CASES[1:2], "f" * 40)
+    verify.record_verified(tmp_path, CASES[1:2], "f" * 40)
     assert read_jobs(place / "pieces.csv")["verified"].to_list() == ["", "f" * 12]

@@ -90,9 +90,8 @@ def test_the_examples_of_the_page_run_and_are_right():
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     source = tmp_path / "docs"
-    shutil.copytree(
-        ROOT / "docs", source, ignore=shutil.ignore_patterns("_build", "api", "auto_tutorials", "studies")
-    )
+    made = shutil.ignore_patterns("_build", "api", "auto_tutorials", "studies")
+    shutil.copytree(ROOT / "docs", source, ignore=made)
     shutil.copy(ROOT / "CONTRIBUTING.md", tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", str(source), str(tmp_path / "site")],

@@ -18,9 +18,8 @@ LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
 def run(code):
     environment = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PATH": "/usr/bin:/bin"}
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
 def test_what_the_snakefile_imports_stays_cheap():
@@ -34,11 +33,8 @@ def test_what_the_snakefile_imports_stays_cheap():
 
 
 def test_commands_of_the_studies_say_what_they_lack():
-    done = run(
-        "import sys; sys.modules['hydra'] = None\n"
-        "from auxmc.command_line import main\n"
-        "sys.exit(main(['list']))"
-    )
+    without = "import sys; sys.modules['hydra'] = None; from auxmc.command_line import main; "
+    done = run(f"{without}sys.exit(main(['list']))")
     assert done.returncode == 1
     wanted = "this command needs hydra: run `make setup` in a clone of the repository"
     assert done.stderr.strip() == f"auxmc: error: {wanted}"

@@ -20,9 +20,8 @@ def elsewhere(tmp_path_factory):
     """A folder with the examples; the unpacked wheel stands next to it."""
     folder = tmp_path_factory.mktemp("elsewhere")
     built = folder.parent / "built"
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", built], cwd=ROOT, check=True
-    )
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", built]
+    subprocess.run(command, cwd=ROOT, check=True)
     (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder.parent / "unpacked")
@@ -32,15 +31,10 @@ def elsewhere(tmp_path_factory):
 
 
 def _auxmc(folder, *words):
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment = os.environ | {"PYTHONPATH": str(folder.parent / "unpacked")}
     program = "import sys, auxmc.command_line; print(auxmc.__file__); sys.exit(auxmc.command_line.main())"
-    return subprocess.run(
-        [sys.executable, "-c", program, *words],
-        cwd=folder,
-        env=environment | {"PYTHONPATH": str(folder.parent / "unpacked")},
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize(
