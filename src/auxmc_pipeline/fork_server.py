@@ -27,20 +27,9 @@ ADDRESS = "AUXMC_FORK_SERVER"
 _SERVE = "--serve"
 
 # Without modules of the project: commands read their present code.
-_PACKAGES = (
-    "h5netcdf",
-    "hydra",
-    "jax.scipy.linalg",
-    "jinja2",
-    "matplotlib.backends.backend_agg",
-    "matplotlib.backends.backend_svg",
-    "pyarrow.parquet",
-    "scipy.integrate",
-    "scipy.interpolate",
-    "scipy.stats",
-    "seaborn",
-    "xarray",
-)
+_PACKAGES = ["h5netcdf", "hydra", "jax.scipy.linalg", "jinja2", "matplotlib.backends.backend_agg"]
+_PACKAGES += ["matplotlib.backends.backend_svg", "pyarrow.parquet", "scipy.integrate", "scipy.interpolate"]
+_PACKAGES += ["scipy.stats", "seaborn", "xarray"]
 
 
 @contextlib.contextmanager

@@ -31,19 +31,14 @@ class Measurement(NamedTuple):
     Differences, ratios and multiples carry the errors of independent measurements on, by the delta method; they are
     exact where all their parts are, and have no note.
 
-    Attributes:
-        value: measured value; NaN when the preset does not run what it needs.
-        error: Monte Carlo standard error of the value; NaN when it is unknown; 0 for an exact value alone.
-        note: one sentence where the reader needs it: how it was computed, or why it is missing.
-        exact: whether no random number enters the value: arithmetic on settings or data, deterministic numerics.
-
     >>> (Measurement(3.0, 0.3) - Measurement(2.0, 0.4))[:2], (Measurement(3.0, 0.3) / 2.0)[:2]
     ((1.0, 0.5), (1.5, 0.15))
     """
 
-    value: float
-    error: float
-    note: str = ""
+    value: float  # NaN when the preset does not run what it needs
+    error: float  # Monte Carlo standard error; NaN when it is unknown; 0 for an exact value alone
+    note: str = ""  # one sentence where the reader needs it: how it was computed, or why it is missing
+    # Whether no random number enters the value: arithmetic on settings or data, deterministic numerics.
     exact: bool = False
 
     def __sub__(self, other: "Measurement | float") -> "Measurement":
@@ -205,19 +200,6 @@ def rate(n_events: float, exposure: float, note: str = "") -> Measurement:
     value = n_events / exposure
     low, high = stats.gamma(n_events + 0.5, scale=1.0 / exposure).ppf(stats.norm.cdf([-2.0, 2.0]))
     return Measurement(value, float(max(value - low, high - value)) / 2.0, note)
-
-
-def root_mean_square(bias: Measurement, sd: float, degrees: float) -> Measurement:
-    """Root mean square error of an estimate from bias and standard deviation, by the delta method.
-
-    The square of the latter is known with so many degrees of freedom.
-
-    >>> [round(number, 3) for number in root_mean_square(Measurement(3.0, 0.5), 4.0, 8.0)[:2]]
-    [5.0, 0.854]
-    """
-    size = math.hypot(bias.value, sd)
-    error = math.hypot(bias.value * bias.error, sd * sd / math.sqrt(2.0 * degrees)) / size
-    return Measurement(size, error)
 
 
 def score_of_p_values(p_values: ArrayLike, note: str = "") -> Measurement:

@@ -41,14 +41,8 @@ def setting(
     """
     texts = [word for word in allowed if isinstance(word, str)]
     minimum, maximum = allowed if len(allowed) == 2 and not texts else (None, None)
-    about: dict[str, Any] = {
-        "help": help,
-        "unit": unit,
-        "minimum": minimum,
-        "maximum": maximum,
-        "added": added,
-        "choices": tuple(texts),
-    }
+    about: dict[str, Any] = {"help": help, "unit": unit, "added": added}
+    about |= {"minimum": minimum, "maximum": maximum, "choices": tuple(texts)}
     if isinstance(default, list | dict):
         return dataclasses.field(default_factory=lambda: default.copy(), metadata=about)
     return dataclasses.field(default=default, metadata=about)

@@ -13,6 +13,8 @@ from auxmc_pipeline.judging.counts import verdict_of_claim
 from auxmc_pipeline.judging.verdicts import VERDICTS
 from auxmc_pipeline.report.numbers import with_error
 
+_Frames = Mapping[str, pd.DataFrame]
+
 
 class LookUp:
     """What a text can name; the public methods are functions of the templates.
@@ -26,12 +28,7 @@ class LookUp:
         presets: preset of the results of each study.
     """
 
-    def __init__(
-        self,
-        judged: Mapping[str, pd.DataFrame],
-        numbers: Mapping[str, pd.DataFrame],
-        presets: Mapping[str, str],
-    ) -> None:
+    def __init__(self, judged: _Frames, numbers: _Frames, presets: Mapping[str, str]) -> None:
         self._numbers, self._presets = numbers, presets
         tables = [table.assign(study=study) for study, table in judged.items()]
         self._lines = pd.concat(tables, ignore_index=True)

@@ -113,11 +113,8 @@ def read_page(
     """
     declared = [load_study(name) for name in results]
     presets = {name: found.preset for name, found in results.items()}
-    look_up = LookUp(
-        {name: found.judged for name, found in results.items()},
-        {name: found.numbers for name, found in results.items()},
-        presets,
-    )
+    lines = {name: found.judged for name, found in results.items()}
+    look_up = LookUp(lines, {name: found.numbers for name, found in results.items()}, presets)
     readmes = read_readmes(declared, look_up, run)
     findings = [finding for readme in readmes.values() for finding in readme.findings]
     pages = []
@@ -126,7 +123,7 @@ def read_page(
         figures = page_figures(study, found.figures, found.drawings, next_to_page)
         groups = claim_groups(study, found.preset, found.judged, findings, figures, kept.get(study.folder))
         pages.append(_study_page(study, found, readmes[study.name]) | {"figures": figures, "groups": groups})
-    judged = pd.concat([found.judged for found in results.values()], ignore_index=True)
+    judged = pd.concat(lines.values(), ignore_index=True)
     by_document = counts_by_document(judged)
     jobs = pd.concat([found.jobs for found in results.values()])
     return {
@@ -141,9 +138,7 @@ def read_page(
         "highlights": _highlights(look_up, pages, run),
         "agreements": _agreements(pages) if kept else {},
         "unexplained": [
-            f"{page['name']}: {claim}"
-            for page in pages
-            for claim in unexplained(page["groups"], page["preset"])
+            f"{p['name']}: {claim}" for p in pages for claim in unexplained(p["groups"], p["preset"])
         ],
         "changes": [
             {"is_moved": change["old_verdict"] != change["new_verdict"]}

@@ -142,7 +142,7 @@ def test_a_failed_claim_without_a_finding_is_reported():
     numbers = {"measured": 1.0, "monte_carlo_error": 0.0, "note": "a note"}
     table = lines[lines["claim_id"] == "CT-D02"].assign(verdict="not reproduced", **numbers)
     groups = claim_groups(study, "quick", table, [])
-    assert unexplained(groups, "quick") == ["CT-D02: parameters", "CT-D02: counties", "CT-D02: rows"]
+    assert unexplained(groups, "quick") == [f"CT-D02: {setting}" for setting in table["setting"]]
     assert unexplained(groups, "smoke") == []
 
 
