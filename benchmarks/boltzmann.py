@@ -1,12 +1,10 @@
 """Accuracy of tempering on Boltzmann machine relaxations at equal CPU time, next to BlackJAX.
 
-The ten published systems of 30 units; the number of the seed is that of the system. Every program runs until it has
-used the given CPU time, and makes one estimate from all that it has. Errors are those of the log normaliser in nats,
-and of the mean relative to the variational base of the published recipe.
-
-* auxmc: published settings of simulated tempering, Gibbs continuous tempering, CT-HMC (100 chains) and AIS;
-* BlackJAX: adaptive tempered sequential Monte Carlo with five Hamiltonian moves of 20 steps of 0.5 at each temperature,
-  an effective sample size of 90 %, and as many particles as the time allows.
+The ten published systems of 30 units; the number of the seed is that of the system. Every program makes one estimate
+from all that it has when the CPU time is used. Errors are those of the log normaliser in nats, and of the mean relative
+to the variational base of the published recipe. Ours have the published settings; BlackJAX has adaptive tempered
+sequential Monte Carlo with five Hamiltonian moves of 20 steps of 0.5 at each temperature, an effective sample size of
+90 %, and as many particles as the time allows.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,10 @@
 """Constrained HMC next to Mici, and next to NumPyro's NUTS on the posterior of the parameters alone.
 
 Lotka-Volterra and generalised lambda, published data, chains from a point in the bulk of the posterior: the smallest
-bulk effective sample size over the four parameters, summed over chains, for each second of sampling; compilation and
-warm-up are not counted. "Published" is with constraint, step size, steps and inner steps of the thesis;
-"teacher-forced" is another constraint of the same Lotka-Volterra manifold. Mici runs with its JAX backend and a dense
-Jacobian, which is what it has for such constraints. NUTS runs where the inputs of the data have been integrated out by
-hand, which few simulators allow. Then the time of one integrator step with growing data.
+bulk effective sample size over the four parameters, summed over chains, for each second of sampling without compilation
+and warm-up. "Published" has constraint and settings of the thesis, "teacher-forced" another constraint of the same
+Lotka-Volterra manifold. Mici has its JAX backend and a dense Jacobian. NUTS runs where the inputs of the data have been
+integrated out by hand, which few simulators allow. Then the time of one integrator step with growing data.
 """
 
 from collections.abc import Callable

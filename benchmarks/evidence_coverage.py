@@ -33,8 +33,7 @@ from benchmarks.pages import shown
 WITHIN_ONE, WITHIN_TWO, WARNED = "within one error", "within two errors", "warned of"
 OFF = "mean error"
 UNITS = {WITHIN_ONE: "", WITHIN_TWO: "", WARNED: "", OFF: "nats"}
-N_REPEATS = 20
-"""Estimates of a block, which is one run of a program."""
+N_REPEATS = 20  # estimates of a block, which is one run of a program
 _PRIOR_SD, _REPLICATES = 4.0, 8
 
 

@@ -1,12 +1,8 @@
 """Iterations a second of pseudo-marginal chains on the Gaussian latent variable model, next to a plain JAX program.
 
-Ten chains side by side, 32 importance samples, recording positions and accept flags as NumPy arrays:
-
-* auxmc, few numbers: kernels and driver with the few numbers on which the estimate depends, as the studies use them
-  where that is exact;
-* auxmc, all auxiliary variables: the same with auxiliary variables [importance, observation, dim];
-* plain JAX: the method as one would first write it, a `lax.scan` of a step that splits its key, draws all auxiliary
-  variables with `jax.random.normal`, evaluates and selects, under `vmap`.
+Ten chains side by side, 32 importance samples, recording positions and accept flags as NumPy arrays. Ours are kernels
+and driver with the few numbers on which the estimate depends, as the studies use them where that is exact, or with all
+auxiliary variables [importance, observation, dim]. Plain JAX is the method as one would first write it.
 """
 
 from collections.abc import Callable

@@ -1,14 +1,10 @@
 """Time of one density estimate of the Gaussian process probit model, next to a textbook program.
 
-All complete rows of the breast cancer data, 50 importance samples. A full estimate at a new x (Newton iteration,
-factorisations, importance samples), and an estimate with new auxiliary variables at the same x:
-
-* auxmc, collapsed: one latent value for each distinct row, which the studies use;
-* auxmc, rows: one latent value a row;
-* textbook: the same model compiled with JAX, each formula as printed: dense covariance of the approximation,
-  its Cholesky factor, `jnp.linalg.cholesky`, `jax.scipy.special.log_ndtr`, one latent value a row;
-* LAPACK: the Cholesky factorisations of a collapsed estimate and nothing else, called through SciPy on ready
-  matrices: what no program of the same algorithm can undercut with this LAPACK.
+All complete rows of the breast cancer data, 50 importance samples: a full estimate at a new x (Newton iteration,
+factorisations, importance samples), and one with new auxiliary variables at the same x. Ours has one latent value for
+each distinct row (collapsed, as in the studies), or for each row. The textbook program is each formula as printed, one
+latent value a row. LAPACK does the Cholesky factorisations of a collapsed estimate and nothing else, on ready matrices:
+no program of the same algorithm can undercut it with this LAPACK.
 """
 
 from collections.abc import Callable

@@ -4,15 +4,12 @@ Linear regression (6 parameters) and a mixture of five separated normals (25), w
 rows and priors for all. Errors are against the exact evidence of the linear model, and against importance sampling with
 20 000 draws at the best of 40 optima, times 120 equal modes, of the mixture. Programs of one kind are compared:
 
-* nested sampling: ours with five moves a parameter; dynesty with slices in random directions and multi-ellipsoidal
-  bounds, the likelihood compiled; UltraNest with a population of simple slice samplers in mixed directions, as many
-  walkers as half the live points, five steps a parameter, one round, the likelihood compiled and vectorised;
-* sequential Monte Carlo: ours over chunks that grow by a quarter, moves where the weights ask for them, evidence of
-  every such prefix; BlackJAX's adaptive tempered one with an effective sample size of a half, five Hamiltonian moves of
-  a quarter of a period at each temperature, their metric the particles' covariance;
-* streams, which give the evidence of every prefix: running Laplace and the published estimator with ten particles,
-  chunks of 500 rows; and importance sampling with 2000 draws at the best of eight optima (mixture) or at the one from
-  zero.
+* nested sampling: ours with five moves a parameter; dynesty with slices and multi-ellipsoidal bounds; UltraNest with a
+  population of slice samplers, as many walkers as half the live points, five steps a parameter, one round;
+* sequential Monte Carlo: ours over growing chunks, with the evidence of every such prefix; BlackJAX's adaptive tempered
+  one with an effective sample size of a half, five Hamiltonian moves of a quarter of a period at each temperature;
+* streams, which give the evidence of every prefix, with ten particles and chunks of 500 rows; and importance sampling
+  with 2000 draws at the best of eight optima (mixture) or at the one from zero.
 """
 
 import math

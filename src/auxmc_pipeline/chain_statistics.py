@@ -118,7 +118,7 @@ def over_chains(
         to: dims that each result of the function has in place of chain and draw, where it has any or several results.
         one_by_one: the function takes a single [chain, draw]; also spares a copy of all draws.
     """
-    dims = {"input_core_dims": [["chain", "draw"]], "output_core_dims": to or ((),)}
+    dims: dict[str, Any] = {"input_core_dims": [["chain", "draw"]], "output_core_dims": to or ((),)}
     return xr.apply_ufunc(function, series, **dims, vectorize=one_by_one)
 
 
@@ -201,12 +201,8 @@ def fraction_of_time(run_s: float, work: xr.DataArray) -> xr.DataArray:
 
 def histogram(series: xr.DataArray, edges: FloatArray, dim: str = "bin") -> xr.DataArray:
     """Counts of each chain between edges [edge], with the centres of the bins as the values of `dim`."""
-
-    def count(values: FloatArray) -> Any:
-        return np.histogram(values, edges)[0]
-
-    dims = {"input_core_dims": [["draw"]], "output_core_dims": [[dim]]}
-    counts = xr.apply_ufunc(count, series, **dims, vectorize=True)
+    dims: dict[str, Any] = {"input_core_dims": [["draw"]], "output_core_dims": [[dim]]}
+    counts = xr.apply_ufunc(lambda values: np.histogram(values, edges)[0], series, **dims, vectorize=True)
     return counts.assign_coords({dim: 0.5 * (edges[1:] + edges[:-1])})
 
 

@@ -41,8 +41,7 @@ COLUMNS = (
 """Columns of a study's `claims.csv`; `also` may follow: where else a line stands, as in `documents_of`."""
 
 
-Measures = Mapping[str, Mapping[str, Measure]]
-"""Functions that measure, by claim id and setting."""
+Measures = Mapping[str, Mapping[str, Measure]]  # functions that measure, by claim id and setting
 
 
 def documents_of(document: str, also: str) -> list[str]:

@@ -21,8 +21,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-ADDRESS = "AUXMC_FORK_SERVER"
-"""Environment variable with the path of the server's socket."""
+ADDRESS = "AUXMC_FORK_SERVER"  # environment variable with the path of the server's socket
 
 _SERVE = "--serve"
 

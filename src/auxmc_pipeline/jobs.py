@@ -15,8 +15,7 @@ from auxmc_pipeline.settings import SettingsError
 
 PUBLISHED = ROOT / "published"
 
-COSTS = STUDIES / "costs.csv"
-"""Jobs of presets whose results are not published."""
+COSTS = STUDIES / "costs.csv"  # jobs of presets whose results are not published
 
 # The packages whose versions decide the last bits.
 _PACKAGES = ("jax", "jaxlib", "numpy", "scipy")
@@ -43,8 +42,7 @@ COLUMNS = {
 
 _COST_COLUMNS = ("study", "case", "piece", "created", "cpu_s", "peak_memory_mib", "processor", "n_cores")
 
-Identities = Mapping[str, Mapping[str, str]]
-"""Digests `numbers`, `code` and `data` of each case."""
+Identities = Mapping[str, Mapping[str, str]]  # digests `numbers`, `code` and `data` of each case
 
 
 def jobs_of_result(path: Path) -> list[dict[str, Any]]:

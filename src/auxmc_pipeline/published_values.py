@@ -22,12 +22,10 @@ from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.needs import number
 from auxmc_pipeline.tables import MissingData, Tables, unmet_about
 
-EXTRA = "published_figures.csv"
-"""Name of the file of values that no claim compares with."""
+EXTRA = "published_figures.csv"  # name of the file of values that no claim compares with
 
 COLUMNS = ("claim_id", "setting", "quantity", "document", "place", "value", "low", "high")
 """Its columns; `low` and `high` are the ends of the bar or band that the document draws, empty where it draws none."""
-
 
 CURVES = "published_curves.csv"
 """Name of the file of curves that the PhD thesis draws: columns figure, series, x, y, low, high.
@@ -92,15 +90,7 @@ def published_value(study: str, claim_id: str, setting: str) -> PublishedValue:
 
 
 class PublishedMarks:
-    """Published values of a study, where its tables are of the model that they are about.
-
-    Args:
-        study: name of the study.
-        tables: of a run.
-
-    Attributes:
-        apply: whether they are.
-    """
+    """Published values of a study, which `apply` where its tables are of the model that they are about."""
 
     def __init__(self, study: str, tables: Tables) -> None:
         self._study = study

@@ -25,7 +25,6 @@ REPLICATES = ("chain", "momentum", "repeat", "repetition", "replicate", "run", "
 _GROUPS = ("statistics", "curves")
 _ABOUT = ("settings", "quantity")
 
-
 Wanted = str | float | Collection[str | float]
 """The value that rows must have in a column, or the values among which it must be."""
 
@@ -92,8 +91,7 @@ class Tables(dict[str, pd.DataFrame]):
         return found[0]
 
 
-Measure = Callable[[Tables], Measurement]
-"""Measures one line of a claim, or one number of a finding."""
+Measure = Callable[[Tables], Measurement]  # measures one line of a claim, or one number of a finding
 
 
 def recorded(

@@ -20,12 +20,8 @@ class LookUp:
     """What a text can name; the public methods are functions of the templates.
 
     A claim's line is named by the claim's id, the setting where the claim has several lines, and the study where
-    several judge the claim. A LookupError names what does not exist.
-
-    Args:
-        judged: judged claims of each study, of `auxmc_pipeline.judging.study_tables.read_verdicts`.
-        numbers: numbers of each study's findings, with columns name, value, error, exact.
-        presets: preset of the results of each study.
+    several judge the claim. A LookupError names what does not exist. Judged claims, numbers of findings (columns name,
+    value, error, exact) and the preset are those of each study.
     """
 
     def __init__(self, judged: _Frames, numbers: _Frames, presets: Mapping[str, str]) -> None:
