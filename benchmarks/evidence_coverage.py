@@ -222,12 +222,8 @@ def _tempered(method: str, model: Density, seed: int) -> Any:
     return auxmc.evidence(model, method=method, seed=seed, progress=False)
 
 
-def _growing(problem: RowProblem, seed: int) -> Any:
-    return auxmc.growing_data(problem.model, problem.rows, seed=seed)
-
-
-def _laplace(problem: RowProblem, seed: int) -> Any:
-    return auxmc.laplace_evidence(problem.model, problem.rows, seed=seed)
+def _of_rows(estimate: Callable[..., Any], problem: RowProblem, seed: int) -> Any:
+    return estimate(problem.model, problem.rows, seed=seed)
 
 
 Estimate = Callable[..., Iterator[tuple[float, float, int]]]
@@ -235,8 +231,8 @@ Estimate = Callable[..., Iterator[tuple[float, float, int]]]
 _TEMPERED: dict[str, Estimate] = {m: partial(_one_by_one, partial(_tempered, m)) for m in METHODS}
 _OF_ROWS: dict[str, Estimate] = {
     "stream_evidence": _streamed,
-    "growing_data": partial(_one_by_one, _growing),
-    "laplace_evidence": partial(_one_by_one, _laplace),
+    "growing_data": partial(_one_by_one, partial(_of_rows, auxmc.growing_data)),
+    "laplace_evidence": partial(_one_by_one, partial(_of_rows, auxmc.laplace_evidence)),
 }
 PROBLEMS = {
     f"{name}, {method}": [Program("auxmc", partial(_prepare, estimate, make))]

@@ -34,7 +34,9 @@ def format_plan(preset: str, n_cores: int, jobs: dict[str, pd.DataFrame], unknow
     """The plan of studies whose jobs are on record, and names of the others."""
     every = pd.concat(jobs.values())
     rows: list[tuple[str, ...]] = [("study", "jobs", "core hours", "longest job")]
-    rows += [_row(name, found) for name, found in {**jobs, "all": every}.items()]
+    for name, found in {**jobs, "all": every}.items():
+        cost = f"{found['cpu_s'].sum() / 3600:.2f}", duration(found["cpu_s"].max())
+        rows.append((name, str(len(found)), *cost))
     longest = every.loc[every["cpu_s"] == every["cpu_s"].max()].iloc[0]
     lines = [
         columns(rows, right=[1, 2, 3]),
@@ -44,7 +46,3 @@ def format_plan(preset: str, n_cores: int, jobs: dict[str, pd.DataFrame], unknow
         "Costs are recorded in published/*/*/pieces.csv and experiments/costs.csv.",
     ]
     return "\n".join(lines + [f"Not recorded: {', '.join(unknown)}."] * bool(unknown))
-
-
-def _row(name: str, jobs: pd.DataFrame) -> tuple[str, ...]:
-    return name, str(len(jobs)), f"{jobs['cpu_s'].sum() / 3600:.2f}", duration(jobs["cpu_s"].max())

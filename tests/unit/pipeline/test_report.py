@@ -19,15 +19,8 @@ from auxmc_pipeline.judging.documents import read_documents
 from auxmc_pipeline.judging.published import read_published
 from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
+from auxmc_pipeline.report import claim_lines
 from auxmc_pipeline.report.__main__ import main as report_command
-from auxmc_pipeline.report.claim_lines import (
-    claim_groups,
-    compared,
-    explanation,
-    strip,
-    unexplained,
-    what_decides,
-)
 from auxmc_pipeline.report.code_places import drawn_by, measured_by
 from auxmc_pipeline.report.figures import is_named, page_figures
 from auxmc_pipeline.report.findings import about, main_findings, read_readme, split_readme
@@ -130,10 +123,10 @@ def test_a_wrong_list_of_documents_is_rejected_by_name(tmp_path):
 )
 def test_a_verdict_is_explained_by_its_numbers(line, text):
     line = {**LINE, "verdict": "inconclusive", **line}
-    found = explanation(line, "quick")
+    found = claim_lines.explanation(line, "quick")
     assert text in found
     assert bool(found) == bool(text)
-    assert not text or "tests the pipeline" not in found != explanation(line, "smoke")
+    assert not text or "tests the pipeline" not in found != claim_lines.explanation(line, "smoke")
 
 
 def test_a_failed_claim_without_a_finding_is_reported():
@@ -141,16 +134,16 @@ def test_a_failed_claim_without_a_finding_is_reported():
     lines = claims_of(study)
     numbers = {"measured": 1.0, "monte_carlo_error": 0.0, "note": "a note"}
     table = lines[lines["claim_id"] == "CT-D02"].assign(verdict="not reproduced", **numbers)
-    groups = claim_groups(study, "quick", table, [])
-    assert unexplained(groups, "quick") == [f"CT-D02: {setting}" for setting in table["setting"]]
-    assert unexplained(groups, "smoke") == []
+    groups = claim_lines.claim_groups(study, "quick", table, [])
+    assert claim_lines.unexplained(groups, "quick") == [f"CT-D02: {setting}" for setting in table["setting"]]
+    assert claim_lines.unexplained(groups, "smoke") == []
 
 
 @pytest.mark.parametrize(("line", "kept", "said", "agreement"), GIVEN["comparisons"])
 def test_a_line_is_compared_with_the_kept_run(line, kept, said, agreement):
     here = {"measured": 1.0, "monte_carlo_error": 0.5, "exact": False, "kind": "I", "verdict": "reproduced"}
-    assert compared(here | line, here | kept) == {"kept": said, "agreement": agreement}
-    assert compared(here | line, None) == {"kept": "", "agreement": ""}
+    assert claim_lines.compared(here | line, here | kept) == {"kept": said, "agreement": agreement}
+    assert claim_lines.compared(here | line, None) == {"kept": "", "agreement": ""}
 
 
 @pytest.mark.parametrize(
@@ -165,23 +158,23 @@ def test_a_line_is_compared_with_the_kept_run(line, kept, said, agreement):
     ],
 )
 def test_open_claims_say_what_decides_them(line, decides, at, times):
-    found = what_decides({**LINE, **line}, "quick")
+    found = claim_lines.what_decides({**LINE, **line}, "quick")
     assert re.fullmatch(decides, found[0])
     assert found[1:] == (at, pytest.approx(times, nan_ok=True))
 
 
 def test_numbers_of_a_claim_lie_in_order_on_its_strip():
-    found = strip("2.5", 1.0, 3.0, 2.0, 0.25)
+    found = claim_lines.strip("2.5", 1.0, 3.0, 2.0, 0.25)
     assert found is not None
     order = [found[name] for name in ("low", "error_low", "value", "error_high", "high")]
     assert order == sorted(order)
     assert found["published"] == found["error_high"]
-    huge = strip("above 1e6", 1e6, NAN, 1.5e308, 0.0)
+    huge = claim_lines.strip("above 1e6", 1e6, NAN, 1.5e308, 0.0)
     assert huge is not None
     assert (huge["high"], "published" in huge) == (100.0, False)
     assert all(0.0 <= place <= 100.0 for place in huge.values())
-    assert strip("2", NAN, NAN, 2.0, 0.1) is None
-    assert strip("2", 1.0, 3.0, NAN, 0.1) is None
+    assert claim_lines.strip("2", NAN, NAN, 2.0, 0.1) is None
+    assert claim_lines.strip("2", 1.0, 3.0, NAN, 0.1) is None
 
 
 @pytest.mark.parametrize("preset", ["quick", "paper"])
