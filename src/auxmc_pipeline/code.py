@@ -51,7 +51,7 @@ def imported_files(module: str, roots: Sequence[Path]) -> list[Path]:
         name, path = queue.pop()
         if name not in seen:
             seen[name] = path
-            queue += _direct_imports(name, path, path.stat().st_mtime_ns, tuple(roots))
+            queue += _imports(name, path, path.stat().st_mtime_ns, tuple(roots))
     return sorted(set(seen.values()))
 
 
@@ -63,9 +63,7 @@ def _find(module: str, roots: tuple[Path, ...]) -> Path | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _direct_imports(
-    module: str, path: Path, modified: int, roots: tuple[Path, ...]
-) -> list[tuple[str, Path]]:
+def _imports(module: str, path: Path, modified: int, roots: tuple[Path, ...]) -> list[tuple[str, Path]]:
     """Modules of the project that a file imports, or may import from others, and its package; each with its file."""
     parent = module.rpartition(".")[0]
     package = (module if path.name == "__init__.py" else parent).split(".")
