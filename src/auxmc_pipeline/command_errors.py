@@ -18,10 +18,7 @@ def step_parser(doc: str | None) -> argparse.ArgumentParser:
 
 
 def errors_in_one_line(*further: type[Exception], status: int = 1) -> Callable[[_Main], Callable[..., int]]:
-    """A decorator of command lines that prints wrong settings, and missing or damaged files, in a line.
-
-    `further` are other errors that say what the user has to fix; after an error the exit status is `status`.
-    """
+    """A decorator of command lines: wrong settings, files and `further` errors are a line and end with `status`."""
 
     caught: tuple[type[Exception], ...] = (SettingsError, OSError, *further)
 

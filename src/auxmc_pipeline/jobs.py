@@ -98,10 +98,7 @@ def identities(study: Study, preset: str) -> dict[str, dict[str, str]]:
 
 
 def differences(about: Mapping[Any, Any], case: str, now: Identities) -> str:
-    """What a job was made with that differs from the present, as "settings and code"; empty if nothing does.
-
-    `about` has attributes of a result, or a row of `pieces.csv`.
-    """
+    """What a job, or its result, was made with that differs from the present, as "settings and code"; else empty."""
     if case not in now:
         return "case, which is gone"
     words = {"numbers": "settings", "code": "code", "data": "data"}

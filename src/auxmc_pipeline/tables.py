@@ -103,13 +103,9 @@ def recorded(
     by: str = "point",
     **wanted: Wanted,
 ) -> Measure:
-    """Makes a function that measures a number as the run recorded it.
+    """Makes a function that measures a number as the run recorded it; `by` and `wanted` are as in `Tables.value`.
 
-    Args:
-        quantity: its name.
-        error: name of its recorded standard error; without one it is unknown, unless the value is exact.
-        exact: as in Measurement, like the note.
-        by: as in `Tables.value`, like what is wanted.
+    `error` names its recorded standard error; without one it is unknown, unless the value is exact.
     """
 
     def measure(tables: Tables) -> Measurement:

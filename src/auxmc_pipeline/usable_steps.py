@@ -31,10 +31,7 @@ def step_at_acceptance_rate(steps: FloatArray, rates: FloatArray) -> float:
 
 
 def usable_step(rates: xr.DataArray) -> Measurement:
-    """The step at which the mean rate of chains falls to USABLE_ACCEPT_RATE, with its error by leaving chains out.
-
-    Rates have dims step_size and chain.
-    """
+    """The step at which the mean of rates [step_size, chain] falls to USABLE_ACCEPT_RATE, with a jackknife error."""
     ordered = rates.transpose("step_size", "chain").sortby("step_size")
     steps = ordered["step_size"].values.astype(float)
     return estimate(

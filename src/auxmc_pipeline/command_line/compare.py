@@ -112,10 +112,7 @@ def _elements(name: str, array: xr.DataArray, free: tuple[str, ...]) -> Iterator
 
 
 def _in_both(first: Estimates, second: Estimates) -> pd.DataFrame:
-    """Estimates of both results and their difference, the farthest in standard errors first.
-
-    `score` is the size of a difference in standard errors: NaN where they are not known, 0 where the values are equal.
-    """
+    """Estimates of both and their difference, farthest first; `score` is its size in standard errors or NaN."""
     rows = {name: (*first[name], *second[name]) for name in first if name in second}
     names = ["a", "a_error", "b", "b_error"]
     table = pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=float)

@@ -12,9 +12,7 @@ from auxmc_pipeline.readme_tables import run_time
 def describe_plan(preset: str, n_cores: int, without: list[str]) -> str:
     """Recorded core hours and longest job of each study, and the time of all on a number of cores.
 
-    Raises:
-        CommandError: If no study is left, no cost is recorded, or there is no core.
-        SettingsError: If there is no such preset or study.
+    Raises CommandError if no study or core is left or no cost is recorded, SettingsError for unknown names.
     """
     if n_cores < 1:
         raise CommandError(f"--cores must be at least 1, got {n_cores}")

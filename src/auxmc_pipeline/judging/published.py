@@ -36,11 +36,7 @@ def published_presets(folder: Path = PUBLISHED) -> list[str]:
 def read_published(preset: str | None = None, folder: Path = PUBLISHED) -> Published:
     """Reads what is kept, judged by the present bands; a line that is newer, or of a study not run, is not measured.
 
-    Statements, bands and verdicts are not kept. Without a preset, each study is taken at its largest that is kept.
-
-    Raises:
-        FileNotFoundError: nothing is kept.
-        DamagedFile: a file is not what was kept.
+    Without a preset, each study is taken at its largest that is kept. Raises FileNotFoundError if nothing is kept.
     """
     there = published_presets(folder) if preset is None else [preset]
     if not any(list(folder.glob(f"{name}/*/claims.csv")) for name in there):

@@ -91,10 +91,7 @@ def check_lines(names: Sequence[str]) -> None:
 def judge_study(
     study: Study, tables: Tables, claims: pd.DataFrame | None = None, measures: Measures | None = None
 ) -> pd.DataFrame:
-    """The claims of a study measured in its tables, by `auxmc_pipeline.judging.verdicts.judge`.
-
-    By default all of its claims, by all of its functions.
-    """
+    """Claims of a study, by default all, measured in its tables by its functions, or those given, and judged."""
     lines = claims_of(study) if claims is None else claims
     found = study.measures() if measures is None else measures
     return judge(lines, found, tables, unmet_about(study, tables))

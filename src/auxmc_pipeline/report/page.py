@@ -103,13 +103,9 @@ def read_page(
     is_published: bool = False,
     kept: Mapping[str, pd.DataFrame] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Variables of the template `report.html.j2`.
+    """Variables of the template `report.html.j2`, from the results of each study; `run` says in words which they are.
 
-    Args:
-        results: results of each study.
-        run: which results these are, in words.
-        is_published: whether they are published ones, whose figures are next to the page in `FIGURES`/study.
-        kept: published claims with verdicts, by study, that the claims are compared with.
+    Figures of published results are next to the page in `FIGURES`/study. Claims are compared with those `kept`.
     """
     declared = [load_study(name) for name in results]
     presets = {name: found.preset for name, found in results.items()}

@@ -124,10 +124,7 @@ def _rounded(path: bytes) -> bytes:
 
 
 def _kept(tables: dict[str, pd.DataFrame], is_whole: bool) -> dict[str, pd.DataFrame]:
-    """Tables that are published: those of curves are drawn again from the results of a preset that runs in minutes.
-
-    Draws of cases named `*_more` are left out.
-    """
+    """Tables that are published, without draws of cases `*_more`; without curves if the preset runs in minutes."""
     if is_whole:
         # Of a case that extends another with more chains, figures show the other's draws.
         shown = {

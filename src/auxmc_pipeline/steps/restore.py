@@ -75,11 +75,7 @@ def touch(preset: str, paths: Sequence[Path]) -> int:
 def restore_case(tables: Tables, jobs: pd.DataFrame, names: Iterable[str], path: Path) -> None:
     """Writes the result file of a case: `tables.tabulate` makes the rows of it that are published.
 
-    Args:
-        tables: published tables of the study.
-        jobs: rows of `pieces.csv` of this case.
-        names: of all settings of the study. Those that are lists are not in the tables.
-        path: file to write, named as the case.
+    Of all `names` of settings of the study, those that are lists are not in the tables.
     """
     settings = tables["settings"].query("case == @path.stem").iloc[0].drop(["case", "numbers"])
     *pieces, last = jobs.to_dict("records")

@@ -85,10 +85,7 @@ def sweep_table(summary: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
 
 
 def _coordinates(table: pd.DataFrame, without: set[str]) -> list[str]:
-    """Which one of the values that a case has of a quantity each row is, apart from replicates and swept settings.
-
-    A name stands by itself, a number with the name of its dimension.
-    """
+    """Which value of a case's quantity each row is, replicates and swept settings apart: names, or "NAME = number"."""
     within = table.groupby(["case", "quantity"], sort=False)
     words: list[list[str]] = [[] for _ in range(len(table))]
     for name in (name for name in map(str, table.columns) if name not in without):
