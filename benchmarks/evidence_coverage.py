@@ -167,9 +167,8 @@ ROWS = {"linear rows": cache(linear_rows), "counts": cache(count_rows), "labels"
 def _streamed(make: Callable[[], RowProblem], block: int) -> Iterator[tuple[float, float, int]]:
     """As `auxmc.stream_evidence` takes value and error from its replicates, all from one call, compiled once."""
     model, rows, _ = make()
-    found = auxmc.stream_evidence(
-        model, rows, chunk=100, replicates=_REPLICATES * N_REPEATS, seed=block, progress=False
-    )
+    n = _REPLICATES * N_REPEATS
+    found = auxmc.stream_evidence(model, rows, chunk=100, replicates=n, seed=block, progress=False)
     for own in found.replicates.reshape(N_REPEATS, _REPLICATES):
         error = float(replicated_evidence_error(own.std(ddof=1), _REPLICATES))
         yield float(logsumexp(own) - math.log(_REPLICATES)), error, len(found.warnings)

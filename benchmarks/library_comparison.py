@@ -52,9 +52,8 @@ def schools_by_blackjax(seed):
     def chain(key):
         warm, main = jax.random.split(key)
         start = {"mu": jnp.zeros(()), "log_tau": jnp.zeros(()), "z": jnp.zeros(8)}
-        (state, parameters), _ = blackjax.window_adaptation(blackjax.nuts, schools_density).run(
-            warm, start, 1000
-        )
+        adaptation = blackjax.window_adaptation(blackjax.nuts, schools_density)
+        (state, parameters), _ = adaptation.run(warm, start, 1000)
         kernel = blackjax.nuts(schools_density, **parameters)
         keys = jax.random.split(main, 2000)
         return jax.lax.scan(lambda state, key: (kernel.step(key, state)[0], state.position), state, keys)[1]
@@ -66,17 +65,13 @@ def schools_by_blackjax(seed):
 def schools_by_mici(seed):
     import mici
 
-    found = mici.sample_hmc_chains(
-        1000,
-        2000,
-        [np.zeros(10) for _ in range(4)],
-        lambda q: -schools_density({"mu": q[0], "log_tau": q[1], "z": q[2:]}),
-        backend="jax",
-        seed=seed,
-        adapters=[mici.adapters.DualAveragingStepSizeAdapter(0.8)],
-        trace_funcs=[lambda state: {"mu": state.pos[0], "tau": np.exp(state.pos[1])}],
-        display_progress=False,
-    )
+    def potential(q):
+        return -schools_density({"mu": q[0], "log_tau": q[1], "z": q[2:]})
+
+    options = {"backend": "jax", "seed": seed, "display_progress": False}
+    options["adapters"] = [mici.adapters.DualAveragingStepSizeAdapter(0.8)]
+    options["trace_funcs"] = [lambda state: {"mu": state.pos[0], "tau": np.exp(state.pos[1])}]
+    found = mici.sample_hmc_chains(1000, 2000, [np.zeros(10) for _ in range(4)], potential, **options)
     return {name: np.stack(found.traces[name]) for name in ("mu", "tau")}
 
 
@@ -262,9 +257,8 @@ def schools_exact():
         mean = np.sum(EFFECTS / (ERRORS**2 + tau**2)) * variance
         return weight * np.array([1.0, mean, mean**2 + variance, tau, tau**2])
 
-    total, *sums = sum(
-        quad_vec(integrands, a, b, epsabs=0.0)[0] for a, b in ((0, 5), (5, 20), (20, 100), (100, 1e4))
-    )
+    parts = ((0, 5), (5, 20), (20, 100), (100, 1e4))
+    total, *sums = sum(quad_vec(integrands, a, b, epsabs=0.0)[0] for a, b in parts)
     mu, mu_square, tau, tau_square = sums / total
     moments = {"mu": (mu, math.sqrt(mu_square - mu**2)), "tau": (tau, math.sqrt(tau_square - tau**2))}
     return moments, math.log(total)

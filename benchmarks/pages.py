@@ -93,9 +93,8 @@ def draw(rows: pd.DataFrame, benchmarks: Mapping[str, Benchmark]) -> Figure | No
     size = PAGE_WIDTH_IN, 0.16 * sum(heights) + 0.17 * len(groups) + 0.5
     options: dict[str, Any] = {"jitter": False, "size": 3.5, "alpha": 0.8, "hue_order": kinds}
     with use_style():
-        figure, panels = plt.subplots(
-            len(groups), figsize=size, sharex=True, squeeze=False, height_ratios=heights, layout="constrained"
-        )
+        grid: dict[str, Any] = {"sharex": True, "squeeze": False, "height_ratios": heights}
+        figure, panels = plt.subplots(len(groups), figsize=size, layout="constrained", **grid)
         for axes, (name, own) in zip(panels[:, 0], groups, strict=True):
             sns.stripplot(own, x="value", y="row", hue="kind", ax=axes, **options)
             handles, labels = axes.get_legend_handles_labels()

@@ -318,13 +318,10 @@ def _left_out_error(statistic: Statistic, groups: Sequence[FloatArray], *, is_pa
     together = [range(len(groups))] if is_paired else [[place] for place in range(len(groups))]
     parts = []
     for chosen in together:
-        n_replicates = len(groups[chosen[0]])
-        without = [
-            float(
-                statistic(*(g[np.arange(len(g)) != one] if i in chosen else g for i, g in enumerate(groups)))
-            )
-            for one in range(n_replicates)
-        ]
+        without = []
+        for one in range(len(groups[chosen[0]])):
+            rest = (g[np.arange(len(g)) != one] if i in chosen else g for i, g in enumerate(groups))
+            without.append(float(statistic(*rest)))
         parts.append(left_out_error(without))
     return math.hypot(*parts)
 

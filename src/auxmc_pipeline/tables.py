@@ -162,11 +162,10 @@ def tabulate(paths: Sequence[Path]) -> dict[str, pd.DataFrame]:
             variables = [str(quantity) for data in part.values() for quantity in data]
             data = xr.merge(part.values(), join="outer", compat="no_conflicts", combine_attrs="override")
             numbers = data.reset_coords(drop=True).astype(float)
-            frame = (
-                numbers.to_dataframe().reset_index()
-                if numbers.dims
-                else pd.DataFrame([{str(name): float(array) for name, array in numbers.items()}])
-            )
+            if numbers.dims:
+                frame = numbers.to_dataframe().reset_index()
+            else:
+                frame = pd.DataFrame([{str(name): float(array) for name, array in numbers.items()}])
             frame = frame.dropna(how="all", subset=variables)
             frame.insert(0, "case", path.stem)
             parts.setdefault(name, []).append(frame)

@@ -59,12 +59,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def render(page: Mapping[str, Any], root: str) -> str:
     """The page of `read_page` as HTML; `root` leads from it to the project, empty for files without a link."""
+    loader, undefined = jinja2.FileSystemLoader(_TEMPLATES), jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, undefined=undefined, autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "seconds": seconds, "prose": prose, "breakable": breakable}
     environment.filters["dashed"] = lambda text: text.replace(" ", "-")

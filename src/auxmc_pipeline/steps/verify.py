@@ -101,10 +101,8 @@ def main(arguments: list[str] | None = None) -> int:
     sys.stdout.flush()
     with tempfile.TemporaryDirectory(prefix="auxmc-verify-") as folder:
         made = run_again(preset, chosen, Path(folder), options.cores)
-        compared = [
-            compare_case(path, case.sha256, PUBLISHED / preset / case.study)
-            for case, path in zip(chosen, made, strict=True)
-        ]
+        place, both = PUBLISHED / preset, zip(chosen, made, strict=True)
+        compared = [compare_case(path, case.sha256, place / case.study) for case, path in both]
     lines, status = conclusion(chosen, compared)
     if options.record:
         same = [case for case, found in zip(chosen, compared, strict=True) if found.same_arrays]
