@@ -19,16 +19,12 @@ from experiments.gp_probit.settings import AVERAGE, MAIN_METHODS, OUTPUT_SCALE, 
 
 PM, MI, SS, SLICE = map(main_case, MAIN_METHODS)
 _ONE_SAMPLE, _FIVE_HUNDRED_SAMPLES = "side_pm__n_importance-1", "side_pm__n_importance-500"
-# More chains of PM MH, of 2000 iterations as with one sample.
-_MORE_50, _MORE_500 = (f"side_pm_more__n_importance-{n}" for n in (50, 500))
+_MORE_50, _MORE_500 = (f"side_pm_more__n_importance-{n}" for n in (50, 500))  # of 2000 iterations
 PER_OPERATION, PER_CALL = "ess_per_1000_cubic_operations", "ess_per_1000_estimates"
 _CALLS = ["estimates_position_per_iteration", "estimates_auxiliary_per_iteration"]
-# PM-P10: runs of hundreds and over 2000 iterations. PM-P13, P19: what is visible in a trace of 10 000 iterations.
-_HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100
-# PM-P14: fewest ends of a path of R-hat, and the fraction of them at which that of PM MH must be the largest.
-_ENOUGH_ENDS, _MOST_ENDS = 10, 0.7
-# PM-P15: least summed rises of log(R-hat - 1).
-_LEAST_RISE = 1e-3
+_HUNDREDS, _THOUSANDS, _VISIBLE = 200, 2000, 100  # run lengths: PM-P10, PM-P10, and PM-P13 and P19 in a trace
+_ENOUGH_ENDS, _MOST_ENDS = 10, 0.7  # PM-P14: fewest ends of a path, fraction where PM MH must be largest
+_LEAST_RISE = 1e-3  # PM-P15: least summed rises of log(R-hat - 1)
 
 
 def chain_mean(tables: Tables, case: str, quantity: str) -> Measurement:
@@ -47,9 +43,6 @@ def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
         tables.value("run_time_per_iteration", case=above)
         / tables.value("run_time_per_iteration", case=below)
     )
-
-
-# The data and the density estimate: PM-P01 to PM-P04.
 
 
 of_data = partial(recorded, exact=True, case=PM)  # PM-P01
@@ -88,9 +81,6 @@ def fifty_over_one(tables: Tables) -> Measurement:
     return estimate(lambda a, b: float(a.mean() / b.mean()), fifty, one, method="paired", note=note)
 
 
-# ESS and time per cubic operation: PM-P06, P07, P09, P17, P18, P20.
-
-
 def efficiencies(tables: Tables, *cases: str) -> list[FloatArray]:
     """ESS per 1000 cubic operations [chain, coordinate] of each case."""
     return [tables.array(PER_OPERATION, "chain", "coordinate", case=case).values for case in cases]
@@ -102,10 +92,7 @@ def average(tables: Tables, case: str) -> Measurement:
 
 
 def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray) -> FloatArray:
-    """Smallest of the ratios MI+MH and SS+MH over PM MH, and of all others over SS+SS, from means over chains.
-
-    Above 1 the first two lie above PM MH, and SS+SS lies below all.
-    """
+    """Smallest of MI+MH and SS+MH over PM MH, and of others over SS+SS, of means: above 1 the claimed order holds."""
     return np.min([mi / pm, ss / pm, pm / of_slice, mi / of_slice, ss / of_slice], axis=0)
 
 
@@ -153,9 +140,6 @@ def similar(tables: Tables) -> Measurement:
         return float(np.mean(above.mean(axis=0) / below.mean(axis=0)))
 
     return estimate(mean_ratio, *efficiencies(tables, SS, MI))
-
-
-# Sticking, the posterior and histograms, figure 3.12: PM-P10, P12, P13, P16, P19.
 
 
 def probability_of_drawn(tables: Tables, least: int, n_drawn: int) -> Measurement:
@@ -261,9 +245,6 @@ def of_histograms(tables: Tables, log_ratio: Callable[..., float]) -> Measuremen
     return estimate(log_ratio, *found, note="100 bins, all chains")
 
 
-# R-hat against cost, figure 3.11b: PM-P14, P15, P20.
-
-
 class Path(NamedTuple):
     """Path of R-hat of one case against a cost, with the paths that leave out one chain each."""
 
@@ -292,10 +273,7 @@ def path_of(tables: Tables, case: str, cost: str) -> Path:
 
 
 def log_excess(paths: Mapping[str, Path]) -> FloatArray:
-    """Log of R-hat - 1 of PM MH over the largest of the others at equal cost [end of the second half of its run].
-
-    Where R-hat is not above 1 it counts as the least number above.
-    """
+    """Log of R-hat - 1, of PM MH over the largest of the others, at equal cost [end of the second half of its run]."""
     pm = paths[PM]
     late = pm.ends > 0.5 * pm.ends[-1]
     others = [np.interp(pm.cost[late], p.cost, p.r_hat) for case, p in paths.items() if case != PM]

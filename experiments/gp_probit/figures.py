@@ -164,8 +164,7 @@ def importance_samples(tables: Tables) -> Figure:
     found = tables.rows("chain_reference", case="estimator")
     n_weights = tables.setting("n_weights", case="estimator")
     drawn: dict[str, Any] = {"x": "n_importance", "markeredgewidth": 0.0, "markersize": 5.0}
-    # From the first to the ninth decile of all posterior draws.
-    deciles: Any = ("pi", 80)
+    deciles: Any = ("pi", 80)  # first to ninth decile of all posterior draws
     look = {"estimator": "median", "errorbar": deciles, "color": "black", "marker": "o"}
     sns.lineplot(found, y="sd_log_estimate", ax=left, **look, **drawn)
     left.set(yscale="log", ylabel="sd of log density estimate (nats)")
@@ -225,7 +224,6 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 
 
 def _lengths(tables: Tables) -> str:
-    """Numbers of chains and iterations of the main runs, said once where they agree."""
     sizes = {}
     for method in MAIN_METHODS:
         sizes[METHOD_LABELS[method]] = f"{chain_lengths(tables, case=main_case(method))} after warm-up"
@@ -248,7 +246,6 @@ def _r_hat_figure(tables: Tables, *panels: tuple[str, str, str, str]) -> Figure:
 
 
 def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_label: str) -> None:
-    """Draws log(R-hat - 1) of every method with its upper limit, and the estimates that the thesis draws."""
     drawn_there: list[tuple[PublishedSeries, float, str]] = []
     for method in MAIN_METHODS:
         found = tables.rows("aggregate_end", case=main_case(method), aggregate=aggregate)
@@ -279,7 +276,6 @@ def _r_hat_panel(axis: Axes, tables: Tables, aggregate: str, cost: str, cost_lab
 
 
 def _log_excess(r_hat: "pd.Series[float]") -> FloatArray:
-    """log(R-hat - 1), NaN where R-hat is not above 1."""
     excess = r_hat.to_numpy() - 1.0
     usable = np.isfinite(excess) & (excess > 0.0)
     return np.where(usable, np.log(np.where(usable, excess, 1.0)), np.nan)

@@ -21,11 +21,7 @@ class LabelledData(NamedTuple):
 
 
 def read_labelled(path: str | os.PathLike[str], label: str | None = "", min_rows: int = 4) -> LabelledData:
-    """Returns a column of two classes, and all others, which are numbers; rows in the order of the file.
-
-    Without a label the column is the only one that has two different values which are not numbers; if there is no such
-    column, or several, the last. Raises DataError if the file cannot be read as such a table.
-    """
+    """Reads labels and features. An unnamed label is the only column of two values that are no numbers, or the last."""
     cells = read_cells(path, min_rows=min_rows)
     name, how = _label_column(cells, (label or "").strip())
     feature_names = tuple(other for other in cells.names if other != name)
@@ -66,8 +62,7 @@ def _label_column(cells: Cells, label: str) -> tuple[str, str]:
 def _code_labels(cells: Cells, name: str, how: str) -> tuple[FloatArray, tuple[str, str]]:
     texts = read_texts(cells, name)
     numbers = [parse_number(text) for text in texts]
-    # Where all labels are numbers, 1 and 1.0 are the same class.
-    keys: list[Any] = texts if None in numbers else numbers
+    keys: list[Any] = texts if None in numbers else numbers  # as numbers, 1 and 1.0 are one class
     written = dict(zip(reversed(keys), reversed(texts), strict=True))
     found = [written[key] for key in sorted(written)]
     if len(found) != 2:

@@ -26,12 +26,8 @@ from auxmc_pipeline.chain_statistics import (
 from experiments.gp_probit.model import Problem
 from experiments.gp_probit.settings import AVERAGE
 
-# Range of the histograms of the log output scale with the breast cancer data: mean 2.1, +- 4 standard
-# deviations.
-HISTOGRAM_RANGE = (0.0, 4.5)
-# Part of the chains of methods with slice updates of x in their histogram, for equal cost (thesis, figure
-# 3.12).
-SLICE_HISTOGRAM_FRACTION = 0.4
+HISTOGRAM_RANGE = (0.0, 4.5)  # of the log output scale with the breast cancer data: mean 2.1, +- 4 sds
+SLICE_HISTOGRAM_FRACTION = 0.4  # of chains with slice updates of x, for equal cost (figure 3.12)
 _N_BINS = 100
 _AGGREGATES = (AVERAGE, "largest", "first coordinate")
 _UNITS = units_of(
@@ -52,10 +48,7 @@ _UNITS = units_of(
 
 
 def recorded(chains: Chains, coordinates: Sequence[str]) -> xr.Dataset:
-    """Recorded quantities of the chains of one case, warm-up first, dims (chain, draw), x with coordinate as well.
-
-    Raises ValueError if a chain never had a finite density estimate.
-    """
+    """Recorded quantities of the chains of one case, warm-up first, dims (chain, draw), x with coordinate as well."""
     draws = labelled_draws(without_sweep(chains), {"coordinate": list(coordinates)}, {"x": ["coordinate"]})
     stuck = np.flatnonzero((~xr.ufuncs.isfinite(draws["log_estimate"])).any("draw"))
     if stuck.size:
@@ -67,11 +60,7 @@ def recorded(chains: Chains, coordinates: Sequence[str]) -> xr.Dataset:
 
 
 def chain_statistics(draws: xr.Dataset, n_warm_up: int, batch_size: int, run_s: float) -> xr.Dataset:
-    """Statistics (chain, coordinate) of the main runs after the warm-up, whose batches have `batch_size` iterations.
-
-    The time of a chain is its fraction of the time of all, `run_s`, by cubic operations: the chains run inside one
-    program.
-    """
+    """Statistics (chain, coordinate) of the main runs after the warm-up; `run_s` is shared out by cubic operations."""
     main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
     n_draws = main.sizes["draw"]
@@ -115,11 +104,8 @@ def chain_curves(
 ) -> xr.Dataset:
     """Trace and histogram of the first coordinate, and how the scale reduction and stuck runs develop.
 
-    These are `trace` [iteration]; `histogram` [chain, bin] counts, over HISTOGRAM_RANGE if `fixed_range`, else over the
-    range of the draws, with the centres of the bins as coordinate and shorter for slice updates of x, and
-    `histogram_draws` [chain], the draws inside the range or not; `psrf`, `psrf_upper` [aggregate, end], `psrf_left_out`
-    [aggregate, left_out, end] without one chain (NaN where fewer than two are left), and, at the same ends,
-    `cubic_operations_so_far`, `run_time_so_far` (means over chains) and `longest_run_so_far` [chain, end].
+    Counts are over HISTOGRAM_RANGE if `fixed_range`, else over the range of the draws; `histogram_draws` has those
+    outside as well. `psrf_left_out` is NaN where fewer than two chains are left.
     """
     main = draws.isel(draw=slice(n_warm_up, None))
     x = main["x"].astype(float)
@@ -186,13 +172,11 @@ def estimator_statistics(
     n_newton: NDArray[np.generic],
     n_importance: Sequence[int],
 ) -> xr.Dataset:
-    """Noise of the density estimate and the acceptance rates that it allows, over the number of importance samples.
+    """Noise of the density estimate and the acceptance rates that it allows [n_importance, chain, reference].
 
-    From single-sample log estimates in nats at posterior draws and, with the same auxiliary variables, at an MH
-    proposal from each [chain, reference, weight]; each number of samples divides the weights into groups.
-    `newton_steps` is [chain, reference]; `sd_log_estimate` and the expected acceptance rates `acceptance_mi`,
-    `acceptance_pm_mh` and `acceptance_apm_mh` of the independence update of u, of a joint update with fresh u, and of
-    an update of x with u fixed are [n_importance, chain, reference].
+    Log estimates in nats [chain, reference, weight] are of single samples, at posterior draws and, with the same
+    auxiliary variables, at an MH proposal from each. `acceptance_mi` is of the independence update of u,
+    `acceptance_pm_mh` of a joint update with fresh u, `acceptance_apm_mh` of an update of x with u fixed.
     """
     shape = (len(n_importance), *log_estimate.shape[:2])
     names = ("sd_log_estimate", "acceptance_mi", "acceptance_pm_mh", "acceptance_apm_mh")
@@ -227,15 +211,11 @@ def fixed_step_statistics(chains: Chains) -> xr.Dataset:
 
 
 def expected_acceptance(log_current: FloatArray, log_proposed: FloatArray) -> float:
-    """Acceptance rate of a proposal with new auxiliary variables, averaged over the current stationary ones.
+    """Acceptance rate of a proposal with new auxiliary variables, from log estimates [estimate] at both points.
 
-    With e_i estimates at the current point and f_j at the proposed one, all with u ~ rho, the current u has the
-    distribution e rho: the rate is sum_ij min(e_i, f_j) / (R sum_i e_i), without the pairs i = j of equal u. Takes
-    their logs [estimate], at least 2, in nats; the same array twice for an update of u alone. It is biased upwards
+    With e_i at the current point and f_j at the proposed one, all with u ~ rho, the current u has the distribution e
+    rho: the rate is sum_ij min(e_i, f_j) / (R sum_i e_i), without the pairs i = j of equal u. It is biased upwards
     where the estimates are so noisy that the largest was not met.
-
-    >>> expected_acceptance(np.zeros(3), np.zeros(3))
-    1.0
     """
     current, proposed = _scaled_exponentials(log_current, log_proposed)
     ordered = np.sort(proposed)
@@ -265,7 +245,6 @@ def _grouped(log_weights: FloatArray, size: int) -> FloatArray:
 
 
 def _acceptance_last_batches(draws: xr.Dataset, n_warm_up: int, batch_size: int) -> xr.DataArray:
-    """Acceptance rate of x in the last quarter of the batches of the warm-up, NaN where there is no warm-up."""
     n_batches = n_warm_up // batch_size
     last = -(-n_batches // 4) * batch_size
     return draws["accepted_position"].isel(draw=slice(n_warm_up - last, n_warm_up)).astype(float).mean("draw")
@@ -301,5 +280,4 @@ def _scale_reduction_paths(
 
 
 def _aggregated(values: FloatArray) -> FloatArray:
-    """Mean over coordinates, largest, and first, of values [coordinate, end]."""
     return np.stack([values.mean(axis=0), values.max(axis=0), values[0]])

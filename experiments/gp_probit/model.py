@@ -34,9 +34,7 @@ from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
 _VARIANCE_SHAPE = 1.1
 _VARIANCE_RATE = 0.1
 _JITTER = 1e-8
-# Beyond one Cholesky factorisation per Newton step: the covariance of the Laplace approximation, its
-# Cholesky factor, and that of the prior covariance.
-_N_CUBIC_FIXED = 3
+_N_CUBIC_FIXED = 3  # Laplace covariance, its factor and the prior's, besides one factorisation a Newton step
 
 
 class BiopsyData(NamedTuple):
@@ -50,10 +48,7 @@ class BiopsyData(NamedTuple):
 
 
 class GPProbitModel(NamedTuple):
-    """Distinct inputs with the number of observations of either class at each.
-
-    The log likelihood of latent values z [input] is the sum of n_plus log Phi(z) + n_minus log Phi(-z).
-    """
+    """Distinct inputs with counts; log likelihood of z [input]: sum of n_plus log Phi(z) + n_minus log Phi(-z)."""
 
     inputs: FloatArray  # [input, feature], in the units of the length scales
     n_plus: FloatArray  # observations with label +1 at each input, float64 [input]
@@ -65,9 +60,7 @@ class GPProbitModel(NamedTuple):
         return int(self.inputs.shape[1])
 
     def log_prior(self, x: Array) -> Array:
-        """Normalised log density of the prior of x [dim], with the Jacobian of the logs.
-
-        s ~ Gamma(1.1, rate 0.1) and l_k ~ Gamma(1, rate 1/sqrt(K)), independent.
+        """Log density of the prior of x [dim]: s ~ Gamma(1.1, rate 0.1), l_k ~ Gamma(1, rate 1/sqrt(K)).
 
         Source: PhD thesis, section 3.6.2; the prior factor is missing from the target as printed.
         """
@@ -87,20 +80,13 @@ class GPProbitModel(NamedTuple):
         )
 
     def covariance(self, x: Array) -> Array:
-        """Prior covariance [input, input] of latent values: s exp(-1/2 sum_k (d_k / l_k)^2), 1e-8 on the diagonal.
-
-        Source: PhD thesis, section 3.6.2, covariance function with its sum over the K features.
-        """
+        """Prior covariance [input, input], s exp(-1/2 sum_k (d_k / l_k)^2) + 1e-8 I (thesis, section 3.6.2)."""
         scaled = jnp.asarray(self.inputs) * jnp.exp(-x[None, 1:])
         return add_to_diagonal(jnp.exp(x[0] - 0.5 * squared_distances(scaled)), _JITTER)
 
 
 class GPProbitCache(NamedTuple):
-    """Everything in a density estimate that depends on x alone.
-
-    With whitened latent values q = Lc^-1 z the importance distribution is N(m, (U U^T)^-1), U upper
-    triangular.
-    """
+    """What depends on x alone. The importance distribution of q = Lc^-1 z is N(m, (U U^T)^-1), U upper triangular."""
 
     prior_factor: Array  # Lc^T [input, input], Lc being the lower Cholesky factor of the prior covariance
     reverse_factor: Array  # U^T with both axes reversed [input, input], upper triangular
@@ -113,15 +99,10 @@ class GPProbitCache(NamedTuple):
 
 
 def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
-    """Reads the Wisconsin breast cancer data that come with the package.
+    """Reads the Wisconsin breast cancer data, data set `biopsy` of the R package MASS.
 
-    Without the first complete row there are the 682 rows of the source, which probably lost one to a header.
-
-    Source: PhD thesis, section 3.6.2, which counts 17 incomplete rows; data set `biopsy` of the R
-    package MASS.
-
-    >>> load_biopsy().features.shape
-    (683, 9)
+    Without the first complete row there are the 682 rows of the source (PhD thesis, section 3.6.2), which counts 17
+    incomplete rows and probably lost one to a header.
     """
     with Path(__file__).with_name("biopsy.csv").open(encoding="utf-8") as stream:
         header, *rows = list(csv.reader(stream))
@@ -133,12 +114,7 @@ def load_biopsy(drop_first_complete_row: bool = False) -> BiopsyData:
 
 
 def standardise(features: npt.ArrayLike) -> FloatArray:
-    """Features [row, feature] with mean 0 and standard deviation 1 (divisor: number of rows).
-
-    Raises ValueError if features is not a matrix, or a feature is constant.
-
-    Source: not stated in the PhD thesis (section 3.6.2); needed for its published posterior.
-    """
+    """Scales features [row, feature] to mean 0 and sd 1: not stated in the thesis, but needed for its posterior."""
     values = np.asarray(features, dtype=np.float64)
     if values.ndim != 2 or values.shape[0] == 0:
         raise ValueError(f"features must be a non-empty matrix [row, feature], got shape {values.shape}")
@@ -152,18 +128,7 @@ def standardise(features: npt.ArrayLike) -> FloatArray:
 def gp_probit_model(
     features: npt.ArrayLike, labels: npt.ArrayLike, collapse_duplicates: bool = True
 ) -> GPProbitModel:
-    """Builds the model from scaled features [row, feature] and labels +1 or -1 [row].
-
-    Rows with equal features have one latent value up to the jitter. Collapsed into one input, sorted, they leave the
-    posterior of x as it is and make matrices smaller. Raises ValueError for shapes that do not match, values that are
-    not finite, or labels other than +1 and -1.
-
-    Source: PhD thesis, section 3.6.2; collapsing is ours.
-
-    >>> model = gp_probit_model([[0.0], [1.0], [0.0]], [1, -1, 1])
-    >>> model.n_plus.tolist(), model.n_minus.tolist()
-    ([2.0, 0.0], [0.0, 1.0])
-    """
+    """Builds the model from features [row, feature] and labels +1 or -1 [row]; equal rows can be collapsed (ours)."""
     inputs = np.asarray(features, dtype=np.float64)
     signs = np.asarray(labels, dtype=np.float64)
     if inputs.ndim != 2 or inputs.shape[0] == 0 or inputs.shape[1] == 0:
@@ -183,19 +148,11 @@ def gp_probit_model(
 
 
 def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
-    """Importance sampling estimator of p(x) p(y | x) from a Laplace approximation of p(z | x, y).
+    """Importance sampling estimator of p(x) p(y | x) from a Laplace approximation (thesis, Eqs. 3.5 and 3.16).
 
     Auxiliary variables are standard normal [importance, input]; sample n is z = mu + L u_n with L the lower Cholesky
-    factor of the Laplace covariance. A new u at the same x costs no cubic operation. `prepare` gives a GPProbitCache,
-    `n_cubic` is Newton steps + 3. Raises ValueError if n_importance is not positive.
-
-    Source: PhD thesis, section 3.6.2, Eqs. 3.5 and 3.16. A failed factorisation gives an estimate of
-    zero and is counted, where the source's program stops.
-
-    >>> model = gp_probit_model([[0.0], [1.0]], [1, -1])
-    >>> density = estimator(model, n_importance=4)
-    >>> density.draw_auxiliary(jax.random.key(0)).shape
-    (4, 2)
+    factor of the Laplace covariance. A new u at the same x costs no cubic operation. A failed factorisation gives an
+    estimate of zero and is counted, where the source's program stops.
     """
     if n_importance < 1:
         raise ValueError(f"n_importance must be a positive integer, got {n_importance}")
@@ -221,12 +178,10 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
 
 
 def with_gradient(model: GPProbitModel, density: Estimator) -> Estimator:
-    """The estimator with derivatives by reverse mode, for Hamiltonian dynamics.
+    """The estimator with derivatives by reverse mode, for Hamiltonian dynamics: exact in u.
 
-    They are exact in u. In x they are those of Laplace's approximation of p(x | y), which take the time of an estimate
-    and count as one; those of the estimate take five times as long. Dynamics keep volume with any force.
-
-    Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, Algorithm 5.1.
+    In x they are those of Laplace's approximation of p(x | y) (Rasmussen and Williams, Algorithm 5.1), which take the
+    time of an estimate; those of the estimate take five times as long. Dynamics keep volume with any force.
     """
 
     def prepare(x: Array) -> GPProbitCache:
@@ -303,7 +258,6 @@ def _laplace_gradient(model: GPProbitModel, x: Array, cache: GPProbitCache) -> A
 
 
 def _has_mixed_inputs(model: GPProbitModel) -> bool:
-    """Whether some input has observations of both classes."""
     return bool(np.any((model.n_plus > 0.0) & (model.n_minus > 0.0)))
 
 
@@ -314,7 +268,6 @@ def _signs_and_counts(model: GPProbitModel) -> tuple[Array, Array]:
 
 
 def _site_terms(model: GPProbitModel, latent: Array) -> SiteTerms:
-    """Log likelihood, gradient and curvature at latent values [input]."""
     if not _has_mixed_inputs(model):
         sign, count = _signs_and_counts(model)
         terms = probit_terms(sign * latent)

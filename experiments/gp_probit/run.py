@@ -32,16 +32,12 @@ from experiments.gp_probit.settings import Settings
 
 _MAX_STARTS, _N_STARTS = 100, 30
 _WEIGHTS_AT_A_TIME = 500
-# What makes posterior draws for the designs that start from them: the method with the fewest long rejections.
-_REFERENCE_METHOD = "apm_ss_mh"
+_REFERENCE_METHOD = "apm_ss_mh"  # makes posterior draws for other designs: fewest long rejections
 _REFERENCE_N_IMPORTANCE = 50
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns `statistics`, `observed_data`, `constant_data`, and draws and `curves` of chains.
-
-    Raises ValueError if no prior draw of a chain has a finite density estimate.
-    """
+    """Runs one case; returns `statistics`, `observed_data`, `constant_data`, and draws and `curves` of chains."""
     problem = build_problem(settings)
     design = {"chains": _adapted_chains, "estimator": _estimator_study}
     groups = design[settings.design](problem, settings, context)
@@ -50,7 +46,6 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Chains from the prior: adaptive warm-up, then the main run, in one scan."""
     n_warm_up = _n_warm_up(settings, settings.method)
     names = ("chains", settings.method, settings.n_importance)
     chains = _adaptive_chains(problem, settings, context, names, n_warm_up + settings.n_draws)
@@ -213,10 +208,7 @@ def _sampler(
 def _weights_sampler(
     problem: Problem, positions: FloatArray, step_sizes: FloatArray, n_weights: int
 ) -> Sampler:
-    """Single-sample log estimates at a reference draw and, with the same auxiliaries, at an MH proposal from it.
-
-    An estimate with N samples has the distribution of the mean of N of them: one set serves every N.
-    """
+    """Single-sample log estimates at a reference draw and an MH proposal, same auxiliaries: one set serves every N."""
     dim = positions.shape[-1]
     flat = jnp.asarray(positions.reshape(-1, dim))
     steps = jnp.asarray(np.repeat(step_sizes, positions.shape[1]))

@@ -8,11 +8,9 @@ from experiments.gp_probit.labelled import read_labelled
 METHODS = (
     "pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh", "pm_hmc",
 )  # fmt: skip
-# Methods of the main runs, in the order of the published figures.
-MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")
+MAIN_METHODS = ("pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_ss_ss")  # in the order of the published figures
 RIVALS = ("cpm_mh", "apm_cn_mh", "pm_hmc")  # Methods that section 3.7 of the thesis names and does not run
-# Name of the first coordinate, the log prior variance of the latent function.
-OUTPUT_SCALE = "log_output_scale"
+OUTPUT_SCALE = "log_output_scale"  # first coordinate, the log prior variance of the latent function
 AVERAGE = "mean over coordinates"  # The way to aggregate R-hat over coordinates that figure 3.11b draws
 
 

@@ -42,21 +42,16 @@ from experiments.lotka_volterra.settings import (
 )
 
 LOG_GENERATING = np.log(GENERATING_RATES)
-# Methods of figure `fig_riemannian`, which are given fewer data, with the columns of their rows.
-FALLING = {
+FALLING = {  # of figure `fig_riemannian`, given fewer data, with the columns of their rows
     "ABC HMC": {"case": "euclidean"},
     "Riemannian HMC": {"case": "riemannian", "method": "rmhmc_gaussian"},
     "constrained HMC": {"case": "riemannian", "method": "chmc_all"},
 }
-# Rows of approximate Bayesian computation on all data.
-_ABC_ROWS = ("ball_10", "ball_100", "gaussian", "hmc")
+_ABC_ROWS = ("ball_10", "ball_100", "gaussian", "hmc")  # of approximate Bayesian computation on all data
 _READINGS = {"distance": "l2", "squared distance": "l2_squared"}
-# What effective samples are counted by, and how it is said in the setting of a claim.
-_UNITS = (("second", ""), ("run", ", per run of the generator"))
-# Reverse mode gives the derivative of a number for at most the work of four evaluations (Griewank and Walther 2008).
-_RUNS_OF_GRADIENT = 4.0
-# Vectors that give the Jacobian of each constraint: derivatives by the four rates, or of the nine summaries.
-_JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}
+_UNITS = (("second", ""), ("run", ", per run of the generator"))  # of efficiency, and their words
+_RUNS_OF_GRADIENT = 4.0  # bound of reverse mode, in evaluations (Griewank and Walther 2008)
+_JACOBIAN_VECTORS = {"all": 4.0, "summaries": 9.0}  # one for each of the four rates, or nine summaries
 _THOUSANDS = 2000.0  # Iterations, read from words
 _PUBLISHED_CHAINS = 10
 _CONSTRAINED = (("all data", "all"), ("summaries", "summaries"))
@@ -80,9 +75,6 @@ def by_rate_and_chain(tables: Tables, quantity: str, row: str) -> FloatArray:
     """A statistic of each chain of a published row [rate, chain]."""
     where = ROWS[row].where()
     return tables.array(quantity, "coordinate", "chain", table="chain_coordinate", **where).values
-
-
-# Data, prior, rejection and pseudo-marginal chains on all data: IM-LV-01 to IM-LV-07, IM-LV-22.
 
 
 def data_difference(tables: Tables) -> Measurement:
@@ -174,10 +166,7 @@ def finite_paths(tables: Tables) -> Measurement:
 
 
 def plausible_paths_under(tables: Tables, prior_mean: float) -> Measurement:
-    """IM-LV-22: bound of the fraction of plausible paths under larger rates over that under the published prior.
-
-    Finite paths under larger rates, of which the plausible ones are a part, over paths within the limit in size.
-    """
+    """IM-LV-22: finite paths under larger rates over paths within the limit, a bound of the ratio of plausible ones."""
     (count,) = tables.values(
         "finite_prior_paths_by_mean", "larger_prior_mean", case="failures", larger_prior_mean=prior_mean
     )
@@ -188,17 +177,10 @@ def plausible_paths_under(tables: Tables, prior_mean: float) -> Measurement:
     return found.noted(f"{count:.0f} of {n_draws:.3g} and {n_kept:.0f} of {n_prior:.3g} draws")
 
 
-# Chains that agree, warm up, accept and fail: IM-LV-08, 11, 14, 20, 23, 24, IM-ALG-02, 03, 06.
-
-
 def chance_of_agreement(tables: Tables, row: str, most: float) -> Measurement:
-    """IM-LV-08, 11: probability that a set of as many chains as these has a factor so small, by theory from one set.
-
-    What a factor is above 1 goes as a chi-squared number, and the error is that of its scale.
-    """
+    """IM-LV-08, 11: probability that so many chains have a factor so small: factor - 1 goes as a chi-squared number."""
     factor, degrees = by_rate(tables, "psrf", row).max(), by_chain(tables, "acceptance", row).size - 1
-    # A factor can fall below 1 by chance.
-    ratio = degrees * (most - 1.0) / max(factor - 1.0, 1e-6)
+    ratio = degrees * (most - 1.0) / max(factor - 1.0, 1e-6)  # can fall below 1 by chance
     two_errors = math.exp(2.0 * math.sqrt(polygamma(1, 0.5 * degrees)))
     value, low, high = chi2(degrees).cdf([ratio, ratio / two_errors, ratio * two_errors])
     note = f"factor {factor:.4g} of {degrees + 1} chains"
@@ -206,10 +188,7 @@ def chance_of_agreement(tables: Tables, row: str, most: float) -> Measurement:
 
 
 def sets_that_agree(tables: Tables, row: str, most: float, n_chains: int = _PUBLISHED_CHAINS) -> Measurement:
-    """IM-LV-08, 11, 24: proportion of sets of as many chains as published with a factor so small.
-
-    Of the row of the same name with more chains where the preset has its case.
-    """
+    """IM-LV-08, 11, 24: proportion of sets of as many chains as published with a factor so small."""
     row = first_run(tables, f"{row}_more", row)
     moments = chain_moments(tables, row)
     if len(moments) <= n_chains:
@@ -316,10 +295,9 @@ def of_raw(tables: Tables, statistic: Callable[..., Measurement], rate: int) -> 
 
 
 def with_scales(tables: Tables, statistic: Callable[..., Measurement], **about: int) -> Measurement:
-    """IM-LV-09, 25: a statistic of chains on normalised summaries; its error has that of two sets of their scales too.
+    """IM-LV-09, 25: a statistic on normalised summaries; its error has that of two scale sets, ours and the author's.
 
-    One is ours and one the author's. Another set is taken for another tolerance, by which as many prior draws are
-    accepted.
+    Another set is taken for another tolerance, by which as many prior draws are accepted.
     """
     found, wider = (statistic(tables, row, **about) for row in ("pm_normalised", "pm_wider"))
     slope = (wider.value - found.value) / math.log(ROWS["pm_wider"].tolerance)
@@ -421,10 +399,7 @@ def moving_chains(tables: Tables, row: str) -> FloatArray:
 
 
 def typical_sds(moments: FloatArray) -> FloatArray:
-    """Standard deviations [rate] that a chain finds, the median over chains, from moments [chain, 2, rate].
-
-    Not of all chains together: one that stands still far off would decide it.
-    """
+    """Standard deviations [rate], median over chains of moments [chain, 2, rate]: pooled, one far off would decide."""
     return np.asarray(np.median(moments[:, 1], axis=0))
 
 
@@ -467,10 +442,7 @@ def narrower_than_drawn(tables: Tables) -> Measurement:
 
 
 def sets_as_narrow_as_drawn(tables: Tables, row: str) -> Measurement:
-    """IM-LV-13: proportion of sets of ten chains whose sds, all draws together, are at most those of figure 4.11.
-
-    By the geometric mean over rates.
-    """
+    """IM-LV-13: proportion of sets of ten chains with pooled sds at most those of figure 4.11, as geometric means."""
     drawn = np.log(drawn_moments(row, "4.11")[:, 1]).mean()
     moments = chain_moments(tables, first_run(tables, f"{row}_more", row))
     if len(moments) <= _PUBLISHED_CHAINS:
@@ -510,9 +482,6 @@ def nearest(tables: Tables) -> Measurement:
     return (ball_10 - smallest).noted(f"total variation distances {notes}")
 
 
-# Effective samples per second and per run of the generator: IM-LV-17 to IM-LV-19.
-
-
 def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
     """IM-LV-17: effective samples of a log rate per second."""
     each = by_rate_and_chain(tables, "ess_per_second", row)[rate]
@@ -522,14 +491,10 @@ def efficiency(tables: Tables, row: str, rate: int) -> Measurement:
 def smallest_ratio(
     tables: Tables, unit: str, row: str, others: tuple[str, ...], rate: int | None = None
 ) -> Measurement:
-    """IM-LV-17 to 19: smallest ratio of effective samples per second or run of a row to those of others.
-
-    Of a log rate, or the mean over all.
-    """
+    """IM-LV-17 to 19: smallest ratio of effective samples per second or run to other rows, of a rate or the mean."""
 
     def ratio(above: FloatArray, *below: FloatArray) -> float:
-        # Infinite where the others do not move.
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # infinite where the others do not move
             return float(np.divide(above.mean(), max(one.mean() for one in below)))
 
     above, *below = (efficiencies(tables, unit, name, rate) for name in (row, *others))
@@ -564,9 +529,6 @@ def generator_runs(tables: Tables, row: str) -> FloatArray:
     n_steps = n_sub_steps / tables.setting("n_inner_steps", case=ROWS[row].case)
     runs_of_jacobian = _RUNS_OF_GRADIENT * _JACOBIAN_VECTORS[row]
     return np.asarray(evaluations + runs_of_jacobian * (n_sub_steps + _RUNS_OF_GRADIENT * n_steps))
-
-
-# Steps finer than the observations, for numbers of a finding.
 
 
 def sparse_rows(tables: Tables, table: str, quantity: str, **where: Any) -> pd.DataFrame:

@@ -33,8 +33,7 @@ from experiments.lotka_volterra.claims import FALLING, LOG_GENERATING, sparse_ro
 from experiments.lotka_volterra.settings import COORDINATES, FIGURE_ROWS, ROWS
 
 _EXACT, _TEXT, _GENERATING = "black", "#D55E00", "#555555"
-# Okabe and Ito's colours.
-_COLOURS = {
+_COLOURS = {  # Okabe and Ito's
     "all": "#009E73",
     "summaries": "#56B4E9",
     "ball_10": "#D55E00",
@@ -45,11 +44,9 @@ _COLOURS = {
     "pm_wider": "#0072B2",
     "pm_raw": "#D55E00",
 }
-# The published curve that is drawn with a row of ours.
-_DRAWN_AS = {"pm_wider": "pm_normalised"}
+_DRAWN_AS = {"pm_wider": "pm_normalised"}  # published curves that are drawn with rows of ours
 _SYMBOLS = tuple(rf"$\log\, z_{i}$" for i in range(1, 5))
-# Bars above this multiple of the exact density are cut, or a chain that hardly moves would hide all others.
-_TALLEST = 1.6
+_TALLEST = 1.6  # times the exact density, where bars are cut: a chain that hardly moves would hide all others
 _WIDEST_SD = 12.0
 _DOCUMENT = "PhD thesis"
 _SCHEME_COLOURS = {"code": _EXACT, "text": _TEXT}
@@ -81,7 +78,6 @@ def posteriors(tables: Tables) -> Figure:
 
 
 def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool = False) -> Figure:
-    """Figure with a row for each method and a column for each log rate."""
     figure, grid = page(height, len(rows), 4, squeeze=False)
     published = PublishedMarks("lotka_volterra", tables)
     for rate, axes in enumerate(grid.T):
@@ -132,7 +128,6 @@ def _marginals(tables: Tables, rows: Sequence[str], height: float, *, wide: bool
 
 
 def _publish_marginal(axis: Axes, row: str, rate: int, published: PublishedMarks) -> None:
-    """What the thesis has of the samples of a panel, and the value that generated the published data."""
     mean, sd = (published("IM-LV-10", f"{name} log z{rate + 1}") for name in ("mean", "sd"))
     if mean is None or sd is None:
         return
@@ -145,7 +140,6 @@ def _publish_marginal(axis: Axes, row: str, rate: int, published: PublishedMarks
 
 
 def _common_axes(histograms: Mapping[Axes, _Density], exact: _Density | None, wide: bool) -> None:
-    """Gives the panels of a column the same axes, and says which samples are all outside them."""
     low = min(float(edges[0]) for edges, _ in histograms.values())
     high = max(float(edges[-1]) for edges, _ in histograms.values())
     top = 2.0 * max(float(heights.max()) for _, heights in histograms.values())

@@ -33,8 +33,7 @@ _R_HAT_DRAWS = 2000
 _MOST_LEFT_OUT = 200  # Chains of which each is left out in turn; of more the errors come from sets of chains.
 # Errors of the constrained integrator: each rejects a proposal.
 ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
-# What the methods count besides evaluations and failures, each those that it has.
-COUNTERS = (*ERRORS, "n_fallback", "n_projections", "n_collapsed")
+COUNTERS = (*ERRORS, "n_fallback", "n_projections", "n_collapsed")  # counted besides, where a method has them
 
 _UNITS = {
     "ess_per_1000_evaluations": "draws per 1000 runs of the generator",
@@ -50,11 +49,10 @@ def chain_statistics(
 ) -> xr.Dataset:
     """Efficiency, acceptance rates, failures and posterior moments of draws (tolerance, step_size, chain, draw, ...).
 
-    Counters and rates are over all iterations, moments and effective sample sizes over the kept ones. `seconds` of
-    chains (tolerance, step_size, chain) include the discarded iterations, but no compilation. `mcse_mean` is from
-    within the chains where draws are nearly independent, those of exact methods; noise that stays for thousands of
-    iterations shows between chains alone. What ends in `_without_chain` is the statistic of that name from all chains
-    but one, for its error by the jackknife; it needs at least three chains.
+    Counters and rates are over all iterations, moments and effective sample sizes over the kept ones. `seconds` include
+    the discarded iterations, but no compilation. `mcse_mean` is from within the chains of exact methods, whose draws
+    are nearly independent; noise that stays for thousands of iterations shows between chains alone. `_without_chain` is
+    from all chains but one, for the jackknife, and needs at least three.
     """
     rates = draws["log_rates"].isel(draw=slice(n_discard, None))
     moments = chain_moments(rates)
@@ -107,16 +105,12 @@ def chain_statistics(
 
 
 def chain_curves(draws: xr.Dataset, n_discard: int, method: str) -> xr.Dataset:
-    """Histograms of the log rates over the kept iterations of all chains, each over its own range.
-
-    Variables `histogram` (density), and `histogram_low` and `histogram_high`, the ends of its range.
-    """
+    """Density histograms of the log rates over the kept iterations of all chains, each over its own range."""
     n_bins = _SUMMARY_BINS if method in SUMMARY_METHODS else _BINS
 
     def own_range(values: FloatArray) -> tuple[FloatArray, float, float]:
         low, high = float(values.min()), float(values.max())
-        # A chain that never moves has no range: a narrow one about its value.
-        half = max(0.5 * (high - low), 1e-6)
+        half = max(0.5 * (high - low), 1e-6)  # a chain that never moves has no range
         low, high = 0.5 * (low + high) - half, 0.5 * (low + high) + half
         return np.histogram(values, n_bins, (low, high), density=True)[0], low, high
 
@@ -145,11 +139,7 @@ def exact_curves(exact: LogRatePosterior) -> xr.Dataset:
 
 
 def iterations_to_band(potential: FloatArray) -> FloatArray:
-    """Iterations, at least 1 [..., chain], until a potential [..., chain, draw] is near its stationary mean.
-
-    Near is within 3 standard deviations, both from the second half of all chains at a point; NaN for a chain that never
-    gets there.
-    """
+    """Iterations [..., chain], at least 1, to within 3 sds of a potential's mean in all second halves; NaN: never."""
     late = potential[..., potential.shape[-1] // 2 :]
     centre, spread = late.mean(axis=(-2, -1), keepdims=True), late.std(axis=(-2, -1), keepdims=True)
     inside = np.abs(potential - centre) <= 3.0 * spread

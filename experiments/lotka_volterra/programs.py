@@ -57,9 +57,7 @@ class Problem(NamedTuple):
     model: LotkaVolterraModel  # in a step for each observation
     label: str  # `published` or `own`, for random streams
     starts: Array  # initial inputs that yield the data, with small rates [chain, input]
-    # initial inputs that yield the data, with rates as the exact posterior given all data has them [chain,
-    # input]
-    near_starts: Array
+    near_starts: Array  # the same, with rates as the exact posterior has them [chain, input]
     scales: SummaryScales  # prior standard deviations of the summaries
 
 
@@ -67,18 +65,16 @@ class Program(NamedTuple):
     """What the lanes of a method do."""
 
     build: Callable[[Array, Array], Kernel]  # maps (tolerance, step size), traced scalars, to a kernel
-    # maps (state, info) to what is kept of an iteration; every method has `log_rates` [4], `accepted`,
-    # `n_evaluations` (runs of the generator) and `n_failed` (1 where the update failed numerically), some
-    # have the counters of `statistics.COUNTERS`
+    # of (state, info): `log_rates` [4], `accepted`, `n_evaluations` (runs of the generator), `n_failed` (1 for a
+    # numerical failure), and those of `measure.COUNTERS` that a method has
     record: Callable[[Any, Any], Record]
 
 
 def build_problem(settings: Settings, scheme: str, context: RunContext) -> Problem:
     """Model of the published data or the user's own, initial states and scales of summaries.
 
-    All methods under a scheme share initial states, but for pseudo-marginal MH on raw summaries: with the small rates
-    of the others it would need a simulation with the very summaries of the data by chance, and never move. Raises
-    DataError for a file that cannot be used, ValueError if no scales of the summaries can be had from the prior.
+    All methods share initial states, but for pseudo-marginal MH on raw summaries: with the small rates of the others it
+    would need a simulation with the very summaries of the data by chance, and never move.
     """
     default = None if settings.data else (100.0, 100.0)
     model = lotka_volterra_model(

@@ -49,20 +49,14 @@ from experiments.lotka_volterra.settings import (
     tolerances,
 )
 
-# The published data files of the thesis as they are printed.
-_PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")
-# Mean of a prior on log rates that is not shifted towards small rates as far as the published one.
-_LARGER_PRIOR_MEAN = -1.0
+_PUBLISHED_DATA = Path(__file__).with_name("published_data.csv")  # data files of the thesis
+_LARGER_PRIOR_MEAN = -1.0  # not as far towards small rates as the published one
 _REJECTION_TOLERANCES = {"all": (1000.0,), "summaries": (1.0, 2.0)}
 _FINITE = 1e300
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics`, `curves`, `observed_data`, and `posterior` and `sample_stats`.
-
-    The last two only where the draws of a single program are few enough to keep; design scales has the first and the
-    third alone. Raises SettingsError if no chain of a method moved at all, DataError for a file that cannot be used.
-    """
+    """Runs one case; returns `statistics`, `curves`, `observed_data`, and draws of a single program if they are few."""
     if settings.design == "scales":
         problem = build_problem(settings, settings.scheme, context)
         statistics = _scale_sets(problem, settings, context)
@@ -98,7 +92,6 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 def _run_program(
     problem: Problem, settings: Settings, context: RunContext, method: str, scheme: str
 ) -> dict[str, xr.Dataset]:
-    """Groups of one method under one scheme."""
     program = build_program(problem, settings, method)
     is_near = method == "pm_summaries_raw" or settings.design in ("step_sizes", "tolerances", "failures")
     if settings.start_rates != "usual":
@@ -112,8 +105,7 @@ def _run_program(
     def initial(key: Array, parameters: dict[str, Array]) -> Any:
         return build(parameters).init(starts[parameters["start"].astype(jnp.int32)], key=key)
 
-    # A chain is a sweep point of its own, so that all methods start chain i from the same inputs.
-    chains = run_chains(
+    chains = run_chains(  # a chain is a sweep point: all methods start chain i from the same inputs
         context,
         (problem.label, scheme, method),
         Sampler(build, initial, program.record),
@@ -134,8 +126,7 @@ def _run_program(
     # How far chains that stand still are from a posterior says nothing, and takes longer than their run.
     exact = None if settings.design == "failures" else _known_posterior(problem, settings)
     seconds = fraction_of_time(chains.run_s, draws["n_evaluations"].sum("draw").astype(float))
-    # One tolerance at a time: temporary arrays are as large as the draws.
-    parts = [
+    parts = [  # one tolerance at a time: temporary arrays are as large as the draws
         chain_statistics(draws.sel(at), method, settings.n_discard, seconds.sel(at), exact)
         for at in ({"tolerance": [tolerance]} for tolerance in draws["tolerance"].values)
     ]
@@ -151,12 +142,10 @@ def _run_program(
 
 
 def _known_posterior(problem: Problem, settings: Settings) -> LogRatePosterior | None:
-    """Exact posterior of the log rates, known where all states are observed."""
     return exact_posterior(problem.model) if settings.steps_per_observation == 1 else None
 
 
 def _check_moves(draws: xr.Dataset, method: str) -> None:
-    """Raises SettingsError, with advice, if all chains stood still at some tolerance and step size."""
     counters = [name for name in COUNTERS if name in draws and name not in ("n_projections", "n_fallback")]
     for tolerance in draws["tolerance"].values:
         for step_size in draws["step_size"].values:
@@ -260,7 +249,6 @@ def _summary_distance(
 
 
 def _counts(distances: FloatArray, target: str) -> list[list[int]]:
-    """Accepted draws by tolerance and reading."""
     return [
         [n_accepted(distances, tolerance, reading) for reading in get_args(DistanceReading)]
         for tolerance in _REJECTION_TOLERANCES[target]

@@ -8,8 +8,7 @@ from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.lotka_volterra.model.data import MIN_STEPS, read_populations
 
-# Published tolerances of each method (thesis section 4.10.2); 0 stands for exact conditioning.
-TOLERANCES: dict[str, tuple[float, ...]] = {
+TOLERANCES: dict[str, tuple[float, ...]] = {  # published (section 4.10.2); 0 for exact conditioning
     "chmc_all": (0.0,),
     "chmc_all_dense": (0.0,),
     "chmc_teacher_forced": (0.0,),
@@ -18,8 +17,7 @@ TOLERANCES: dict[str, tuple[float, ...]] = {
     "ss_gaussian": (10.0,),
     "hmc_gaussian": (10.0,),
     "rmhmc_gaussian": (10.0,),
-    # The first is the radius whose square is the last.
-    "pm_ball": (math.sqrt(1000.0), 100.0, 1000.0),
+    "pm_ball": (math.sqrt(1000.0), 100.0, 1000.0),  # the first is the radius whose square is the last
     "pm_gaussian": (10.0, 100.0),
     "pm_summaries": (1.0,),
     "pm_summaries_raw": (2.5,),
@@ -27,13 +25,11 @@ TOLERANCES: dict[str, tuple[float, ...]] = {
 METHODS = tuple(TOLERANCES)
 COORDINATES = ("log z1", "log z2", "log z3", "log z4")  # Names of the log rates
 EXACT_METHODS = ("chmc_all", "chmc_all_dense", "chmc_teacher_forced", "chmc_summaries")
-# Those that condition on sparse observations too.
-SPARSE_METHODS = ("chmc_teacher_forced",)
+SPARSE_METHODS = ("chmc_teacher_forced",)  # condition on sparse observations too
 SUMMARY_METHODS = ("pm_summaries", "pm_summaries_raw")
 FAILING_METHODS = ("pm_ball", "pm_gaussian")
 
-# Published step sizes; for the methods on summaries, which adapt theirs, the first one. 0 stands for nothing to tune.
-STEP_SIZES: dict[str, tuple[float, ...]] = {
+STEP_SIZES: dict[str, tuple[float, ...]] = {  # published, first one of adapted steps; 0: nothing to tune
     **dict.fromkeys(EXACT_METHODS, (0.25,)),
     "ss_ball": (0.0,),
     "ss_gaussian": (0.0,),
@@ -42,10 +38,8 @@ STEP_SIZES: dict[str, tuple[float, ...]] = {
     **dict.fromkeys(FAILING_METHODS, (0.2, 0.05, 0.001)),
     **dict.fromkeys(SUMMARY_METHODS, (0.5,)),
 }
-# Steps tried for the largest at which each method still accepts most proposals.
-TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {
-    # The smallest is there to show that the usable step might have been a small one.
-    "chmc_all": (0.02, 0.25, 0.35, 0.5, 0.7, 1.0),
+TRIED_STEP_SIZES: dict[str, tuple[float, ...]] = {  # for the largest that accepts most proposals
+    "chmc_all": (0.02, 0.25, 0.35, 0.5, 0.7, 1.0),  # 0.02: the usable step might be a small one
     "hmc_gaussian": (1e-3, 1.75e-3, 2.5e-3, 3.5e-3, 5e-3, 1e-2),
 }
 # Design tolerances: Gaussian kernels, and steps of the methods in multiples of the tolerance.
@@ -87,8 +81,7 @@ ROWS = {
 }
 # Cases by Euler-Maruyama steps from an observation to the next.
 SPARSE_CASES = {"constrained": 1, **{f"sparse__steps_per_observation-{n}": n for n in (2, 4, 8)}}
-# Rows of figures 4.11 and 4.12, in order.
-FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")
+FIGURE_ROWS = ("all", "summaries", "ball_10", "ball_100", "gaussian", "hmc")  # of figures 4.11 and 4.12
 
 
 @dataclasses.dataclass

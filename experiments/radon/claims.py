@@ -135,8 +135,7 @@ def iterations_until_near(tables: Tables) -> Measurement:
     first = np.where(far.any(axis=1), far.shape[1] - np.argmax(far[:, ::-1], axis=1), 0)
     iterations = np.append(estimates["iteration"].values, math.inf)
     found = quantile(iterations[first], 0.5, f"median of {len(far)} sets of ten chains, as published")
-    # Infinite where most sets do not stay near.
-    return found._replace(value=float(np.median(iterations[first])))
+    return found._replace(value=float(np.median(iterations[first])))  # infinite if most are not near
 
 
 def seconds_until_near(tables: Tables) -> Measurement:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _START_POINTS = (33, 41, 33)
 _MOST_POINTS = 2_000_000
 _CHUNK = 20_000
-# The tail left out of the heaviest prior, which falls as exp(-|t|) in t = log sigma, is below 1e-8 of the whole.
-_DEPTH = 20.0
+_DEPTH = 20.0  # the tail left out of the heaviest prior, exp(-|t|) in t = log sigma, is below 1e-8
 _FURTHEST = 60.0
 
 
@@ -29,17 +28,13 @@ class Evidence(NamedTuple):
     """Evidence and moments of the posterior."""
 
     log_evidence: float  # in nats
-    # sum of its changes when the step along each axis is halved, in nats; infinite for a single grid
-    error: float
+    error: float  # summed changes when each axis's step is halved, in nats; infinite for a single grid
     mean: FloatArray  # posterior means of the effects (see `GroupedRegression.effects`) [effect]
     sd: FloatArray  # posterior standard deviations of the effects [effect]
 
 
 def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evidence:
-    """Halves the step along each axis of the grid until that changes the log evidence by less than `tolerance` nats.
-
-    Raises ValueError if the evidence has not settled on the finest grid.
-    """
+    """Halves the step along each axis of the grid until that changes the log evidence by less than `tolerance` nats."""
     grid = quadrature_grid(model, _START_POINTS)
     found = evidence_on_grid(model, grid)
     changes = np.full(3, np.inf)
@@ -61,10 +56,7 @@ def exact_evidence(model: "GroupedRegression", tolerance: float = 1e-4) -> Evide
 
 
 def quadrature_grid(model: "GroupedRegression", n_points: Sequence[int]) -> list[FloatArray]:
-    """Points of log sigma_a, log sigma_b and log epsilon in a box around all of their posterior that matters.
-
-    Each axis reaches from the mode to where the integrand, maximised over the other two, has fallen by exp(-20).
-    """
+    """Points of log sigma_a, log sigma_b and log epsilon, from the mode to where a profile has fallen by exp(-20)."""
     mode = _mode(model)
     ends = [[_reach(model, mode, axis, sign) for sign in (-1.0, 1.0)] for axis in range(3)]
     return [np.linspace(low, high, n) for (low, high), n in zip(ends, n_points, strict=True)]

@@ -24,15 +24,13 @@ from auxmc_pipeline.tables import MissingData, Tables
 _N_ERRORS = 3.0
 _BLUE, _RED, _REFERENCE = CYCLE[0], CYCLE[1], QUANTITY_COLOURS["reference"]
 _NUTS = METHOD_COLOURS["nuts"]
-# Label, colour and line of the cases with chains.
-_CHAINS = {
+_CHAINS = {  # label, colour and line of the cases with chains
     "nuts": (METHOD_LABELS["nuts"], METHOD_COLOURS["nuts"], "-"),
     "centred": ("NUTS, centred form", CYCLE[4], "-."),
     "hmc__method-gibbs_ct": (METHOD_LABELS["gibbs_ct"], METHOD_COLOURS["gibbs_ct"], "--"),
     "hmc__method-ct_hmc": (METHOD_LABELS["ct_hmc"], METHOD_COLOURS["ct_hmc"], ":"),
 }
-# Axes in nats above the exact value: that of the published figure, and that of all methods.
-_PUBLISHED_RANGE, _METHODS_RANGE = (-19.0, 11.0), (-8.0, 3.0)
+_PUBLISHED_RANGE, _METHODS_RANGE = (-19.0, 11.0), (-8.0, 3.0)  # in nats above the exact value
 _DOCUMENT = "PhD thesis"
 
 
@@ -129,7 +127,6 @@ def temperature_and_moments(tables: Tables) -> Figure:
 
 
 def _moments_panel(axis: Axes, moments: pd.DataFrame) -> None:
-    """Moments minus the exact ones, in exact standard deviations."""
     if "exact_sd" not in moments:
         missing_panel(axis, "no exact moments are known")
         return
@@ -159,14 +156,12 @@ def _exact_line(axis: Axes, tables: Tables) -> float:
 
 
 def _pretty(name: str) -> str:
-    """`b[first_floor]` as words, `log sigma_a` as a formula."""
     if name.startswith("b["):
         return name[2:-1].replace("_", " ")
     return "$" + re.sub("(log|sigma|mu|epsilon) ?", r"\\\1", name) + "$"
 
 
 def _finished(figure: Figure, tables: Tables, *details: str, entries_of: Axes | None = None) -> Figure:
-    """The figure with a footer, and with the entries of an axis above its panels."""
     if entries_of is not None:
         if (legend := entries_of.get_legend()) is not None:
             legend.remove()

@@ -10,8 +10,7 @@ from auxmc.data.cells import list_values, read_floats, read_texts
 from auxmc.data.tables import fail, nearest_name, open_rows, read_cells
 from auxmc.numerics.array_types import FloatArray, IntegerArray
 
-# Radon in homes in Minnesota, which ships with the package; radon.md says where it comes from.
-RADON_FILE = Path(__file__).with_name("radon.csv")
+RADON_FILE = Path(__file__).with_name("radon.csv")  # homes in Minnesota: see radon.md
 
 
 class GroupedColumns(NamedTuple):
@@ -33,16 +32,12 @@ class GroupedData(NamedTuple):
     outcome: FloatArray  # numbers as in the file [row]
     group: IntegerArray  # number of the row's group, from 0 in the order in which groups appear [row]
     group_names: tuple[str, ...]  # as written in the file [group]
-    # numbers as in the file, those of rows first, then those of groups [row, regressor]
-    regressors: FloatArray
+    regressors: FloatArray  # as in the file, those of rows first, then of groups [row, regressor]
     regressor_names: tuple[str, ...]  # column names [regressor]
 
 
 def read_grouped(path: str | os.PathLike[str], columns: GroupedColumns, min_rows: int = 4) -> GroupedData:
-    """Returns the named columns (outcome, group, regressors) of a table, rows in the order of the file.
-
-    Raises DataError if the file cannot be read as such a table of at least `min_rows` rows.
-    """
+    """Returns the named columns (outcome, group, regressors) of a table, rows in the order of the file."""
     regressors = (*columns.row_regressors, *columns.group_regressors)
     numeric = (columns.outcome, *regressors)
     _check_roles(path, open_rows(path).columns, columns)

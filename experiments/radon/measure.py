@@ -90,10 +90,9 @@ def chain_statistics(draws: NamedArrays, seconds: float, n_warm_up: int) -> dict
 
 
 def annealed_statistics(draws: NamedArrays, seconds: float) -> dict[str, Any]:
-    """Summary of annealed runs; recorded quantities are [chain, run of the chain, ...].
+    """Summary of annealed runs, [chain, run of the chain, ...]; errors of posterior moments are not known (NaN).
 
-    Errors of posterior moments are not known (NaN): few runs reach the tail of a scale, with large weights, and the
-    spread of the others does not show it. The mean of log sigma_b was 4.5 of these errors below the quadrature.
+    Few runs reach the tail of a scale, with large weights: the mean of log sigma_b was 4.5 of such errors off.
     """
     weights = draws["log_weight"].reshape(-1)
     estimate = evidence.annealed_evidence(weights)
@@ -167,10 +166,9 @@ def chain_curves(draws: NamedArrays, seconds: float) -> dict[str, Any]:
 
 
 def base_moment_scores(log_base_weights: FloatArray, standard: FloatArray) -> FloatArray:
-    """Estimated first and second moments of the base minus 0 and 1, in standard errors [2 dim].
+    """First and second moments of the base minus 0 and 1, in standard errors [2 dim], by batches of a tenth of a chain.
 
-    `standard` are states in standard deviations of the base from its mean [chain, draw, dim], `log_base_weights` their
-    weights [chain, draw]. Errors are by the delta method over batches of a tenth of a chain.
+    `standard` are states in its standard deviations [chain, draw, dim], `log_base_weights` their weights [chain, draw].
     """
     n_batches = min(_BATCHES, standard.shape[1])
     weights, states = in_batches(log_base_weights, n_batches), in_batches(standard, n_batches)

@@ -24,24 +24,18 @@ class GroupedRegression(NamedTuple):
     """Hierarchical regression y_i ~ N(a_c(i) + sum_k b_k x_ik, epsilon^2).
 
     a_j ~ N(mu_a, sigma_a^2), b_k ~ N(mu_b, sigma_b^2), mu_a, mu_b ~ N(0, 1), and sigma_a, sigma_b and epsilon have
-    half-Cauchy priors. Regressors are used as they are: units in which they and the outcome vary by about one suit the
-    priors. The residual sum of squares splits exactly into that of the group means and that within groups: a
-    likelihood costs one pass over the groups and loses no digits to cancellation.
-
-    Source: PhD thesis, section 5.6.3; Gelman and Hill 2007, chapter 12.
+    half-Cauchy priors, which suit units in which data vary by about one. The residual sum of squares splits exactly
+    into that of the group means and that within groups: a likelihood costs one pass over the groups and loses no digits
+    to cancellation. Source: PhD thesis, section 5.6.3; Gelman and Hill 2007, chapter 12.
     """
 
     n_rows: FloatArray  # number of rows, float64 scalar
     counts: FloatArray  # rows in each group [group]
     mean_outcome: FloatArray  # of each group [group]
     mean_regressors: FloatArray  # of each group [group, regressor]
-    # sums over rows of products of deviations from the group means, of (outcome, regressors) [1 + regressor,
-    # 1 + regressor]
-    scatter: FloatArray
+    scatter: FloatArray  # within-group products of (outcome, regressors) [1 + regressor, 1 + regressor]
     prior_scale: float  # scale of the half-Cauchy priors, in units of the outcome
-    # whether coefficients and intercepts are given as standard normal numbers ("non_centred": b = mu_b +
-    # sigma_b n_b, a = mu_a + sigma_a n_a) or themselves ("centred")
-    parametrisation: Parametrisation
+    parametrisation: Parametrisation  # "non_centred": b = mu_b + sigma_b n_b, a alike; "centred": b and a
     regressor_names: tuple[str, ...]  # of the columns [regressor]
 
     @property
@@ -65,11 +59,7 @@ class GroupedRegression(NamedTuple):
         return jnp.concatenate([position[:_N_SCALES], self._coefficients_and_intercepts(position)[0]])
 
     def log_density(self, position: Array) -> Array:
-        """Log joint density of data and unconstrained parameters [dim], in nats.
-
-        These are log sigma_a, mu_a, log sigma_b, mu_b, log epsilon, then those of the coefficients [regressor] and of
-        the groups [group].
-        """
+        """Log joint density in nats at SCALE_NAMES, coefficients [regressor], groups [group], in one vector [dim]."""
         log_sigma_a, mean_a, log_sigma_b, mean_b, log_noise = position[:_N_SCALES]
         b, a = self._coefficients_and_intercepts(position)
         if self.parametrisation == "centred":
@@ -113,10 +103,7 @@ class Problem(NamedTuple):
 
 
 def intercepts(settings: Settings) -> Problem:
-    """The regression with an intercept for each group, with its evidence by quadrature.
-
-    Raises DataError for a file that cannot be used, ValueError if the quadrature does not settle.
-    """
+    """The regression with an intercept for each group, with its evidence by quadrature."""
     data = read_grouped(settings.data or RADON_FILE, columns(settings))
     parametrisation = cast(Parametrisation, settings.parametrisation)
     model = grouped_regression(data, settings.prior_scale, parametrisation)

@@ -36,15 +36,11 @@ from experiments.radon.model import Problem, intercepts
 from experiments.radon.settings import Settings
 
 Record = dict[str, Array]
-# Another model goes here, under a name that `settings.model` allows.
-MODELS = {"intercepts": intercepts}
+MODELS = {"intercepts": intercepts}  # another goes here, under a name that `settings.model` allows
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Groups `statistics`, `curves`, `observed_data`, and for chains `posterior` and `sample_stats` of a case.
-
-    Raises SettingsError for a variational fit that is not finite, DataError for a file that cannot be used.
-    """
+    """Groups `statistics`, `curves`, `observed_data`, and for chains `posterior` and `sample_stats` of a case."""
     posterior = MODELS[settings.model](settings)
     names = ("own" if settings.data else "radon", settings.parametrisation, settings.optimiser)
     if settings.method == "fits":
@@ -53,14 +49,12 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     sampler = {"nuts": _no_u_turn, "ais": _annealed}.get(settings.method, _hmc)
     chains = run_chains(
         context,
-        # The last name keeps the random numbers of the published results.
-        (*names, settings.method, "base=0"),
+        (*names, settings.method, "base=0"),  # the last name keeps the published random numbers
         sampler(posterior, base, settings),
         n_draws=settings.n_draws,
         n_chains=settings.n_chains,
         block_size=settings.block_size,
-        # Trajectories of unequal length are faster one after the other.
-        vectorise=settings.method != "nuts",
+        vectorise=settings.method != "nuts",  # unequal trajectories are faster one by one
     )
     return measure_case(chains, posterior, settings, base.objective, base.statistics)
 
@@ -91,10 +85,7 @@ class Base(NamedTuple):
 
 
 def fit_base(posterior: Problem, settings: Settings, context: RunContext, names: tuple[str, ...]) -> Base:
-    """Fits the base, which all cases with the same data, parametrisation, optimiser and `names` of streams share.
-
-    Raises SettingsError if the fit is not finite.
-    """
+    """Fits the base, which all cases with the same data, parametrisation, optimiser and `names` of streams share."""
     density, n_steps = posterior.log_density, settings.n_fit_steps
     with stopwatch() as times:
         key = stream(context.seed, context.study, *names, "fit")

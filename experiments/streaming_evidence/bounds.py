@@ -25,10 +25,9 @@ _STEP, _N_LEAPFROG = 0.3, 5  # In widths of the posterior, as annealing of all r
 
 
 def run_bounds(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Bounds of the log evidence of the first rows, from `n_particles` annealed runs in each direction.
+    """Bounds of the log evidence of the first rows [size, repeat], from `n_particles` annealed runs in each direction.
 
-    The stream's parameters are a draw of the model's prior, and so an exact one of the posterior, from which runs go
-    back (MSc thesis, section 3.1.4; Grosse, Ghahramani and Adams 2015). Group `statistics` has [size, repeat].
+    Runs back start at the stream's parameters, an exact posterior draw (MSc thesis, 3.1.4; Grosse et al. 2015).
     """
     largest = settings.sizes[-1]
     rows = rows_of_stream(dataclasses.replace(settings, n_rows=largest))

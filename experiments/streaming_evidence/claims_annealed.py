@@ -33,10 +33,7 @@ _TITLES = {"nested sampling": "nested", "AIS": "ais"}
 
 
 def inside_rivals(tables: Tables, model: str) -> Measurement:
-    """SE-58: least distance of the estimator from either edge of the band between its rivals, in nats.
-
-    It is negative where the estimator is outside. Of one chunk it is the lower edge, annealed importance sampling.
-    """
+    """SE-58: least distance from either edge of the band between rivals, in nats; negative outside; one chunk: AIS."""
     distances = {}
     curve = between(published(tables, model).curve("log_evidence"), claims_evidence.CHUNK_ROWS + 1)
     for n, rivals in rivals_at(tables, curve, model).items():
@@ -101,7 +98,6 @@ def all_sizes_over_one_run(tables: Tables, rival: str, model: str = "linear") ->
 
 
 def _costs_by_size(tables: Tables, rival: str, cost: str, model: str = "linear") -> dict[float, Measurement]:
-    """Costs of a rival by number of rows."""
     sizes = row_counts(by_size(tables, model, RIVALS[rival].seconds))
     return {n: mean(claims_evidence.full_cost(tables, model, rival, n, cost)) for n in sizes}
 
@@ -163,9 +159,6 @@ def right_signs(tables: Tables, method: str) -> Measurement:
 
 
 _distance = partial(claims_evidence.distance_of_runs, method="annealed")
-
-
-# Numbers that the findings state next to the claims.
 
 
 def error(tables: Tables, model: str, method: str, n_rows: int = claims_evidence.ALL_ROWS) -> Measurement:

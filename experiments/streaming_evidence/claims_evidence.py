@@ -33,15 +33,11 @@ from experiments.streaming_evidence.stream_runs import (
     values_at,
 )
 
-# Quantities of costs by the names that settings of claims have for them.
-COSTS = {"time": "seconds", "operations": "operations"}
+COSTS = {"time": "seconds", "operations": "operations"}  # by their names in settings of claims
 ALL_ROWS = 1_000_000  # Rows for which the document states costs and discrepancies
-# Beyond these rows the time of a run is that of its chunks, and terms of the posterior's width do not count.
-LATE_ROWS = 20_000
-# Rows of a chunk, with fewer of which the sequential estimator begins, and AIS and SGAIS are the same.
-CHUNK_ROWS = 500
-# What a gradient of a row may cost, in likelihoods.
-_GRADIENT_COSTS = (1.0, 3.0)
+LATE_ROWS = 20_000  # beyond them chunks take the time, and terms of the posterior's width do not count
+CHUNK_ROWS = 500  # a chunk; the sequential estimator begins with fewer, with which AIS and SGAIS are the same
+_GRADIENT_COSTS = (1.0, 3.0)  # of a row, in likelihoods
 
 
 def magnitude(found: Measurement, unit: float = 1.0, note: str = "") -> Measurement:
@@ -86,10 +82,7 @@ def stream_work(runs: StreamRuns, size: float) -> Work:
 
 
 def ratio_of_work(above: Work, below: Work) -> Measurement:
-    """Ratio of operations whatever a gradient costs: the middle of the ratios at both ends of _GRADIENT_COSTS.
-
-    Two errors reach as far as two errors of either ratio beyond it.
-    """
+    """Middle of the ratios of operations at both _GRADIENT_COSTS; two errors reach two errors beyond either ratio."""
     ends = [mean(above.at(cost)) / mean(below.at(cost)) for cost in _GRADIENT_COSTS]
     values, errors = zip(*((end.value, end.error) for end in ends), strict=True)
     words = (
@@ -171,8 +164,7 @@ def speed_up_measures(model: str, method: str, rival: str = "nested") -> dict[st
 _UPDATED = "method=nested_updating n_rows=100000 n_particles=10"
 _UPDATED_ROWS = 100_000
 _FIRST_REFERENCE = 1000
-# Fewest runs for a number of rows whose proportions say something.
-_MANY_RUNS = 12
+_MANY_RUNS = 12  # fewest for proportions at a number of rows to say something
 
 
 def stopping_rules(tables: Tables, live_points: int) -> Measurement:

@@ -56,11 +56,9 @@ from experiments.streaming_evidence.stream_runs import (
 )
 
 _CHUNKS_BEFORE = 4
-# Four standard deviations of a chunk's score, in nats a row.
-_CUSP = 0.2
+_CUSP = 0.2  # four standard deviations of a chunk's score, in nats a row
 _CHANGING_ROWS = 100_000
-# A thousandth of the log evidence of a row.
-_PRECISELY = 0.0036
+_PRECISELY = 0.0036  # a thousandth of the log evidence of a row
 _ORDERS = ("non_stationary", "shuffled")
 _CHUNK = 500
 
@@ -115,8 +113,7 @@ def cusps_at_changes(tables: Tables) -> Measurement:
         drops, others = (-np.diff(table.to_numpy(), axis=1) for table in (scores, shuffled))
         others = np.concatenate([np.delete(drops, places, axis=1), others], axis=1)
         found += list(drops[:, places].min(axis=1) > others.max(axis=1))
-    # Models follow the same data sets.
-    return proportion(float(np.mean(found)), len(found) / len(COMPONENTS))
+    return proportion(float(np.mean(found)), len(found) / len(COMPONENTS))  # models share the data sets
 
 
 def changes_found(tables: Tables) -> Measurement:
@@ -198,7 +195,6 @@ def _alarms(record: pd.DataFrame) -> list[list[int]]:
 
 
 def _just_after(row: int, change: int) -> bool:
-    """Whether the chunk that ends with a row is the first after a change."""
     return change < row <= change + _CHUNK
 
 
@@ -214,7 +210,6 @@ def _drops(scores: pd.DataFrame, place: int) -> FloatArray:
 
 
 def _chunk_after(table: pd.DataFrame, n_rows: int) -> int:
-    """Place of the first chunk that ends after a number of rows."""
     columns = row_counts(table)
     if columns[-1] <= n_rows:
         raise MissingData(f"more than {n_rows} rows: not run at this preset")
@@ -222,7 +217,6 @@ def _chunk_after(table: pd.DataFrame, n_rows: int) -> int:
 
 
 def _final(tables: Tables, n_components: int, stream: str) -> FloatArray:
-    """Log evidence of all rows, for each of them [repeat]."""
     curve = following(tables, n_components, stream).curve("log_evidence")
     return values_at(curve, _CHANGING_ROWS) / _CHANGING_ROWS
 
@@ -256,8 +250,7 @@ def at_end(runs: StreamRuns, quantity: str) -> FloatArray:
 
 
 final_seconds = partial(at_end, quantity="seconds")
-# Likelihoods and gradients of rows.
-final_operations = partial(at_end, quantity="operations")
+final_operations = partial(at_end, quantity="operations")  # likelihoods and gradients of rows
 Read = Callable[[StreamRuns], FloatArray]  # One of the four above
 
 
@@ -270,10 +263,7 @@ def growth(
     first: float = 0.0,
     n_rows: float = np.inf,
 ) -> Measurement:
-    """Power of what is swept, from a first value on, with which errors, costs or steps of some rows grow.
-
-    The mean over runs, which share random numbers.
-    """
+    """Power of what is swept, from a first value on, with which a quantity grows, mean over paired runs."""
     runs = {
         number: each._replace(last=min(each.last, n_rows))
         for number, each in sweep(tables, name, cases).items()
@@ -333,8 +323,7 @@ def early_steps(tables: Tables, free: int = 0) -> Measurement:
     runs = published(tables, "mixture")
     steps, chunks = runs.curve("n_steps_so_far"), runs.curve("n_chunks_so_far").iloc[0]
     counted = between((steps - free * chunks).dropna(axis=1), 0.0, _EARLY_ROWS)
-    # Of long streams not every chunk is recorded.
-    columns = row_counts(counted)
+    columns = row_counts(counted)  # of long streams not every chunk is recorded
     last = columns[-1]
     first = columns[int(np.argmin(np.abs(columns - 0.1 * last)))]
     note = f"of the first {last:.0f} rows; {float(steps.iloc[:, 0].mean()):.0f} in the first chunk"
@@ -396,15 +385,11 @@ def above_annealed(tables: Tables, n_rows: int) -> Measurement:
 
 
 def _early_target(tables: Tables, variation: str) -> StreamRuns:
-    """Most runs of few rows with another target."""
     return StreamRuns(tables, first_run(tables, "early_targets", _CASE), {"variation": variation})
 
 
 def bend_of_steps(tables: Tables, *, over_usual: bool) -> Measurement:
-    """SE-88: fall of the annealing steps over 1e5 rows, over the fall before it, at rate 0.01.
-
-    Also over that at rate 0.1, paired by run.
-    """
+    """SE-88: fall of the annealing steps over 1e5 rows over the fall before, at rate 0.01, or also over that at 0.1."""
     own, usual = (_bend(tables, "n_steps_so_far", name) for name in ("learning_rate=0.01", "default"))
     return mean(own / usual if over_usual else own, f"{own.mean():.3g}; {usual.mean():.3g} at rate 0.1")
 
@@ -496,8 +481,7 @@ def gain_over_usual_rate(tables: Tables, cost: str) -> Measurement:
 def spread_of_settings(tables: Tables, without: tuple[str, ...] = ()) -> Measurement:
     """SE-94: largest minus smallest mean log evidence over all settings but the one without annealing, and others.
 
-    It is at the most rows of AIS, over what section 5.1.2 calls acceptable: the distance of AIS from nested sampling.
-    Both are relative to the log evidence. Of the cases with more repeats for the settings that they have.
+    It is at the most rows of AIS, over the distance of AIS from nested sampling, which section 5.1.2 calls acceptable.
     """
     swept = {variation for by_value in SWEEPS.values() for variation in by_value.values()}
     run = (*variations_run(tables), "default")
@@ -545,8 +529,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             for k, n in zip(COMPONENTS, CHANGES, strict=False)
         },
         "K = 5, after over before": partial(steps_after, n_components=5, change=CHANGES[1]),
-        # At the first change steps still fall from the start of the stream.
-        **{
+        **{  # at the first change steps still fall from the start of the stream
             f"K = {k}, at {n}": partial(
                 steps_after, n_components=k, change=n, n_chunks=1, shuffled=n == CHANGES[0]
             )

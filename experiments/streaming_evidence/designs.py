@@ -37,11 +37,7 @@ _FRACTION = 0.01
 
 
 def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs nested sampling on the first rows until what is left does not matter.
-
-    Group `statistics` has [live points, repeat]: errors of the log evidence had the run ended by the additive rule, and
-    at its own end, both without the points still alive.
-    """
+    """Errors of nested sampling [live points, repeat] by the additive rule and at its end, without the live points."""
     rows = rows_of_stream(settings)[:HYBRID_ROWS]
     model = model_of(settings)
     exact = float(exact_linear(rows, [HYBRID_ROWS])[0])
@@ -70,11 +66,7 @@ def run_stopping(settings: Settings, context: RunContext) -> dict[str, xr.Datase
 
 
 def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
-    """Dead points after which a term of the sum is first below a hundredth of it, all if it never is.
-
-    >>> additive_stop(np.array([0.0, 0.0, -9.0, 5.0]), 1)
-    3
-    """
+    """Dead points after which a term of the sum is first below a hundredth of it, all if it never is."""
     numbers = np.arange(1, log_likelihoods.size + 1)
     terms = log_likelihoods - numbers / n_live
     sums = np.logaddexp.accumulate(terms)
@@ -82,20 +74,15 @@ def additive_stop(log_likelihoods: FloatArray, n_live: int) -> int:
     return int(below[0]) + 1 if below.size else int(log_likelihoods.size)
 
 
-# Chunks that grow from 20 rows, chunks of 500 rows from the beginning, all rows in one chunk.
-STARTS = ("growing", "chunks", "at_once")
-# Nats for each row within which a particle counts as in the best mode.
-_NEAR = 0.05
-# Rows after which a growing stream is early on.
-_EARLY = 500
+STARTS = ("growing", "chunks", "at_once")  # chunks growing from 20 rows, of 500 rows, of all rows
+_NEAR = 0.05  # nats for each row within which a particle is in the best mode
+_EARLY = 500  # rows after which a growing stream is early on
 
 
 def run_starts(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Follows a mixture's posterior in three ways and scores where the particles end.
+    """Follows a mixture's posterior in three ways and scores where the particles end [start, repeat, particle].
 
-    Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior. Group
-    `statistics` has log likelihoods for each row [start, repeat, particle], fractions of particles near the best of all
-    [start, repeat], and those of the growing stream after 500 rows [repeat].
+    Particles that see all rows at once make `n_start_moves` moves with the whole gradient from the prior.
     """
     rows = rows_of_stream(settings)
     model = model_of(settings)
@@ -134,7 +121,6 @@ def _run(
 
 
 def _scores(model: RowModel, runs: Runs, rows: FloatArray) -> FloatArray:
-    """Log likelihoods of all rows at the last particles [repeat, particle]."""
 
     def total(particle: jax.Array) -> jax.Array:
         return jnp.sum(model.log_likelihood(particle, jnp.asarray(rows)))
@@ -143,19 +129,13 @@ def _scores(model: RowModel, runs: Runs, rows: FloatArray) -> FloatArray:
     return np.asarray(scores)
 
 
-# What the additional input does: nothing, or just enough to be worth its prior.
-INPUTS = ("irrelevant", "weak")
+INPUTS = ("irrelevant", "weak")  # without an effect, or just worth its prior
 PAIR_METHODS = ("annealed", "corrected")
-# Log Bayes factor in favour of the weak input that its coefficient is chosen for, in nats.
-_EXPECTED_GAIN = 5.0
+_EXPECTED_GAIN = 5.0  # log Bayes factor, in nats, that the weak coefficient is chosen for
 
 
 def run_nested_pair(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Estimates log Bayes factors of a linear model with one input more than the stream has.
-
-    Group `statistics` has exact ones [input], and estimates [method, input, repeat], in favour of the larger model and
-    in nats.
-    """
+    """Log Bayes factors, in nats, of a linear model with one input more than the stream has: exact and estimated."""
     rows = rows_of_stream(settings)
     extra = generator(context.seed, context.study, "input").standard_normal(len(rows))
     data = [with_input(rows, extra, name) for name in INPUTS]

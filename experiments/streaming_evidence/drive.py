@@ -16,17 +16,14 @@ from auxmc.kernels.streams.contract import Chunk, PastRows, Stream
 from auxmc.numerics.array_types import FloatArray, IntegerArray, NamedArrays
 
 _CHUNKS_IN_BLOCK = 16
-# In a unit: leaves of the last state, by number, and seconds of compiling, next to the record.
-_LEAF, _COMPILE_S = "last.", "seconds.compile"
+_LEAF, _COMPILE_S = "last.", "seconds.compile"  # in a unit: leaves of the last state, seconds of compiling
 Extras = Callable[[Any], dict[str, Array]]
 
 
 class Runs(NamedTuple):
     """Records of independent runs."""
 
-    # the fields of ChunkRecord, the extras, and `seconds`: processor time up to the end of a chunk without
-    # compiling; each [repeat, chunk]
-    record: NamedArrays
+    record: NamedArrays  # of ChunkRecord, extras, `seconds` up to its end without compiling [repeat, chunk]
     last: Any  # last state of each run, each leaf [repeat, ...]
     compile_s: float  # seconds of tracing and compiling
 
@@ -45,9 +42,8 @@ def run_repeats(
     """Absorbs rows once for each key; every run is a unit of the case's work.
 
     Random numbers and past rows are those of `auxmc.driver.streams.run_stream` with room for all rows; there every run
-    compiles its own program, and nothing of the particles is recorded. The rows of each run [row, column] have one
-    shape, and may be the same array; a chunk ends at each of `ends`. `extras` maps a state to further quantities to
-    record there. Raises UnitsMissing, after the own runs were made, if some are the work of other jobs.
+    compiles its own program, and nothing of the particles is recorded. Rows [row, column] have one shape; `extras` maps
+    a state to more to record at the `ends` of chunks. Raises UnitsMissing if some runs are the work of other jobs.
     """
     like, structure = jax.tree.flatten(jax.eval_shape(lambda key: stream.init(key, dtype), keys[0]))
     sizes = np.diff(ends, prepend=0)
@@ -96,7 +92,6 @@ class _Programs(NamedTuple):
 
 
 def _blocks(ends: list[int], sizes: IntegerArray) -> list[list[Array]]:
-    """First rows, sizes and numbers of the chunks of each block."""
     n_chunks = len(ends)
     padded = [np.pad(part, (0, -n_chunks % _CHUNKS_IN_BLOCK)) for part in (np.subtract(ends, sizes), sizes)]
     of_chunks = [jnp.asarray(part, jnp.int32) for part in (*padded, np.arange(padded[0].size))]
@@ -109,7 +104,6 @@ def _blocks(ends: list[int], sizes: IntegerArray) -> list[list[Array]]:
 def _run(
     programs: _Programs, key: Array, data: Array, blocks: list[list[Array]], n_chunks: int, progress: Progress
 ) -> tuple[Any, NamedArrays]:
-    """Last state and record of a run."""
     state, parts, seconds = programs.init(key), [], 0.0
     for block in blocks:
         begin = time.process_time()

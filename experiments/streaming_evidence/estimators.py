@@ -54,11 +54,7 @@ def build_stream(model: RowModel, settings: Settings) -> Stream:
 
 
 def particle_extras(state: Any) -> dict[str, Array]:
-    """Mean log weight, and the variance of the particles times the rows absorbed, mean over coordinates.
-
-    Where a row's information is the identity matrix, as in the linear stream, the latter is the variance in units of
-    the posterior's.
-    """
+    """Mean log weight, and mean variance of particles times rows: over the posterior's on the linear stream."""
     n = state.particles.shape[0]
     variance = jnp.mean(jnp.var(state.particles.astype(jnp.float64), axis=0))
     return {

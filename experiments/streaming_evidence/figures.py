@@ -27,8 +27,7 @@ from experiments.streaming_evidence.predicted_noise import RATES, predicted_loss
 REFERENCE_COLOUR = QUANTITY_COLOURS["reference"]
 _SIDE = 5.0
 _N_BINS = 60
-# Nats for each row, which hold all curves but their first chunks.
-_SHOWN_SCORES = (-4.0, -3.15)
+_SHOWN_SCORES = (-4.0, -3.15)  # in nats for each row: all curves but their first chunks
 _LAST_SHOWN_STEPS = 50_000.0
 
 
@@ -44,8 +43,7 @@ class Look(NamedTuple):
 
 _FIRST_ROWS = 100
 _PUBLISHED_ROWS = 1_000_000
-# Part of the height above the highest and below the lowest median of the late half of the rows.
-_MARGIN = 0.35
+_MARGIN = 0.35  # of the height, above and below the medians of the late half of the rows
 
 _LOOKS = {
     "annealed": Look("SGAIS", CYCLE[0]),
@@ -175,7 +173,6 @@ def _from_first_rows(truth: pd.Series) -> pd.Series:
 
 
 def _late_range(ends: list[pd.DataFrame]) -> tuple[float, float]:
-    """Range of the medians beyond the geometric middle of the rows, widened."""
     last = max(float(stream_runs.row_counts(found)[-1]) for found in ends)
     middle = np.sqrt(_FIRST_ROWS * last)
     late = np.concatenate([stream_runs.between(found, middle / 3.0).median().to_numpy() for found in ends])
@@ -185,7 +182,6 @@ def _late_range(ends: list[pd.DataFrame]) -> tuple[float, float]:
 
 
 def _legend(figure: Figure, n_columns: int) -> None:
-    """One legend for all panels, each entry once."""
     entries: dict[str, Any] = {}
     for axis in figure.axes:
         for handle, label in zip(*entries_published_last(axis), strict=True):
@@ -365,7 +361,6 @@ def _log_steps(axis: Axes) -> None:
 
 
 def _log_axis(axis: Axes) -> None:
-    """A logarithmic vertical axis of a decade or two."""
     axis.set_yscale("log")
     axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.yaxis.set_major_formatter("{x:g}")
@@ -373,10 +368,7 @@ def _log_axis(axis: Axes) -> None:
 
 
 def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
-    """Median over runs as a line, and their range as a band.
-
-    Rows that some run did not reach are left out.
-    """
+    """Median over runs as a line, and their range as a band, at the rows that all runs reached."""
     complete = found.dropna(axis=1)
     rows = stream_runs.row_counts(complete)
     # Seaborn aggregates row by row, which takes most of the time of drawing.

@@ -24,8 +24,7 @@ from experiments.streaming_evidence.nested import PUBLISHED, evidence_of, nested
 from experiments.streaming_evidence.problem import exact_linear, keys_of_runs, model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
-# A number of rows with which compiling takes no more time than it must.
-_ROWS_TO_COMPILE = 10
+_ROWS_TO_COMPILE = 10  # a number with which compiling takes no more time than it must
 _TITLES = {"nested": "nested sampling", "annealed": "annealed importance sampling"}
 
 _UNITS = units_of(
@@ -44,10 +43,7 @@ _Program = Callable[[Array], Any]  # Makes a run from a key
 
 
 def run_full_data(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Nested sampling and annealed importance sampling with the published settings, for each number of rows.
-
-    Group `statistics` has [size, repeat]; runs that are not made are missing.
-    """
+    """Nested sampling and AIS with the published settings by number of rows [size, repeat], missing if not made."""
     rows = rows_of_stream(dataclasses.replace(settings, n_rows=settings.sizes[-1]))
     model = model_of(settings)
     annealed_sizes = [n for n in settings.sizes if n <= settings.annealed_rows]
@@ -71,10 +67,7 @@ def _run_sizes(
     program_for: Callable[[int], _Program],
     quantities: Callable[[Any, int, float], Mapping[str, float]],
 ) -> dict[str, Any]:
-    """Variables of an estimator for the first of the sizes of a case; every run is a unit.
-
-    `quantities` has values of a run, its number of rows and its seconds, by the names of _UNITS.
-    """
+    """Variables of an estimator for the first of the sizes of a case; every run is a unit."""
     progress = Progress(f"{context.label} [{_TITLES[name]}]")
     runs = [(n_rows, repeat) for n_rows in sizes for repeat in range(_n_runs(settings, n_rows))]
 
@@ -104,15 +97,13 @@ def _n_runs(settings: Settings, n_rows: int) -> int:
 
 
 def _nested_programs(model: RowModel, rows: FloatArray) -> Callable[[int], _Program]:
-    """Programs that are compiled together, when the first of them is asked for."""
 
     compiled: list[Callable[[Array, int], NestedRun]] = []
 
     def program_for(n_rows: int) -> _Program:
         if not compiled:
             compiled.append(nested_runs(model, rows, PUBLISHED))
-            # Compiled before the clock starts.
-            compiled[0](jax.random.key(0), _ROWS_TO_COMPILE)
+            compiled[0](jax.random.key(0), _ROWS_TO_COMPILE)  # before the clock starts
         return lambda key: compiled[0](key, n_rows)
 
     return program_for

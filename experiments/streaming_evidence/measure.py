@@ -16,10 +16,7 @@ from experiments.streaming_evidence.settings import METHODS, MODELS, Settings
 def stream_statistics(
     settings: Settings, rows: FloatArray, runs: Runs, ends: list[int], start: HybridStart | None
 ) -> tuple[xr.Dataset, xr.Dataset]:
-    """Statistics of each run [repeat, chunk], and what it has found after chosen chunks, which end at `ends`.
-
-    `start` has nested sampling's values for the first rows, where there is one.
-    """
+    """Statistics of runs [repeat, chunk], and findings after chosen chunks; `start` has nested sampling's values."""
     shown = shown_ends(ends)
     record = runs.record
     steps = np.cumsum(record["n_annealing_steps"], axis=1, dtype=np.int64)
@@ -71,10 +68,7 @@ def stream_statistics(
 
 
 def operations(settings: Settings, record: NamedArrays, ends: list[int]) -> FloatArray:
-    """Likelihoods and gradients of rows that each chunk has cost, gradients at anchors included [repeat, chunk].
-
-    Missing for the estimator that moves particles by what the rows ask for.
-    """
+    """Likelihoods and gradients of rows of a chunk, with anchors [repeat, chunk]; missing for the running Gaussian."""
     method = METHODS[settings.method]
     if "n_gradient_rows" in record:
         return np.asarray(record["n_likelihood_rows"] + record["n_gradient_rows"], float)
@@ -87,10 +81,7 @@ def operations(settings: Settings, record: NamedArrays, ends: list[int]) -> Floa
 
 
 def hybrid_estimate(log_evidence: FloatArray, ends: list[int], start: FloatArray) -> FloatArray:
-    """Estimates with the terms of the first HYBRID_ROWS rows replaced, missing before their end [repeat, chunk].
-
-    Beyond their number log evidences of the first rows [run] are used again.
-    """
+    """Estimates [repeat, chunk] with the first HYBRID_ROWS rows' terms from `start` [run], repeated as needed."""
     first = ends.index(HYBRID_ROWS)
     own = np.resize(start, len(log_evidence))
     joined = log_evidence - log_evidence[:, first : first + 1] + own[:, None]

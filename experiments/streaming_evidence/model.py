@@ -1,8 +1,7 @@
 """Simulated rows of any number, the same for every prefix: the data of the streaming studies.
 
-Rows come in blocks of 65 536, each from a random stream of its own, so that blocks can be made in any order and a
-prefix does not depend on how many rows follow it. The documents give neither parameters nor seeds; the recipe is this
-project's.
+Each block of 65 536 rows has a random stream of its own, so that a prefix does not depend on how many rows follow. The
+documents give neither parameters nor seeds; the recipe is this project's.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,13 +13,11 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 
 BLOCK_ROWS = 65_536
-# Rows and numbers of clusters of the phases of `non_stationary`.
-NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))
+NON_STATIONARY_PHASES = ((1000, 3), (9000, 5), (90_000, 7))  # rows and clusters of its phases
 _SEED = 20200301
 _PARAMETERS, _ROWS, _PERMUTATION = range(3)
 _N_LINEAR, _N_FEATURES, _N_CLASSES = 5, 10, 4
-# Coefficients of `softmax_sharp` in units of those of `softmax`.
-_SHARPNESS = 14.0
+_SHARPNESS = 14.0  # coefficients of `softmax_sharp` over those of `softmax`
 _WEIGHTS = np.array([0.30, 0.25, 0.20, 0.15, 0.10])
 _MIXTURES = {
     "mixture": (
@@ -50,12 +47,7 @@ class _Stream(NamedTuple):
 
 
 def rows(name: str, n_rows: int, data_set: int = 0) -> FloatArray:
-    """The first rows [row, column] of one of STREAMS, float64.
-
-    The last column of `linear` is the response, of `softmax` and `softmax_sharp` the class. Other data sets than 0 draw
-    the rows of `non_stationary` and `shuffled` again. Raises ValueError if there is no such stream, it has fewer rows
-    (100 000 of these two, 100 of `normal`), or another stream is to be drawn again.
-    """
+    """The first rows [row, column] of one of STREAMS, response or class last; `data_set` redraws the changing ones."""
     if n_rows < 1:
         raise ValueError(f"n_rows must be at least 1, got {n_rows}")
     if data_set:

@@ -18,8 +18,7 @@ from auxmc.numerics.row_blocks import row_total
 from experiments.streaming_evidence.problem import HYBRID_ROWS, keys_of_runs, model_of
 from experiments.streaming_evidence.settings import Settings
 
-# MSc thesis, section 5.1.2.
-PUBLISHED = NestedSettings(
+PUBLISHED = NestedSettings(  # MSc thesis, section 5.1.2
     n_live=2,
     n_moves=20,
     step=1e-3,

@@ -2,11 +2,9 @@
 
 from auxmc.kernels.streams.gradient_noise import evidence_loss_per_row, particle_variance_ratio
 
-# Published settings, and tr(I) of a row of the linear stream.
-_RATE, _BATCH, _FRICTION, _TRACE = 0.1, 500, 0.2, 6.0
+_RATE, _BATCH, _FRICTION, _TRACE = 0.1, 500, 0.2, 6.0  # published; tr(I) of a row of the linear stream
 
-# Variations of the linear case, with their learning rate, batch size and friction.
-NOISES = {
+NOISES = {  # variations of the linear case: learning rate, batch size, friction
     "default": (_RATE, _BATCH, _FRICTION),
     "learning_rate=0.03": (0.03, _BATCH, _FRICTION),
     "learning_rate=0.3": (0.3, _BATCH, _FRICTION),
@@ -17,8 +15,7 @@ NOISES = {
     "friction=0.5": (_RATE, _BATCH, 0.5),
 }
 
-# Learning rates of the variations that differ in nothing else.
-RATES = {
+RATES = {  # of the variations that differ in nothing else
     name: rate for name, (rate, batch, friction) in NOISES.items() if (batch, friction) == (_BATCH, _FRICTION)
 }
 

@@ -46,13 +46,7 @@ def keys_of_runs(context: RunContext, n_runs: int, *names: str | int) -> list[Ar
 
 
 def chunk_ends(n_rows: int, size: int, first: Iterable[int] = (), cuts: Iterable[int] = CUTS) -> list[int]:
-    """Rows absorbed at the end of each chunk of `size` rows, after first chunks of other sizes, up to `n_rows`.
-
-    A chunk ends early at a cut; the next one has its whole size.
-
-    >>> chunk_ends(13, 5, (2, 3), (12,))
-    [2, 5, 10, 12, 13]
-    """
+    """Rows absorbed at the ends of chunks: `first` ones, then of `size`; one ends early at a cut, the next is whole."""
     waiting = sorted({cut for cut in cuts if cut < n_rows} | {n_rows})
     sizes, ends, end = iter(first), [], 0
     while end < n_rows:

@@ -15,20 +15,17 @@ from experiments.streaming_evidence.problem import model_of, rows_of_stream
 from experiments.streaming_evidence.settings import MODELS, Settings
 
 _N_STARTS = 25
-# Modes are looked for among so many rows; searches with more rows begin at the best ones found.
-_SEARCH_ROWS = 10_000
+_SEARCH_ROWS = 10_000  # for modes; searches with more rows begin at the best ones found
 _N_BEST = 3
 # Likelihoods of rows that importance draws may cost, and the least and most draws.
 _ROW_BUDGET, _FEWEST_DRAWS, _MOST_DRAWS = 40_000_000, 200, 4000
 
 
 def near_exact(settings: Settings, sizes: list[int], context: RunContext) -> xr.Dataset:
-    """Log evidences of the first rows of a stream, for the given numbers of rows.
+    """Log evidences of the first rows of a stream, for the given numbers of rows that give the posterior a peak.
 
-    A mixture's components may be relabelled: its posterior has as many copies as there are orders of them. Prefixes too
-    short for the posterior to have a peak are left out. `reference` [absorbed] has `reference_error`, which is too
-    small where the next one is, and `reference_size`: the effective size of the importance weights as a fraction of the
-    draws.
+    A mixture's posterior has as many copies as its components have orders. `reference_error` is too small where
+    `reference_size` is, the effective size of the importance weights as a fraction of the draws.
     """
     found = context.units.stage("reference", 1, lambda _: _references(settings, sizes, context))[0]
     nats = {"units": "nats"}

@@ -22,8 +22,7 @@ from experiments.streaming_evidence.problem import ends_of, keys_of_runs, model_
 from experiments.streaming_evidence.references import near_exact
 from experiments.streaming_evidence.settings import METHODS, MODELS, Point, Settings, points
 
-# Statistics, of runs alone, and curves.
-_Found = tuple[xr.Dataset | None, xr.Dataset]
+_Found = tuple[xr.Dataset | None, xr.Dataset]  # statistics, of runs alone, and curves
 
 
 def run_series(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:

@@ -7,8 +7,7 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, check_values, s
 
 MOVES = ("sghmc", "nose_hoover")  # As auxmc.kernels.streams.contract.DYNAMICS, which imports JAX
 
-# Simulated streams, and the model of each.
-MODELS = {
+MODELS = {  # of simulated streams
     "linear": "linear",
     "softmax": "softmax",
     "softmax_sharp": "softmax",
@@ -45,8 +44,7 @@ METHODS = {
     "nested_updating": MethodSettings(estimator="nested_updating"),
 }
 
-# Every one of them is a program of its own, but they share a process and the data.
-BATCHABLE = (
+BATCHABLE = (  # each is a program of its own, but they share a process and the data
     "stream",
     "method",
     "n_particles",
@@ -158,8 +156,7 @@ class Point(NamedTuple):
     """One combination of settings."""
 
     settings: Settings  # with the combination put in
-    # names and values of the batched settings, and the variation as it is written
-    axes: dict[str, str | int | float]
+    axes: dict[str, str | int | float]  # batched settings, and the variation as it is written
 
 
 def points(settings: Settings) -> list[Point]:
@@ -186,7 +183,6 @@ def check(settings: Settings) -> None:
 
 
 def _changes(text: str) -> dict[str, Any]:
-    """Settings that a variation changes."""
     metadata = {field.name: field.metadata for field in dataclasses.fields(Settings)}
     found: dict[str, Any] = {}
     for word in text.split():

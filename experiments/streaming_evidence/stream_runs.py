@@ -17,8 +17,7 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_ru
 MODEL_CASES = ("linear", "softmax", "mixture")
 
 
-# Variations of the sensitivity case by the value of what is swept; a preset may leave some out.
-SWEEPS: dict[str, dict[float, str]] = {
+SWEEPS: dict[str, dict[float, str]] = {  # of the sensitivity case, by swept value; presets may lack some
     "particles": {5: "n_particles=5", 10: "default", 20: "n_particles=20", 50: "n_particles=50",
                   100: "n_particles=100"},
     "moves": {2: "n_moves=2", 5: "n_moves=5", 10: "n_moves=10", 20: "default", 50: "n_moves=50"},
@@ -48,8 +47,7 @@ class Rival(NamedTuple):
     seconds: str  # its time
 
 
-# Nested sampling and annealed importance sampling of all rows.
-RIVALS = {
+RIVALS = {  # of all rows
     "nested": Rival("nested_log_evidence", "nested_seconds"),
     "ais": Rival("annealed_log_evidence", "annealed_seconds"),
 }
@@ -98,10 +96,7 @@ def early(tables: Tables, model: str, method: str = "annealed", n_rows: float = 
 
 
 def varied(tables: Tables, case: str, variation: str) -> StreamRuns:
-    """Runs with a variation of the settings, as it is written in the case's settings.
-
-    "default" is the published settings, as far as the variations of the case go.
-    """
+    """Runs with a variation of the settings, as the case writes it; "default" is the published ones where it can be."""
     if variation == "default" and _DEFAULT_OF_MORE in variations_run(tables, case):
         variation = _DEFAULT_OF_MORE
     if variation == "default":
@@ -166,10 +161,7 @@ def against(found: pd.DataFrame, truth: pd.Series) -> pd.DataFrame:
 
 
 def by_size(tables: Tables, model: str, quantity: str, case: str = "") -> pd.DataFrame:
-    """A quantity of estimators that need all rows, run again for each number of rows; missing where runs are fewer.
-
-    From the case with all numbers of rows of a model, or another `case`.
-    """
+    """A quantity of estimators that need all rows, by number of rows, missing where runs are fewer; of one case."""
     return _by_run(tables, quantity, "size", case=case or f"{model}_full")
 
 
@@ -204,12 +196,7 @@ def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArra
 
 
 def sweep(tables: Tables, name: str, cases: tuple[str, ...] = ()) -> dict[float, StreamRuns]:
-    """Runs of a sweep by the value of what is swept, each of the first case that has it, or of the case of all.
-
-    They end after the same number of rows.
-
-    Raises MissingData if fewer than three values were run.
-    """
+    """Runs of a sweep by swept value, each of the first case that has it; they end after the same number of rows."""
     found = {}
     for number, variation in SWEEPS[name].items():
         case = case_with(tables, variation, cases)
@@ -271,10 +258,7 @@ def values_at(found: pd.DataFrame, n_rows: float) -> FloatArray:
 
 
 def slope_per_row(found: pd.DataFrame, first: float, last: float) -> FloatArray:
-    """Change of a quantity for each row between two numbers of rows, or those nearest to them [repeat].
-
-    Raises MissingData if the runs end long before the last, or nothing is between them.
-    """
+    """Change of a quantity for each row between two numbers of rows, or those nearest to them [repeat]."""
     columns = row_counts(found)
     if columns[-1] < 0.98 * last:
         raise MissingData(f"{last:.0f} rows: not run at this preset")

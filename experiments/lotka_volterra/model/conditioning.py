@@ -27,21 +27,16 @@ def conditioned_model(
     constraint: str = "teacher_forced",
     convention: str = "population",
 ) -> ConditionedModel:
-    """The model conditioned on its observations, with inputs (u1, u2) [4 + 2 step].
+    """The model conditioned on its observations, with inputs (u1, u2) [4 + 2 step] (thesis, sections 4.7 and 4.10.2).
 
     The function that is zero on the manifold is one of these; its values are ordered as u2, prey before predators:
 
-    * `generator`: simulated minus observed populations, u -> x. Markovian Jacobian, taken at the observed states, where
-      it is exact if the constraint holds.
-    * `teacher_forced`: observed populations minus the step from the observed state before, so that errors do not grow
-      along the recursion. Same manifold and same target, because the two differ by a matrix of constant determinant;
-      diagonal Jacobian, linear in u2.
-    * `summaries`: simulated minus observed summaries by a convention, not normalised; a larger manifold. Dense
-      Jacobian.
-
-    Raises ValueError if the constraint or the convention is unknown.
-
-    Source: PhD thesis, sections 4.7 and 4.10.2; the teacher-forced form is our own.
+    * `generator`: simulated minus observed populations. Markovian Jacobian, taken at the observed states, where it is
+      exact if the constraint holds.
+    * `teacher_forced`, our own: observed populations minus the step from the observed state before, so that errors do
+      not grow. Same manifold and target, because the two differ by a matrix of constant determinant; diagonal Jacobian,
+      linear in u2.
+    * `summaries`: simulated minus observed summaries, not normalised; a larger manifold. Dense Jacobian.
     """
     if constraint not in get_args(ConstraintForm):
         raise ValueError(
@@ -59,19 +54,15 @@ def sparsely_conditioned_model(
 ) -> ConditionedModel:
     """The model conditioned on every M-th of its states alone, with inputs (u1, u2) [4 + 2 step].
 
-    `model` is that of all steps, by `with_finer_steps`. The constraint takes M steps from each observation, and
-    subtracts the next. An observation then has 2 M noise inputs of its own: the Jacobian has blocks, at a cost linear
-    in the number of observations. A path simulated from the initial state alone has the same manifold and target, but
-    a Jacobian without zeros before an observation.
-
-    Source: PhD thesis, section 4.10.2, where M > 1 is stated to lose the structure; restarts are our own.
+    The constraint takes M steps from each observation, and subtracts the next: the Jacobian has blocks, at a cost
+    linear in the observations. A path simulated from the initial state alone has the same manifold and target, but not
+    this structure, which section 4.10.2 of the thesis states to be lost for M > 1; restarts are our own.
     """
     ends = jnp.asarray(model.observations[steps_per_observation - 1 :: steps_per_observation])
     starts = jnp.concatenate([jnp.asarray([model.initial_state]), ends[:-1]])
     segment = model._replace(observations=model.observations[:steps_per_observation])
 
     def reach(rate_inputs: Array, noise: Array, start: Array) -> Array:
-        """State [2] that a segment ends at."""
         return generator.simulate(
             segment._replace(initial_state=(start[0], start[1])),  # type: ignore[arg-type]
             jnp.concatenate([rate_inputs, noise]),
@@ -92,11 +83,9 @@ def sparsely_conditioned_model(
 
 
 def inverse_noise_blocks(model: generator.LotkaVolterraModel, rates: Array) -> tuple[Array, Array]:
-    """Blocks of du2/dx at the observed states, the inverse of the derivative of the populations by the noise.
+    """Blocks of du2/dx at the observed states at rates z [4]: diagonal [step, 2, 2], and left of them [step - 1, 2, 2].
 
-    They are diagonal blocks [step, 2, 2] and blocks left of them [step - 1, 2, 2] at rates z [4]. The noise of a step
-    depends on the states at its two ends alone: for prey on its new value and both old ones, for predators also on the
-    new prey under scheme `code`.
+    The noise of a step depends on the states at its ends alone, for predators also on the new prey under scheme `code`.
     """
     prey, predators = jnp.asarray(model.previous_states.T)
     new_prey = jnp.asarray(model.observations[:, 0])

@@ -16,13 +16,7 @@ _PUBLISHED_STEPS = 50
 
 
 def published_data(scheme: str = "code") -> FloatArray:
-    """The published prey and predators [step, 2], made again from their seed; the scheme `text` gives other ones.
-
-    Source: PhD thesis, figure 4.9; the author's generator with `numpy.random.RandomState(1234)`.
-
-    >>> published_data()[0].round(4).tolist()
-    [90.4714, 102.8562]
-    """
+    """The published prey and predators [step, 2] of figure 4.9, made again from their seed; `text` gives other ones."""
     noise = np.random.RandomState(_DATA_SEED).normal(size=2 * _PUBLISHED_STEPS).reshape(-1, 2)
     z1, z2, z3, z4 = GENERATING_RATES
     states = np.empty_like(noise)
@@ -37,11 +31,7 @@ def published_data(scheme: str = "code") -> FloatArray:
 
 
 def read_populations(path: str | os.PathLike[str], min_rows: int = MIN_STEPS + 1) -> FloatArray:
-    """Reads at least `min_rows` rows of prey and predators [step, 2] from delimited text of two columns.
-
-    A line of column names may come first. Raises DataError, which names the file, and row and column where there is
-    one.
-    """
+    """Reads at least `min_rows` rows of prey and predators [step, 2] from two columns of text, names first or none."""
     values = read_matrix(path, min_rows=min_rows)
     if values.shape[1] != 2:
         raise DataError(

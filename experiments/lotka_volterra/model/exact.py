@@ -23,8 +23,7 @@ class LogRatePosterior(NamedTuple):
     density: FloatArray  # marginal posterior density at them [4, point]
     mean: FloatArray  # posterior means [4]
     sd: FloatArray  # posterior standard deviations [4]
-    # of log z1 with log z2, and of log z3 with log z4; those across the pairs are zero [2]
-    correlation: FloatArray
+    correlation: FloatArray  # of log z1 with log z2, log z3 with log z4; zero across pairs [2]
 
     def cumulative(self, values: ArrayLike, rate: int) -> FloatArray:
         """Posterior probability that log rate number `rate` (0 to 3) is at most each of the values, in their shape."""
@@ -44,11 +43,7 @@ class LogRatePosterior(NamedTuple):
 
 
 def exact_posterior(model: LotkaVolterraModel, n_points: int = 800) -> LogRatePosterior:
-    """Integrates the posterior under the model's scheme on n_points x n_points over 8 sds on either side.
-
-    The grid starts as that of the prior and moves to the posterior in steps, each to the moments that the last found.
-    Raises ValueError for fewer than 50 points, or a grid that does not settle.
-    """
+    """Integrates the posterior over 8 sds on either side, on a grid that moves from the prior's moments to its own."""
     if n_points < 50:
         raise ValueError(f"n_points must be at least 50, got {n_points}")
     design = step_design(model)

@@ -27,8 +27,7 @@ from experiments.lotka_volterra.model.data import MIN_STEPS, POPULATIONS, publis
 
 Scheme = Literal["code", "text"]
 N_RATES = 4  # Number of rates z, and of inputs u1
-# Steps of the recursion in one pass of the compiled loop: fewer passes, and little more to compile.
-_UNROLL = 2
+_UNROLL = 2  # steps in one pass of the compiled loop: fewer passes, little more to compile
 
 
 class LotkaVolterraModel(NamedTuple):
@@ -37,8 +36,7 @@ class LotkaVolterraModel(NamedTuple):
     observations: FloatArray  # prey and predators at steps 1, 2, ... [step, 2], float64.
     initial_state: tuple[float, float]  # prey and predators at step 0 [2]
     time_step: float  # delta, in the unit of time of the rates
-    # sigma_r and sigma_f, standard deviations of the noise over one unit of time [2]
-    noise_scales: tuple[float, float]
+    noise_scales: tuple[float, float]  # sigma_r and sigma_f, sds of the noise over one unit of time [2]
     scheme: str  # `code` or `text`, which prey value the predator update sees
     prior_mean: float  # m, prior mean of each log rate
     prior_sd: float  # s, prior standard deviation of each log rate
@@ -74,12 +72,7 @@ def lotka_volterra_model(
     prior_mean: float = -2.0,
     prior_sd: float = 1.0,
 ) -> LotkaVolterraModel:
-    """Checks data and constants, and puts them together as a model.
-
-    Observations [step, 2] are at equally spaced times, at least 4 steps; without an initial state their first row is
-    it. Noise scales are those of one unit of time. Raises ValueError for an unknown scheme, observations that are not
-    such a matrix of finite numbers, or a constant that is not positive and finite.
-    """
+    """Checks data [step, 2] and constants, and makes the model; without an initial state the first row is it."""
     if scheme not in get_args(Scheme):
         raise ValueError(f"scheme must be one of {', '.join(get_args(Scheme))}, got {scheme!r}")
     values = np.asarray(observations, dtype=np.float64)
@@ -134,13 +127,7 @@ def published_model(scheme: str = "code") -> LotkaVolterraModel:
 
 
 def with_finer_steps(model: LotkaVolterraModel, steps_per_observation: int) -> LotkaVolterraModel:
-    """The model in Euler-Maruyama steps of delta / M, M of them from an observation to the next.
-
-    Its states between observations are latent; here they have values on straight lines, from which chains start. With
-    M = 1 it is the model itself. Raises ValueError if M is not positive.
-
-    Source: PhD thesis, section 4.10.2.
-    """
+    """The model in M steps of delta / M an observation (section 4.10.2); states between start on straight lines."""
     if steps_per_observation < 1:
         raise ValueError(f"steps_per_observation must be positive, got {steps_per_observation}")
     part = np.arange(1, steps_per_observation + 1)[None, :, None] / steps_per_observation
@@ -163,10 +150,7 @@ def log_rates(model: LotkaVolterraModel, inputs: Array) -> Array:
 
 
 def simulate(model: LotkaVolterraModel, inputs: Array) -> Array:
-    """Prey and predators [step, 2] from random inputs u = (u1, u2) [input], of length `model.n_inputs`.
-
-    From the step on at which they overflow, values are not finite. The observations are not used.
-    """
+    """Prey and predators [step, 2] from random inputs u = (u1, u2) [input]; not finite once they overflow."""
     rates = jnp.exp(log_rates(model, inputs))
     noise = jnp.asarray(model.step_sd)[None, :] * inputs[N_RATES:].reshape(model.n_steps, 2)
     growth, death = 1.0 + model.time_step * rates[0], 1.0 - model.time_step * rates[2]
@@ -190,10 +174,7 @@ def residuals(model: LotkaVolterraModel, inputs: Array) -> Array:
 
 
 def step_design(model: LotkaVolterraModel) -> FloatArray:
-    """Derivative of the step means at the observed states with respect to the rates z [step, 2, 4].
-
-    The mean of a step from an observed state is that state plus this matrix times z: both means are linear in z.
-    """
+    """Derivative of the step means at the observed states by the rates z [step, 2, 4]: means are linear in z."""
     prey, predators = model.previous_states.T
     food = model.observations[:, 0] if model.scheme == "code" else prey
     design = np.zeros((model.n_steps, 2, N_RATES))
@@ -205,22 +186,16 @@ def step_design(model: LotkaVolterraModel) -> FloatArray:
 
 
 def noise_inputs(model: LotkaVolterraModel, rate_inputs: Array) -> Array:
-    """Inputs u2 [2 step] with which the model yields exactly its observations given u1 [4], in closed form.
-
-    Source: PhD thesis, section 4.7 solves for them numerically; here they are the standardised increments.
-    """
+    """Inputs u2 [2 step] that yield the observations given u1 [4]: standardised increments (section 4.7 solves)."""
     means = model.previous_states + step_design(model) @ jnp.exp(log_rates(model, rate_inputs))
     noise = (jnp.asarray(model.observations) - means) / jnp.asarray(model.step_sd)[None, :]
     return noise.reshape(-1)
 
 
 def initial_inputs(model: LotkaVolterraModel, key: Array, centre: float = -4.0, spread: float = 0.1) -> Array:
-    """Draws inputs [input] that yield exactly the observations: u1 normal about `centre`, and u2 that belongs to it.
+    """Draws inputs [input] that yield exactly the observations: u1 normal about `centre`, as in the author's notebook.
 
-    All rates are then small, and the recursion contracts or grows slowly. Draws of u1 from the prior would not do: with
-    their rates rounding errors grow by dozens of orders of magnitude along the recursion.
-
-    Source: the author's notebook; the sources say "random values".
+    All rates are then small; with those of the prior, rounding errors grow by dozens of orders of magnitude.
     """
     rate_inputs = centre + spread * jax.random.normal(key, (N_RATES,), dtype=jnp.float64)
     return jnp.concatenate([rate_inputs, noise_inputs(model, rate_inputs)])

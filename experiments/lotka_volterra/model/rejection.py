@@ -1,8 +1,7 @@
 """Fast draws from the prior predictive distribution, and approximate Bayesian computation by rejection.
 
-Nearly all prior draws of the rates make the populations explode within a few steps. A path is dropped at the step at
-which it leaves a limit that no accepted path can reach, so that a draw costs few of its steps. NumPy, because the
-number of paths left changes from step to step.
+Nearly all prior draws of the rates make the populations explode within a few steps: a path is dropped where it leaves a
+limit that no accepted path can reach. NumPy, because the number of paths left changes from step to step.
 """
 
 from collections.abc import Callable
@@ -14,10 +13,8 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.lotka_volterra.model.generator import N_RATES, LotkaVolterraModel
 
 DistanceReading = Literal["l2", "l2_squared"]
-# Size of a population above which a path is dropped: far from data of order 100 at every tolerance in use.
-POPULATION_LIMIT = 1e5
-# Paths side by side: few enough for their arrays to stay in the cache.
-_CHUNK = 2**14
+POPULATION_LIMIT = 1e5  # size above which a path is dropped: data are of order 100
+_CHUNK = 2**14  # paths side by side: their arrays stay in the cache
 
 
 class PriorPaths(NamedTuple):
@@ -31,10 +28,7 @@ class PriorPaths(NamedTuple):
 def simulate_prior(
     model: LotkaVolterraModel, rng: np.random.Generator, n_draws: int, limit: float = POPULATION_LIMIT
 ) -> PriorPaths:
-    """Draws rates and noise from the prior and keeps the paths on which no population exceeds the limit in size.
-
-    Raises ValueError if `n_draws` is not positive.
-    """
+    """Draws rates and noise from the prior and keeps the paths on which no population exceeds the limit in size."""
     if n_draws < 1:
         raise ValueError(f"n_draws must be a positive integer, got {n_draws}")
     parts = [
@@ -52,16 +46,9 @@ def prior_distances(
     distance: Callable[[FloatArray], FloatArray],
     limit: float = POPULATION_LIMIT,
 ) -> FloatArray:
-    """Distances [path] of data drawn from the prior, for rejection by `n_accepted`.
-
-    `distance` maps paths [path, step, 2] to distances [path] from the observed data; NaN counts as infinite. Draws that
-    leave the limit are too far away, and not listed.
-
-    Source: PhD thesis, section 4.4.
-    """
+    """Distances [path] of prior draws within the limit from the data, for `n_accepted` (thesis, section 4.4)."""
     parts: list[FloatArray] = []
-    # As many draws at a time as leave a few megabytes of paths.
-    for start in range(0, n_draws, 64 * _CHUNK):
+    for start in range(0, n_draws, 64 * _CHUNK):  # a few megabytes of paths at a time
         drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start), limit)
         with np.errstate(all="ignore"):
             parts.append(distance(drawn.paths))
@@ -69,11 +56,7 @@ def prior_distances(
 
 
 def n_accepted(distances: FloatArray, tolerance: float, reading: DistanceReading = "l2") -> int:
-    """Number of distances [path] within the tolerance; raises ValueError if the reading is unknown.
-
-    `l2` compares the distance with it, as the equations say; `l2_squared` the squared distance, as the author's
-    function does.
-    """
+    """Counts distances [path] within the tolerance; `l2_squared` compares the square, as the author's function does."""
     if reading not in get_args(DistanceReading):
         raise ValueError(f"distance must be one of {', '.join(get_args(DistanceReading))}, got {reading!r}")
     compared = distances if reading == "l2" else np.square(distances)

@@ -13,7 +13,6 @@ from experiments.lotka_volterra.model.rejection import POPULATION_LIMIT, simulat
 CONVENTIONS = ("population", "sample")
 Paths = TypeVar("Paths", Array, FloatArray)
 
-# What the nine statistics are, in their order.
 SUMMARY_NAMES = (
     "mean prey",
     "mean predators",
@@ -38,14 +37,9 @@ class SummaryScales(NamedTuple):
 def summary_statistics(paths: Paths, convention: str = "population") -> Paths:
     """Statistics [..., 9] of paths [..., step, 2] of JAX or NumPy, in the order of `SUMMARY_NAMES`.
 
-    These are means, log variances, autocorrelations at lags 1 and 2 and the cross-correlation. With a and b the series
-    minus their means, over their standard deviations, the autocorrelation at lag k is the average of a_t a_(t+k) over
-    the T - k pairs, and the cross-correlation that of a_t b_t. `population` divides by numbers of terms; `sample` has
-    variances with divisor T - 1, the log of one plus them, and all sums of products divided by T - 1. Not finite where
-    a series is not finite or constant. Raises ValueError for an unknown convention, or a last axis that does not hold
-    two populations.
-
-    Source: PhD thesis, section 4.10.2 names them only; `sample` follows Papamakarios and Murray 2016.
+    With a and b the standardised series, the autocorrelation at lag k is the mean of the T - k products a_t a_(t+k),
+    and the cross-correlation that of a_t b_t. `sample` follows Papamakarios and Murray 2016: log(1 + variance), with
+    T - 1 as the divisor of variances and of sums of products. Section 4.10.2 of the thesis names them only.
     """
     if convention not in CONVENTIONS:
         raise ValueError(f"convention must be one of {', '.join(CONVENTIONS)}, got {convention!r}")
@@ -84,11 +78,8 @@ def prior_summary_scales(
 ) -> SummaryScales:
     """Standard deviations of the statistics over prior draws whose populations stay within the limit in size.
 
-    Few draws do: about 2600 of a million with the published constants, so that the scales are known to a few per cent.
-    Both ends of the limit count; a bound from above alone would let in a few paths of huge negative values. Raises
-    ValueError if fewer than two draws have finite statistics.
-
-    Source: PhD thesis, section 4.10.2.
+    Few draws do: about 2600 of a million, so that the scales are known to a few per cent. A bound from above alone
+    would let in a few paths of huge negative values. Source: PhD thesis, section 4.10.2.
     """
     paths = simulate_prior(model, rng, n_draws, POPULATION_LIMIT).paths
     with np.errstate(divide="ignore", invalid="ignore"):
