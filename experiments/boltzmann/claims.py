@@ -50,14 +50,10 @@ _SAMPLES = {
     "gibbs_ct": (1, 2001, 9801, 29_801),
     "ct_hmc": (1, 2001, 9801, 24_801),
 }
-# What chains of one estimate are, by the end of the settings' names.
-_POOLINGS = {"": "single", ", nested": "nested"}
-# Samples at which poolings are compared.
-_POOLED = (1, 2001)
+_POOLINGS = {"": "single", ", nested": "nested"}  # Chains of one estimate, by the end of the settings' names
+_POOLED = (1, 2001)  # Samples at which poolings are compared
 _LADDERS = (50, 200, 1000, 5000)
 _MOMENTS = ("mean", "covariance")
-
-# The machines, their relaxations and variational bases: CT-B01 to CT-B09, CT-B11.
 
 
 def by_system(tables: Tables, quantity: str) -> FloatArray:
@@ -109,10 +105,7 @@ def valley(tables: Tables) -> Measurement:
 
 
 def deepest_valley(samples: FloatArray) -> tuple[float, float, float]:
-    """Density of samples [sample] in the deepest valley over that of the lower peak next to it, and their places.
-
-    The kernel is as wide as a component of the mixture. Peaks below a twentieth of the highest do not count.
-    """
+    """Density of samples [sample] in the deepest valley over that of the lower peak next to it, and their places."""
     edges = np.linspace(samples.min() - 3.0 * _WIDTH, samples.max() + 3.0 * _WIDTH, _N_POINTS + 1)
     counts, _ = np.histogram(samples, bins=edges)
     centres = 0.5 * (edges[1:] + edges[:-1])
@@ -123,9 +116,6 @@ def deepest_valley(samples: FloatArray) -> tuple[float, float, float]:
     valley = int(np.argmin(depth))
     peak = int(np.flatnonzero(density == lower_peak[valley])[0])
     return float(depth[valley]), float(centres[valley]), float(centres[peak])
-
-
-# Which method has the smaller error: CT-B10, CT-B12 to CT-B15.
 
 
 def over_tempered(tables: Tables, n_samples: int) -> Measurement:
@@ -169,12 +159,9 @@ def over_method(
 def at_equal_times(
     first: Sequence[Averages], second: Sequence[Averages], time_ratio: float, *, largest: bool
 ) -> Measurement:
-    """Averages of one method over those of another, errors at the same points, when equal times have passed.
-
-    `time_ratio` is the time of a sample of the second method in units of the first's; with `largest` the ratio where it
-    is largest, else the geometric mean over errors and times. As in the figure the first sample is at time 0: no time
-    has passed, and it is not compared.
-    """
+    """Averages of one method over another's at the same points, when equal times have passed: the largest ratio, or the
+    geometric mean over errors and times. `time_ratio` is the time of a sample of the second method in units of the
+    first's. The first sample is at time 0, as in the figure, and is not compared."""
     points = second[0].points
     samples = 1.0 + (points - 1.0) * time_ratio
     compared = (points > 1.0) & (samples <= first[0].points[-1])
@@ -212,8 +199,7 @@ def over_annealed(
 ) -> Measurement:
     """CT-B14, CT-B24: largest ratio of an error to that of AIS, geometric means over its numbers of temperatures."""
     cost = partial(cost_per_repeat, tables, quantity="gradients_per_repeat")
-    # A single chain has the time of all chains of a group.
-    share = _GROUP if pooling == "single" else 1
+    share = _GROUP if pooling == "single" else 1  # A chain takes the time of its group
     seconds = [
         share * _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
         for k in temperatures
@@ -235,9 +221,6 @@ def over_annealed(
 def single_chains(tables: Tables) -> Measurement:
     """CT-B14: the largest of nine ratios, of single chains."""
     return over_annealed(tables, "h_ais", "single", (1000,), CURVE_METHODS)
-
-
-# Errors that figure 5.2 shows: CT-B16 to CT-B18, CT-B22.
 
 
 def curve_value(tables: Tables, method: str, error: str, n_samples: int) -> Measurement:
@@ -317,10 +300,8 @@ def end_annealed(tables: Tables) -> Measurement:
 
 
 def pooling_distance(tables: Tables, pooling: str) -> Measurement:
-    """Mean absolute log ratio of running errors in a pooling to the published values, after 1 and 2001 samples.
-
-    Errors of the three quantities come from the same chains and are added; those of methods and times are independent.
-    """
+    """Mean absolute log ratio of running errors in a pooling to the published values, after 1 and 2001 samples. Errors
+    of the three quantities, of the same chains, are added; those of methods and times are independent."""
     distances, errors = [], []
     for method in CURVE_METHODS:
         for n_samples in _POOLED:
@@ -335,10 +316,8 @@ def pooling_distance(tables: Tables, pooling: str) -> Measurement:
 
 
 def band_ratio(tables: Tables) -> Measurement:
-    """CT-B22: half width of the published bars and filled regions in our standard errors.
-
-    Those of a method, or of AIS with a number of temperatures, come from the same runs: their median is one value.
-    """
+    """CT-B22: half width of the published bars and filled regions in our standard errors. Those of a method, or of AIS
+    with a number of temperatures, come from the same runs: their median is one value."""
     by_runs: dict[str, list[float]] = {}
     for error in ERROR_LABELS:
         for method, samples in _SAMPLES.items():
@@ -369,9 +348,6 @@ def _drawn_curves(tables: Tables) -> dict[str, tuple[str, Averages]]:
         for method in CURVE_METHODS
         for error, label in ERROR_LABELS.items()
     }
-
-
-# What chains and annealed runs do, their time, temperatures and weights: CT-B19, B20, B23, CT-T06, T17, T23, T24.
 
 
 def mean_over_systems(tables: Tables, design: str, quantity: str, note: str, **wanted: Wanted) -> Measurement:
@@ -414,10 +390,7 @@ def base_errors(tables: Tables) -> Measurement:
 
 
 def narrowing(tables: Tables, method: str, error: str) -> Measurement:
-    """CT-T17: error by AIS with the most temperatures over that with the fewest.
-
-    Geometric mean over systems, mean over repeats of a system.
-    """
+    """CT-T17: error by AIS with most temperatures over that with fewest, mean over repeats, geometric over systems."""
     rows = rows_of(tables, "annealed", "repeat_coordinate", "annealed_error", method=method, coordinate=error)
     errors = rows.pivot_table(index="system", columns="n_temperatures", values="annealed_error")
     if errors.shape[1] < 2:

@@ -59,8 +59,7 @@ _COSTS = {
 _BAND = 3.0
 _DOCUMENT = "PhD thesis"
 _PUBLISHED_POINTS = "#E69F00"
-# Published values are drawn up to this multiple of the samples that our chains have.
-_REACH = 1.2
+_REACH = 1.2  # Published values are drawn up to this multiple of the samples that our chains have
 
 
 def projections(tables: Tables) -> Figure:
@@ -123,8 +122,7 @@ def _error_panel(axis: Axes, tables: Tables, error: str, cost: str) -> None:
     for method, found in annealed.items():
         places = [cost_per_repeat(tables, method, cost, n_temperatures=k) for k in found.points]
         half, colour = _BAND * found.drawn_error, _COLOURS[method]
-        # Points of three methods lie among each other: numbers next to them would collide, so a thin line joins those
-        # of a method and the legend has the numbers.
+        # Numbers at points of three methods would collide: lines join points, and the legend has the numbers.
         label = f"{METHOD_LABELS[method]}: K = {', '.join(f'{k:.0f}' for k in found.points)}"
         bars = axis.errorbar(
             places, found.mean, half, color=colour, marker=_MARKERS[method], label=label, elinewidth=1.0
@@ -229,7 +227,6 @@ def _plain_numbers(axis: Axes) -> None:
 
 
 def _legend(figure: Figure, axis: Axes, n_columns: int) -> None:
-    """Of one panel above the whole figure."""
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=n_columns)
 
 

@@ -17,8 +17,7 @@ from experiments.boltzmann.programs import WEIGHTS
 from experiments.boltzmann.settings import POOLINGS
 
 ERRORS = ("log_z", "mean", "covariance")
-# "Over thousands of iterations": as many as a chain of direct HMC must stay in one component.
-_THOUSANDS = 2000
+_THOUSANDS = 2000  # "Thousands of iterations" that a chain of direct HMC must stay in one component
 
 _ERRORS_BY_WEIGHT = {
     "target": "error_by_target_weights",
@@ -34,11 +33,8 @@ def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
 
 
 def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
-    """Which chains the estimate of each repeat pools [repeat, chain], for each pooling.
-
-    disjoint: repeat r pools its own group of g chains. nested: repeat r pools chains r to (r + 1) g - 1, as the slice
-    in the author's notebook does. single: one chain a repeat.
-    """
+    """Chains that the estimate of each repeat pools [repeat, chain], by pooling: its own group (disjoint), one chain
+    (single), or for groups of g chains r to (r + 1) g - 1, as the slice in the author's notebook (nested)."""
     group = n_chains // n_repeats
     chain = np.arange(n_chains)[None]
     repeat = np.arange(n_repeats)[:, None]
@@ -52,11 +48,8 @@ def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
 def chain_curves(
     draws: dict[str, FloatArray], problem: Problem, method: str, n_repeats: int, block_size: int
 ) -> xr.Dataset:
-    """Relative errors of running estimates [pooling, repeat, n_samples, error].
-
-    Those of single chains are averaged over the chains of a repeat's group. Nested groups share chains: the Monte Carlo
-    error of their average over repeats is from leaving out one chain at a time, `nested_average_error`.
-    """
+    """Relative errors of running estimates [pooling, repeat, n_samples, error], those of single chains averaged over
+    groups. Nested groups share chains: `nested_average_error`, of their average, leaves out each chain in turn."""
     n_chains = draws["total"].shape[0]
     groups = memberships(n_chains, n_repeats)
     parts: list[FloatArray] = []
@@ -140,10 +133,7 @@ def longest_stay(signs: BooleanArray) -> IntegerArray:
 
 
 def estimated_moments(draws: dict[str, FloatArray], method: str) -> RelaxedMoments:
-    """Log normaliser and moments of the target, as all chains together estimate them.
-
-    No variance is below 1, that of a component of the target: a short run may not have seen all directions.
-    """
+    """Moments of the target by all chains, variances at least 1, a component's: short runs miss directions."""
     target, base = (
         _total(draws, method, name, np.ones((1, draws["total"].shape[0]))) for name in ("target", "base")
     )
@@ -251,7 +241,6 @@ def _blocks(draws: dict[str, FloatArray], method: str, weight: str) -> tuple[Wei
 
 
 def _total(draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray) -> WeightedSums:
-    """Sums over all draws of each group of chains."""
     s = WEIGHTS[method].index(weight)
     n_chains, n_blocks = draws["n_accepted"].shape
     fields = [draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")]

@@ -23,12 +23,9 @@ from experiments.boltzmann.model.enumeration import MAX_UNITS, exact_moments
 from experiments.boltzmann.settings import Settings
 
 _FIT_SEED = 201702
-# Order between the two Kullback-Leibler divergences (thesis, figure C.2b), and draws by which it is minimised.
-_RENYI_ORDER, _N_RENYI_DRAWS = 0.5, 10_000
-# Faster changes of the sites end in a cycle on the fifth system.
-_EP_SWEEPS, _EP_DAMPING = 400, 0.1
-# The author's solver left some smaller eigenvalues, and he kept them.
-PUBLISHED_LEAST_EIGENVALUE = 1e-6
+_RENYI_ORDER, _N_RENYI_DRAWS = 0.5, 10_000  # Order between both KL divergences (figure C.2b); draws
+_EP_SWEEPS, _EP_DAMPING = 400, 0.1  # Faster changes of the sites end in a cycle on the fifth system
+PUBLISHED_LEAST_EIGENVALUE = 1e-6  # The author's solver left some smaller eigenvalues, and he kept them
 
 
 class Problem(NamedTuple):
@@ -36,10 +33,8 @@ class Problem(NamedTuple):
 
     relaxation: machine.Relaxation  # the target
     base: machine.RelaxedMoments  # moments of the base and log zeta
-    # those of the base that errors are compared with, from the fits of the published recipe
-    reference: machine.RelaxedMoments
-    # exact normaliser and moments; None with more units than can be summed over
-    truth: machine.RelaxedMoments | None
+    reference: machine.RelaxedMoments  # of the base that errors are compared with, by the published fits
+    truth: machine.RelaxedMoments | None  # exact; None with more units than can be summed over
     bridge: Bridge  # the path from base to target
     n_fits: int  # distinct fits that make up the base
     residual: float  # largest distance of a mean of these fits from its fixed point

@@ -46,12 +46,8 @@ class _Draw(NamedTuple):
 def block_summaries(
     kernel: Kernel, n_steps: int, keep: Callable[[Any, Any], Any], summarise: Callable[[Any], Any]
 ) -> Kernel:
-    """Makes `n_steps` steps of a kernel one step, so that a record need not hold each of them.
-
-    The kernel's random numbers must be arrays. `keep` maps (state, info) after each step to a pytree of arrays, and
-    `summarise` these, stacked [step, ...], to the info of the new kernel. Step i uses the key `fold_in(key, i)`. Raises
-    ValueError if `n_steps` is not positive.
-    """
+    """Makes `n_steps` steps of a kernel, whose random numbers must be arrays, one; step i has the key
+    `fold_in(key, i)`. `keep` maps (state, info) to arrays, `summarise` these, stacked [step, ...], to the new info."""
     if n_steps < 1:
         raise ValueError(f"n_steps must be at least 1, got {n_steps}")
 

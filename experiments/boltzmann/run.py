@@ -25,8 +25,7 @@ from experiments.boltzmann.settings import (
 )
 from experiments.boltzmann.systems import describe_systems
 
-# Annealed runs side by side that one checkpoint may cost: about this many gradient evaluations.
-_GRADIENTS_A_BLOCK = 5_000_000
+_GRADIENTS_A_BLOCK = 5_000_000  # About what one checkpoint of annealed runs may cost
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -85,7 +84,6 @@ def _run_method(
     n_temperatures: int,
     base: str,
 ) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """Statistics, and running estimates where there are chains and a truth."""
     repeats = settings.n_repeats
     if method in ANNEALED_METHODS:
         n_gradients = numbers.n_runs * (n_temperatures - 1) * numbers.n_steps
@@ -130,7 +128,6 @@ def _chains(
     n_chains: int,
     n_blocks: int,
 ) -> Chains:
-    """Summaries of blocks of iterations of a method's chains, with a stream of their own."""
     numbers = method_settings(settings, method)
     return run_chains(
         context,

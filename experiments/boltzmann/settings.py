@@ -8,11 +8,9 @@ from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 
-# Values of the author's ten systems of 30 units.
-PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")
+PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")  # the author's ten, of 30 units
 POOLINGS = ("disjoint", "nested", "single")
-# Gaussian bases: of the published mixture (thesis, equation 5.50), and what section 5.5 proposes: another divergence,
-# expectation propagation, log zeta or all moments of a pilot run, and the exact ones as the limit of these.
+# Bases: published (equation 5.50), by section 5.5 (other divergence, EP, pilot run), and the exact limit.
 BASES = ("mixture", "renyi", "ep", "pilot_zeta", "pilot", "exact")
 PILOT_BASES = ("pilot_zeta", "pilot")
 
@@ -29,8 +27,7 @@ class MethodSettings:
     variational: str = "published"  # which mean-field fits make the base
 
 
-# Published settings (thesis section 5.6.1 and the author's notebooks); `hmc` has the length that section 5.6.1 speaks
-# of, and `tuned` is our own.
+# Thesis section 5.6.1 and the author's notebooks; `hmc` has the length of section 5.6.1, `tuned` is our own.
 PUBLISHED: dict[str, MethodSettings] = {
     "st": MethodSettings(length=20_000),
     "gibbs_ct": MethodSettings(length=30_000),

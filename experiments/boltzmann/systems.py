@@ -39,9 +39,7 @@ from experiments.boltzmann.settings import PUBLISHED_SYSTEMS, Settings
 _SYSTEM_FILES = "continuous_tempering/gaussian-bmr/params_and_moms_{}.npz"
 _FIGURE_UNITS = 28
 _LARGE_EIGENVALUE = 5.0
-# Eigenvalues within this part of the largest one count as the same. The solver leaves equal ones 2e-7 apart; the next
-# one of the system of 28 units is 8e-3 below.
-_SAME_EIGENVALUE = 1e-5
+_SAME_EIGENVALUE = 1e-5  # Relative: equal ones come out 2e-7 apart; with 28 units the next is 8e-3 below
 _FEW_UNITS = 4
 # Variants of the variational fits, and what is recorded of each.
 _FITS = (
@@ -59,10 +57,7 @@ with PUBLISHED_SYSTEMS.open(newline="", encoding="utf-8") as _file:
 
 
 def describe_systems(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Groups `statistics` and `curves` of design systems.
-
-    Statistics that need the author's files are missing where AUXMC_DATA_DIR does not lead to them.
-    """
+    """Groups `statistics` and `curves`; what needs the author's files is missing unless AUXMC_DATA_DIR leads there."""
     progress = Progress(context.label)
     progress.start(settings.n_systems, 0, 0.0)
     systems = generate_parameters(settings.n_units)[: settings.n_systems]
@@ -109,8 +104,7 @@ def _describe(
             abs(parameters.weights[12, 29] - file["weight_13_30"]),
             abs(parameters.biases[0] - file["bias_1"]),
         )
-        # The diagonal adds the same to log zeta and log Z.
-        stored_excess = file["log_zeta"] - file["log_z"]
+        stored_excess = file["log_zeta"] - file["log_z"]  # The diagonal adds the same to both
         row["log_zeta_excess_difference"] = abs(row["log_zeta_excess_published"] - stored_excess)
     stored_file = Path(os.environ.get(DATA_VARIABLE, "")) / _SYSTEM_FILES.format(number)
     if published and stored_file.is_file():
@@ -137,13 +131,10 @@ def solved_shift(
     start: FloatArray,
 ) -> FloatArray:
     """The author's diagonal [unit] from his mean [dim] and covariance [dim, dim] of x, without what it is to predict.
-
-    The start, from all moments, is rounded to three decimals: it chooses the solution, but does not know it.
-    """
+    The start, from all moments, is rounded to three decimals: it chooses the solution, but does not know it."""
 
     def used(mean: FloatArray, covariance: FloatArray) -> FloatArray:
-        # Neither the largest eigenvalue nor the norm of the mean: 2 dim - 2 equations.
-        variances, directions = np.linalg.eigh(covariance)
+        variances, directions = np.linalg.eigh(covariance)  # Neither largest eigenvalue nor norm of the mean
         squares = (mean @ directions) ** 2
         return np.concatenate([variances[:-1], squares / squares.sum()])
 
@@ -262,8 +253,7 @@ def leading(eigenvalues: FloatArray) -> IntegerArray:
 
 
 def _n_clusters(values: FloatArray) -> int:
-    """Peaks of a density estimate whose kernel is as wide as a component of the mixture (1) and twice as high as the
-    valleys next to them."""
+    """Peaks twice as high as the valleys next to them, of a density with a kernel as wide as a component (1)."""
     grid = np.linspace(values.min() - 3.0, values.max() + 3.0, 400)
     histogram, edges = np.histogram(values, bins=grid)
     centres = 0.5 * (edges[1:] + edges[:-1])

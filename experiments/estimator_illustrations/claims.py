@@ -120,10 +120,7 @@ def inaccuracy(tables: Tables) -> Measurement:
 
 
 def largest_variance(tables: Tables) -> Measurement:
-    """SE-13: inverse of the variance, in squared evidences, of two equal chances of 0 and of the largest likelihood.
-
-    No variable between both has a larger variance.
-    """
+    """SE-13: inverse of the largest variance, in squared evidences: 0 or the largest likelihood, equally likely."""
     most = 0.25 * 10.0 ** (2.0 * tables.value("harmonic_bound_decades"))
     return exact(1.0 / most, f"variance at most {most:.4g} squared evidences")
 

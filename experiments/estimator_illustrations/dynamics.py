@@ -26,18 +26,14 @@ from experiments.estimator_illustrations.settings import Settings
 _FRICTION = 0.2
 _STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)
 _NOISY_STEP, _NOISE = 0.01, 10.0
-# Of HMC with noisy gradients: those of the example that the source cites, Chen et al. 2014, figure 1, where
-# U = -2 x^2 + x^4.
-_NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50
+_NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50  # Of the example that the source cites, Chen et al. 2014, figure 1
 _CITED_NOISE = 4.0
 _WELL_EDGES = np.linspace(-2.5, 2.5, 51)
 _FIGURE_START = (-3.0, 3.0)
 _FORGOTTEN = 0.1
 _FAR = 100
-# Coordinates of a chain: the first two are drawn, the others are further copies of a standard normal target.
-_N_COORDINATES = 16
-# Published settings of the streaming estimators, which the claim about mini-batches is about.
-_BATCH, _LEARNING_RATE = 500, 0.1
+_N_COORDINATES = 16  # Of a chain: two are drawn, others are copies of a standard normal target
+_BATCH, _LEARNING_RATE = 500, 0.1  # Of the streaming estimators, which the claim is about
 _TRUE_MEAN = 2.0
 _BATCH_BURN_IN = 0.2
 _CURVE_POINTS = 100
@@ -76,14 +72,8 @@ def stationary_variance(
     variance: FloatArray | float = 0.0,
     correction: float = 0.0,
 ) -> FloatArray:
-    """Variance of the position on U = curvature x^2 / 2 with gradient noise of the given variance.
-
-    Solves the fixed point of the step's second moments (our derivation; the source states the limit for small steps
-    alone).
-
-    Raises:
-        ValueError: the dynamics are not stable: step times curvature must be below 2 (2 - friction).
-    """
+    """Variance of the position on U = curvature x^2 / 2 with gradient noise, from second moments: our derivation, as
+    the source has the limit of small steps. Raises ValueError unless step times curvature is below 2 (2 - friction)."""
     product = np.asarray(step * np.asarray(curvature), dtype=np.float64)
     if np.any(product >= 2.0 * (2.0 - friction)):
         raise ValueError(
@@ -201,16 +191,8 @@ def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
 def naive_update(
     rng: np.random.Generator, x: FloatArray, variance: float, slope: Slope = np.asarray
 ) -> FloatArray:
-    """HMC with a noisy gradient at each step, every end accepted; positions [...] to [...].
-
-    Args:
-        rng: generator.
-        x: positions.
-        variance: of the noise.
-        slope: gradient of the potential energy, which maps positions [...] to [...]; that of N(0, 1) by default.
-
-    Source: MSc thesis, Algorithm 2.
-    """
+    """HMC with a noisy gradient of this variance at each step, every end accepted; positions [...] to [...], as
+    `slope`, the gradient of the potential energy. Source: MSc thesis, Algorithm 2."""
     sd = math.sqrt(variance)
     v = rng.standard_normal(x.shape) - 0.5 * _NAIVE_STEP * (slope(x) + sd * rng.standard_normal(x.shape))
     for _ in range(_NAIVE_N_STEPS):

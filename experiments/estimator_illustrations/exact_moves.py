@@ -1,8 +1,5 @@
-"""Estimators of the evidence whose moves draw from their target exactly: their expectations are the evidence.
-
-The streaming kernel is given rows with a power each: annealing along a fixed schedule is a stream in which the same
-rows come in again and again, a part of their likelihood at a time.
-"""
+"""Estimators of the evidence whose moves draw from their target exactly: their expectations are the evidence. Rows have
+a power each: annealing is a stream in which the same rows come in again, a part of their likelihood at a time."""
 
 import functools
 import itertools
@@ -35,8 +32,7 @@ _N_PARTICLES = 10
 _N_ROWS, _N_STREAM_ROWS, _CHUNK = 20, 60, 10
 _PREFIXES = tuple(range(_CHUNK, _N_STREAM_ROWS + 1, _CHUNK))
 _N_POWERS, _N_CHUNK_POWERS = 20, 8
-# Early powers are small, where the likelihood of prior draws differs most.
-_POWER_EXPONENT = 3.0
+_POWER_EXPONENT = 3.0  # Early powers are small, where the likelihood of prior draws differs most
 _TARGET_SIZE, _LARGE_TARGET_SIZE = 5.0, 8.0
 # Moves of SIR keep a memory: particles that forget where they were would hide the resampling. With ten particles a
 # few runs would then make up the mean. Its runs come in parts, to save memory.
@@ -64,8 +60,7 @@ class Plan(NamedTuple):
 class Stage(NamedTuple):
     """Rows that come in together, on top of those that have."""
 
-    # rows with their powers in the last column [_N_ROWS, column]; only the first n_valid count
-    chunk: FloatArray
+    chunk: FloatArray  # rows, powers in the last column [_N_ROWS, column]; the first n_valid count
     n_valid: int  # of the chunk
     distribution: ConjugateDistribution  # targets of the stage
     prefix: int  # number of rows that are in wholly after the stage; 0 where a chunk is still on its way
@@ -94,7 +89,6 @@ def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dat
 
 
 def _plans(data: FloatArray) -> dict[str, Plan]:
-    """What each estimator does."""
     fixed = StreamSettings(n_particles=_N_PARTICLES, target_size=1.0)
     chunks = [_CHUNK] * len(_PREFIXES)
     whole = whole_stages(data, chunks)
@@ -148,12 +142,7 @@ def conjugate_distribution(past: FloatArray, chunk: FloatArray) -> ConjugateDist
 
 
 def conjugate_mover(distribution: ConjugateDistribution, memory: float = 0.0) -> Mover:
-    """Moves each particle by an autoregression that leaves the Gaussian target invariant.
-
-    Args:
-        distribution: the targets.
-        memory: correlation of a particle before and after the move; without it particles are drawn again.
-    """
+    """Moves particles by an autoregression of correlation `memory` that leaves the Gaussian target invariant."""
 
     def move(key: Array, particles: Array, target: Target) -> Array:
         variances = 1.0 / (1.0 + target.power * distribution.curvatures)

@@ -117,8 +117,7 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
         tables.values(quantity, "estimate_end", estimate=name)
         for quantity in ("ratio_edges", "log_ratio_edges")
     )
-    # In units of the power of ten below the evidence: of order 1e-62, a number that axes do not label well.
-    power = int(np.floor(exact / _DECADE))
+    power = int(np.floor(exact / _DECADE))  # Order 1e-62: axes do not label such numbers well
     unit = np.exp(exact - power * _DECADE)
     _histogram(left, counts, ends * unit, log_density=name == "prior")
     left.axvline(unit, color=_ORANGE, linestyle="--")

@@ -53,10 +53,7 @@ def correlated(rho: float) -> Bent:
 
 
 def trajectories(target: Bent, phases: FloatArray, steps: ArrayLike, n_steps: ArrayLike) -> FloatArray:
-    """Ends of trajectories from phases, positions and momenta [trajectory, 4].
-
-    Leapfrog steps, negative to go backward, and their numbers are one for all or one each.
-    """
+    """Ends of trajectories from phases [trajectory, 4]; steps (negative: backward) and numbers, one for all or each."""
     given = (np.broadcast_to(steps, len(phases)), np.broadcast_to(n_steps, len(phases)).astype(np.int32))
     return np.asarray(_trajectories(target.precision, target.bend, phases, *given))
 
@@ -78,12 +75,10 @@ _TARGET = Bent(np.eye(2), 0.5)
 _N_POINTS = 50
 _STEP = 0.1
 _N_STEPS = 20
-# Of the differences that give the derivatives of a trajectory: cube root of the precision of numbers, about.
-_NUDGE = 1e-5
+_NUDGE = 1e-5  # Of differences along a trajectory: about the cube root of the precision of numbers
 _N_PARTICLES = 10
 _N_POWERS = 200
-# From weights that hardly differ to one that is all there is.
-_SPREADS = (1e-3, 1.0, 30.0, 1e3, 1e6)
+_SPREADS = (1e-3, 1.0, 30.0, 1e3, 1e6)  # From weights that hardly differ to one that is all there is
 _CORRECTION = 0.3
 
 
@@ -126,8 +121,7 @@ def _langevin_errors(rng: np.random.Generator, phases: np.ndarray) -> dict[str, 
     one = trajectories(_TARGET, phases, _STEP, 1)[:, :2]
     return {
         "langevin_error": float(np.abs(one - langevin).max()),
-        # With friction 1 nothing is left of the old velocity.
-        "friction_one_error": float(np.abs(full - first_order).max()),
+        "friction_one_error": float(np.abs(full - first_order).max()),  # Friction 1: no old velocity
     }
 
 
@@ -144,10 +138,8 @@ def _size_violation(rng: np.random.Generator) -> float:
 
 _START = (-2.0, -2.0)
 _METHODS = ("random_walk", "hmc")
-# Draws of a chain that are left out of averages: its start is a choice.
-_FORGOTTEN = 0.1
-# Chains far from the target: principal coordinates at the start and tolerance of moments, in standard deviations.
-_FAR, _TOLERANCE = 5.0, 0.25
+_FORGOTTEN = 0.1  # Draws of a chain that are left out of averages: its start is a choice
+_FAR, _TOLERANCE = 5.0, 0.25  # Start of chains far away, tolerance of moments, in standard deviations
 _N_GROUPS, _N_PER_GROUP, _N_EVALUATIONS = 16, 1000, 300
 
 
@@ -253,8 +245,7 @@ def _hamiltonian(settings: Settings, context: RunContext) -> Chains:
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, Any]:
         new, info = kernel.apply(noise, state)
-        # With the momentum the trajectory between two states can be drawn.
-        return new, (info, noise.normal)
+        return new, (info, noise.normal)  # The momentum gives the trajectory between two states
 
     def record(state: HMCState, info: Any) -> dict[str, Array]:
         moved, momentum = info
@@ -287,11 +278,8 @@ def _chains(
 
 
 def _measures(chains: Chains, evaluations: int, rho: float) -> dict[str, FloatArray]:
-    """Averages of each chain; a leapfrog step counts as one evaluation.
-
-    The autocorrelation time is that of the principal coordinate, or its square, where it is longest on average: one
-    coordinate may be antithetic while another returns to its start.
-    """
+    """Averages of each chain; a leapfrog step is one evaluation. The autocorrelation time is the longest on average, of
+    the principal coordinate or its square: one coordinate may be antithetic while another returns to its start."""
     positions = chains.draws["x"][0]
     kept = positions[:, int(_FORGOTTEN * positions.shape[1]) :]
     slow = slow_direction(kept)
@@ -310,10 +298,7 @@ def _measures(chains: Chains, evaluations: int, rho: float) -> dict[str, FloatAr
 
 
 def _shown(settings: Settings, runs: dict[str, Chains]) -> tuple[xr.Dataset, float]:
-    """First chain of each method over the same number of evaluations, with the leapfrog steps in between.
-
-    Also returns the largest error of the acceptance probabilities of its updates.
-    """
+    """First chain of each method at equal evaluations, leapfrog steps too, and the largest acceptance error."""
     n_walk = settings.n_evaluations_shown
     n_updates = n_walk // settings.n_leapfrog
     walk = np.concatenate([[_START], runs["random_walk"].draws["x"][0, 0, :n_walk]])

@@ -23,17 +23,9 @@ class AnnealedMoments(NamedTuple):
 
 
 def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) -> FloatArray:
-    """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles.
-
-    The effective size of the weights of a step d at b is the fraction z(b + d)^2 / (z(b) z(b + 2 d)) of the particles;
-    it falls with d, from 1. A step is where it is the target, or all that is left where that keeps more.
-
-    Args:
-        log_normaliser: log z(b), the log of the integral of base times ratio^b, for b from 0 to below 2.
-        target_share: proportion to keep, in (0, 1).
-
-    Source: MSc thesis, Algorithm 6, its minimum read as a root.
-    """
+    """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles, or all that
+    is left. A step d at b keeps z(b + d)^2 / (z(b) z(b + 2 d)), which falls with d from 1; `log_normaliser` is log
+    z(b), b from 0 to below 2. Source: MSc thesis, Algorithm 6, its minimum read as a root."""
     log_target = math.log(target_share)
 
     def log_excess(step: float, at: float) -> float:
@@ -54,12 +46,8 @@ _LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
 class GaussianMean(NamedTuple):
-    """mu ~ N(0, prior_variance), y_i ~ N(mu, 1), as far as likelihoods of mu depend on the observations.
-
-    Every method is elementwise in its arguments; log densities are in nats. An inverse temperature b stands for the
-    distribution proportional to prior times likelihood^b: 0 is the prior, 1 the posterior.
-
-    Source: MSc thesis, section 3.1 and Figure 3.1.
+    """mu ~ N(0, prior_variance), y_i ~ N(mu, 1), as far as likelihoods of mu depend on y (MSc thesis, section 3.1).
+    Methods are elementwise; log densities are in nats. An inverse temperature b stands for prior times likelihood^b.
 
     >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
     -145.6816115987
@@ -88,8 +76,7 @@ class GaussianMean(NamedTuple):
     def log_normaliser(self, inverse_temperature: ArrayLike) -> FloatArray:
         """Log of the integral of prior times likelihood^b; also for b above 1, a power of the likelihood."""
         b = np.asarray(inverse_temperature, np.float64)
-        # 1 + n b v: how much narrower the distribution is than the prior.
-        narrowing = 1.0 + self.n_rows * b * self.prior_variance
+        narrowing = 1.0 + self.n_rows * b * self.prior_variance  # How much narrower than the prior
         quadratic = self.n_rows * b * self.sample_mean**2 / narrowing
         return np.asarray(b * self.log_largest_likelihood - 0.5 * (np.log(narrowing) + quadratic))
 
@@ -114,16 +101,9 @@ class GaussianMean(NamedTuple):
         return expected, 0.5 * self.n_rows**2 * variance * (variance + 2.0 * squared)
 
     def annealed_moments(self, ladder: ArrayLike) -> AnnealedMoments:
-        """Moments of the log weights of annealed importance sampling whose transitions draw from their targets.
-
-        The log weight of a forward run is the sum of (b_{k+1} - b_k) times the log likelihood at an independent draw at
-        b_k; that of a reverse run has the opposite sign and a draw at b_{k+1}.
-
-        Args:
-            ladder: inverse temperatures from 0 to 1, strictly increasing [K + 1].
-
-        Source: PhD thesis, section 5.2 and Algorithm 13; MSc thesis, section 3.3.
-        """
+        """Moments of log weights of annealed importance sampling with exact transitions, on a ladder from 0 to 1
+        [K + 1]. A forward run adds (b_{k+1} - b_k) times the log likelihood at a draw at b_k; a reverse one has the
+        opposite sign and draws at b_{k+1}. Source: PhD thesis, section 5.2, Algorithm 13; MSc thesis, 3.3."""
         b = np.asarray(ladder, np.float64)
         steps, (expected, spread) = np.diff(b), self.log_likelihood_moments(b)
         return AnnealedMoments(
@@ -136,16 +116,8 @@ class GaussianMean(NamedTuple):
     def annealed_log_weights(
         self, rng: np.random.Generator, ladder: ArrayLike, n_runs: int, *, reverse: bool = False
     ) -> FloatArray:
-        """Log weights of annealed importance sampling whose transitions draw from their targets [run].
-
-        Args:
-            rng: generator.
-            ladder: inverse temperatures from 0 to 1 [K + 1].
-            n_runs: independent runs.
-            reverse: whether runs go from the posterior to the prior; the mean weight is then one over the evidence.
-
-        Source: PhD thesis, Algorithm 13; MSc thesis, section 3.3.
-        """
+        """Log weights [run] of annealed importance sampling with exact transitions, on a ladder from 0 to 1 [K + 1]. In
+        reverse their mean is one over the evidence. Source: PhD thesis, Algorithm 13; MSc thesis, section 3.3."""
         b = np.asarray(ladder, np.float64)
         steps = np.diff(b)
         total = np.zeros(n_runs)
@@ -176,9 +148,8 @@ def from_observations(observations: FloatArray) -> GaussianMean:
 
 
 class LogEvidenceDistribution(NamedTuple):
-    """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
-
-    Source: MSc thesis, section 3.1, whose "order of 1e-64" is the middle of this distribution.
+    """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1), whose middle is the
+    "order of 1e-64" of MSc thesis, section 3.1.
 
     >>> distribution = LogEvidenceDistribution(100, 2.0)
     >>> round(distribution.mean, 6), round(distribution.sd, 6)
@@ -248,12 +219,8 @@ def ideal_nested_sampling(
     n_dead: int,
     n_runs: int,
 ) -> IdealNestedRuns:
-    """Runs nested sampling for a likelihood that falls with the distance from a centre.
-
-    The prior mass with a larger likelihood is then that of an interval around the centre, and a point of it is drawn
-    exactly by the inverse of the prior's distribution function. Both work elementwise; runs are side by side.
-
-    Source: MSc thesis, Algorithm 5 with the constrained draw made exactly; Skilling 2006.
+    """Nested sampling for a likelihood that falls with the distance from a centre (MSc thesis, Algorithm 5; Skilling
+    2006). A nearer point is drawn exactly, by the inverse of the prior's distribution function; runs are side by side.
 
     >>> unit = ideal_nested_sampling(
     ...     np.random.default_rng(0), np.asarray, np.asarray, 0.5, n_live=2, n_dead=3, n_runs=1
@@ -271,7 +238,6 @@ def ideal_nested_sampling(
         below, above = cdf(centre - distance), cdf(centre + distance)
         dead[:, step], masses[:, step] = live[every, worst], above - below
         fresh = quantile(below + rng.random(n_runs) * (above - below))
-        # The inverse rounds: a point may not land outside the contour by it.
-        fresh = np.clip(fresh, centre - distance, centre + distance)
+        fresh = np.clip(fresh, centre - distance, centre + distance)  # Within the contour despite rounding
         live[every, worst], distances[every, worst] = fresh, np.abs(fresh - centre)
     return IdealNestedRuns(dead, masses, live)

@@ -28,8 +28,7 @@ _N_FEATURES = 5
 _N_ROWS = 1000
 _N_MOVES = 30
 _STEP = 1e-3
-# Dead points for each live point after which a run is given up: twice as many as are needed.
-_ITERATIONS = 80
+_ITERATIONS = 80  # Dead points for each live point after which a run is given up: twice what is needed
 _SHRINKAGE_LIVE = (2, 10, 100)
 _SHRINKAGE_STEPS, _SHRINKAGE_RUNS = 5, 10_000
 _RATIO_LIVE = (2, 5, 10, 100, 1000, 10_000)
@@ -59,8 +58,7 @@ def run_nested(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
 
 def shrinkage_ratios(n_live: FloatArray) -> FloatArray:
     """M/(M+1) - exp(-1/M) over its leading term 1/(2 M^2), for each number of live points M."""
-    # Both terms less 1, which they have in common.
-    difference = -1.0 / (n_live + 1.0) - np.expm1(-1.0 / n_live)
+    difference = -1.0 / (n_live + 1.0) - np.expm1(-1.0 / n_live)  # Less 1, common to both
     return np.asarray(difference * 2.0 * np.square(n_live), dtype=np.float64)
 
 
@@ -77,8 +75,7 @@ def sum_errors(rng: np.random.Generator) -> dict[str, float]:
             "listing": nested_evidence(values, n_live, estimator="upper", shrinkage="mean").value,
         }
         errors = {name: value - exact[name] for name, value in ours.items()}
-        # The upper sum is the lower one with all masses shifted by a step.
-        errors["difference"] = ours["upper"] - ours["lower"] - 1.0 / n_live
+        errors["difference"] = ours["upper"] - ours["lower"] - 1.0 / n_live  # Masses shifted by a step
         found = {name: max(found[name], abs(error)) for name, error in errors.items()}
     return found
 
@@ -96,8 +93,7 @@ def _long_sums(log_likelihoods: FloatArray, n_live: int) -> dict[str, float]:
             "lower": sum(likelihoods[k] * (masses[k] - masses[k + 1]) for k in steps),
             "upper": sum(likelihoods[k] * (masses[k - 1] - masses[k]) for k in steps),
         }
-        # The published listing: a weight of 1 - M/(M+1), times M/(M+1) after each point.
-        factor = decimal.Decimal(n_live) / (n_live + 1)
+        factor = decimal.Decimal(n_live) / (n_live + 1)  # Published: 1 - M/(M+1), times M/(M+1) after each
         weight, sums["listing"] = 1 - factor, decimal.Decimal(0)
         for likelihood in likelihoods[1:]:
             sums["listing"] += weight * likelihood
@@ -106,10 +102,7 @@ def _long_sums(log_likelihoods: FloatArray, n_live: int) -> dict[str, float]:
 
 
 def compressed_log_likelihood(data: FloatArray) -> Callable[[Array], Array]:
-    """Log likelihood of all rows of the linear model as a function of its parameters [dim], from their QR factor.
-
-    It is the sum over rows to rounding, at a cost that does not grow with them.
-    """
+    """Log likelihood of the linear model by parameters [dim], from a QR factor: its cost does not grow with rows."""
     design = np.concatenate([data[:, :-1], np.ones((len(data), 1)), data[:, -1:]], axis=1)
     factor = jnp.asarray(np.linalg.qr(design, mode="r"))
     dim = design.shape[1] - 1
@@ -175,10 +168,7 @@ def _spread(settings: Settings, context: RunContext) -> xr.Dataset:
 
 
 def _shrinkage(rng: np.random.Generator, n_live: int) -> dict[str, float]:
-    """How far steps are from the distribution Beta(M, 1), and the mean of the last mass over its expectation.
-
-    The distance of both distribution functions comes with the largest standard error of an empirical one.
-    """
+    """Distance of steps from Beta(M, 1), its largest standard error, and the mean last mass over its expectation."""
     # The square s of the radius in the plane has P(s < t) = 1 - exp(-t/2).
     masses = ideal_nested_sampling(
         rng,

@@ -19,8 +19,7 @@ ESTIMATES = ("prior", "harmonic")
 """Prior averaging and the harmonic mean."""
 
 _N_ROWS = 100
-# Replicates are made in this many batches, over which errors are taken.
-_N_BATCHES = 20
+_N_BATCHES = 20  # Replicates are made in this many batches, over which errors are taken
 _TOP_FRACTION = 1e-3
 _BLOCK = 1000
 # The source's data are a hundred draws from N(2, 1); the decimal order of their evidence is printed.
@@ -111,10 +110,7 @@ def _harmonic_measures(
 
 
 def _reciprocal_measures(log_ratios: FloatArray) -> tuple[float, float, float]:
-    """Evidence over likelihood at posterior draws: fraction of the largest in the sum, mean, median of means.
-
-    The mean would be 1 if there were draws enough.
-    """
+    """Evidence over likelihood at posterior draws: fraction of the largest, mean (ideally 1), median of means."""
     reciprocals = np.exp(-log_ratios)
     n_top = max(1, int(_TOP_FRACTION * reciprocals.size))
     top = np.partition(reciprocals, reciprocals.size - n_top)[-n_top:]

@@ -22,26 +22,17 @@ from experiments.gaussian_latent.problem import Problem
 _N_BINS = 80
 _IDENTITY_STEPS = 500
 _IDENTITY_STEP_SIZE = 0.4
-# Figure 3.2: updates to choose from, and points along an axis of the slice and along the reflected line.
-_TRIES, _GRID_SIDE, _PATH_POINTS = 5000, 61, 401
-# Position, auxiliary variables, log joint density.
-_Joint = tuple[Array, Array, Array]
+_TRIES, _GRID_SIDE, _PATH_POINTS = 5000, 61, 401  # Of figure 3.2: updates, points of axes and line
+_Joint = tuple[Array, Array, Array]  # Position, auxiliary variables, log joint density
 
 
 def theory_constants() -> dict[str, float]:
-    """Optima of high-dimensional theory behind the rules of thumb of the thesis, by numerical maximisation.
-
-    `random_walk_acceptance` is the acceptance rate of the best random-walk step. `pseudo_marginal_acceptance` and
-    `pseudo_marginal_variance` are that rate and the variance of the log estimate, in nats squared, at the joint optimum
-    of step size and noise, the cost of an estimate being inversely proportional to that variance. `compromise_sd` is
-    the standard deviation of the log estimate, in nats, that loses least in the worse of two extreme cases.
-
-    Source: PhD thesis, sections 3.2 and 3.4. Roberts, Gelman and Gilks (1997) for random-walk Metropolis:
-    efficiency l^2 a(l) with a(l) = 2 Phi(-l/2). Sherlock, Thiery, Roberts and Rosenthal (2015) for
-    pseudo-marginal random-walk Metropolis: v l^2 a(l, v) with a(l, v) = 2 Phi(-sqrt(l^2 + 2 v)/2). Doucet,
-    Pitt, Deligiannidis and Kohn (2015) for the compromise. The two extremes of the last are perfect proposals
-    (Pitt and others, 2012), and the limit in which the noise divides the acceptance rate by 1/(2 Phi(-sd/sqrt(2))).
-    """
+    """Optima behind the rules of thumb of the thesis (sections 3.2 and 3.4), by numerical maximisation. Random-walk
+    Metropolis: efficiency l^2 a(l), a(l) = 2 Phi(-l/2) (Roberts, Gelman and Gilks 1997). Pseudo-marginal: v l^2
+    a(l, v), a(l, v) = 2 Phi(-sqrt(l^2 + 2 v)/2), v the variance of the log estimate in nats squared, to which its cost
+    is inversely proportional (Sherlock, Thiery, Roberts and Rosenthal 2015). `compromise_sd`, in nats, loses least in
+    the worse of two extremes (Doucet, Pitt, Deligiannidis and Kohn 2015): perfect proposals (Pitt and others 2012), and
+    noise that divides the acceptance rate by 1/(2 Phi(-sd/sqrt(2))) in the limit."""
 
     def acceptance(length: float, variance: float) -> float:
         return float(2.0 * stats.norm.cdf(-0.5 * math.sqrt(length**2 + 2.0 * variance)))
@@ -71,11 +62,8 @@ def theory_constants() -> dict[str, float]:
 def estimator_noise(
     context: RunContext, points: Mapping[str, Problem], sizes: Sequence[int], n_draws: int
 ) -> dict[str, xr.Dataset]:
-    """Standard deviation and histogram of the log estimate at fixed x over fresh auxiliary variables.
-
-    Statistics `sd_log_estimate` and its standard error, curves of the density of the log estimate about its mean, dims
-    (dataset, n_importance[, bin_log_estimate]), in nats; and the exact numbers of each data set.
-    """
+    """Standard deviation of the log estimate and its error, and density about its mean, in nats, at fixed x over fresh
+    auxiliary variables, by (dataset, n_importance); and the exact numbers of each data set."""
     edges = np.linspace(-20.0, 20.0, _N_BINS + 1)
     shape = (len(points), len(sizes))
     sd, error = np.empty(shape), np.empty(shape)
@@ -135,7 +123,6 @@ def _cost_slow_proposal(sd: float) -> float:
 
 
 def _log_estimates(estimate: Estimator, keys: Array, position: FloatArray) -> Array:
-    """Log estimates at a position, one for each key [draw]."""
 
     def draw_all(keys: Array, position: Array) -> Array:
         cache = estimate.prepare(position)
@@ -148,11 +135,8 @@ def _log_estimates(estimate: Estimator, keys: Array, position: FloatArray) -> Ar
 
 
 def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> float:
-    """Largest difference between the states of PM MH and of Metropolis-Hastings on (x, u), along one chain.
-
-    The second evaluates the full joint density estimate(x, u) rho(u) and the full proposal density, in which u* ~ rho,
-    and so does not assume that rho cancels.
-    """
+    """Largest difference between the states of PM MH and of Metropolis-Hastings on (x, u), along one chain. The second
+    has the full joint density estimate(x, u) rho(u) and proposal u* ~ rho, and does not assume that rho cancels."""
     kernel = pseudo_marginal_metropolis(estimate, _IDENTITY_STEP_SIZE, dim)
 
     def log_rho(auxiliary: Array) -> Array:

@@ -42,13 +42,8 @@ PM, MI, SS, MI_SLICE, SS_SLICE = (
 )
 PM_32 = ("pm_mh", 32)
 _UNITS = {"per evaluation": "ess_per_evaluation", "per second": "ess_per_second"}
-# PM-G27: efficiency is good from this fraction of its peak on.
-_GOOD = 0.9
-# PM-G06: the smallest step sizes, up to where figure 3.3 shows the acceptance rate to rise.
-_SMALL_STEPS = 0.15
-
-
-# Log estimate, exact moments, theory: PM-G01, G02, G21, T01, T06.
+_GOOD = 0.9  # PM-G27: efficiency is good from this fraction of its peak on
+_SMALL_STEPS = 0.15  # PM-G06: where figure 3.3 shows the acceptance rate to rise
 
 
 def noise(tables: Tables, size: int, dataset: str = "as_stated") -> Measurement:
@@ -61,8 +56,7 @@ def sd_ratio(tables: Tables, size: int) -> Measurement:
     """PM-G02: posterior standard deviation in chains over the exact one, mean over coordinates."""
     rows = tables.rows("coordinate", "exact_sd", case="long_apm_mi_mh", n_importance=size)
     found = (rows["posterior_sd"] / rows["exact_sd"]).to_numpy()
-    # All coordinates come from the same chains: their errors are taken to go together.
-    errors = (rows["mcse_sd"] / rows["exact_sd"]).to_numpy()
+    errors = (rows["mcse_sd"] / rows["exact_sd"]).to_numpy()  # Same chains: errors go together
     return Measurement(float(found.mean()), float(errors.mean()), f"mean over {found.size} coordinates")
 
 
@@ -81,9 +75,6 @@ def auxiliary_sd(tables: Tables) -> Measurement:
         f"all {len(rows)} chains together",
     )
     return estimate(lambda m, s: math.sqrt(s.mean() - m.mean() ** 2), *moments, method="paired", note=note)
-
-
-# Efficiency and its peaks: PM-G04, G05, G13, G14, G19, G23, G26, G27.
 
 
 def efficiency_of(tables: Tables, program: Program) -> xr.DataArray:
@@ -196,9 +187,6 @@ def tuning_ranges(
     return with_rounding(found, found.value * float(np.linalg.norm(relative)), *sweeps)
 
 
-# Acceptance rates: PM-G06, G07, G11, G14, G15, G16, G28.
-
-
 def first_rise(tables: Tables, size: int) -> Measurement:
     """PM-G06: mean acceptance rate at small step sizes over that at the smallest, minus 1."""
     sweep = sweep_of(tables, "acceptance_position", ("pm_mh", size), more="pm_mh_small_steps")
@@ -298,9 +286,6 @@ def diminishing(tables: Tables, of_rates: Callable[..., float]) -> Measurement:
     """PM-G28: a statistic of the acceptance rates of u, means over step sizes."""
     sweeps = sweeps_of(tables, "acceptance_auxiliary", *(("apm_mi_mh", size) for size in SIZES))
     return statistic(lambda *curves: of_rates(*(float(curve.mean()) for curve in curves)), *sweeps)
-
-
-# Sticking and histograms of long chains: PM-G09, G10, G18, G20, G29.
 
 
 def longest_run(tables: Tables, program: Program) -> Measurement:
@@ -534,11 +519,7 @@ def exact_sd(tables: Tables) -> Measurement:
 
 
 def at_best(tables: Tables, method: str, quantity: str, **where: Any) -> pd.DataFrame:
-    """Chains of a method with one importance sample at the step sizes where their mean is best.
-
-    Best is the largest `ess_per_evaluation` or the smallest `work_normalised_error`; `where` names given step sizes or
-    a case.
-    """
+    """Chains of a method, N = 1, where their mean is best; `where` names given step sizes or a case."""
     point: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1, **where}
     return at_best_steps(tables.rows("chain", quantity, **point), quantity=quantity)
 
@@ -584,7 +565,6 @@ _GAINS = {
     "PM HMC over elliptical": ("pm_hmc", "apm_ss_mh"),
 }
 _MEASURES = {"ESS": "ess_per_evaluation", "errors": "work_normalised_error"}
-# Sweeps that figures draw: figure, method, sizes.
 _DRAWN_SWEEPS = [("3.3", "pm_mh", SIZES), ("3.5", "apm_mi_mh", SIZES), ("3.7", "apm_ss_mh", (1,))]
 _DRAWN_SWEEPS += [("3.9", "apm_mi_ss", (1,)), ("3.9", "apm_ss_ss", (1,))]
 _DRAWN = {"ess_per_density_eval": "ess_per_evaluation", "target_acceptance_rate": "acceptance_position"}

@@ -39,7 +39,7 @@ from experiments.gaussian_latent.sweeps import at_best_steps
 
 _SCALE_LABELS = {"step_size": "step size", "bracket_width": "initial bracket width"}
 _STYLES: dict[str, Literal["-", "--"]] = {"calibrated": "-", "as_stated": "--"}
-# Quantity, its label and its unit on the axis of efficiencies.
+# Quantity, label, unit of the axis.
 _EFFICIENCIES = (
     ("ess_per_second", "ESS per second (1/s)", 1.0),
     ("ess_per_evaluation", "ESS / evaluation ($10^{-4}$)", 1e-4),
@@ -55,12 +55,9 @@ _FIGURES = {"pm_mh": "3.3", "apm_mi_mh": "3.5", "apm_ss_mh": "3.7", "apm_mi_ss":
 _DARK = {"ess": "#0B4D38", "accept": "#6E3000"}
 _DOCUMENT = "PhD thesis"
 _BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
-# Efficiencies by what they are computed from.
-_MEASURES = ("ess_per_evaluation", "work_normalised_error")
-# Methods with a step size of 1 of u.
-_FRESH = {"cpm_mh": "pm_mh", "apm_cn_mh": "apm_mi_mh"}
-# Symbol and bins of each number along a long chain.
-_RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary")}
+_MEASURES = ("ess_per_evaluation", "work_normalised_error")  # Efficiencies by what they are computed from
+_FRESH = {"cpm_mh": "pm_mh", "apm_cn_mh": "apm_mi_mh"}  # Methods with a step size of 1 of u
+_RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary")}  # Symbol, bins
 
 
 def model_graph(tables: Tables) -> Figure:
@@ -108,10 +105,8 @@ def efficiency(
     tuned: bool = False,
     size_in_title: bool = True,
 ) -> Figure:
-    """Figures 3.3, 3.5, 3.7, 3.9: ESS per second and per density evaluation, a row for each (method, N).
-
-    With `tuned`, marks the acceptance rate that the thesis tunes the step size for, and the step size.
-    """
+    """Figures 3.3, 3.5, 3.7, 3.9: ESS per second and per density evaluation, a row for each (method, N). With `tuned`,
+    marks the acceptance rate that the thesis tunes the step size for, and the step size."""
     figure, grid = page(2.15 * len(rows) + 0.2, len(rows), 2, squeeze=False)
     published = PublishedMarks("gaussian_latent", tables)
     chains: set[int] = set()
@@ -201,8 +196,7 @@ def rivals(tables: Tables) -> Figure:
             missing_panel(axis, "no exact posterior is known")
     handles = []
     for method in RIVAL_CASES:
-        # Methods with a level, which is dashed, have no curve.
-        has_curve = method in STEPPING_METHODS
+        has_curve = method in STEPPING_METHODS  # Others have a dashed level
         look = _look(method) if has_curve else {"color": METHOD_COLOURS[method], "linestyle": "--"}
         handles.append(Line2D([], [], label=METHOD_LABELS[method], **look))
     figure.legend(handles=handles, loc="outside upper center", ncols=4)
@@ -287,7 +281,6 @@ def data_sets(tables: Tables) -> Figure:
 
 
 def _sweep(tables: Tables, method: str, size: int, dataset: str = "calibrated") -> pd.DataFrame:
-    """Rows of a program in its sweep, a row for each chain at each point."""
     return tables.rows("chain", "ess_per_evaluation", **program_rows(method, size, dataset))
 
 
@@ -401,7 +394,6 @@ def _traces_and_histograms(
 
 
 def _trace_and_histogram(axes: Sequence[Axes], tables: Tables, name: str, row: _Row) -> int:
-    """Draws one row and returns the number of iterations."""
     (symbol, bins), where = _RECORDED[name], row.where
     trace = tables.rows("iteration", f"trace_{name}", **where)
     histogram = tables.rows(f"chain_{bins}", f"histogram_{name}", chain=0, **where)

@@ -20,26 +20,21 @@ class Known(NamedTuple):
     """Exact answers, each None where there is none: a run records what there is."""
 
     position: Sequence[Distribution] | None = None  # posterior of each coordinate of x [coordinate]
-    # maps the number of importance samples to the distribution of u[0, 0, 0] in a stationary chain
-    auxiliary: Callable[[int], Distribution] | None = None
-    # maps (method, number of importance samples, step sizes [point]) to the stationary acceptance rates of
-    # updates of x [point], or to None
+    auxiliary: Callable[[int], Distribution] | None = None  # distribution of u[0, 0, 0] by sample size
+    # (method, number of importance samples, step sizes [point]) to stationary acceptance rates of x [point]
     acceptance_position: Callable[[str, int, FloatArray], FloatArray | None] | None = None
-    # maps (method, number of importance samples) to that of updates of u, or to None
+    # (method, number of importance samples) to that of u
     acceptance_auxiliary: Callable[[str, int], float | None] | None = None
-    # gives other exact numbers by the name under which they are recorded
-    numbers: Callable[[], Mapping[str, float]] | None = None
+    numbers: Callable[[], Mapping[str, float]] | None = None  # others, by name
 
 
 class Problem(NamedTuple):
     """The data and the model of a case, and what is known exactly of it."""
 
     observations: FloatArray  # y [observation, coordinate]
-    # x that the data were simulated from [coordinate]; None for the user's own data
-    generating: FloatArray | None
+    generating: FloatArray | None  # x that the data were simulated from [coordinate]; None for own data
     reference: FloatArray  # x at which the noise of the log estimate is measured [coordinate]
-    # makes the estimate of p(x) p(y | x) from a number of importance samples; where its second argument is
-    # true, auxiliary variables are standard normal, else a cheaper equivalent may be returned
+    # estimate of p(x) p(y | x) from the number of importance samples and whether auxiliary variables must be normal
     estimator: Callable[[int, bool], Estimator]
     known: Known  # what is known exactly; any part of it may be None
 

@@ -32,11 +32,7 @@ _CALLS |= {"cpm_mh": 1, "apm_cn_mh": 2, "apm_rw_mh": 2, "pm_hmc": 7}
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Groups of the results of a case.
-
-    These are `statistics` and `observed_data`; for designs other than sweep `curves`; `posterior` and `sample_stats`
-    where the draws are few enough to keep.
-    """
+    """Groups `statistics`, `observed_data`, `curves` unless for a sweep, `posterior` and `sample_stats` if small."""
     posterior = problem(settings)
     if settings.design in ("sweep", "long"):
         groups = _run_programs(posterior, settings, context)
@@ -92,8 +88,7 @@ def _run_program(
 def _chains(
     posterior: Problem, settings: Settings, context: RunContext, method: str, n_importance: int
 ) -> Chains:
-    # All but fresh draws of u need the normal variables themselves.
-    redrawn = method == "pm_mh" or method.startswith("apm_mi")
+    redrawn = method == "pm_mh" or method.startswith("apm_mi")  # Others need standard normal u
     estimate = posterior.estimator(n_importance, not redrawn or settings.record_auxiliary)
     return run_chains(
         context,

@@ -9,9 +9,8 @@ from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 METHODS = (
     "pm_mh", "apm_mi_mh", "apm_ss_mh", "apm_mi_ss", "apm_ss_ss", "cpm_mh", "apm_cn_mh", "apm_rw_mh", "pm_hmc",
 )  # fmt: skip
-# Methods whose proposals of the auxiliary variables have a step size.
-STEPPING_METHODS = ("cpm_mh", "apm_cn_mh", "apm_rw_mh")
-# Cases that compare the methods with those that the thesis names and does not run.
+STEPPING_METHODS = ("cpm_mh", "apm_cn_mh", "apm_rw_mh")  # Proposals of u have a step size
+# Methods that the thesis names and does not run.
 RIVAL_CASES = {
     "cpm_mh": "correlated",
     "apm_cn_mh": "crank_nicolson",
@@ -21,8 +20,7 @@ RIVAL_CASES = {
 }
 DATASETS = ("calibrated", "as_stated")
 SIZES = (1, 8, 32)  # Numbers of importance samples, N in the thesis
-# Acceptance rate by which the thesis tunes the step size of APM MI+MH (section 3.6.1.2).
-TARGET_ACCEPTANCE = 0.234
+TARGET_ACCEPTANCE = 0.234  # The thesis tunes the step size of APM MI+MH by it (section 3.6.1.2)
 # Step sizes of long chains, by method and N (thesis, captions of figures 3.4 and 3.6).
 BEST_STEP = {"pm_mh": {1: 0.55, 8: 0.375, 32: 0.4}, "apm_mi_mh": {1: 0.425, 8: 0.425, 32: 0.425}}
 BATCHABLE = ("step_size", "bracket_width", "auxiliary_step")

@@ -14,8 +14,7 @@ from auxmc_pipeline.published_values import published_series
 from auxmc_pipeline.tables import MissingData, Tables, first_run
 from experiments.gaussian_latent.settings import TARGET_ACCEPTANCE, program_rows, scale_name
 
-# Method and number of importance samples.
-Program = tuple[str, int]
+Program = tuple[str, int]  # Method and number of importance samples
 _SMOOTHING_POINTS = 5
 
 
@@ -23,10 +22,7 @@ _SMOOTHING_POINTS = 5
 def sweep_of(
     tables: Tables, quantity: str, program: Program, dataset: str = "calibrated", more: str = ""
 ) -> xr.DataArray:
-    """A quantity of a program in each chain over its step sizes or brackets [chain, point].
-
-    Taken from the case `more`, with more chains of the program, where the preset has it.
-    """
+    """A quantity of a program over its step sizes or brackets [chain, point], of the case `more` where it was run."""
     scale, where = scale_name(program[0]), program_rows(*program, dataset)
     where["case"] = first_run(tables, more, where["case"])
     found = tables.array(quantity, "chain", scale, table="chain", **where)
@@ -37,10 +33,7 @@ def sweep_of(
 def at_best_steps(
     rows: pd.DataFrame, by: Sequence[str] = (), quantity: str = "ess_per_evaluation"
 ) -> pd.DataFrame:
-    """Rows of one program at the step sizes with the largest mean ESS, or the smallest mean error, per evaluation.
-
-    A row is a chain at a point; the best step sizes are kept for each value of the columns `by`.
-    """
+    """Rows (chain, point) of a program at the steps of largest mean ESS, or least mean error, by the columns `by`."""
     steps = [name for name in ("step_size", "auxiliary_step") if name in rows and rows[name].notna().any()]
     keys = [*dict.fromkeys([*steps, *by])]
     means = rows.groupby(keys)[quantity].mean().reset_index()

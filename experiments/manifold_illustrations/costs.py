@@ -140,19 +140,15 @@ def _kernel(case: _Case, check: str = "position_and_constraint") -> Kernel:
 
 
 _N_DISCARDED = 10
-# A sub-step of 0.25/3 and 18 sub-steps: the published settings have three sub-steps a step.
-_SUB_STEP_SIZE, _N_SUB_STEPS = 0.25 / 3.0, 18
+_SUB_STEP_SIZE, _N_SUB_STEPS = 0.25 / 3.0, 18  # Published: three sub-steps a step
 _N_SHARED = 4
 _UPDATE_SIZES, _UPDATE_RANKS = (200, 400, 800), (2, 4, 8)
 _REPEATS = 5
 
 
 def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design costs; returns group `statistics`.
-
-    It has time and work of runs with and without the reversibility check, effective draws per gradient by number of
-    inner steps, and times and operations of Gram solves by size.
-    """
+    """Runs design costs; returns group `statistics`: time and work with and without the reversibility check, effective
+    draws per gradient by number of inner steps, and times and operations of Gram solves by size."""
     parts = [
         _inner_steps({n: _rates_chains(settings, context, n) for n in settings.inner_steps}),
         check_costs(settings, context),
@@ -162,11 +158,7 @@ def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 def undivided(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design undivided; returns group `statistics`.
-
-    It has fractions of failed and of accepted proposals with the longest steps of design costs, each made in one go, by
-    chain.
-    """
+    """Runs design undivided: failed and accepted fractions with the longest steps of design costs, in one go."""
     draws = _rates_chains(settings, context, max(settings.inner_steps), is_divided=False).draws
     fractions = {
         f"undivided_{name}": ("chain", draws[name][0, :, _N_DISCARDED:].mean(axis=1))
@@ -223,8 +215,7 @@ def _rates_chains(
         sweep={"unused": [0.0]},
         starts=np.tile(numbers, (N_CHAINS, 1)),
         block_size=settings.block_size,
-        # Side by side, lanes would wait for the slowest projection.
-        vectorise=False,
+        vectorise=False,  # Side by side, lanes would wait for the slowest projection
     )
 
 
@@ -249,10 +240,7 @@ def smallest_sizes(draws: FloatArray) -> FloatArray:
 
 
 def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
-    """Seconds and operations to build a Jacobian's factor and solve with it, by algebra and number of observations.
-
-    With operations of the published low-rank updates, by number of observations N and by rank L.
-    """
+    """Seconds and operations of a Jacobian's factor and a solve, by algebra and N; of low-rank updates, by N and L."""
     dense, structured = settings.dense_sizes, settings.structured_sizes
 
     def operations(build: Callable[[Array, Array], Jacobian]) -> list[float]:

@@ -39,11 +39,7 @@ _DIMENSIONS = (1, 2, 3)
 
 
 def identities(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design identities; returns group `statistics`.
-
-    It has relative errors of formulas, singular values, energy errors along long trajectories, and acceptance rates of
-    rejection.
-    """
+    """Runs design identities; returns `statistics`: errors of formulas and energies, singular values, rejection."""
 
     def key(name: str) -> Array:
         return stream(context.seed, context.study, "identities", name)
@@ -118,8 +114,7 @@ def _formula_errors(model: ConditionedModel, point: Array) -> list[float]:
         (left, by_trace) = jax.vmap(pull_back)(jnp.stack([cotangent, jnp.linalg.solve(gram, matrix)]))[0]
         # A structured Jacobian may use that the constraint holds: only the part along the manifold counts.
         tangents = [project_momentum(state.jacobian, g) for g in (state.gradient, left - by_prior)]
-        # Equation 4.60 as printed, along the derivative on its left.
-        slope = jax.jvp(jacobian, (inputs,), (left,))[1] @ matrix.T
+        slope = jax.jvp(jacobian, (inputs,), (left,))[1] @ matrix.T  # Equation 4.60 as printed
         printed = jnp.trace(jnp.linalg.solve(gram, slope + slope.T))
         return (
             jnp.abs(state.potential / (value - log_density) - 1.0),

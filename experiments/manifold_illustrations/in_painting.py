@@ -26,8 +26,7 @@ _SIDE, _N_ROWS_OBSERVED, _NOISE = 28, 7, 0.05
 _CONSTRAINED_STEP, _CONSTRAINED_STEPS, _N_INNER = 0.25, (4, 6), 3
 _HMC_STEP, _HMC_STEPS = 0.015, (30, 50)
 _N_WARM_UP = {"constrained_hmc": 10, "hmc": 20}
-# Iterations of HMC for one of constrained HMC, which the notebook keeps 30 of.
-_THINNING = 40
+_THINNING = 40  # Iterations of HMC for one of constrained HMC, which the notebook keeps 30 of
 
 
 def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -39,8 +38,7 @@ def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
         kept = {quantity: values[0, :, _N_WARM_UP[name] :] for quantity, values in part.draws.items()}
         passes = part.draws["n_evaluations"][0] + n_latent * part.draws["n_jacobians"][0]
         n_draws = part.draws["accepted"].shape[-1]
-        # Chains ran one after the other.
-        seconds = np.full(settings.n_chains, part.run_s / settings.n_chains / n_draws)
+        seconds = np.full(settings.n_chains, part.run_s / settings.n_chains / n_draws)  # One after the other
         values = {
             "painted_acceptance": kept["accepted"].mean(axis=1),
             "painted_ess_per_iteration": smallest_sizes(kept["inked"]) / kept["accepted"].shape[1],
@@ -86,8 +84,7 @@ def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
         return jnp.append(hidden.reshape(3, -1).mean(axis=1), hidden.mean())
 
     def record_constrained(state: ConstrainedState, info: ConstrainedInfo) -> dict[str, Array]:
-        # After each sub-step the Jacobian is evaluated, and at each step the gradient of its determinant, which costs
-        # as much as two Jacobians.
+        # A Jacobian after each sub-step, and a gradient of the determinant a step, which costs as much as two.
         n_jacobians = info.num_integration_steps * (_N_INNER + 2)
         evaluations = info.errors.n_projection_iterations
         return _record(inked(state.position[:n_latent]), info.is_accepted, evaluations, n_jacobians)

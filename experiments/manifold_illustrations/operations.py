@@ -13,14 +13,7 @@ _FACTORISATIONS = ("geqrf", "qr", "lu", "svd", "eigh", "householder_product")
 
 
 def count_operations(function: Callable[..., Any], *shapes: Sequence[int]) -> float:
-    """Operations of a function of float64 arrays, to leading order.
-
-    Args:
-        function: what is counted; loops are rejected, since their length is not known.
-        shapes: of its arguments.
-
-    Raises:
-        ValueError: the function has a loop.
+    """Operations of a function of float64 arrays of given shapes, to leading order; raises ValueError for a loop.
 
     >>> count_operations(lambda a, b: a @ b, (10, 20), (20, 30))
     12000.0

@@ -18,21 +18,15 @@ from experiments.manifold_illustrations.model import START, generate, log_prior
 from experiments.manifold_illustrations.settings import Settings
 
 _CONSTRAINED_STEP, _CONSTRAINED_STEPS = 0.4, (2, 4)
-# Leapfrog steps are stable below 2 eps over the slope of the fibre, which is near 4 at its steep end.
-_HMC_STEP_OVER_SCALE = 0.3
-# Ranges of leapfrog steps, of which HMC has the best at each scale: the longest paths have a length of 1 to 2 at 0.01.
+_HMC_STEP_OVER_SCALE = 0.3  # Stable below 2 over the slope of the fibre, at most about 4
+# Ranges, of which HMC has the best at each scale: the longest paths have a length of 1 to 2 at 0.01.
 _HMC_STEPS = ((10, 20), (33, 67), (100, 200), (333, 667))
-# Leapfrog steps of a chain of HMC for each iteration of constrained HMC, which has more effective draws.
-_HMC_STEPS_PER_DRAW = 75
+_HMC_STEPS_PER_DRAW = 75  # For one iteration of constrained HMC, which has more effective draws
 
 
 def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design small_noise; returns group `statistics`.
-
-    It has effective draws per second and per evaluation, the generator or a gradient, and acceptance rates by noise
-    scale; those of HMC with the best of several numbers of steps, `noise_hmc_steps`. Chains of all of these have as
-    many gradients.
-    """
+    """Runs design small_noise; returns group `statistics`: effective draws per second and per evaluation (generator or
+    gradient) and acceptance rates by noise scale. HMC has the best of several `noise_hmc_steps`, at equal gradients."""
     observed = jnp.zeros(1)
 
     def constrained(parameters: dict[str, Array]) -> Kernel:
@@ -80,8 +74,7 @@ def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
         )
         inputs = part.draws["inputs"]
         work = part.draws["work"].sum(axis=(1, 2), dtype=float)
-        # Lanes ran one after the other: the time of each is its fraction of the work.
-        seconds = part.run_s * work / work.sum()
+        seconds = part.run_s * work / work.sum()  # Lanes ran one after the other
         sizes = [min(float(bulk_ess(one[..., i])) for i in range(2)) for one in inputs]
         evaluations = part.draws["evaluations"].sum(axis=2, dtype=float)
         by_evaluation = np.array([smallest_sizes(one) for one in inputs]) / evaluations

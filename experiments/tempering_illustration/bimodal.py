@@ -30,11 +30,9 @@ _SHOWN = 20.0
 _TRAJECTORY_STEP = 0.1
 _TRAJECTORY_UPDATES = 100
 _BACK = 100
-# Chains of the two codings part exponentially once rounding differs: so few updates show whether they are the same.
-_CODING_UPDATES = 5
+_CODING_UPDATES = 5  # Few: chains of the two codings part exponentially once rounding differs
 _CODING_SCALE = 3.0
-# Controls beyond which inverse temperatures are in the last fifth at either end.
-_FIFTH = math.log(4.0)
+_FIFTH = math.log(4.0)  # Controls beyond which inverse temperatures are in the last fifth at either end
 
 
 def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -50,10 +48,8 @@ def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
 
 
 def coding_difference(step_size: float, n_steps: int) -> float:
-    """Largest difference between a control with mass s^2 and one divided by s with unit mass, same random numbers.
-
-    The second coding is plain HMC on (x, s u) with the extended density.
-    """
+    """Largest difference between a control with mass s^2 and one divided by s with unit mass, same random numbers; the
+    second is plain HMC on (x, s u) with the extended density."""
     bridge = joined()
     first = continuously_tempered_hmc(
         bridge, step_size, n_steps, _CODING_SCALE**2, integrator="kick_drift_kick"
@@ -135,10 +131,7 @@ def _plain_chains(settings: Settings, context: RunContext) -> Chains:
 
 
 def _trajectory(settings: Settings, context: RunContext, draws: NamedArrays) -> FloatArray:
-    """One long trajectory through a late state of the first chain [point, (x, control)].
-
-    A kernel of two steps that is given its own momentum back and accepts whatever comes follows one trajectory.
-    """
+    """One long trajectory through a late state of the first chain, whatever comes accepted [point, (x, control)]."""
     kernel = continuously_tempered_hmc(joined(), _TRAJECTORY_STEP, 2)
     place = max(0, settings.n_draws - _BACK - 1)
 
@@ -230,7 +223,6 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
 
 
 def _curves(draws: NamedArrays, tempered: Chains, plain: Chains, trajectory: FloatArray) -> xr.Dataset:
-    """States of the chains that are drawn, and histograms of the inverse temperature."""
     edges = np.linspace(0.0, 1.0, _N_BINS + 1)
     values = 1.0 / (1.0 + np.exp(-tempered.draws["control"]))
     counts = [np.histogram(at_zeta, edges, density=True)[0] for at_zeta in values]

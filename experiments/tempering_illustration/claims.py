@@ -23,17 +23,12 @@ from auxmc_pipeline.measuring import (
 from auxmc_pipeline.tables import Measure, MissingData, Tables, Wanted, recorded
 from experiments.tempering_illustration.settings import INDEX_DRAWS_A_STATE, INDEX_SLOPE, LEAST_EXPECTED
 
-# Mass left of zero of the author's chain, from the bars of its histogram.
-_DRAWN_MASS = 0.5936
-# Chains among which a tail of 2.5 % shows: with fewer, none at all is within two standard errors of it.
-_FEWEST = 110
-# Updates of the chains that counts cannot give an estimate, and the error of a reasonable one.
-_UPDATES_UNVISITED, _REASONABLE_NATS = 5, 1.0
+_DRAWN_MASS = 0.5936  # Mass left of zero of the author's chain, from the bars of its histogram
+_FEWEST = 110  # With fewer chains, none in a tail of 2.5 % is within two standard errors of it
+_UPDATES_UNVISITED, _REASONABLE_NATS = 5, 1.0  # Of chains without counts; reasonable error
 
-# Whose expectations are compared by kinds of weights.
-_FUNCTIONS = ("position", "negative position")
-# Fits of figure C.2, and a region of ours between the modes of its target.
-_FITS, _BETWEEN = ("KL(p, q)", "Renyi 1/2", "KL(q, p)"), (-4.0, -2.0)
+_FUNCTIONS = ("position", "negative position")  # Whose expectations are compared by kinds of weights
+_FITS, _BETWEEN = ("KL(p, q)", "Renyi 1/2", "KL(q, p)"), (-4.0, -2.0)  # Figure C.2; between its modes
 
 _exact = partial(recorded, exact=True)
 
@@ -71,8 +66,7 @@ def index_distance(tables: Tables, way: str) -> Measurement:
     rows = tables.rows("delta_index_draw", "index_p_value", index_draw=way)
     logits = -np.outer(rows["delta"] - INDEX_SLOPE, np.arange(n_ladder + 1)) / n_ladder
     expected = n * softmax(logits, axis=1)
-    # Rare categories were put together to one.
-    rare = expected < LEAST_EXPECTED
+    rare = expected < LEAST_EXPECTED  # Rare categories were put together to one
     degrees = np.sum(~rare, axis=1) + rare.any(axis=1) - 1
     # Right probabilities make chi-squared as large as its degrees of freedom on average.
     excess = chi2.isf(rows["index_p_value"], degrees) - degrees

@@ -35,10 +35,8 @@ class ExactPath(NamedTuple):
         return self._log_integral(b * self.log_target + (1.0 - b) * self.log_base)
 
     def log_marginal(self, inverse_temperatures: ArrayLike) -> FloatArray:
-        """Log density of the inverse temperature under the joint distribution of continuous tempering [temperature].
-
-        Normalised over [0, 1] by the distribution of x, of which it is the expected conditional density.
-        """
+        """Log density of the inverse temperature in continuous tempering [temperature]. Normalised over [0, 1] by the
+        distribution of x, of which it is the expected conditional density."""
         return self.log_normaliser(inverse_temperatures) - self._log_joint_normaliser()
 
     def log_constant(self) -> float:
@@ -98,8 +96,7 @@ _CONTROLS = (-5.0, 0.0, 5.0)
 _SMALL_STEPS = (1e-3, 5e-4)
 _LOG_ZETAS = (-5.0, -1.0, 0.0, 2.0, 5.0)
 _CURVES = 6
-# Of a Gauss-Legendre quadrature over [0, 1] for exponentials of up to several hundred.
-_N_PANELS, _N_NODES = 40, 40
+_N_PANELS, _N_NODES = 40, 40  # Of Gauss-Legendre over [0, 1], for exponentials of up to several hundred
 _BASE_VARIANCE_OF_FIGURE = 64.0
 
 
@@ -200,10 +197,7 @@ def _gaussian_evidence_error() -> float:
 
 
 def _slope_errors(path: ExactPath) -> FloatArray:
-    """Relative errors of slopes of the log marginal at both ends [end, step], against divergences and log Z - log zeta.
-
-    Slopes are one-sided differences of second order, of the marginal at 0, 1 and 2 steps from the end.
-    """
+    """Relative errors of slopes (one-sided, second order) of the log marginal at both ends [end, step]."""
     errors = []
     for end, inward, exact in (
         (0.0, 1.0, path.log_ratio - path.divergence_base_target()),
@@ -217,10 +211,8 @@ def _slope_errors(path: ExactPath) -> FloatArray:
 
 
 def _ends_and_bounds() -> tuple[float, float]:
-    """Largest error of the ends of the marginal, and smallest slack of the bounds on it, over log zeta.
-
-    The ends are mean weights, and are compared with 1 / C and 1 / (C zeta), where C is integrated over x and over b.
-    """
+    """Largest error of the ends of the marginal, and smallest slack of the bounds on it, over log zeta. Ends are mean
+    weights, compared with 1 / C and 1 / (C zeta), where C is integrated over x and over b."""
     temperatures = np.linspace(0.0, 1.0, 201)
     errors, slacks = [], []
     for log_zeta in _LOG_ZETAS:
@@ -239,11 +231,8 @@ def _ends_and_bounds() -> tuple[float, float]:
 
 
 def _elbo_toy() -> tuple[float, float]:
-    """Prior N(0, 1) and an observation 1.5 with unit noise; base N(0.3, 0.8^2) and log zeta its lower bound.
-
-    Returns:
-        Error of log p(1) - log p(0) = KL(Q||P), and the slope of the log marginal at the base.
-    """
+    """Error of log p(1) - log p(0) = KL(Q||P), and the slope of the log marginal at the base N(0.3, 0.8^2), with log
+    zeta its lower bound, for a prior N(0, 1) and an observation 1.5 with unit noise."""
     points, mean, sd = np.linspace(-30.0, 30.0, 6001), 0.3, 0.8
     joint = -0.5 * points**2 - 0.5 * (1.5 - points) ** 2 - np.log(2.0 * np.pi)
     reference = -0.5 * ((points - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)
@@ -251,17 +240,13 @@ def _elbo_toy() -> tuple[float, float]:
     path = ExactPath(points, joint - bound, reference)
     ends = path.log_marginal([0.0, 1.0])
     step = 1e-4
-    # The formula of the marginal continues smoothly past both ends of the path.
-    around = path.log_marginal([-step, step])
+    around = path.log_marginal([-step, step])  # The formula continues smoothly past both ends
     slope = float((around[1] - around[0]) / (2.0 * step))
     return abs(float(ends[1] - ends[0]) - path.divergence_base_target()), abs(slope)
 
 
 def _bridge_curves() -> list[FloatArray]:
-    """Unnormalised densities along the path of figure 2.13, whose base has variance 64.
-
-    The base's log density is raised by one nat as in the published figure.
-    """
+    """Unnormalised densities along the path of figure 2.13; base of variance 64, raised by one nat as published."""
     standard = (POINTS - float(base().mean[0])) ** 2 / _BASE_VARIANCE_OF_FIGURE
     log_base = -0.5 * standard - 0.5 * np.log(2.0 * np.pi * _BASE_VARIANCE_OF_FIGURE)
     log_target = known_path().log_target

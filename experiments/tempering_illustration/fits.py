@@ -35,21 +35,12 @@ _CHUNK = 1000
 
 
 def log_skew_density(x: Array) -> Array:
-    """Log of the generalised logistic density a exp(-a x) / (1 + exp(-x))^(a + 1), elementwise, a = 0.4.
-
-    Source: PhD thesis, figure C.1.
-    """
+    """Log of the generalised logistic density a exp(-a x) / (1 + exp(-x))^(a + 1), a = 0.4 (thesis, figure C.1)."""
     return jnp.log(_SKEW) - _SKEW * x - (_SKEW + 1.0) * jax.nn.softplus(-x)
 
 
 def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr.Dataset, xr.Dataset]:
-    """Statistics and curves of the appendix.
-
-    Args:
-        n_gradient_draws: draws of each estimate of the gradient.
-        gradient_dim: dimension in which the variances of the estimates are compared.
-        key: of those draws.
-    """
+    """Statistics and curves of the appendix; variances of gradients are compared in `gradient_dim`."""
     laplace = laplace_density(lambda x: log_skew_density(x)[0], [0.0])
     log_p = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(_GRID))
     fits = _fits(log_p)
@@ -149,10 +140,8 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
         return jnp.mean(drawn, axis=0), jnp.var(drawn, axis=0, ddof=1), by_chunk  # type: ignore[return-value]
 
     def reduced(fit: MeanField, key: Array) -> Array:
-        """Sums of variances [chunk] by the score with Rao-Blackwellisation and control variates, same draws.
-
-        Both densities are products over coordinates: each has its own signal, and its score as control variate.
-        """
+        """Sums of variances [chunk] by the score with Rao-Blackwellisation and control variates, same draws: both
+        densities are products over coordinates, each with its own signal and its score as control variate."""
 
         def chunk(index: Array) -> Array:
             noise = standard_normal(jax.random.fold_in(key, index), (_CHUNK, fit.mean.size))

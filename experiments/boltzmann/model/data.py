@@ -1,7 +1,4 @@
-"""Weights and biases of Boltzmann machines: the published systems, made again from their seed, and the user's own.
-
-NumPy only: the workflow imports this.
-"""
+"""Weights and biases of published and of own Boltzmann machines. NumPy only: the workflow imports this."""
 
 import os
 from pathlib import Path
@@ -38,14 +35,10 @@ class BoltzmannParameters(NamedTuple):
 
 
 def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[BoltzmannParameters]:
-    """Makes the published systems, in the order of the author's files.
-
-    W = R diag(6 tanh(2 n)) R^T without its diagonal, R a random orthogonal matrix and n standard normal; the biases are
-    normal with standard deviation 0.1. All systems come from one stream of the legacy generator of NumPy; the first n
-    of it do not depend on `n_systems`. File 0 holds the system that was generated last, file 1 the first. Raises
-    ValueError for fewer than 2 spins or no system.
-
-    Source: PhD thesis, section 5.6.1; seed and order of the author's files.
+    """Makes the published systems, in the order of the author's files: file 0 was generated last, file 1 first. Weights
+    are R diag(6 tanh(2 n)) R^T without the diagonal, R random orthogonal and n standard normal; biases have standard
+    deviation 0.1. All come from one stream of NumPy's legacy generator, the first ones whatever `n_systems` is. Source:
+    PhD thesis, section 5.6.1; seed and order of the author's files.
 
     >>> float(generate_parameters()[1].biases[0].round(6))
     -0.072102
@@ -66,10 +59,7 @@ def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[B
 
 
 def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
-    """Draws a matrix [dim, dim] from the uniform distribution on orthogonal matrices, as a product of reflections.
-
-    Source: Stewart 1980.
-    """
+    """Draws a uniform orthogonal matrix [dim, dim], as a product of reflections (Stewart 1980)."""
     matrix = np.eye(dim)
     signs = np.empty(dim)
     for k in range(dim - 2, -1, -1):
@@ -84,12 +74,8 @@ def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
 
 
 def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
-    """Reads weights and biases; raises DataError, naming file, array or place, and what to do.
-
-    The file is a NumPy archive (`.npz`) with arrays `weights` [unit, unit] and, unless they are zero, `biases` [unit];
-    or delimited text with a row a unit: its weights to all units and, in a last further column unless they are zero,
-    its bias.
-    """
+    """Reads an archive (`.npz`) with `weights` [unit, unit] and, unless zero, `biases` [unit]; or text with a row a
+    unit: its weights and, in a last column unless zero, its bias. Raises DataError, naming the place."""
     arrays = read_arrays(path) if Path(path).suffix == ".npz" else None
     if isinstance(arrays, dict):
         if "weights" not in arrays:
@@ -112,11 +98,7 @@ def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
 
 
 def check_parameters(weights: ArrayLike, biases: ArrayLike, where: str) -> BoltzmannParameters:
-    """Returns weights [unit, unit] and biases [unit] as parameters if they can be those of a Boltzmann machine.
-
-    Raises DataError, which begins with `where`, for shapes, values that are not finite, asymmetric weights or a
-    diagonal that is not zero.
-    """
+    """Weights [unit, unit] and biases [unit] as parameters; raises DataError, which begins with `where`."""
     w, b = (np.asarray(values, dtype=np.float64) for values in (weights, biases))
     if w.ndim != 2 or w.shape[0] != w.shape[1] or len(w) < 2:
         fail(where, f"weights must be a square matrix of 2 units or more, got shape {list(w.shape)}")
@@ -164,10 +146,7 @@ def published_shift_file() -> Path:
 
 
 def published_shift(system: int) -> FloatArray:
-    """Diagonal [unit] that the author added to the weights of file 0 to 9, from a solver of low accuracy.
-
-    Raises DataError as `published_shift_file` does.
-    """
+    """Diagonal [unit] that the author added to the weights of file 0 to 9, from a solver of low accuracy."""
     with np.load(published_shift_file()) as archive:
         shift: FloatArray = archive[f"D_{system}"]
     return shift

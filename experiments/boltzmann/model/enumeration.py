@@ -1,9 +1,6 @@
-"""Exact normaliser, moments and samples of a Boltzmann machine, by sums over all its states.
-
-The units are split into halves a and c. Given a, the weight of c is a product over the units of c times a factor
-that does not depend on a; and that product is an outer product of two tables, one for each half of c. The sum over all
-2^n states becomes three products of matrices, and no exponential is taken per state.
-"""
+"""Exact normaliser, moments and samples of a Boltzmann machine, by sums over all its states. Units are split into
+halves a and c. Given a, the weight of c is a product over its units times a factor without c; that product is an outer
+product of two tables, one for each half of c. The sum over all 2^n states becomes three products of matrices."""
 
 import math
 from typing import NamedTuple
@@ -14,10 +11,8 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.data import BoltzmannParameters
 
 MAX_UNITS = 30  # Most units whose states are summed over
-# States of the first half that are handled together: their tables fit into a cache.
-_BLOCK = 1024
-# Log of the ratio of weights beyond which products in double precision could underflow.
-_LOG_RANGE = 600.0
+_BLOCK = 1024  # States of the first half that are handled together: their tables fit into a cache
+_LOG_RANGE = 600.0  # Log of the ratio of weights beyond which products in double precision could underflow
 
 
 class SpinMoments(NamedTuple):
@@ -39,10 +34,8 @@ class _Block(NamedTuple):
 
 
 def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
-    """Sums over all 2^n states of n units, at most `MAX_UNITS`: moments to about 12 digits.
-
-    With 30 units these are 3 times 2^30 multiplications, under a second or two on one core. Raises ValueError for too
-    many units, or weights so large that sums in double precision would lose states.
+    """Sums over all 2^n states of n units, at most `MAX_UNITS`, in a second or two for 30: moments to about 12 digits.
+    Raises ValueError for more units, or weights so large that double precision would lose states.
 
     >>> moments = exact_moments(BoltzmannParameters(np.zeros((4, 4)), np.full(4, 0.5)))
     >>> round(moments.log_normaliser, 9) == round(4 * math.log(2 * math.cosh(0.5)), 9)
@@ -70,16 +63,12 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
     cross = halves.signs.T @ (fractions[:, None] * row_means)
     mean = np.concatenate([fractions @ halves.signs, fractions @ row_means])
     second = np.block([[first_second, cross], [cross.T, last_second]])
-    # Exact for spins; what differs is rounding.
-    np.fill_diagonal(second, 1.0)
+    np.fill_diagonal(second, 1.0)  # Exact for spins; what differs is rounding
     return SpinMoments(log_normaliser, mean, second)
 
 
 def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.random.Generator) -> FloatArray:
-    """Draws independent spins -1.0 and +1.0 [draw, unit]: the first half from its marginal, the second given it.
-
-    Draws are in no particular order. Raises ValueError as `exact_moments` does.
-    """
+    """Draws independent spins -1.0 and +1.0 [draw, unit], in no order: the first half, then the second given it."""
     halves = _Halves(parameters)
     n_first = halves.signs.shape[0]
     starts = range(0, n_first, _BLOCK)

@@ -16,15 +16,11 @@ from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import SpinMoments
 
 LEAST_EIGENVALUE = 1e-4  # Eigenvalues below this add nothing to the relaxation but directions of pure noise
-# Factors of at most 2 whose product cannot overflow.
-_FACTORS_A_LOG = 512
+_FACTORS_A_LOG = 512  # Factors of at most 2 whose product cannot overflow
 
 
 class Relaxation(NamedTuple):
-    """Density of x, where x given s is normal with mean Q^T s and unit covariance and s is a Boltzmann machine.
-
-    Source: PhD thesis, Appendix E.
-    """
+    """Density of x: given s it is N(Q^T s, I), and s is a Boltzmann machine (PhD thesis, Appendix E)."""
 
     loadings: FloatArray  # Q [unit, dim], with Q Q^T the shifted weights
     biases: FloatArray  # b [unit]
@@ -47,10 +43,7 @@ class RelaxedMoments(NamedTuple):
 def relax(
     parameters: BoltzmannParameters, shift: FloatArray, least_eigenvalue: float = LEAST_EIGENVALUE
 ) -> Relaxation:
-    """Relaxation with Q from the eigenvectors of W + diag(shift) whose eigenvalues are not below `least_eigenvalue`.
-
-    `shift` [unit] leaves the weights no or hardly any negative eigenvalues. Raises ValueError if no eigenvalue is kept.
-    """
+    """Relaxation, Q from the eigenvectors of W + diag(shift [unit]) with eigenvalues of `least_eigenvalue` or more."""
     eigenvalues, vectors = np.linalg.eigh(parameters.weights + np.diag(shift))
     kept = eigenvalues > least_eigenvalue
     dim = int(kept.sum())
@@ -63,10 +56,7 @@ def relax(
 
 
 def relaxed_moments(relaxation: Relaxation, moments: SpinMoments) -> RelaxedMoments:
-    """Exact log normaliser and moments of a relaxation from those of the machine.
-
-    Source: PhD thesis, Eqs. 5.52 and E.11, with E[s s^T] in its second one.
-    """
+    """Exact log normaliser and moments by PhD thesis, Eqs. 5.52 and E.11, with E[s s^T] in its second one."""
     q = relaxation.loadings
     covariance = q.T @ (moments.second - np.outer(moments.mean, moments.mean)) @ q
     return RelaxedMoments(
@@ -83,13 +73,8 @@ def relaxed_samples(relaxation: Relaxation, spins: FloatArray, rng: np.random.Ge
 
 
 def mixture_moments(relaxation: Relaxation, fits: MeanFieldFits) -> RelaxedMoments:
-    """Base distribution: mean and covariance of a mixture of mean-field fits, weighted by their objectives.
-
-    Each fit is a normal component with mean Q^T m and unit covariance. The log normaliser is the log of the sum over
-    fits of exp(objective), log zeta: below the truth if the fits are distinct optima that do not overlap.
-
-    Source: PhD thesis, Eq. 5.50.
-    """
+    """Base: mean and covariance of a mixture of mean-field fits N(Q^T m, I), weighted by objectives (thesis, Eq. 5.50).
+    Its log zeta, the log of the sum of exp(objective), is below the truth for distinct optima without overlap."""
     top = float(fits.objectives.max())
     weights = np.exp(fits.objectives - top)
     total = float(weights.sum())
@@ -116,9 +101,7 @@ def cosh_factor(bias: float) -> Tilted:
 
 def in_diagonal_basis(relaxation: Relaxation, base: RelaxedMoments) -> tuple[Relaxation, RelaxedMoments]:
     """Rotates x so that the covariance of the base is diagonal, and its gradient takes no product of matrices.
-
-    The rotation changes neither normalisers nor Hamiltonian dynamics with identity mass, nor norms of errors.
-    """
+    Normalisers, Hamiltonian dynamics with identity mass and norms of errors stay the same."""
     variances, basis = np.linalg.eigh(base.covariance)
     rotated = relaxation._replace(loadings=relaxation.loadings @ basis)
     return rotated, RelaxedMoments(base.log_normaliser, base.mean @ basis, np.diag(variances))
@@ -141,10 +124,7 @@ def relaxation_log_density(relaxation: Relaxation) -> Callable[[Array], Array]:
 
 
 def relaxation_bridge(relaxation: Relaxation, base: RelaxedMoments) -> Bridge:
-    """Bridge from a Gaussian base, whose log normaliser is log zeta, to a relaxation, with gradients by hand.
-
-    Both are in the basis of `in_diagonal_basis`. Raises ValueError if the covariance of the base is not diagonal.
-    """
+    """Bridge from a Gaussian base to a relaxation, with gradients by hand; both as from `in_diagonal_basis`."""
     variances = np.diag(base.covariance)
     if np.any(np.abs(base.covariance - np.diag(variances)) > 1e-9 * variances.max()):
         raise ValueError("the covariance of the base must be diagonal: use in_diagonal_basis")
