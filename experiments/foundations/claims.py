@@ -27,7 +27,6 @@ def _recorded(line: str, computed_by: Callable[[Work], Lines]) -> Measure:
 
 
 def _drawn_weights(tables: Tables) -> xr.DataArray:
-    """Weights of the proposals of figure 2.5 on its axis."""
     return tables.array("fig_2_5_weight", "fig_2_5_sd", "fig_2_5_x")
 
 

@@ -49,10 +49,7 @@ Drawings = dict[str, Callable[[Tables], Figure]]
 def drawing(
     drawings: Drawings, name: str, width: float, height: float, *, footed: bool = False
 ) -> Callable[[Fill], Fill]:
-    """Decorator that enters a function that fills a figure as one of the tables, which makes the figure.
-
-    Width and height are in inches; `footed` writes the preset below the figure.
-    """
+    """Enters a function that fills a figure, of a size in inches; `footed` writes the preset below the figure."""
 
     def enter(fill: Fill) -> Fill:
         @functools.wraps(fill)

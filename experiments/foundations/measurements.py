@@ -20,11 +20,7 @@ def spread(values: FloatArray) -> Measurement:
 
 
 def distance_from_distribution(levels: FloatArray) -> Measurement:
-    """Kolmogorov's distance of a sample from a distribution, with its spread where the sample has it.
-
-    Args:
-        levels: the distribution function at independent draws [draw], many of them.
-    """
+    """Kolmogorov's distance of a sample from a distribution, from its distribution function at many draws [draw]."""
     distance = stats.kstest(levels, "uniform").statistic
     sd = math.sqrt(math.pi**2 / 12.0 - math.pi / 2.0 * math.log(2.0) ** 2)
     return Measurement(float(distance), sd / math.sqrt(levels.size))

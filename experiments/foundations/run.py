@@ -41,9 +41,7 @@ def curves_of(design: str) -> dict[str, Callable[[Work], Arrays]]:
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics` (for every claim's settings `measured`, `measured_error`, and 1 in
-    `measured_exact` where no random number enters) and `curves`.
-    """
+    """Runs one case; `measured_exact` is 1 where no random number enters a measured value."""
     work = Work(context.seed, context.study, settings.effort)
     claims, figures = claims_of(settings.design), curves_of(settings.design)
     found: dict[str, Measurement] = {}

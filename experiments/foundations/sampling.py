@@ -19,22 +19,7 @@ _TURN = 2.0 * math.pi
 def transformed_log_density(
     log_density: Callable[[Array], Array], inverse: Callable[[Array], Array]
 ) -> Callable[[Array], Array]:
-    """Log density of x = g(u) where u has a known one and g is smooth with a smooth inverse.
-
-    Args:
-        log_density: of u, maps [dim] to a scalar in nats.
-        inverse: of g, maps [dim] to [dim].
-
-    Returns:
-        Function of x [dim]: log density of g^-1(x) plus the log of the size of the determinant of the Jacobian of
-        g^-1 there, found by automatic differentiation.
-
-    Source: PhD thesis, section 1.1.4.
-
-    >>> doubled = transformed_log_density(lambda u: -u[0], lambda x: 0.5 * x)
-    >>> round(float(jnp.exp(doubled(jnp.array([0.0])))), 3)
-    0.5
-    """
+    """Log density in nats of x = g(u) [dim], from that of u and the smooth inverse of g (PhD thesis, section 1.1.4)."""
     jacobian = jax.jacfwd(inverse)
 
     def transformed(x: Array) -> Array:
@@ -44,12 +29,8 @@ def transformed_log_density(
 
 
 def box_muller(uniforms: Array) -> Array:
-    """Two independent standard normal numbers [..., 2] from two uniform ones [..., 2], of the same type.
-
-    x = sqrt(-2 log u1) (cos(2 pi u2), sin(2 pi u2)), u1 in (0, 1] and u2 in [0, 1); of a generator that can give 0, one
-    minus its numbers is u1.
-
-    Source: Box and Muller 1958; PhD thesis, Eqs. 2.6 and 2.7. The chapter draft prints u1 in the cosine (FN-DS-10).
+    """Two independent standard normal numbers [..., 2] of two uniform ones [..., 2], u1 in (0, 1] and u2 in [0, 1).
+    PhD thesis, Eqs. 2.6 and 2.7; the chapter draft prints u1 in the cosine (FN-DS-10).
 
     >>> [round(float(x), 6) for x in box_muller(jnp.array([0.0455, 0.0455]))]
     [2.385078, 0.701062]
@@ -60,12 +41,8 @@ def box_muller(uniforms: Array) -> Array:
 
 
 def inverse_box_muller(normals: Array) -> Array:
-    """The uniform numbers [..., 2] that `box_muller` maps to the given normal ones [..., 2].
-
-    u1 = exp(-|x|^2 / 2), and u2 is the angle of (x1, x2) in turns, in [0, 1).
-
-    Source: PhD thesis, section 2.1.3, corrected: arctan(x1 / x2) as printed there has the sides exchanged and cannot
-    tell opposite quadrants apart (FN-DS-02).
+    """The uniform numbers [..., 2] that `box_muller` maps to normal ones [..., 2]. PhD thesis, section 2.1.3,
+    corrected: in arctan(x1 / x2) the sides are exchanged and opposite quadrants alike (FN-DS-02).
 
     >>> [round(float(u), 12) for u in inverse_box_muller(box_muller(jnp.array([0.3, 0.8])))]
     [0.3, 0.8]
@@ -89,15 +66,7 @@ class Distribution(NamedTuple):
 
 
 def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, ...]) -> Array:
-    """Draws F^-1(U), U being uniform on the multiples of 2^-52 plus 2^-53, so that neither 0 nor 1 occurs.
-
-    Draws are float64. The largest is limited: no normal number beyond 8.2 occurs.
-
-    Source: PhD thesis, section 2.1.3.
-
-    >>> draw_by_inversion(jax.random.key(0), normal(0.0, 1.0), (3,)).shape
-    (3,)
-    """
+    """Draws F^-1(U), U an odd multiple of 2^-53: no normal number beyond 8.2 occurs (PhD thesis, section 2.1.3)."""
     multiples = (jax.random.bits(key, shape, jnp.uint64) >> jnp.uint64(12)).astype(jnp.float64)
     return distribution.quantile(multiples * 2.0**-52 + _SMALLEST_TAIL)
 
@@ -112,11 +81,7 @@ def normal(mean: float, sd: float) -> Distribution:
 
 
 def generalised_logistic(exponent: float) -> Distribution:
-    """Distribution with density a e^(-a x) (1 + e^-x)^(-1 - a), where a is the exponent, and F = 1 - (1 + e^x)^-a.
-
-    The logistic distribution for a = 1; smaller a make the right tail heavier.
-
-    Source: PhD thesis, figures 2.12 and C.1, with a = 0.4.
+    """Density a e^(-a x) (1 + e^-x)^(-1 - a), a being the exponent (PhD thesis, figures 2.12 and C.1).
 
     >>> round(float(generalised_logistic(0.4).quantile(jnp.asarray(0.5))), 6)
     1.53834
@@ -133,16 +98,11 @@ def generalised_logistic(exponent: float) -> Distribution:
     return Distribution(log_density, lambda x: -jnp.expm1(-exponent * jax.nn.softplus(x)), quantile)
 
 
-# Grid points evaluated at once, which bounds the memory.
-_CHUNK = 2**18
+_CHUNK = 2**18  # Grid points evaluated at once, which bounds the memory.
 
 
 def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights [2 m + 1] of the composite rule on [0, 1] with m panels, whose ends neighbours share.
-
-    >>> simpson_rule(1)[1].round(6).tolist()
-    [0.166667, 0.666667, 0.166667]
-    """
+    """Points and weights [2 m + 1] of the composite rule on [0, 1] with m panels, whose ends neighbours share."""
     weights = np.full(2 * n_panels + 1, 2.0)
     weights[1::2] = 4.0
     weights[[0, -1]] = 1.0
@@ -150,14 +110,7 @@ def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
 
 
 def product_simpson(function: Callable[[FloatArray], ArrayLike], n_panels: int, dim: int) -> float:
-    """Integral of a function over the unit cube by Simpson's rule in every dimension.
-
-    Args:
-        function: maps points [point, dim] to values [point].
-        n_panels: of the rule in each dimension; the grid has (2 n_panels + 1)^dim points.
-        dim: number of dimensions.
-
-    Source: PhD thesis, section 2.1.1.
+    """Integral over the unit cube of a function of points [point, dim] by Simpson's rule (PhD thesis, section 2.1.1).
 
     >>> round(product_simpson(lambda x: x[:, 0] * x[:, 1] ** 3, 2, 2), 12)
     0.125

@@ -27,13 +27,7 @@ Arrays = Mapping[str, xr.DataArray]
 
 
 class Work:
-    """What the functions of a topic are given: named random numbers, the effort, and results that several share.
-
-    Args:
-        seed: root seed.
-        study: name of the study, first part of every stream's name.
-        effort: fraction of the published numbers of replicates that is run.
-    """
+    """What the functions of a topic are given: random numbers by name, the effort, and results that several share."""
 
     def __init__(self, seed: int, study: str, effort: float) -> None:
         self._seed, self._study, self.effort = seed, study, effort

@@ -36,8 +36,7 @@ from experiments.generalised_lambda.settings import CASE_NAMES, DATA_SEED, GENER
 _TARGETS = {row.case: row.target for row in ROWS}
 _RIVALS = {case: name for case, name in CASE_NAMES.items() if case != "constrained_hmc"}
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
-# IM-GL-05: printed factors, of which those near 1 with half a unit of the last digit.
-_PRINTED_FACTORS = {
+_PRINTED_FACTORS = {  # IM-GL-05: printed factors, of which those near 1 with half a unit of the last digit.
     "modified_abc": 1.005,
     "constrained_hmc": 1.005,
     "abc_hmc_005": 1.21,
@@ -50,8 +49,7 @@ _PRINTED_DRAWS = {
     "abc_hmc_005": 15_000,
     "abc_hmc_025": 30_000,
 }
-# Methods of figure `fig_riemannian`, with the columns of their rows.
-FALLING = {
+FALLING = {  # Methods of figure `fig_riemannian`, with the columns of their rows.
     "ABC HMC": {"case": "euclidean"},
     "Riemannian HMC": {"case": "riemannian"},
     "constrained HMC": {"case": "constrained_hmc", "prior": "strong"},
@@ -128,9 +126,6 @@ def listed_by_chain(rates: FloatArray) -> str:
 def smallest(values: FloatArray, errors: FloatArray, note: str) -> Measurement:
     """The smallest of several values [part]."""
     return (largest(-values, errors, [note] * values.size) * -1.0).noted(note)
-
-
-# Posteriors and whether chains agree: IM-GL-02 to IM-GL-05, IM-GL-19, IM-ALG-04, IM-ALG-14.
 
 
 def draws_and_bins(tables: Tables, case: str, parameter: str) -> tuple[FloatArray, FloatArray]:
@@ -230,9 +225,8 @@ def irregularity(tables: Tables) -> Measurement:
 
 
 def distance_of_marginals(tables: Tables, case: str) -> Measurement:
-    """IM-GL-04: total variation of histograms of five pooled chains from the reference, mean over parameters.
-
-    The bins are those of figure 4.7. Of sets of chains that moved, with the error from the sets without each chain.
+    """IM-GL-04: total variation of histograms of five pooled chains from the reference, mean over parameters. The
+    bins are those of figure 4.7; the error is from the sets without each chain that moved.
     """
     n_kept = int(moved(tables, case).sum())
     if n_kept <= _PUBLISHED_CHAINS:
@@ -263,9 +257,8 @@ def prior_shift(tables: Tables) -> Measurement:
 
 
 def departure(tables: Tables) -> Measurement:
-    """IM-ALG-04: largest distance of a mean, in posterior sds, or of a relative sd from the reference, of all chains.
-
-    Chains that begin at draws of the posterior have nothing to converge to, so that none is left out.
+    """IM-ALG-04: largest distance of a mean, in posterior sds, or of a relative sd from the reference. No chain is
+    left out: chains that begin at draws of the posterior have nothing to converge to.
     """
     where: dict[str, Any] = {"table": "chain_parameter", "case": "constrained_steps", "step_size": 0.6}
     means, sds = (tables.array(name, "chain", "parameter", **where) for name in ("chain_mean", "chain_sd"))
@@ -326,9 +319,6 @@ def fraction_still(tables: Tables) -> Measurement:
     return proportion_of(~moved(tables, "constrained_hmc", "weak"))
 
 
-# Run time and effective samples: IM-GL-09 to IM-GL-11, IM-GL-17.
-
-
 def efficiency(tables: Tables, case: str, parameter: str) -> Measurement:
     """IM-GL-09: effective samples of a parameter per second."""
     rates = by_parameter(tables, case, "ess_per_second")[:, PARAMETERS.index(parameter)]
@@ -341,10 +331,8 @@ def efficiency_ratio(tables: Tables, rival: str, parameter: str) -> Measurement:
 
 
 def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
-    """IM-GL-10, 11: mean over parameters of a ratio of effective samples of chains that moved.
-
-    Per second, constrained HMC over another method; per evaluation of the generator and for a chain of the printed
-    length, the other method over constrained HMC.
+    """IM-GL-10, 11: mean over parameters of a ratio of effective samples of chains that moved. Per second,
+    constrained HMC over another method; per evaluation, for a chain of the printed length, the inverse.
     """
     quantity = {"second": "ess_per_second", "evaluation": "ess_per_1000_evaluations", "chain": "ess"}[per]
     cases = ("constrained_hmc", rival) if per == "second" else (rival, "constrained_hmc")
@@ -368,9 +356,6 @@ def evaluations_ratio(tables: Tables) -> Measurement:
         by_chain(tables, case, "evaluations_per_iteration") for case in ("constrained_hmc", "modified_abc")
     ]
     return mean(costs[0]) / mean(costs[1])
-
-
-# Acceptance rates, step sizes, chains and solves that fail: IM-GL-14 to 16, 18, 20, IM-ALG-02, 03, 06, 07.
 
 
 def mean_acceptance(tables: Tables, case: str, which: str = "moved") -> Measurement:
@@ -456,9 +441,8 @@ def extreme_prior_data(tables: Tables) -> Measurement:
 
 
 def prior_data_not_finite(tables: Tables) -> Measurement:
-    """IM-GL-18: probability that a power in a data set of the weak prior, of sd 10, exceeds double precision.
-
-    p to the power -|z| does where -log p > L / |z|, with L the log of the largest number; the scale hardly moves it.
+    """IM-GL-18: probability that a power in a data set of the weak prior, of sd 10, exceeds double precision. p^-|z|
+    does where -log p > L / |z|, with L the log of the largest number; the scale hardly moves it.
     """
     n_data, most = tables.value("n_observations"), math.log(np.finfo(np.float64).max)
 

@@ -35,8 +35,7 @@ _LABELS = {
     "z3": "$z_3$ (left shape)",
     "z4": "$z_4$ (right shape)",
 }
-# Colour, dashes, marker and name of the priors.
-_PRIORS: dict[str, tuple[str, Any, str, str]] = {
+_PRIORS: dict[str, tuple[str, Any, str, str]] = {  # Colour, dashes, marker and name of the priors.
     "strong": ("#0072B2", "-", "o", "strong prior, sd 1, rate 1"),
     "weak": ("#D55E00", "-.", "^", "weak prior, sd 10, rate 0.1"),
 }
@@ -208,12 +207,10 @@ DRAW: dict[str, Callable[[Tables], Figure]] = {
 
 
 def _chain_draws(tables: Tables, case: str, prior: str = "strong") -> dict[str, FloatArray]:
-    """Draws of a case [draw] by parameter."""
     return _by_parameter(tables.rows("chain_draw_parameter", "z", case=case, prior=prior), "z")
 
 
 def _reference_draws(tables: Tables, target: str, prior: str = "strong") -> dict[str, FloatArray]:
-    """Draws of a reference posterior [draw] by parameter."""
     where = {"prior": prior, "target": target}
     return _by_parameter(tables.rows("target_parameter_index", "reference_z", **where), "reference_z")
 

@@ -27,11 +27,8 @@ _UNITS = {
 def chain_statistics(
     draws: xr.Dataset, settings: Settings, run_s: float, n_redraws: xr.DataArray
 ) -> xr.Dataset:
-    """Efficiency, acceptance rates, failures, work and moments of the draws after the warm-up.
-
-    Draws (prior, swept settings, chain, draw, ...) include the warm-up, `n_redraws` (prior, chain) were discarded
-    before the start. Where no chain at a point moved, all that speaks of the posterior is missing (NaN). The run time
-    of a chain, warm-up included, is its fraction of the run time of all, `run_s`, by its evaluations of the generator.
+    """Statistics of draws (prior, swept settings, chain, draw, ...) after the warm-up, NaN where no chain moved. The
+    run time of a chain is its fraction of that of all, `run_s`, by its evaluations of the generator.
     """
     warm_up = draws.isel(draw=slice(0, settings.n_warm_up))
     kept = draws.isel(draw=slice(settings.n_warm_up, None))

@@ -56,11 +56,8 @@ def targets(settings: Settings) -> dict[str, tuple[str, float]]:
 
 
 def limit_statistics(problem: Problem, exact: xr.DataArray, tolerances: list[float]) -> xr.Dataset:
-    """Shift of the posterior means under Gaussian kernels, from exact draws weighted by ratios of likelihoods.
-
-    Takes draws of the exact posterior (draw, walker, parameter); the prior cancels in the weights. `limit_shift`
-    (limit_tolerance, parameter) is in standard deviations of the exact posterior, and has its standard error over
-    walkers and the effective number of weighted draws with it.
+    """Shift of posterior means under Gaussian kernels, in exact posterior sds, with standard errors over walkers. It
+    comes from weighted draws of the exact posterior (draw, walker, parameter); the prior cancels.
     """
     stride = -(-exact.sizes["draw"] * exact.sizes["walker"] // _MOST_LIMIT_DRAWS)
     z = exact.transpose("draw", "walker", "parameter").values[::stride]

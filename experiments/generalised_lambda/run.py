@@ -55,10 +55,7 @@ Parameters = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics`, `curves`, `observed_data`, and the draws of chains.
-
-    Raises SettingsError if no prior draw can generate the data, or no trajectory at a step size was accepted.
-    """
+    """Runs one case; raises SettingsError if no prior draw gives the data, or no trajectory at a step was accepted."""
     problem = build_problem(settings)
     result = reference_result if settings.design == "reference" else _chains
     groups = result(problem, settings, context)

@@ -20,9 +20,7 @@ class Row(NamedTuple):
     colour: str  # of the method in every figure
 
 
-# Okabe and Ito's blue, green, sky blue and vermilion.
-# Methods in the order of the published figures.
-ROWS = (
+ROWS = (  # in the order of the published figures, with colours of Okabe and Ito
     Row("modified_abc", "modified ABC", r"modified ABC, $\epsilon$ = 0.1", "cube_0.1", "#0072B2"),
     Row("constrained_hmc", "constrained HMC", "constrained HMC", "exact", "#009E73"),
     Row("abc_hmc_005", "ABC HMC 0.05", r"ABC HMC, $\epsilon$ = 0.05", "gaussian_0.05", "#56B4E9"),

@@ -26,12 +26,9 @@ _NAMES = {"constrained_hmc": "constrained HMC", "hmc": "HMC"}
 # Errors fall along the run, and the published ones are those at its end.
 _PUBLISHED_DRAWS = {"constrained_hmc": 200, "hmc": 1200}
 _SCENES = (1, 2, 3)
-# Acceptance rate of a chain that a step suits.
-_STILL_MOVES = 0.5
-# "Very few or no updates."
-_HARDLY_MOVES = 0.1
-# The usual sign that chains disagree.
-_DISAGREE = 1.2
+_STILL_MOVES = 0.5  # Acceptance rate of a chain that a step suits.
+_HARDLY_MOVES = 0.1  # "Very few or no updates."
+_DISAGREE = 1.2  # The usual sign that chains disagree.
 # IM-PO-05: distance of another mode in spreads of a chain, and misfit of chains that fit, in noise sds.
 _OTHER_MODE, _FITS = 4.0, 1.2
 
@@ -61,9 +58,6 @@ def smallest_noisy(tables: Tables) -> Measurement:
     values = tables.values("smallest_noisy_singular_value", "jacobian", case="constrained_hmc")
     scale = tables.value("noise_scale_used", case="constrained_hmc")
     return exact(values.min() / scale, f"at {values.size} draws of the prior")
-
-
-# Acceptance rates and steps: IM-PO-04, IM-ALG-02, IM-ALG-06.
 
 
 def acceptance_by_step(tables: Tables, case: str, quantity: str = "acceptance") -> xr.DataArray:
@@ -127,9 +121,6 @@ def failed_proposals(tables: Tables) -> Measurement:
     return mean_proportion(failures.sum(axis=1) / n_trials, n_trials, note)
 
 
-# Modes and depth: IM-PO-05, IM-PO-06.
-
-
 def modes(tables: Tables, case: str, scene: int) -> Measurement:
     """IM-PO-05: proportion of sets of five chains whose largest PSRF of a joint coordinate is that of disagreement."""
     many = f"{case}_many"
@@ -141,9 +132,8 @@ def modes(tables: Tables, case: str, scene: int) -> Measurement:
 
 
 def different_modes(tables: Tables, which: str) -> Measurement:
-    """IM-PO-05: proportion of sets of five chains of constrained HMC that are not all in one mode, over all scenes.
-
-    A chain is in another mode where its mean pose is off the median pose of all at some joint coordinate.
+    """IM-PO-05: proportion of sets of five chains of constrained HMC that are not all in one mode, over all scenes. A
+    chain is in another mode where its mean pose is off the median pose of all at some joint coordinate.
     """
     case = first_run(tables, "constrained_hmc_many", "constrained_hmc")
     by_scene = [modes_differ(tables, case, scene, which) for scene in _SCENES]
@@ -173,10 +163,7 @@ def modes_differ(tables: Tables, case: str, scene: int, which: str) -> BooleanAr
 
 
 def disagree_more_often(tables: Tables) -> Measurement:
-    """IM-PO-05: proportion of sets of chains with a large PSRF, of HMC over that of constrained HMC.
-
-    Sets of one number start at the same points.
-    """
+    """IM-PO-05: proportion of sets, paired by starts, with a large PSRF, of HMC over that of constrained HMC."""
     quantity, table = "largest_psrf_of_set", "chain_set"
     factors = [
         tables.array(quantity, table, "scene", table=table, case=f"{case}_many")
@@ -208,9 +195,6 @@ def spread_within_over_between(tables: Tables) -> Measurement:
         means,
         method="paired",
     )
-
-
-# Errors of the mean pose: IM-PO-03, IM-PO-08.
 
 
 def error_at_the_end(tables: Tables, case: str, scene: int) -> Measurement:
@@ -250,10 +234,7 @@ def worst_scene(by_scene: Sequence[Sequence[FloatArray]], when: Sequence[str]) -
 
 
 def one_step(tables: Tables, cost: str, unit: str) -> Measurement:
-    """IM-PO-08: log of the error of HMC with one step over that with many, on scene 1 at equal cost.
-
-    Chains of one number start at the same point.
-    """
+    """IM-PO-08: log of the error of HMC with one step over that with many, at equal cost, paired by starts."""
     # Times are compared within the runs of one machine.
     names = ("one_step", "hmc")
     cases = names if cost == "time_s" else tuple(first_run(tables, f"{name}_many", name) for name in names)
@@ -265,10 +246,7 @@ def one_step(tables: Tables, cost: str, unit: str) -> Measurement:
 def at_equal_cost(
     tables: Tables, cost: str, cases: tuple[str, ...], scene: int
 ) -> tuple[list[FloatArray], float]:
-    """Errors of two cases [chain] at the largest cost that all their chains reach, and that cost.
-
-    Costs are seconds (time_s), or gradients (n_work).
-    """
+    """Errors of two cases [chain] at the largest cost (time_s or n_work) that all their chains reach, and that cost."""
     costs = []
     for case in cases:
         where = _scene(case, scene)

@@ -37,9 +37,7 @@ _METHODS: dict[str, tuple[str, str, Any]] = {
 _COMPARED = ("constrained_hmc", "hmc")
 _TRUE_COLOUR = "#000000"
 _DOCUMENT = "PhD thesis"
-# What goes across, up and away in a view: sign and number of the coordinate. As in the images, the left side of the
-# body is on the left.
-_VIEWS = {
+_VIEWS = {  # sign and number of the coordinate across (body's left on the left, as in images), up and away
     "front": ((-1.0, 0), (1.0, 1), (1.0, 2)),
     "left side": ((1.0, 2), (1.0, 1), (1.0, 0)),
     "from above": ((-1.0, 0), (-1.0, 2), (1.0, 1)),
@@ -47,8 +45,7 @@ _VIEWS = {
 
 
 def _side(bone: tuple[int, int]) -> str:
-    # A bone belongs to the side of its far end.
-    side = JOINT_NAMES[bone[1]].partition("_")[0]
+    side = JOINT_NAMES[bone[1]].partition("_")[0]  # A bone belongs to the side of its far end.
     return side if side in SIDE_COLOURS else "trunk"
 
 
@@ -224,9 +221,8 @@ def _error_panel(
     last: bool,
     published: PublishedMarks | None = None,
 ) -> None:
-    """Curves of the methods, with bands from the smallest to the largest chain; `cases` maps methods to cases.
-
-    With `published`, levels of the thesis at the end of its chains, and errors over four rows as there.
+    """Curves of the methods, with bands over chains; `cases` maps methods to cases. With `published`, the thesis's
+    levels at the end of its chains, and errors over four rows as there.
     """
     drawn_there = []
     quantity = "rmse" if published is None else "rmse_homogeneous"
@@ -271,7 +267,6 @@ def _draw_image(axis: Axes, image: FloatArray) -> None:
 
 
 def _draw_body(axis: Axes, pose: FloatArray, view: str, colour: str | None = None) -> None:
-    """Skeleton in a view, on a ground unless it is seen from above."""
     ground = None if view == "from above" else float(pose[:, 1].min()) - 0.04
     draw_skeleton(axis, *_seen(pose, view), _DRAWING, ground=ground, colour=colour)
 

@@ -22,19 +22,14 @@ N_CURVE_POINTS = 100  # Points of an error curve, as in the published figure
 PUBLISHED_CHAINS = 5  # Chains of each method in the published figure
 N_SAMPLES = 3  # Samples of a chain that are drawn as skeletons: at a third, two thirds and the end
 MOST_STORED_DRAWS = 1000  # Draws of each chain that go into the result file, evenly spaced
-# Of which samples are recorded.
-_MOST_SHOWN_CHAINS = 10
+_MOST_SHOWN_CHAINS = 10  # Of which samples are recorded.
 
 
 def running_rmse(
     positions: FloatArray, truth: FloatArray, counts: IntegerArray, *, homogeneous: bool = False
 ) -> FloatArray:
-    """Root mean square error [..., point] of the mean of the first `counts` [point] samples, in metres.
-
-    Samples are [..., sample, joint, 3], the truth [joint, 3]. `homogeneous` adds a fourth coordinate that is 1 in both,
-    as the published curves have it: sqrt(3/4) of the error.
-
-    Source: PhD thesis, section 4.10.3.
+    """Error in metres [..., point] of the mean of the first `counts` [point] samples [..., sample, joint, 3].
+    `homogeneous` is sqrt(3/4) of it, as published: a fourth coordinate is 1 in both (PhD thesis, section 4.10.3).
     """
     sums = np.cumsum(positions, axis=-3)[..., counts - 1, :, :]
     means = sums / counts[:, None, None]
@@ -55,12 +50,9 @@ _UNITS = units_of(
 
 
 def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
-    """Acceptance rates, failures, work, errors and agreement of the chains; no warm-up is discarded.
-
-    Statements about the posterior use the second half of each chain. The run time of a chain is its fraction of the run
-    time of all, `run_s`, by its projections or gradients. `first` are the joint positions at the start (chain, joint,
-    axis), `truth` the true ones (scene, joint, axis), not a number where unknown. Results have dims scene, step_size
-    and chain, or joint and axis.
+    """Statistics by (scene, step_size, chain); of the posterior from second halves, as no warm-up is discarded. The
+    run time of a chain is its fraction of that of all, `run_s`, by its projections or gradients. `first` (chain,
+    joint, axis) are joint positions at the start, `truth` (scene, joint, axis) the true ones, NaN where unknown.
     """
     work = draws["n_work"].sum("draw").astype(float)
     half = draws.isel(draw=slice(draws.sizes["draw"] // 2, None))
@@ -105,10 +97,7 @@ def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray
 
 
 def sets_of_chains(positions: xr.DataArray) -> xr.DataArray:
-    """Largest PSRF of a joint coordinate in each set (..., chain_set) of as many chains as are published.
-
-    From draws (..., chain, draw, joint, axis); chains left over are in no set.
-    """
+    """Largest PSRF of a joint coordinate in each full set (..., chain_set) of as many chains as are published."""
     n_sets = positions.sizes["chain"] // PUBLISHED_CHAINS
     sets = [slice(n * PUBLISHED_CHAINS, (n + 1) * PUBLISHED_CHAINS) for n in range(n_sets)]
     factors = [over_chains(_scale_reduction, positions.isel(chain=one)) for one in sets]

@@ -84,13 +84,9 @@ class Program(NamedTuple):
     """What the lanes of a method do, given the images [constraint] of a scene."""
 
     build: Callable[[Array, Array], Kernel]  # maps (images, step size) to a kernel
-    # maps (key, kernel, images, inputs [input]) to its initial state
-    start: Callable[[Array, Kernel, Array, Array], Any]
-    # maps (state, info) to what is kept of an iteration; every method has `positions` [joint, 3], `camera`
-    # (its place [3]), `misfit` (root mean square of image errors over the noise scale), `accepted`,
-    # `acceptance_probability`, `n_work` (projections, or gradients) and `n_failures` (1 where the update
-    # failed numerically); constrained HMC also `generated` (images with noise [constraint]), which must be
-    # those observed
+    start: Callable[[Array, Kernel, Array, Array], Any]  # maps (key, kernel, images, inputs) to a state
+    # maps (state, info) to what `_common` keeps; constrained HMC also `generated` (images with noise [constraint]),
+    # which must be those observed
     record: Callable[[Any, Any], Record]
 
 
@@ -134,7 +130,6 @@ def _constrained(problem: Problem, settings: Settings) -> Program:
 
 
 def _hamiltonian(problem: Problem, settings: Settings) -> Program:
-    """HMC on the inputs, or on the state of the hierarchy."""
     model, noise_scale, numbers = problem.model, problem.noise_scale, tuning(settings)
     is_hierarchical = settings.method == "hierarchical_hmc"
     density = hierarchical_log_density if is_hierarchical else log_density

@@ -41,10 +41,7 @@ Parameters = dict[str, Array]
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs one case; returns groups `statistics`, `curves`, `posterior`, `sample_stats` and `observed_data`.
-
-    Raises SettingsError if no trajectory of any chain was accepted, DataError for a file that cannot be used.
-    """
+    """Runs one case; raises SettingsError if no trajectory was accepted at all, DataError for an unusable file."""
     problem = build_problem(settings, context)
     first = _first_positions(problem)
     facts, poses = _facts(problem, settings), xr.Dataset()
@@ -129,7 +126,6 @@ def check_moves(draws: xr.Dataset, settings: Settings) -> None:
 
 
 def _sample_images(draws: xr.Dataset, problem: Problem) -> xr.DataArray:
-    """Images without noise of the samples that are drawn as skeletons."""
     places = chain_samples(draws["positions"]).transpose(..., "joint", "axis")
     cameras = chain_samples(draws["camera"]).transpose(..., "axis")
     make = jax.jit(jax.vmap(lambda pose, camera: project_joints(pose, camera, problem.model.views)))
@@ -194,7 +190,6 @@ def _prior_facts(problem: Problem, context: RunContext) -> tuple[xr.Dataset, xr.
 
 
 def _scene_curves(problem: Problem) -> xr.Dataset:
-    """True poses and images by scene."""
     images = problem.observed.reshape(len(problem.scenes), -1, 2, N_JOINTS)
     coords = {"scene": list(problem.scenes), **_image_coordinates(images.shape[1])}
     data = xr.Dataset({"observed": (("scene", "view", "image_axis", "joint"), images)}, coords)

@@ -31,8 +31,7 @@ _NAMES = {"st": "ST", "ct_hmc": "CT-HMC"}
 _MISSED = 1.0  # Nats below its lower bound from which on an image counts as missed by its chains
 _RESAMPLES, _TWO_SIGMA = 4000, (0.02275, 0.97725)
 
-# A joint bound and its error.
-_BOUNDS = {
+_BOUNDS = {  # A joint bound and its error.
     "lower": ("joint_lower", "joint_lower_error"),
     "upper": ("joint_upper", "joint_upper_error"),
     "published form": ("joint_upper_arithmetic", "joint_upper_arithmetic_error"),
@@ -131,10 +130,7 @@ def annealed_cost(tables: Tables, model: str, along: str) -> Measurement:
 
 
 def slower(tables: Tables, model: str, along: str, method: str, low: float) -> Measurement:
-    """CT-C10 and CT-C12: seconds or gradients of a method over those of Gibbs CT, to come near the lower bound.
-
-    The band of the claim begins at `low`.
-    """
+    """CT-C10 and CT-C12: cost of a method over that of Gibbs CT, to come near the bound; the band begins at `low`."""
     own, gibbs = (_first_near(tables, model, name, along) for name in (method, "gibbs_ct"))
     return ratio_of_passages(own, gibbs, (f"{_NAMES[method]} of model {model}", "Gibbs CT"), low)
 
@@ -218,11 +214,8 @@ def ratio_of_passages(
     low: float,
     high: float = math.inf,
 ) -> Measurement:
-    """Ratio of two costs, of which those of a run that was too short are only bounded from below.
-
-    Takes what `passage` returns for either, their names for the note, and the band of the claim from `low` to `high`.
-    Where the ratio is a bound that leaves the verdict open its error is NaN, unknown. Raises MissingData if neither
-    came near.
+    """Ratio of two costs, of which those of a run that was too short are only bounded from below. Its error is NaN,
+    unknown, where such a bound leaves the verdict open in the band from `low` to `high`.
     """
     (cost, reached), (unit, unit_reached) = above, below
     if not (reached or unit_reached):
@@ -241,11 +234,8 @@ def ratio_of_passages(
 def passage(
     costs: FloatArray, means: FloatArray, errors: FloatArray, level: float
 ) -> tuple[Measurement, bool]:
-    """Cost after which estimates in nats [point] stay above a level, and whether they do before the end.
-
-    `errors` are standard errors of distances from the level, and `costs` rise. The cost is all of it where they do not.
-    Its error is half the distance of the passages of the curve shifted up and down by a standard error, and the
-    distance from the point before at least.
+    """Cost after which estimates in nats [point] stay above a level, and whether they do before the end. Its error is
+    half the distance of the passages of the curve shifted by a standard error either way, at least the last step.
     """
 
     def first(curve: FloatArray) -> int:
@@ -338,9 +328,8 @@ def _near_bound(
 def _of_pools(
     tables: Tables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
 ) -> FloatArray:
-    """Biases and variances of the estimates of each image by so many chains or runs [image, 2].
-
-    Variances are times 1 - 1 / n: the square of a bias that is the mean of n estimates has one n-th of them.
+    """Biases and variances of the estimates of each image by so many chains or runs [image, 2], variances times 1 - 1
+    / n: the square of a bias that is the mean of n estimates has one n-th of them.
     """
     means, variances = _moments(tables, model, f"{quantity}_mean", f"{dim}_image", **{dim: count}, **wanted)
     parts = ("n_runs", "annealed_repetitions") if quantity == _AIS_POOLED else ("n_chains", "n_repetitions")
@@ -353,10 +342,8 @@ def _of_pools(
 def _ratio_of_errors(
     above: list[FloatArray], below: list[FloatArray], note: str, is_joint: bool = False
 ) -> Measurement:
-    """Log of a product of root mean square errors over another, of `_of_pools`: over images, or of their sum.
-
-    A few images make most of a sum, so that the ratio is far from normal: the error is that of leaving images out, or
-    half the distance to the farther end of the interval of 95 % of bootstrap resamples where this is larger.
+    """Log of a product of root mean square errors over another: over images, or of their sum. A few images make most
+    of a sum: the error is from leaving images out, or half the bootstrap's farther 95 % end if larger.
     """
     pools = np.stack([*above, *below], axis=1)
     powers = np.repeat([0.5, -0.5], [len(above), len(below)])
@@ -376,7 +363,6 @@ def _ratio_of_errors(
 
 
 def _from_log(measure: Callable[..., Measurement], tables: Tables, model: str) -> Measurement:
-    """A ratio whose log is measured."""
     return measure(tables, model).exp()
 
 

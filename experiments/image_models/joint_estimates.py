@@ -1,8 +1,7 @@
 """Joint estimates of a model in the study's tables, and what the images of a run say about all images of a claim.
 
-Claims about the author's models are about the 1000 published images, of which a run has the first ones: they were drawn
-independently of each other, so that any of them are a random sample. The error of their choice is part of the error.
-Claims about our models are about the images run.
+Claims about the author's models are about the 1000 published images, drawn independently, of which a run has the first
+ones: their choice is part of the error. Claims about our models are about the images run.
 """
 
 import math
@@ -25,14 +24,9 @@ def n_claimed(model: str, n_images: int) -> int:
 
 
 def total_over_images(values: FloatArray, variances: FloatArray, n_all: int, note: str = "") -> Measurement:
-    """Sum over all images of a quantity that is known, with noise of known variances, for some of them [image].
+    """Sum over all N images of a quantity known with noise of known variances for n of them [image]. The error
+    squared is N (N - n) / n times the variance between images, noise included, plus N times the mean noise variance.
 
-    With n of N images the square of the error is N (N - n) / n times the variance between images, noise included, for
-    the images left out, plus N times the mean variance of the noise. With all images the second alone is left.
-
-    >>> found = total_over_images(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 2)
-    >>> found.value, found.error
-    (4.0, 1.0)
     >>> found = total_over_images(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 8)
     >>> found.value, round(found.error**2, 6)
     (16.0, 52.0)

@@ -59,10 +59,7 @@ def _joint(prefix: str, estimates: FloatArray) -> dict[str, Any]:
 
 
 def _joint_by_count(name: str, dim: str, groups: Sequence[FloatArray]) -> dict[str, Any]:
-    """Variables along `dim` of joint estimates and those of each image, from estimates [image, estimate] of each count.
-
-    Images are independent: errors of what is made of them come from leaving images out.
-    """
+    """Variables along `dim` of joint estimates and those of images, from estimates [image, estimate] of each count."""
     parts = zip(Joint._fields, zip(*map(joint_of, groups), strict=True), strict=True)
     return {
         **{f"{name}_{part}": (dim, list(values), _NATS) for part, values in parts},
@@ -83,11 +80,7 @@ def segment_ends(n_draws: int) -> NDArray[np.int64]:
 
 
 def chain_sums(draws: NamedArrays) -> dict[str, NDArray[np.generic]]:
-    """What estimates need of chains, from recorded quantities [image, chain, draw].
-
-    These are `log_target_weight` and `log_base_weight`, logs of the sums of weights over each segment, float64 [image,
-    chain, segment]; `n_accepted` and `n_not_finite`, counts of updates, int64 [image, chain].
-    """
+    """Logs of sums of weights over segments [image, chain, segment] and counts of updates [image, chain] of chains."""
     starts = np.append(0, segment_ends(draws["accepted"].shape[2])[:-1])
     weights = {
         name: np.logaddexp.reduceat(draws[name].astype(np.float64), starts, axis=2)
@@ -103,10 +96,7 @@ def chain_sums(draws: NamedArrays) -> dict[str, NDArray[np.generic]]:
 def chain_statistics(
     sums: NamedArrays, n_draws: int, n_repetitions: int, n_steps: int, run_s: float
 ) -> xr.Dataset:
-    """Summary of tempered chains, which took `run_s` seconds together, from `chain_sums`.
-
-    The chains of each of the `n_repetitions` estimates follow each other; an update has `n_steps` gradient evaluations.
-    """
+    """Summary of tempered chains, which took `run_s` seconds together; an update has `n_steps` gradient evaluations."""
     target, base, ends = sums["log_target_weight"], sums["log_base_weight"], segment_ends(n_draws)
     n_images, n_chains = sums["n_accepted"].shape
 

@@ -31,8 +31,7 @@ _PUBLISHED_SHA256 = {
     "mnist": "03b38ca3dfa486a838e07a50c2f99bb2d2f40d505b99e3897e0d1a2d278a2565",
     "omniglot": "f98d52260a60072e07ae09e3b83b9dbe545bec4a28992b2c531ce479825a2ed0",
 }
-# Other drawings than those that training saw.
-_EXAMPLE_SEED = 1
+_EXAMPLE_SEED = 1  # Other drawings than those that training saw.
 
 
 class Problem(NamedTuple):
@@ -40,8 +39,7 @@ class Problem(NamedTuple):
 
     label: str  # name of the model, for random streams
     model: autoencoder_weights.Autoencoder  # parameters in the precision of the chains
-    # all test images; the evidence of the first `len(bases.log_zeta)` is estimated
-    generated: GeneratedImages
+    generated: GeneratedImages  # of all tests; the evidence of the first `len(bases.log_zeta)` is estimated
     bases: Bases  # their codes and log zeta, float64
     images: Array  # the same images in the precision of the chains [image, pixel]
     codes: Code  # their codes in that precision, arrays [image, latent]

@@ -21,10 +21,8 @@ from experiments.image_models.settings import Settings, method_settings
 
 
 def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
-    """Chains of simulated or continuous tempering; the swept number `image` chooses the image.
-
-    All start from a draw of the base, at a temperature drawn as published: an index uniform on the ladder without its
-    last, or a standard normal control.
+    """Chains of simulated or continuous tempering from draws of the base; the swept number `image` chooses the image.
+    As published, the first temperature is uniform on the ladder without its last, or a standard normal control.
     """
     numbers, dtype = method_settings(settings, method), problem.images.dtype
     schedule = sigmoidal_schedule(settings.st_temperatures)
@@ -65,10 +63,7 @@ def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
 def annealed_sampler(
     problem: Problem, settings: Settings, n_temperatures: int, *, whitened: bool = True
 ) -> Sampler:
-    """Annealed runs from base to target, a draw being an independent run.
-
-    If `whitened`, in standard deviations of the code, else in the latent vector itself, as the published bounds.
-    """
+    """Independent annealed runs, in standard deviations of the code if `whitened`, as the published bounds are not."""
     numbers = method_settings(settings, "ais" if whitened else "bidirectional")
 
     def build(parameters: dict[str, Array]) -> Kernel:

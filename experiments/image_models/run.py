@@ -34,8 +34,7 @@ from experiments.image_models.problem import (
 from experiments.image_models.programs import annealed_sampler, chain_sampler, reverse_sampler
 from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, method_settings, methods
 
-# Annealed runs between two checkpoints.
-_RUNS_A_BLOCK = 4
+_RUNS_A_BLOCK = 4  # Annealed runs between two checkpoints.
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -75,8 +74,6 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 class _Case:
-    """Runs methods and counts their failures."""
-
     def __init__(self, problem: Problem, settings: Settings, context: RunContext) -> None:
         self.problem, self.settings, self.context = problem, settings, context
         self.n_not_finite: dict[str, int] = {}

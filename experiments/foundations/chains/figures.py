@@ -81,7 +81,6 @@ def conditionals(figure: Figure, curves: Curves) -> None:
     for ellipse in ellipses.values:
         axis.plot(*ellipse, color=BLUE)
     corners = path.values
-    # The first update is along a horizontal line, the second along a vertical one.
     for row, (base, colour, name) in enumerate(
         ((corners[0, 1], RED, "$p(x_1 | x_2)$"), (corners[1, 0], GREEN, "$p(x_2 | x_1)$"))
     ):

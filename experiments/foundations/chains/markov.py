@@ -37,8 +37,7 @@ TOPIC = Topic()
 _START, _PROPOSAL_SDS = -0.75, (0.3, 0.5)
 # Figure 2.8: dimensions, and where each of its curves is drawn.
 _SHELL_DIMENSIONS, _SHELL_RANGES = (1, 16, 49, 100), ((0.0, 5.0), (1.0, 7.0), (4.0, 10.0), (7.0, 13.0))
-# Correlation of the ellipses of figure 2.9 and of the slides.
-_NARROW = 0.8
+_NARROW = 0.8  # Correlation of the ellipses of figure 2.9 and of the slides.
 _GIBBS_CORNERS = ((-1.3, -1.0), (-0.1, -1.0), (-0.1, 0.3))
 _SHORT_AXES = (1.5, 0.5)
 
@@ -76,7 +75,6 @@ def conditionals(work: Work) -> Arrays:
     covariance = turn @ np.diag(np.square(_SHORT_AXES)) @ turn.T
     sd = math.sqrt(covariance[0, 0] - covariance[0, 1] ** 2 / covariance[1, 1])
     slope = covariance[0, 1] / covariance[1, 1]
-    # The first update is along the line x2 = -1, the second along x1 = -0.1.
     centres = slope * np.array([_GIBBS_CORNERS[0][1], _GIBBS_CORNERS[1][0]])
     along = centres[:, None] + sd * np.linspace(-3.0, 3.0, 121)
     density = stats.norm.pdf(along, centres[:, None], sd)
@@ -214,9 +212,8 @@ def balance_of_scans(work: Work) -> Lines:
 
 
 def _spin_chains() -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Distribution of the machine of three spins and the exact matrices of its Gibbs kernels, by running their updates.
-
-    Every update is run in all boxes of its uniform numbers and from all states. A sweep is a product of updates.
+    """Distribution of the machine of three spins and exact matrices of its Gibbs kernels. Each update is run from all
+    states in all boxes of its uniform numbers.
     """
     machine = three_units()
     weights, biases = (jnp.asarray(values) for values in machine)

@@ -25,8 +25,7 @@ from experiments.tempering_illustration.model import OVERLAPPING
 
 TOPIC = Topic()
 
-# Figure 2.11: correlation of the target, the two distributions of the slice line (a coordinate drawn at random, and a
-# uniform unit vector), and the transitions of a chain, of which every second state is drawn.
+# Figure 2.11: correlation of the target, distributions of the slice line, and transitions, of which half are drawn.
 _NEARLY_ONE, _DIRECTIONS, _N_TRANSITIONS = 0.99, ("axis-aligned", "random direction"), 1000
 # Figure 2.10: current point on its slice line, and height of the slice as a fraction of the density there.
 _SLICE_START, _HEIGHT_FRACTION = -0.25, 0.6
@@ -44,8 +43,7 @@ class Transitions(NamedTuple):
     after: FloatArray
 
 
-# Numbers of chains of full effort, and least ones: transitions from independent exact draws, the chains of the figure,
-# and so many of them that rare ones are among them.
+# Numbers of chains of full effort, and least ones: from exact draws, as in the figure, and enough for rare ones.
 _N_CHAINS = {"fresh": (1500, 60), "chains": (_N_REPEATS, 60), "many chains": (2000, 100)}
 
 
@@ -148,11 +146,7 @@ def reflections(work: Work) -> Arrays:
 
 @TOPIC.figure("slides_slice")
 def update_in_frames(work: Work) -> Arrays:
-    """Slides: an update of a slice sampler in stages, read off a real one.
-
-    Current point, height and first bracket are chosen so that the bracket grows across the dip between the two parts of
-    a slice. Of updates with random proposals it is the first that rejects two of them and then ends in the other part.
-    """
+    """Slides: the first random update that rejects two proposals and ends in the slice's other part, in stages."""
     start, height, width, step_outs, n_tried = 0.45, 0.385, 0.5, 6, 1000
     rng = work.rng("slide")
     log_height = jnp.log(height / mixture_density(OVERLAPPING, start))
@@ -212,10 +206,7 @@ _TURN = np.array([[1.0, -1.0], [1.0, 1.0]]) / math.sqrt(2.0)
 
 @TOPIC.claim("FN-SL-01")
 def narrow_ellipse(work: Work) -> Lines:
-    """Mass of a normal distribution inside a contour, by the contour's short axis and the drawn points' variance.
-
-    Along the long axis the chains move too slowly for a variance. The error is the spread of such chains.
-    """
+    """Normal mass inside a contour, by its short axis and the drawn points' variance; the long one mixes too slowly."""
 
     def mass(variances: ArrayLike) -> FloatArray:
         """From variances [panel, ...]."""
@@ -290,14 +281,8 @@ def membership(work: Work) -> Lines:
 
 
 def _autocorrelation_time(forms: FloatArray) -> float:
-    """Autocorrelation time of the long coordinate f under a reversible kernel P, by Galerkin's method.
-
-    The time is 2 <f, (1 - P)^-1 f> / <f, f> - 1. The inverse is sought among polynomials g, whose forms <g, (1 - P) h>
-    are half the mean products of their jumps; all other moments are those of the normal distribution. More polynomials
-    can only raise the result.
-
-    Args:
-        forms: of independent groups of transitions [group, polynomial, polynomial].
+    """Autocorrelation time of the long coordinate f under a reversible kernel P, 2 <f, (1 - P)^-1 f> / <f, f> - 1.
+    Galerkin's method takes forms <g, (1 - P) h> [group, polynomial, polynomial]; more polynomials can only raise it.
     """
     with_long = np.array([_normal_moment(i + 1) * _normal_moment(j) for i, j in _POWERS])
     return float(2.0 * with_long @ np.linalg.solve(forms.mean(axis=0), with_long) - 1.0)
@@ -319,9 +304,8 @@ def _normal_moment(power: int) -> float:
 
 
 def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
-    """Short chains of elliptical slice updates from draws of the reference N(mu, Sigma).
-
-    The likelihood is constant, so that the reference is the target itself, or a smooth one that bends and splits it.
+    """Short chains of elliptical slice updates from draws of the reference N(mu, Sigma). The likelihood is constant,
+    or a smooth one that bends and splits it.
     """
     n_chains, n_steps, rng = work.replicates(400_000, 10_000), 5, work.rng("ellipses")
     cholesky = np.linalg.cholesky(np.array([[2.0, 0.6], [0.6, 0.5]]))

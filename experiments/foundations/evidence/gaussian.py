@@ -85,8 +85,7 @@ def underflow(work: Work) -> Lines:
     one = float(ndtr(_MODEL.sample_mean - distance) + ndtr(-_MODEL.sample_mean - distance))
     with np.errstate(under="ignore"):
         largest = np.exp(np.float32(_MODEL.log_largest_likelihood))
-    # In single precision even the largest likelihood is zero, and so is every estimate; in double precision an
-    # estimate is zero where all ten likelihoods are.
+    # In single precision even the largest likelihood is zero; in double an estimate is where all ten are.
     return {"as printed, single precision": largest == 0.0, "as printed, double precision": one**_N_SAMPLES}
 
 

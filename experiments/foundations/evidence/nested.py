@@ -19,29 +19,20 @@ from experiments.estimator_illustrations.model import (
 )
 from experiments.foundations.topic import Arrays, Lines, Topic, Work
 
-# Beyond this many standard deviations of the likelihood nothing contributes.
-_WIDTHS = 40.0
+_WIDTHS = 40.0  # Beyond this many standard deviations of the likelihood nothing contributes.
 
 
 def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> float:
-    """Expected upper sum of nested sampling over the evidence, with exact draws under the constraint and to the end.
-
-    The estimate is the sum over dead points of factor^(k-1) (1 - factor) L_k. Dead points with a mass above x are a
-    Poisson number with mean -M log x, so that the expectation is the integral of P(L > l)^(M (1 - factor)) over l. The
-    lower sum is the factor, the assumed ratio of successive masses, times this.
-
-    Source: ours, of MSc thesis, section 3.2, where the sums with M/(M+1) are called unbiased.
+    """Expected upper sum over the evidence, with exact draws to the end; ours, of MSc thesis, section 3.2. The sum of
+    factor^(k-1) (1 - factor) L_k has as expectation the integral of P(L > l)^(M (1 - factor)): dead points with a
+    mass above x are a Poisson number with mean -M log x. The lower sum is factor times it.
     """
     return _integral_of_mass(model, n_live * (1.0 - factor))
 
 
 def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
-    """Expected upper sum with the true masses over the evidence, with exact draws under the constraint and to the end.
-
-    The sum over dead points of L_k (X_(k-1) - X_k) bounds the evidence from above. The steps of -log X are
-    exponential with mean 1/M, so that it has the expectation M/(M-1) times the integral of L (1 - X^(M-1)) over X.
-
-    Source: ours, of MSc thesis, section 3.2, which calls the sum with the expected masses unbiased for this bound.
+    """Expected upper sum with the true masses over the evidence; ours, of MSc thesis, section 3.2. The steps of -log
+    X are exponential with mean 1/M: it is M/(M-1) times the integral of L (1 - X^(M-1)) over X.
     """
     # By parts, the integral of L X^(M-1) over X is that of P(L > l)^M / M over l.
     return n_live / (n_live - 1.0) * (1.0 - _integral_of_mass(model, float(n_live)) / n_live)

@@ -64,8 +64,7 @@ SINE_OBSERVATIONS: FloatArray = np.sin(np.arange(1.0, 21.0))
 class KalmanRun(NamedTuple):
     """What a Kalman filter finds, one entry for each observation [step]."""
 
-    # log density of the observation given those before it, in nats; they sum to the log likelihood
-    log_predictive: FloatArray
+    log_predictive: FloatArray  # log density of the observation given those before it, in nats
     mean: FloatArray  # of the state given the observations so far
     variance: FloatArray  # of the same
 
@@ -76,13 +75,7 @@ class KalmanRun(NamedTuple):
 
 
 def kalman_filter(model: LinearGaussianStates, observations: ArrayLike) -> KalmanRun:
-    """Predictive densities of observations [step] of a linear Gaussian chain, and moments of its states.
-
-    Source: Kalman 1960; the exact value that the particle filter of the lecture slides estimates.
-
-    >>> round(kalman_filter(TWENTY_STEPS, SINE_OBSERVATIONS).log_likelihood, 9)
-    -26.685529062
-    """
+    """Densities of observations [step] of a linear Gaussian chain given those before, and its moments (Kalman 1960)."""
     values = np.asarray(observations, np.float64)
     found = np.empty((3, values.size))
     mean, variance = 0.0, model.initial_variance
@@ -105,8 +98,7 @@ _N_FILTER, _N_MANY, _N_TEMPERED = 100, 1000, 16
 _SHORT = 3
 _WEIGHTS = np.array([0.31, 0.02, 0.17, 0.05, 0.25, 0.2])
 _N_DRAWN = 7
-# Runs side by side in one program: more would not fit into a cache.
-_LANES = 50
+_LANES = 50  # Runs side by side in one program: more would not fit into a cache.
 
 
 @TOPIC.claim("FN-SM-01")

@@ -28,8 +28,7 @@ class Density(NamedTuple):
     formula: str  # the density, in plain text
     support: str  # where it is positive, in plain text
     parameters: Mapping[str, Parameter]  # by name, in the order of the shorthand
-    # maps the parameters to a distribution of SciPy, or to one with the same methods
-    freeze: Callable[..., Any]
+    freeze: Callable[..., Any]  # maps the parameters to a distribution with the methods of SciPy's
     to_real: str = "-"  # map of the support to the whole line, in plain text; "-" for integers
     from_input: str = "-"  # map of an input u of unit variance to a draw, in plain text; "-" for none
 

@@ -24,15 +24,13 @@ from experiments.foundations.topic import Arrays, Lines, Topic, Work
 TOPIC = Topic()
 
 _HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
-# Values of x, m and s of the worked example.
-_EXAMPLE = (1.3, 0.5, 0.7)
+_EXAMPLE = (1.3, 0.5, 0.7)  # Values of x, m and s of the worked example.
 _NAMES = ("x", "m", "s", "constant", "y", "z", "a", "u", "b", "c")
 _N_GRAPHS = 200
 _GRAPH_SIZE = 60
 _N_MAPS = 20
 _BINARY = ("add", "subtract", "multiply", "divide")
-# Arguments of unsafe operations are brought into a safe range: sines in products and under logarithms, and a constant
-# that keeps logarithms and quotients away from zero.
+# Sines and a constant keep the arguments of products, logarithms and quotients in a safe range.
 _SAFE: Mapping[str, Callable[[Variable, Variable], Variable]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,
@@ -74,10 +72,7 @@ def worked_example(work: Work) -> Lines:
 
 @TOPIC.claim("FN-AD-02")
 def cheap_gradients(work: Work) -> Lines:
-    """Operations of a value with its gradient over those of the value alone.
-
-    No graph exceeds the dearest chain: every operation of a graph costs at most what it costs in a chain of its kind.
-    """
+    """Operations of a value with its gradient over those of the value alone, at most those of the dearest chain."""
     rng, ratios = work.rng("graphs"), []
     for _ in range(work.replicates(_N_GRAPHS, least=20)):
         ratios.append(cost_of_gradient(random_graph(rng, 5, _GRAPH_SIZE)))

@@ -44,8 +44,7 @@ _GRAPH: Mapping[str, tuple[float, float, str]] = {
 }
 _EDGES = tuple((edge[0], edge[1]) for edge in ("xy", "my", "yz", "sz", "su", "za", "ub", "ac", "bc"))
 _BOX_WIDTH, _BOX_HEIGHT = 0.76, 0.84
-# It leaves its box at the top, so that it passes above that of u.
-_UPWARD = "sz"
+_UPWARD = "sz"  # It leaves its box at the top, so that it passes above that of u.
 
 
 @drawing(DRAW, "fig_1_5", PAGE_WIDTH_IN, 2.9, footed=True)
@@ -102,7 +101,6 @@ def computation_graph(figure: Figure, curves: Curves) -> None:
         _arrow(axis, start, end)
     for name, (column, height, formula) in _GRAPH.items():
         _box(axis, (column, height), formula, name, *numbers[name])
-    # Next to the arrow from y to z.
     axis.text(1.55, 1.72, r"$\partial z / \partial y = 1/s$", fontsize=7.5)
     axis.text(1.55, 1.91, "drawn as 1", color=RED, fontsize=7.5)
     marks(axis, ([], []), "s", markersize=5.0, label="value, and accumulator (bar)")

@@ -23,15 +23,8 @@ Field = Callable[[Array], Array]
 def simulate_sde(
     drift: Field, diffusion: Field, start: Array, noise: Array, time_step: Array | float, scheme: Scheme
 ) -> Array:
-    """States [step, dim] after each step from a first state [dim], driven by standard normal noise [step, dim].
-
-    With h the time step and n a row of the noise, a step of Euler and Maruyama's scheme is
-    y + h m + sqrt(h) s n; Milstein's adds (h / 2) s s' (n^2 - 1), s' being the derivative of each component of s with
-    respect to the same component of y.
-
-    The drift m and the diffusion s map [dim] to [dim]; component i of s may depend on component i of the state only.
-
-    Source: PhD thesis, Figure 1.5a.
+    """States [step, dim] after a first one [dim], driven by standard normal noise [step, dim] (PhD thesis, figure
+    1.5a). Component i of the diffusion may depend on component i of the state only.
     """
     h = jnp.asarray(time_step)
 
@@ -51,10 +44,7 @@ def simulate_sde(
 def geometric_brownian_motion(
     start: Array, growth: float, volatility: float, noise: Array, time_step: Array | float
 ) -> Array:
-    """Exact states [step, dim] of dy = growth y dt + volatility y dn, driven by the same noise as `simulate_sde`.
-
-    y(t) = y(0) exp((growth - volatility^2 / 2) t + volatility n(t)), n(t) being the sum of the increments so far.
-    """
+    """Exact states [step, dim] of dy = growth y dt + volatility y dn, driven by the noise of `simulate_sde`."""
     h = jnp.asarray(time_step)
     times = h * jnp.arange(1, noise.shape[0] + 1, dtype=noise.dtype)
     path = jnp.sqrt(h) * jnp.cumsum(noise, axis=0)
@@ -71,15 +61,10 @@ Function = Callable[[FloatArray], FloatArray]
 
 
 def fibre_integral(function: Function) -> float:
-    """Integral over the fibre of u1^2 - u2^2 at 1 of a function times the normal density of the inputs over the norm of
-    the gradient.
-
-    Trapezoidal sums, which converge faster than any power for smooth integrands that vanish at the ends.
-
-    Source: PhD thesis, Propositions 4.1 and 4.2.
+    """Integral over the fibre of u1^2 - u2^2 at 1 of a function times the normal density over the gradient's norm.
+    Trapezoidal sums converge fast; the source is PhD thesis, Propositions 4.1 and 4.2.
     """
-    # At the ends exp(-cosh(2t) / 2) is below exp(-60) of its value at 0.
-    end = 0.5 * math.acosh(121.0)
+    end = 0.5 * math.acosh(121.0)  # At the ends exp(-cosh(2t) / 2) is below exp(-60) of its value at 0.
     t = np.linspace(-end, end, 401)
     # The derivative of the point by t has the length root(cosh 2t).
     branches = (
@@ -106,8 +91,7 @@ def _integral(function: Function, u: FloatArray, speed: FloatArray, slope: Float
 
 TOPIC = Topic()
 
-# Geometric Brownian motion dy = y / 2 dt + y dn over unit time.
-_GROWTH, _VOLATILITY = 0.5, 1.0
+_GROWTH, _VOLATILITY = 0.5, 1.0  # Geometric Brownian motion dy = y / 2 dt + y dn over unit time.
 _LEVELS = tuple(2**k for k in range(4, 10))
 _N_PATHS = 10_000
 _N_BATCHES = 20
@@ -166,7 +150,6 @@ def simulator_curves(work: Work) -> Arrays:
 
 
 def _factor(x: float | FloatArray) -> float | FloatArray:
-    """x / (1 + e^x)."""
     return x / (1.0 + np.exp(x))
 
 

@@ -25,10 +25,7 @@ from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
 
 class RestrictedBoltzmann(NamedTuple):
-    """Parameters.
-
-    Source: lecture slides, restricted Boltzmann machines; their sum over pairs counts each pair once.
-    """
+    """Parameters, as in the lecture slides, whose sum over pairs counts each pair once."""
 
     weights: FloatArray  # W [visible, hidden]
     visible_biases: FloatArray  # b_v [visible], which enter the exponent with a minus sign
@@ -46,7 +43,6 @@ def visible_probabilities(machine: RestrictedBoltzmann, hidden: ArrayLike) -> Fl
 
 
 def _draw_units(probabilities: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draws the units of a layer, zeros and ones, from their probabilities."""
     return (rng.random(probabilities.shape) < probabilities).astype(np.float64)
 
 
@@ -68,12 +64,8 @@ def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
 def contrastive_divergence(
     machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Biased estimate of the gradient in the weights: block sweeps from the data [data, visible] replace the unclamped
-    mean.
-
-    The hidden layer is drawn in every sweep; the correlations at both ends use its probabilities instead.
-
-    Source: lecture slides, contrastive divergence; Hinton 2002.
+    """Biased gradient in the weights: block sweeps from the data [data, visible] replace the unclamped mean.
+    Correlations use probabilities of the hidden layer, not draws (lecture slides; Hinton 2002).
     """
 
     def correlations(visible: FloatArray) -> FloatArray:
@@ -89,12 +81,7 @@ def contrastive_divergence(
 def expected_contrastive_divergence(
     machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int | None
 ) -> RestrictedBoltzmann:
-    """Expected update by contrastive divergence from data [data, visible], by sums over all states.
-
-    For None the gradient of the mean log likelihood, clamped minus unclamped correlations.
-
-    Source: lecture slides, learning in Boltzmann machines, contrastive divergence.
-    """
+    """Expected update from data [data, visible], by sums over all states; for None sweeps the exact gradient."""
     states = layer_states(len(machine.visible_biases))
     start = np.all(np.asarray(data)[:, None] == states[None], axis=-1).mean(axis=0)
     return RestrictedBoltzmann(*map(np.asarray, _update(machine, start, n_sweeps)))
@@ -142,13 +129,7 @@ LAYER_DATA: tuple[tuple[float, ...], ...] = ((1.0, 0.0, 1.0), (1.0, 1.0, 0.0))
 
 
 def five_units() -> BoltzmannParameters:
-    """Machine of five spins -1 and +1 with frustrated couplings and two modes.
-
-    W_ij = cos(3 i j) and b_i = 0.2 sin(i), units counted from 1.
-
-    >>> five_units().weights.shape
-    (5, 5)
-    """
+    """Five spins -1 and +1 with two modes: W_ij = cos(3 i j) and b_i = 0.2 sin(i), units counted from 1."""
     units = np.arange(1, 6)
     weights = np.cos(3.0 * np.outer(units, units))
     np.fill_diagonal(weights, 0.0)
@@ -177,10 +158,8 @@ TOPIC = Topic()
 
 _MOST_SWEEPS = 12
 _N_ESTIMATES = 4000
-# Nodes an axis: the largest exponent, the sum of all loadings, is met to 1e-12.
-_N_NODES = 44
-# Of central differences, whose error of rounding and of curvature is then some 1e-10.
-_STEP = 1e-5
+_N_NODES = 44  # Nodes an axis: the largest exponent, the sum of all loadings, is met to 1e-12.
+_STEP = 1e-5  # Of central differences, whose error of rounding and of curvature is then some 1e-10.
 # Visible and hidden units of random machines, and the standard deviation of their parameters.
 _RANDOM_MACHINES = ((3, 2, 1), (6, 4, 1), (3, 2, 2), (6, 4, 2))
 # "A few steps": both layers once, or three times; by what the names of lines end with.

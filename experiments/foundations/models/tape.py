@@ -15,11 +15,9 @@ class Operation(NamedTuple):
     """An operation of a graph."""
 
     value: Callable[..., float]  # maps arguments to the result
-    # maps (derivative of the output with respect to the result, arguments, result) to the terms that this adds to
-    # the derivatives with respect to the arguments
+    # maps (derivative of the output by the result, arguments, result) to its terms in those by the arguments
     pull: Callable[..., tuple[float, ...]]
-    # maps (derivatives of the arguments, arguments, result) to the derivative of the result
-    push: Callable[..., float]
+    push: Callable[..., float]  # maps (derivatives of the arguments, arguments, result) to the result's
     n_value: int = 1  # what a computer has to do for the value; a sign costs nothing
     n_pull: int = 1  # what it has to do for the terms
 
@@ -53,10 +51,9 @@ OPERATIONS: Mapping[str, Operation] = {
 class Graph(NamedTuple):
     """Variables in topological order: first the inputs, then constants, then one for each node."""
 
-    n_inputs: int  # number of inputs
-    constants: tuple[float, ...]  # values of the constants
-    # for each result the name of its operation, and the indices of the variables that it takes, each lower than its
-    # own
+    n_inputs: int
+    constants: tuple[float, ...]
+    # for each result the name of its operation, and the lower indices of the variables that it takes
     nodes: tuple[tuple[str, tuple[int, ...]], ...]
     outputs: tuple[int, ...]  # indices of the variables that are the function's values
 
@@ -71,10 +68,7 @@ def _node(operation: str, explanation: str) -> Callable[..., "Variable"]:
 
 
 class Variable:
-    """A scalar that remembers how it was computed; `record` makes the first ones.
-
-    Variables are joined by + - * / with each other and with numbers; further operations are methods.
-    """
+    """A scalar that remembers how it was computed; `record` makes the first ones."""
 
     def __init__(self, operation: str, arguments: tuple["Variable", ...] = (), constant: float = 0.0) -> None:
         self.operation, self.arguments, self.constant = operation, arguments, constant
@@ -90,11 +84,7 @@ class Variable:
 
 
 def record(function: Callable[..., Variable | Sequence[Variable]], n_inputs: int) -> Graph:
-    """Graph of a function, in the order in which its results are needed.
-
-    Args:
-        function: takes n_inputs variables and returns one or several.
-        n_inputs: at least 1.
+    """Graph of a function of at least one variable, in the order in which its results are needed.
 
     >>> graph = record(lambda x, y: x * y + y.sin(), 2)
     >>> [operation for operation, _ in graph.nodes]
@@ -121,10 +111,7 @@ def record(function: Callable[..., Variable | Sequence[Variable]], n_inputs: int
 
 
 def evaluate(graph: Graph, inputs: ArrayLike) -> list[float]:
-    """Values of all variables [variable] at inputs [input], in one pass in topological order.
-
-    Source: PhD thesis, Algorithm 16, lines 1 and 2.
-    """
+    """Values of all variables [variable] at inputs [input] (PhD thesis, Algorithm 16, lines 1 and 2)."""
     values = [*map(float, np.asarray(inputs)), *graph.constants]
     for operation, arguments in graph.nodes:
         values.append(OPERATIONS[operation].value(*(values[i] for i in arguments)))
@@ -137,17 +124,8 @@ def reverse_sweep(
     seeds: ArrayLike,
     operations: Mapping[str, Operation] = OPERATIONS,
 ) -> list[float]:
-    """Accumulators: derivatives of sum_k seeds_k output_k with respect to every variable [variable].
-
-    A variable that several nodes use gets the sum of their terms.
-
-    Args:
-        graph: as it was evaluated.
-        values: of all variables, from `evaluate`.
-        seeds: weights of the outputs [output]; 1 for the gradient of a single one.
-        operations: to pull derivatives through; others than `OPERATIONS` show what a wrong partial derivative does.
-
-    Source: PhD thesis, Algorithm 16, lines 3 to 5.
+    """Derivatives of sum_k seeds_k output_k by every variable [variable] (PhD thesis, Algorithm 16, lines 3 to 5).
+    Other operations than `OPERATIONS` show what a wrong partial derivative does.
     """
     bars = [0.0] * len(values)
     for output, seed in zip(graph.outputs, np.asarray(seeds), strict=True):

@@ -69,7 +69,6 @@ def orders(work: Work) -> Lines:
 
 
 def _log_mixture(work: Work) -> FloatArray:
-    """Log of the density with a narrow and a broad mode on the grid."""
     return np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(_GRID))
 
 

@@ -20,8 +20,7 @@ from experiments.foundations.topic import Arrays, Found, Lines, Topic, Work
 
 TOPIC = Topic()
 
-# Lecture slides: N(0, 1) from draws of N(1, 0.1^2).
-_SLIDE_SD = 0.1
+_SLIDE_SD = 0.1  # Lecture slides: N(0, 1) from draws of N(1, 0.1^2).
 
 
 def _log_integrand(x: FloatArray, variance: float) -> FloatArray:
@@ -65,8 +64,7 @@ def diverging_weights(work: Work) -> Arrays:
     }
 
 
-# PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
-_MULTIPLE = 0.75
+_MULTIPLE = 0.75  # PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
 _PROPOSAL_MEAN = 0.1
 _PROPOSAL_SDS = (0.52, 0.8)
 
@@ -127,8 +125,7 @@ def effective_sizes(work: Work) -> Lines:
     """Weights of very different spreads, 50 sets of each of six sizes: quantiles of log-normal distributions."""
     n = np.repeat([1, 2, 3, 10, 100, 1000], 50)
     spreads = np.tile(np.linspace(0.0, 10.0, 50), 6)
-    # Sets of fewer than 1000 weights end with absent ones.
-    present = np.arange(1000)[None, :] < n[:, None]
+    present = np.arange(1000)[None, :] < n[:, None]  # Sets of fewer than 1000 weights end with absent ones.
     levels = np.where(present, (np.arange(1000)[None, :] + 0.5) / n[:, None], 0.5)
     logs = spreads[:, None] * stats.norm.ppf(levels)
     sizes = np.asarray(jax.jit(effective_size)(jnp.asarray(np.where(present, logs, -np.inf))))
@@ -211,8 +208,7 @@ def monte_carlo_rates(work: Work) -> Lines:
         log_variances = np.empty((_N_BATCHES, numbers.size))
         for i, n in enumerate(numbers):
             means = rng.normal(size=(_N_BATCHES, per_batch, n, dim)).mean(axis=(2, 3))
-            # The true mean is known to be 0.
-            log_variances[:, i] = np.log((means**2).mean(axis=1))
+            log_variances[:, i] = np.log((means**2).mean(axis=1))  # The true mean is known to be 0.
         slopes = np.array([np.polyfit(np.log(numbers), row, 1)[0] for row in log_variances])
         found[f"{dim} dimensions" if dim > 1 else "one dimension"] = mean(slopes)
     return found

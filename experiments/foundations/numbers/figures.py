@@ -94,8 +94,7 @@ def inversion(figure: Figure, curves: Curves) -> None:
     twin.set_ylim(0.0, 0.6)
     twin.set_ylabel("density", color=_TARGET)
     twin.tick_params(axis="y", colors=_TARGET)
-    # The curve lies above the shading, which is on the other axis.
-    axis.set_zorder(twin.get_zorder() + 1)
+    axis.set_zorder(twin.get_zorder() + 1)  # The curve lies above the shading, which is on the other axis.
     axis.patch.set_visible(False)
     axis.plot(x, function, color=_DERIVED)
     for level, place in zip(levels, quantiles, strict=True):
@@ -169,8 +168,7 @@ def integration(figure: Figure, curves: Curves) -> None:
         bottom.fill_between(x, f * p, color=_DERIVED, alpha=0.35, linewidth=0.0)
         bottom.plot(x, f * p, color=_DERIVED, linewidth=0.8, label="$f(x)\\,p(x)$")
         bottom.axhline(0.0, color=REFERENCE, linewidth=0.5)
-        # Rounding leaves a zero with a sign.
-        mean = round(float(means.values[column]), 3) + 0.0
+        mean = round(float(means.values[column]), 3) + 0.0  # Rounding leaves a zero with a sign.
         bottom.set(xlim=(x[0], x[-1]), xlabel=f"$x$\narea $\\int f p\\,dx = {mean:g}$")
     axes[1, 1].set_ylim(0.0, 0.8)
     axes[0, 0].set_ylabel("function $f$")

@@ -37,8 +37,7 @@ TOPIC = Topic()
 PROPOSAL_MEAN, PROPOSAL_SD, BOUND = 0.1, 0.6, 1.9
 """Proposal and bound of PhD thesis, figure 2.3, from the sources of its drawing."""
 
-# Points of the curves that are drawn.
-_SHOWN = np.linspace(-2.0, 2.0, 401)
+_SHOWN = np.linspace(-2.0, 2.0, 401)  # Points of the curves that are drawn.
 # The two proposals that figure 2.3 marks: place, and height as a fraction of the envelope.
 _MARKED = {"rejected": (-0.25, 0.6), "accepted": (0.9, 0.3)}
 
@@ -114,7 +113,7 @@ def rejection_box(work: Work) -> Arrays:
 
 
 def smallest_period(sequence: ArrayLike) -> int:
-    """The smallest k for which x_(i + k) = x_i throughout the sequence [draw]; its length if it never repeats.
+    """The smallest k with x_(i + k) = x_i throughout [draw]; the length if the sequence never repeats.
 
     >>> smallest_period([0, 1, 1, 0, 1, 1, 0])
     3

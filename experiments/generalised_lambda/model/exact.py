@@ -1,9 +1,7 @@
 """Generalised lambda model: posteriors with the random inputs of the observations integrated out.
 
-Given the parameters the observations are independent, so that four-dimensional likelihoods are known for
-every target: the density 1/q'(p) at p = F(x) for exact conditioning, F(x + eps) - F(x - eps) for the cube
-kernel and the convolution of the density with a normal distribution for the Gaussian kernel. Source: PhD thesis,
-section 4.10.1; the exact answers are this project's own.
+Given the parameters the observations are independent: likelihoods are the density 1/q'(p) at p = F(x), F(x + eps) -
+F(x - eps) for the cube kernel, and a normal convolution for the Gaussian one (PhD thesis, section 4.10.1).
 """
 
 from collections.abc import Callable
@@ -37,13 +35,9 @@ _START_SHAPE = -0.1
 def log_likelihood(
     model: GeneralisedLambdaModel, target: str, tolerance: float = 0.0
 ) -> Callable[[Array], Array]:
-    """Log likelihood in nats of z [4] under one of TARGETS, the inputs of the observations integrated out.
-
-    The tolerance of the kernel, in units of the data, is half the side of the cube, or the standard deviation of the
-    normal distribution. Minus infinity where a datum cannot occur. Solutions of q = x beyond logits of 37 in size count
-    as outside the support. The normal convolution takes the density as constant in cells of half the tolerance, at most
-    0.04; its error is of second order in that width. Raises ValueError for an unknown target, or a tolerance that is
-    not positive where one is needed.
+    """Log likelihood in nats of z [4] under one of TARGETS, the inputs of the observations integrated out. The
+    tolerance is half the side of the cube, or the sd of the normal kernel, whose convolution takes the density as
+    constant in cells of half the tolerance, at most 0.04. Logits beyond 37 in size count as outside the support.
     """
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(TARGETS)}")
@@ -92,11 +86,8 @@ def reference_draws(
     n_burn_in: int = 300,
     n_draws: int = 300,
 ) -> tuple[Array, Array]:
-    """Draws z [draw, walker, 4] from a reference posterior, and the acceptance rate of the kept iterations.
-
-    An even number of at least 8 walkers starts where the support is the whole line. Of `n_burn_in` iterations of
-    differential evolution the second half fits the proposals of the `n_draws` iterations of independence Metropolis
-    that are kept.
+    """Draws z [draw, walker, 4] and the acceptance rate of the kept iterations. The second half of the burn-in, by
+    differential evolution, fits the proposals of independence Metropolis.
     """
     data = np.asarray(model.observations)
     spread = float(np.subtract(*np.quantile(data, [0.75, 0.25]))) or float(np.std(data)) or 1.0
@@ -112,12 +103,7 @@ def reference_draws(
 
 
 def _logits_or_infinity(values: Array, z: Array) -> Array:
-    """Logits with q = value [...]; minus or plus infinity for values below or above the range of logits up to
-    37.
-
-    The inverse of q is interpolated by cubics with its value and slope at the grid, to about 1e-5,
-    and then improved by a Newton step.
-    """
+    """Logits with q = value [...], infinite beyond logits of 37: cubics through a grid, then a Newton step."""
     grid = jnp.linspace(-_LARGEST_LOGIT, _LARGEST_LOGIT, _N_GRID)
     spacing = 2.0 * _LARGEST_LOGIT / (_N_GRID - 1)
     quantiles, slopes = _quantile_and_slope(grid, z)

@@ -17,16 +17,12 @@ class FibrePoint(NamedTuple):
     """Inputs that generate the data."""
 
     inputs: Array  # u [4 + data]
-    # largest |x(u) - observation|, in units of the data; infinite where the support excludes a datum
-    residual: Array
+    residual: Array  # largest |x(u) - observation|, in units of the data; infinite beyond the support
     n_redraws: Array  # parameter inputs that were drawn and discarded (int32)
 
 
 def solve_logits(values: Array, z: Array) -> Array:
-    """Logits [data] with q(l | z) = value, by bisection on [-40, 40] and then Newton steps.
-
-    Values [data] are inside the support; an end of the interval where the solution lies beyond it.
-    """
+    """Logits [data] with q(l | z) = value [data], by bisection and Newton steps; an end of [-40, 40] if beyond it."""
 
     def halve(_: Array, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = bracket
@@ -58,11 +54,8 @@ def fibre_point(parameter_inputs: Array, model: generator.GeneralisedLambdaModel
 def initial_inputs(
     key: Array, model: generator.GeneralisedLambdaModel, max_redraws: int = 10_000
 ) -> FibrePoint:
-    """Draws parameter inputs from the prior until all data lie strictly inside the support and are met within 1e-8.
-
-    After `max_redraws` draws it gives up: the residual is then not below 1e-8, which the caller must check.
-
-    Source: PhD thesis, section 4.9; the redrawing is not mentioned there.
+    """Draws parameter inputs from the prior until all data are met within 1e-8 (PhD thesis, section 4.9, where no
+    redrawing is mentioned); after `max_redraws` draws the residual is larger, which the caller must check.
     """
 
     def attempt(before: FibrePoint) -> FibrePoint:

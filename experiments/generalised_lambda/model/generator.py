@@ -1,15 +1,12 @@
 """Independent observations from the generalised lambda distribution, as a differentiable map of random inputs.
 
-The distribution has no closed-form density: only its quantile function is known. With z = (z1, z2, z3, z4),
+Only its quantile function is known. With location z1, inverse scale z2 > 0, and shapes z3, z4 of left and right tail,
 
-    q(p | z) = z1 + [(p^z3 - 1)/z3 - ((1 - p)^z4 - 1)/z4] / z2,    0 < p < 1, z2 > 0,
+    q(p | z) = z1 + [(p^z3 - 1)/z3 - ((1 - p)^z4 - 1)/z4] / z2,    0 < p < 1.
 
-z1 is a location, z2 an inverse scale, z3 and z4 the shapes of the left and right tail. The sources print a
-plus sign between the two terms; with it q is not increasing and cannot give the published data, so the minus
-sign is used here. Everything is evaluated in the logit l = log p - log(1 - p), because 1 - p rounds to zero
-from l = 37 on.
-
-Source: PhD thesis, section 4.10.1; Graham and Storkey 2017, section 10.1 (sign corrected).
+PhD thesis, section 4.10.1, and Graham and Storkey 2017, section 10.1, print a plus sign between the two terms; with
+it q is not increasing and cannot give the published data. All is evaluated in the logit l = log p - log(1 - p),
+because 1 - p rounds to zero from l = 37 on.
 """
 
 import math
@@ -44,8 +41,7 @@ _SLOPE_SERIES = tuple((k + 1.0) / math.factorial(k + 2) for k in range(8))
 class LambdaPrior(NamedTuple):
     """Prior of the parameters: z1, z3, z4 ~ N(0, sd^2) and z2 ~ Exponential(rate), independent."""
 
-    # standard deviation, in units of the data for z1 (z3 and z4 are pure numbers); may be traced
-    sd: Array | float
+    sd: Array | float  # in units of the data for z1 (z3 and z4 are pure numbers); may be traced
     rate: Array | float  # rate of the exponential distribution, in units of the data; may be traced
 
 
@@ -63,14 +59,7 @@ class GeneralisedLambdaModel(NamedTuple):
 def generalised_lambda_model(
     observations: ArrayLike, prior_sd: float = 1.0, prior_rate: float = 1.0
 ) -> GeneralisedLambdaModel:
-    """Model of any vector of at least 2 finite observations [data], with the sd of the prior of z1, z3 and z4.
-
-    The rate is that of the prior of z2. Raises ValueError for other observations, naming the first bad entry, or a
-    prior that is not positive.
-
-    >>> generalised_lambda_model([2.0, 3.5]).observations.shape
-    (2,)
-    """
+    """Model of at least 2 finite observations [data], with the sd of z1, z3 and z4 and the rate of z2 a priori."""
     values = np.asarray(observations)
     if values.ndim != 1 or values.size < 2:
         raise ValueError(
@@ -92,14 +81,8 @@ def generalised_lambda_model(
     return GeneralisedLambdaModel(jnp.asarray(numbers), LambdaPrior(prior_sd, prior_rate))
 
 
-# --- the distribution ----------------------------------------------------------------------------------
-
-
 def quantile(logits: Array, z: Array) -> Array:
-    """Quantile function q at p = 1/(1 + exp(-l)) for logits l [...] and z [4], in units of the data [...].
-
-    Infinite where quantiles exceed the range of float64.
-    """
+    """Quantile function q at logits l [...] for z [4], in units of the data; infinite beyond the range of float64."""
     log_p, log_rest = _log_probabilities(logits)
     return z[0] + (_power_integral(log_p, z[2]) - _power_integral(log_rest, z[3])) / z[1]
 
@@ -131,19 +114,14 @@ def simulate_observations(seed: int, n_data: int, z: tuple[float, ...] = GENERAT
     return np.asarray(quantile_at_probability(jnp.asarray(uniforms), jnp.asarray(z)))
 
 
-# --- the model as a map of random inputs ---------------------------------------------------------------
-
-
 def input_dim(model: GeneralisedLambdaModel) -> int:
     """Number of random inputs: four for the parameters, then one for each observation."""
     return N_PARAMETERS + model.observations.shape[0]
 
 
 def parameters(parameter_inputs: Array, prior: LambdaPrior) -> Array:
-    """Parameters z [4] as a function of the inputs (a, b, c, d) [4].
-
-    z1 = sd a, z3 = sd b, z4 = sd c with normal inputs; z2 = log(1 + exp(r d))/rate with a logistic input of unit
-    variance, r being LOGISTIC_RATE.
+    """Parameters z [4] of the inputs (a, b, c, d) [4]: z1 = sd a, z3 = sd b, z4 = sd c with normal inputs; z2 = log(1
+    + exp(r d))/rate with a logistic input of unit variance, r being LOGISTIC_RATE.
     """
     a, b, c, d = parameter_inputs
     scale = jax.nn.softplus(LOGISTIC_RATE * d) / prior.rate
@@ -177,11 +155,7 @@ def sample_parameter_inputs(key: Array) -> Array:
 
 
 def conditioned_model(model: GeneralisedLambdaModel) -> ConditionedModel:
-    """The model conditioned on its observations: c(u) = x(u) - observations, with Jacobian [block | diagonal].
-
-    The block [data, 4] holds derivatives in the parameter inputs, the diagonal [data] those in each
-    observation's own input.
-    """
+    """The model conditioned on its observations, with Jacobian [block [data, 4] | diagonal [data]]."""
     prior = model.prior
 
     def constraint(inputs: Array) -> Array:
@@ -204,19 +178,14 @@ def conditioned_model(model: GeneralisedLambdaModel) -> ConditionedModel:
 
 
 def abc_log_density(model: GeneralisedLambdaModel, inputs: Array, tolerance: Array | float) -> Array:
-    """Log density of the inputs [4 + data] given the observations under a Gaussian kernel, up to a constant, in nats.
-
-    The tolerance, the kernel's standard deviation in units of the data, may be traced. Minus infinity where the
-    generator overflows.
-    """
+    """Log density in nats of inputs [4 + data] under a Gaussian kernel, up to a constant; -infinity on overflow."""
     residual = generate(inputs, model.prior) - model.observations
     return log_prior(inputs) + log_gaussian_kernel(residual, tolerance)
 
 
 class BlockMetric(NamedTuple):
-    """Riemannian metric J^T J / eps^2 + I of a Jacobian J = [A | D], with the operations of a dense one.
-
-    With the inputs of the observations first, its Cholesky factor is that of a diagonal, and K full rows below.
+    """Metric J^T J / eps^2 + I of J = [A | D], whose factor is a diagonal and K full rows, inputs of observations
+    first.
     """
 
     jacobian: DiagonalJacobian  # J
@@ -244,10 +213,7 @@ class BlockMetric(NamedTuple):
 
 
 def abc_metric(model: GeneralisedLambdaModel, tolerance: Array | float) -> Callable[[Array], BlockMetric]:
-    """Metric of the density of `abc_log_density`: maps inputs [4 + data] to J^T J / eps^2 + I, at a cost of N K^2.
-
-    Source: PhD thesis, equation 4.52.
-    """
+    """Metric of `abc_log_density` (PhD thesis, equation 4.52) at inputs [4 + data], at a cost of N K^2."""
     jacobian_at = conditioned_model(model).jacobian
     scale = jnp.asarray(tolerance)
 

@@ -1,8 +1,7 @@
 """Reference draws of posteriors with few parameters, from their log density alone.
 
-Two stages: a population that finds the posterior whatever its scales (differential evolution), and an independence
-sampler whose proposals are fitted to that population, whose draws are all but independent. Neither shares code
-with the kernels under study, which is what makes them references.
+Differential evolution finds the posterior whatever its scales; independence Metropolis with proposals fitted to it
+makes nearly independent draws. Neither shares code with the kernels under study.
 """
 
 from collections.abc import Callable
@@ -12,22 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-# Tails of the proposals are heavier than those of a posterior with a proper prior.
-_DEGREES_OF_FREEDOM = 5.0
+_DEGREES_OF_FREEDOM = 5.0  # Tails of the proposals are heavier than those of a posterior with a proper prior.
 
 
 def differential_evolution(
     key: Array, log_density: Callable[[Array], Array], starts: Array, n_draws: int
 ) -> tuple[Array, Array]:
-    """Differential evolution Markov chain Monte Carlo with a population in two halves.
-
-    Returns walkers [draw, walker, dim] and the acceptance rate over all iterations; they start at distinct points
-    [walker, dim]. A walker of one half moves by a scaled difference of two walkers of the other half, plus a little
-    noise. As the other half stands still meanwhile, all moves of a half are Metropolis updates at once. Every tenth
-    iteration takes the whole difference, which lets walkers jump between modes. Raises ValueError for an odd number of
-    walkers, or fewer than 8.
-
-    Source: ter Braak 2006, with the population split in halves so that it runs in vectorised form.
+    """Walkers [draw, walker, dim] from distinct starts [walker, dim], and the acceptance rate over all iterations.
+    Halves of the population (ter Braak 2006) move in turn by differences of walkers of the other half. Every tenth
+    iteration takes the whole difference, which lets walkers jump between modes.
     """
     n_walkers, dim = starts.shape
     if n_walkers < 8 or n_walkers % 2:
@@ -71,12 +63,8 @@ def differential_evolution(
 def independence_metropolis(
     key: Array, log_density: Callable[[Array], Array], pilot: Array, n_draws: int
 ) -> tuple[Array, Array]:
-    """Metropolis-Hastings with proposals from a Student's t distribution that has the moments of pilot draws.
-
-    Returns chains [draw, walker, dim], which start at the last pilot draws [pilot draw, walker, dim], and the
-    acceptance rate. All proposals are made, and their densities taken, before the accept steps.
-
-    Source: Tierney 1994, section 2.3.3.
+    """Chains [draw, walker, dim] and their acceptance rate, with Student's t proposals that have the moments of pilot
+    draws [pilot draw, walker, dim] (Tierney 1994, section 2.3.3).
     """
     _, n_walkers, dim = pilot.shape
     flat = pilot.reshape(-1, dim)

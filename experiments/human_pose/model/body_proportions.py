@@ -1,12 +1,9 @@
 """Bone lengths of the human pose study: a log-normal distribution from published proportions. NumPy only.
 
-Segment lengths as fractions of stature are those of Drillis and Contini (*Body segment parameters*, New York
-University, 1966), as reproduced in D. A. Winter, *Biomechanics and Motor Control of Human Movement*, figure 4.1.
-They give heights of 0.285 (knee), 0.530 (hip), 0.630 (elbow, which is at the waist), 0.818 (shoulder) and 0.870
-(chin) and a foot of length 0.152.
-
-Ours are the stature, the spreads, the place of the lower spine at the height of the waist, and the fraction of the foot
-behind the toes.
+Fractions of stature are of Drillis and Contini (*Body segment parameters*, New York University, 1966), in D. A. Winter,
+*Biomechanics and Motor Control of Human Movement*, figure 4.1: heights of 0.285 (knee), 0.530 (hip), 0.630 (elbow,
+at the waist), 0.818 (shoulder) and 0.870 (chin), and a foot of 0.152. Ours are stature, spreads, the lower spine at
+the height of the waist, and the fraction of the foot behind the toes.
 """
 
 import math
@@ -16,8 +13,7 @@ import numpy as np
 from auxmc.numerics.array_types import FloatArray
 from experiments.human_pose.model.skeleton import BONE_NAMES
 
-# Length of each bone as a fraction of stature.
-FRACTIONS = {
+FRACTIONS = {  # Length of each bone as a fraction of stature.
     "waist": 0.100,
     "mid-spine": 0.188,
     "spine": 0.240,
@@ -40,14 +36,7 @@ RESIDUAL_SPREAD = 0.04
 
 
 def log_length_distribution() -> tuple[FloatArray, FloatArray]:
-    """Mean [13] and upper Cholesky factor R [13, 13] of log lengths in log metres; the covariance is R^T R.
-
-    All bones grow with stature, which correlates them by 0.65.
-
-    >>> mean, factor = log_length_distribution()
-    >>> float(np.exp(mean[9]).round(4))  # upper leg
-    0.4165
-    """
+    """Mean [13] and upper Cholesky factor R [13, 13] of log lengths in log metres; stature correlates bones by 0.65."""
     mean = np.array([math.log(FRACTIONS[name] * MEDIAN_STATURE_M) for name in BONE_NAMES])
     n_bones = len(BONE_NAMES)
     covariance = STATURE_SPREAD**2 * np.ones((n_bones, n_bones)) + RESIDUAL_SPREAD**2 * np.eye(n_bones)

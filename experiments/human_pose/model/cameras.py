@@ -1,6 +1,6 @@
-"""Pinhole cameras that look at a body from the front: projections of joints and their derivatives.
+"""Pinhole cameras that look at a body from the front: image coordinates, and their derivatives.
 
-Coordinates in the image are those of a plane at the focal length, in metres; x runs against the x of the body.
+They are in metres, in a plane at the focal length; x runs against the x of the body.
 """
 
 import math
@@ -37,11 +37,8 @@ def camera_inputs(place: Array) -> Array:
 
 
 def project_joints(positions: Array, place: Array, views: str) -> Array:
-    """Image coordinates of joints [joint, 3] in metres: for each view all x, then all y [view * 2 * joint].
-
-    `place` is the translation of the cameras in metres [3]. Not finite where a joint is in the plane of the cameras.
-
-    Source: Graham and Storkey 2017, section 10.3; constants of the published code.
+    """Image coordinates [view * 2 * joint], for each view all x, then all y, of joints [joint, 3] and camera place
+    [3] in metres (Graham and Storkey 2017, section 10.3); not finite where a joint is in the plane of the cameras.
     """
     return _images(positions, place, views)[0].reshape(-1)
 

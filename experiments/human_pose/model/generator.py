@@ -1,7 +1,6 @@
 """Generative model of joint positions in images: bone lengths, joint angles and camera from normal inputs.
 
-The inputs u, all standard normal a priori, are in the order of `SLICES`; the noise of the images follows them where the
-model is conditioned exactly.
+The inputs u are in the order of `SLICES`; the noise of the images follows them where the model is conditioned exactly.
 """
 
 from functools import partial
@@ -76,19 +75,14 @@ def positions(model: PoseModel, inputs: Array) -> Array:
 
 
 def generate(model: PoseModel, inputs: Array) -> Array:
-    """Image coordinates without noise [constraint]: for each view all x, then all y.
-
-    Source: PhD thesis, Algorithm 12; Graham and Storkey 2017, Algorithm 2 and section 10.3.
-    """
+    """Noiseless image coordinates [constraint] (PhD thesis, Algorithm 12; Graham and Storkey 2017, section 10.3)."""
     place = cameras.camera_place(split_inputs(model, inputs).camera)
     return cameras.project_joints(positions(model, inputs), place, model.views)
 
 
 def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
-    """Jacobian of `generate` [constraint, input] by the chain rule in closed form.
-
-    Images depend on joints, joints on 47 angles and 13 lengths, and an angle on its own two noises and on the code: one
-    forward pass replaces one pass for each output or input.
+    """Jacobian of `generate` [constraint, input] in closed form: one forward pass replaces one for each input. An
+    angle depends on its own two noises and on the code.
     """
     parts = split_inputs(model, inputs)
     angle = angle_derivatives(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
@@ -119,24 +113,15 @@ def log_prior(inputs: Array) -> Array:
 
 
 def log_density(model: PoseModel, inputs: Array, observed: Array, noise_scale: Array | float) -> Array:
-    """Log density of the inputs [input] given images [constraint] with normal noise, up to a constant, in nats.
-
-    Minus infinity where the generator overflows.
-
-    Source: PhD thesis, section 4.6 and section 4.10.3.
-    """
+    """Log density in nats of inputs [input] given images [constraint], up to a constant (thesis, section 4.10.3)."""
     misfit = (observed - generate(model, inputs)) / noise_scale
     value = log_prior(inputs) - 0.5 * jnp.sum(jnp.square(misfit))
     return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
 
 def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | float) -> ConditionedModel:
-    """The model conditioned on noisy images [constraint]: inputs (u, n) with g(u) + eps n equal to the images.
-
-    Without the noise, of standard deviation eps, the Jacobian is singular: two views of 19 joints are 76 numbers of 57
-    coordinates.
-
-    Source: PhD thesis, section 4.10.3.
+    """Inputs (u, n) with g(u) + eps n equal to noisy images [constraint] (PhD thesis, section 4.10.3). Without noise
+    the Jacobian is singular: two views of 19 joints are 76 numbers of 57 coordinates.
     """
 
     noisy = condition_noisy_generator(partial(generate, model), log_prior, observed, noise_scale)
@@ -148,10 +133,8 @@ def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | fl
 
 
 def simulated_scenes(model: PoseModel, noise_scale: float, seed: int = SCENE_SEED) -> list[Scene]:
-    """The scenes of the study, drawn from the model as the published code draws them.
-
-    A row of the normal numbers of `numpy.random.RandomState(seed)` is a scene: its inputs, then the noise of two views;
-    the monocular model uses the first half of it. The seed and so the scenes of the publications are unknown.
+    """The scenes, drawn as the published code does; the seed and so the scenes of the publications are unknown. A row
+    of normal numbers holds inputs, then the noise of two views, of which the monocular model uses the first half.
     """
     normal = np.random.RandomState(seed).normal(size=(N_SCENES, model.n_inputs + _N_NOISE_BINOCULAR))
     inputs, noise = normal[:, : model.n_inputs], normal[:, model.n_inputs :][:, : n_observed(model.views)]

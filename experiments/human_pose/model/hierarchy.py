@@ -1,7 +1,6 @@
-"""The human pose model in its natural variables: lengths, code, pairs and camera in place of standard normal inputs.
+"""The human pose model in its natural variables, another set of coordinates of the generator's distribution.
 
-The state is (13 log lengths, code, 47 cosine parts, 47 sine parts, camera sideways, up, log depth). Its distribution is
-that of the generator, the same posterior in other coordinates.
+The state is (13 log lengths, code, 47 cosine parts, 47 sine parts, camera sideways, up, log depth).
 """
 
 import jax.numpy as jnp
@@ -29,8 +28,7 @@ def inputs_of_state(model: PoseModel, state: Array) -> Array:
     log_lengths, code, cos_part, sin_part, camera = split_inputs(model, state)
     distribution = pair_distribution(model.prior, code)
     mean, factor = jnp.asarray(model.prior.log_length_mean), jnp.asarray(model.prior.log_length_factor)
-    # R^T u = log lengths - mean.
-    bones = solve_triangular(factor, log_lengths - mean, trans=1)
+    bones = solve_triangular(factor, log_lengths - mean, trans=1)  # R^T u = log lengths - mean.
     cos_noise = (cos_part - distribution.cos_mean) / distribution.cos_sd
     sin_noise = (sin_part - distribution.sin_mean) / distribution.sin_sd
     place = jnp.concatenate([camera[:2], jnp.exp(camera[2:])])
@@ -54,11 +52,8 @@ def hierarchical_log_prior(model: PoseModel, state: Array) -> Array:
 def hierarchical_log_density(
     model: PoseModel, state: Array, observed: Array, noise_scale: Array | float
 ) -> Array:
-    """Log density of the state [input] given images [constraint] with normal noise, up to a constant, in nats.
-
-    Minus infinity where the generator overflows.
-
-    Source: published notebook of the study; the bone lengths have their full covariance.
+    """Log density of the state [input] given images [constraint] with normal noise, up to a constant, in nats. From
+    the published notebook, with the full covariance of bone lengths; minus infinity where the generator overflows.
     """
     camera = split_inputs(model, state).camera
     place = jnp.concatenate([camera[:2], jnp.exp(camera[2:])])

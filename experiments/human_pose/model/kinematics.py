@@ -1,9 +1,8 @@
 """Forward kinematics of the skeleton and its derivatives in closed form.
 
-A node's rotation is the product of elementary rotations in the order of its channels; it turns the node's
-descendants and not the node itself. The derivative of a joint by an angle is the cross product of the axis of that
-rotation with the way from the node to the joint; by a length it is the sum of the directions of the bones with
-that length on the way.
+A node's rotation, a product of elementary ones in the order of its channels, turns its descendants and not the node.
+The derivative of a joint by an angle is the cross product of the rotation's axis with the way from node to joint; by a
+length it is the sum of the directions of the bones with that length on the way.
 """
 
 from typing import NamedTuple
@@ -25,12 +24,8 @@ class PoseDerivatives(NamedTuple):
 
 
 def joint_positions(angles: Array, lengths: Array) -> Array:
-    """Positions [joint, 3] of the output joints in metres: x to the left of the body at rest, y up, z forward.
-
-    The hips are the origin. `angles` are free rotations in radians [47], nodes depth-first; `lengths` those of the
-    bones, in metres [13].
-
-    Source: Graham and Storkey 2017, section 10.3.
+    """Positions [joint, 3] of the output joints in metres from the hips: x to the left of the body, y up, z forward.
+    `angles` are in radians [47], nodes depth-first, `lengths` in metres [13] (Graham and Storkey 2017, section 10.3).
 
     >>> joint_positions(jnp.zeros(47), jnp.ones(13))[2].tolist()
     [0.0, 3.0, 0.0]
@@ -62,8 +57,7 @@ def _directions(angles: Array) -> tuple[Array, Array]:
     cos, sin = jnp.cos(full)[:, :, None, None], jnp.sin(full)[:, :, None, None]
     first, second, third = jnp.moveaxis(cos * _COSINES + sin * _SINES + _CONSTANTS, 1, 0)
     two = first @ second
-    # Products over the last 1, 2, 4 and 8 nodes on the way from the root, which stands behind a node that turns
-    # nothing.
+    # Products over the last 1, 2, 4 and 8 nodes on the way from the root; behind it stands one that turns nothing.
     turns = jnp.concatenate([two @ third, jnp.eye(3)[None]])
     for ancestors in _ANCESTORS:
         turns = turns[ancestors] @ turns
@@ -81,9 +75,6 @@ def _directions(angles: Array) -> tuple[Array, Array]:
     return directions, in_root.reshape(-1, 3)[_SLOT_OF_ANGLE]
 
 
-# --- the tree as arrays --------------------------------------------------------------------------------
-
-
 def _elementary(axis: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Matrices C, S, K with rotation about an axis by t = cos(t) C + sin(t) S + K."""
     unit = np.eye(3)[axis]
@@ -92,7 +83,6 @@ def _elementary(axis: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _ancestors(index: int) -> list[int]:
-    """A node and all nodes between it and the root."""
     return [] if index < 0 else [index, *_ancestors(NODES[index].parent)]
 
 

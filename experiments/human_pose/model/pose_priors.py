@@ -1,7 +1,7 @@
 """Parameters of the priors of the human pose study: our own, which ship with the package, and the published ones.
 
-NumPy only; the published files are looked for in `$AUXMC_DATA_DIR/implicit_models/pose` where that variable is set, and
-otherwise fetched once into the user's cache. Both are held to their sha256.
+NumPy only. Published files are in `$AUXMC_DATA_DIR/implicit_models/pose`, or else
+fetched once into the user's cache, and held to their sha256.
 """
 
 from collections.abc import Mapping
@@ -40,8 +40,7 @@ _PUBLISHED = (
 class PosePrior(NamedTuple):
     """Prior of joint angles and bone lengths."""
 
-    # of the decoder's layers, input on the left: [30, 50], five times [50, 50], [50, 188]
-    weights: tuple[FloatArray, ...]
+    weights: tuple[FloatArray, ...]  # of the decoder's layers: [30, 50], five times [50, 50], [50, 188]
     biases: tuple[FloatArray, ...]  # of the layers: six times [50], [188]
     log_length_mean: FloatArray  # mean of log lengths, in log metres [13]
     log_length_factor: FloatArray  # upper Cholesky factor R of their covariance R^T R [13, 13]
@@ -53,11 +52,7 @@ class PosePrior(NamedTuple):
 
 
 def read_pose_prior(name: str) -> PosePrior:
-    """Parameters of the prior `own` or `published`, float64.
-
-    Raises DataError if files can neither be found nor fetched, or are not what they should be; ValueError for another
-    name.
-    """
+    """Parameters of the prior `own` or `published`; raises DataError if its files cannot be had or are wrong."""
     files = pose_prior_files(name)
     decoder = _arrays(files[0])
     weights = tuple(decoder[f"W_{layer}"] for layer in range(N_LAYERS))

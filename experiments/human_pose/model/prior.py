@@ -1,6 +1,6 @@
 """Prior of bone lengths and joint angles as functions of standard normal inputs.
 
-Angles are decoded as pairs of a cosine and a sine part, so that an angle near the cut of the circle is no jump.
+Angles are decoded as cosine and sine parts, so that an angle near the cut of the circle is no jump.
 """
 
 from collections.abc import Sequence
@@ -32,19 +32,14 @@ class AngleDerivatives(NamedTuple):
 
 
 def bone_lengths(prior: PosePrior, inputs: Array) -> Array:
-    """Bone lengths in metres [13] of standard normal inputs [13].
-
-    Source: Graham and Storkey 2017, section 10.3, with the Cholesky factor of the covariance in place of the covariance
-    that is printed.
+    """Bone lengths in metres [13] of standard normal inputs [13]. Graham and Storkey 2017, section 10.3, print the
+    covariance in place of its Cholesky factor.
     """
     return jnp.exp(jnp.asarray(prior.log_length_mean) + inputs @ jnp.asarray(prior.log_length_factor))
 
 
 def decode(weights: Sequence[Array], biases: Sequence[Array], code: Array) -> Array:
-    """Outputs of the decoder network [..., 188] for a code [..., 30]: means, then log variances, cosine before sine.
-
-    Source: PhD thesis, Algorithm 12, with the order and scale of outputs that the published weights have.
-    """
+    """Means, then log variances, cosine before sine [..., 188], of a code [..., 30] (PhD thesis, Algorithm 12)."""
     hidden = jnp.tanh(code @ weights[0] + biases[0])
     for weight, bias in zip(weights[1:-1], biases[1:-1], strict=True):
         hidden = jnp.tanh(hidden @ weight + bias) + hidden

@@ -1,6 +1,6 @@
-"""The skeleton of the human pose study: tree of nodes, bones, free rotation channels and output joints. NumPy only.
+"""The skeleton of the human pose study: nodes, bones, free rotations and output joints. NumPy only.
 
-Axes of the body at rest: x to its left, y up, z forward. At rest all rotations are zero, and arms point sideways.
+At rest all rotations are zero, and arms point sideways; x is to the body's left, y up, z forward.
 """
 
 from typing import NamedTuple
@@ -26,8 +26,7 @@ class Node(NamedTuple):
 
 
 _UP, _DOWN = (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)
-# The foot slopes downwards by a quarter of its length.
-_FOOT_OFFSET = np.array([0.0, -1.33694, 4.98954])
+_FOOT_OFFSET = np.array([0.0, -1.33694, 4.98954])  # The foot slopes downwards by a quarter of its length.
 _FOOT = tuple(float(value) for value in _FOOT_OFFSET / np.linalg.norm(_FOOT_OFFSET))
 
 
@@ -51,8 +50,7 @@ def _leg(side: str, sign: float, first: int) -> list[Node]:
     ]
 
 
-# Nodes in depth-first order; thumbs and toe ends, which move no output joint, are left out. Source: tree,
-# directions and rotation orders of the skeleton of Graham and Storkey 2017, section 10.3.
+# Depth-first, of Graham and Storkey 2017, section 10.3, but for thumbs and toe ends, which move no output joint.
 NODES: tuple[Node, ...] = (
     Node("hips", -1, (0.0, 0.0, 0.0), "", "xyz", "xyz", ""),
     Node("spine", 0, _UP, "waist", "xyz", "xyz", "lower_spine"),
@@ -71,8 +69,7 @@ N_ANGLES = sum(len(node.free) for node in NODES)
 # Index of each node's bone length; -1 for the root.
 BONES = tuple(BONE_NAMES.index(node.bone) if node.bone else -1 for node in NODES)
 
-# Pairs of output joints between which a line is drawn.
-DRAWN_BONES = (
+DRAWN_BONES = (  # Pairs of output joints between which a line is drawn.
     *((0, 1), (1, 2)),
     *((1, 3), (3, 4), (4, 5), (5, 6)),
     *((1, 7), (7, 8), (8, 9), (9, 10)),
@@ -82,11 +79,7 @@ DRAWN_BONES = (
 
 
 def channel_index(node: str, axis: str) -> int:
-    """Place of a free rotation in the vector of joint angles; raises KeyError if there is none.
-
-    >>> channel_index("left leg", "x")
-    34
-    """
+    """Place of a free rotation in the vector of joint angles; raises KeyError if there is none."""
     index = 0
     for one in NODES:
         if one.name == node and axis in one.free:

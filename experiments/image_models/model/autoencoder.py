@@ -1,7 +1,4 @@
-"""A generative model of binary images with a Gaussian latent vector, and the Gaussian that approximates its posterior.
-
-Functions are of one image and one latent vector; `vmap` over images turns each layer into one matrix product.
-"""
+"""A generative model of binary images with a Gaussian latent vector, and a Gaussian near its posterior."""
 
 from typing import Any, NamedTuple
 
@@ -23,10 +20,7 @@ class Code(NamedTuple):
 
 
 def logits(model: Autoencoder, latent: Array) -> Array:
-    """Logits [pixel] of the probabilities that pixels are on, given a latent vector [latent].
-
-    Source: PhD thesis, section 5.6.2: two hidden layers of hyperbolic tangents.
-    """
+    """Logits [pixel] given a latent vector [latent], by two hidden layers (PhD thesis, section 5.6.2)."""
     first, second, last = model.decoder
     return _dense(last, jnp.tanh(_dense(second, jnp.tanh(_dense(first, latent)))))
 
@@ -47,12 +41,8 @@ def encode(model: Autoencoder, image: Array) -> Code:
 
 
 def log_importance_weights(model: Autoencoder, image: Array, noise: Array) -> Array:
-    """Log of joint density over approximate posterior in nats [draw], at draws of the latter.
-
-    Draws are made from standard normal `noise` [draw, latent] for an image [pixel]. The log of the mean of their
-    exponentials is a lower bound on the log evidence in expectation.
-
-    Source: Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2.
+    """Log of joint density over approximate posterior in nats [draw], for an image [pixel] and normal `noise` [draw,
+    latent] (Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2).
     """
     return log_code_weights(model, image, encode(model, image), noise)
 
@@ -72,12 +62,8 @@ def log_code_weights(model: Autoencoder, image: Array, code: Code, noise: Array)
 def latent_bridge(
     model: Autoencoder, image: Array, code: Code, log_zeta: Array, *, whitened: bool = True
 ) -> Bridge:
-    """Joins the posterior of the latent vector z of an image [pixel] to its approximation, the code.
-
-    `log_zeta` is a guess of the log evidence in nats. If `whitened`, x is (z - mean) / scale, so that the base is
-    standard normal; otherwise x is z. The floating type of the model is that of all log densities.
-
-    Source: PhD thesis, section 5.6.2.
+    """Joins the posterior of the latent vector z of an image [pixel] to its code (PhD thesis, section 5.6.2).
+    `log_zeta` guesses the log evidence in nats. If `whitened`, x is (z - mean) / scale, otherwise z.
     """
     constant = jnp.asarray(0.5 * model.n_latent * np.log(2.0 * np.pi), dtype=image.dtype)
 
@@ -94,10 +80,8 @@ def latent_bridge(
 def initial_autoencoder(
     rng: np.random.Generator, mean_image: NDArray[np.floating[Any]], n_hidden: int = 200, n_latent: int = 50
 ) -> Autoencoder:
-    """Parameters to start training from, float32, uniform with the variance of Glorot and Bengio 2010.
-
-    The biases of the last layer reproduce `mean_image`, the probability that each pixel is on [pixel], where it is not
-    too close to 0 or 1.
+    """Parameters to start training from, float32, with the variance of Glorot and Bengio 2010. The biases of the last
+    layer reproduce `mean_image`, the probability that each pixel is on [pixel].
     """
 
     def layer(n_in: int, n_out: int) -> Dense:

@@ -7,8 +7,7 @@ A file of weights is an .npz with, for a layer, a matrix W [inputs, outputs] and
 * `encoder_mean_W0`, `encoder_mean_b0`: hidden to latent;
 * `encoder_std_W0`, `encoder_std_b0`: hidden to latent, the log of the standard deviation.
 
-Numbers count non-linearities too, hence 0, 2, 4. The published weights are four files, `decoder_params.npz` and so on,
-with arrays W0, b0, ...; a folder of four such files is understood as well.
+Numbers count non-linearities too. A folder of four files as published, with arrays W0, b0, ..., is understood as well.
 """
 
 from collections.abc import Mapping
@@ -73,11 +72,7 @@ class Autoencoder(NamedTuple):
 
 
 def read_autoencoder(model: str, path: str = "") -> Autoencoder:
-    """Weights of one of `MODELS`, float32; those of a user's file or folder `path` where it is given.
-
-    Raises DataError if files can neither be found nor fetched, or arrays are missing, not finite or do not fit
-    together; ValueError if there is no such model.
-    """
+    """Weights of one of `MODELS`, float32, or of the user's `path`; raises DataError for missing or unusable arrays."""
     if path:
         return _assembled(_folder_arrays(Path(path)) if Path(path).is_dir() else _arrays(Path(path)), path)
     if model not in MODELS:

@@ -20,10 +20,6 @@ class Digits(NamedTuple):
 
 
 def read_digits() -> Digits:
-    """The 10 000 digits, sorted by label.
-
-    >>> read_digits().images.shape
-    (10000, 784)
-    """
+    """The 10 000 digits, sorted by label."""
     table = np.load(io.BytesIO(lzma.decompress(_FILE.read_bytes())))
     return Digits(table[:, 1:], table[:, 0])

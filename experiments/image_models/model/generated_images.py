@@ -38,13 +38,7 @@ class Bases(NamedTuple):
 
 
 def generate_images(model: Autoencoder, state: np.random.RandomState, n_images: int) -> GeneratedImages:
-    """Draws `n_images` images from a model in float64.
-
-    A seed and a number give the same images on every machine, and the published ones for the published models, seed and
-    number 1000.
-
-    Source: PhD thesis, figure 5.3.
-    """
+    """Draws images in float64, the same on every machine; 1000 of a published model and seed are the published ones."""
     latents = state.normal(size=(n_images, model.n_latent))
     decode = jax.jit(jax.vmap(logits, in_axes=(None, 0)))
     on = expit(np.asarray(decode(to_precision(model, jnp.float64), jnp.asarray(latents))))
@@ -59,12 +53,8 @@ def encoder_bases(
     n_drawn: int,
     n_draws: int = 100,
 ) -> Bases:
-    """Encodes images and bounds their log evidence by importance samples from their codes, in float64.
-
-    The images [image, pixel] are the first of the `n_drawn` that `generate_images` made, and `state` is as that
-    function left it: random numbers are drawn for all, so that those of an image do not depend on how many are kept.
-
-    Source: PhD thesis, section 5.6.2.
+    """Codes of images and importance-sampled bounds on their log evidence (PhD thesis, section 5.6.2). Numbers are
+    drawn for all `n_drawn` images of `generate_images`, which left `state`; these are the first.
     """
     precise, binary = to_precision(model, jnp.float64), jnp.asarray(images, jnp.float64)
     codes = jax.jit(jax.vmap(encode, in_axes=(None, 0)))(precise, binary)

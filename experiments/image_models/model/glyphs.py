@@ -1,8 +1,7 @@
 """Drawings of characters of many scripts, made from the fonts that come with matplotlib.
 
-A character is rendered large, thinned to its skeleton, and drawn again and again: each drawing turns, shears, stretches
-and bends the skeleton at random and follows it with a pen of random width. Characters that the fonts lack, that look
-the same as another one or that thinning leaves next to nothing of are passed over.
+A character is rendered large and thinned. Each drawing bends its skeleton at random and follows it with a pen of random
+width. Characters that the fonts lack, that look like another one or that nearly vanish when thinned are passed over.
 """
 
 import unicodedata
@@ -18,8 +17,7 @@ from auxmc.numerics.array_types import BooleanArray, IntegerArray
 Float32Array = NDArray[np.float32]
 N_SIDE = 28  # Rows and columns of a drawing
 
-# First and last code points of the scripts.
-BLOCKS: dict[str, tuple[int, int]] = {
+BLOCKS: dict[str, tuple[int, int]] = {  # First and last code points of the scripts.
     "Latin": (0x41, 0x24F),
     "International Phonetic Alphabet": (0x250, 0x2AF),
     "Greek and Coptic": (0x370, 0x3FF),
@@ -42,15 +40,13 @@ _CATEGORIES = ("Lu", "Ll", "Lo", "Sm")
 # Points of the font, side of the square in which a character is thinned, and its margin, in pixels.
 _POINTS, _SIDE, _MARGIN = 48.0, 48, 6
 _MIN_SKELETON = 9
-# Drawings made at a time: enough to vectorise, few enough for the cache.
-_AT_A_TIME = 1000
+_AT_A_TIME = 1000  # Drawings made at a time: enough to vectorise, few enough for the cache.
 
 
 class Skeletons(NamedTuple):
     """Characters as distances from their skeletons."""
 
-    # from each point of a square to the nearest point of the skeleton, in units of the side of the square
-    # (float32) [character, side, side]
+    # from points of a square to the skeleton, in units of the side of the square [character, side, side]
     distances: Float32Array
     characters: tuple[str, ...]  # [character]
     blocks: tuple[str, ...]  # name of each character's script [character]
@@ -64,11 +60,7 @@ class Drawings(NamedTuple):
 
 
 def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
-    """Renders and thins the characters of some scripts, sorted by script and code point.
-
-    `blocks` has the first and last code point of each script. Letters and mathematical symbols among them are used,
-    letters with accents left out. Raises ValueError if the fonts have no character of these scripts.
-    """
+    """Renders and thins the letters and mathematical symbols, without accents, of scripts with these code points."""
     bitmaps, characters, names = [], [], []
     seen: set[bytes] = set()
     for character, name, bitmap in _rendered(blocks):
@@ -103,12 +95,8 @@ def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int)
 
 
 def thin(bitmaps: BooleanArray) -> BooleanArray:
-    """Thins shapes with an empty margin of a pixel at least [shape, row, column] to lines one pixel wide.
-
-    What is connected stays so.
-
-    Source: T. Y. Zhang and C. Y. Suen, A fast parallel algorithm for thinning digital patterns, Communications of
-    the ACM 27(3), 1984.
+    """Thins shapes with an empty margin [shape, row, column] to lines one pixel wide; what is connected stays so.
+    Zhang and Suen, A fast parallel algorithm for thinning digital patterns, Communications of the ACM 27(3), 1984.
     """
     skeletons = bitmaps.copy()
     # Thick shapes take many rounds; those that no longer change are left alone.
