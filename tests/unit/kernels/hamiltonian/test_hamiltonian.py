@@ -69,6 +69,22 @@ def test_trajectories_can_be_reversed_keep_volume_and_have_an_energy_error_of_se
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
 
 
+@pytest.mark.slow
+def test_trajectories_are_those_of_blackjax():
+    from blackjax.mcmc import integrators, metrics
+
+    state = HMCState(START, *EVALUATE(START))
+    end, end_momentum, _ = leapfrog(EVALUATE, state, MOMENTUM, 0.11, jnp.asarray(25, jnp.int32))
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        step = integrators.velocity_verlet(log_quartic, metrics.default_metric(jnp.ones(2)).kinetic_energy)
+        theirs = integrators.IntegratorState(START, MOMENTUM, *EVALUATE(START))
+        for _ in range(25):
+            theirs = step(theirs, 0.11)
+    ours = (end.position, end_momentum, end.log_density, end.gradient)
+    for found, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
 def test_info_tells_what_happened():
     kernel = hmc(log_quartic, 0.2, (4, 9), dim=2)
     state = kernel.init(START)
@@ -129,6 +145,19 @@ def test_the_warm_up_of_a_phased_kernel_has_its_own_steps_and_then_ends():
             np.testing.assert_allclose(state.inner.position, expected.position, rtol=1e-12)
             assert 5 <= int(info.num_integration_steps) <= 9
         assert int(state.iteration) == iteration + 1
+
+
+def test_without_an_accept_step_every_proposal_is_taken():
+    adjusted, free = (build(log_quartic, 0.9, 2) for build in (mala, unadjusted_langevin))
+    start = jnp.array([1.5, -1.5])
+    noise = MoveNoise(jnp.array([2.0, -2.0]), jnp.array(0.0))
+    kept, kept_info = adjusted.apply(noise, adjusted.init(start))
+    moved, moved_info = free.apply(noise, free.init(start))
+    assert not bool(kept_info.is_accepted)
+    assert bool(moved_info.is_accepted)
+    np.testing.assert_array_equal(kept.position, start)
+    assert float(moved_info.log_ratio) == float(kept_info.log_ratio)
+    assert not np.allclose(moved.position, start)
 
 
 def test_a_rejection_keeps_the_point_and_reverses_the_refreshed_momentum():
