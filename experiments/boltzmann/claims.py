@@ -50,7 +50,8 @@ _SAMPLES = {
     "gibbs_ct": (1, 2001, 9801, 29_801),
     "ct_hmc": (1, 2001, 9801, 24_801),
 }
-_POOLINGS = {"": "single", ", nested": "nested"}  # Chains of one estimate, by the end of the settings' names
+# Which chains make one estimate, by the end of the settings' names.
+_POOLINGS = {"": "single", ", nested": "nested"}
 _POOLED = (1, 2001)  # Samples at which poolings are compared
 _LADDERS = (50, 200, 1000, 5000)
 _MOMENTS = ("mean", "covariance")
@@ -159,9 +160,11 @@ def over_method(
 def at_equal_times(
     first: Sequence[Averages], second: Sequence[Averages], time_ratio: float, *, largest: bool
 ) -> Measurement:
-    """Averages of one method over another's at the same points, when equal times have passed: the largest ratio, or the
-    geometric mean over errors and times. `time_ratio` is the time of a sample of the second method in units of the
-    first's. The first sample is at time 0, as in the figure, and is not compared."""
+    """Averages of one method over another's at the same points, when equal times have passed.
+
+    This is the largest ratio, or the geometric mean over errors and times. `time_ratio` is the time of a sample of the
+    second method in units of the first's. The first sample is at time 0, as in the figure, and is not compared.
+    """
     points = second[0].points
     samples = 1.0 + (points - 1.0) * time_ratio
     compared = (points > 1.0) & (samples <= first[0].points[-1])
@@ -300,8 +303,11 @@ def end_annealed(tables: Tables) -> Measurement:
 
 
 def pooling_distance(tables: Tables, pooling: str) -> Measurement:
-    """Mean absolute log ratio of running errors in a pooling to the published values, after 1 and 2001 samples. Errors
-    of the three quantities, of the same chains, are added; those of methods and times are independent."""
+    """Mean absolute log ratio of running errors in a pooling to the published values.
+
+    Errors after 1 and 2001 samples are compared. Those of the three quantities come from the same chains and
+    are added; those of methods and times are independent.
+    """
     distances, errors = [], []
     for method in CURVE_METHODS:
         for n_samples in _POOLED:
@@ -316,8 +322,10 @@ def pooling_distance(tables: Tables, pooling: str) -> Measurement:
 
 
 def band_ratio(tables: Tables) -> Measurement:
-    """CT-B22: half width of the published bars and filled regions in our standard errors. Those of a method, or of AIS
-    with a number of temperatures, come from the same runs: their median is one value."""
+    """CT-B22: half width of the published bars and filled regions in our standard errors.
+
+    Those of a method, or of AIS with a number of temperatures, come from the same runs: their median is one value.
+    """
     by_runs: dict[str, list[float]] = {}
     for error in ERROR_LABELS:
         for method, samples in _SAMPLES.items():

@@ -33,8 +33,11 @@ def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
 
 
 def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
-    """Chains that the estimate of each repeat pools [repeat, chain], by pooling: its own group (disjoint), one chain
-    (single), or for groups of g chains r to (r + 1) g - 1, as the slice in the author's notebook (nested)."""
+    """Chains that the estimate of each repeat pools [repeat, chain], for each pooling.
+
+    In "disjoint", repeat r pools its own group of g chains. In "nested" it pools chains r to (r + 1) g - 1,
+    as the slice in the author's notebook does. In "single" it has one chain.
+    """
     group = n_chains // n_repeats
     chain = np.arange(n_chains)[None]
     repeat = np.arange(n_repeats)[:, None]
@@ -48,8 +51,11 @@ def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
 def chain_curves(
     draws: dict[str, FloatArray], problem: Problem, method: str, n_repeats: int, block_size: int
 ) -> xr.Dataset:
-    """Relative errors of running estimates [pooling, repeat, n_samples, error], those of single chains averaged over
-    groups. Nested groups share chains: `nested_average_error`, of their average, leaves out each chain in turn."""
+    """Relative errors of running estimates [pooling, repeat, n_samples, error].
+
+    Those of single chains are averaged over the chains of a repeat's group. Nested groups share chains: the Monte Carlo
+    error of their average over repeats, `nested_average_error`, is from leaving out one chain at a time.
+    """
     n_chains = draws["total"].shape[0]
     groups = memberships(n_chains, n_repeats)
     parts: list[FloatArray] = []

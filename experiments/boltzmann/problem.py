@@ -25,7 +25,8 @@ from experiments.boltzmann.settings import Settings
 _FIT_SEED = 201702
 _RENYI_ORDER, _N_RENYI_DRAWS = 0.5, 10_000  # Order between both KL divergences (figure C.2b); draws
 _EP_SWEEPS, _EP_DAMPING = 400, 0.1  # Faster changes of the sites end in a cycle on the fifth system
-PUBLISHED_LEAST_EIGENVALUE = 1e-6  # The author's solver left some smaller eigenvalues, and he kept them
+# The author's solver left some smaller eigenvalues, and he kept them.
+PUBLISHED_LEAST_EIGENVALUE = 1e-6
 
 
 class Problem(NamedTuple):
@@ -33,7 +34,8 @@ class Problem(NamedTuple):
 
     relaxation: machine.Relaxation  # the target
     base: machine.RelaxedMoments  # moments of the base and log zeta
-    reference: machine.RelaxedMoments  # of the base that errors are compared with, by the published fits
+    # moments of the base that errors are compared with, by the published fits
+    reference: machine.RelaxedMoments
     truth: machine.RelaxedMoments | None  # exact; None with more units than can be summed over
     bridge: Bridge  # the path from base to target
     n_fits: int  # distinct fits that make up the base

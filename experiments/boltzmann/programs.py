@@ -46,8 +46,11 @@ class _Draw(NamedTuple):
 def block_summaries(
     kernel: Kernel, n_steps: int, keep: Callable[[Any, Any], Any], summarise: Callable[[Any], Any]
 ) -> Kernel:
-    """Makes `n_steps` steps of a kernel, whose random numbers must be arrays, one; step i has the key
-    `fold_in(key, i)`. `keep` maps (state, info) to arrays, `summarise` these, stacked [step, ...], to the new info."""
+    """Makes `n_steps` steps of a kernel one step, so that a record need not hold each of them.
+
+    The kernel's random numbers must be arrays; step i uses the key `fold_in(key, i)`. `keep` maps (state, info) after
+    each step to arrays, and `summarise` these, stacked [step, ...], to the info of the new kernel.
+    """
     if n_steps < 1:
         raise ValueError(f"n_steps must be at least 1, got {n_steps}")
 

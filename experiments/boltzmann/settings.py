@@ -8,7 +8,8 @@ from auxmc.errors import DataError
 from auxmc_pipeline.settings import CaseSettings, SettingsError, setting
 from experiments.boltzmann.model.data import DATA_VARIABLE, N_SYSTEMS, published_shift_file, read_parameters
 
-PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")  # the author's ten, of 30 units
+# The author's ten, of 30 units.
+PUBLISHED_SYSTEMS = Path(__file__).with_name("published_systems.csv")
 POOLINGS = ("disjoint", "nested", "single")
 # Bases: published (equation 5.50), by section 5.5 (other divergence, EP, pilot run), and the exact limit.
 BASES = ("mixture", "renyi", "ep", "pilot_zeta", "pilot", "exact")

@@ -39,7 +39,9 @@ from experiments.boltzmann.settings import PUBLISHED_SYSTEMS, Settings
 _SYSTEM_FILES = "continuous_tempering/gaussian-bmr/params_and_moms_{}.npz"
 _FIGURE_UNITS = 28
 _LARGE_EIGENVALUE = 5.0
-_SAME_EIGENVALUE = 1e-5  # Relative: equal ones come out 2e-7 apart; with 28 units the next is 8e-3 below
+# Relative distance of eigenvalues that are the same: equal ones come out 2e-7 apart; with 28 units the next
+# is 8e-3 below.
+_SAME_EIGENVALUE = 1e-5
 _FEW_UNITS = 4
 # Variants of the variational fits, and what is recorded of each.
 _FITS = (
@@ -130,11 +132,15 @@ def solved_shift(
     covariance: FloatArray,
     start: FloatArray,
 ) -> FloatArray:
-    """The author's diagonal [unit] from his mean [dim] and covariance [dim, dim] of x, without what it is to predict.
-    The start, from all moments, is rounded to three decimals: it chooses the solution, but does not know it."""
+    """The author's diagonal [unit] from his mean [dim] and covariance [dim, dim] of x.
+
+    What it is to predict is not used. The start, from all moments, is rounded to three decimals: it chooses
+    the solution, but does not know it.
+    """
 
     def used(mean: FloatArray, covariance: FloatArray) -> FloatArray:
-        variances, directions = np.linalg.eigh(covariance)  # Neither largest eigenvalue nor norm of the mean
+        # Neither the largest eigenvalue nor the norm of the mean: 2 dim - 2 equations.
+        variances, directions = np.linalg.eigh(covariance)
         squares = (mean @ directions) ** 2
         return np.concatenate([variances[:-1], squares / squares.sum()])
 

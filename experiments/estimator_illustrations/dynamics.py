@@ -26,7 +26,9 @@ from experiments.estimator_illustrations.settings import Settings
 _FRICTION = 0.2
 _STEPS = (0.01, 0.1, 0.5, 1.5, 3.0)
 _NOISY_STEP, _NOISE = 0.01, 10.0
-_NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50  # Of the example that the source cites, Chen et al. 2014, figure 1
+# Of HMC with noisy gradients: those of the example that the source cites, Chen et al. 2014, figure 1, where U
+# = -2 x^2 + x^4.
+_NAIVE_STEP, _NAIVE_N_STEPS = 0.1, 50
 _CITED_NOISE = 4.0
 _WELL_EDGES = np.linspace(-2.5, 2.5, 51)
 _FIGURE_START = (-3.0, 3.0)
@@ -49,7 +51,8 @@ class Configuration(NamedTuple):
     friction: float  # alpha
     correction: float  # beta, half the variance of gradient noise that is to be made up for
     variance: float  # of the noise that is added to the gradient
-    correlated: bool = False  # whether the target is that of figure 2.2 rather than a standard normal one
+    # whether the target is that of figure 2.2 rather than a standard normal one
+    correlated: bool = False
 
 
 def configurations(settings: Settings) -> dict[str, Configuration]:
@@ -72,8 +75,11 @@ def stationary_variance(
     variance: FloatArray | float = 0.0,
     correction: float = 0.0,
 ) -> FloatArray:
-    """Variance of the position on U = curvature x^2 / 2 with gradient noise, from second moments: our derivation, as
-    the source has the limit of small steps. Raises ValueError unless step times curvature is below 2 (2 - friction)."""
+    """Variance of the position on U = curvature x^2 / 2 with gradient noise, from second moments.
+
+    The derivation is ours, as the source has the limit of small steps only. Raises ValueError where the
+    dynamics are not stable: step times curvature must be below 2 (2 - friction).
+    """
     product = np.asarray(step * np.asarray(curvature), dtype=np.float64)
     if np.any(product >= 2.0 * (2.0 - friction)):
         raise ValueError(
@@ -191,8 +197,11 @@ def _growth(settings: Settings, chains: Chains) -> xr.Dataset:
 def naive_update(
     rng: np.random.Generator, x: FloatArray, variance: float, slope: Slope = np.asarray
 ) -> FloatArray:
-    """HMC with a noisy gradient of this variance at each step, every end accepted; positions [...] to [...], as
-    `slope`, the gradient of the potential energy. Source: MSc thesis, Algorithm 2."""
+    """HMC with a noisy gradient at each step, every end accepted; maps positions [...] to [...].
+
+    The noise has the given variance; `slope` is the gradient of the potential energy, which maps positions in
+    the same way. Source: MSc thesis, Algorithm 2.
+    """
     sd = math.sqrt(variance)
     v = rng.standard_normal(x.shape) - 0.5 * _NAIVE_STEP * (slope(x) + sd * rng.standard_normal(x.shape))
     for _ in range(_NAIVE_N_STEPS):

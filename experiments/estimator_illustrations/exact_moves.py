@@ -1,5 +1,8 @@
-"""Estimators of the evidence whose moves draw from their target exactly: their expectations are the evidence. Rows have
-a power each: annealing is a stream in which the same rows come in again, a part of their likelihood at a time."""
+"""Estimators of the evidence whose moves draw from their target exactly.
+
+Their expectations are the evidence. Each row has a power: annealing is a stream in which the same rows come
+in again and again, a part of their likelihood at a time.
+"""
 
 import functools
 import itertools
@@ -63,7 +66,8 @@ class Stage(NamedTuple):
     chunk: FloatArray  # rows, powers in the last column [_N_ROWS, column]; the first n_valid count
     n_valid: int  # of the chunk
     distribution: ConjugateDistribution  # targets of the stage
-    prefix: int  # number of rows that are in wholly after the stage; 0 where a chunk is still on its way
+    # number of rows that are in wholly after the stage; 0 where a chunk is still on its way
+    prefix: int
 
 
 def run_exact_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:

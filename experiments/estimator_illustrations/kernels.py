@@ -78,7 +78,8 @@ _N_STEPS = 20
 _NUDGE = 1e-5  # Of differences along a trajectory: about the cube root of the precision of numbers
 _N_PARTICLES = 10
 _N_POWERS = 200
-_SPREADS = (1e-3, 1.0, 30.0, 1e3, 1e6)  # From weights that hardly differ to one that is all there is
+# From weights that hardly differ to one weight that is all there is.
+_SPREADS = (1e-3, 1.0, 30.0, 1e3, 1e6)
 _CORRECTION = 0.3
 
 
@@ -121,7 +122,8 @@ def _langevin_errors(rng: np.random.Generator, phases: np.ndarray) -> dict[str, 
     one = trajectories(_TARGET, phases, _STEP, 1)[:, :2]
     return {
         "langevin_error": float(np.abs(one - langevin).max()),
-        "friction_one_error": float(np.abs(full - first_order).max()),  # Friction 1: no old velocity
+        # With friction 1 nothing is left of the old velocity.
+        "friction_one_error": float(np.abs(full - first_order).max()),
     }
 
 
@@ -139,7 +141,8 @@ def _size_violation(rng: np.random.Generator) -> float:
 _START = (-2.0, -2.0)
 _METHODS = ("random_walk", "hmc")
 _FORGOTTEN = 0.1  # Draws of a chain that are left out of averages: its start is a choice
-_FAR, _TOLERANCE = 5.0, 0.25  # Start of chains far away, tolerance of moments, in standard deviations
+# Start of chains far away, tolerance of moments, in standard deviations.
+_FAR, _TOLERANCE = 5.0, 0.25
 _N_GROUPS, _N_PER_GROUP, _N_EVALUATIONS = 16, 1000, 300
 
 
@@ -278,8 +281,11 @@ def _chains(
 
 
 def _measures(chains: Chains, evaluations: int, rho: float) -> dict[str, FloatArray]:
-    """Averages of each chain; a leapfrog step is one evaluation. The autocorrelation time is the longest on average, of
-    the principal coordinate or its square: one coordinate may be antithetic while another returns to its start."""
+    """Averages of each chain; a leapfrog step counts as one evaluation.
+
+    The autocorrelation time is that of the principal coordinate, or its square, where it is longest on
+    average: one coordinate may be antithetic while another returns to its start.
+    """
     positions = chains.draws["x"][0]
     kept = positions[:, int(_FORGOTTEN * positions.shape[1]) :]
     slow = slow_direction(kept)

@@ -18,14 +18,20 @@ class AnnealedMoments(NamedTuple):
 
     forward_mean: float  # of runs from base to target: a lower bound of the log normaliser
     forward_variance: float  # of these
-    reverse_mean: float  # of runs from target to base: minus this is an upper bound of the log normaliser
+    # of runs from target to base: minus this is an upper bound of the log normaliser
+    reverse_mean: float
     reverse_variance: float  # of these
 
 
 def limit_ladder(log_normaliser: Callable[[float], float], target_share: float) -> FloatArray:
-    """Ladder whose steps each keep a fraction of the effective sample size, for infinitely many particles, or all that
-    is left. A step d at b keeps z(b + d)^2 / (z(b) z(b + 2 d)), which falls with d from 1; `log_normaliser` is log
-    z(b), b from 0 to below 2. Source: MSc thesis, Algorithm 6, its minimum read as a root."""
+    """Ladder whose steps each keep a fraction of the effective sample size.
+
+    For infinitely many particles, a step d at b keeps z(b + d)^2 / (z(b) z(b + 2 d)) of it, which falls with
+    d from 1. A step is where this is the target share, or all that is left where that keeps more.
+    `log_normaliser` is log z(b), for b from 0 to below 2.
+
+    Source: MSc thesis, Algorithm 6, its minimum read as a root.
+    """
     log_target = math.log(target_share)
 
     def log_excess(step: float, at: float) -> float:
@@ -46,8 +52,10 @@ _LOG_TWO_PI = math.log(2.0 * math.pi)
 
 
 class GaussianMean(NamedTuple):
-    """mu ~ N(0, prior_variance), y_i ~ N(mu, 1), as far as likelihoods of mu depend on y (MSc thesis, section 3.1).
-    Methods are elementwise; log densities are in nats. An inverse temperature b stands for prior times likelihood^b.
+    """mu ~ N(0, prior_variance), y_i ~ N(mu, 1), as far as likelihoods of mu depend on y.
+
+    Methods are elementwise; log densities are in nats. An inverse temperature b stands for the distribution
+    proportional to prior times likelihood^b. Source: MSc thesis, section 3.1.
 
     >>> round(HUNDRED_OBSERVATIONS.log_evidence, 10)
     -145.6816115987
@@ -101,9 +109,13 @@ class GaussianMean(NamedTuple):
         return expected, 0.5 * self.n_rows**2 * variance * (variance + 2.0 * squared)
 
     def annealed_moments(self, ladder: ArrayLike) -> AnnealedMoments:
-        """Moments of log weights of annealed importance sampling with exact transitions, on a ladder from 0 to 1
-        [K + 1]. A forward run adds (b_{k+1} - b_k) times the log likelihood at a draw at b_k; a reverse one has the
-        opposite sign and draws at b_{k+1}. Source: PhD thesis, section 5.2, Algorithm 13; MSc thesis, 3.3."""
+        """Moments of log weights of annealed importance sampling with exact transitions.
+
+        The ladder [K + 1] goes from 0 to 1. The log weight of a forward run is the sum of (b_{k+1} - b_k) times the log
+        likelihood at a draw at b_k; that of a reverse run has the opposite sign and draws at b_{k+1}.
+
+        Source: PhD thesis, section 5.2, Algorithm 13; MSc thesis, section 3.3.
+        """
         b = np.asarray(ladder, np.float64)
         steps, (expected, spread) = np.diff(b), self.log_likelihood_moments(b)
         return AnnealedMoments(
@@ -116,8 +128,11 @@ class GaussianMean(NamedTuple):
     def annealed_log_weights(
         self, rng: np.random.Generator, ladder: ArrayLike, n_runs: int, *, reverse: bool = False
     ) -> FloatArray:
-        """Log weights [run] of annealed importance sampling with exact transitions, on a ladder from 0 to 1 [K + 1]. In
-        reverse their mean is one over the evidence. Source: PhD thesis, Algorithm 13; MSc thesis, section 3.3."""
+        """Log weights [run] of annealed importance sampling with exact transitions.
+
+        The ladder [K + 1] goes from 0 to 1. Runs in reverse go from the posterior to the prior; their mean
+        weight is one over the evidence. Source: PhD thesis, Algorithm 13; MSc thesis, section 3.3.
+        """
         b = np.asarray(ladder, np.float64)
         steps = np.diff(b)
         total = np.zeros(n_runs)
@@ -148,8 +163,9 @@ def from_observations(observations: FloatArray) -> GaussianMean:
 
 
 class LogEvidenceDistribution(NamedTuple):
-    """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1), whose middle is the
-    "order of 1e-64" of MSc thesis, section 3.1.
+    """Distribution of the log evidence with prior N(0, 1) over data sets y_i ~ N(true_mean, 1).
+
+    Its middle is the "order of 1e-64" of MSc thesis, section 3.1.
 
     >>> distribution = LogEvidenceDistribution(100, 2.0)
     >>> round(distribution.mean, 6), round(distribution.sd, 6)
@@ -204,8 +220,10 @@ class LogEvidenceDistribution(NamedTuple):
 class IdealNestedRuns(NamedTuple):
     """Independent runs of nested sampling."""
 
-    dead: FloatArray  # points in the order of their death, farthest from the centre first [run, dead]
-    masses: FloatArray  # true prior mass that is nearer to the centre than each [run, dead], decreasing
+    # points in the order of their death, farthest from the centre first [run, dead]
+    dead: FloatArray
+    # true prior mass that is nearer to the centre than each [run, dead], decreasing
+    masses: FloatArray
     live: FloatArray  # points alive at the end [run, live]
 
 
@@ -219,8 +237,10 @@ def ideal_nested_sampling(
     n_dead: int,
     n_runs: int,
 ) -> IdealNestedRuns:
-    """Nested sampling for a likelihood that falls with the distance from a centre (MSc thesis, Algorithm 5; Skilling
-    2006). A nearer point is drawn exactly, by the inverse of the prior's distribution function; runs are side by side.
+    """Nested sampling for a likelihood that falls with the distance from a centre.
+
+    A point nearer to the centre is drawn exactly, by the inverse of the prior's distribution function; runs
+    are side by side. Source: MSc thesis, Algorithm 5; Skilling 2006.
 
     >>> unit = ideal_nested_sampling(
     ...     np.random.default_rng(0), np.asarray, np.asarray, 0.5, n_live=2, n_dead=3, n_runs=1
@@ -238,6 +258,7 @@ def ideal_nested_sampling(
         below, above = cdf(centre - distance), cdf(centre + distance)
         dead[:, step], masses[:, step] = live[every, worst], above - below
         fresh = quantile(below + rng.random(n_runs) * (above - below))
-        fresh = np.clip(fresh, centre - distance, centre + distance)  # Within the contour despite rounding
+        # The inverse rounds: a point may not land outside the contour by it.
+        fresh = np.clip(fresh, centre - distance, centre + distance)
         live[every, worst], distances[every, worst] = fresh, np.abs(fresh - centre)
     return IdealNestedRuns(dead, masses, live)

@@ -28,7 +28,8 @@ _N_FEATURES = 5
 _N_ROWS = 1000
 _N_MOVES = 30
 _STEP = 1e-3
-_ITERATIONS = 80  # Dead points for each live point after which a run is given up: twice what is needed
+# Dead points for each live point after which a run is given up: twice what is needed.
+_ITERATIONS = 80
 _SHRINKAGE_LIVE = (2, 10, 100)
 _SHRINKAGE_STEPS, _SHRINKAGE_RUNS = 5, 10_000
 _RATIO_LIVE = (2, 5, 10, 100, 1000, 10_000)
@@ -75,7 +76,8 @@ def sum_errors(rng: np.random.Generator) -> dict[str, float]:
             "listing": nested_evidence(values, n_live, estimator="upper", shrinkage="mean").value,
         }
         errors = {name: value - exact[name] for name, value in ours.items()}
-        errors["difference"] = ours["upper"] - ours["lower"] - 1.0 / n_live  # Masses shifted by a step
+        # The upper sum is the lower one with all masses shifted by a step.
+        errors["difference"] = ours["upper"] - ours["lower"] - 1.0 / n_live
         found = {name: max(found[name], abs(error)) for name, error in errors.items()}
     return found
 
@@ -93,7 +95,8 @@ def _long_sums(log_likelihoods: FloatArray, n_live: int) -> dict[str, float]:
             "lower": sum(likelihoods[k] * (masses[k] - masses[k + 1]) for k in steps),
             "upper": sum(likelihoods[k] * (masses[k - 1] - masses[k]) for k in steps),
         }
-        factor = decimal.Decimal(n_live) / (n_live + 1)  # Published: 1 - M/(M+1), times M/(M+1) after each
+        # The published listing: a weight of 1 - M/(M+1), times M/(M+1) after each point.
+        factor = decimal.Decimal(n_live) / (n_live + 1)
         weight, sums["listing"] = 1 - factor, decimal.Decimal(0)
         for likelihood in likelihoods[1:]:
             sums["listing"] += weight * likelihood

@@ -27,12 +27,22 @@ _Joint = tuple[Array, Array, Array]  # Position, auxiliary variables, log joint 
 
 
 def theory_constants() -> dict[str, float]:
-    """Optima behind the rules of thumb of the thesis (sections 3.2 and 3.4), by numerical maximisation. Random-walk
-    Metropolis: efficiency l^2 a(l), a(l) = 2 Phi(-l/2) (Roberts, Gelman and Gilks 1997). Pseudo-marginal: v l^2
-    a(l, v), a(l, v) = 2 Phi(-sqrt(l^2 + 2 v)/2), v the variance of the log estimate in nats squared, to which its cost
-    is inversely proportional (Sherlock, Thiery, Roberts and Rosenthal 2015). `compromise_sd`, in nats, loses least in
-    the worse of two extremes (Doucet, Pitt, Deligiannidis and Kohn 2015): perfect proposals (Pitt and others 2012), and
-    noise that divides the acceptance rate by 1/(2 Phi(-sd/sqrt(2))) in the limit."""
+    """Optima behind the rules of thumb of the thesis, by numerical maximisation.
+
+    `random_walk_acceptance` is the acceptance rate of random-walk Metropolis at its best step: the efficiency
+    is l^2 a(l) with a(l) = 2 Phi(-l/2) (Roberts, Gelman and Gilks 1997).
+
+    `pseudo_marginal_acceptance` is that rate, and `pseudo_marginal_variance` the variance v of the log
+    estimate in nats squared, at the joint optimum of step size and noise. The efficiency is v l^2 a(l, v)
+    with a(l, v) = 2 Phi(-sqrt(l^2 + 2 v)/2), as the cost of an estimate is inversely proportional to v
+    (Sherlock, Thiery, Roberts and Rosenthal 2015).
+
+    `compromise_sd` is the standard deviation of the log estimate, in nats, that loses least in the worse of
+    two extreme cases (Doucet, Pitt, Deligiannidis and Kohn 2015). These are perfect proposals (Pitt and
+    others 2012), and the limit in which the noise divides the acceptance rate by 1/(2 Phi(-sd/sqrt(2))).
+
+    Source: PhD thesis, sections 3.2 and 3.4.
+    """
 
     def acceptance(length: float, variance: float) -> float:
         return float(2.0 * stats.norm.cdf(-0.5 * math.sqrt(length**2 + 2.0 * variance)))
@@ -62,8 +72,11 @@ def theory_constants() -> dict[str, float]:
 def estimator_noise(
     context: RunContext, points: Mapping[str, Problem], sizes: Sequence[int], n_draws: int
 ) -> dict[str, xr.Dataset]:
-    """Standard deviation of the log estimate and its error, and density about its mean, in nats, at fixed x over fresh
-    auxiliary variables, by (dataset, n_importance); and the exact numbers of each data set."""
+    """Standard deviation and histogram of the log estimate at fixed x over fresh auxiliary variables.
+
+    Statistics are `sd_log_estimate` and its standard error, and the exact numbers of each data set; curves are the
+    density of the log estimate about its mean. Dimensions are (dataset, n_importance[, bin_log_estimate]), units nats.
+    """
     edges = np.linspace(-20.0, 20.0, _N_BINS + 1)
     shape = (len(points), len(sizes))
     sd, error = np.empty(shape), np.empty(shape)
@@ -90,7 +103,7 @@ def estimator_noise(
 
 
 def exactness_checks(context: RunContext, problem: Problem) -> dict[str, xr.Dataset]:
-    """Statistics (PM MH is MH on (x, u); constants of the theory) and curves (a reflective slice update)."""
+    """PM MH against MH on (x, u), constants of the theory, and curves of a reflective slice update."""
     constants = {f"theory_{name}": value for name, value in theory_constants().items()}
     difference = identity_difference(context, problem.estimator(1, True), problem.dim)
     statistics = xr.Dataset({"identity_largest_difference": difference, **constants})
@@ -135,8 +148,11 @@ def _log_estimates(estimate: Estimator, keys: Array, position: FloatArray) -> Ar
 
 
 def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> float:
-    """Largest difference between the states of PM MH and of Metropolis-Hastings on (x, u), along one chain. The second
-    has the full joint density estimate(x, u) rho(u) and proposal u* ~ rho, and does not assume that rho cancels."""
+    """Largest difference between the states of PM MH and of MH on (x, u), along one chain.
+
+    The second evaluates the full joint density estimate(x, u) rho(u) and the density of its proposal, with
+    u* ~ rho, and so does not assume that rho cancels.
+    """
     kernel = pseudo_marginal_metropolis(estimate, _IDENTITY_STEP_SIZE, dim)
 
     def log_rho(auxiliary: Array) -> Array:

@@ -519,7 +519,11 @@ def exact_sd(tables: Tables) -> Measurement:
 
 
 def at_best(tables: Tables, method: str, quantity: str, **where: Any) -> pd.DataFrame:
-    """Chains of a method, N = 1, where their mean is best; `where` names given step sizes or a case."""
+    """Chains of a method with one importance sample at the step sizes where their mean is best.
+
+    Best is the largest `ess_per_evaluation` or the smallest `work_normalised_error`; `where` names given step
+    sizes or a case.
+    """
     point: dict[str, Any] = {"case": RIVAL_CASES[method], "method": method, "n_importance": 1, **where}
     return at_best_steps(tables.rows("chain", quantity, **point), quantity=quantity)
 

@@ -1,5 +1,8 @@
-"""Closed forms of the Gaussian latent variable model (PhD thesis, section 3.6.1), by Gaussian conjugacy. S stands for
-sigma^2 + eps^2, M for the number of observations, D for the dimension. NumPy and SciPy only."""
+"""Closed forms of the Gaussian latent variable model: what a correct sampler must reproduce.
+
+S stands for sigma^2 + eps^2, M for the number of observations, D for the dimension. The model is that of PhD
+thesis, section 3.6.1; the forms follow from Gaussian conjugacy. NumPy and SciPy only.
+"""
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,8 +61,10 @@ def known(model: "GaussianLatentModel") -> Known:
 
 
 def exact_posterior(model: "GaussianLatentModel") -> ExactPosterior:
-    """Posterior of x given y: mean sum of y / (M + S), variance S / (M + S) in every component. PhD thesis, Eq. 3.15,
-    with the number of observations M in place of N in the variance."""
+    """Posterior of x given y: mean sum of y / (M + S), variance S / (M + S) in every component.
+
+    Source: PhD thesis, Eq. 3.15, with the number of observations M in place of N in the variance.
+    """
     total = _total_variance(model)
     mean = model.observations.sum(axis=0) / (model.n_observations + total)
     return ExactPosterior(mean, math.sqrt(total / (model.n_observations + total)))
@@ -71,9 +76,11 @@ def conditional_precision(model: "GaussianLatentModel") -> float:
 
 
 def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> FloatArray:
-    """Stationary acceptance rates of random-walk Metropolis with steps `scale` on an isotropic Gaussian. They are
-    2 T(-sqrt(dim precision) scale / 2), T the distribution function of Student's t with `dim` degrees of freedom: given
-    the step the log ratio is Gaussian, with variance precision times the squared step, which is chi-squared.
+    """Stationary acceptance rates of random-walk Metropolis with steps `scale` on an isotropic Gaussian.
+
+    They are 2 T(-sqrt(dim precision) scale / 2), where T is the distribution function of Student's t with
+    `dim` degrees of freedom: given the step, the log ratio is Gaussian with variance precision times the
+    squared step, which is chi-squared with `dim` degrees of freedom.
 
     >>> round(float(metropolis_acceptance(0.425, precision=3.5, dim=10)), 4)
     0.2373
@@ -85,9 +92,14 @@ def metropolis_acceptance(scale: ArrayLike, precision: float, dim: int) -> Float
 def auxiliary_marginal(
     model: "GaussianLatentModel", n_importance: int, observation: int = 0, component: int = 0
 ) -> Distribution:
-    """Exact marginal of u[n, observation, component] under the joint target of x and u, equal for every n. For one
-    sample it is Gaussian with mean sigma (y - posterior mean of x) / S and variance eps^2/S + sigma^2 Var(x)/S^2; for N
-    that with weight 1/N, else standard normal. Source: PhD thesis, Eq. 3.13 and section 3.6.1.3."""
+    """Exact marginal of u[n, observation, component] under the joint target of x and u.
+
+    It is equal for every n. For one importance sample it is Gaussian with mean
+    sigma (y - posterior mean of x) / S and variance eps^2/S + sigma^2 Var(x)/S^2. For N of them it is a
+    mixture of that Gaussian, with weight 1/N, and a standard normal.
+
+    Source: PhD thesis, Eq. 3.13 and section 3.6.1.3.
+    """
     total = _total_variance(model)
     posterior = exact_posterior(model)
     distance = float(model.observations[observation, component] - posterior.mean[component])
@@ -108,10 +120,13 @@ def auxiliary_marginal(
 
 
 def independence_acceptance(model: "GaussianLatentModel", residual: float) -> float:
-    """Stationary acceptance rate of independence updates of u, one sample, at an x with sum R of squared residuals
-    y - x. The log estimate is a constant minus q/(2 eps^2), and the rate twice the probability that fresh q is the
-    smaller one. Fresh q ~ sigma^2 chi'(R/sigma^2), given x q ~ (sigma^2 eps^2/S) chi'(eps^2 R/(sigma^2 S)), where chi'
-    is noncentral chi-squared with M D degrees of freedom."""
+    """Stationary acceptance rate of independence updates of u, for one importance sample, at a given x.
+
+    `residual` is R, the sum of squared residuals y - x. The log estimate is -q/(2 eps^2) up to a constant,
+    with q ~ sigma^2 chi'(R/sigma^2) for fresh u and q ~ (sigma^2 eps^2/S) chi'(eps^2 R/(sigma^2 S)) for u
+    from its conditional given x, where chi' is noncentral chi-squared with M D degrees of freedom. The
+    expectation of min(1, ratio) is twice the probability that the fresh q is the smaller one.
+    """
     degrees, latent = model.observations.size, model.sd_latent**2
     shrinkage = model.sd_observation**2 / _total_variance(model)
     norms, weights = _norm_quadrature(degrees, shrinkage * residual / latent)
@@ -120,8 +135,11 @@ def independence_acceptance(model: "GaussianLatentModel", residual: float) -> fl
 
 
 def mean_independence_acceptance(model: "GaussianLatentModel") -> float:
-    """Mean of `independence_acceptance` over the exact posterior of x: the acceptance rate of a long chain. R depends
-    on x through M |x - mean of y|^2, scaled noncentral chi-squared with D degrees of freedom."""
+    """Mean of `independence_acceptance` over the exact posterior of x.
+
+    This is the acceptance rate of a long chain. R depends on x through M |x - mean of y|^2, which is a scaled
+    noncentral chi-squared variable with D degrees of freedom under the posterior.
+    """
     posterior = exact_posterior(model)
     offset = float(np.sum((posterior.mean - model.observation_mean) ** 2)) / posterior.sd**2
     norms, weights = _norm_quadrature(model.dim, offset)
@@ -147,11 +165,16 @@ def _blocks(model: "GaussianLatentModel") -> tuple[_Block, _Block]:
 
 
 def mean_marginal_weight(model: "GaussianLatentModel") -> float:
-    """Stationary mean of the weight w(u) = p(y | u) / p(y), one sample, a lower bound of the mean time for which u is
-    held. With K(u) the acceptance rate of fresh u averaged over x given u, K(u) <= 1 / w(u), as min(1, ratio) is at
-    most the ratio. From a stationary x, and with a positive kernel of x, u is held for 1 / K(u) iterations or more in
-    the mean (Jensen's inequality for the spectral measure). One over the acceptance rate is far shorter: it counts each
-    holding once, not once for each iteration. In closed form: the mean of w^2 under fresh u."""
+    """Stationary mean of the weight of u, a lower bound of the mean time for which u is held.
+
+    For one importance sample the weight is w(u) = p(y | u) / p(y), the stationary density of u over that from which
+    independence updates draw it. With K(u) the acceptance rate of fresh u averaged over x given u, K(u) <= 1 / w(u), as
+    min(1, ratio) is at most the ratio. From a stationary x, and with a positive kernel of x, u is held for 1 / K(u)
+    iterations or more in the mean (Jensen's inequality for the spectral measure).
+
+    One over the acceptance rate is far shorter: it counts each holding once, not once for each iteration that
+    it lasts. The mean is that of w^2 under the distribution of fresh u, in closed form.
+    """
     latent = model.sd_latent**2
     log_mean = 0.0
     for n_numbers, squares, variance in _blocks(model):
@@ -162,9 +185,12 @@ def mean_marginal_weight(model: "GaussianLatentModel") -> float:
 
 
 def holding_fraction(model: "GaussianLatentModel", weight: float) -> float:
-    """Fraction of the stationary distribution of u, one sample, with weights above the given one: u held for at least
-    so many iterations in the mean, by `mean_marginal_weight`. Squares of y - sigma u are scaled noncentral chi-squared,
-    independent along the mean of the observations and across it, and the log weight is a sum of both."""
+    """Fraction of the stationary distribution of u with weights above a given one, for one sample.
+
+    By `mean_marginal_weight`, u of this weight is held for at least so many iterations in the mean. The
+    squares of y - sigma u are scaled noncentral chi-squared variables, independent along the mean of the
+    observations and across it, and the log weight is a sum of both.
+    """
     latent = model.sd_latent**2
     log_constant = -math.log(weight)
     for n_numbers, squares, variance in _blocks(model):
@@ -190,7 +216,10 @@ def _log_normal(n_numbers: int, squares: float, variance: float) -> float:
 
 
 def _norm_quadrature(degrees: int, noncentrality: float) -> tuple[FloatArray, FloatArray]:
-    """Nodes and probability weights for the root of a noncentral chi-squared variable, of bounded density at 0."""
+    """Nodes and probability weights for the root of a noncentral chi-squared variable.
+
+    With one degree of freedom the density of the root stays bounded at 0, unlike that of the variable itself.
+    """
     middle = math.sqrt(degrees + noncentrality)
     low, high = max(0.0, middle - _NORM_RANGE), middle + _NORM_RANGE
     norms = 0.5 * (high - low) * _NODES + 0.5 * (high + low)

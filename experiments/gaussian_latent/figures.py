@@ -55,7 +55,8 @@ _FIGURES = {"pm_mh": "3.3", "apm_mi_mh": "3.5", "apm_ss_mh": "3.7", "apm_mi_ss":
 _DARK = {"ess": "#0B4D38", "accept": "#6E3000"}
 _DOCUMENT = "PhD thesis"
 _BAND: dict[str, Any] = {"errorbar": "sd", "err_kws": {"alpha": 0.25, "linewidth": 0.0}, "legend": False}
-_MEASURES = ("ess_per_evaluation", "work_normalised_error")  # Efficiencies by what they are computed from
+# Efficiencies by what they are computed from.
+_MEASURES = ("ess_per_evaluation", "work_normalised_error")
 _FRESH = {"cpm_mh": "pm_mh", "apm_cn_mh": "apm_mi_mh"}  # Methods with a step size of 1 of u
 _RECORDED = {"position": ("$x_1$", "bin"), "auxiliary": ("$u_1$", "bin_auxiliary")}  # Symbol, bins
 
@@ -105,8 +106,10 @@ def efficiency(
     tuned: bool = False,
     size_in_title: bool = True,
 ) -> Figure:
-    """Figures 3.3, 3.5, 3.7, 3.9: ESS per second and per density evaluation, a row for each (method, N). With `tuned`,
-    marks the acceptance rate that the thesis tunes the step size for, and the step size."""
+    """Figures 3.3, 3.5, 3.7, 3.9: ESS per second and per density evaluation, a row for each (method, N).
+
+    With `tuned`, marks the acceptance rate that the thesis tunes the step size for, and the step size.
+    """
     figure, grid = page(2.15 * len(rows) + 0.2, len(rows), 2, squeeze=False)
     published = PublishedMarks("gaussian_latent", tables)
     chains: set[int] = set()

@@ -27,7 +27,8 @@ from auxmc_pipeline.chain_statistics import (
 )
 from experiments.gaussian_latent.problem import Distribution, Known
 
-TRACE_WINDOW = 10_000  # Last iterations of a long chain, drawn and searched for sticking (thesis figure 3.4)
+# Last iterations of a long chain, drawn and searched for sticking (thesis figure 3.4).
+TRACE_WINDOW = 10_000
 TRACE_STRIDE = 5  # Every so many of them are drawn (as in the published figures)
 _N_BINS = 100
 _HALF_RANGE_SD = 4.0
@@ -54,9 +55,13 @@ def recorded(chains: Chains) -> xr.Dataset:
 
 
 def chain_statistics(draws: xr.Dataset, chain_s: float, n_importance: int) -> xr.Dataset:
-    """Efficiency, acceptance, work, sticking and posterior moments by chain and sweep point. `chain_s` is a chain's
-    fraction of the seconds; an importance sample counts as one density evaluation. `mcse_mean` is the error between
-    chains, widened for few; `mcse_mean_within`, from effective sizes, does not see that u is long held."""
+    """Efficiency, acceptance rates, work, sticking and posterior moments by chain and sweep point.
+
+    `chain_s` is the fraction of a chain in the seconds that all took side by side; each importance sample
+    counts as one density evaluation. `mcse_mean` is the error between the chains, widened for few and NaN for
+    a single one; `mcse_mean_within` comes from the effective sample sizes, which do not see that auxiliary
+    variables are held for thousands of iterations.
+    """
     position, calls = draws["position"], _calls(draws)
     # One chain at a time: a copy of all draws of a large sweep would not fit into memory.
     ess = xr.apply_ufunc(
@@ -107,9 +112,12 @@ def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: in
 
 
 def accuracy(draws: xr.Dataset, known: Known, n_importance: int) -> xr.Dataset:
-    """Errors of chain means against the exact posterior, where it is known, and its means and standard deviations.
-    `work_normalised_error` by chain is the squared error over the posterior variance, mean over coordinates, times
-    density evaluations: its mean is what an effective draw takes, slow auxiliary variables included."""
+    """Errors of chain means against the exact posterior, where it is known, and its moments.
+
+    `work_normalised_error` by chain is the squared error of its mean in units of the posterior variance, mean
+    over coordinates, times the density evaluations of the chain. Its mean over chains is the number of
+    evaluations that an effective draw takes, slow auxiliary variables included.
+    """
     if known.position is None:
         return xr.Dataset()
     mean, sd = (
@@ -126,8 +134,12 @@ def accuracy(draws: xr.Dataset, known: Known, n_importance: int) -> xr.Dataset:
 
 
 def position_statistics(draws: xr.Dataset, known: Known, reference: FloatArray) -> xr.Dataset:
-    """Moments of long chains and longest constant runs in their last `TRACE_WINDOW` iterations. Where the posterior is
-    known, its moments and total variation distances of 100-bin histograms, which else lie about `reference`."""
+    """Moments of long chains, and how far their histograms are from the exact posterior.
+
+    There is also the longest constant run in the last `TRACE_WINDOW` iterations by chain. Where the posterior
+    is known, there are its moments and the total variation distance of 100-bin histograms by chain and
+    coordinate; elsewhere histograms lie about `reference` [coordinate].
+    """
     position = draws["position"]
     window = draws["accepted_position"].isel(draw=slice(-TRACE_WINDOW, None))
     found: dict[str, Any] = {
@@ -221,7 +233,10 @@ def _densities(series: xr.DataArray, edges: FloatArray, dim: str) -> xr.DataArra
 
 
 def _trace(series: xr.DataArray) -> xr.DataArray:
-    """Last iterations of each point's first chain, thinned, counted from the window's start to share an axis."""
+    """Last iterations of the first chain at each point, thinned.
+
+    Iterations are counted from the beginning of the window, so that chains of unequal length share an axis.
+    """
     last = series.isel(chain=0, draw=slice(-TRACE_WINDOW, None), drop=True)
     iterations = np.arange(0, last.sizes["draw"], TRACE_STRIDE)
     return last.isel(draw=iterations).rename(draw="iteration").assign_coords(iteration=iterations)

@@ -1,6 +1,10 @@
-"""Gaussian latent variable model of PhD thesis, section 3.6.1, whose posterior is known exactly: x ~ N(0, I), z[m] |
-x ~ N(x, sigma^2 I), y[m] | z[m] ~ N(z[m], eps^2 I), m = 1 .. M. The density of x given y is estimated by importance
-sampling with the prior of z given x, as if z could not be integrated out."""
+"""Gaussian latent variable model, whose posterior is known exactly: samplers can be checked on it.
+
+    x ~ N(0, I),   z[m] | x ~ N(x, sigma^2 I),   y[m] | z[m] ~ N(z[m], eps^2 I),   m = 1 .. M
+
+The density of x given y is estimated by importance sampling with the prior of z given x, as if z could not be
+integrated out. Source: PhD thesis, section 3.6.1.
+"""
 
 import math
 from collections.abc import Callable
@@ -89,10 +93,12 @@ def simulate_data(
     sd_latent: float = 1.0,
     sd_observation: float = 2.0,
 ) -> SimulatedData:
-    """Draws a data set: `as_stated` is a plain draw of x, z and y, `calibrated` has its residuals y - x scaled so that
-    their sum of squares is 157/500 of its expectation, 157 by default. At the generating x, the log estimate with one
-    sample then has standard deviation 3.597, the published 3.6; for a plain draw 5.9. The published acceptance rates
-    agree with the calibrated data only (PhD thesis, section 3.6.1).
+    """Draws a data set from the model, by default with residuals as small as the published results need.
+
+    `as_stated` is a plain draw of x, z and y. `calibrated` scales the residuals y - x of that draw so that their sum of
+    squares is 157/500 of its expectation: 157 with the default sizes. At the generating x, the log estimate with one
+    importance sample then has standard deviation 3.597, the published 3.6; for a plain draw it has 5.9. The published
+    acceptance rates agree with the calibrated data only (PhD thesis, section 3.6.1).
 
     >>> data = simulate_data(1)
     >>> round(float(((data.observations - data.position) ** 2).sum()), 6)
@@ -118,10 +124,15 @@ def gaussian_latent_model(
 
 
 def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
-    """Importance-sampling estimate of p(x) p(y | x), the prior of z given x as importance density (PhD thesis, 3.6.1).
-    With z[n, m] = x + sigma u[n, m] it is N(x; 0, I) times the mean over n of the product over m of N(y[m]; z[n, m],
-    eps^2 I): the product is inside the mean. u [importance, observation, dim] is standard normal; the cache is
-    (residuals y - x [observation, dim], log factor that depends on x alone)."""
+    """Importance-sampling estimate of p(x) p(y | x), with the prior of z given x as importance density.
+
+    With z[n, m] = x + sigma u[n, m], it is N(x; 0, I) times the mean over n of the product over m of
+    N(y[m]; z[n, m], eps^2 I): the same n goes with all observations, so that the product is inside the mean.
+    Auxiliary variables u [importance, observation, dim] are standard normal; the cache is (residuals
+    y - x [observation, dim], log factor that depends on x alone).
+
+    Source: PhD thesis, section 3.6.1.
+    """
     observations = jnp.asarray(model.observations)
     shape = (n_importance, *model.observations.shape)
 
@@ -137,11 +148,16 @@ def estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
 
 
 def lumped_estimator(model: GaussianLatentModel, n_importance: int) -> Estimator:
-    """The estimate of `estimator`, with A and, last, Q as auxiliary variables [importance, dim + 1]. The sum over m of
-    |y[m] - x - sigma u[m]|^2 is Q + M |x - A|^2, with A ~ N(mean of y, sigma^2/M I) the mean over m of y[m] - sigma
-    u[m], and Q, independent, their scatter: sigma^2 noncentral chi-squared with (M - 1) D degrees of freedom and
-    noncentrality W/sigma^2. Exact in distribution where auxiliary variables are only redrawn (PM MH, independence
-    updates), not for updates that assume standard normal ones."""
+    """The estimate of `estimator`, with the few numbers that it depends on as auxiliary variables.
+
+    The sum over m of |y[m] - x - sigma u[m]|^2 equals Q + M |x - A|^2, with A the mean over m of
+    y[m] - sigma u[m] and Q their scatter about it. Both are independent: A ~ N(mean of y, sigma^2/M I), and
+    Q ~ sigma^2 noncentral chi-squared with (M - 1) D degrees of freedom and noncentrality W/sigma^2.
+    Auxiliary variables [importance, dim + 1] hold A and, last, Q.
+
+    This is exact in distribution where auxiliary variables are only redrawn (pseudo-marginal MH, independence
+    updates), not for updates that assume standard normal ones, like elliptical slice sampling.
+    """
     mean = jnp.asarray(model.observation_mean)
     n_observations, dim = model.observations.shape
     degrees = (n_observations - 1) * dim

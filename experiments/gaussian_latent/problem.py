@@ -20,7 +20,8 @@ class Known(NamedTuple):
     """Exact answers, each None where there is none: a run records what there is."""
 
     position: Sequence[Distribution] | None = None  # posterior of each coordinate of x [coordinate]
-    auxiliary: Callable[[int], Distribution] | None = None  # distribution of u[0, 0, 0] by sample size
+    # maps the number of importance samples to the distribution of u[0, 0, 0] in a stationary chain
+    auxiliary: Callable[[int], Distribution] | None = None
     # (method, number of importance samples, step sizes [point]) to stationary acceptance rates of x [point]
     acceptance_position: Callable[[str, int, FloatArray], FloatArray | None] | None = None
     # (method, number of importance samples) to that of u
@@ -32,7 +33,8 @@ class Problem(NamedTuple):
     """The data and the model of a case, and what is known exactly of it."""
 
     observations: FloatArray  # y [observation, coordinate]
-    generating: FloatArray | None  # x that the data were simulated from [coordinate]; None for own data
+    # x that the data were simulated from [coordinate]; None for own data
+    generating: FloatArray | None
     reference: FloatArray  # x at which the noise of the log estimate is measured [coordinate]
     # estimate of p(x) p(y | x) from the number of importance samples and whether auxiliary variables must be normal
     estimator: Callable[[int, bool], Estimator]

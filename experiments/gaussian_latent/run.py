@@ -32,7 +32,10 @@ _CALLS |= {"cpm_mh": 1, "apm_cn_mh": 2, "apm_rw_mh": 2, "pm_hmc": 7}
 
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Groups `statistics`, `observed_data`, `curves` unless for a sweep, `posterior` and `sample_stats` if small."""
+    """Groups `statistics` and `observed_data` of a case, and others by its design.
+
+    Designs other than sweep have `curves`; `posterior` and `sample_stats` are there where draws are few enough to keep.
+    """
     posterior = problem(settings)
     if settings.design in ("sweep", "long"):
         groups = _run_programs(posterior, settings, context)
@@ -47,7 +50,10 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
 
 
 def long_chain_draws(settings: Settings, method: str, n_importance: int) -> int:
-    """Iterations of a chain: `n_evaluations` over those of one iteration in design long, else `n_draws`."""
+    """Iterations of a chain.
+
+    These are `n_draws`, or in design long as many as `n_evaluations` allow, unless that is 0.
+    """
     if settings.design != "long" or settings.n_evaluations == 0:
         return settings.n_draws
     return max(10, settings.n_evaluations // (_CALLS[method] * n_importance))

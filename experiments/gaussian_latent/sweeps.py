@@ -33,7 +33,10 @@ def sweep_of(
 def at_best_steps(
     rows: pd.DataFrame, by: Sequence[str] = (), quantity: str = "ess_per_evaluation"
 ) -> pd.DataFrame:
-    """Rows (chain, point) of a program at the steps of largest mean ESS, or least mean error, by the columns `by`."""
+    """Rows of a program at the step sizes with the largest mean ESS, or the smallest mean error.
+
+    A row is a chain at a point; the best step sizes are those for each value of the columns `by`.
+    """
     steps = [name for name in ("step_size", "auxiliary_step") if name in rows and rows[name].notna().any()]
     keys = [*dict.fromkeys([*steps, *by])]
     means = rows.groupby(keys)[quantity].mean().reset_index()

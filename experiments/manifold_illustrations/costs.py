@@ -147,8 +147,11 @@ _REPEATS = 5
 
 
 def costs(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design costs; returns group `statistics`: time and work with and without the reversibility check, effective
-    draws per gradient by number of inner steps, and times and operations of Gram solves by size."""
+    """Runs design costs; returns group `statistics`.
+
+    It has time and work with and without the reversibility check, effective draws per gradient by number of
+    inner steps, and times and operations of Gram solves by size.
+    """
     parts = [
         _inner_steps({n: _rates_chains(settings, context, n) for n in settings.inner_steps}),
         check_costs(settings, context),

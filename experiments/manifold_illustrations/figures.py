@@ -47,7 +47,8 @@ def oscillating_trajectory(tables: Tables) -> Figure:
 def two_branches(tables: Tables) -> Figure:
     """Figure 4.4."""
     figure = Figure(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
-    grid = figure.add_gridspec(1, 3, width_ratios=[1.0, 1.6, 1.0])  # Perspective needs room for labels
+    # The panel in perspective needs room for its labels.
+    grid = figure.add_gridspec(1, 3, width_ratios=[1.0, 1.6, 1.0])
     left = figure.add_subplot(grid[0])
     t = np.linspace(-2.0, 2.0, 200)
     for sign in (-1.0, 1.0):

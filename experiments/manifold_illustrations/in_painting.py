@@ -38,7 +38,8 @@ def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
         kept = {quantity: values[0, :, _N_WARM_UP[name] :] for quantity, values in part.draws.items()}
         passes = part.draws["n_evaluations"][0] + n_latent * part.draws["n_jacobians"][0]
         n_draws = part.draws["accepted"].shape[-1]
-        seconds = np.full(settings.n_chains, part.run_s / settings.n_chains / n_draws)  # One after the other
+        # Chains ran one after the other.
+        seconds = np.full(settings.n_chains, part.run_s / settings.n_chains / n_draws)
         values = {
             "painted_acceptance": kept["accepted"].mean(axis=1),
             "painted_ess_per_iteration": smallest_sizes(kept["inked"]) / kept["accepted"].shape[1],

@@ -5,8 +5,11 @@ from jax import Array
 
 
 def fibre_height(first: Array) -> Array:
-    """u2 on the fibre of x = u2 - fibre_height(u1) at x = 0; the sources do not give their generator. Constants are
-    those of the fibre drawn there: through (0.15, 3.9) and (0.56, 0), least near (1.6, -1.19), level at -1.17."""
+    """u2 on the fibre as a function of u1, as in the published figure.
+
+    The generator is x = u2 - fibre_height(u1), conditioned on x = 0; the sources do not give theirs. Constants are
+    those of the fibre drawn there: through (0.15, 3.9) and (0.56, 0), least near (1.6, -1.19), level at -1.17.
+    """
     return -1.17 + 8.67 * jnp.exp(-3.575 * first) - 0.05 * jnp.exp(-jnp.square((first - 1.6) / 0.6))
 
 

@@ -127,7 +127,8 @@ def _constrained_paths(start: Array, size: float, momenta: Array) -> tuple[Array
     def path(momentum: Array) -> tuple[Array, Array]:
         def one(phase: Phase, _: None) -> tuple[Phase, Array]:
             phase = constrained_step(model, phase, size, 1, projection, "position_and_constraint")
-            return phase, jnp.where(phase.ok, phase.state.position, start)  # Failed projections end a path
+            # Where a projection has failed the path ends.
+            return phase, jnp.where(phase.ok, phase.state.position, start)
 
         state = evaluate_state(model, start)
         first = Phase(state, project_momentum(state.jacobian, momentum), jnp.ones((), bool), no_errors())

@@ -25,8 +25,11 @@ _HMC_STEPS_PER_DRAW = 75  # For one iteration of constrained HMC, which has more
 
 
 def small_noise(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Runs design small_noise; returns group `statistics`: effective draws per second and per evaluation (generator or
-    gradient) and acceptance rates by noise scale. HMC has the best of several `noise_hmc_steps`, at equal gradients."""
+    """Runs design small_noise; returns group `statistics`.
+
+    It has effective draws per second and per evaluation, of the generator or a gradient, and acceptance rates
+    by noise scale. HMC has the best of several `noise_hmc_steps`, at equal numbers of gradients.
+    """
     observed = jnp.zeros(1)
 
     def constrained(parameters: dict[str, Array]) -> Kernel:

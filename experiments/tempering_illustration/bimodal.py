@@ -32,7 +32,8 @@ _TRAJECTORY_UPDATES = 100
 _BACK = 100
 _CODING_UPDATES = 5  # Few: chains of the two codings part exponentially once rounding differs
 _CODING_SCALE = 3.0
-_FIFTH = math.log(4.0)  # Controls beyond which inverse temperatures are in the last fifth at either end
+# Controls beyond which inverse temperatures are in the last fifth at either end.
+_FIFTH = math.log(4.0)
 
 
 def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
@@ -48,8 +49,10 @@ def run_bimodal(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
 
 
 def coding_difference(step_size: float, n_steps: int) -> float:
-    """Largest difference between a control with mass s^2 and one divided by s with unit mass, same random numbers; the
-    second is plain HMC on (x, s u) with the extended density."""
+    """Largest difference between a control with mass s^2 and one divided by s with unit mass.
+
+    Both use the same random numbers. The second coding is plain HMC on (x, s u) with the extended density.
+    """
     bridge = joined()
     first = continuously_tempered_hmc(
         bridge, step_size, n_steps, _CODING_SCALE**2, integrator="kick_drift_kick"

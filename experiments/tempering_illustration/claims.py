@@ -27,8 +27,10 @@ _DRAWN_MASS = 0.5936  # Mass left of zero of the author's chain, from the bars o
 _FEWEST = 110  # With fewer chains, none in a tail of 2.5 % is within two standard errors of it
 _UPDATES_UNVISITED, _REASONABLE_NATS = 5, 1.0  # Of chains without counts; reasonable error
 
-_FUNCTIONS = ("position", "negative position")  # Whose expectations are compared by kinds of weights
-_FITS, _BETWEEN = ("KL(p, q)", "Renyi 1/2", "KL(q, p)"), (-4.0, -2.0)  # Figure C.2; between its modes
+# Functions whose expectations are compared by kinds of weights.
+_FUNCTIONS = ("position", "negative position")
+# Fits of figure C.2, and a region of ours between the modes of its target.
+_FITS, _BETWEEN = ("KL(p, q)", "Renyi 1/2", "KL(q, p)"), (-4.0, -2.0)
 
 _exact = partial(recorded, exact=True)
 

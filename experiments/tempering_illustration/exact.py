@@ -20,8 +20,10 @@ _log_target_weight, _log_base_weight = jax.jit(log_target_weight), jax.jit(log_b
 class ExactPath(NamedTuple):
     """Target and base as log densities on an equally spaced grid."""
 
-    points: FloatArray  # equally spaced, increasing, so wide that both densities vanish at the ends [point]
-    log_target: FloatArray  # log density of the target over zeta [point], in nats; normalised or not
+    # equally spaced, increasing, so wide that both densities vanish at the ends [point]
+    points: FloatArray
+    # log density of the target over zeta [point], in nats; normalised or not
+    log_target: FloatArray
     log_base: FloatArray  # log density of the normalised base [point], in nats
 
     @property
@@ -35,8 +37,10 @@ class ExactPath(NamedTuple):
         return self._log_integral(b * self.log_target + (1.0 - b) * self.log_base)
 
     def log_marginal(self, inverse_temperatures: ArrayLike) -> FloatArray:
-        """Log density of the inverse temperature in continuous tempering [temperature]. Normalised over [0, 1] by the
-        distribution of x, of which it is the expected conditional density."""
+        """Log density of the inverse temperature in continuous tempering [temperature].
+
+        It is normalised over [0, 1] by the distribution of x, of which it is the expected conditional density.
+        """
         return self.log_normaliser(inverse_temperatures) - self._log_joint_normaliser()
 
     def log_constant(self) -> float:
@@ -96,7 +100,8 @@ _CONTROLS = (-5.0, 0.0, 5.0)
 _SMALL_STEPS = (1e-3, 5e-4)
 _LOG_ZETAS = (-5.0, -1.0, 0.0, 2.0, 5.0)
 _CURVES = 6
-_N_PANELS, _N_NODES = 40, 40  # Of Gauss-Legendre over [0, 1], for exponentials of up to several hundred
+# Of a Gauss-Legendre quadrature over [0, 1] for exponentials of up to several hundred.
+_N_PANELS, _N_NODES = 40, 40
 _BASE_VARIANCE_OF_FIGURE = 64.0
 
 
@@ -211,8 +216,10 @@ def _slope_errors(path: ExactPath) -> FloatArray:
 
 
 def _ends_and_bounds() -> tuple[float, float]:
-    """Largest error of the ends of the marginal, and smallest slack of the bounds on it, over log zeta. Ends are mean
-    weights, compared with 1 / C and 1 / (C zeta), where C is integrated over x and over b."""
+    """Largest error of the ends of the marginal, and smallest slack of the bounds on it, over log zeta.
+
+    The ends are mean weights, compared with 1 / C and 1 / (C zeta), where C is integrated over x and over b.
+    """
     temperatures = np.linspace(0.0, 1.0, 201)
     errors, slacks = [], []
     for log_zeta in _LOG_ZETAS:
@@ -231,8 +238,11 @@ def _ends_and_bounds() -> tuple[float, float]:
 
 
 def _elbo_toy() -> tuple[float, float]:
-    """Error of log p(1) - log p(0) = KL(Q||P), and the slope of the log marginal at the base N(0.3, 0.8^2), with log
-    zeta its lower bound, for a prior N(0, 1) and an observation 1.5 with unit noise."""
+    """Error of log p(1) - log p(0) = KL(Q||P), and the slope of the log marginal at the base.
+
+    The prior is N(0, 1), with an observation 1.5 that has unit noise; the base is N(0.3, 0.8^2), and log zeta
+    is the lower bound that it gives.
+    """
     points, mean, sd = np.linspace(-30.0, 30.0, 6001), 0.3, 0.8
     joint = -0.5 * points**2 - 0.5 * (1.5 - points) ** 2 - np.log(2.0 * np.pi)
     reference = -0.5 * ((points - mean) / sd) ** 2 - np.log(sd) - 0.5 * np.log(2.0 * np.pi)

@@ -23,10 +23,12 @@ _BLUE, _RED, _GREEN = CYCLE[0], CYCLE[1], CYCLE[2]
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _BARS: dict[str, Any] = {"element": "step", "alpha": 0.4, "linewidth": 0.8}
 _CURVE_HEIGHT = 0.75
-_DEEPEST = 45.0  # Range of the coloured potential energy, in nats: in all of it barriers would drown
+# Range of the potential energy that is coloured, in nats: barriers of a few nats would drown in all of it.
+_DEEPEST = 45.0
 _HISTOGRAM_RANGE = (-20.0, 20.0)
 _published = partial(published_value, "tempering_illustration")
-_FITS = {"a": "CT-V03", "b": "CT-V05", "c": "CT-V04"}  # Claims about the Gaussians of figure C.2, by panel
+# Claims about the Gaussians of figure C.2, by panel.
+_FITS = {"a": "CT-V03", "b": "CT-V05", "c": "CT-V04"}
 
 
 def path_curves(tables: Tables) -> Figure:
@@ -190,7 +192,8 @@ def orders(tables: Tables) -> Figure:
     bound = tables.array("bound_by_order", "bound_order")
     left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")
     left.plot(mean["order"].values, mean.values, color=_RED, marker="s", linestyle="--", label="mean")
-    for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):  # Orders 0, 1: KL limits
+    # The limits of orders 0 and 1 are the two Kullback-Leibler divergences.
+    for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
         published_mark(left, order, _published(claim, "standard deviation"), colour=_BLUE)
         published_mark(left, order, _published(claim, "mean"), colour=_RED)
     left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian")

@@ -140,8 +140,11 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
         return jnp.mean(drawn, axis=0), jnp.var(drawn, axis=0, ddof=1), by_chunk  # type: ignore[return-value]
 
     def reduced(fit: MeanField, key: Array) -> Array:
-        """Sums of variances [chunk] by the score with Rao-Blackwellisation and control variates, same draws: both
-        densities are products over coordinates, each with its own signal and its score as control variate."""
+        """Sums of variances [chunk] by the score with Rao-Blackwellisation and control variates.
+
+        The draws are those of the other estimators. Both densities are products over coordinates: each has
+        its own signal, and its score as control variate.
+        """
 
         def chunk(index: Array) -> Array:
             noise = standard_normal(jax.random.fold_in(key, index), (_CHUNK, fit.mean.size))

@@ -84,8 +84,11 @@ def truncated_exponential(b: FloatArray, delta: FloatArray | float) -> FloatArra
 
 
 def trajectory_errors() -> tuple[float, float, float]:
-    """Leapfrog trajectories of the extended Hamiltonian from a grid: largest distance from the start after going back,
-    largest difference of the volume ratio from 1, order in the step size of the RMS energy change at equal times."""
+    """How leapfrog trajectories of the extended Hamiltonian keep what they must, from starts on a grid.
+
+    Returns the largest distance from the start after going back with reversed momenta, the largest difference of the
+    volume ratio from 1, and the order in the step size of the root mean square change of the energy at equal times.
+    """
     starts = jnp.stack(
         jnp.meshgrid(*map(jnp.asarray, ([-9.0, -2.0, 1.0, 7.5], [-2.0, 0.3, 2.0], [-1.1, 0.7], [0.6, -0.4])))
     ).reshape(4, -1)
@@ -111,7 +114,8 @@ def trajectory_errors() -> tuple[float, float, float]:
 def _trajectory(kernel: Kernel, start: Array) -> tuple[Array, Array]:
     """End of a trajectory from (position, control, momentum, control momentum), and its change of energy."""
     state = kernel.init(start[:1], start[1], key=jax.random.key(0))
-    noise = ControlledNoise(start[2:3], start[3], jnp.full((), -jnp.inf))  # Whatever comes is accepted
+    # Whatever comes is accepted.
+    noise = ControlledNoise(start[2:3], start[3], jnp.full((), -jnp.inf))
     end, info = kernel.apply(noise, state)
     here = jnp.stack([end.position[0], end.control, end.move.momentum[0], end.control_momentum])
     return here, info.energy_change
@@ -134,8 +138,11 @@ def _temperature_distribution(settings: Settings, context: RunContext) -> tuple[
 def _joint_distribution(
     settings: Settings, context: RunContext, name: str, kernel: Kernel
 ) -> tuple[list[float], float]:
-    """Updates from exact draws: p-values of the uniformity of the distribution functions of position, and of inverse
-    temperature given it, and of their product's mean; fraction of the chains that moved."""
+    """Tests whether updates keep the distribution of exact draws of position and inverse temperature.
+
+    Returns p-values of the uniformity of the distribution functions of position, and of inverse temperature
+    given it, and of their product's mean; and the fraction of the chains that moved.
+    """
     path, n = known_path(), settings.n_index_draws // INDEX_DRAWS_A_STATE
     delta = path.log_base - path.log_target
     log_density = path.log_base - np.asarray(log_base_weight(delta))

@@ -34,7 +34,8 @@ from auxmc.numerics.schedules import linear_schedule, sigmoidal_schedule
 from experiments.tempering_illustration.model import TWO_MODES, base, joined
 from experiments.tempering_illustration.settings import INDEX_SLOPE, LEAST_EXPECTED, Settings
 
-_SHORT = 5  # So few updates of a chain that many have not been at the target's end of the ladder yet
+# So few updates of a chain that many have not been at the target's end of the ladder yet.
+_SHORT = 5
 _DELTAS = (-40.0, -3.0, 0.0, 3.0, 40.0)
 
 
@@ -55,9 +56,12 @@ def run_ladder(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
 
 
 def run_weights(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
-    """Squared errors [estimator, function, chain] by simulated tempering with three kinds of weights. The "integrated"
-    one is equation 5.57, the probability of the target's end given the position; "naive" is 5.56; "optimal" combines
-    temperatures by their effective sizes, 5.54 and 5.55. Functions: the position, and whether it is negative."""
+    """Squared errors [estimator, function, chain] by simulated tempering with three kinds of weights.
+
+    The "integrated" estimator is equation 5.57, with the probability of the target's end given the position;
+    "naive" is 5.56; "optimal" combines estimates at each temperature by their effective sizes, 5.54 and 5.55.
+    Functions are the position, and whether it is negative.
+    """
     ladder = sigmoidal_schedule(settings.n_ladder)
     draws = {name: array[0] for name, array in _chains(settings, context, "weights").draws.items()}
     exact = np.array([TWO_MODES.mean, TWO_MODES.mass_below(0.0)])
@@ -137,8 +141,11 @@ def _chains(settings: Settings, context: RunContext, name: str) -> Chains:
 
 
 def _passages(settings: Settings, context: RunContext, update: str) -> Chains:
-    """Chains on flat ladders of several lengths in one program: weights of indices past a ladder's own end are zero. To
-    reject a proposal to go there has the same distribution as the only proposal being the way back."""
+    """Chains on flat ladders of several lengths in one program.
+
+    All have the length of the longest; weights of indices past a ladder's own end are zero, so that a
+    proposal to go there is rejected. This has the same distribution as the only proposal being the way back.
+    """
     longest = max(settings.passage_intervals)
     standard = gaussian_base(jnp.zeros(1), jnp.ones(1))
     flat = bridge(lambda x: -0.5 * jnp.sum(x**2) - 0.5 * jnp.log(2.0 * jnp.pi), standard)

@@ -48,8 +48,11 @@ class ScalarMixture(NamedTuple):
         return sum(float(w * ndtr((x - m) / s)) for w, m, s in zip(*self, strict=True))
 
     def from_normal(self, noise: Array) -> Array:
-        """Maps standard normal numbers, elementwise, to exact draws. The number's distribution function is cut at the
-        cumulated weights: the part chooses the component, the place inside it the value."""
+        """Maps standard normal numbers, elementwise, to exact draws.
+
+        The number's distribution function is cut at the cumulated weights: the part chooses the component,
+        the place inside the part the value.
+        """
         uniform = ndtr(noise)
         ends = [0.0]
         for weight in self.weights:

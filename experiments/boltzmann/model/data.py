@@ -35,10 +35,13 @@ class BoltzmannParameters(NamedTuple):
 
 
 def generate_parameters(n_units: int = 30, n_systems: int = N_SYSTEMS) -> list[BoltzmannParameters]:
-    """Makes the published systems, in the order of the author's files: file 0 was generated last, file 1 first. Weights
-    are R diag(6 tanh(2 n)) R^T without the diagonal, R random orthogonal and n standard normal; biases have standard
-    deviation 0.1. All come from one stream of NumPy's legacy generator, the first ones whatever `n_systems` is. Source:
-    PhD thesis, section 5.6.1; seed and order of the author's files.
+    """Makes the published systems, in the order of the author's files.
+
+    File 0 holds the system that was generated last, file 1 the first. Weights are R diag(6 tanh(2 n)) R^T without the
+    diagonal, with R a random orthogonal matrix and n standard normal; biases are normal with standard deviation 0.1.
+    All come from one stream of NumPy's legacy generator, so that the first systems do not depend on `n_systems`.
+
+    Source: PhD thesis, section 5.6.1; seed and order of the author's files.
 
     >>> float(generate_parameters()[1].biases[0].round(6))
     -0.072102
@@ -74,8 +77,11 @@ def random_orthogonal(rng: np.random.RandomState, dim: int) -> FloatArray:
 
 
 def read_parameters(path: str | os.PathLike[str]) -> BoltzmannParameters:
-    """Reads an archive (`.npz`) with `weights` [unit, unit] and, unless zero, `biases` [unit]; or text with a row a
-    unit: its weights and, in a last column unless zero, its bias. Raises DataError, naming the place."""
+    """Reads weights and biases from a file; raises DataError, naming the place.
+
+    The file is a NumPy archive (`.npz`) with `weights` [unit, unit] and, unless they are zero, `biases` [unit]; or text
+    with a row for each unit: its weights and, in a last column unless it is zero, its bias.
+    """
     arrays = read_arrays(path) if Path(path).suffix == ".npz" else None
     if isinstance(arrays, dict):
         if "weights" not in arrays:

@@ -9,9 +9,12 @@ from auxmc.numerics.array_types import FloatArray
 
 
 def smallest_diagonal_shift(matrix: ArrayLike) -> FloatArray:
-    """Minimises the largest eigenvalue of A + diag(d), A [row, row], over d [row] for which it is positive
-    semi-definite. What rounding leaves below zero of the smallest eigenvalue is added to all elements of d. Source: PhD
-    thesis, Appendix E; a semi-definite programme, solved by an interior-point method.
+    """Minimises the largest eigenvalue of A + diag(d) over d for which it is positive semi-definite.
+
+    Takes A [row, row] and returns d [row]. What rounding leaves below zero of the smallest eigenvalue is
+    added to all elements of d.
+
+    Source: PhD thesis, Appendix E; a semi-definite programme, solved by an interior-point method.
 
     >>> smallest_diagonal_shift([[0.0, 2.0], [2.0, 0.0]]).round(6)
     array([2., 2.])

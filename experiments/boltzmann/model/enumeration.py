@@ -1,6 +1,9 @@
-"""Exact normaliser, moments and samples of a Boltzmann machine, by sums over all its states. Units are split into
-halves a and c. Given a, the weight of c is a product over its units times a factor without c; that product is an outer
-product of two tables, one for each half of c. The sum over all 2^n states becomes three products of matrices."""
+"""Exact normaliser, moments and samples of a Boltzmann machine, by sums over all its states.
+
+The units are split into halves a and c. Given a, the weight of c is a product over its units times a factor
+without c; that product is an outer product of two tables, one for each half of c. The sum over all 2^n states
+becomes three products of matrices.
+"""
 
 import math
 from typing import NamedTuple
@@ -12,7 +15,8 @@ from experiments.boltzmann.model.data import BoltzmannParameters
 
 MAX_UNITS = 30  # Most units whose states are summed over
 _BLOCK = 1024  # States of the first half that are handled together: their tables fit into a cache
-_LOG_RANGE = 600.0  # Log of the ratio of weights beyond which products in double precision could underflow
+# Log of the ratio of weights beyond which products in double precision could underflow.
+_LOG_RANGE = 600.0
 
 
 class SpinMoments(NamedTuple):
@@ -34,8 +38,10 @@ class _Block(NamedTuple):
 
 
 def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
-    """Sums over all 2^n states of n units, at most `MAX_UNITS`, in a second or two for 30: moments to about 12 digits.
-    Raises ValueError for more units, or weights so large that double precision would lose states.
+    """Sums over all 2^n states of n units, at most `MAX_UNITS`: moments to about 12 digits.
+
+    With 30 units this takes a second or two. Raises ValueError for more than `MAX_UNITS`, or for weights so
+    large that double precision would lose states.
 
     >>> moments = exact_moments(BoltzmannParameters(np.zeros((4, 4)), np.full(4, 0.5)))
     >>> round(moments.log_normaliser, 9) == round(4 * math.log(2 * math.cosh(0.5)), 9)

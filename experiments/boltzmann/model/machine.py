@@ -15,7 +15,8 @@ from auxmc.numerics.array_types import FloatArray
 from experiments.boltzmann.model.data import BoltzmannParameters
 from experiments.boltzmann.model.enumeration import SpinMoments
 
-LEAST_EIGENVALUE = 1e-4  # Eigenvalues below this add nothing to the relaxation but directions of pure noise
+# Eigenvalues below this add nothing to the relaxation but directions of pure noise.
+LEAST_EIGENVALUE = 1e-4
 _FACTORS_A_LOG = 512  # Factors of at most 2 whose product cannot overflow
 
 
@@ -73,8 +74,11 @@ def relaxed_samples(relaxation: Relaxation, spins: FloatArray, rng: np.random.Ge
 
 
 def mixture_moments(relaxation: Relaxation, fits: MeanFieldFits) -> RelaxedMoments:
-    """Base: mean and covariance of a mixture of mean-field fits N(Q^T m, I), weighted by objectives (thesis, Eq. 5.50).
-    Its log zeta, the log of the sum of exp(objective), is below the truth for distinct optima without overlap."""
+    """Base: mean and covariance of a mixture of mean-field fits, weighted by their objectives.
+
+    A fit is a component N(Q^T m, I). The log normaliser, log zeta, is the log of the sum over fits of exp(objective):
+    below the truth if the fits are distinct optima that do not overlap. Source: PhD thesis, Eq. 5.50.
+    """
     top = float(fits.objectives.max())
     weights = np.exp(fits.objectives - top)
     total = float(weights.sum())
@@ -100,8 +104,11 @@ def cosh_factor(bias: float) -> Tilted:
 
 
 def in_diagonal_basis(relaxation: Relaxation, base: RelaxedMoments) -> tuple[Relaxation, RelaxedMoments]:
-    """Rotates x so that the covariance of the base is diagonal, and its gradient takes no product of matrices.
-    Normalisers, Hamiltonian dynamics with identity mass and norms of errors stay the same."""
+    """Rotates x so that the covariance of the base is diagonal.
+
+    The gradient of the base then takes no product of matrices. Normalisers, Hamiltonian dynamics with
+    identity mass and norms of errors stay the same.
+    """
     variances, basis = np.linalg.eigh(base.covariance)
     rotated = relaxation._replace(loadings=relaxation.loadings @ basis)
     return rotated, RelaxedMoments(base.log_normaliser, base.mean @ basis, np.diag(variances))
