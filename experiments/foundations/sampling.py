@@ -29,8 +29,10 @@ def transformed_log_density(
 
 
 def box_muller(uniforms: Array) -> Array:
-    """Two independent standard normal numbers [..., 2] of two uniform ones [..., 2], u1 in (0, 1] and u2 in [0, 1).
-    PhD thesis, Eqs. 2.6 and 2.7; the chapter draft prints u1 in the cosine (FN-DS-10).
+    """Two independent standard normal numbers [..., 2] of two uniform ones [..., 2].
+
+    Here u1 is in (0, 1] and u2 in [0, 1). See PhD thesis, Eqs. 2.6 and 2.7; the chapter draft prints u1 in
+    the cosine (FN-DS-10).
 
     >>> [round(float(x), 6) for x in box_muller(jnp.array([0.0455, 0.0455]))]
     [2.385078, 0.701062]
@@ -41,8 +43,10 @@ def box_muller(uniforms: Array) -> Array:
 
 
 def inverse_box_muller(normals: Array) -> Array:
-    """The uniform numbers [..., 2] that `box_muller` maps to normal ones [..., 2]. PhD thesis, section 2.1.3,
-    corrected: in arctan(x1 / x2) the sides are exchanged and opposite quadrants alike (FN-DS-02).
+    """The uniform numbers [..., 2] that `box_muller` maps to normal ones [..., 2].
+
+    The source is PhD thesis, section 2.1.3, corrected: in arctan(x1 / x2) the sides are exchanged and
+    opposite quadrants alike (FN-DS-02).
 
     >>> [round(float(u), 12) for u in inverse_box_muller(box_muller(jnp.array([0.3, 0.8])))]
     [0.3, 0.8]

@@ -36,7 +36,8 @@ from experiments.generalised_lambda.settings import CASE_NAMES, DATA_SEED, GENER
 _TARGETS = {row.case: row.target for row in ROWS}
 _RIVALS = {case: name for case, name in CASE_NAMES.items() if case != "constrained_hmc"}
 _TOLERANCES = {"abc_hmc_025": 0.25, "abc_hmc_005": 0.05}
-_PRINTED_FACTORS = {  # IM-GL-05: printed factors, of which those near 1 with half a unit of the last digit.
+# IM-GL-05: printed factors, of which those near 1 with half a unit of the last digit.
+_PRINTED_FACTORS = {
     "modified_abc": 1.005,
     "constrained_hmc": 1.005,
     "abc_hmc_005": 1.21,
@@ -225,8 +226,10 @@ def irregularity(tables: Tables) -> Measurement:
 
 
 def distance_of_marginals(tables: Tables, case: str) -> Measurement:
-    """IM-GL-04: total variation of histograms of five pooled chains from the reference, mean over parameters. The
-    bins are those of figure 4.7; the error is from the sets without each chain that moved.
+    """IM-GL-04: total variation of histograms of five pooled chains from the reference.
+
+    It is a mean over parameters, with the bins of figure 4.7; the error is from the sets without each chain
+    that moved.
     """
     n_kept = int(moved(tables, case).sum())
     if n_kept <= _PUBLISHED_CHAINS:
@@ -257,8 +260,9 @@ def prior_shift(tables: Tables) -> Measurement:
 
 
 def departure(tables: Tables) -> Measurement:
-    """IM-ALG-04: largest distance of a mean, in posterior sds, or of a relative sd from the reference. No chain is
-    left out: chains that begin at draws of the posterior have nothing to converge to.
+    """IM-ALG-04: largest distance of a mean, in posterior sds, or of a relative sd from the reference.
+
+    No chain is left out: chains that begin at draws of the posterior have nothing to converge to.
     """
     where: dict[str, Any] = {"table": "chain_parameter", "case": "constrained_steps", "step_size": 0.6}
     means, sds = (tables.array(name, "chain", "parameter", **where) for name in ("chain_mean", "chain_sd"))
@@ -331,8 +335,10 @@ def efficiency_ratio(tables: Tables, rival: str, parameter: str) -> Measurement:
 
 
 def mean_ratio(tables: Tables, rival: str, per: str) -> Measurement:
-    """IM-GL-10, 11: mean over parameters of a ratio of effective samples of chains that moved. Per second,
-    constrained HMC over another method; per evaluation, for a chain of the printed length, the inverse.
+    """IM-GL-10, 11: mean over parameters of a ratio of effective samples of chains that moved.
+
+    Per second it is constrained HMC over another method; per evaluation, or for a chain of the printed
+    length, the inverse.
     """
     quantity = {"second": "ess_per_second", "evaluation": "ess_per_1000_evaluations", "chain": "ess"}[per]
     cases = ("constrained_hmc", rival) if per == "second" else (rival, "constrained_hmc")
@@ -441,8 +447,10 @@ def extreme_prior_data(tables: Tables) -> Measurement:
 
 
 def prior_data_not_finite(tables: Tables) -> Measurement:
-    """IM-GL-18: probability that a power in a data set of the weak prior, of sd 10, exceeds double precision. p^-|z|
-    does where -log p > L / |z|, with L the log of the largest number; the scale hardly moves it.
+    """IM-GL-18: probability that a power in a data set of the weak prior exceeds double precision.
+
+    The prior has sd 10. p^-|z| is too large where -log p > L / |z|, with L the log of the largest number; the
+    scale hardly moves it.
     """
     n_data, most = tables.value("n_observations"), math.log(np.finfo(np.float64).max)
 

@@ -12,7 +12,8 @@ from auxmc_pipeline.chain_statistics import (
 )
 from experiments.generalised_lambda.settings import Settings
 
-EARLY_ITERATIONS = 20  # First iterations, warm-up included, whose integration errors are counted apart
+# First iterations, warm-up included, whose integration errors are counted apart
+EARLY_ITERATIONS = 20
 _ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 _UNITS = {
     "ess_per_1000_evaluations": "draws per 1000 evaluations",
@@ -27,8 +28,10 @@ _UNITS = {
 def chain_statistics(
     draws: xr.Dataset, settings: Settings, run_s: float, n_redraws: xr.DataArray
 ) -> xr.Dataset:
-    """Statistics of draws (prior, swept settings, chain, draw, ...) after the warm-up, NaN where no chain moved. The
-    run time of a chain is its fraction of that of all, `run_s`, by its evaluations of the generator.
+    """Statistics of draws after the warm-up, NaN where no chain moved.
+
+    Draws are (prior, swept settings, chain, draw, ...). The run time of a chain is its fraction of that of
+    all, `run_s`, by its evaluations of the generator.
     """
     warm_up = draws.isel(draw=slice(0, settings.n_warm_up))
     kept = draws.isel(draw=slice(settings.n_warm_up, None))

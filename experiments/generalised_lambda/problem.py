@@ -15,7 +15,8 @@ class Problem(NamedTuple):
     """What a case is about."""
 
     observations: FloatArray  # data [datum]
-    priors: dict[str, generator.LambdaPrior]  # priors by name, in the order in which chains run under them
+    # priors by name, in the order in which chains run under them
+    priors: dict[str, generator.LambdaPrior]
     label: str  # name of the data, part of the names of random streams
 
     def model(self, prior: str) -> generator.GeneralisedLambdaModel:

@@ -56,8 +56,10 @@ def targets(settings: Settings) -> dict[str, tuple[str, float]]:
 
 
 def limit_statistics(problem: Problem, exact: xr.DataArray, tolerances: list[float]) -> xr.Dataset:
-    """Shift of posterior means under Gaussian kernels, in exact posterior sds, with standard errors over walkers. It
-    comes from weighted draws of the exact posterior (draw, walker, parameter); the prior cancels.
+    """Shift of posterior means under Gaussian kernels, in exact posterior sds.
+
+    It comes from weighted draws of the exact posterior (draw, walker, parameter), with standard errors over
+    walkers; the prior cancels.
     """
     stride = -(-exact.sizes["draw"] * exact.sizes["walker"] // _MOST_LIMIT_DRAWS)
     z = exact.transpose("draw", "walker", "parameter").values[::stride]

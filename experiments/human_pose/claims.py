@@ -132,8 +132,10 @@ def modes(tables: Tables, case: str, scene: int) -> Measurement:
 
 
 def different_modes(tables: Tables, which: str) -> Measurement:
-    """IM-PO-05: proportion of sets of five chains of constrained HMC that are not all in one mode, over all scenes. A
-    chain is in another mode where its mean pose is off the median pose of all at some joint coordinate.
+    """IM-PO-05: proportion of sets of five chains of constrained HMC that are not all in one mode.
+
+    It is over all scenes. A chain is in another mode where its mean pose is off the median pose of all at
+    some joint coordinate.
     """
     case = first_run(tables, "constrained_hmc_many", "constrained_hmc")
     by_scene = [modes_differ(tables, case, scene, which) for scene in _SCENES]

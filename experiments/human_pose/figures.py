@@ -37,7 +37,8 @@ _METHODS: dict[str, tuple[str, str, Any]] = {
 _COMPARED = ("constrained_hmc", "hmc")
 _TRUE_COLOUR = "#000000"
 _DOCUMENT = "PhD thesis"
-_VIEWS = {  # sign and number of the coordinate across (body's left on the left, as in images), up and away
+# sign and number of the coordinate across (body's left on the left, as in images), up and away
+_VIEWS = {
     "front": ((-1.0, 0), (1.0, 1), (1.0, 2)),
     "left side": ((1.0, 2), (1.0, 1), (1.0, 0)),
     "from above": ((-1.0, 0), (-1.0, 2), (1.0, 1)),
@@ -221,8 +222,9 @@ def _error_panel(
     last: bool,
     published: PublishedMarks | None = None,
 ) -> None:
-    """Curves of the methods, with bands over chains; `cases` maps methods to cases. With `published`, the thesis's
-    levels at the end of its chains, and errors over four rows as there.
+    """Curves of the methods, with bands over chains; `cases` maps methods to cases.
+
+    With `published`, the thesis's levels at the end of its chains, and errors over four rows as there.
     """
     drawn_there = []
     quantity = "rmse" if published is None else "rmse_homogeneous"

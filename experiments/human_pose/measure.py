@@ -28,8 +28,10 @@ _MOST_SHOWN_CHAINS = 10  # Of which samples are recorded.
 def running_rmse(
     positions: FloatArray, truth: FloatArray, counts: IntegerArray, *, homogeneous: bool = False
 ) -> FloatArray:
-    """Error in metres [..., point] of the mean of the first `counts` [point] samples [..., sample, joint, 3].
-    `homogeneous` is sqrt(3/4) of it, as published: a fourth coordinate is 1 in both (PhD thesis, section 4.10.3).
+    """Error in metres [..., point] of means of the first `counts` samples [..., sample, joint, 3].
+
+    There is one count for each point. `homogeneous` is sqrt(3/4) of the error, as published: a fourth
+    coordinate is 1 in both (PhD thesis, section 4.10.3).
     """
     sums = np.cumsum(positions, axis=-3)[..., counts - 1, :, :]
     means = sums / counts[:, None, None]
@@ -50,9 +52,11 @@ _UNITS = units_of(
 
 
 def chain_statistics(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, run_s: float) -> xr.Dataset:
-    """Statistics by (scene, step_size, chain); of the posterior from second halves, as no warm-up is discarded. The
-    run time of a chain is its fraction of that of all, `run_s`, by its projections or gradients. `first` (chain,
-    joint, axis) are joint positions at the start, `truth` (scene, joint, axis) the true ones, NaN where unknown.
+    """Statistics of chains by (scene, step_size, chain).
+
+    Those of the posterior are from second halves, as no warm-up is discarded. The run time of a chain is its
+    fraction of that of all, `run_s`, by its projections or gradients. `first` (chain, joint, axis) are joint
+    positions at the start, `truth` (scene, joint, axis) the true ones, NaN where unknown.
     """
     work = draws["n_work"].sum("draw").astype(float)
     half = draws.isel(draw=slice(draws.sizes["draw"] // 2, None))

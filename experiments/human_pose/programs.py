@@ -51,8 +51,10 @@ class Problem(NamedTuple):
     noise_scale: float  # of the images
     scenes: tuple[int, ...]  # numbers of the scenes, from 1 [scene]
     observed: FloatArray  # images [scene, constraint]
-    images: FloatArray  # those of all scenes that there are, in the order of their numbers [number - 1, constraint]
-    truth: FloatArray  # true joint positions [scene, joint, 3]; not a number for the user's own images
+    # those of all scenes that there are, in the order of their numbers [number - 1, constraint]
+    images: FloatArray
+    # true joint positions [scene, joint, 3]; not a number for the user's own images
+    truth: FloatArray
     starts: Array  # first inputs of each chain, the same for all scenes and methods [chain, input]
 
 
@@ -84,7 +86,8 @@ class Program(NamedTuple):
     """What the lanes of a method do, given the images [constraint] of a scene."""
 
     build: Callable[[Array, Array], Kernel]  # maps (images, step size) to a kernel
-    start: Callable[[Array, Kernel, Array, Array], Any]  # maps (key, kernel, images, inputs) to a state
+    # maps (key, kernel, images, inputs) to a state
+    start: Callable[[Array, Kernel, Array, Array], Any]
     # maps (state, info) to what `_common` keeps; constrained HMC also `generated` (images with noise [constraint]),
     # which must be those observed
     record: Callable[[Any, Any], Record]

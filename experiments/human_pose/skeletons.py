@@ -35,8 +35,10 @@ def draw_skeleton(
     ground: float | None = None,
     colour: str | None = None,
 ) -> None:
-    """Draws one skeleton from coordinates across, up and towards the viewer [joint]; far bones are paler and behind.
-    `ground` is the height of a disc below the feet, `colour` one for all bones in place of that of their side.
+    """Draws one skeleton from coordinates across, up and towards the viewer [joint].
+
+    Far bones are paler and behind. `ground` is the height of a disc below the feet, `colour` one for all
+    bones in place of that of their side.
     """
     x, y, z = (np.asarray(values, dtype=np.float64) for values in (across, up, near))
     if not x.shape == y.shape == z.shape or x.ndim != 1:

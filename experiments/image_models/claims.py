@@ -214,8 +214,9 @@ def ratio_of_passages(
     low: float,
     high: float = math.inf,
 ) -> Measurement:
-    """Ratio of two costs, of which those of a run that was too short are only bounded from below. Its error is NaN,
-    unknown, where such a bound leaves the verdict open in the band from `low` to `high`.
+    """Ratio of two costs, of which those of a run that was too short are only bounded from below.
+
+    Its error is NaN, unknown, where such a bound leaves the verdict open in the band from `low` to `high`.
     """
     (cost, reached), (unit, unit_reached) = above, below
     if not (reached or unit_reached):
@@ -234,8 +235,10 @@ def ratio_of_passages(
 def passage(
     costs: FloatArray, means: FloatArray, errors: FloatArray, level: float
 ) -> tuple[Measurement, bool]:
-    """Cost after which estimates in nats [point] stay above a level, and whether they do before the end. Its error is
-    half the distance of the passages of the curve shifted by a standard error either way, at least the last step.
+    """Cost after which estimates in nats [point] stay above a level, and whether they do before the end.
+
+    Its error is half the distance of the passages of the curve shifted by a standard error either way, at
+    least the last step.
     """
 
     def first(curve: FloatArray) -> int:
@@ -328,8 +331,10 @@ def _near_bound(
 def _of_pools(
     tables: Tables, model: str, quantity: str, dim: str, count: int, **wanted: Wanted
 ) -> FloatArray:
-    """Biases and variances of the estimates of each image by so many chains or runs [image, 2], variances times 1 - 1
-    / n: the square of a bias that is the mean of n estimates has one n-th of them.
+    """Biases and variances of the estimates of each image by so many chains or runs [image, 2].
+
+    Variances are multiplied by 1 - 1 / n: the square of a bias that is the mean of n estimates has one n-th
+    of them.
     """
     means, variances = _moments(tables, model, f"{quantity}_mean", f"{dim}_image", **{dim: count}, **wanted)
     parts = ("n_runs", "annealed_repetitions") if quantity == _AIS_POOLED else ("n_chains", "n_repetitions")
@@ -342,8 +347,10 @@ def _of_pools(
 def _ratio_of_errors(
     above: list[FloatArray], below: list[FloatArray], note: str, is_joint: bool = False
 ) -> Measurement:
-    """Log of a product of root mean square errors over another: over images, or of their sum. A few images make most
-    of a sum: the error is from leaving images out, or half the bootstrap's farther 95 % end if larger.
+    """Log of a product of root mean square errors over another: over images, or of their sum.
+
+    A few images make most of a sum: the error is from leaving images out, or half the bootstrap's farther
+    95 % end if larger.
     """
     pools = np.stack([*above, *below], axis=1)
     powers = np.repeat([0.5, -0.5], [len(above), len(below)])

@@ -51,7 +51,8 @@ _PUBLISHED_NOTE, _DOCUMENT = "at our cost", "PhD thesis"
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _N_ROWS = 25
 _N_PAIRS = 3
-_DEPTH = 0.35  # Room below the lowest final estimate, as a part of the range of the final estimates.
+# Room below the lowest final estimate, as a part of the range of the final estimates.
+_DEPTH = 0.35
 
 
 def test_images(tables: Tables) -> Figure:
@@ -151,8 +152,10 @@ def _estimate_panel(axis: Axes, tables: Tables, model: str, horizontal: str) -> 
 
 
 def _published_curve(tables: Tables, model: str, method: str) -> tuple[FloatArray, ...] | None:
-    """Places, heights and ends of the band of a published curve: distances from its lower bound, carried to our
-    images. None where a run has other models, chains of another length, or all images.
+    """Places, heights and ends of the band of a published curve, or None where it does not apply.
+
+    Heights are distances from its lower bound, carried to our images. It does not apply where a run has other
+    models, chains of another length, or all images.
     """
     n_images = value_of(tables, model, "n_images_used")
     lengths = tables.rows("settings", model=model)["length"]

@@ -24,8 +24,10 @@ def n_claimed(model: str, n_images: int) -> int:
 
 
 def total_over_images(values: FloatArray, variances: FloatArray, n_all: int, note: str = "") -> Measurement:
-    """Sum over all N images of a quantity known with noise of known variances for n of them [image]. The error
-    squared is N (N - n) / n times the variance between images, noise included, plus N times the mean noise variance.
+    """Sum over all N images of a quantity that is known with noise for n of them [image].
+
+    The error squared is N (N - n) / n times the variance between images, noise included, plus N times the
+    mean of the known noise variances.
 
     >>> found = total_over_images(np.array([1.0, 3.0]), np.array([0.5, 0.5]), 8)
     >>> found.value, round(found.error**2, 6)

@@ -39,12 +39,14 @@ class Problem(NamedTuple):
 
     label: str  # name of the model, for random streams
     model: autoencoder_weights.Autoencoder  # parameters in the precision of the chains
-    generated: GeneratedImages  # of all tests; the evidence of the first `len(bases.log_zeta)` is estimated
+    # of all tests; the evidence of the first `len(bases.log_zeta)` is estimated
+    generated: GeneratedImages
     bases: Bases  # their codes and log zeta, float64
     images: Array  # the same images in the precision of the chains [image, pixel]
     codes: Code  # their codes in that precision, arrays [image, latent]
     log_zeta: Array  # that of the bases [image]
-    latents: Array  # latent vectors that the images were drawn from, in that precision [image, latent]
+    # latent vectors that the images were drawn from, in that precision [image, latent]
+    latents: Array
 
     def bridge(self, image: Array, *, whitened: bool = True) -> Bridge:
         """From the code of an image, given by its number (whole), to the posterior of its latent vector."""
@@ -56,7 +58,8 @@ class Examples(NamedTuple):
     """Images that a model was not trained on."""
 
     images: FloatArray  # probability of ink [example, pixel]
-    reconstructions: FloatArray  # what the decoder makes of the means of their codes [example, pixel]
+    # what the decoder makes of the means of their codes [example, pixel]
+    reconstructions: FloatArray
 
 
 class PublishedFacts(NamedTuple):

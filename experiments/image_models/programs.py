@@ -21,8 +21,10 @@ from experiments.image_models.settings import Settings, method_settings
 
 
 def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
-    """Chains of simulated or continuous tempering from draws of the base; the swept number `image` chooses the image.
-    As published, the first temperature is uniform on the ladder without its last, or a standard normal control.
+    """Chains of simulated or continuous tempering from draws of the base.
+
+    The swept number `image` chooses the image. As published, the first temperature is uniform on the ladder
+    without its last, or a standard normal control.
     """
     numbers, dtype = method_settings(settings, method), problem.images.dtype
     schedule = sigmoidal_schedule(settings.st_temperatures)

@@ -46,7 +46,8 @@ _OMNIGLOT = {
 _PUBLISHED = {"mnist": _MNIST, "omniglot": _OMNIGLOT, "own_digits": _MNIST, "own_glyphs": _OMNIGLOT}
 # Inputs and outputs of the layers of the decoder, then of the encoder.
 PUBLISHED_LAYERS = [(50, 200), (200, 200), (200, 784), (784, 200), (200, 200), (200, 50), (200, 50)]
-_MAX_SIDE = 52  # A row of pixels is kept as one integer, which float64 holds exactly up to this width.
+# A row of pixels is kept as one integer, which float64 holds exactly up to this width.
+_MAX_SIDE = 52
 
 
 @dataclasses.dataclass

@@ -37,7 +37,8 @@ class Target(NamedTuple):
 
     log_density: Any  # unnormalised
     draw: Any  # maps a key to an exact draw
-    transform: Any  # maps a position to numbers [coordinate], independent and uniform under the target
+    # maps a position to numbers [coordinate], independent and uniform under the target
+    transform: Any
 
 
 class Case(NamedTuple):
@@ -45,8 +46,10 @@ class Case(NamedTuple):
 
     kernel: Any
     start: Any  # maps a key to a state drawn from the target
-    transform: Any  # maps (state, uniform number of the replica) to numbers [coordinate], as that of Target
-    again: Any = None  # computes the log density that a state carries again; by default that of its position
+    # maps (state, uniform number of the replica) to numbers [coordinate], as that of Target
+    transform: Any
+    # computes the log density that a state carries again; by default that of its position
+    again: Any = None
     floor: float = 0.5  # least fraction of replicas whose first coordinate moves
     reversible: bool = True  # whether start and next point are exchangeable
     n_steps: int = N_STEPS

@@ -150,8 +150,9 @@ def joint_functions(uniforms, n_own=4, n_pair=2):
 
 
 def assert_independent(uniforms, label="", *, detects=0.02, detects_mean=0.03, n_own=4, n_pair=2):
-    """Asserts that columns of numbers [draw, coordinate] are uniform, and means of `joint_functions` those of
-    independent ones.
+    """Asserts that columns of numbers [draw, coordinate] are uniform and independent.
+
+    Means of `joint_functions` must be those of independent columns.
     """
     for place, column in enumerate(np.asarray(uniforms).T):
         assert_uniform(column, detects=detects, label=f"{label}, coordinate {place}")

@@ -1,5 +1,6 @@
-"""Draws without a chain against their distributions: our random numbers, transforms, inversion, rejection, hulls,
-weights, resampling. Wrong versions must fail.
+"""Draws without a chain against their distributions; wrong versions must fail.
+
+They come from our random numbers, transforms, inversion, rejection, hulls, weights and resampling.
 """
 
 import jax

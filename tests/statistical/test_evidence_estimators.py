@@ -1,5 +1,7 @@
-"""Estimators of the evidence on models of which it is known: unbiased where that is claimed, with proved bounds; known
-biases elsewhere; distributions of what happens inside.
+"""Estimators of the evidence on models of which it is known.
+
+They are unbiased where that is claimed, with proved bounds, and have known biases elsewhere; what happens
+inside has its known distributions.
 """
 
 import math

@@ -33,7 +33,8 @@ from experiments.tempering_illustration.model import NARROW_LEFT
 TOPIC = Topic()
 
 STEP = 0.5  # Leapfrog step of the trajectories of figure 2.12, of nine steps each.
-_N_STEPS = 72  # Steps that the program makes: 4.5 units of time with the smallest step that is tried.
+# Steps that the program makes: 4.5 units of time with the smallest step that is tried.
+_N_STEPS = 72
 _STARTS = ((-1.8, 1.2), -0.6)
 _ROOTS = (1, 2, 3, 4, 5, 6)
 
@@ -123,9 +124,11 @@ def slide_trajectory(work: Work) -> Arrays:
 
 @TOPIC.figure("fig_hmc_cost")
 def cost_against_dimension(work: Work) -> Arrays:
-    """Operations for a nearly independent draw of a standard normal vector, against its length r^4. Hamiltonian Monte
-    Carlo makes 2 r steps of size 0.7 / r, the random walk has standard deviation 2.38 / r^2. The cost is length x
-    evaluations x autocorrelation time (1 + c) / (1 - c), c being the lag-one correlation of a coordinate.
+    """Operations for a nearly independent draw of a standard normal vector, against its length r^4.
+
+    Hamiltonian Monte Carlo makes 2 r steps of size 0.7 / r, the random walk has standard deviation
+    2.38 / r^2. The cost is length x evaluations x autocorrelation time (1 + c) / (1 - c), c being the lag-one
+    correlation of a coordinate.
     """
     dims = np.array(_ROOTS) ** 4
     longest, n = int(dims[-1]), work.replicates(400, 50)
@@ -258,8 +261,10 @@ def persistent_momenta(work: Work) -> Lines:
 
 
 def _joint_distance(positions: Array, momenta: Array) -> Measurement:
-    """Largest distance from 0 of means of functions that are orthonormal under the joint distribution. They are
-    Legendre polynomials of the distribution functions of position and momentum, and products of two of each.
+    """Largest distance from 0 of means of functions that are orthonormal under the joint distribution.
+
+    They are Legendre polynomials of the distribution functions of position and momentum, and products of two
+    of each.
     """
     first = _legendre(mixture_mass_below(NARROW_LEFT, np.asarray(positions)))
     second = _legendre(special.ndtr(np.asarray(momenta)))
@@ -301,8 +306,10 @@ def one_leapfrog_step(work: Work) -> Lines:
 
 @TOPIC.claim("FN-HM-11")
 def vanishing_rejections(work: Work) -> Lines:
-    """Stationary acceptance probability of Metropolis-adjusted Langevin on N(0, 1) with steps of 0.1. The energy
-    error is r^2 times that on the unit circle of (position, noise), so that only the angle is integrated numerically.
+    """Stationary acceptance probability of Metropolis-adjusted Langevin on N(0, 1) with steps of 0.1.
+
+    The energy error is r^2 times that on the unit circle of (position, noise), so that only the angle is
+    integrated numerically.
     """
     angles = 2.0 * math.pi * (np.arange(_N_ANGLES) + 0.5) / _N_ANGLES
     kernel = mala(lambda x: -0.5 * jnp.sum(x**2), 0.1, 1)
@@ -346,8 +353,10 @@ def noise_in_the_loss(work: Work) -> Lines:
 
 
 def _stationary_variance(step: float, variance: float) -> float:
-    """Stationary variance on N(0, 1) of SGLD that takes the variance of the gradient for half of it. S = M S M^T + Q,
-    from a step of SGHMC with friction 1 on each unit vector of state and noise.
+    """Stationary variance on N(0, 1) of SGLD that takes the variance of the gradient for half of it.
+
+    It is the first entry of S = M S M^T + Q; a step of SGHMC with friction 1 on each unit vector of state and
+    noise gives M and Q.
     """
     position, velocity, normal, noise = jnp.eye(4)
     gradient = position + math.sqrt(variance) * noise

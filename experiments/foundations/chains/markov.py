@@ -212,8 +212,9 @@ def balance_of_scans(work: Work) -> Lines:
 
 
 def _spin_chains() -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Distribution of the machine of three spins and exact matrices of its Gibbs kernels. Each update is run from all
-    states in all boxes of its uniform numbers.
+    """Distribution of the machine of three spins and exact matrices of its Gibbs kernels.
+
+    Each update is run from all states in all boxes of its uniform numbers.
     """
     machine = three_units()
     weights, biases = (jnp.asarray(values) for values in machine)

@@ -281,8 +281,10 @@ def membership(work: Work) -> Lines:
 
 
 def _autocorrelation_time(forms: FloatArray) -> float:
-    """Autocorrelation time of the long coordinate f under a reversible kernel P, 2 <f, (1 - P)^-1 f> / <f, f> - 1.
-    Galerkin's method takes forms <g, (1 - P) h> [group, polynomial, polynomial]; more polynomials can only raise it.
+    """Autocorrelation time of the long coordinate f under a reversible kernel P.
+
+    It is 2 <f, (1 - P)^-1 f> / <f, f> - 1. Galerkin's method takes forms <g, (1 - P) h>
+    [group, polynomial, polynomial]; more polynomials can only raise it.
     """
     with_long = np.array([_normal_moment(i + 1) * _normal_moment(j) for i, j in _POWERS])
     return float(2.0 * with_long @ np.linalg.solve(forms.mean(axis=0), with_long) - 1.0)
@@ -304,8 +306,9 @@ def _normal_moment(power: int) -> float:
 
 
 def _ellipse_chains(work: Work) -> dict[str, dict[str, FloatArray]]:
-    """Short chains of elliptical slice updates from draws of the reference N(mu, Sigma). The likelihood is constant,
-    or a smooth one that bends and splits it.
+    """Short chains of elliptical slice updates from draws of the reference N(mu, Sigma).
+
+    The likelihood is constant, or a smooth one that bends and splits the reference.
     """
     n_chains, n_steps, rng = work.replicates(400_000, 10_000), 5, work.rng("ellipses")
     cholesky = np.linalg.cholesky(np.array([[2.0, 0.6], [0.6, 0.5]]))

@@ -23,16 +23,20 @@ _WIDTHS = 40.0  # Beyond this many standard deviations of the likelihood nothing
 
 
 def expected_nested_ratio(model: GaussianMean, n_live: int, factor: float) -> float:
-    """Expected upper sum over the evidence, with exact draws to the end; ours, of MSc thesis, section 3.2. The sum of
-    factor^(k-1) (1 - factor) L_k has as expectation the integral of P(L > l)^(M (1 - factor)): dead points with a
-    mass above x are a Poisson number with mean -M log x. The lower sum is factor times it.
+    """Expected upper sum over the evidence, with exact draws to the end.
+
+    This is ours, of MSc thesis, section 3.2. The sum of factor^(k-1) (1 - factor) L_k has as expectation the
+    integral of P(L > l)^(M (1 - factor)): dead points with a mass above x are Poisson in number, with mean -M
+    log x. The lower sum is factor times it.
     """
     return _integral_of_mass(model, n_live * (1.0 - factor))
 
 
 def expected_upper_bound_ratio(model: GaussianMean, n_live: int) -> float:
-    """Expected upper sum with the true masses over the evidence; ours, of MSc thesis, section 3.2. The steps of -log
-    X are exponential with mean 1/M: it is M/(M-1) times the integral of L (1 - X^(M-1)) over X.
+    """Expected upper sum with the true masses over the evidence.
+
+    This is ours, of MSc thesis, section 3.2. The steps of -log X are exponential with mean 1/M: it is M/(M-1)
+    times the integral of L (1 - X^(M-1)) over X.
     """
     # By parts, the integral of L X^(M-1) over X is that of P(L > l)^M / M over l.
     return n_live / (n_live - 1.0) * (1.0 - _integral_of_mass(model, float(n_live)) / n_live)

@@ -32,7 +32,8 @@ class LinearGaussianStates(NamedTuple):
 
     coefficient: float  # of the previous state
     state_variance: float  # of the noise of the states, positive
-    noise_variance: float  # of the noise of the observations y_t = x_t + N(0, noise_variance), positive
+    # of the noise of the observations y_t = x_t + N(0, noise_variance), positive
+    noise_variance: float
     initial_variance: float  # of the first state, positive
 
     def draw_initial(self, key: Array, n_particles: int) -> Array:

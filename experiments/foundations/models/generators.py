@@ -23,8 +23,9 @@ Field = Callable[[Array], Array]
 def simulate_sde(
     drift: Field, diffusion: Field, start: Array, noise: Array, time_step: Array | float, scheme: Scheme
 ) -> Array:
-    """States [step, dim] after a first one [dim], driven by standard normal noise [step, dim] (PhD thesis, figure
-    1.5a). Component i of the diffusion may depend on component i of the state only.
+    """States [step, dim] after a first one [dim], driven by standard normal noise [step, dim].
+
+    See PhD thesis, figure 1.5a. Component i of the diffusion may depend on component i of the state only.
     """
     h = jnp.asarray(time_step)
 
@@ -61,10 +62,13 @@ Function = Callable[[FloatArray], FloatArray]
 
 
 def fibre_integral(function: Function) -> float:
-    """Integral over the fibre of u1^2 - u2^2 at 1 of a function times the normal density over the gradient's norm.
-    Trapezoidal sums converge fast; the source is PhD thesis, Propositions 4.1 and 4.2.
+    """Integral of a function over the fibre of u1^2 - u2^2 at 1 (PhD thesis, Propositions 4.1 and 4.2).
+
+    The function is multiplied by the normal density and divided by the gradient's norm. Trapezoidal sums
+    converge fast.
     """
-    end = 0.5 * math.acosh(121.0)  # At the ends exp(-cosh(2t) / 2) is below exp(-60) of its value at 0.
+    # At the ends exp(-cosh(2t) / 2) is below exp(-60) of its value at 0.
+    end = 0.5 * math.acosh(121.0)
     t = np.linspace(-end, end, 401)
     # The derivative of the point by t has the length root(cosh 2t).
     branches = (

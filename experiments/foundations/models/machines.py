@@ -64,8 +64,10 @@ def visible_transition(machine: RestrictedBoltzmann) -> FloatArray:
 def contrastive_divergence(
     machine: RestrictedBoltzmann, data: ArrayLike, n_sweeps: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Biased gradient in the weights: block sweeps from the data [data, visible] replace the unclamped mean.
-    Correlations use probabilities of the hidden layer, not draws (lecture slides; Hinton 2002).
+    """Biased gradient in the weights: block sweeps from the data replace the unclamped mean.
+
+    Data are [data, visible]. Correlations use probabilities of the hidden layer, not draws
+    (lecture slides; Hinton 2002).
     """
 
     def correlations(visible: FloatArray) -> FloatArray:

@@ -17,7 +17,8 @@ class Operation(NamedTuple):
     value: Callable[..., float]  # maps arguments to the result
     # maps (derivative of the output by the result, arguments, result) to its terms in those by the arguments
     pull: Callable[..., tuple[float, ...]]
-    push: Callable[..., float]  # maps (derivatives of the arguments, arguments, result) to the result's
+    # maps (derivatives of the arguments, arguments, result) to the result's
+    push: Callable[..., float]
     n_value: int = 1  # what a computer has to do for the value; a sign costs nothing
     n_pull: int = 1  # what it has to do for the terms
 
@@ -124,8 +125,10 @@ def reverse_sweep(
     seeds: ArrayLike,
     operations: Mapping[str, Operation] = OPERATIONS,
 ) -> list[float]:
-    """Derivatives of sum_k seeds_k output_k by every variable [variable] (PhD thesis, Algorithm 16, lines 3 to 5).
-    Other operations than `OPERATIONS` show what a wrong partial derivative does.
+    """Derivatives of sum_k seeds_k output_k by every variable [variable].
+
+    See PhD thesis, Algorithm 16, lines 3 to 5. Other operations than `OPERATIONS` show what a wrong partial
+    derivative does.
     """
     bars = [0.0] * len(values)
     for output, seed in zip(graph.outputs, np.asarray(seeds), strict=True):

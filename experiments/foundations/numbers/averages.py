@@ -64,7 +64,8 @@ def diverging_weights(work: Work) -> Arrays:
     }
 
 
-_MULTIPLE = 0.75  # PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
+# PhD thesis, figure 2.5: the target is this multiple of the mixture, whose mean is 0.1.
+_MULTIPLE = 0.75
 _PROPOSAL_MEAN = 0.1
 _PROPOSAL_SDS = (0.52, 0.8)
 
@@ -125,7 +126,8 @@ def effective_sizes(work: Work) -> Lines:
     """Weights of very different spreads, 50 sets of each of six sizes: quantiles of log-normal distributions."""
     n = np.repeat([1, 2, 3, 10, 100, 1000], 50)
     spreads = np.tile(np.linspace(0.0, 10.0, 50), 6)
-    present = np.arange(1000)[None, :] < n[:, None]  # Sets of fewer than 1000 weights end with absent ones.
+    # Sets of fewer than 1000 weights end with absent ones.
+    present = np.arange(1000)[None, :] < n[:, None]
     levels = np.where(present, (np.arange(1000)[None, :] + 0.5) / n[:, None], 0.5)
     logs = spreads[:, None] * stats.norm.ppf(levels)
     sizes = np.asarray(jax.jit(effective_size)(jnp.asarray(np.where(present, logs, -np.inf))))

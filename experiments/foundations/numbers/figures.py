@@ -94,7 +94,8 @@ def inversion(figure: Figure, curves: Curves) -> None:
     twin.set_ylim(0.0, 0.6)
     twin.set_ylabel("density", color=_TARGET)
     twin.tick_params(axis="y", colors=_TARGET)
-    axis.set_zorder(twin.get_zorder() + 1)  # The curve lies above the shading, which is on the other axis.
+    # The curve lies above the shading, which is on the other axis.
+    axis.set_zorder(twin.get_zorder() + 1)
     axis.patch.set_visible(False)
     axis.plot(x, function, color=_DERIVED)
     for level, place in zip(levels, quantiles, strict=True):

@@ -35,9 +35,11 @@ _START_SHAPE = -0.1
 def log_likelihood(
     model: GeneralisedLambdaModel, target: str, tolerance: float = 0.0
 ) -> Callable[[Array], Array]:
-    """Log likelihood in nats of z [4] under one of TARGETS, the inputs of the observations integrated out. The
-    tolerance is half the side of the cube, or the sd of the normal kernel, whose convolution takes the density as
-    constant in cells of half the tolerance, at most 0.04. Logits beyond 37 in size count as outside the support.
+    """Log likelihood in nats of z [4] under one of TARGETS.
+
+    The inputs of the observations are integrated out. The tolerance is half the side of the cube, or the sd
+    of the normal kernel, whose convolution takes the density as constant in cells of half the tolerance, at
+    most 0.04. Logits beyond 37 in size count as outside the support.
     """
     if target not in TARGETS:
         raise ValueError(f"unknown target {target!r}: expected one of {', '.join(TARGETS)}")
@@ -86,8 +88,9 @@ def reference_draws(
     n_burn_in: int = 300,
     n_draws: int = 300,
 ) -> tuple[Array, Array]:
-    """Draws z [draw, walker, 4] and the acceptance rate of the kept iterations. The second half of the burn-in, by
-    differential evolution, fits the proposals of independence Metropolis.
+    """Draws z [draw, walker, 4] and the acceptance rate of the kept iterations.
+
+    The second half of the burn-in, by differential evolution, fits the proposals of independence Metropolis.
     """
     data = np.asarray(model.observations)
     spread = float(np.subtract(*np.quantile(data, [0.75, 0.25]))) or float(np.std(data)) or 1.0

@@ -17,7 +17,8 @@ class FibrePoint(NamedTuple):
     """Inputs that generate the data."""
 
     inputs: Array  # u [4 + data]
-    residual: Array  # largest |x(u) - observation|, in units of the data; infinite beyond the support
+    # largest |x(u) - observation|, in units of the data; infinite beyond the support
+    residual: Array
     n_redraws: Array  # parameter inputs that were drawn and discarded (int32)
 
 
@@ -54,8 +55,10 @@ def fibre_point(parameter_inputs: Array, model: generator.GeneralisedLambdaModel
 def initial_inputs(
     key: Array, model: generator.GeneralisedLambdaModel, max_redraws: int = 10_000
 ) -> FibrePoint:
-    """Draws parameter inputs from the prior until all data are met within 1e-8 (PhD thesis, section 4.9, where no
-    redrawing is mentioned); after `max_redraws` draws the residual is larger, which the caller must check.
+    """Draws parameter inputs from the prior until all data are met within 1e-8.
+
+    See PhD thesis, section 4.9, which mentions no redrawing. After `max_redraws` draws the residual is
+    larger, which the caller must check.
     """
 
     def attempt(before: FibrePoint) -> FibrePoint:

@@ -120,8 +120,10 @@ def input_dim(model: GeneralisedLambdaModel) -> int:
 
 
 def parameters(parameter_inputs: Array, prior: LambdaPrior) -> Array:
-    """Parameters z [4] of the inputs (a, b, c, d) [4]: z1 = sd a, z3 = sd b, z4 = sd c with normal inputs; z2 = log(1
-    + exp(r d))/rate with a logistic input of unit variance, r being LOGISTIC_RATE.
+    """Parameters z [4] of the inputs (a, b, c, d) [4].
+
+    They are z1 = sd a, z3 = sd b and z4 = sd c with normal inputs, and z2 = log(1 + exp(r d)) / rate with a
+    logistic input of unit variance, r being LOGISTIC_RATE.
     """
     a, b, c, d = parameter_inputs
     scale = jax.nn.softplus(LOGISTIC_RATE * d) / prior.rate
@@ -184,8 +186,9 @@ def abc_log_density(model: GeneralisedLambdaModel, inputs: Array, tolerance: Arr
 
 
 class BlockMetric(NamedTuple):
-    """Metric J^T J / eps^2 + I of J = [A | D], whose factor is a diagonal and K full rows, inputs of observations
-    first.
+    """Metric J^T J / eps^2 + I of J = [A | D], inputs of observations first.
+
+    Its factor, in the same order, is a diagonal and K full rows.
     """
 
     jacobian: DiagonalJacobian  # J

@@ -11,15 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-_DEGREES_OF_FREEDOM = 5.0  # Tails of the proposals are heavier than those of a posterior with a proper prior.
+# Tails of the proposals are heavier than those of a posterior with a proper prior.
+_DEGREES_OF_FREEDOM = 5.0
 
 
 def differential_evolution(
     key: Array, log_density: Callable[[Array], Array], starts: Array, n_draws: int
 ) -> tuple[Array, Array]:
-    """Walkers [draw, walker, dim] from distinct starts [walker, dim], and the acceptance rate over all iterations.
-    Halves of the population (ter Braak 2006) move in turn by differences of walkers of the other half. Every tenth
-    iteration takes the whole difference, which lets walkers jump between modes.
+    """Walkers [draw, walker, dim] from distinct starts, and the acceptance rate over all iterations.
+
+    Halves of the population [walker, dim] move in turn by differences of walkers of the other half
+    (ter Braak 2006). Every tenth iteration takes the whole difference, which lets walkers jump between modes.
     """
     n_walkers, dim = starts.shape
     if n_walkers < 8 or n_walkers % 2:
@@ -63,8 +65,10 @@ def differential_evolution(
 def independence_metropolis(
     key: Array, log_density: Callable[[Array], Array], pilot: Array, n_draws: int
 ) -> tuple[Array, Array]:
-    """Chains [draw, walker, dim] and their acceptance rate, with Student's t proposals that have the moments of pilot
-    draws [pilot draw, walker, dim] (Tierney 1994, section 2.3.3).
+    """Chains [draw, walker, dim] of independence Metropolis and their acceptance rate.
+
+    Student's t proposals have the moments of pilot draws [pilot draw, walker, dim]
+    (Tierney 1994, section 2.3.3).
     """
     _, n_walkers, dim = pilot.shape
     flat = pilot.reshape(-1, dim)

@@ -37,8 +37,10 @@ def camera_inputs(place: Array) -> Array:
 
 
 def project_joints(positions: Array, place: Array, views: str) -> Array:
-    """Image coordinates [view * 2 * joint], for each view all x, then all y, of joints [joint, 3] and camera place
-    [3] in metres (Graham and Storkey 2017, section 10.3); not finite where a joint is in the plane of the cameras.
+    """Image coordinates [view * 2 * joint], for each view all x, then all y.
+
+    Joints [joint, 3] and camera place [3] are in metres (Graham and Storkey 2017, section 10.3). The
+    coordinates are not finite where a joint is in the plane of the cameras.
     """
     return _images(positions, place, views)[0].reshape(-1)
 

@@ -81,8 +81,9 @@ def generate(model: PoseModel, inputs: Array) -> Array:
 
 
 def generator_jacobian(model: PoseModel, inputs: Array) -> Array:
-    """Jacobian of `generate` [constraint, input] in closed form: one forward pass replaces one for each input. An
-    angle depends on its own two noises and on the code.
+    """Jacobian of `generate` [constraint, input] in closed form.
+
+    One forward pass replaces one for each input: an angle depends on its own two noises and on the code.
     """
     parts = split_inputs(model, inputs)
     angle = angle_derivatives(model.prior, parts.code, parts.cos_noise, parts.sin_noise)
@@ -120,8 +121,10 @@ def log_density(model: PoseModel, inputs: Array, observed: Array, noise_scale: A
 
 
 def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | float) -> ConditionedModel:
-    """Inputs (u, n) with g(u) + eps n equal to noisy images [constraint] (PhD thesis, section 4.10.3). Without noise
-    the Jacobian is singular: two views of 19 joints are 76 numbers of 57 coordinates.
+    """Inputs (u, n) with g(u) + eps n equal to noisy images [constraint].
+
+    See PhD thesis, section 4.10.3. Without noise the Jacobian is singular: two views of 19 joints are 76
+    numbers of 57 coordinates.
     """
 
     noisy = condition_noisy_generator(partial(generate, model), log_prior, observed, noise_scale)
@@ -133,8 +136,10 @@ def conditioned_model(model: PoseModel, observed: Array, noise_scale: Array | fl
 
 
 def simulated_scenes(model: PoseModel, noise_scale: float, seed: int = SCENE_SEED) -> list[Scene]:
-    """The scenes, drawn as the published code does; the seed and so the scenes of the publications are unknown. A row
-    of normal numbers holds inputs, then the noise of two views, of which the monocular model uses the first half.
+    """The scenes, drawn as the published code does.
+
+    The seed and so the scenes of the publications are unknown. A row of normal numbers holds inputs, then the
+    noise of two views, of which the monocular model uses the first half.
     """
     normal = np.random.RandomState(seed).normal(size=(N_SCENES, model.n_inputs + _N_NOISE_BINOCULAR))
     inputs, noise = normal[:, : model.n_inputs], normal[:, model.n_inputs :][:, : n_observed(model.views)]

@@ -52,8 +52,10 @@ def hierarchical_log_prior(model: PoseModel, state: Array) -> Array:
 def hierarchical_log_density(
     model: PoseModel, state: Array, observed: Array, noise_scale: Array | float
 ) -> Array:
-    """Log density of the state [input] given images [constraint] with normal noise, up to a constant, in nats. From
-    the published notebook, with the full covariance of bone lengths; minus infinity where the generator overflows.
+    """Log density of the state [input] given images [constraint], up to a constant, in nats.
+
+    The images have normal noise. The density is that of the published notebook, with the full covariance of
+    bone lengths; minus infinity where the generator overflows.
     """
     camera = split_inputs(model, state).camera
     place = jnp.concatenate([camera[:2], jnp.exp(camera[2:])])

@@ -14,9 +14,11 @@ N_VIEWS = {"binocular": 2, "monocular": 1}  # Number of views by kind of observa
 
 
 def read_joint_observations(path: str | os.PathLike[str], views: str) -> FloatArray:
-    """Returns image coordinates of all joints: for each view all x, then all y [2 * joint * view]. The table has the
-    columns `joint` (of `JOINT_NAMES`), `view` (1, or 1 and 2), `x` and `y` (in metres in the plane at the focal
-    length), one row for each joint and view in any order. Camera 1 of two is 0.5 m to the left of the body's front.
+    """Image coordinates of all joints: for each view all x, then all y [2 * joint * view].
+
+    The table has the columns `joint` (of `JOINT_NAMES`), `view` (1, or 1 and 2), `x` and `y` (in metres in
+    the plane at the focal length), one row for each joint and view in any order. Camera 1 of two is 0.5 m to
+    the left of the body's front.
     """
     cells = read_cells(path, COLUMNS)
     values, fault = read_floats_before_fault(cells.select(COLUMNS[1:]))

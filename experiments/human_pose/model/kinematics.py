@@ -24,8 +24,10 @@ class PoseDerivatives(NamedTuple):
 
 
 def joint_positions(angles: Array, lengths: Array) -> Array:
-    """Positions [joint, 3] of the output joints in metres from the hips: x to the left of the body, y up, z forward.
-    `angles` are in radians [47], nodes depth-first, `lengths` in metres [13] (Graham and Storkey 2017, section 10.3).
+    """Positions [joint, 3] of the output joints in metres from the hips.
+
+    The axes are x to the left of the body, y up, z forward. `angles` are in radians [47], nodes depth-first,
+    `lengths` in metres [13] (Graham and Storkey 2017, section 10.3).
 
     >>> joint_positions(jnp.zeros(47), jnp.ones(13))[2].tolist()
     [0.0, 3.0, 0.0]

@@ -40,7 +40,8 @@ _PUBLISHED = (
 class PosePrior(NamedTuple):
     """Prior of joint angles and bone lengths."""
 
-    weights: tuple[FloatArray, ...]  # of the decoder's layers: [30, 50], five times [50, 50], [50, 188]
+    # of the decoder's layers: [30, 50], five times [50, 50], [50, 188]
+    weights: tuple[FloatArray, ...]
     biases: tuple[FloatArray, ...]  # of the layers: six times [50], [188]
     log_length_mean: FloatArray  # mean of log lengths, in log metres [13]
     log_length_factor: FloatArray  # upper Cholesky factor R of their covariance R^T R [13, 13]

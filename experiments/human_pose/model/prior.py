@@ -32,8 +32,9 @@ class AngleDerivatives(NamedTuple):
 
 
 def bone_lengths(prior: PosePrior, inputs: Array) -> Array:
-    """Bone lengths in metres [13] of standard normal inputs [13]. Graham and Storkey 2017, section 10.3, print the
-    covariance in place of its Cholesky factor.
+    """Bone lengths in metres [13] of standard normal inputs [13].
+
+    Graham and Storkey 2017, section 10.3, print the covariance in place of its Cholesky factor.
     """
     return jnp.exp(jnp.asarray(prior.log_length_mean) + inputs @ jnp.asarray(prior.log_length_factor))
 

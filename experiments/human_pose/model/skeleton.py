@@ -26,7 +26,8 @@ class Node(NamedTuple):
 
 
 _UP, _DOWN = (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)
-_FOOT_OFFSET = np.array([0.0, -1.33694, 4.98954])  # The foot slopes downwards by a quarter of its length.
+# The foot slopes downwards by a quarter of its length.
+_FOOT_OFFSET = np.array([0.0, -1.33694, 4.98954])
 _FOOT = tuple(float(value) for value in _FOOT_OFFSET / np.linalg.norm(_FOOT_OFFSET))
 
 

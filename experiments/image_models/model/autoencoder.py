@@ -41,8 +41,9 @@ def encode(model: Autoencoder, image: Array) -> Code:
 
 
 def log_importance_weights(model: Autoencoder, image: Array, noise: Array) -> Array:
-    """Log of joint density over approximate posterior in nats [draw], for an image [pixel] and normal `noise` [draw,
-    latent] (Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2).
+    """Log of joint density over approximate posterior in nats [draw], for one image [pixel].
+
+    `noise` is normal [draw, latent] (Burda, Grosse and Salakhutdinov 2016; PhD thesis, section 5.6.2).
     """
     return log_code_weights(model, image, encode(model, image), noise)
 
@@ -62,8 +63,10 @@ def log_code_weights(model: Autoencoder, image: Array, code: Code, noise: Array)
 def latent_bridge(
     model: Autoencoder, image: Array, code: Code, log_zeta: Array, *, whitened: bool = True
 ) -> Bridge:
-    """Joins the posterior of the latent vector z of an image [pixel] to its code (PhD thesis, section 5.6.2).
-    `log_zeta` guesses the log evidence in nats. If `whitened`, x is (z - mean) / scale, otherwise z.
+    """Joins the posterior of the latent vector z of an image [pixel] to its code.
+
+    See PhD thesis, section 5.6.2. `log_zeta` guesses the log evidence in nats. If `whitened`, x is
+    (z - mean) / scale, otherwise z.
     """
     constant = jnp.asarray(0.5 * model.n_latent * np.log(2.0 * np.pi), dtype=image.dtype)
 
@@ -80,8 +83,9 @@ def latent_bridge(
 def initial_autoencoder(
     rng: np.random.Generator, mean_image: NDArray[np.floating[Any]], n_hidden: int = 200, n_latent: int = 50
 ) -> Autoencoder:
-    """Parameters to start training from, float32, with the variance of Glorot and Bengio 2010. The biases of the last
-    layer reproduce `mean_image`, the probability that each pixel is on [pixel].
+    """Parameters to start training from, float32, with the variance of Glorot and Bengio 2010.
+
+    The biases of the last layer reproduce `mean_image`, the probability that each pixel is on [pixel].
     """
 
     def layer(n_in: int, n_out: int) -> Dense:

@@ -55,7 +55,8 @@ class Dense(NamedTuple):
 class Autoencoder(NamedTuple):
     """Parameters of a generative image model and of the Gaussian approximation of its latent posterior."""
 
-    decoder: tuple[Dense, Dense, Dense]  # latent to hidden, hidden to hidden, hidden to logits of the pixels
+    # latent to hidden, hidden to hidden, hidden to logits of the pixels
+    decoder: tuple[Dense, Dense, Dense]
     encoder: tuple[Dense, Dense]  # pixels to hidden, hidden to hidden
     code_mean: Dense  # hidden to the mean of the latent vector
     code_log_scale: Dense  # hidden to the log of its standard deviations

@@ -15,7 +15,8 @@ _FILE = Path(__file__).with_name("digits.npy.xz")
 class Digits(NamedTuple):
     """Images and what they show."""
 
-    images: NDArray[np.uint8]  # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    images: NDArray[np.uint8]
     labels: NDArray[np.uint8]  # the digits (uint8) [image]
 
 

@@ -32,7 +32,8 @@ class Bases(NamedTuple):
 
     means: FloatArray  # [image, latent]
     scales: FloatArray  # standard deviations [image, latent]
-    log_zeta: FloatArray  # importance-weighted lower bound on the log evidence of each image, in nats [image]
+    # importance-weighted lower bound on the log evidence of each image, in nats [image]
+    log_zeta: FloatArray
     log_zeta_error: FloatArray  # its standard error [image]; NaN for a single sample
     single_bound: FloatArray  # mean of the bounds by a single sample each, in nats [image]
 
@@ -53,8 +54,10 @@ def encoder_bases(
     n_drawn: int,
     n_draws: int = 100,
 ) -> Bases:
-    """Codes of images and importance-sampled bounds on their log evidence (PhD thesis, section 5.6.2). Numbers are
-    drawn for all `n_drawn` images of `generate_images`, which left `state`; these are the first.
+    """Codes of images and importance-sampled bounds on their log evidence.
+
+    See PhD thesis, section 5.6.2. Numbers are drawn for all `n_drawn` images of `generate_images`, which left
+    `state`; these are the first.
     """
     precise, binary = to_precision(model, jnp.float64), jnp.asarray(images, jnp.float64)
     codes = jax.jit(jax.vmap(encode, in_axes=(None, 0)))(precise, binary)

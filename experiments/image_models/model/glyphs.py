@@ -55,7 +55,8 @@ class Skeletons(NamedTuple):
 class Drawings(NamedTuple):
     """Drawings, one character after the other."""
 
-    images: NDArray[np.uint8]  # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    # grey levels, 0 for paper to 255 for ink (uint8) [image, 784], row by row
+    images: NDArray[np.uint8]
     characters: IntegerArray  # index of the character of each [image]
 
 
@@ -95,8 +96,10 @@ def draw_glyphs(rng: np.random.Generator, skeletons: Skeletons, n_drawings: int)
 
 
 def thin(bitmaps: BooleanArray) -> BooleanArray:
-    """Thins shapes with an empty margin [shape, row, column] to lines one pixel wide; what is connected stays so.
-    Zhang and Suen, A fast parallel algorithm for thinning digital patterns, Communications of the ACM 27(3), 1984.
+    """Thins shapes with an empty margin [shape, row, column] to lines one pixel wide.
+
+    What is connected stays so. See Zhang and Suen, A fast parallel algorithm for thinning digital patterns,
+    Communications of the ACM 27(3), 1984.
     """
     skeletons = bitmaps.copy()
     # Thick shapes take many rounds; those that no longer change are left alone.

@@ -1,5 +1,7 @@
-"""Evidence by sequential Monte Carlo over growing data: particles are weighted by chunks of rows and moved under all
-rows so far."""
+"""Evidence by sequential Monte Carlo over growing data.
+
+Particles are weighted by chunks of rows and moved under all rows so far.
+"""
 
 import math
 from collections.abc import Callable

@@ -207,8 +207,11 @@ def _absorb_by_particles(
 
 
 class _Scored(NamedTuple):
-    """Estimates of a chunk by importance draws: its log probability, their relative effective size, mean
-    and covariance that they give standard normal numbers, some of the draws, and how many were lost."""
+    """Estimates of a chunk by importance draws.
+
+    They are its log probability, the draws' relative effective size, mean and covariance that they give
+    standard normal numbers, some of the draws, and how many were lost.
+    """
 
     gain: Array
     size: Array
