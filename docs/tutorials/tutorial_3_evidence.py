@@ -68,7 +68,7 @@ density = np.exp(jax.vmap(jax.vmap(lambda place: log_density({"place": place})))
 cell = (line[1] - line[0]) ** 2
 exact_evidence = np.log(density.sum() * cell)
 exact_fraction = density[:, line > 0].sum() / density.sum()
-place = result.posterior["posterior"]["place"].to_numpy()[0]
+place = result.posterior["posterior"]["place"].to_numpy().reshape(-1, 2)
 print(
     f"log evidence {result.log_evidence:.3f} +- {result.standard_error:.3f}, exact {exact_evidence:.3f} nats"
 )
