@@ -49,7 +49,7 @@ result = auxmc.evidence(
     log_density,
     start={"place": [0.0, 1.0]},
     method="gibbs_continuous_tempering",
-    draws=1000,
+    draws=4000,
     warm_up=300,
     progress=False,
 )
