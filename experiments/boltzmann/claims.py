@@ -129,11 +129,11 @@ def over_tempered(tables: Tables, n_samples: int) -> Measurement:
 def stuck_chains(tables: Tables) -> Measurement:
     """CT-B10: proportion of chains of direct HMC that stay in one component over thousands of iterations."""
     rows = rows_of(tables, "direct", "point", "stuck_share", method="hmc")
-    shares = rows["stuck_share"]
-    check_all_systems(len(shares))
+    proportions = rows["stuck_share"]
+    check_all_systems(len(proportions))
     n_chains = tables.setting("n_chains", case=rows["case"].tolist())
-    note = f"by system {shares.min():.2f} to {shares.max():.2f}"
-    return mean_proportion(shares, n_chains, note)
+    note = f"by system {proportions.min():.2f} to {proportions.max():.2f}"
+    return mean_proportion(proportions, n_chains, note)
 
 
 def error_kept(tables: Tables) -> Measurement:
@@ -183,7 +183,7 @@ def at_equal_times(
     chosen: Any = place if largest else np.s_[:]
     where = f", largest after {points[compared][place[1]]:.0f} samples" if largest else ""
     if first[0].nested_error is not None:
-        # Repeats that share chains cannot be left out one by one. Errors of one chain's points are added.
+        # Repeats with common chains cannot be left out one by one. Errors of one chain's points are added.
         one, other = ([each.standard_error / each.mean for each in curves] for curves in (first, second))
         above = np.array([np.interp(places, np.log(first[0].points), each) for each in one])
         spread = math.hypot(above[chosen].mean(), np.array(other)[:, compared][chosen].mean())
@@ -202,9 +202,9 @@ def over_annealed(
 ) -> Measurement:
     """CT-B14, CT-B24: largest ratio of an error to that of AIS, geometric means over its numbers of temperatures."""
     cost = partial(cost_per_repeat, tables, quantity="gradients_per_repeat")
-    share = _GROUP if pooling == "single" else 1  # A chain takes the time of its group
+    group = _GROUP if pooling == "single" else 1  # A chain takes the time of its group
     seconds = [
-        share * _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
+        group * _ANNEALED_SECONDS[k] * cost(annealed, n_temperatures=k) / cost("h_ais", n_temperatures=k)
         for k in temperatures
     ]
     ratios = {}

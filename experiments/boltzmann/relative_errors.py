@@ -33,7 +33,7 @@ class Averages(NamedTuple):
     points: FloatArray  # samples of each chain, or numbers of temperatures [point]
     values: FloatArray  # of each system and repeat [point, system, repeat]
     systems: FloatArray  # their numbers [system]
-    # standard error of a system's average where repeats share chains [point, system]; None where they do not
+    # standard error of a system's average where repeats have common chains [point, system]; None where they do not
     nested_error: FloatArray | None = None
 
     @property

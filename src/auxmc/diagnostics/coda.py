@@ -25,10 +25,14 @@ class PotentialScaleReduction(NamedTuple):
 
 
 def effective_sample_size(series: ArrayLike) -> FloatArray:
-    """Effective sample size n var(x) / S0 of each series [..., draw], S0 from a fitted autoregression.
+    """Effective sample size n var(x) / S0 of each series, S0 from a fitted autoregression.
 
-    It may exceed the number of draws for antithetic series, and is 0 for a series that is constant or an exact
-    straight line.
+    Args:
+        series: recorded values [..., draw], at least 2 draws.
+
+    Returns:
+        Effective sample sizes [...] in draws; may exceed the number of draws for antithetic series. A series
+        that is constant, or an exact straight line, has 0.
 
     Raises:
         ValueError: a value is not finite, or fewer than 2 draws.
@@ -98,9 +102,15 @@ def potential_scale_reduction_path(chains: ArrayLike, ends: ArrayLike) -> Potent
 def scale_reduction_of_moments(
     means: ArrayLike, variances: ArrayLike, n_draws: int
 ) -> PotentialScaleReduction:
-    """Potential scale reduction of chains of which the means and variances (divisor n_draws - 1) [..., chain] are kept.
+    """Potential scale reduction of chains of which the moments alone are kept.
 
-    It is what `potential_scale_reduction` gives for the draws, of two chains at least.
+    Args:
+        means: of each chain [..., chain], at least 2.
+        variances: of each chain, with divisor n_draws - 1 [..., chain].
+        n_draws: length of the chains, at least 2.
+
+    Returns:
+        What `potential_scale_reduction` gives for the draws.
 
     Source: R coda `gelman.diag(autoburnin = FALSE, transform = FALSE)`.
     """

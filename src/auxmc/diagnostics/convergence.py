@@ -45,9 +45,14 @@ class ChainSummary(NamedTuple):
 
 
 def summarise_chains(chains: ArrayLike) -> ChainSummary:
-    """Computes every field of `ChainSummary` from [..., chain, draw], or an xarray with these dimensions in any place.
+    """Computes every field of `ChainSummary`.
 
-    Draws of a vector that lie as [chain, draw, dim] are rejected: `np.moveaxis(draws, -1, 0)` brings them into order.
+    Args:
+        chains: [..., chain, draw], or an xarray of a variable with these two dimensions in any place. Draws of a vector
+            that lie as [chain, draw, dim] are rejected: `np.moveaxis(draws, -1, 0)` brings them into order.
+
+    Raises:
+        ValueError: If a value is not finite, draws are too few, or an array has more chains than draws.
     """
     values = _chains(chains)
     known = xr.DataArray(values, dims=(*map(str, range(values.ndim - 2)), "chain", "draw"))
@@ -63,9 +68,10 @@ def summarise_chains(chains: ArrayLike) -> ChainSummary:
 
 
 def bulk_ess(chains: ArrayLike) -> FloatArray:
-    """Effective sample size [...] of rank-normalised split chains, in draws, for the centre of the distribution.
+    """Effective sample size of rank-normalised split chains, for the centre of the distribution.
 
-    It is 0 where all draws are the same, as in `diagnostics.coda`.
+    Returns:
+        Effective sample sizes [...] in draws; 0 where all draws are the same, as in `diagnostics.coda`.
 
     Source: Vehtari et al. (2021), section 3.
     """
@@ -74,7 +80,10 @@ def bulk_ess(chains: ArrayLike) -> FloatArray:
 
 
 def tail_ess(chains: ArrayLike) -> FloatArray:
-    """Effective sample size [...] of the 5 % and 95 % quantiles, whichever is smaller; 0 where all draws are the same.
+    """Effective sample size of the 5 % and 95 % quantiles, whichever is smaller.
+
+    Returns:
+        Effective sample sizes [...] in draws; 0 where all draws are the same.
 
     Source: Vehtari et al. (2021), section 4.3.
     """
@@ -84,10 +93,11 @@ def tail_ess(chains: ArrayLike) -> FloatArray:
 
 
 def rank_r_hat(chains: ArrayLike) -> FloatArray:
-    """Rank-normalised split R-hat [...], the larger of the bulk and the folded version.
+    """Rank-normalised split R-hat, the larger of the bulk and the folded version.
 
-    It is NaN for a single chain or where all draws are the same, infinite where each chain is constant but they
-    differ.
+    Returns:
+        R-hat [...]; NaN for a single chain or where all draws are the same, infinite where each chain is
+        constant but they differ.
 
     Source: Vehtari et al. (2021), section 4.
     """
@@ -99,11 +109,13 @@ def rank_r_hat(chains: ArrayLike) -> FloatArray:
 
 
 def r_hat_limit(chains: ArrayLike, n_quantities: int = 1, level: float = 0.01) -> FloatArray:
-    """R-hat [...] that stationary chains exceed in any of so many quantities with at most a given probability.
+    """R-hat that stationary chains exceed in any of so many quantities with at most a given probability.
 
-    The means of half chains vary by their effective sample size, which is taken within chains: it does not know
-    whether chains agree. The bound is that of an F distribution, divided over quantities and the two versions of
-    R-hat. It is infinite where no chain moves.
+    The means of half chains vary by their effective sample size, which is taken within chains: it does not know whether
+    chains agree. The bound is that of an F distribution, divided over quantities and the two versions of R-hat.
+
+    Returns:
+        Limits [...]; infinite where no chain moves.
     """
     values = _chains(chains)
     n_halves = 2 * values.shape[-2]
@@ -115,10 +127,11 @@ def r_hat_limit(chains: ArrayLike, n_quantities: int = 1, level: float = 0.01) -
 
 
 def mcse_mean(chains: ArrayLike) -> FloatArray:
-    """Monte Carlo standard error of the mean [...], in units of the quantity.
+    """Monte Carlo standard error of the mean.
 
-    It is NaN where all draws are the same: such chains say nothing about their error. Meaningless for a target
-    without a variance.
+    Returns:
+        Standard errors [...] in units of the quantity; NaN where all draws are the same: such chains say
+        nothing about their error. Meaningless for a target without a variance.
 
     Source: Vehtari et al. (2021), section 4.4.
     """
@@ -128,10 +141,13 @@ def mcse_mean(chains: ArrayLike) -> FloatArray:
 
 
 def mcse_sd(chains: ArrayLike) -> FloatArray:
-    """Monte Carlo standard error of the standard deviation [...], in units; NaN where all draws are the same.
+    """Monte Carlo standard error of the standard deviation.
 
-    The effective sample size is that of the squared deviations. `mcse(method="sd")` of arviz_stats 0.8 takes that of
-    the values, which is far too large for antithetic chains (a factor 5 for an AR(1) with -0.5).
+    The effective sample size is that of the squared deviations. `mcse(method="sd")` of arviz_stats 0.8 takes
+    that of the values, which is far too large for antithetic chains (a factor 5 for an AR(1) with -0.5).
+
+    Returns:
+        Standard errors [...] in units of the quantity; NaN where all draws are the same.
 
     Source: delta method for the square root of the mean squared deviation.
     """

@@ -41,12 +41,18 @@ def variance_of_mean(variance: float, correlations: ArrayLike, n: int) -> float:
 
 
 def autocorrelations(series: ArrayLike) -> FloatArray:
-    """Autocorrelations [..., lag] at lags 0, 1, ... of a series [..., draw], with the usual divisor n at every lag.
+    """Autocorrelations at lags 0, 1, ... of a series, with the usual divisor n at every lag.
 
-    There are as many lags as draws; NaN for a constant series, which tells nothing.
+    Args:
+        series: [..., draw], finite, at least 2 draws.
+
+    Returns:
+        [..., lag], as many lags as draws; NaN for a constant series, which tells nothing.
 
     Raises:
         ValueError: fewer than 2 draws, or a value is not finite.
+
+    Must hold: 1 at lag 0; the sums of products of the definition.
     """
     values = np.asarray(series, np.float64)
     if values.ndim == 0 or values.shape[-1] < 2 or not np.all(np.isfinite(values)):
@@ -63,16 +69,21 @@ def autocorrelations(series: ArrayLike) -> FloatArray:
 
 
 def autocorrelation_time(series: ArrayLike) -> FloatArray:
-    """Integrated autocorrelation time 1 + 2 sum rho_k [...], with Geyer's initial monotone sequence of pairs.
+    """Integrated autocorrelation time 1 + 2 sum rho_k, with Geyer's initial monotone sequence of pairs.
 
-    Sums of neighbouring autocorrelations of a reversible chain are positive and fall with the lag: the sum stops at
-    the first pair that is not positive, and each pair counts at most as much as the one before. The number of draws
-    over this time is the effective sample size for the mean of the values, unlike
-    `auxmc.diagnostics.convergence.bulk_ess`, which is of their ranks. Below 1 for an antithetic chain, NaN for a
-    constant one.
+    Sums of neighbouring autocorrelations of a reversible chain are positive and fall with the lag: the sum stops at the
+    first pair that is not positive, and each pair counts at most as much as the one before. The series counts as it is:
+    the number of draws over this time is the effective sample size for the mean of its values, unlike that of
+    `auxmc.diagnostics.convergence.bulk_ess`, which is of their ranks.
 
     Args:
-        series: stationary chains [..., draw], finite, at least 4 draws (ValueError).
+        series: stationary chains [..., draw], finite, at least 4 draws.
+
+    Returns:
+        Times [...] in draws, NaN for a constant chain; below 1 for an antithetic one.
+
+    Raises:
+        ValueError: fewer than 4 draws, or a value is not finite.
 
     Must hold: (1 + rho) / (1 - rho) for a long autoregression of order one; unchanged by a linear map of the values.
 
@@ -106,12 +117,19 @@ def few_replicates(n_replicates: float, n_looks: int = 1) -> float:
 def replicated_evidence_error(
     replicate_sd: ArrayLike, n_replicates: int, expected_sd: ArrayLike = 0.0
 ) -> FloatArray:
-    """Standard error [...], in nats, of the log of the mean of replicates of an evidence; NaN for a single one.
+    """Standard error of the log of the mean of replicates of an evidence, what they all fall short by included.
 
-    What they all fall short by is included. Estimates that average weights fall short by about half the variance of
-    their logarithm, and particles that are tuned on themselves by as much again: the whole variance is taken, or the
-    standard deviation where that is less. Few replicates may agree by chance: the error is never below what the
-    expected standard deviation gives, which the resampling of the particles leads to expect (0 where not known).
+    Estimates that average weights fall short by about half the variance of their logarithm, and particles that are
+    tuned on themselves by as much again: the whole variance is taken, or the standard deviation where that is less.
+    Few replicates may agree by chance: the error is never below what the expected standard deviation gives.
+
+    Args:
+        replicate_sd: standard deviation of the replicates' log evidences [...], in nats.
+        n_replicates: how many there are.
+        expected_sd: what the resampling of the particles leads to expect of it [...], in nats; 0 where not known.
+
+    Returns:
+        Standard errors [...] in nats; NaN for a single replicate.
 
     >>> [round(float(replicated_evidence_error(sd, 8)), 3) for sd in (0.1, 0.5, 5.0)]
     [0.044, 0.33, 5.441]
@@ -127,9 +145,13 @@ def replicated_evidence_error(
 
 
 def error_between_chains(values: ArrayLike) -> FloatArray:
-    """Standard error [...] of a mean over independent chains [..., chain], widened for few by `few_replicates`.
+    """Standard error of a mean over independent chains, widened for few by `few_replicates`.
 
-    It is NaN for a single chain, whose error cannot be known this way.
+    Args:
+        values: an estimate from each chain [..., chain], at least one.
+
+    Returns:
+        Standard errors [...] in units of the values; NaN for a single chain, whose error cannot be known this way.
 
     >>> float(error_between_chains([1.0]))
     nan

@@ -35,14 +35,19 @@ def uniform_cells(thresholds: Sequence[ArrayLike]) -> tuple[FloatArray, FloatArr
 
 
 def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
-    """Matrix [state, state] of a chain whose step is a map of the states that chance chooses.
+    """Matrix of a chain whose step is a map of the states that chance chooses.
 
     Args:
         ends: for each map, the state to which it moves each state [map, state] (integers).
         probabilities: of the maps [map].
 
+    Returns:
+        Probability of moving from a row's state to a column's [state, state].
+
     Raises:
         ValueError: shapes do not fit, or an end is no state.
+
+    Must hold: rows sum to the sum of the probabilities.
     """
     targets, weights = np.asarray(ends, np.int64), np.asarray(probabilities, float)
     if targets.ndim != 2 or weights.shape != targets.shape[:1]:
@@ -60,6 +65,13 @@ def transition_matrix(ends: ArrayLike, probabilities: ArrayLike) -> FloatArray:
 def invariance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
     """Largest element of |distribution @ matrix - distribution|, 0 where the distribution is stationary.
 
+    Args:
+        matrix: transition probabilities [state, state], rows summing to 1.
+        distribution: probabilities of the states [state].
+
+    Raises:
+        ValueError: shapes do not fit, or the matrix is not one of transition probabilities.
+
     Source: PhD thesis, Eq. 2.21.
     """
     kernel, probabilities = _checked(matrix, distribution)
@@ -68,6 +80,13 @@ def invariance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
 
 def detailed_balance_residual(matrix: ArrayLike, distribution: ArrayLike) -> float:
     """Largest difference of the flows between two states, 0 where the chain is reversible.
+
+    Args:
+        matrix: transition probabilities [state, state], rows summing to 1.
+        distribution: probabilities of the states [state].
+
+    Raises:
+        ValueError: shapes do not fit, or the matrix is not one of transition probabilities.
 
     Source: PhD thesis, section 2.2 (detailed balance).
     """
@@ -79,6 +98,12 @@ def detailed_balance_residual(matrix: ArrayLike, distribution: ArrayLike) -> flo
 def second_eigenvalue(matrix: ArrayLike) -> float:
     """Modulus of the second largest eigenvalue, the rate at which the chain forgets its start.
 
+    Args:
+        matrix: transition probabilities [state, state], rows summing to 1.
+
+    Raises:
+        ValueError: the matrix is not one of transition probabilities.
+
     Source: PhD thesis, section 2.2 (geometric ergodicity).
 
     >>> round(second_eigenvalue([[0.9, 0.1], [0.2, 0.8]]), 12)
@@ -89,7 +114,10 @@ def second_eigenvalue(matrix: ArrayLike) -> float:
 
 
 def stationary_distribution(matrix: ArrayLike) -> FloatArray:
-    """The stationary distribution of an irreducible chain [state], by a linear solve; ValueError if there are several.
+    """The stationary distribution of an irreducible chain [state], by a linear solve.
+
+    Raises:
+        ValueError: the matrix is not one of transition probabilities, or has several stationary distributions.
 
     >>> [round(p, 12) for p in stationary_distribution([[0.5, 0.5], [1.0, 0.0]]).tolist()]
     [0.666666666667, 0.333333333333]

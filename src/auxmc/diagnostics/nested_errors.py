@@ -17,10 +17,10 @@ def simulated_nested_evidence(
     n_draws: int = 400,
     seed: int = 0,
 ) -> Evidence:
-    """Log evidence and its error, in nats, over what the prior masses can have been: these are drawn many times.
+    """Log evidence and its error over what the prior masses can have been.
 
     sqrt(information / live points) misses the spread of the masses where the information is small, and that of the
-    points alive at the end. Draws within a contour that are not independent make the true error larger.
+    points alive at the end. Here the masses are drawn many times.
 
     Args:
         log_likelihoods: of the dead points in the order of their death [dead point], in nats.
@@ -28,6 +28,10 @@ def simulated_nested_evidence(
         live_log_likelihoods: of the points alive at the end, in any order [n_live].
         n_draws: draws of the masses, at least 2.
         seed: of these.
+
+    Returns:
+        Mean and standard deviation of the log evidence over the draws, in nats. Draws within a contour that are not
+        independent make the true error larger.
 
     Raises:
         ValueError: dead points are not in order, there are not n_live points at the end, or fewer than 2 draws.

@@ -31,10 +31,10 @@ def thermodynamic_integration(
     variances: ArrayLike | None = None,
     standard_errors: ArrayLike | None = None,
 ) -> PathIntegral:
-    """Integrates the mean log ratio of target and base over the inverse temperature, with bounds for exact means.
+    """Integrates the mean log ratio of target and base over the inverse temperature.
 
-    The log normaliser of the path has the mean log ratio as its slope, which rises with the inverse temperature
-    because the variance of the log ratio is its derivative.
+    The log normaliser of the path has the mean log ratio as its slope, which rises with the inverse temperature because
+    the variance of the log ratio is its derivative.
 
     Args:
         inverse_temperatures: strictly increasing from 0 to 1 [temperature].
@@ -42,6 +42,9 @@ def thermodynamic_integration(
             prior and a posterior this is the log likelihood.
         variances: of the same [temperature]; given, the trapezoidal rule is corrected to fourth order in the steps.
         standard_errors: of the means, independent of each other [temperature].
+
+    Returns:
+        Integral with its error and, for exact means, bounds.
 
     Raises:
         ValueError: temperatures do not rise strictly from 0 to 1, lengths differ, or a value is not finite.

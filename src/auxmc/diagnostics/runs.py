@@ -7,7 +7,13 @@ from auxmc.numerics.array_types import BooleanArray, IntegerArray
 
 
 def longest_constant_run(chain: ArrayLike) -> int:
-    """Length of the longest run of identical consecutive states [draw, dim] or [draw], 1 for a chain that always moves.
+    """Length of the longest run of identical consecutive states.
+
+    Args:
+        chain: recorded states [draw, dim], or [draw] for a scalar; at least 1 draw.
+
+    Returns:
+        Number of draws in the longest run, 1 for a chain that moves at every iteration.
 
     Raises:
         ValueError: a value is not finite, no draws, or more than two axes.
@@ -19,9 +25,13 @@ def longest_constant_run(chain: ArrayLike) -> int:
 
 
 def longest_rejection_run(moved: ArrayLike) -> IntegerArray:
-    """Longest run of identical states [...], from flags [..., draw] that say whether a step moved; 1 if every one did.
+    """Longest run of identical states, from flags that say whether a step moved.
 
-    The state before the first draw does not count.
+    Args:
+        moved: flags of each series [..., draw], at least 1 draw.
+
+    Returns:
+        Lengths in draws [...]; 1 if every step moved. The state before the first draw does not count.
 
     >>> int(longest_rejection_run([False, True, False, False, True]))
     3
@@ -36,7 +46,13 @@ def longest_rejection_run(moved: ArrayLike) -> IntegerArray:
 
 
 def n_distinct_states(chain: ArrayLike) -> int:
-    """Number of different states [draw, dim] or [draw] that a chain visited; one that it comes back to counts once.
+    """Number of different states that a chain visited.
+
+    Args:
+        chain: recorded states [draw, dim], or [draw] for a scalar; at least 1 draw.
+
+    Returns:
+        Number of different states, at least 1; a state that the chain comes back to counts once.
 
     Raises:
         ValueError: a value is not finite, no draws, or more than two axes.

@@ -11,9 +11,12 @@ from auxmc.numerics.array_types import FloatArray
 
 
 def prior_average(log_likelihoods: ArrayLike) -> FloatArray:
-    """Log of the mean likelihood over prior draws [...]; minus infinity where no draw has a likelihood.
+    """Log of the mean likelihood over prior draws.
 
     The mean is unbiased; its distribution is so skewed that nearly all estimates are far below the evidence.
+
+    Returns:
+        Log evidence of each replicate [...], in nats; minus infinity where no draw has a likelihood.
 
     Source: MSc thesis, section 3.1.
 
@@ -35,9 +38,12 @@ def log_reciprocal(log_likelihoods: ArrayLike) -> FloatArray:
 
 
 def harmonic_mean(log_likelihoods: ArrayLike) -> FloatArray:
-    """Log of the harmonic mean of likelihoods over posterior draws [...]; minus infinity where one has no likelihood.
+    """Log of the harmonic mean of likelihoods over posterior draws.
 
     It overestimates the evidence in expectation, and never exceeds the largest likelihood.
+
+    Returns:
+        Log evidence of each replicate [...], in nats; minus infinity where a draw has no likelihood.
 
     Source: MSc thesis, section 3.1; Newton and Raftery 1994.
     """

@@ -68,7 +68,15 @@ def log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike) -> 
 
 
 def running_log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayLike) -> FloatArray:
-    """Estimates [draw] from log weights [chain, draw]; element i uses draws 0 to i of all chains."""
+    """Estimates after every draw, chains pooled.
+
+    Args:
+        log_target_weights: [chain, draw].
+        log_base_weights: [chain, draw].
+
+    Returns:
+        [draw]; element i uses draws 0 to i of all chains.
+    """
     target, base = _pair(log_target_weights, log_base_weights)
     _require_chains(target)
 
@@ -81,11 +89,18 @@ def running_log_evidence(log_target_weights: ArrayLike, log_base_weights: ArrayL
 def log_evidence_error(
     log_target_weights: ArrayLike, log_base_weights: ArrayLike, n_batches: int | None = None
 ) -> float:
-    """Standard error of `log_evidence`, in nats, by the delta method, from log weights [chain, draw].
+    """Standard error of `log_evidence`, by the delta method.
 
-    With two chains or more they are the independent units; a single chain is cut into batches, by default the square
-    root of its length, which must be long next to the autocorrelation time. NaN where there are not draws for 4
-    batches.
+    With two chains or more they are the independent units; a single chain is cut into batches.
+
+    Args:
+        log_target_weights: [chain, draw].
+        log_base_weights: [chain, draw].
+        n_batches: batches of a single chain; by default the square root of its length. They must be long next to the
+            autocorrelation time.
+
+    Returns:
+        Standard error in nats; NaN for a single chain with fewer draws than 4 batches take.
 
     Raises:
         ValueError: arrays are not [chain, draw].
@@ -170,9 +185,13 @@ def importance_tempering(log_weights: ArrayLike, levels: ArrayLike, values: Arra
 
 
 def annealed_evidence(log_weights: ArrayLike) -> Evidence:
-    """Log normaliser from independent annealed runs: log of the mean weight, from log weights in nats [...].
+    """Log normaliser from independent annealed runs: log of the mean weight.
 
-    Where the largest weights dominate, the standard error is too small.
+    Args:
+        log_weights: of each run, in nats [...]; minus infinity for a weight of zero.
+
+    Returns:
+        Estimate; where the largest weights dominate its standard error is too small.
 
     Source: PhD thesis, section 5.2.
     """
@@ -184,13 +203,15 @@ def annealed_evidence(log_weights: ArrayLike) -> Evidence:
 def bridge_evidence(target_log_ratios: ArrayLike, base_log_ratios: ArrayLike) -> Evidence:
     """Log normaliser by bridge sampling between draws of a target and independent draws of a normalised base.
 
-    The bridge is the optimal one for as many draws of the target as count in effect; the error knows the
-    autocorrelation of the chains.
+    The bridge is the optimal one for as many draws of the target as count in effect.
 
     Args:
         target_log_ratios: log of the target's unnormalised density over the base's at draws of the target
             [chain, draw], at least 4 draws.
         base_log_ratios: the same at draws of the base [draw]; minus infinity outside of the target's support.
+
+    Returns:
+        Estimate; its error knows the autocorrelation of the chains.
 
     Raises:
         ValueError: If a ratio is NaN or plus infinity, or no base draw is inside the target's support.
@@ -221,13 +242,14 @@ def bridge_evidence(target_log_ratios: ArrayLike, base_log_ratios: ArrayLike) ->
 
 
 def bidirectional_bounds(forward: ArrayLike, reverse: ArrayLike) -> Bounds:
-    """Stochastic lower and upper bounds [...] on log normalisers (bidirectional Monte Carlo).
-
-    For independent items the bounds on the joint log normaliser are their sums.
+    """Stochastic lower and upper bounds on log normalisers (bidirectional Monte Carlo).
 
     Args:
         forward: log weights of runs from base to target [..., run].
         reverse: log weights of runs from an exact target draw to the base, along the reversed ladder [..., run].
+
+    Returns:
+        Bounds [...]; for independent items the bounds on the joint log normaliser are their sums.
 
     Source: PhD thesis, section 5.2; Grosse, Ghahramani and Adams 2015.
     """
