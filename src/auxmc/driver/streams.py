@@ -88,6 +88,13 @@ def run_streams(
         report: called with the new part of each record after every block, and whether that part is what was taken
             over from the checkpoint, which comes first.
         stop: asked after every block whether to stop there.
+
+    Returns:
+        The run of each estimator.
+
+    Raises:
+        ValueError: If there is no estimator or no row, or a size is not positive.
+        RuntimeError: If JAX has 32-bit floats, in which a log evidence of many rows has no nats left.
     """
     if not jax.config.read("jax_enable_x64"):
         raise RuntimeError("evidences are summed in float64: call auxmc.enable_x64() before making arrays")
