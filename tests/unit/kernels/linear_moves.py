@@ -9,10 +9,8 @@ def exact_linear_moves(noise_scale):
 
     def move(key, particles, target):
         past, chunk = target.past.rows, target.chunk.rows
-        seen = (jnp.arange(past.shape[0], dtype=jnp.int64) < target.n_past).astype(jnp.float64)
-        counts = jnp.where(
-            jnp.arange(chunk.shape[0], dtype=jnp.int32) < target.chunk.n_valid, target.power, 0.0
-        )
+        seen = (jnp.arange(len(past), dtype=jnp.int64) < target.n_past).astype(jnp.float64)
+        counts = jnp.where(jnp.arange(len(chunk), dtype=jnp.int32) < target.chunk.n_valid, target.power, 0.0)
         rows = jnp.concatenate([past, chunk])
         weights = jnp.concatenate([seen, counts]) / noise_scale**2
         design = jnp.concatenate([rows[:, :-1], jnp.ones((rows.shape[0], 1))], axis=1)

@@ -16,7 +16,7 @@ from auxmc.kernels.slices.core import MAX_PASSES, Candidate
 from auxmc.kernels.slices.linear_slice import draw_line, shrink_line
 from auxmc.kernels.tempering.tempered_move import INTEGRATORS
 from experiments.boltzmann.programs import block_summaries
-from tests.unit.kernels.toys import DIM, latent_estimator, log_bimodal, log_normal
+from tests.unit.kernels.toys import DIM, chain, latent_estimator, log_bimodal, log_normal
 
 VECTOR = jnp.array([0.6, 0.8])
 TREE = {"a": VECTOR[0], "b": VECTOR[1:]}
@@ -39,13 +39,8 @@ def on_vector(function):
     return lambda vector, *more: on_tree(function)(UNRAVEL(vector), *more)
 
 
-def normals(key):
-    return jax.random.normal(key, (DIM,))
-
-
-def estimator(on):
-    found = latent_estimator()
-    return found._replace(prepare=on(found.prepare))
+normals = lambda key: jax.random.normal(key, (DIM,))
+estimator = lambda on: ESTIMATOR._replace(prepare=on(ESTIMATOR.prepare))
 
 
 def circle(on):
@@ -53,11 +48,9 @@ def circle(on):
     return kernels.condition_generator(squares, on(log_normal), jnp.ones(1))
 
 
-def apm(on, position_update):
+def apm(on, update_of):
     model = estimator(on)
-    return kernels.auxiliary_pseudo_marginal(
-        model, kernels.elliptical_auxiliary(model), position_update(model)
-    )
+    return kernels.auxiliary_pseudo_marginal(model, kernels.elliptical_auxiliary(model), update_of(model))
 
 
 # By name: maps (how a function reads a position, how a vector becomes one, further arguments) to a kernel.
@@ -223,18 +216,17 @@ def many(name):
 
 def starts(name):
     """Keys of a step and states of some chains."""
-    init = lambda key: kernel_of(name).init(VECTOR, key=key)
-    return jax.random.split(jax.random.key(2), N_CHAINS), jax.jit(jax.vmap(init))(
-        jax.random.split(jax.random.key(1), N_CHAINS)
-    )
+    init = jax.jit(jax.vmap(lambda key: kernel_of(name).init(VECTOR, key=key)))
+    of_starts, of_steps = (jax.random.split(jax.random.key(seed), N_CHAINS) for seed in (1, 2))
+    return of_steps, init(of_starts)
 
 
 def shapes(tree):
     return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), tree)
 
 
-def assert_same(first, second):
-    jax.tree.map(np.testing.assert_array_equal, first, second)
+assert_same = partial(jax.tree.map, np.testing.assert_array_equal)
+assert_close = partial(jax.tree.map, partial(np.testing.assert_allclose, rtol=1e-11, atol=1e-12))
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -264,9 +256,8 @@ def test_a_kernel_starts_from_a_position_and_keeps_shapes_and_dtypes(name):
 def test_numbers_drawn_for_many_steps_at_once_are_those_of_single_steps(name):
     draw = kernel_of(name).draw
     keys = jax.random.split(jax.random.key(3), 4)
-    together, alone = jax.vmap(draw)(keys), draw(keys[2])
-    for one, single in zip(jax.tree.leaves(together), jax.tree.leaves(alone), strict=True):
-        assert bool(jnp.all(one[2] == single))
+    alone = jax.tree.map(lambda leaf: leaf[2], jax.vmap(draw)(keys))
+    assert jax.tree.all(jax.tree.map(jnp.array_equal, alone, draw(keys[2])))
 
 
 @pytest.mark.parametrize("name", compiled(KERNELS))
@@ -276,13 +267,9 @@ def test_compiled_chains_side_by_side_do_what_single_chains_do(name):
     together = many(name)(keys, states)
     assert_same(together, many(name)(keys, states))
     single = jax.jit(kernel_of(name).step)
-    for chain in (0, 3):
-        alone = single(keys[chain], jax.tree.map(lambda leaf, chain=chain: leaf[chain], states))
-        jax.tree.map(
-            lambda a, b, chain=chain: np.testing.assert_allclose(a[chain], b, rtol=1e-11, atol=1e-12),
-            together,
-            alone,
-        )
+    for i in (0, 3):
+        of_chain = partial(jax.tree.map, lambda leaf, i=i: leaf[i])
+        assert_close(of_chain(together), single(keys[i], of_chain(states)))
     other, _ = many(name)(keys[::-1], states)
     leaves = zip(jax.tree.leaves(together[0]), jax.tree.leaves(other), strict=True)
     assert name == "involution_metropolis" or any(not np.array_equal(a, b) for a, b in leaves)
@@ -323,8 +310,7 @@ def test_compiled_steps_agree_with_interpreted_ones_and_scales_may_be_traced_and
 
     scales = jnp.array([0.01, 0.02])
     together = jax.jit(jax.vmap(step))(scales)
-    for both, alone in zip(jax.tree.leaves(together), jax.tree.leaves(step(scales[1])), strict=True):
-        np.testing.assert_allclose(both[1], alone, rtol=1e-11, atol=1e-12)
+    assert_close(jax.tree.map(lambda leaf: leaf[1], together), step(scales[1]))
     assert not np.array_equal(*together[0].position)
 
 
@@ -333,16 +319,12 @@ def test_compiled_steps_agree_with_interpreted_ones_and_scales_may_be_traced_and
 FAST_ON_TREES = ("hmc", "metropolis_position", "constrained_hmc")
 
 
-def leaves_of_steps(kernel, position, n_steps=3):
+def leaves_of_steps(kernel, position):
     """Positions, and what else states and infos have, of a few steps; and the structure of the last position."""
-
-    def step(state, key):
-        state, info = kernel.step(key, state)
-        return state, (state, info)
 
     def run(position):
         start = kernel.init(position, key=jax.random.key(1))
-        return jax.lax.scan(step, start, jax.random.split(jax.random.key(2), n_steps))
+        return chain(kernel, start, jax.random.split(jax.random.key(2), 3))
 
     end, kept = jax.jit(run)(position)
     return jax.tree.structure(getattr(end, "inner", end).position), jax.tree.leaves(kept)
@@ -373,7 +355,7 @@ def test_random_numbers_are_drawn_ahead_where_the_dimension_is_known():
     key = jax.random.key(3)
     told = kernels.hmc(on_tree(log_normal), 0.5, (2, 4), DIM)
     expected = kernels.hmc(log_normal, 0.5, (2, 4), DIM).draw(key)
-    jax.tree.map(np.testing.assert_array_equal, told.draw(key), expected)
+    assert_same(told.draw(key), expected)
     assert kernels.hmc(on_tree(log_normal), 0.5, (2, 4)).draw(key) is key
 
 

@@ -1,5 +1,6 @@
 """Hamiltonian kernels: the integrator, special cases that are plain HMC, counted failures, adaptation."""
 
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -16,7 +17,7 @@ from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.hamiltonian.phased import phased
 from auxmc.kernels.hamiltonian.riemannian_hmc import riemannian_hmc
 from auxmc.kernels.metropolis.metropolis import MoveNoise
-from tests.unit.kernels.toys import log_normal
+from tests.unit.kernels.toys import chain, log_normal
 
 START, MOMENTUM = jnp.array([0.7, -1.1]), jnp.array([0.9, 0.4])
 ALWAYS, NEVER = jnp.array(-jnp.inf), jnp.array(jnp.inf)
@@ -278,14 +279,9 @@ def stand_in(scale):
 def adapted_scales(initial, n_warm_up, target, n=1500):
     """Scales of n steps [step]."""
     kernel = dual_averaging(stand_in, initial, n_warm_up, target)
-
-    def one(state, key):
-        state, info = kernel.step(key, state)
-        return state, info.scale
-
-    keys = jax.random.split(jax.random.key(0), n)
     start = kernel.init(jnp.zeros(1), key=jax.random.key(0))
-    return np.asarray(jax.jit(lambda: jax.lax.scan(one, start, keys)[1])())
+    _, (_, infos) = jax.jit(partial(chain, kernel))(start, jax.random.split(jax.random.key(0), n))
+    return np.asarray(infos.scale)
 
 
 @pytest.mark.parametrize(("initial", "target"), [(0.01, 0.6), (3.0, 0.8)])

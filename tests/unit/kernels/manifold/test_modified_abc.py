@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from auxmc.kernels.manifold.modified_abc import bracket_uniforms, modified_abc
-from tests.unit.kernels.toys import log_normal
+from tests.unit.kernels.toys import chain, log_normal
 
 OBSERVATIONS = jnp.array([-0.8, 0.3, 2.5])
 TOLERANCE = 0.2
@@ -19,16 +19,15 @@ def logistic_quantile(p, z):
 
 
 def _kernel(**changes):
-    settings = {
-        "quantile": logistic_quantile,
-        "log_prior": log_normal,
-        "observations": OBSERVATIONS,
-        "tolerance": TOLERANCE,
-        "step_size": 0.5,
-        "dim": 1,
-        "n_bisections": 16,
-    }
-    return modified_abc(**{**settings, **changes})
+    settings = {"quantile": logistic_quantile, "log_prior": log_normal, "observations": OBSERVATIONS}
+    numbers = {"tolerance": TOLERANCE, "step_size": 0.5, "dim": 1, "n_bisections": 16}
+    return modified_abc(**settings | numbers | changes)
+
+
+def _noise(kernel, offset, uniform):
+    """Random numbers with which every proposal that has a density is accepted."""
+    moves = {"offsets": jnp.array([offset]), "uniforms": jnp.full(3, uniform)}
+    return kernel.draw(jax.random.key(0))._replace(**moves, log_uniform=jnp.asarray(-np.inf))
 
 
 def _allowed(z):
@@ -70,9 +69,7 @@ def test_the_start_gives_the_data():
 def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
     kernel = _kernel()
     state = kernel.init(jnp.array([0.0]))
-    noise = kernel.draw(jax.random.key(0))._replace(
-        offsets=jnp.array([0.8]), uniforms=jnp.full(3, 0.5), log_uniform=jnp.asarray(-np.inf)
-    )
+    noise = _noise(kernel, 0.8, 0.5)
     new, info = kernel.apply(noise, state)
     assert float(new.position[0]) == pytest.approx(0.4)
     before, after = (np.prod(np.subtract(*_allowed(z)[::-1])) for z in (0.0, 0.4))
@@ -98,9 +95,7 @@ def test_the_accept_probability_is_the_ratio_of_priors_and_widths():
 def test_a_proposal_without_density_is_rejected_and_counted(changes, uniform, counts):
     kernel = _kernel(**changes)
     state = kernel.init(jnp.array([0.0]))
-    noise = kernel.draw(jax.random.key(0))._replace(
-        offsets=jnp.array([0.9]), uniforms=jnp.full(3, uniform), log_uniform=jnp.asarray(-np.inf)
-    )
+    noise = _noise(kernel, 0.9, uniform)
     new, info = kernel.apply(noise, state)
     assert not bool(info.is_accepted)
     assert (int(info.n_outside_tolerance), int(info.n_outside_prior)) == counts
@@ -121,12 +116,9 @@ def test_a_start_that_cannot_give_the_data_is_left_at_the_first_allowed_proposal
 def test_finer_bisection_accepts_more_and_may_be_traced():
     def rate(n_bisections):
         kernel = _kernel(n_bisections=n_bisections)
-        step = lambda state, key: kernel.step(key, state)
         keys = jax.random.split(jax.random.key(4), 1500)
-        return jnp.mean(
-            jax.lax.scan(step, kernel.init(jnp.array([0.5])), keys)[1].is_accepted,
-            dtype=jnp.float64,
-        )
+        _, (_, infos) = chain(kernel, kernel.init(jnp.array([0.5])), keys)
+        return jnp.mean(infos.is_accepted, dtype=jnp.float64)
 
     coarse, fine = jax.jit(jax.vmap(rate))(jnp.array([4, 20], jnp.int32))
     # Independent draws of a Bernoulli variable this often would differ by 0.04 with probability under 1e-3.

@@ -1,5 +1,6 @@
 """Metropolis and Gibbs kernels: proposals, involutions, batch adaptation, annealing, scans, coupling from the past."""
 
+from functools import partial
 from itertools import permutations, product
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from auxmc.diagnostics.finite_chains import (
     detailed_balance_residual,
@@ -44,8 +46,7 @@ def log_spins(spins):
 
 def boltzmann_distribution(inverse_temperature=1.0):
     """Probabilities of STATES."""
-    weights = np.exp(inverse_temperature * np.asarray(jax.vmap(log_spins)(jnp.asarray(STATES))))
-    return weights / weights.sum()
+    return softmax(inverse_temperature * np.asarray(jax.vmap(log_spins)(jnp.asarray(STATES))))
 
 
 def state_numbers(spins):
@@ -110,11 +111,8 @@ class _Info(NamedTuple):
 
 def _scripted(scale):
     """A kernel whose noise is the accept flag and whose state counts steps."""
-    return Kernel(
-        lambda position, key=None: position,
-        lambda key: jnp.zeros((), bool),
-        lambda noise, state: (state + 1, _Info(noise)),
-    )
+    apply = lambda noise, state: (state + 1, _Info(noise))
+    return Kernel(lambda position, key=None: position, lambda key: jnp.zeros((), bool), apply)
 
 
 def _run(flags, batch_size, n_batches):
@@ -151,10 +149,7 @@ def test_the_scale_is_frozen_after_the_last_batch():
 def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
     adapted = batch_adaptation(lambda scale: random_walk_metropolis(log_normal, scale, 2), 0.5, 5, 0)
     plain = random_walk_metropolis(log_normal, jnp.asarray(0.5), 2)
-    state, expected = (
-        adapted.init(jnp.zeros(2), key=jax.random.key(0)),
-        plain.init(jnp.zeros(2), key=jax.random.key(0)),
-    )
+    state, expected = (kernel.init(jnp.zeros(2), key=jax.random.key(0)) for kernel in (adapted, plain))
     for key in jax.random.split(jax.random.key(0), 10):
         state, _ = adapted.step(key, state)
         expected, _ = plain.step(key, expected)
@@ -164,13 +159,9 @@ def test_a_frozen_chain_is_the_plain_chain_at_that_scale():
 # --- involutions ---------------------------------------------------------------------------------------
 
 
-def log_gamma(x):
-    return 2.0 * jnp.log(x[0]) - x[0]
-
-
 def test_the_ratio_has_the_volume_of_the_map():
     """For x -> 1 / x on Gamma(3): log p(1/x) - 2 log x - log p(x) = -6 log x - 1/x + x."""
-    kernel = involution_metropolis(log_gamma, lambda x: 1.0 / x)
+    kernel = involution_metropolis(lambda x: 2.0 * jnp.log(x[0]) - x[0], lambda x: 1.0 / x)
     for start in (0.3, 1.0, 2.5):
         _, info = kernel.step(jax.random.key(0), kernel.init(jnp.array([start])))
         expected = -6.0 * np.log(start) - 1.0 / start + start
@@ -180,28 +171,22 @@ def test_the_ratio_has_the_volume_of_the_map():
 
 
 def test_a_given_volume_is_used_for_the_differentiated_one():
-    def swap(x):
-        return jnp.stack([2.0 * x[1], 0.5 * x[0]])
-
+    swap = lambda x: jnp.stack([2.0 * x[1], 0.5 * x[0]])
     log_density = lambda x: -jnp.sum(x**2) - x[0]
     computed = involution_metropolis(log_density, swap)
     given = involution_metropolis(log_density, swap, lambda x: jnp.zeros(()))
     start, noise = computed.init(jnp.array([0.3, -1.0])), InvolutionNoise(jnp.array(-0.1))
-    for a, b in zip(
-        jax.tree.leaves(computed.apply(noise, start)), jax.tree.leaves(given.apply(noise, start)), strict=True
-    ):
-        np.testing.assert_allclose(a, b, atol=1e-14)
+    close = partial(np.testing.assert_allclose, atol=1e-14)
+    jax.tree.map(close, computed.apply(noise, start), given.apply(noise, start))
 
 
 # --- simulated annealing -------------------------------------------------------------------------------
 
 
-def flip(unit, spins):
-    return jnp.where(jnp.arange(3) == unit, -spins, spins)
-
-
 def build(schedule):
-    return simulated_annealing(log_spins, lambda key: jax.random.randint(key, (), 0, 3), flip, schedule)
+    draw_unit = lambda key: jax.random.randint(key, (), 0, 3)
+    flip = lambda unit, spins: jnp.where(jnp.arange(3) == unit, -spins, spins)
+    return simulated_annealing(log_spins, draw_unit, flip, schedule)
 
 
 def test_steps_use_the_schedule_and_then_its_last_value_and_the_best_point_is_the_highest_met():
@@ -221,9 +206,8 @@ def test_steps_use_the_schedule_and_then_its_last_value_and_the_best_point_is_th
 
 
 def test_at_a_constant_temperature_the_boltzmann_distribution_is_invariant():
-    inverse_temperature = 0.7
-    kernel = build([inverse_temperature])
-    distribution = boltzmann_distribution(inverse_temperature)
+    kernel = build([0.7])
+    distribution = boltzmann_distribution(0.7)
     thresholds = np.minimum(1.0, distribution[None, :] / distribution[:, None]).ravel()
     points, volumes = uniform_cells([thresholds])
 
@@ -258,9 +242,8 @@ def step_matrix(update, order, shared=True):
     def move(numbers, state):
         return kernel.apply(GibbsNoise(jnp.asarray(order, jnp.int32), numbers), GibbsState(state))[0].position
 
-    moved = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))(
-        jnp.asarray(uniforms), jnp.asarray(STATES)
-    )
+    many = jax.jit(jax.vmap(jax.vmap(move, (None, 0)), (0, None)))
+    moved = many(jnp.asarray(uniforms), jnp.asarray(STATES))
     return transition_matrix(state_numbers(moved), volumes)
 
 
@@ -338,26 +321,19 @@ def test_a_step_draws_apart_from_its_state_and_tells_its_order():
 
 # --- coupling from the past ----------------------------------------------------------------------------
 
-CUMULATIVE = np.cumsum([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]], axis=1)
-
-
-def jump(uniform, state):
-    """Next state of a chain of three states by the inverse of its distribution function."""
-    return jnp.sum(uniform >= jnp.asarray(CUMULATIVE)[state, :2], dtype=jnp.int32)
-
 
 def test_a_longer_horizon_changes_no_draw():
-    states = jnp.arange(3, dtype=jnp.int32)
-    draws = [
-        jax.jit(jax.vmap(coupling_from_the_past(jax.random.uniform, jump, states, first_horizon=first)))(KEYS)
-        for first in (1, 16)
-    ]
-    np.testing.assert_array_equal(draws[0].position, draws[1].position)
-    horizons = np.asarray(draws[0].horizon)
-    assert np.all(np.asarray(draws[0].coalesced))
+    """A chain of three states that moves by the inverse of its distribution function."""
+    cumulative = np.cumsum([[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]], axis=1)
+    jump = lambda uniform, state: jnp.sum(uniform >= jnp.asarray(cumulative)[state, :2], dtype=jnp.int32)
+    coupled = partial(coupling_from_the_past, jax.random.uniform, jump, jnp.arange(3, dtype=jnp.int32))
+    short, long = (jax.jit(jax.vmap(coupled(first_horizon=first)))(KEYS) for first in (1, 16))
+    np.testing.assert_array_equal(short.position, long.position)
+    horizons = np.asarray(short.horizon)
+    assert np.all(np.asarray(short.coalesced))
     assert set(np.unique(horizons)) <= {1, 2, 4, 8, 16, 32, 64}
     # Horizons 1, 2, ..., h of three chains each.
-    np.testing.assert_array_equal(draws[0].n_updates, 3 * (2 * horizons - 1))
+    np.testing.assert_array_equal(short.n_updates, 3 * (2 * horizons - 1))
 
 
 def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
@@ -380,8 +356,7 @@ def test_the_top_and_the_bottom_state_are_enough_where_the_update_keeps_order():
 
 def test_a_search_without_an_end_is_cut_off_and_says_so():
     swap = lambda uniform, state: 1 - state
-    result = coupling_from_the_past(jax.random.uniform, swap, jnp.arange(2), max_horizon=40)(
-        jax.random.key(0)
-    )
+    search = coupling_from_the_past(jax.random.uniform, swap, jnp.arange(2), max_horizon=40)
+    result = search(jax.random.key(0))
     assert not bool(result.coalesced)
     assert int(result.horizon) == 32

@@ -21,19 +21,14 @@ from auxmc.kernels.pseudo_marginal.updates import (
     slice_position,
 )
 from auxmc.kernels.slices.linear_slice import linear_slice
-from tests.unit.kernels.toys import DIM, exact_estimator, latent_estimator, log_bimodal
+from tests.unit.kernels.toys import DIM, chain, exact_estimator, latent_estimator, log_bimodal
 
 KEYS = jax.random.split(jax.random.key(11), 200)
 
 
-def _chain(kernel, state, keys=KEYS):
-    """Runs a chain; returns the states and infos of all steps."""
-
-    def step(state, key):
-        state, info = kernel.apply(kernel.draw(key), state)
-        return state, (state, info)
-
-    return jax.jit(lambda state: jax.lax.scan(step, state, keys)[1])(state)
+def _chain(kernel, state):
+    """States and infos of all steps of a chain."""
+    return jax.jit(lambda state: chain(kernel, state, KEYS)[1])(state)
 
 
 def _start(estimator, position):
@@ -172,10 +167,8 @@ def test_an_estimator_that_rejects_everything_keeps_the_state_and_is_counted(nam
 
 def test_init_draws_again_until_the_estimate_is_finite():
     inner = latent_estimator()
-    picky = inner._replace(
-        log_estimate=lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
-    )
-    kernel = pseudo_marginal_method("apm_mi_mh", picky, 1.0, DIM)
+    picky = lambda cache, u: jnp.where(u[0, 0] > 1.0, inner.log_estimate(cache, u), -jnp.inf)
+    kernel = pseudo_marginal_method("apm_mi_mh", inner._replace(log_estimate=picky), 1.0, DIM)
     states = jax.jit(jax.vmap(lambda key, x: kernel.init(x, key=key)))(KEYS[:50], jnp.zeros((50, DIM)))
     assert np.all(np.isfinite(states.log_estimate))
     assert np.all(states.auxiliary[:, 0, 0] > 1.0)

@@ -1,5 +1,7 @@
 """Sequential Monte Carlo over growing data, on linear models with known evidence of every prefix."""
 
+from itertools import product
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,7 +49,7 @@ def test_particles_follow_the_posterior(default_run):
 
 def test_work_and_acceptance_are_recorded(default_run):
     record, settings = default_run.record, GrowingDataSettings()
-    sizes = np.diff(np.concatenate([[0], record.n_rows]))
+    sizes = np.diff(record.n_rows, prepend=0)
     # The pilot does as much.
     n_steps = np.asarray(record.n_annealing_steps)
     np.testing.assert_array_equal(record.n_likelihood_rows, 2 * 400 * sizes * n_steps)
@@ -55,12 +57,11 @@ def test_work_and_acceptance_are_recorded(default_run):
     np.testing.assert_array_equal(record.n_gradient_rows, per_row * n_steps * np.asarray(record.n_rows))
     np.testing.assert_array_equal(record.n_moves, settings.n_moves * n_steps)
     # What the moves start from: half of the particles count, up to how the weights of the pilot differ.
-    assert np.asarray(record.weight_size).min() > 0.4 * 400
+    weight_sizes = np.asarray(record.weight_size)
+    assert weight_sizes.min() > 0.4 * 400
     assert (np.asarray(record.acceptance) > 0.7).all()
     # Weights are even again after the last step of a chunk where particles were drawn again at it too.
-    np.testing.assert_allclose(
-        np.asarray(record.weight_size)[np.asarray(record.n_resampled) == n_steps], 400.0
-    )
+    np.testing.assert_allclose(weight_sizes[np.asarray(record.n_resampled) == n_steps], 400.0)
     assert 0 < int(record.n_resampled.sum()) < n_steps.sum()
     assert int(record.n_not_finite.max()) == 0
 
@@ -100,14 +101,9 @@ def test_rows_that_no_particle_explains_come_in_at_once():
 
 
 def test_chunks_cover_all_rows_once():
-    for n_rows in (1, 7, 500, 12_345):
-        for settings in (
-            GrowingDataSettings(),
-            GrowingDataSettings(first_chunk=500),
-            GrowingDataSettings(growth=0.0),
-        ):
-            boundaries = np.array(chunk_boundaries(n_rows, settings))
-            sizes = np.diff(np.concatenate([[0], boundaries]))
-            assert boundaries[-1] == n_rows
-            assert (sizes >= 1).all()
-            assert sizes.max() <= 500
+    for n_rows, changes in product((1, 7, 500, 12_345), ({}, {"first_chunk": 500}, {"growth": 0.0})):
+        boundaries = chunk_boundaries(n_rows, GrowingDataSettings(**changes))
+        sizes = np.diff(boundaries, prepend=0)
+        assert boundaries[-1] == n_rows
+        assert (sizes >= 1).all()
+        assert sizes.max() <= 500

@@ -22,8 +22,8 @@ SMALL = linear_regression(1)
 FEW = np.random.default_rng(5).normal(size=(20, 2)) + np.array([0.0, 0.5])
 
 
-def run(settings, dtype=jnp.float64, seed=1):
-    return jax.jit(full_data_evidence(MODEL, settings))(jax.random.key(seed), jnp.asarray(DATA, dtype))
+def run(settings, dtype=jnp.float64):
+    return jax.jit(full_data_evidence(MODEL, settings))(jax.random.key(1), jnp.asarray(DATA, dtype))
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +63,8 @@ def test_single_precision_rows_and_other_blocks_give_the_same(default_run):
 
 
 def test_hamiltonian_moves_and_many_particles_meet_the_evidence():
-    settings = AnnealedSettings(
-        n_particles=100, target_size=90.0, kernel="hamiltonian", n_moves=5, n_leapfrog=4
-    )
-    found = run(settings)
+    moves = {"kernel": "hamiltonian", "n_moves": 5, "n_leapfrog": 4}
+    found = run(AnnealedSettings(n_particles=100, target_size=90.0, **moves))
     # Errors of this setting over seeds have a standard deviation below 0.5.
     assert abs(float(found.log_evidence) - EXACT) < 3.0
     n = int(found.n_annealing_steps)
@@ -100,10 +98,8 @@ def without_moves(log_likelihood, **settings):
     [(jnp.nan, 0.0, {"target_size": 1.0}), (-jnp.inf, -0.1, {"powers": (0.5, 1.0)})],
 )
 def test_particles_without_a_likelihood_weigh_nothing_and_the_path_goes_on(lost, left, settings):
-    found = without_moves(
-        lambda parameters, rows: jnp.where(parameters[0] > 0.0, lost, left) * jnp.ones(rows.shape[0]),
-        **settings,
-    )
+    log_likelihood = lambda p, rows: jnp.where(p[0] > 0.0, lost, left) * jnp.ones(rows.shape[0])
+    found = without_moves(log_likelihood, **settings)
     n_left = int(jnp.sum(found.particles[:, 0] <= 0.0))
     assert 0 < n_left < 10
     assert int(found.n_annealing_steps) == len(settings.get("powers", [1.0]))
@@ -113,10 +109,8 @@ def test_particles_without_a_likelihood_weigh_nothing_and_the_path_goes_on(lost,
 
 
 def test_a_run_ends_where_no_particle_has_a_likelihood():
-    found = without_moves(
-        lambda parameters, rows: jnp.full(rows.shape[0], -jnp.inf) * (1.0 + 0.0 * parameters[0]),
-        target_size=1.0,
-    )
+    nothing = lambda p, rows: jnp.full(rows.shape[0], -jnp.inf) * (1.0 + 0.0 * p[0])
+    found = without_moves(nothing, target_size=1.0)
     assert float(found.log_evidence) == -math.inf
     assert int(found.n_unfinished) == 1
     assert int(found.n_annealing_steps) == 1
@@ -124,8 +118,7 @@ def test_a_run_ends_where_no_particle_has_a_likelihood():
 
 def test_a_particle_is_lost_with_one_coordinate():
     settings = AnnealedSettings(n_particles=2, target_size=1.0, n_moves=1)
-    found = full_data_evidence(
-        SMALL, settings, lambda key, particles, target: particles.at[:, 0].set(jnp.nan)
-    )(jax.random.key(3), jnp.asarray(FEW))
+    move = lambda key, particles, target: particles.at[:, 0].set(jnp.nan)
+    found = full_data_evidence(SMALL, settings, move)(jax.random.key(3), jnp.asarray(FEW))
     assert found.particles.shape[1] == 2
     assert int(found.n_not_finite) == 2

@@ -23,11 +23,9 @@ SETTINGS = UpdatingSettings(n_live=40, max_iterations=800)
 
 
 def run(settings, data, sizes):
-    chunk_sizes = ChunkSizes(sizes, 100)
-    stream = nested_updating(MODEL, settings)
-    return run_stream(
-        stream, lambda n, checksum: iter([data[n:]]), RUN_KEY, 3, chunk_sizes=chunk_sizes, dtype=jnp.float64
-    )
+    read = lambda n, checksum: iter([data[n:]])
+    options = {"chunk_sizes": ChunkSizes(sizes, 100), "dtype": jnp.float64}
+    return run_stream(nested_updating(MODEL, settings), read, RUN_KEY, 3, **options)
 
 
 @pytest.fixture(scope="module")
@@ -68,18 +66,14 @@ def test_later_chunks_need_fewer_dead_points_than_the_first(updated):
     # Each move evaluates the chunk at least once, each live point and each free particle once.
     assert (record["n_likelihood_rows"] >= sizes * (n_dead * n_moves + 2 * 40)).all()
     n_batch = np.where(record["n_rows"] > 60, 500, 0)
-    n_free = SETTINGS.n_free_moves * 40
-    np.testing.assert_array_equal(
-        record["n_gradient_rows"], n_dead * n_moves * n_batch + n_free * (sizes + n_batch)
-    )
+    n_gradients = n_dead * n_moves * n_batch + SETTINGS.n_free_moves * 40 * (sizes + n_batch)
+    np.testing.assert_array_equal(record["n_gradient_rows"], n_gradients)
 
 
 def test_the_first_chunk_is_a_run_of_nested_sampling(updated):
     # The same program by hand, without rows that only fill up the chunk, its sum by the other implementation.
     # Sums in another order differ in their last digit, which ten thousand moves amplify to the seventh.
-    def log_likelihood(point):
-        return jnp.sum(MODEL.log_likelihood(point, jnp.asarray(DATA[:60])))
-
+    log_likelihood = lambda point: jnp.sum(MODEL.log_likelihood(point, jnp.asarray(DATA[:60])))
     settings = NestedSettings(
         n_live=40, n_moves=20, step=1e-3, friction=0.1, metropolis=False, max_iterations=800
     )

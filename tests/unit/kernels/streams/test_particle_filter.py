@@ -59,9 +59,8 @@ def test_record_is_consistent(scheme, threshold):
     assert np.all((sizes >= 1.0 / N_PARTICLES - 1e-12) & (sizes <= 1.0 + 1e-12))
     wanted = {0.0: np.zeros(N_STEPS, bool), 0.7: sizes < 0.7, 1.0: np.ones(N_STEPS, bool)}[threshold]
     np.testing.assert_array_equal(found.resampled, wanted)
-    np.testing.assert_array_equal(
-        np.asarray(found.ancestors)[~wanted], np.tile(np.arange(N_PARTICLES), ((~wanted).sum(), 1))
-    )
+    kept = np.asarray(found.ancestors)[~wanted]
+    np.testing.assert_array_equal(kept, np.broadcast_to(np.arange(N_PARTICLES), kept.shape))
     increments = np.diff(np.asarray(found.log_evidence), prepend=0.0)
     np.testing.assert_allclose(increments, np.log(np.exp(weights).mean(axis=1)), rtol=1e-11)
     assert np.exp(np.asarray(found.last_log_weights)).mean() == pytest.approx(1.0)
@@ -149,21 +148,19 @@ def filtered(observations, n_particles, **options):
 def test_runs_side_by_side_are_those_one_by_one():
     one = filtered(SINE_OBSERVATIONS[:3], 5, threshold=0.6)
     keys = jax.random.split(jax.random.key(1), 3)
-    together = jax.jit(jax.vmap(one))(keys)
-    alone = jax.jit(one)
-    for row, key in enumerate(keys):
-        np.testing.assert_allclose(together.log_evidence[row], alone(key).log_evidence, rtol=1e-13)
+    alone = [jax.jit(one)(key).log_evidence for key in keys]
+    np.testing.assert_allclose(jax.jit(jax.vmap(one))(keys).log_evidence, alone, rtol=1e-13)
 
 
-def smoothed_moments(model, observations):
+def smoothed_moments():
     """Exact means and covariance of all states given all observations, from the joint normal distribution."""
-    n = len(observations)
+    model, n = TWENTY_STEPS, len(SINE_OBSERVATIONS)
     recursion = np.eye(n) - model.coefficient * np.eye(n, k=-1)
     precisions = np.full(n, 1.0 / model.state_variance)
     precisions[0] = 1.0 / model.initial_variance
     precision = recursion.T @ (precisions[:, None] * recursion) + np.eye(n) / model.noise_variance
     covariance = np.linalg.inv(precision)
-    return covariance @ np.asarray(observations) / model.noise_variance, covariance
+    return covariance @ np.asarray(SINE_OBSERVATIONS) / model.noise_variance, covariance
 
 
 def log_transition(step, states, following):
@@ -177,7 +174,7 @@ def smoothing_draws(transition):
 
 def test_backward_draws_have_the_moments_of_the_smoother():
     paths = smoothing_draws(log_transition)
-    mean, covariance = smoothed_moments(TWENTY_STEPS, SINE_OBSERVATIONS)
+    mean, covariance = smoothed_moments()
     assert paths.shape == (1000, 20)
     # Errors of the filter's 1000 particles and of as many paths, each near a thirtieth of a standard deviation.
     np.testing.assert_allclose(paths.mean(axis=0), mean, atol=0.2 * np.sqrt(covariance.max()))
@@ -189,5 +186,5 @@ def test_backward_draws_have_the_moments_of_the_smoother():
 @pytest.mark.slow
 def test_backward_draws_without_the_transition_density_are_those_of_the_filter_and_miss_the_smoother():
     paths = smoothing_draws(lambda step, states, following: jnp.zeros_like(states))
-    mean, covariance = smoothed_moments(TWENTY_STEPS, SINE_OBSERVATIONS)
+    mean, covariance = smoothed_moments()
     assert np.abs(paths.mean(axis=0) - mean).max() > 0.4 * np.sqrt(covariance.max())

@@ -16,36 +16,26 @@ from auxmc.models.row_model import row_model
 from experiments.streaming_evidence.model import rows
 from tests.exact_posteriors import linear_log_evidence, tempered_posterior
 
-LINEAR = linear_regression(5)
 DATA = rows("linear", 3000)
-SETTINGS = RunningLaplaceSettings(n_particles=100, first_fit=200)
 
 
-def after(model, settings, data, seed=0):
-    return run_stream(
-        running_laplace(model, settings),
-        lambda skip, checksum: iter([data[skip:]]),
-        jax.random.key(seed),
-        model.n_columns,
-        chunk_sizes=ChunkSizes((50, 50, 100), 200),
-        capacity=1000,
-    )
+def after(model, settings, data):
+    read = lambda skip, checksum: iter([data[skip:]])
+    options = {"chunk_sizes": ChunkSizes((50, 50, 100), 200), "capacity": 1000}
+    return run_stream(running_laplace(model, settings), read, jax.random.key(0), model.n_columns, **options)
 
 
 @pytest.fixture(scope="module")
 def linear_run():
-    return after(LINEAR, SETTINGS, DATA)
+    return after(linear_regression(5), RunningLaplaceSettings(n_particles=100, first_fit=200), DATA)
 
 
 def test_a_gaussian_posterior_is_followed_exactly(linear_run):
     """Once the Gaussian is there the predictive probabilities are exact: the error stays what it was."""
     record = linear_run.record
-    errors = [
-        record["log_evidence"][i] - linear_log_evidence(DATA[: int(n)])
-        for i, n in enumerate(record["n_rows"])
-    ]
+    errors = record["log_evidence"] - [linear_log_evidence(DATA[: int(n)]) for n in record["n_rows"]]
     later = record["n_rows"] > 400
-    assert np.ptp(np.asarray(errors)[later]) < 5e-3
+    assert np.ptp(errors[later]) < 5e-3
     # 100 particles and about 15 steps that halve their effective size: a standard deviation near 0.4 nats.
     assert abs(errors[-1]) < 2.5
     np.testing.assert_allclose(record["weight_size"][later], 100.0, rtol=1e-3)
@@ -62,13 +52,8 @@ def test_records_say_how_even_weights_were(linear_run):
 @pytest.mark.slow
 def test_a_posterior_without_a_mode_is_counted():
     """Each row multiplies a flat prior by exp(sqrt(1 + theta^2) / 1000): the density rises for ever."""
-    model = row_model(
-        1,
-        1,
-        lambda p, data: 1e-3 * jnp.sqrt(1.0 + p[0] ** 2) + 0.0 * data[:, 0],
-        lambda p: 0.0 * p[0],
-        lambda key: jax.random.normal(key, (1,), dtype=jnp.float64),
-    )
+    log_likelihood = lambda p, data: 1e-3 * jnp.sqrt(1.0 + p[0] ** 2) + 0.0 * data[:, 0]
+    model = row_model(1, 1, log_likelihood, lambda p: 0.0 * p[0], draw_normal(1))
     # No rows can be seen at once after the next chunk: the Gaussian must be taken, fit or not.
     settings = RunningLaplaceSettings(n_particles=100, first_fit=200, exact_rows=200)
     assert after(model, settings, np.zeros((200, 1))).record["n_unfinished"].tolist() == [1, 1, 1]
@@ -82,21 +67,18 @@ def test_the_gaussian_is_the_exact_posterior(linear_run):
     np.testing.assert_allclose(jnp.linalg.inv(state.precision), covariance, rtol=1e-3, atol=1e-9)
 
 
+def draw_normal(dim):
+    return lambda key: jax.random.normal(key, (dim,), dtype=jnp.float64)
+
+
 def poisson():
     """Counts with log rate theta ~ N(0, 1): one parameter, a skewed posterior, evidence by quadrature."""
 
-    def log_likelihood(parameters, data):
-        return (
-            data[:, 0] * parameters[0] - jnp.exp(parameters[0]) - jax.scipy.special.gammaln(data[:, 0] + 1.0)
-        )
+    def log_likelihood(p, data):
+        return data[:, 0] * p[0] - jnp.exp(p[0]) - jax.scipy.special.gammaln(data[:, 0] + 1.0)
 
-    return row_model(
-        1,
-        1,
-        log_likelihood,
-        lambda p: -0.5 * jnp.sum(p**2) - 0.5 * math.log(2.0 * math.pi),
-        lambda key: jax.random.normal(key, (1,), dtype=jnp.float64),
-    )
+    log_prior = lambda p: -0.5 * jnp.sum(p**2) - 0.5 * math.log(2.0 * math.pi)
+    return row_model(1, 1, log_likelihood, log_prior, draw_normal(1))
 
 
 def one_chunk(model, settings, data, capacity, **state):
@@ -124,25 +106,13 @@ def test_a_step_to_the_mode_that_goes_too_far_is_shortened():
 
 def test_a_chunk_moves_the_gaussian_to_the_mean_of_a_skewed_posterior_of_dependent_parameters():
     """Five counts of none bring one parameter down, and with it the other, beyond the mode."""
-    model = row_model(
-        2,
-        1,
-        lambda p, data: data[:, 0] * p[0] - jnp.exp(p[0]),
-        lambda p: -0.5 * jnp.sum(p**2),
-        lambda key: jax.random.normal(key, (2,), dtype=jnp.float64),
-    )
-    covariance = np.array([[1.0, 0.9], [0.9, 1.0]])
+    log_likelihood = lambda p, data: data[:, 0] * p[0] - jnp.exp(p[0])
+    model = row_model(2, 1, log_likelihood, lambda p: -0.5 * jnp.sum(p**2), draw_normal(2))
     settings = RunningLaplaceSettings(n_particles=20_000, n_draws=20_000)
-    state, _ = one_chunk(
-        model,
-        settings,
-        np.zeros((5, 1)),
-        10,
-        gaussian=jnp.ones((), bool),
-        precision=jnp.linalg.inv(covariance),
-        # Those rows are no longer kept: the Gaussian is not fitted again.
-        n_rows=jnp.asarray(1000, jnp.int64),
-    )
+    precision = jnp.linalg.inv(np.array([[1.0, 0.9], [0.9, 1.0]]))
+    # The rows so far are no longer kept: the Gaussian is not fitted again.
+    begin = {"gaussian": jnp.ones((), bool), "precision": precision, "n_rows": jnp.int64(1000)}
+    state, _ = one_chunk(model, settings, np.zeros((5, 1)), 10, **begin)
     grid = np.linspace(-8.0, 4.0, 10_001)
     density = np.exp(-5.0 * np.exp(grid) - 0.5 * grid**2)
     first = (grid * density).sum() / density.sum()

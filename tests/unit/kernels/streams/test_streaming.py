@@ -20,7 +20,8 @@ from auxmc.kernels.streams.stochastic_gradient_moves import (
 )
 from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
-from tests.exact_posteriors import linear_log_evidence
+from tests.exact_posteriors import linear_log_evidence, standardised, tempered_posterior
+from tests.unit.kernels.toys import chain
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 5000)
@@ -49,20 +50,12 @@ def test_more_gradient_noise_than_friction_is_no_number():
 def test_a_thermostat_keeps_particles_as_wide_as_the_posterior(dynamics, low, high):
     """Where the noise of gradients makes the variance 1 + lr n / (2 alpha B) = 3.5 times as large."""
     settings = StreamSettings(n_moves=200, batch_size=100, learning_rate=0.02, dynamics=dynamics)
-    design = np.column_stack([DATA[:, :-1], np.ones(len(DATA))])
-    precision = design.T @ design + np.eye(6)
-    factor = np.linalg.cholesky(np.linalg.inv(precision))
-    mean = np.linalg.solve(precision, design.T @ DATA[:, -1])
-    draws = mean + np.random.default_rng(3).standard_normal((60, 6)) @ factor.T
-    target = Target(
-        whole(jnp.asarray(DATA[:100])),
-        jnp.ones(()),
-        PastRows(jnp.asarray(DATA), jnp.int32(5000)),
-        jnp.int64(4900),
-    )
+    mean, covariance = tempered_posterior(DATA, np.ones(len(DATA)))
+    draws = mean + np.random.default_rng(3).standard_normal((60, 6)) @ np.linalg.cholesky(covariance).T
+    past = PastRows(jnp.asarray(DATA), jnp.int32(5000))
+    target = Target(whole(jnp.asarray(DATA[:100])), jnp.ones(()), past, jnp.int64(4900))
     moved = jax.jit(stochastic_gradient_moves(MODEL, settings))(jax.random.key(4), jnp.asarray(draws), target)
-    standard = np.linalg.solve(factor, (np.asarray(moved) - mean).T)
-    assert low < np.mean(np.square(standard)) < high
+    assert low < np.mean(np.square(standardised(moved, DATA))) < high
 
 
 # --- evidence ------------------------------------------------------------------------------------------
@@ -72,23 +65,23 @@ def whole(rows):
     return Chunk(rows, jnp.full((), rows.shape[0], jnp.int32))
 
 
-def absorb_all(stream, data, size, seed, start):
-    """Absorbs rows in chunks; the rows before a chunk are its past."""
+def absorb_all(stream, data, start):
+    """Absorbs rows in chunks of 500; the rows before a chunk are its past."""
     everything = jnp.asarray(data, start.particles.dtype)
 
     def one(state, number):
-        chunk = jax.lax.dynamic_slice_in_dim(everything, number * size, size)
-        past = PastRows(everything, (number * size).astype(jnp.int32))
-        return stream.absorb(jax.random.fold_in(jax.random.key(seed), number), state, whole(chunk), past)
+        chunk = jax.lax.dynamic_slice_in_dim(everything, number * 500, 500)
+        past = PastRows(everything, (number * 500).astype(jnp.int32))
+        return stream.absorb(jax.random.fold_in(jax.random.key(1), number), state, whole(chunk), past)
 
-    numbers = jnp.arange(len(data) // size)
+    numbers = jnp.arange(len(data) // 500)
     return jax.jit(lambda s: jax.lax.scan(one, s, numbers))(start)
 
 
 @pytest.fixture(scope="module")
 def default_run():
     stream = particle_evidence(MODEL)
-    return absorb_all(stream, DATA, 500, 1, stream.init(jax.random.key(2), jnp.float32))
+    return absorb_all(stream, DATA, stream.init(jax.random.key(2), jnp.float32))
 
 
 def test_published_settings_come_near_the_exact_evidence(default_run):
@@ -131,7 +124,7 @@ def test_lost_particles_are_counted_and_do_not_spoil_the_estimate():
     stream = particle_evidence(MODEL)
     start = stream.init(jax.random.key(2), jnp.float32)
     broken = start._replace(particles=start.particles.at[0, 0].set(jnp.nan))
-    _, record = absorb_all(stream, DATA[:1000], 500, 1, broken)
+    _, record = absorb_all(stream, DATA[:1000], broken)
     assert int(record.n_not_finite[-1]) == 1
     assert math.isfinite(float(record.log_evidence[-1]))
 
@@ -141,10 +134,8 @@ def test_anchors_add_up_the_gradients_of_chunks_and_follow_the_particles_when_ro
     first = jnp.zeros((2, 6))
     anchors = no_anchors(first)
     for begin, end, particles in ((0, 20, first + 0.1), (20, 30, first + 0.2), (30, 60, first + 0.3)):
-        chunk = Chunk(data[begin:end], jnp.int32(end - begin))
-        anchors = renewed_anchors(
-            MODEL, anchors, particles, chunk, PastRows(data, jnp.int32(begin)), jnp.int64(begin)
-        )
+        chunk, past = whole(data[begin:end]), PastRows(data, jnp.int32(begin))
+        anchors = renewed_anchors(MODEL, anchors, particles, chunk, past, jnp.int64(begin))
         # 20 rows: renewed at the first chunk; 30: kept; 60: renewed.
         where = first + (0.3 if end == 60 else 0.1)
         np.testing.assert_allclose(anchors.points, where)
@@ -160,7 +151,7 @@ def test_resampled_particles_fraction_the_mean_of_the_weights():
     state, log_evidence = stream.init(jax.random.key(3), jnp.float64), 0.0
     for begin in (0, 3):
         before = np.asarray(state.particles)
-        chunk, past = Chunk(data[begin : begin + 3], jnp.int32(3)), PastRows(data, jnp.int32(begin))
+        chunk, past = whole(data[begin : begin + 3]), PastRows(data, jnp.int32(begin))
         state, record = stream.absorb(jax.random.key(begin), state, chunk, past)
         design = np.column_stack([np.asarray(chunk.rows)[:, 0], np.ones(3)])
         residuals = np.asarray(chunk.rows)[:, 1] - before @ design.T
@@ -182,13 +173,9 @@ def test_the_published_settings_fall_short_by_the_known_amount():
     trace = np.sum(np.column_stack([data[:, :-1], np.ones(500)]) ** 2) / 500 / noise_scale**2
     found = bias_per_row(model, StreamSettings(), data, key)
     assert found == pytest.approx(0.1 * trace / (4.0 * 0.2 * 500))
-    for other in (
-        StreamSettings(resampling="always"),
-        StreamSettings(control_variates=True),
-        StreamSettings(cooling_rows=9),
-        StreamSettings(estimator="sequential"),
-    ):
-        assert bias_per_row(model, other, data, key) is None
+    others = {"resampling": "always", "control_variates": True, "cooling_rows": 9, "estimator": "sequential"}
+    for name, value in others.items():
+        assert bias_per_row(model, StreamSettings(**{name: value}), data, key) is None
 
 
 CURVATURES = jnp.array([1.0, 4.0])
@@ -196,20 +183,14 @@ CURVATURES = jnp.array([1.0, 4.0])
 
 def test_chains_that_leave_the_finite_numbers_are_counted():
     """On a quadratic, with a noise that is added to the gradient."""
-    kernel = stochastic_gradient_chain(
-        lambda x, noise: CURVATURES * x + noise, lambda key: 3.0 * jax.random.normal(key, (2,)), 4.0, 0.2, 2
-    )
-
-    def one(state, key):
-        state, info = kernel.step(key, state)
-        return state, info.n_not_finite
-
+    draw = lambda key: 3.0 * jax.random.normal(key, (2,))
+    kernel = stochastic_gradient_chain(lambda x, noise: CURVATURES * x + noise, draw, 4.0, 0.2, 2)
     start = ChainState(jnp.array([1.0, -2.0]), jnp.array([0.3, 0.1]))
     keys = jax.random.split(jax.random.key(2), 2000)
-    _, lost = jax.jit(lambda s: jax.lax.scan(one, s, keys))(start)
+    _, (_, infos) = jax.jit(lambda state: chain(kernel, state, keys))(start)
     # Sixteen is past the bound of stability, 2 (2 - alpha), so that the numbers grow until they overflow.
-    assert int(lost[0]) == 0
-    assert int(lost[-1]) == 1
+    assert int(infos.n_not_finite[0]) == 0
+    assert int(infos.n_not_finite[-1]) == 1
 
 
 def test_predicted_loss_is_a_thousandth_of_the_log_evidence():
@@ -226,7 +207,7 @@ def test_particles_are_twice_as_wide_where_noise_and_posterior_are_of_one_size()
 NOISY = (0.02, 0.1, math.sqrt(20.0))
 
 
-def thermal_widths(rate, step_of=sgnht_step, n_steps=2000, warm_up=500):
+def thermal_widths(rate, step_of=sgnht_step):
     """Variances of 500 particles over those of the posterior [coordinate], and mean friction."""
     step, friction, sd = NOISY
 
@@ -236,8 +217,8 @@ def thermal_widths(rate, step_of=sgnht_step, n_steps=2000, warm_up=500):
         return state, (jnp.mean(jnp.square(state[0]), 0), jnp.mean(state[2]))
 
     begin = (jnp.ones((500, 2)), jnp.zeros((500, 2)), jnp.full(500, friction))
-    keys = jax.random.split(jax.random.key(5), n_steps)
-    variance, alpha = (found[warm_up:].mean(axis=0) for found in jax.lax.scan(one, begin, keys)[1])
+    keys = jax.random.split(jax.random.key(5), 2000)
+    variance, alpha = (found[500:].mean(axis=0) for found in jax.lax.scan(one, begin, keys)[1])
     return np.asarray(variance * CURVATURES), float(alpha)
 
 
@@ -270,10 +251,8 @@ def test_a_thermostat_that_stands_still_is_the_published_step():
 
 def absorbed(record, n_halved=0, n_chunks=1):
     """Random numbers of four replicates, and records of their chunks, which are made of these numbers."""
-    stream = Stream(
-        lambda key, dtype: jax.random.uniform(key, dtype=jnp.float64),
-        lambda key, number, chunk, past: (number, record(number)),
-    )
+    draw = lambda key, dtype: jax.random.uniform(key, dtype=jnp.float64)
+    stream = Stream(draw, lambda key, number, chunk, past: (number, record(number)))
     stream = replicated(stream, 4, n_halved)
     state, records = stream.init(jax.random.key(0), jnp.float64), []
     for _ in range(n_chunks):
@@ -284,9 +263,8 @@ def absorbed(record, n_halved=0, n_chunks=1):
 
 def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses():
     n_rows, count = jnp.int64(1), jnp.int32(1)
-    numbers, (record,) = absorbed(
-        lambda x: ChunkRecord(n_rows, x, count, 10.0 * x, 20.0 * x, 30.0 * x, count, 2 * count)
-    )
+    of = lambda x: ChunkRecord(n_rows, x, count, 10.0 * x, 20.0 * x, 30.0 * x, count, 2 * count)
+    numbers, (record,) = absorbed(of)
     assert len(set(numbers)) == 4
     np.testing.assert_allclose(record.smallest_size, 10.0 * numbers.min())
     np.testing.assert_allclose(record.weight_size, 20.0 * numbers.min())
@@ -299,8 +277,7 @@ def test_the_record_has_the_least_sizes_the_mean_work_and_all_losses():
 def test_the_expected_spread_follows_from_how_often_particles_were_halved():
     """Ten particles: two halvings so far, two in this chunk, and weights that leave five in effect at its end."""
     size, none = jnp.full((), 5.0), jnp.int32(0)
-    _, records = absorbed(
-        lambda x: ChunkRecord(jnp.int64(1), x, jnp.int32(3), size, size, size, none, none), 10, n_chunks=2
-    )
+    of = lambda x: ChunkRecord(jnp.int64(1), x, jnp.int32(3), size, size, size, none, none)
+    _, records = absorbed(of, 10, n_chunks=2)
     expected = [np.sqrt(n_halvings / 10 + 1 / 5 - 1 / 10) for n_halvings in (2, 4)]
     np.testing.assert_allclose([record.expected_sd for record in records], expected)

@@ -18,9 +18,10 @@ from auxmc.kernels.tempering.tempered_move import INTEGRATORS
 from auxmc.kernels.tempering.tempered_nuts import tempered_nuts
 from auxmc.models.bridge import bridge, gaussian_base
 from auxmc.numerics.truncated_exponential import log_base_weight, log_target_weight
+from tests.unit.kernels.toys import DIM, chain
 
-DIM = 2
 LOG_ZETA = 0.7
+MASS = 2.0
 
 
 def target(x):
@@ -32,19 +33,16 @@ START, MOMENTUM = jnp.array([0.7, -1.1]), jnp.array([0.9, 0.4])
 ALWAYS = jnp.asarray(-jnp.inf)
 
 
-def _extended(step_size, n_steps, integrator, mass=2.0):
+def _extended(step_size, n_steps, integrator):
     """Maps (x, u, p, v) to the end of a trajectory of the extended dynamics that is accepted whatever it does."""
-    kernel = continuously_tempered_hmc(BRIDGE, step_size, n_steps, mass, integrator=integrator)
+    kernel = continuously_tempered_hmc(BRIDGE, step_size, n_steps, MASS, integrator=integrator)
 
     def flow(phase):
         start = kernel.init(phase[:DIM], phase[DIM], key=jax.random.key(0))
-        noise = kernel.draw(jax.random.key(0))._replace(
-            normal=phase[DIM + 1 : -1], control_normal=phase[-1] / mass**0.5, log_uniform=ALWAYS
-        )
+        momenta = {"normal": phase[DIM + 1 : -1], "control_normal": phase[-1] / MASS**0.5}
+        noise = kernel.draw(jax.random.key(0))._replace(**momenta, log_uniform=ALWAYS)
         end, _ = kernel.apply(noise, start)
-        return jnp.concatenate(
-            [end.position, end.control[None], end.move.momentum, end.control_momentum[None]]
-        )
+        return jnp.hstack([end.position, end.control, end.move.momentum, end.control_momentum])
 
     return flow
 
@@ -68,10 +66,10 @@ def _energies(x):
     return LOG_ZETA - log_target, -log_base
 
 
-def _energy_extended(phase, mass=2.0):
+def _energy_extended(phase):
     b = jax.nn.sigmoid(phase[DIM])
     phi, psi = _energies(phase[:DIM])
-    kinetic = 0.5 * jnp.sum(phase[DIM + 1 : -1] ** 2) + 0.5 * phase[-1] ** 2 / mass
+    kinetic = 0.5 * jnp.sum(phase[DIM + 1 : -1] ** 2) + 0.5 * phase[-1] ** 2 / MASS
     return b * phi + (1 - b) * psi - jnp.log(b) - jnp.log1p(-b) + kinetic
 
 
@@ -80,9 +78,10 @@ def _energy_fixed(phase):
     return 0.6 * phi + 0.4 * psi + 0.5 * jnp.sum(phase[DIM:] ** 2)
 
 
-EXTENDED = jnp.concatenate([START, jnp.array([0.4]), MOMENTUM, jnp.array([-0.5])])
-FIXED = jnp.concatenate([START, MOMENTUM])
-FLOWS = {"extended": (_extended, _energy_extended, EXTENDED), "fixed": (_fixed, _energy_fixed, FIXED)}
+FLOWS = {
+    "extended": (_extended, _energy_extended, jnp.hstack([START, 0.4, MOMENTUM, -0.5])),
+    "fixed": (_fixed, _energy_fixed, jnp.hstack([START, MOMENTUM])),
+}
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -110,8 +109,7 @@ def test_reported_energy_changes_are_those_of_the_hamiltonian(integrator):
     start = kernel.init(START, 0.4, key=jax.random.key(0))
     noise = kernel.draw(jax.random.key(5))
     _, info = jax.jit(kernel.apply)(noise, start)
-    momentum = jnp.concatenate([noise.normal, 2.0**0.5 * noise.control_normal[None]])
-    begin = jnp.concatenate([START, jnp.array([0.4]), momentum])
+    begin = jnp.hstack([START, 0.4, noise.normal, 2.0**0.5 * noise.control_normal])
     end = _extended(0.3, 4, integrator)(begin)
     change = float(_energy_extended(end) - _energy_extended(begin))
     assert float(info.energy_change) == pytest.approx(change, rel=1e-10)
@@ -179,9 +177,8 @@ def test_a_trajectory_that_overflows_is_rejected_and_counted():
 
 def test_by_default_chains_start_at_the_base_and_none_is_stuck_there():
     """A target 200 times narrower than its base: from the middle of the temperatures no chain moves."""
-    narrow = bridge(
-        lambda x: -0.5 * jnp.sum(((x - 1.0) / 0.01) ** 2), gaussian_base(jnp.zeros(2), jnp.full(2, 2.0)), -7.4
-    )
+    log_narrow = lambda x: -0.5 * jnp.sum(((x - 1.0) / 0.01) ** 2)
+    narrow = bridge(log_narrow, gaussian_base(jnp.zeros(2), jnp.full(2, 2.0)), -7.4)
     kernel = continuously_tempered_hmc(narrow, 0.01, 20)
     keys = jax.random.split(jax.random.key(0), 16)
 
@@ -190,8 +187,8 @@ def test_by_default_chains_start_at_the_base_and_none_is_stuck_there():
         return kernel.init(start, key=key), kernel.init(start, 0.0, key=key)
 
     def n_moves(state, key):
-        steps = jax.random.split(jax.random.fold_in(key, 1), 50)
-        return jax.lax.scan(lambda s, k: kernel.step(k, s), state, steps)[1].is_accepted.sum()
+        _, (_, infos) = chain(kernel, state, jax.random.split(jax.random.fold_in(key, 1), 50))
+        return infos.is_accepted.sum()
 
     count = jax.jit(jax.vmap(n_moves))
     by_default, from_the_middle = (count(state, keys) for state in jax.vmap(states)(keys))
@@ -212,10 +209,8 @@ def test_single_precision_stays_single():
     base = gaussian_base(jnp.zeros(DIM, jnp.float32), jnp.ones(DIM, jnp.float32))
     joined = bridge(target, base)
     x = START.astype(jnp.float32)
-    for kernel in (
-        gibbs_continuous_tempering(joined, 0.2, 3, dtype=jnp.float32),
-        continuously_tempered_hmc(joined, 0.2, 3, dtype=jnp.float32),
-    ):
+    for build in (gibbs_continuous_tempering, continuously_tempered_hmc):
+        kernel = build(joined, 0.2, 3, dtype=jnp.float32)
         step = lambda x, kernel=kernel: kernel.step(jax.random.key(1), kernel.init(x, key=jax.random.key(0)))
         state, _ = jax.eval_shape(step, x)
         assert {leaf.dtype for leaf in jax.tree.leaves(state)} == {np.dtype(np.float32)}
@@ -223,29 +218,19 @@ def test_single_precision_stays_single():
 
 def test_plateaus_give_draws_of_the_target_without_weights_and_its_normaliser():
     """A normal target of twice the standard deviation of a normal base, unnormalised: log Z = log(2 sqrt(2 pi))."""
-    joined = bridge(
-        lambda x: -0.5 * jnp.sum(jnp.square((x - 1.0) / 2.0)), gaussian_base(jnp.zeros(1), jnp.ones(1)), 1.0
-    )
+    wide = lambda x: -0.5 * jnp.sum(jnp.square((x - 1.0) / 2.0))
+    joined = bridge(wide, gaussian_base(jnp.zeros(1), jnp.ones(1)), 1.0)
     kernel = plateau_tempered_hmc(joined, 0.5, 4, (1.0, 2.0))
 
-    def step(state, key):
-        state, _ = kernel.step(key, state)
-        return state, (state.position[0], state.log_target_weight, state.log_base_weight)
+    def run(key):
+        _, (states, _) = chain(kernel, kernel.init(jnp.zeros(1), key=key), jax.random.split(key, 3000))
+        return states.position[:, 0], states.log_target_weight, states.log_base_weight
 
-    def chain(key):
-        start = kernel.init(jnp.zeros(1), key=key)
-        return jax.lax.scan(step, start, jax.random.split(key, 3000))[1]
-
-    x, target_weight, base_weight = map(
-        np.asarray, jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(4), 20))
-    )
-    assert log_evidence(target_weight, base_weight) == pytest.approx(
-        np.log(2.0 * np.sqrt(2 * np.pi)), abs=0.15
-    )
-    at_target = x[np.isfinite(target_weight)]
+    x, *weights = map(np.asarray, jax.jit(jax.vmap(run))(jax.random.split(jax.random.key(4), 20)))
+    assert log_evidence(*weights) == pytest.approx(np.log(2.0 * np.sqrt(2 * np.pi)), abs=0.15)
+    at_target, at_base = (x[np.isfinite(of_end)] for of_end in weights)
     assert at_target.size > 5000
     assert (at_target.mean(), at_target.std()) == pytest.approx((1.0, 2.0), abs=0.2)
-    at_base = x[np.isfinite(base_weight)]
     assert (at_base.mean(), at_base.std()) == pytest.approx((0.0, 1.0), abs=0.15)
 
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from auxmc.kernels.tempering.annealed_importance import annealed_importance_sampling
 from auxmc.kernels.tempering.simulated_tempering import (
@@ -31,17 +32,13 @@ def _run(kernel, n=6):
     return jax.jit(jax.vmap(lambda key: kernel.step(key, kernel.init(key=jax.random.key(0)))))(keys)
 
 
-def _delta(x):
-    target, base = jax.vmap(BRIDGE.log_densities)(x)
-    return np.asarray(base - (target - LOG_ZETA))
-
-
 @pytest.mark.parametrize("n_intervals", [3, 34])
 def test_every_length_makes_one_transition_a_temperature(n_intervals):
     """Where trajectories do not move, all points are the start and the weight telescopes."""
     kernel = annealed_importance_sampling(BRIDGE, sigmoidal_schedule(n_intervals), jnp.zeros(()), 3)
     state, info = _run(kernel, 2)
-    np.testing.assert_allclose(state.log_weight, LOG_ZETA - _delta(info.start), rtol=1e-11)
+    target, base = jax.vmap(BRIDGE.log_densities)(info.start)
+    np.testing.assert_allclose(state.log_weight, target - base, rtol=1e-11)
     assert np.all(info.n_gradients == 3 * (n_intervals - 1))
     np.testing.assert_allclose(info.acceptance_rate, 1.0, rtol=1e-12)
 
@@ -67,9 +64,8 @@ def test_failed_trajectories_are_counted():
 )
 def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(ladder, refreshment):
     """A plain loop over the published algorithm, with the random numbers of the run."""
-    kernel = annealed_importance_sampling(
-        BRIDGE, ladder, 0.15, 2, draw_start=BRIDGE.draw_base, refreshment=refreshment
-    )
+    options = {"draw_start": BRIDGE.draw_base, "refreshment": refreshment}
+    kernel = annealed_importance_sampling(BRIDGE, ladder, 0.15, 2, **options)
     key = jax.random.key(5)
     found, info = kernel.step(key, kernel.init(key=jax.random.key(0)))
     move = tempered_hmc(BRIDGE, 0.15, 2, refreshment=refreshment)
@@ -87,11 +83,6 @@ def test_a_run_weighs_before_it_moves_and_moves_at_its_own_temperature(ladder, r
 
 
 # --- simulated tempering ---------------------------------------------------------------------------------
-
-
-def _probabilities(logits):
-    weights = np.exp(logits - logits.max())
-    return weights / weights.sum()
 
 
 N_GRID = 20_000
@@ -114,7 +105,7 @@ def _assert_probabilities(indices, expected):
 def test_categorical_draws_have_the_probabilities_of_the_logits(n_options):
     for spread in (0.0, 1.0, 300.0):
         logits = spread * np.random.default_rng(n_options).normal(size=n_options) - 1e4
-        distribution = _probabilities(logits)
+        distribution = softmax(logits)
         _assert_probabilities(CATEGORICAL(UNIFORMS, logits), distribution)
         _assert_probabilities(OF_PROBABILITIES(UNIFORMS, 1e-5 * distribution), distribution)
 
@@ -123,37 +114,27 @@ def test_categorical_draws_have_the_probabilities_of_the_logits(n_options):
 @pytest.mark.parametrize("slope", [0.0, 1.5])
 def test_geometric_draws_have_the_probabilities_of_a_linear_ladder(delta, slope):
     logits = -(np.arange(13) / 12) * (delta - slope)
-    _assert_probabilities(GEOMETRIC(UNIFORMS, delta, slope), _probabilities(logits))
+    _assert_probabilities(GEOMETRIC(UNIFORMS, delta, slope), softmax(logits))
 
 
 @pytest.mark.parametrize("uniform", [0.0, np.nextafter(1.0, 0.0)])
 def test_extreme_uniforms_stay_on_the_ladder(uniform):
     for delta in (-1e6, -1.0, 0.0, 1.0, 1e6):
         logits = -jnp.asarray(sigmoidal_schedule(10)) * delta
-        for index in (
-            draw_categorical_index(jnp.asarray(uniform), logits),
-            draw_geometric_index(jnp.asarray(uniform), jnp.asarray(delta), 10),
-        ):
-            assert 0 <= int(index) <= 10
-
-
-def _walk_matrix(logits, n=400):
-    """Transition probabilities of the random walk, from a fine grid of both uniform numbers."""
-    grid = (jnp.arange(n, dtype=float) + 0.5) / n
-    sides = jnp.array([0.25, 0.75])
-    uniforms = jnp.stack(jnp.meshgrid(sides, grid, indexing="ij"), axis=-1).reshape(-1, 2)
-    step = jax.jit(jax.vmap(lambda u, k: propose_neighbour(u, jnp.asarray(logits), k), in_axes=(0, None)))
-    rows = [
-        np.bincount(np.asarray(step(uniforms, jnp.asarray(k, jnp.int32))), minlength=len(logits))
-        for k in range(len(logits))
-    ]
-    return np.array(rows) / (2 * n)
+        assert 0 <= int(draw_categorical_index(jnp.asarray(uniform), logits)) <= 10
+        assert 0 <= int(draw_geometric_index(jnp.asarray(uniform), jnp.asarray(delta), 10)) <= 10
 
 
 @pytest.mark.parametrize("n_options", [2, 3, 6])
 def test_the_random_walk_is_reversible(n_options):
+    """Its transition probabilities, from a fine grid of both uniform numbers."""
     logits = np.random.default_rng(n_options).normal(size=n_options)
-    matrix, distribution = _walk_matrix(logits), _probabilities(logits)
+    grid = (jnp.arange(400, dtype=float) + 0.5) / 400
+    uniforms = jnp.stack(jnp.meshgrid(jnp.array([0.25, 0.75]), grid, indexing="ij"), axis=-1).reshape(-1, 2)
+    step = jax.jit(jax.vmap(lambda u, k: propose_neighbour(u, jnp.asarray(logits), k), in_axes=(0, None)))
+    ends = [step(uniforms, jnp.int32(k)) for k in range(n_options)]
+    matrix = np.array([np.bincount(row, minlength=n_options) for row in ends]) / 800
+    distribution = softmax(logits)
     flows = distribution[:, None] * matrix
     np.testing.assert_allclose(flows, flows.T, atol=0.5 / 400)
     np.testing.assert_allclose(distribution @ matrix, distribution, atol=1.0 / 400)
@@ -171,12 +152,11 @@ def test_states_carry_weights_of_both_ends(index_update):
     for i in range(30):
         state, info = step(jax.random.fold_in(jax.random.key(1), i), state)
         target, base = BRIDGE.log_densities(state.position)
-        distribution = _probabilities(weights - ladder * float(base - (target - LOG_ZETA)))
+        distribution = softmax(weights - ladder * float(base - (target - LOG_ZETA)))
         assert np.exp(float(state.log_base_weight)) == pytest.approx(distribution[0], rel=1e-10)
         # With the scale of the path and of the index in it, sums of this weight over the other's estimate Z.
-        assert float(state.log_target_weight) == pytest.approx(
-            np.log(distribution[-1]) + LOG_ZETA + 2.0, rel=1e-10
-        )
+        scaled = np.log(distribution[-1]) + LOG_ZETA + 2.0
+        assert float(state.log_target_weight) == pytest.approx(scaled, rel=1e-10)
         assert int(info.n_gradients) == 3
         indices.add(int(state.index))
     assert len(indices) > 3
