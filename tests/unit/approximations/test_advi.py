@@ -46,11 +46,9 @@ def test_the_bound_of_the_exact_approximation_is_the_log_normaliser_for_every_dr
 
 def test_windowed_adagrad_forgets_gradients_after_ten_steps():
     optimiser = windowed_adagrad(0.5)
-    parameters = jnp.array([0.0])
-    state = optimiser.init(parameters)
-    gradients = [3.0, 1.0, *([2.0] * 10)]
+    state = optimiser.init(jnp.array([0.0]))
     changes = []
-    for gradient in gradients:
+    for gradient in [3.0, 1.0, *([2.0] * 10)]:
         change, state = optimiser.update(jnp.array([gradient]), state)
         changes.append(float(change[0]))
     assert changes[0] == pytest.approx(-0.5 * 3.0 / np.sqrt(0.1 + 9.0))
@@ -59,9 +57,7 @@ def test_windowed_adagrad_forgets_gradients_after_ten_steps():
 
 
 def test_steps_that_are_not_finite_change_nothing_and_are_counted():
-    def broken(x):
-        return jnp.where(x[0] > 0.0, -jnp.inf, log_gaussian(x))
-
+    broken = lambda x: jnp.where(x[0] > 0.0, -jnp.inf, log_gaussian(x))
     fit = fit_mean_field(broken, START, windowed_adagrad(1e-3), jax.random.key(0), 200)
     assert 0 < int(fit.n_not_finite) < 200
     assert bool(jnp.all(jnp.isfinite(fit.approximation.mean)))
@@ -77,10 +73,7 @@ def test_sizes_must_be_positive(n_steps, n_draws):
 def test_both_gradients_have_the_gradient_of_the_bound_as_their_mean():
     """Gauss-Hermite quadrature over the noise makes their means exact: no chance is involved."""
     fit = MeanField(jnp.array([0.2]), jnp.array([0.1]))
-
-    def log_density(x):
-        return jnp.sum(x - 0.25 * x**4)
-
+    log_density = lambda x: jnp.sum(x - 0.25 * x**4)
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     weights = weights / weights.sum()
 

@@ -1,13 +1,12 @@
 """Training by importance weights, and the script that does it."""
 
-import importlib.util
 import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import train_image_models
 from importance_weighted_training import Stage, importance_weighted_bound, published_stages, train
 
 from experiments.image_models.model.autoencoder_weights import read_autoencoder, read_training_curve
@@ -33,12 +32,10 @@ def grey(n):
 
 
 def test_stages_are_the_published_ones():
-    stages = published_stages()
-    assert sum(stage.n_epochs for stage in stages) == 3280
+    n_epochs, rates = zip(*published_stages(), strict=True)
+    assert sum(n_epochs) == 3280
     np.testing.assert_allclose(
-        [stage.learning_rate for stage in stages],
-        [1e-3, 7.2e-4, 5.2e-4, 3.7e-4, 2.7e-4, 1.9e-4, 1.4e-4, 1e-4],
-        rtol=1e-12,
+        rates, [1e-3, 7.2e-4, 5.2e-4, 3.7e-4, 2.7e-4, 1.9e-4, 1.4e-4, 1e-4], rtol=1e-12
     )
 
 
@@ -81,9 +78,8 @@ def test_training_finds_the_levels_and_the_posterior(trained):
 
 def test_steps_without_finite_numbers_change_nothing_and_are_counted():
     def broken(parameters, image, noise):
-        return log_weights(parameters, image, noise) + jnp.where(noise[0, 0] > 3.0, jnp.nan, 0.0).astype(
-            jnp.float32
-        )
+        lost = jnp.where(noise[0, 0] > 3.0, jnp.float32(jnp.nan), 0.0)
+        return log_weights(parameters, image, noise) + lost
 
     parameters, curve = train(
         start(), broken, grey(4000), grey(20), key=KEY, n_latent=2, stages=(Stage(1, 0.05),), batch_size=20
@@ -106,15 +102,9 @@ def test_impossible_sizes_are_rejected(changes, message):
         run(**changes)
 
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "train_image_models.py"
-
-
-def training_script_run(monkeypatch, *arguments):
-    spec = importlib.util.spec_from_file_location("train_image_models", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(sys, "argv", ["train_image_models.py", *arguments])
-    return module.main()
+def run_script(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["train_image_models.py", *map(str, arguments)])
+    return train_image_models.main()
 
 
 def test_images_of_ones_own_become_weights(tmp_path, monkeypatch):
@@ -124,7 +114,7 @@ def test_images_of_ones_own_become_weights(tmp_path, monkeypatch):
     np.save(tmp_path / "bars.npy", bars.reshape(60, 16))
     output = tmp_path / "weights.npz"
     sizes = ("--stages", "2", "--hidden", "5", "--latent", "2", "--importance", "2")
-    assert training_script_run(monkeypatch, str(tmp_path / "bars.npy"), "--output", str(output), *sizes) == 0
+    assert run_script(monkeypatch, tmp_path / "bars.npy", "--output", output, *sizes) == 0
     model = read_autoencoder("own_digits", str(output))
     assert (model.n_latent, model.n_pixels) == (2, 16)
     assert read_training_curve(output)["objective"].shape == (4,)
@@ -140,15 +130,12 @@ def test_images_of_ones_own_become_weights(tmp_path, monkeypatch):
 )
 def test_other_images_are_rejected(tmp_path, monkeypatch, capsys, images, message):
     np.save(tmp_path / "images.npy", images)
-    assert (
-        training_script_run(monkeypatch, str(tmp_path / "images.npy"), "--output", str(tmp_path / "w.npz"))
-        == 2
-    )
+    assert run_script(monkeypatch, tmp_path / "images.npy", "--output", tmp_path / "w.npz") == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "w.npz").exists()
 
 
 def test_an_output_is_needed_for_images_of_ones_own(monkeypatch, capsys):
     with pytest.raises(SystemExit):
-        training_script_run(monkeypatch, "images.npy")
+        run_script(monkeypatch, "images.npy")
     assert "--output FILE.npz is needed" in capsys.readouterr().err

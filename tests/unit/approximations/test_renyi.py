@@ -64,9 +64,8 @@ def test_orders_of_divergences_are_positive(order):
 
 def test_a_gaussian_is_fitted_by_itself_under_every_order():
     for order in (0.5, 1.0):
-        fit = fit_gaussian(
-            POINTS, lambda q, order=order: renyi_divergence(POINTS, LOG_P, q, order), [(2.0, 3.0)]
-        )
+        divergence = lambda q, order=order: renyi_divergence(POINTS, LOG_P, q, order)
+        fit = fit_gaussian(POINTS, divergence, [(2.0, 3.0)])
         assert (fit.mean, fit.sd) == pytest.approx((0.5, 1.0), abs=1e-6)
         assert fit.objective == pytest.approx(0.0, abs=1e-10)
 
@@ -76,9 +75,8 @@ def test_several_minima_are_found_and_the_best_is_first():
         math.log(0.3) + gaussian_log_density(POINTS, -5.0, 0.3),
         math.log(0.7) + gaussian_log_density(POINTS, 3.0, 1.0),
     )
-    fit = fit_gaussian(
-        POINTS, lambda q: renyi_divergence(POINTS, q, log_p, 1.0), [(-5.0, 0.3), (3.0, 1.0), (2.5, 0.8)]
-    )
+    divergence = lambda q: renyi_divergence(POINTS, q, log_p, 1.0)
+    fit = fit_gaussian(POINTS, divergence, [(-5.0, 0.3), (3.0, 1.0), (2.5, 0.8)])
     assert fit.mean == pytest.approx(3.0, abs=0.01)
     assert fit.objective == pytest.approx(-math.log(0.7), abs=0.01)
     assert len(fit.local) == 1
@@ -98,17 +96,14 @@ def _normals(n, dim):
 
 @pytest.mark.parametrize("order", [0.2, 0.5])
 def test_matched_moments_minimise_the_divergence_that_quadrature_finds(order):
-    def log_density(x):
-        return np.logaddexp(-0.5 * (x + 1.5) ** 2, math.log(0.5) - 0.5 * (x - 2.0) ** 2)
-
+    log_density = lambda x: np.logaddexp(-0.5 * (x + 1.5) ** 2, math.log(0.5) - 0.5 * (x - 2.0) ** 2)
     log_p = log_density(POINTS)
     log_z = float(np.log(np.sum(np.exp(log_p)) * (POINTS[1] - POINTS[0])))
     best = fit_gaussian(POINTS, lambda q: renyi_divergence(POINTS, q, log_p - log_z, order), [(0.0, 2.0)])
     # A second direction is a Gaussian of its own.
-    mean, covariance, bound = match_renyi_moments(
-        lambda x: log_density(x[:, 0]) - 2.0 * (x[:, 1] - 3.0) ** 2,
-        np.zeros(2), 4.0 * np.eye(2), order, _normals(20_000, 2),
-    )  # fmt: skip
+    joint = lambda x: log_density(x[:, 0]) - 2.0 * (x[:, 1] - 3.0) ** 2
+    begin = np.zeros(2), 4.0 * np.eye(2)
+    mean, covariance, bound = match_renyi_moments(joint, *begin, order, _normals(20_000, 2))
     np.testing.assert_allclose(mean, [best.mean, 3.0], atol=0.05)
     np.testing.assert_allclose(covariance, np.diag([best.sd**2, 0.25]), rtol=0.06, atol=0.05)
     assert bound == pytest.approx(log_z - best.objective + 0.5 * math.log(0.5 * math.pi), abs=0.02)

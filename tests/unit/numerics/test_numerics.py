@@ -123,12 +123,7 @@ def _forms(name, seed, strength=1.0):
         n_steps, d = N // 2, 2
         inverse_diagonal = strength * jnp.asarray(rng.normal(size=(n_steps, d, d)) + 3.0 * np.eye(d))
         inverse_subdiagonal = jnp.asarray(rng.normal(size=(n_steps - 1, d, d)))
-        inverse = jnp.zeros((N, N))
-        for step in range(n_steps):
-            own = slice(d * step, d * step + d)
-            inverse = inverse.at[own, own].set(inverse_diagonal[step])
-            if step:
-                inverse = inverse.at[own, d * (step - 1) : d * step].set(inverse_subdiagonal[step - 1])
+        inverse = block_diag(*inverse_diagonal).at[d:, :-d].add(block_diag(*inverse_subdiagonal))
         triangular = jnp.linalg.inv(inverse)
         matrix = jnp.concatenate([triangular @ block, triangular], axis=1)
         return markovian_jacobian(block, inverse_diagonal, inverse_subdiagonal), matrix
@@ -183,8 +178,8 @@ def test_wrong_shapes_are_rejected():
         markovian_jacobian(jnp.ones((4, 1)), jnp.ones((2, 2, 2)), jnp.ones((2, 2, 2)))
 
 
-def _positive_definite(n_rows, seed=0):
-    square = np.random.default_rng(seed).standard_normal((n_rows, n_rows))
+def _positive_definite(n_rows):
+    square = np.random.default_rng(0).standard_normal((n_rows, n_rows))
     return square @ square.T + n_rows * np.eye(n_rows)
 
 
@@ -287,15 +282,9 @@ def test_totals_have_the_derivatives_of_the_sum():
     total = row_total(value, weighted_gradient, 4)
     point = jnp.array([0.3, -0.7])
 
-    def whole(point):
-        return jnp.sum(value(point, ROWS[:17]))
-
-    def of_blocks(point):
-        return total(point, ROWS, jnp.asarray(17))
-
-    def everything(f):
-        return jax.jit(lambda p: (f(p), jax.grad(f)(p), jax.jacfwd(jax.grad(f))(p)))(point)
-
+    whole = lambda point: jnp.sum(value(point, ROWS[:17]))
+    of_blocks = lambda point: total(point, ROWS, jnp.asarray(17))
+    everything = lambda f: jax.jit(lambda p: (f(p), jax.grad(f)(p), jax.jacfwd(jax.grad(f))(p)))(point)
     for found, expected in zip(everything(of_blocks), everything(whole), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
@@ -345,17 +334,11 @@ def test_numbers_of_intervals_and_slopes_are_checked():
 
 SIZES = (1e-320, 1e-310, 1e-300, 1e-100, 1e-45, 1e-38, 1e-20, 1e-9, 9.9e-5, 1.01e-4, 9e-3, 1.1e-2, 0.5, 30.0, 88.0,
          100.0, 709.0, 1e3, 1e6)  # fmt: skip
-DTYPES = (jnp.float32, jnp.float64)
 
 
-def _differences(dtype):
-    sizes = np.array(SIZES)
-    return jnp.asarray(np.concatenate([-sizes[::-1], [0.0], sizes]), dtype)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_weights_their_derivatives_and_draws_are_finite_for_every_difference(dtype):
-    delta = _differences(dtype)
+    delta = jnp.asarray([*np.negative(SIZES[::-1]), 0.0, *SIZES], dtype)
     for function in (log_target_weight, log_base_weight):
         values = jax.jit(jax.vmap(function))(delta)
         assert values.dtype == dtype

@@ -35,11 +35,7 @@ from auxmc.sampling.rejection import (
     rejection_proposal,
     rejection_sample,
 )
-from auxmc.sampling.resampling import (
-    SCHEMES,
-    residual_indices,
-    sampling_importance_resampling,
-)
+from auxmc.sampling.resampling import SCHEMES, residual_indices, sampling_importance_resampling
 
 COMPILED = jax.jit(
     lambda logs, f: (effective_size(logs), log_mean_weight(logs), self_normalised_mean(logs, f))
@@ -211,20 +207,11 @@ def triangle(log_bound=LOG_2):
 ENVELOPE = triangle()
 
 
-def nothing():
-    return Envelope(lambda x: jnp.asarray(-jnp.inf), jax.random.uniform, lambda x: jnp.zeros_like(x), 0.0)
-
-
-@jax.jit
-def propose(keys):
-    return jax.vmap(lambda key: rejection_proposal(key, ENVELOPE))(keys)
-
-
 def test_a_draw_is_the_first_accepted_of_its_proposals():
     keys = jax.random.split(jax.random.key(2), 25)
     drawn = jax.jit(jax.vmap(lambda key: rejection_draw(key, ENVELOPE)))(keys)
     tries = jax.vmap(lambda key: jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(20)))(keys)
-    made = jax.jit(jax.vmap(propose))(tries)
+    made = jax.jit(jax.vmap(jax.vmap(lambda key: rejection_proposal(key, ENVELOPE))))(tries)
     first = np.argmax(made.accepted, axis=1)
     rows = np.arange(25)
     np.testing.assert_array_equal(drawn.n_proposals, first + 1)
@@ -237,14 +224,14 @@ def test_a_draw_is_the_first_accepted_of_its_proposals():
 def test_adding_a_constant_to_target_and_bound_changes_nothing():
     key = jax.random.key(4)
     # A power of two, which rounds no log differently by more than its last digits.
-    raised = Envelope(lambda x: jnp.log(2.0 * x) + 700.0, jax.random.uniform, lambda x: jnp.zeros_like(x),
-                      float(np.log(2.0)) + 700.0)  # fmt: skip
+    raised = triangle(LOG_2 + 700.0)._replace(log_target=lambda x: jnp.log(2.0 * x) + 700.0)
     plain, shifted = (rejection_sample(key, envelope, 50) for envelope in (ENVELOPE, raised))
     np.testing.assert_array_equal(plain.position, shifted.position)
 
 
 def test_a_loop_that_ends_without_acceptance_gives_no_number():
-    drawn = rejection_sample(jax.random.key(0), nothing(), 3, max_proposals=7)
+    nothing = ENVELOPE._replace(log_target=lambda x: jnp.asarray(-jnp.inf))
+    drawn = rejection_sample(jax.random.key(0), nothing, 3, max_proposals=7)
     assert not np.any(drawn.accepted)
     assert np.all(np.isnan(drawn.position))
     assert np.all(np.isnan(drawn.log_height))
@@ -300,10 +287,8 @@ def test_the_mass_of_the_hull_is_its_integral_and_falls_towards_that_of_the_dens
     for points in (start, more, [*more, *wide]):
         hull = make_hull(density, points, lower)
         ends = np.clip(hull.ends, hull.points[0] - 150.0, hull.points[-1] + 150.0)
-        pieces = [
-            integrate.quad(lambda x, h=hull: float(np.exp(tangent_bound(h, x))), a, b, epsabs=1e-12)[0]
-            for a, b in pairwise(ends)
-        ]
+        density_of_hull = lambda x, hull=hull: float(np.exp(tangent_bound(hull, x)))
+        pieces = [integrate.quad(density_of_hull, a, b, epsabs=1e-12)[0] for a, b in pairwise(ends)]
         masses.append(float(np.exp(log_hull_mass(hull))))
         assert masses[-1] == pytest.approx(sum(pieces), rel=1e-8)
     assert masses[0] > masses[1] > masses[2] > 1.0
