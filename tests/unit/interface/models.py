@@ -33,11 +33,6 @@ def normal_density() -> Any:
 @functools.cache
 def estimated_normal() -> Any:
     """A mean with a standard normal prior and an estimated likelihood of the observation 1 with variance 2."""
-    return auxmc.estimated(
-        log_prior=lambda p: -0.5 * p["mean"] ** 2,
-        log_estimate=lambda p, u: (
-            jax.nn.logsumexp(-0.5 * (1.0 - p["mean"] - u["shift"]) ** 2) - math.log(10.0)
-        ),
-        auxiliary={"shift": (10,)},
-        start={"mean": 0.0},
-    )
+    log_prior = lambda p: -0.5 * p["mean"] ** 2
+    log_estimate = lambda p, u: jax.nn.logsumexp(-0.5 * (1.0 - p["mean"] - u["shift"]) ** 2) - math.log(10.0)
+    return auxmc.estimated(log_prior, log_estimate, auxiliary={"shift": (10,)}, start={"mean": 0.0})

@@ -23,9 +23,8 @@ def model():
 
 def test_nuts_of_blackjax_draws_from_the_density():
     with jax.numpy_dtype_promotion("standard"):
-        method = auxmc.from_blackjax(
-            model(), lambda density, step: blackjax.nuts(density, step, jnp.ones(2), max_num_doublings=5)
-        )
+        nuts = lambda density, step: blackjax.nuts(density, step, jnp.ones(2), max_num_doublings=5)
+        method = auxmc.from_blackjax(model(), nuts)
         draws = auxmc.sample(method, draws=500, warm_up=300, chains=4, progress=False)
     x = draws["posterior"]["x"]
     assert x.dims == ("chain", "draw", "x_dim_0")

@@ -108,11 +108,8 @@ def test_periodic_variable():
 
 def test_draws_are_on_the_scale_of_the_variables():
     """A beta distribution by `auxmc.sample`: starts and draws are proportions."""
-    model = auxmc.density(
-        lambda p: 2.0 * jnp.log(p["a"]["b"]) + 4.0 * jnp.log1p(-p["a"]["b"]),
-        {"a": {"b": 0.5}},
-        bounds={"a.b": (0, 1)},
-    )
+    log_density = lambda p: 2.0 * jnp.log(p["a"]["b"]) + 4.0 * jnp.log1p(-p["a"]["b"])
+    model = auxmc.density(log_density, {"a": {"b": 0.5}}, bounds={"a.b": (0, 1)})
     tree = auxmc.sample(auxmc.hmc(model), {"a": {"b": 0.3}}, draws=1000, warm_up=300, progress=False)
     draws = tree["posterior"]["a.b"].to_numpy()
     assert np.all((draws > 0.0) & (draws < 1.0))

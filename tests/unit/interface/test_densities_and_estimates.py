@@ -96,10 +96,7 @@ def test_bad_estimates_are_rejected(changed, message):
 
 def test_estimate_that_ignores_its_random_numbers_is_warned_of():
     """With a key of its own it is one draw of the estimate, for ever."""
-
-    def log_estimate(p, u):
-        return -0.5 * jnp.mean((p["x"] - jax.random.normal(jax.random.key(0), (5,))) ** 2)
-
+    log_estimate = lambda p, u: -0.5 * jnp.mean((p["x"] - jax.random.normal(jax.random.key(0), (5,))) ** 2)
     with pytest.warns(auxmc.SamplingWarning, match="the same value for 20 draws of the auxiliary variables"):
         _estimated(log_estimate=log_estimate)
 
@@ -119,12 +116,8 @@ def test_slice_update_wants_normal_auxiliary_variables():
 
 
 def test_auxiliary_variables_have_names_and_shapes():
-    model = auxmc.estimated(
-        lambda p: -0.5 * p["x"] ** 2,
-        lambda p, u: -0.5 * jnp.mean(u["first"][:, 0] ** 2) - 0.5 * (p["x"] - u["second"][0]) ** 2,
-        auxiliary={"first": (4, 2), "second": 1},
-        start={"x": 0.0},
-    )
+    log_estimate = lambda p, u: -0.5 * jnp.mean(u["first"][:, 0] ** 2) - 0.5 * (p["x"] - u["second"][0]) ** 2
+    model = _estimated(log_estimate=log_estimate, auxiliary={"first": (4, 2), "second": 1})
     assert model.estimator.draw_auxiliary(jax.random.key(0)).shape == (9,)
 
 

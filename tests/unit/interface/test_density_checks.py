@@ -291,10 +291,7 @@ def test_arrays_that_lost_digits_are_named():
 
 def test_jumps_where_draws_never_go_are_not_warned_of():
     """As clips of transforms make them, a hundred nats below the rest."""
-
-    def log_density(x):
-        return -50.0 * jnp.sum(jnp.abs(x)) - jnp.where(x[0] > 2.0, 0.7, 0.0)
-
+    log_density = lambda x: -50.0 * jnp.sum(jnp.abs(x)) - jnp.where(x[0] > 2.0, 0.7, 0.0)
     begins, ends = -np.ones((1, 2)), np.array([[4.0, -1.0]])
     assert largest_jump(log_density, begins, ends, least=0.01) is not None
     assert largest_jump(log_density, begins, ends, least=0.01, depth=22.0) is None

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,6 @@ from scipy.special import betaln, gammaln, ive
 import auxmc
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.tempered_evidence import Evidence, annealed_evidence
-from auxmc.interface.densities import density
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed
 from auxmc.interface.tempered.annealing import Path as TemperaturePath
@@ -29,10 +29,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::auxmc.SamplingWarning")
 
 def _half_normal(p):
     return jnp.where(p["x"] >= 0.0, -0.5 * p["x"] ** 2, -jnp.inf)
-
-
-def _binomial(p):
-    return 7.0 * jnp.log(p["theta"]) + 13.0 * jnp.log1p(-p["theta"])
 
 
 def test_mass_of_the_base_outside_of_the_support_is_counted():
@@ -67,7 +63,8 @@ def test_tiny_support_leads_to_bounds():
 def test_bounds_and_a_prior_with_draws():
     """A rate with a uniform prior: declared bounds, draws on the natural scale."""
     prior = lambda p: jnp.zeros(()), lambda key: {"theta": jax.random.uniform(key)}
-    model = auxmc.density(_binomial, prior=prior, bounds={"theta": (0, 1)})
+    binomial = lambda p: 7.0 * jnp.log(p["theta"]) + 13.0 * jnp.log1p(-p["theta"])
+    model = auxmc.density(binomial, prior=prior, bounds={"theta": (0, 1)})
     found = auxmc.evidence(model, draws=1000, progress=False)
     assert is_right(found, betaln(8, 14))
     draws = found.posterior["posterior"]["theta"].to_numpy()
@@ -109,10 +106,7 @@ def test_a_second_seed_traces_nothing():
 
 def test_periodic_variable_and_the_same_one_without_a_period():
     """An angle: log 2 pi I0(2) within one period, no evidence on the whole line."""
-
-    def log_density(p):
-        return 2.0 * jnp.cos(p["angle"] - 1.0)
-
+    log_density = lambda p: 2.0 * jnp.cos(p["angle"] - 1.0)
     model = auxmc.density(log_density, {"angle": 0.5}, periodic="angle")
     found = auxmc.evidence(model, draws=1000, progress=False)
     assert is_right(found, math.log(2.0 * math.pi * ive(0, 2.0)) + 2.0)
@@ -139,9 +133,7 @@ def test_two_modes_in_thirty_dimensions():
         return jnp.logaddexp(math.log(0.3) + logs[0], math.log(0.7) + logs[1])
 
     # The prior is divided out again: the evidence is that of the normalised mixture.
-    def log_prior(p):
-        return jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 3.0))
-
+    log_prior = lambda p: jnp.sum(jax.scipy.stats.norm.logpdf(p["x"], 0.0, 3.0))
     prior = log_prior, lambda key: {"x": 3.0 * jax.random.normal(key, (dim,))}
     model = auxmc.density(lambda p: log_density(p) - log_prior(p), prior=prior)
     found = auxmc.evidence(model, progress=False)
@@ -230,7 +222,7 @@ def test_regions_are_told_apart_and_a_ring_is_one_mode():
 
 def test_chains_start_at_the_base():
     """Chains that started in the middle of the temperatures froze there, 3 nats off."""
-    model = density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
+    model = auxmc.density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
     base = _base()
     for name in CHAINS:
         method = method_of(name, model, base, 5)
@@ -242,7 +234,7 @@ def test_chains_start_at_the_base():
 
 def test_base_of_chains_has_the_tails_of_the_target():
     """A Gaussian lies thousands of nats below a Student-t far out, where chains came too rarely to know their error."""
-    model = density(lambda p: -4.0 * jnp.log1p(jnp.sum(p["x"] ** 2) / 3.0), {"x": np.zeros(5)})
+    model = auxmc.density(lambda p: -4.0 * jnp.log1p(jnp.sum(p["x"] ** 2) / 3.0), {"x": np.zeros(5)})
     base = find_base(model, "automatic", jax.random.key(0), 5, one_component=True).mixture
     far = 100.0 * np.eye(5)
     above = log_densities(model.log_density, far) - jax.vmap(base.log_density)(base.standard(far))
@@ -272,7 +264,7 @@ def test_stuck_chains_are_named_and_few_chains_with_all_the_weight_are_warned_of
 
 
 def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named():
-    model = density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
+    model = auxmc.density(lambda p: -0.5 * jnp.sum(p["x"] ** 2), {"x": np.zeros(2)})
     random = np.random.default_rng(0)
     draws, even = random.normal(size=(100, 2)), np.zeros((2, N_RUNS))
 
@@ -334,10 +326,7 @@ def test_runs_end_at_the_tolerance_and_go_on_bit_for_bit(tmp_path):
     """The exact evidence of a mode with heavy tails; a run with too small a maximum continues from its checkpoint."""
     model = auxmc.density(lambda p: -3.0 * jnp.sum(jnp.log1p(p["x"] ** 2 / 5.0)), {"x": np.ones(3)})
     exact = 3.0 * (0.5 * math.log(5.0 * math.pi) + math.lgamma(2.5) - math.lgamma(3.0))
-
-    def run(**options):
-        return auxmc.evidence(model, n_steps=2, draws=100, progress=False, **options)
-
+    run = partial(auxmc.evidence, model, n_steps=2, draws=100, progress=False)
     whole = run(tolerance=0.01)
     n_batches = whole.chains["sample_stats"].sizes["chain"]
     assert n_batches in (16, 32, 64)
@@ -401,9 +390,10 @@ def test_bad_arguments_are_rejected_before_the_search(monkeypatch, settings, mes
 
 def test_search_that_ends_on_a_ridge_gives_no_base():
     """On a circle of maxima the curvature along it is rounding: the same answer wherever the search begins."""
+    log_ring = lambda v: -0.5 * ((jnp.linalg.norm(v["x"]) - 2.0) / 0.1) ** 2
     for angle in (0.1, 0.73, 1.51, 2.29, 3.23, 4.32):
         start = {"x": [2.1 * math.cos(angle), 2.1 * math.sin(angle)]}
-        ring = density(lambda v: -0.5 * ((jnp.linalg.norm(v["x"]) - 2.0) / 0.1) ** 2, start, checks="off")
+        ring = auxmc.density(log_ring, start, checks="off")
         with pytest.raises(ValueError, match="no base was found"):
             find_base(ring, "laplace", jax.random.key(0), n_steps=10)
 

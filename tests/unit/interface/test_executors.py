@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from pathlib import Path
 
 import cloudpickle
 import jax
@@ -14,29 +13,16 @@ import pytest
 import auxmc
 from auxmc.interface import running
 from auxmc.interface.executors import run_pickled
+from tests.copies import python_path
 from tests.unit.interface import models
 
-ROOT = Path(__file__).parents[3]
 
-
-@pytest.fixture
-def run(tmp_path):
+def run(folder, text):
     """Runs a script in a process of its own, as a user does, and returns what it printed."""
-
-    def run(text):
-        script = tmp_path / "run.py"
-        script.write_text(text)
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])
-        done = subprocess.run(
-            [sys.executable, str(script)],
-            env=os.environ | {"PYTHONPATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout if done.returncode == 0 else done.stdout + done.stderr
-
-    return run
+    (folder / "run.py").write_text(text)
+    settings = {"env": os.environ | {"PYTHONPATH": python_path()}, "cwd": folder}
+    done = subprocess.run([sys.executable, "run.py"], **settings, capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else done.stdout + done.stderr
 
 
 def test_settings_of_jax_and_functions_of_ones_own_travel():
@@ -95,13 +81,13 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_draws(run):
-    assert run(_PROCESSES).strip().endswith("same")
+def test_processes_give_the_same_draws(tmp_path):
+    assert run(tmp_path, _PROCESSES).strip().endswith("same")
 
 
 @pytest.mark.slow
-def test_a_script_without_guard_says_what_to_do(run):
-    text = run("import auxmc\nauxmc.enable_x64()\nauxmc.replicate(lambda seed: seed, 2)\n")
+def test_a_script_without_guard_says_what_to_do(tmp_path):
+    text = run(tmp_path, "import auxmc\nauxmc.enable_x64()\nauxmc.replicate(lambda seed: seed, 2)\n")
     assert "RuntimeError: a worker process ended before its time" in text
     assert '`if __name__ == "__main__":`' in text
 
@@ -159,10 +145,10 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_dask_gives_the_same_arrays_although_a_worker_is_killed(run):
+def test_dask_gives_the_same_arrays_although_a_worker_is_killed(tmp_path):
     """Four workers, one of them killed in the middle of a replicate: chains and replicates of one core, bit for bit."""
     pytest.importorskip("dask.distributed")
-    assert run(_DASK).strip().endswith("same, killed 1")
+    assert run(tmp_path, _DASK).strip().endswith("same, killed 1")
 
 
 def test_executors_that_fork_are_rejected_before_anything_is_sent():

@@ -86,11 +86,11 @@ def test_a_classifier_tells_draws_of_another_distribution():
     assert told_apart(Found(np.abs(other), exact, []))[0] > 0.6
 
 
-def _autocorrelated(random, shape, rho=0.8):
-    """Standard normal draws [chain, draw, ...] of chains with this autocorrelation."""
+def _autocorrelated(random, shape):
+    """Standard normal draws [chain, draw, ...] of chains with autocorrelation 0.8."""
     noise = random.normal(size=shape)
-    noise[:, 1:] *= math.sqrt(1.0 - rho**2)
-    return lfilter([1.0], [1.0, -rho], noise, axis=1)
+    noise[:, 1:] *= math.sqrt(1.0 - 0.8**2)
+    return lfilter([1.0], [1.0, -0.8], noise, axis=1)
 
 
 def test_normal_in_ten_dimensions_from_a_tree():
@@ -99,9 +99,8 @@ def test_normal_in_ten_dimensions_from_a_tree():
     root = np.linalg.cholesky(0.6 * np.ones((10, 10)) + 0.4 * np.eye(10)) * 3.0
     draws = dataset_of({"x": _autocorrelated(random, (4, 2000, 10)) @ root.T})
     precision = jnp.asarray(np.linalg.inv(root @ root.T))
-    found = auxmc.evidence_of(
-        xr.DataTree.from_dict({"posterior": draws}), lambda v: -0.5 * v["x"] @ precision @ v["x"]
-    )
+    tree = xr.DataTree.from_dict({"posterior": draws})
+    found = auxmc.evidence_of(tree, lambda v: -0.5 * v["x"] @ precision @ v["x"])
     assert is_right(found, 5.0 * math.log(2.0 * math.pi) + np.log(np.diag(root)).sum())
     assert 0.001 < found.standard_error < 0.05
     assert not found.warnings
@@ -193,13 +192,13 @@ def test_draws_of_something_else_are_rejected():
 _FAST = {"replicates": 100, "draws": 20, "warm_up": 100}
 
 
-def _model(data, jacobian=1.0, scale=1.0):
+def _model(data, jacobian=1.0):
     """The log of a half-normal scale of normal data, written by hand with its Jacobian."""
 
     def log_density(v):
         sd = jnp.exp(v["log_sd"])
         data_part = -0.5 * jnp.sum((data / sd) ** 2) - len(data) * v["log_sd"]
-        return -0.5 * (sd / scale) ** 2 + jacobian * v["log_sd"] + data_part
+        return -0.5 * sd**2 + jacobian * v["log_sd"] + data_part
 
     model = auxmc.density(log_density, {"log_sd": 0.0}, checks="off")
     return auxmc.hmc(model, n_steps=(2, 6), mass="unit")
@@ -241,39 +240,27 @@ def test_estimated_likelihood_is_calibrated():
     """A normal mean whose likelihood is averaged over a latent variable."""
 
     def model(y):
-        def log_estimate(v, u):
-            return jax.nn.logsumexp(-0.5 * (y - v["a"] - 0.5 * u) ** 2) - math.log(8)
-
+        log_estimate = lambda v, u: jax.nn.logsumexp(-0.5 * (y - v["a"] - 0.5 * u) ** 2) - math.log(8)
         made = auxmc.estimated(lambda v: -0.5 * v["a"] ** 2, log_estimate, 8, {"a": 0.0}, checks="off")
         return auxmc.pseudo_marginal(made)
 
-    found = auxmc.check(
-        model,
-        lambda key: {"a": jax.random.normal(key)},
-        lambda key, v: v["a"] + math.sqrt(1.25) * jax.random.normal(key),
-        thin=10,
-        replicates=200,
-    )
-    assert not found.warnings
+    draw_prior = lambda key: {"a": jax.random.normal(key)}
+    simulate = lambda key, v: v["a"] + math.sqrt(1.25) * jax.random.normal(key)
+    assert not auxmc.check(model, draw_prior, simulate, thin=10, replicates=200).warnings
 
 
 @pytest.mark.slow
 def test_periodic_variable_is_calibrated():
     """The vector has a radius that the angle does not determine: it was 1 at the true angle, and drawn elsewhere."""
-
-    def point(v):
-        return jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
+    point = lambda v: jnp.stack([jnp.cos(v["angle"]), jnp.sin(v["angle"])])
 
     def model(y):
         log_density = lambda v: -jnp.sum((y - point(v)) ** 2)
         return auxmc.hmc(auxmc.density(log_density, {"angle": 0.5}, periodic="angle", checks="off"))
 
-    found = auxmc.check(
-        model,
-        lambda key: {"angle": jax.random.uniform(key, minval=-math.pi, maxval=math.pi)},
-        lambda key, v: point(v) + math.sqrt(0.5) * jax.random.normal(key, (2,)),
-    )
-    assert not found.warnings
+    draw_prior = lambda key: {"angle": jax.random.uniform(key, minval=-math.pi, maxval=math.pi)}
+    simulate = lambda key, v: point(v) + math.sqrt(0.5) * jax.random.normal(key, (2,))
+    assert not auxmc.check(model, draw_prior, simulate).warnings
 
 
 def test_level_of_the_tests_of_uniformity():

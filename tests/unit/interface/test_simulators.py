@@ -1,6 +1,7 @@
 """Simulators of a user's own: what is rejected, with what message, and starts on the manifold."""
 
 from collections import OrderedDict
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -57,12 +58,9 @@ def test_bad_scales_are_rejected(value):
     for scale, message in (value, "a positive number"), (pair, "one positive number, got array"):
         with pytest.raises((ValueError, TypeError), match=f"noise_scale must be {message}"):
             auxmc.simulator(lambda i: i["x"][:2], DATA, NORMAL, noise_scale=scale)
-    simulator = models.sum_of_normals()
+    constrained = (auxmc.constrained_hmc, auxmc.constrained_nuts)
     for method, model, name in (
-        (auxmc.constrained_hmc, simulator, "step_size"),
-        (auxmc.constrained_hmc, simulator, "tolerance"),
-        (auxmc.constrained_nuts, simulator, "step_size"),
-        (auxmc.constrained_nuts, simulator, "tolerance"),
+        *product(constrained, [models.sum_of_normals()], ("step_size", "tolerance")),
         (auxmc.hmc, models.normal_density(), "step_size"),
         (auxmc.pseudo_marginal, models.estimated_normal(), "scale"),
     ):
@@ -174,6 +172,7 @@ def test_noise_is_an_input_and_starts_are_exact():
     assert abs(found.mean - 0.6 * 4 / 5) < 4.0 * found.mcse_mean
     assert abs(found.sd - np.sqrt(0.2)) < 4.0 * found.mcse_sd
     assert found.bulk_ess > 400
+    assert tree.attrs["warnings"] == []
     assert set(tree["posterior"].data_vars) == {"mean", "double"}
     assert np.array_equal(tree["posterior"]["double"], 2.0 * mean)
 
@@ -198,8 +197,8 @@ def test_bad_priors_are_rejected(build, message):
 
 
 def _simulator(**changes):
-    given = {"generate": lambda i: i["mean"] + i["noise"], "observed": 1.0, "inputs": SUM} | changes
-    return auxmc.simulator(given.pop("generate"), given.pop("observed"), given.pop("inputs"), **given)
+    given = {"generate": lambda i: i["mean"] + i["noise"], "observed": 1.0, "inputs": SUM}
+    return auxmc.simulator(**given | changes)
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,7 @@ def test_arcs_of_a_manifold_keep_their_fractions():
     method = auxmc.with_symmetry(auxmc.constrained_hmc(model), lambda v: v | {"x": -v["x"]})
     tree = auxmc.sample(method, draws=2000, warm_up=300, progress=False)
     fraction = float((tree["posterior"]["x"] > 0.0).mean())
-
-    def density(x):
-        return math.exp(-0.5 * (x - 0.2) ** 2 - 0.5 * ((4.0 - x**2) / 0.5) ** 2)
-
+    density = lambda x: math.exp(-0.5 * (x - 0.2) ** 2 - 0.5 * ((4.0 - x**2) / 0.5) ** 2)
     right, left = quad(density, 0.0, 6.0)[0], quad(density, -6.0, 0.0)[0]
     exact = right / (right + left)
     assert 0.6 < exact < 0.8
@@ -51,9 +48,8 @@ def test_arcs_of_a_manifold_keep_their_fractions():
 
 def test_images_that_leave_the_manifold_are_not_jumped_to():
     """The observed sum changes its sign with its terms."""
-    method = auxmc.with_symmetry(
-        auxmc.constrained_hmc(models.sum_of_normals()), lambda v: {name: -value for name, value in v.items()}
-    )
+    mirrored = lambda v: {name: -value for name, value in v.items()}
+    method = auxmc.with_symmetry(auxmc.constrained_hmc(models.sum_of_normals()), mirrored)
     tree = auxmc.sample(method, draws=300, warm_up=200, progress=False)
     assert not tree["sample_stats"]["jumped"].any()
     mean, noise = (tree["posterior"][name].to_numpy() for name in ("mean", "noise"))
