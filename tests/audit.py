@@ -9,7 +9,6 @@ from typing import Any
 _RUNS = {"pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "socket.connect"}
 _seen: list[str] | None = None
 platform.processor()  # some libraries ask for it when they are imported; the first answer is that of a process
-_is_hooked = False
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
@@ -17,13 +16,13 @@ def _hook(event: str, arguments: tuple[Any, ...]) -> None:
         _seen.append(f"{event} {arguments!r}")
 
 
+sys.addaudithook(_hook)  # which cannot be taken away
+
+
 @contextlib.contextmanager
 def nothing_runs() -> Iterator[None]:
     """Asserts that no object is unpickled, no process started and no connection made."""
-    global _seen, _is_hooked
-    if not _is_hooked:
-        sys.addaudithook(_hook)  # which cannot be taken away
-        _is_hooked = True
+    global _seen
     _seen = []
     try:
         yield
