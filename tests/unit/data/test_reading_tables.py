@@ -5,6 +5,7 @@ import decimal
 import gzip
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -61,10 +62,6 @@ BAD = {
 }
 
 
-def _save_npz(path, columns):
-    np.savez(path, **{name: np.asarray(values) for name, values in columns.items()})
-
-
 FILES = {
     ".csv": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
     ".csv.gz": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
@@ -77,16 +74,12 @@ FILES = {
         pd.DataFrame(columns).set_axis(pd.Index([2, 0, 1], name="t")).to_parquet(path)
     ),
     ".npy": lambda path, columns: np.save(path, np.column_stack([np.asarray(c) for c in columns.values()])),
-    ".npz": _save_npz,
+    ".npz": lambda path, columns: np.savez(path, **{name: np.asarray(c) for name, c in columns.items()}),
 }
 
 
 def matrix_of(columns):
     return np.column_stack([np.asarray(values).astype(np.float64) for values in columns.values()])
-
-
-def through_stream(path):
-    return np.concatenate(list(read_blocks(open_source(path, "", ""), 2)))
 
 
 def through_sample(path):
@@ -96,11 +89,11 @@ def through_sample(path):
     return read_model(path.parent / "model.py", path).parts["start"]
 
 
-def through_study(path):
-    return read_matrix(path, min_rows=1)
-
-
-DOORS = {"stream": through_stream, "sample": through_sample, "study": through_study}
+DOORS = {
+    "stream": lambda path: np.concatenate(list(read_blocks(open_source(path, "", ""), 2))),
+    "sample": through_sample,
+    "study": partial(read_matrix, min_rows=1),
+}
 REJECTIONS = (DataError, CommandError)
 
 
@@ -202,14 +195,10 @@ def test_frames_are_joined_by_the_names_of_the_first():
         read_rows(first.set_axis(["a", "a"], axis=1), 3)
 
 
-FIRST_LINES = GIVEN["first_lines"]
-NEITHER = GIVEN["neither"]
-
-
 @pytest.mark.parametrize("door", DOORS)
 def test_one_rule_says_whether_the_first_line_is_names(tmp_path, door):
     path = tmp_path / "rows.csv"
-    for text, names, n_rows in FIRST_LINES.values():
+    for text, names, n_rows in GIVEN["first_lines"].values():
         path.write_text(text, encoding="utf-8")
         if door == "study" and n_rows < 2:
             continue
@@ -218,18 +207,14 @@ def test_one_rule_says_whether_the_first_line_is_names(tmp_path, door):
             assert list(found) == names
             found = np.column_stack(list(found.values()))
         assert found.shape == (n_rows, len(names)), text
-    for text in NEITHER.values():
+    for text in GIVEN["neither"].values():
         path.write_text(text, encoding="utf-8")
         with pytest.raises(REJECTIONS, match=r"line 1: .* may be names or data; begin with a line of"):
             DOORS[door](path)
 
 
-ROWS = GIVEN["rows"]
-
-
-@pytest.mark.parametrize("kind", ROWS)
-def test_every_door_names_what_is_wrong_with_a_row(tmp_path, kind):
-    text, reason = ROWS[kind]
+@pytest.mark.parametrize(("text", "reason"), GIVEN["rows"].values(), ids=GIVEN["rows"])
+def test_every_door_names_what_is_wrong_with_a_row(tmp_path, text, reason):
     path = tmp_path / "rows.csv"
     path.write_text(text, encoding="utf-8")
     for read in DOORS.values():

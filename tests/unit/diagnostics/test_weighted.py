@@ -65,22 +65,18 @@ BLOCKS = _sums(LOGS, POSITIONS)
 FIRST = _sums(LOGS[:, :, :1], POSITIONS[:, :, :1])
 
 
-def _agree(sums, group, n_draws):
-    chains = GROUPS[group] > 0
-    logs = LOGS[chains].reshape(chains.sum(), -1)[:, :n_draws]
-    points = POSITIONS[chains].reshape(chains.sum(), -1, DIM)[:, :n_draws]
-    expected = weighted_moments(logs, points)
-    np.testing.assert_allclose(sums.log_total[group], np.logaddexp.reduce(logs.ravel()), rtol=1e-13)
-    np.testing.assert_allclose(sums.mean[group], expected.mean, rtol=1e-11)
-    np.testing.assert_allclose(sums.covariance[group], expected.covariance, atol=1e-11)
-
-
 def test_running_sums_are_those_of_all_draws_so_far():
     points = list(running(BLOCKS, FIRST, GROUPS, SIZE))
     assert [point.n_draws for point in points] == [1, 4, 7, 10, 12]
     for point in points:
-        for group in range(2):
-            _agree(point.sums, group, point.n_draws)
+        sums = point.sums
+        for group, chains in enumerate(GROUPS > 0):
+            logs = LOGS[chains].reshape(chains.sum(), -1)[:, : point.n_draws]
+            positions = POSITIONS[chains].reshape(chains.sum(), -1, DIM)[:, : point.n_draws]
+            expected = weighted_moments(logs, positions)
+            np.testing.assert_allclose(sums.log_total[group], np.logaddexp.reduce(logs.ravel()), rtol=1e-13)
+            np.testing.assert_allclose(sums.mean[group], expected.mean, rtol=1e-11)
+            np.testing.assert_allclose(sums.covariance[group], expected.covariance, atol=1e-11)
     # Blocks of one draw have no point of their own at the end.
     assert [p.n_draws for p in running(FIRST, FIRST, GROUPS, 1)] == [1, 2, 3, 4]
 
