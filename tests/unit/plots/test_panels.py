@@ -6,17 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
 
 from auxmc.plots.factor_graphs import factor_graph
 from auxmc.plots.panels import band_curve, bar_place, histogram_panel, mean_bars, preset_note, trace_panel
-from auxmc.plots.style import METHOD_COLOURS, use_style
-
-
-@pytest.fixture
-def axis():
-    with use_style():
-        yield Figure(figsize=(3.0, 2.0), layout="constrained").subplots()
+from auxmc.plots.style import METHOD_COLOURS
 
 
 def test_curve_has_a_band_of_its_half_width_and_a_lone_point_a_marker(axis):

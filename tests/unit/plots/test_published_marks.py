@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from auxmc.plots.published import (
     PublishedValue,
@@ -15,17 +14,10 @@ from auxmc.plots.published import (
     published_mark,
     published_moments,
 )
-from auxmc.plots.style import use_style
 
 
 def _value(value, low=math.nan, high=math.nan):
     return PublishedValue(value, low, high, "PhD thesis", "fig. 3.3", ("PM-G05", "N = 1"))
-
-
-@pytest.fixture
-def axis():
-    with use_style():
-        yield Figure(figsize=(3.0, 2.0)).subplots()
 
 
 def test_a_mark_is_hollow_and_stands_at_its_value_in_the_unit_of_the_axis(axis):

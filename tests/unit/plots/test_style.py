@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from auxmc.plots.style import (
-    CYCLE,
-    METHOD_COLOURS,
-    METHOD_LABELS,
-    METHOD_MARKERS,
-    save_figure,
-    use_style,
-)
+from auxmc.plots.style import CYCLE, METHOD_COLOURS, METHOD_LABELS, METHOD_MARKERS, save_figure, use_style
 
 FORMATS = ("pdf", "png", "svg")
 
