@@ -21,15 +21,13 @@ from auxmc.kernels.base import Kernel
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 
 
-def _log_density(x):
-    return -0.5 * jnp.sum(x**2)
+def _kernel(parameters):
+    return random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), parameters["scale"], 3)
 
 
 SAMPLER = Sampler(
-    build=lambda p: random_walk_metropolis(_log_density, p["scale"], 3),
-    initial=lambda key, p: random_walk_metropolis(_log_density, p["scale"], 3).init(
-        jax.random.normal(key, (3,))
-    ),
+    build=_kernel,
+    initial=lambda key, parameters: _kernel(parameters).init(jax.random.normal(key, (3,))),
     record=lambda state, info: {"position": state.position, "accepted": info.is_accepted},
 )
 

@@ -29,19 +29,6 @@ from auxmc_pipeline.steps.sweep import rows_with_settings
 from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
 
 
-def _write(path):
-    statistics = xr.Dataset(
-        {
-            "ess": (("chain", "step"), np.array([[1.0, 2.0], [3.0, 4.0]]), {"units": "draws"}),
-            "mean": (("chain", "step", "coordinate"), np.ones((2, 2, 2))),
-            "total": ((), 7),
-        },
-        {"step": [0.1, 0.2], "coordinate": ["a", "b"]},
-    )
-    settings = {"method": "m", "step": 9.0, "batch": {}}
-    write_result(path, {"statistics": statistics}, {"settings": settings, "numbers": "abc", "wall_s": 1.5})
-
-
 def test_groups_are_read_as_xarray_reads_them(tmp_path):
     coordinates = {"step": [0.1, 0.2], "name": ["a", "b"], "width": ("step", [1, 2]), "seed": 3}
     dims = ("chain", "name", "step")  # no values of `chain`
@@ -102,7 +89,14 @@ def test_missing_files_name_the_command_that_makes_them(tmp_path):
 
 
 def test_rows_have_one_value_each_and_sweeps_replace_settings(tmp_path):
-    _write(tmp_path / "a.nc")
+    arrays = {
+        "ess": (("chain", "step"), np.array([[1.0, 2.0], [3.0, 4.0]]), {"units": "draws"}),
+        "mean": (("chain", "step", "coordinate"), np.ones((2, 2, 2))),
+        "total": ((), 7),
+    }
+    statistics = xr.Dataset(arrays, {"step": [0.1, 0.2], "coordinate": ["a", "b"]})
+    about = {"settings": {"method": "m", "step": 9.0, "batch": {}}, "numbers": "abc"}
+    write_result(tmp_path / "a.nc", {"statistics": statistics}, about)
     table = rows_with_settings(Tables(tabulate([tmp_path / "a.nc"])), "statistics")
     assert len(table) == 4 + 8 + 1
     ess = table[table["quantity"] == "ess"]
