@@ -125,15 +125,9 @@ def test_a_recorded_value_without_an_error_is_not_exact_unless_declared():
 
 def _judged(*lines):
     """Lines of (claim, document, origin, verdict, distance from the edge 0 in standard errors)."""
-    rows = [
-        {
-            "claim_id": claim, "document": document, "also": "", "origin": origin, "verdict": word,
-            "nature": "conclusion",
-            "measured": distance, "monte_carlo_error": 1.0, "exact": False, "low": 0.0, "high": NAN,
-        }
-        for claim, document, origin, word, distance in lines
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(lines, columns=["claim_id", "document", "origin", "verdict", "measured"])
+    common = {"monte_carlo_error": 1.0, "exact": False, "low": 0.0, "high": NAN}
+    return table.assign(also="", nature="conclusion", **common)
 
 
 def _of_one(*lines):

@@ -10,17 +10,13 @@ from auxmc_pipeline.catalogue import load_study, studies
 from auxmc_pipeline.settings import SettingsError
 from tests.audit import nothing_runs
 
-VALUES = st.one_of(
-    st.sampled_from(
-        re.split(
-            r"[|]",
-            "|0|-1|0.5|1e300|nan|-inf|null|true|a|[1,2|[1,2]|{a:1}|{a:|'|\"|\\|${seed}|${oc.env:HOME}|${nothing}|${oops"
-            "|1,2,3|range(0,5)|glob(*)|choice(a,b)|../../etc/passwd|$(id)|`id`|99999999999999999999999|0x10|1_000|\n"
-            "|!!python/object/apply:os.system ['id']|\x00|\u202e|\U0001f600|int(1.5)|shuffle(1,2)",
-        )
-    ),
-    st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12),
+ODD_VALUES = (
+    "|0|-1|0.5|1e300|nan|-inf|null|true|a|[1,2|[1,2]|{a:1}|{a:|'|\"|\\|${seed}|${oc.env:HOME}|${nothing}|${oops"
+    "|1,2,3|range(0,5)|glob(*)|choice(a,b)|../../etc/passwd|$(id)|`id`|99999999999999999999999|0x10|1_000|\n"
+    "|!!python/object/apply:os.system ['id']|\x00|\u202e|\U0001f600|int(1.5)|shuffle(1,2)"
 )
+PRINTABLE = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12)
+VALUES = st.sampled_from(ODD_VALUES.split("|")) | PRINTABLE
 ODD_KEYS = "= n-draws N_DRAWS seed.x ~seed +seed ++new hydra.run.dir _target_ sed"
 OPTIONS = re.findall(
     r"--[\w-]+",

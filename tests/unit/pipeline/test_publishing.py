@@ -20,6 +20,7 @@ from auxmc_pipeline.steps.restore import restore_case
 from auxmc_pipeline.tables import Tables, load_tables, tabulate, write_tables
 from tests.unit.pipeline.provenance import PROVENANCE
 
+STUDY = load_study("gp_probit")
 NOW = {case: {"numbers": f"n-{case}", "code": "c1", "data": ""} for case in ("ais", "nuts")}
 TABLES = {f"tables/{name}.parquet" for name in ("chain", "draw", "point", "settings", "quantity")}
 TABLES |= {"claims.csv", "numbers.csv", "pieces.csv"}
@@ -49,34 +50,29 @@ def root(tmp_path):
     columns = "claim_id,setting,kind,document,quantity,low,high,measured,monte_carlo_error,exact,note,verdict"
     (folder / "claims.csv").write_text(f"{columns}\nA1,x,M,phd,q,0,1,0.5,0.1,False,,reproduced\n")
     (folder / "numbers.csv").write_text("name,value,error,note,exact\n")
-    for figure in load_study("gp_probit").figures:
+    for figure in STUDY.figures:
         path = tmp_path / "paper_figures" / "paper" / "gp_probit" / f"{figure}.svg"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("<svg/>")
     return tmp_path
 
 
-@pytest.fixture
-def study():
-    return load_study("gp_probit")
-
-
-def publish(root, study, now=NOW, preset="paper"):
+def publish(root, now=NOW, preset="paper"):
     """Number of files written, and the published files; their checksums are listed."""
     place = root / "published" / preset / "gp_probit"
-    n_written = write_study(place, gather(study, preset, now, root, root / "published")[0])
+    n_written = write_study(place, gather(STUDY, preset, now, root, root / "published")[0])
     files = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
     listed = {line.split("  ")[1] for line in (place / SUMS).read_text().splitlines()}
     assert listed == files - {SUMS}
     return n_written, listed
 
 
-def test_a_finished_study_is_published_whole_and_only_once(root, study):
+def test_a_finished_study_is_published_whole_and_only_once(root):
     place, results = root / "published" / "paper" / "gp_probit", root / "results" / "paper" / "gp_probit"
     (place / "cases").mkdir(parents=True)
     (place / "cases" / "gone.nc.gz").touch()
-    n_written, files = publish(root, study)
-    figures = {f"figures/{name}.svg" for name in study.figures}
+    n_written, files = publish(root)
+    figures = {f"figures/{name}.svg" for name in STUDY.figures}
     assert files == TABLES | figures
     assert n_written == len(files)
     tables = [pd.read_parquet(folder / "tables" / "chain.parquet") for folder in (place, results)]
@@ -87,28 +83,28 @@ def test_a_finished_study_is_published_whole_and_only_once(root, study):
     jobs = read_jobs(place / "pieces.csv")
     assert jobs["case"].tolist() == ["ais", "nuts"]
     assert set(jobs["versions"]) == {"python 3.11.7, jax 0.10.2, jaxlib ?, numpy ?, scipy ?"}
-    assert publish(root, study) == (0, files)
+    assert publish(root) == (0, files)
     (root / "results" / "paper").rename(root / "results" / "quick")
-    assert publish(root, study, preset="quick")[1] == TABLES - {"tables/draw.parquet"}
+    assert publish(root, preset="quick")[1] == TABLES - {"tables/draw.parquet"}
 
 
-def test_what_is_missing_or_old_is_named_and_nothing_is_published(root, study):
+def test_what_is_missing_or_old_is_named_and_nothing_is_published(root):
     results = root / "results" / "paper" / "gp_probit"
     (root / "paper_figures" / "paper" / "gp_probit" / "fig_3_11a.svg").unlink()
     os.utime(results / "tables" / "chain.parquet", (1.0, 1.0))
     now = {**NOW, "nuts": {**NOW["nuts"], "code": "c2"}, "hmc": NOW["nuts"]}
     with pytest.raises(SettingsError) as caught:
-        gather(study, "paper", now, root, root / "published")
+        gather(STUDY, "paper", now, root, root / "published")
     assert str(caught.value) == (
         "gp_probit: nuts.nc is made with other code; hmc.nc is missing; chain.parquet is older than the files it is "
         "made from; fig_3_11a.svg is missing"
     )
 
 
-def test_more_than_the_limit_is_rejected(root, study):
+def test_more_than_the_limit_is_rejected(root):
     place = root / "published" / "paper" / "gp_probit"
     with pytest.raises(SettingsError, match=r"expected at most 0.001 MB of all studies, got 0.\d"):
-        write_study(place, gather(study, "paper", NOW, root, root / "published")[0], limit_mb=0.001)
+        write_study(place, gather(STUDY, "paper", NOW, root, root / "published")[0], limit_mb=0.001)
     assert not place.exists()
 
 
@@ -155,8 +151,8 @@ def test_claims_in_restored_cases_are_those_of_published_tables(name, tmp_path):
     pd.testing.assert_frame_equal(*judged, rtol=1e-9)
 
 
-def test_present_cases_are_restored_and_others_named(root, study, monkeypatch):
-    publish(root, study)
+def test_present_cases_are_restored_and_others_named(root, monkeypatch):
+    publish(root)
     now = {**NOW, "nuts": {**NOW["nuts"], "numbers": "others"}}
     monkeypatch.setattr(restoring, "identities", lambda study, preset: now)
     published, results = root / "published" / "paper", root / "elsewhere"
@@ -167,8 +163,8 @@ def test_present_cases_are_restored_and_others_named(root, study, monkeypatch):
     assert restoring.restore("paper", published, results)[1][0] == "gp_probit ais: there already"
 
 
-def test_cases_of_older_code_keep_their_record_beside_new_ones(root, study, monkeypatch):
-    publish(root, study)
+def test_cases_of_older_code_keep_their_record_beside_new_ones(root, monkeypatch):
+    publish(root)
     path = root / "results" / "paper" / "gp_probit" / "nuts.nc"
     now = {case: {**own, "code": "c2"} for case, own in NOW.items()}
     write_case(path, shift=1.0, git_commit="e" * 40, code="c2")
@@ -179,10 +175,10 @@ def test_cases_of_older_code_keep_their_record_beside_new_ones(root, study, monk
     write_tables(path.parent / "tables", tabulate([path.with_name("ais.nc"), path]))
     for made in (*path.parent.glob("*.csv"), *root.glob("paper_figures/**/*.svg")):
         os.utime(made)
-    publish(root, study, now)
+    publish(root, now)
     jobs = read_jobs(root / "published" / "paper" / "gp_probit" / "pieces.csv")
     expected = [["ais", "d" * 12, "c1"], ["nuts", "e" * 12, "c2"]]
     assert jobs[["case", "commit", "code"]].values.tolist() == expected
     write_case(path.with_name("ais.nc"), shift=2.0)
     with pytest.raises(SettingsError, match=r"ais\.nc is made with other code"):
-        gather(study, "paper", now, root, root / "published")
+        gather(STUDY, "paper", now, root, root / "published")

@@ -1,6 +1,5 @@
 """Tables and figures of results: statistics of chains, quantities by name and setting, published values, sweeps."""
 
-import csv
 import itertools
 import math
 
@@ -269,16 +268,13 @@ def table_of(quantities=("ess",), coordinates=("",), **axes):
     return pd.DataFrame(rows, columns=[*axes, "quantity", "coordinate", "value", "standard_error"])
 
 
-def labels(figure):
-    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-
-
 def test_a_panel_per_quantity_and_a_line_per_combination():
     table = table_of(("ess", "acceptance_rate"), step_size=[0.4, 0.1], method=["apm_mi_mh", "pm_mh"])
     figure = sweep_figure(table, ["step_size", "method"], ["acceptance_rate", "ess"])
     assert [panel.get_ylabel() for panel in figure.axes] == ["acceptance rate", "ESS"]
     assert [panel.get_xlabel() for panel in figure.axes] == ["step size"] * 2
-    assert labels(figure) == ["PM MH", "APM MI+MH"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["PM MH", "APM MI+MH"]
     first = figure.axes[0].lines[0]
     np.testing.assert_array_equal([first.get_xdata(), first.get_ydata()], [[0.1, 0.4], [4.0, 2.0]])
     assert to_hex(first.get_color()) == METHOD_COLOURS["pm_mh"].lower()
@@ -354,14 +350,13 @@ def test_tables_that_do_not_fit_are_rejected(axes, quantities, words):
 EXTRAS = sorted(path.parent.name for path in STUDIES.glob(f"*/{EXTRA}"))
 
 
-def csv_rows(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+def csv_rows(study, name):
+    return pd.read_csv(STUDIES / study / name, dtype=str, keep_default_na=False).to_dict("records")
 
 
 @pytest.mark.parametrize("study", studies())
 def test_values_are_those_of_the_claims(study):
-    rows = [row for row in csv_rows(STUDIES / study / "claims.csv") if row["document"]]
+    rows = [row for row in csv_rows(study, "claims.csv") if row["document"]]
     names = {document.key: document.name for document in read_documents()}
     for row in rows:
         key = row["claim_id"], row["setting"]
@@ -376,7 +371,7 @@ def test_values_are_those_of_the_claims(study):
 
 @pytest.mark.parametrize("study", EXTRAS)
 def test_further_values_are_numbers_of_documents_that_no_claim_has(study):
-    rows, claims = csv_rows(STUDIES / study / EXTRA), csv_rows(STUDIES / study / "claims.csv")
+    rows, claims = csv_rows(study, EXTRA), csv_rows(study, "claims.csv")
     assert tuple(rows[0]) == COLUMNS
     keys, known = ([(row["claim_id"], row["setting"]) for row in table] for table in (rows, claims))
     assert len(set(keys)) == len(keys)
