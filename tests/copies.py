@@ -8,14 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def copied(folder: Path, parts: Iterable[str], root: Path = ROOT) -> None:
-    """Copies files and folders of a project, without compiled modules, into a folder, which is made."""
+def copied(folder: Path, parts: Iterable[str]) -> None:
+    """Copies files and folders of the project, without compiled modules, into a folder, which is made."""
     folder.mkdir(parents=True)
     for part in parts:
-        if (root / part).is_dir():
-            shutil.copytree(root / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(root / part, folder / part)
+            shutil.copy(ROOT / part, folder / part)
 
 
 def python_path(folder: Path = ROOT) -> str:

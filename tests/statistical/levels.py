@@ -72,10 +72,14 @@ def dkw_half_width(n, alpha):
 
 def assert_uniform(values, detects=0.02, label=""):
     """Asserts that independent values [draw] are uniform on (0, 1); `detects` is between distribution functions."""
-    n = len(np.asarray(values))
+    ordered = np.sort(np.asarray(values, float))
+    n = len(ordered)
     threshold = dkw_half_width(n, ALPHA)
     _assert_power(threshold + dkw_half_width(n, MISS), detects, n)
-    _judge("uniform", label, n, _distance_from_uniform(values), threshold)
+    ranks = np.arange(n + 1) / n
+    distance = float(max(np.max(ranks[1:] - ordered), np.max(ordered - ranks[:-1])))
+    inside = np.all((ordered >= 0.0) & (ordered <= 1.0))
+    _judge("uniform", label, n, distance if inside else 1.0, threshold)
 
 
 def assert_standard_mean(values, detects=0.03, label=""):
@@ -83,10 +87,16 @@ def assert_standard_mean(values, detects=0.03, label=""):
 
     By a z test, whose level is shared equally by the functions.
     """
-    statistic, n, n_functions = _largest_z(values)
+    table = np.asarray(values, float)
+    table = table.reshape(len(table), -1)
+    n, n_functions = table.shape
+    if n < 10_000:
+        raise ValueError(f"a z test at five standard errors needs 10000 draws for its normal tail, got {n}")
+    statistics = np.abs(table.mean(axis=0)) * np.sqrt(n)
+    largest = float(np.max(np.where(np.isfinite(statistics), statistics, np.inf)))
     threshold = float(stats.norm.isf(ALPHA / (2.0 * n_functions)))
     _assert_power((threshold + float(stats.norm.isf(MISS))) / np.sqrt(n), detects, n)
-    _judge("mean", label, n, statistic, threshold)
+    _judge("mean", label, n, largest, threshold)
 
 
 def assert_fractions(hits, probabilities, detects=0.03, label=""):
@@ -149,16 +159,20 @@ def joint_functions(uniforms, n_own=4, n_pair=2):
     return np.concatenate([*(column[:, :n_own] for column in columns), *pairs], axis=1)
 
 
-def assert_independent(uniforms, label="", *, detects=0.02, detects_mean=0.03, n_own=4, n_pair=2):
+def assert_independent(uniforms, label="", *, detects=0.02, detects_mean=0.03, n_pair=2):
     """Asserts that columns of numbers [draw, coordinate] are uniform and independent.
 
     Means of `joint_functions` must be those of independent columns.
     """
     for place, column in enumerate(np.asarray(uniforms).T):
         assert_uniform(column, detects=detects, label=f"{label}, coordinate {place}")
-    assert_standard_mean(
-        joint_functions(uniforms, n_own, n_pair), detects=detects_mean, label=f"{label}, joint"
-    )
+    functions = joint_functions(uniforms, n_pair=n_pair)
+    assert_standard_mean(functions, detects=detects_mean, label=f"{label}, joint")
+
+
+def fast_and_slow(names, fast):
+    """Names for `parametrize`, of which all but the fast ones are marked as slow."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name not in fast)) for name in names]
 
 
 @contextmanager
@@ -171,24 +185,6 @@ def expecting_failure(match=None):
             yield
     finally:
         _charging = True
-
-
-def _distance_from_uniform(values):
-    ordered = np.sort(np.asarray(values, float))
-    if not np.all((ordered >= 0.0) & (ordered <= 1.0)):
-        return 1.0
-    ranks = np.arange(len(ordered) + 1) / len(ordered)
-    return float(max(np.max(ranks[1:] - ordered), np.max(ordered - ranks[:-1])))
-
-
-def _largest_z(values):
-    table = np.asarray(values, float)
-    table = table.reshape(len(table), -1)
-    n, n_functions = table.shape
-    if n < 10_000:
-        raise ValueError(f"a z test at five standard errors needs 10000 draws for its normal tail, got {n}")
-    statistics = np.abs(table.mean(axis=0)) * np.sqrt(n)
-    return float(np.max(np.where(np.isfinite(statistics), statistics, np.inf))), n, n_functions
 
 
 def _assert_power(found, detects, n):

@@ -33,12 +33,9 @@ PROPOSAL = normal(0.1, 0.6)
 BOUND = 1.9
 
 
-def mixture_cdf(x):
-    return np.sum([w * stats.norm.cdf(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
-
-
-def mixture_density(x):
-    return np.sum([w * stats.norm.pdf(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
+def mixture(function, x):
+    """Density or distribution function of the target, from that of a normal distribution."""
+    return np.sum([w * function(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
 
 
 def envelope(log_bound):
@@ -55,26 +52,22 @@ def test_proposals_decisions_and_heights_have_their_joint_distribution():
     # Given x a decision is Bernoulli with the ratio as its probability: standardised, and times functions of x.
     ratio = np.exp(made.log_ratio)
     decisions = np.where(ratio > 0.05, (made.accepted - ratio) / np.sqrt(ratio * (1.0 - ratio)), 0.0)
-    functions = legendre(stats.norm.cdf(made.position, 0.1, 0.6), 3)
-    assert_standard_mean(
-        decisions[:, None] * np.hstack([np.ones((N, 1)), functions]), label="decisions given x"
-    )
+    functions = np.hstack([np.ones((N, 1)), legendre(stats.norm.cdf(made.position, 0.1, 0.6), 3)])
+    assert_standard_mean(decisions[:, None] * functions, label="decisions given x")
     x = made.position[made.accepted]
-    fraction = np.exp(made.log_height[made.accepted]) / mixture_density(x)
+    fraction = np.exp(made.log_height[made.accepted]) / mixture(stats.norm.pdf, x)
     assert_uniform(fraction, detects=0.03, label="height over target")
 
 
 def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals():
     drawn = rejection_sample(key_for("rejection"), ENVELOPE, N)
     assert np.all(drawn.accepted)
-    transform = mixture_cdf(np.asarray(drawn.position))
+    transform = mixture(stats.norm.cdf, np.asarray(drawn.position))
     assert_uniform(transform, label="draws")
     # The number of proposals is geometric with success probability 1 / 1.9.
     excess = (np.asarray(drawn.n_proposals) - BOUND) / np.sqrt(BOUND * (BOUND - 1.0))
-    capped = np.clip(excess, -20.0, 20.0)
-    assert_standard_mean(
-        capped[:, None] * np.hstack([np.ones((N, 1)), legendre(transform, 3)]), label="tries"
-    )
+    functions = np.hstack([np.ones((N, 1)), legendre(transform, 3)])
+    assert_standard_mean(np.clip(excess, -20.0, 20.0)[:, None] * functions, label="tries")
 
 
 def test_conditioning_by_rejection_gives_the_enumerated_distribution():
@@ -133,7 +126,7 @@ def test_mean_weights_estimate_the_normaliser_and_products_the_unnormalised_mean
     x, w = np.asarray(drawn.positions), np.exp(np.asarray(drawn.log_weights))
     grid = np.linspace(-8.0, 8.0, 16_001)
     q = stats.norm.pdf(grid, 0.1, 0.8)
-    weight = 0.75 * mixture_density(grid) / q
+    weight = 0.75 * mixture(stats.norm.pdf, grid) / q
     step = grid[1] - grid[0]
     columns = []
     for at_grid, at_draws in ((weight, w), (weight * grid, w * x)):
@@ -168,7 +161,7 @@ def test_an_envelope_that_is_too_low_changes_the_distribution():
     made = draw_many(lambda key: rejection_proposal(key, low), "mutant/bound", 2 * N)
     assert made.log_ratio.max() > 0.1
     with expecting_failure("draws"):
-        assert_uniform(mixture_cdf(made.position[made.accepted]), label="draws")
+        assert_uniform(mixture(stats.norm.cdf, made.position[made.accepted]), label="draws")
 
 
 def test_resampling_in_proportion_to_flattened_weights_is_found():

@@ -39,21 +39,20 @@ TOLERANCE = 0.7
 SLOPE, NOISE = 0.4, 0.8
 
 
-def infer(kernel, start, key, functions, n_forget, n_between):
-    """Functions of draws of a chain, after some steps that are forgotten, some steps apart [draw, function]."""
+def infer(kernel, start, key, functions, truth, n_forget=60, n_between=10):
+    """Functions of the truth, and of draws of a chain some steps apart after a forgotten beginning [draw, function]."""
 
     def steps(state, key, n):
-        return jax.lax.scan(
-            lambda state, key: (kernel.step(key, state)[0], None), state, jax.random.split(key, n)
-        )[0]
+        step = lambda state, key: (kernel.step(key, state)[0], None)
+        return jax.lax.scan(step, state, jax.random.split(key, n))[0]
 
     def one(state, key):
         state = steps(state, key, n_between)
-        return state, functions(state)
+        return state, functions(state.position)
 
     key_start, key_forget, key_draws = jax.random.split(key, 3)
     begun = steps(kernel.init(start, key=key_start), key_forget, n_forget)
-    return jax.lax.scan(one, begun, jax.random.split(key_draws, N_DRAWS))[1]
+    return functions(truth), jax.lax.scan(one, begun, jax.random.split(key_draws, N_DRAWS))[1]
 
 
 def one_datum(key, build, noise_sd=1.0):
@@ -69,9 +68,8 @@ def one_datum(key, build, noise_sd=1.0):
     y = truth + jax.random.normal(keys[1], (1,))
     log_likelihood = lambda x: log_normal((y - x) / noise_sd)
     kernel = build(lambda x: log_normal(x) + log_likelihood(x), log_likelihood)
-    functions = lambda x: jnp.concatenate([x, jnp.abs(y - x)])
     start = jax.random.normal(keys[2], (1,))
-    return functions(truth), infer(kernel, start, keys[3], lambda state: functions(state.position), 60, 10)
+    return infer(kernel, start, keys[3], lambda x: jnp.concatenate([x, jnp.abs(y - x)]), truth)
 
 
 def estimated(key, name):
@@ -80,9 +78,8 @@ def estimated(key, name):
     truth = jax.random.normal(keys[0], (1,))
     y = truth[0] + jnp.sqrt(2.0) * jax.random.normal(keys[1])
     kernel = pseudo_marginal_method(name, latent_estimator(2, y), 1.5, 1)
-    functions = lambda x: jnp.stack([x[0], jnp.abs(y - x[0])])
     start = jax.random.normal(keys[2], (1,))
-    return functions(truth), infer(kernel, start, keys[3], lambda state: functions(state.position), 60, 10)
+    return infer(kernel, start, keys[3], lambda x: jnp.stack([x[0], jnp.abs(y - x[0])]), truth)
 
 
 def constrained(key, slope=SLOPE):
@@ -103,7 +100,7 @@ def constrained(key, slope=SLOPE):
     start = jax.random.normal(keys[1], (3,))
     start = start.at[2].set((y[0] - start[0] - SLOPE * start[1] ** 2) / NOISE)
     functions = lambda u: jnp.stack([u[0], u[1], jnp.abs(u[2])])
-    return functions(truth), infer(kernel, start, keys[2], lambda state: functions(state.position), 30, 4)
+    return infer(kernel, start, keys[2], functions, truth, 30, 4)
 
 
 def abc_ball(key, tolerance=TOLERANCE):
@@ -116,7 +113,7 @@ def abc_ball(key, tolerance=TOLERANCE):
     first = jax.random.normal(keys[2])
     functions = lambda u: jnp.stack([u[0], u[0] * u[1], jnp.abs(jnp.sum(u) - y)])
     start = jnp.stack([first, y - first])
-    return functions(truth), infer(kernel, start, keys[3], lambda state: functions(state.position), 120, 20)
+    return infer(kernel, start, keys[3], functions, truth, 120, 20)
 
 
 HMC = lambda posterior, _: hmc(posterior, 0.5, (2, 4), 1)

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
-from experiments.gaussian_latent import exact as exact
+from experiments.gaussian_latent import exact
 from experiments.gaussian_latent import model as glv
 from experiments.gp_probit.model import estimator as gp_estimator
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
@@ -29,34 +29,28 @@ N = 60_000
 BUILDS = {"full": glv.estimator, "lumped": glv.lumped_estimator}
 
 
-def log_estimates(estimator, position, name):
-    cache = estimator.prepare(jnp.asarray(position))
+def log_estimates(estimator, position, name, n=N, batch_size=None):
+    cache = jax.jit(estimator.prepare)(jnp.asarray(position))
     draw = lambda key: estimator.log_estimate(cache, estimator.draw_auxiliary(key))
-    return draw_many(draw, f"latent/{name}", N)
+    return draw_many(draw, name, n, batch_size)
 
 
 # --- distributions of estimates ---------------------------------------------------------------------------------
 
 
-def estimate_distribution(model, position):
-    """Constant, slope and distribution q of the log estimate, constant - slope q, of one importance sample."""
+def uniforms_of(model, position, n_importance, values):
+    """Distribution function at log estimates of one or two importance samples."""
+    # The log estimate of one is constant - slope q, where q has this distribution.
     residuals = model.observations - position
     constant = float(stats.norm.logpdf(position).sum())
     constant -= 0.5 * residuals.size * math.log(2.0 * math.pi * model.sd_observation**2)
     slope = 0.5 * (model.sd_latent / model.sd_observation) ** 2
-    return constant, slope, stats.ncx2(residuals.size, float(np.sum(residuals**2)) / model.sd_latent**2)
-
-
-def uniforms_of(model, position, n_importance, values):
-    """Distribution function at log estimates of one or two importance samples."""
-    constant, slope, distribution = estimate_distribution(model, position)
+    distribution = stats.ncx2(residuals.size, float(np.sum(residuals**2)) / model.sd_latent**2)
     levels = np.concatenate([np.geomspace(1e-12, 1e-3, 400), np.linspace(2e-3, 0.998, 2000)])
     levels = np.concatenate([levels, 1.0 - np.geomspace(1e-3, 1e-12, 400)])
     grid = distribution.ppf(levels)
 
-    def single(logs):
-        return 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
-
+    single = lambda logs: 1.0 - np.interp((constant - logs) / slope, grid, levels, 0.0, 1.0)
     if n_importance == 1:
         return single(values)
     # The mean of two is below a value if the second is below what the first leaves of twice the value.
@@ -82,9 +76,8 @@ def test_log_estimates_have_their_exact_distribution(dataset, n_importance, buil
     """The loss of one of the 90 degrees of freedom of the scatter moves this distribution by nearly 0.03."""
     data = glv.simulate_data(2, dataset)
     model = glv.gaussian_latent_model(data.observations)
-    values = log_estimates(
-        BUILDS[build](model, n_importance), data.position, f"distribution/{dataset}/{n_importance}/{build}"
-    )
+    name = f"latent/distribution/{dataset}/{n_importance}/{build}"
+    values = log_estimates(BUILDS[build](model, n_importance), data.position, name)
     assert_uniform(uniforms_of(model, data.position, n_importance, values), label=build)
 
 
@@ -92,7 +85,7 @@ def test_log_estimates_have_their_exact_distribution(dataset, n_importance, buil
 def test_lumping_holds_for_the_smallest_data(shape):
     model = glv.gaussian_latent_model(np.random.default_rng(8).standard_normal(shape))
     position = np.full(shape[1], 0.3)
-    values = log_estimates(glv.lumped_estimator(model, 1), position, f"smallest/{shape}")
+    values = log_estimates(glv.lumped_estimator(model, 1), position, f"latent/smallest/{shape}")
     assert_uniform(uniforms_of(model, position, 1, values), label="lumped")
 
 
@@ -189,12 +182,7 @@ def test_collapsing_duplicates_leaves_the_distribution_of_the_estimate_unchanged
     for collapse in (True, False):
         features = standardise(biopsy.features)[:80]
         density = gp_estimator(gp_probit_model(features, biopsy.labels[:80], collapse), 20)
-        cache = jax.jit(density.prepare)(jnp.asarray(position))
-
-        def one(key, density=density, cache=cache):
-            return density.log_estimate(cache, density.draw_auxiliary(key))
-
-        samples.append(draw_many(one, f"process/collapse/{collapse}", 4000, batch_size=500))
+        samples.append(log_estimates(density, position, f"process/collapse/{collapse}", 4000, 500))
     middle, spread = np.mean(samples[0][:1000]), np.std(samples[0][:1000])
     first, second = (stats.norm.cdf((sample[1000:] - middle) / spread) for sample in samples)
     assert_bounded_mean(first - second, -1.0, 1.0, 0.0, detects=0.12, label="place")

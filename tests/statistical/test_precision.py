@@ -46,7 +46,7 @@ def test_kernels_in_single_precision_keep_type_and_distribution(name):
         keys = jax.random.split(jax.random.key(seed_for(f"single/{name}")), N)
         found = jax.jit(jax.vmap(replica))(keys)
     assert found.dtype == jnp.float32
-    check_standard_normal(np.asarray(found, float)[:, None], name, detects=0.04, detects_mean=0.07)
+    check_standard_normal(np.asarray(found, float)[:, None], name)
 
 
 def test_estimates_in_single_precision_lead_to_the_same_decisions():
@@ -60,7 +60,8 @@ def test_estimates_in_single_precision_lead_to_the_same_decisions():
         start = kernel.init(x, key=key)._replace(auxiliary=u, log_estimate=value)
         noise = jax.vmap(kernel.draw)(jax.random.split(key, N_STEPS))
         if single:
-            start, noise = _as_single(start), _as_single(noise)
+            as_single = lambda a: a.astype(jnp.float32) if a.dtype == jnp.float64 else a
+            start, noise = jax.tree.map(as_single, (start, noise))
         step = lambda state, noise: (kernel.apply(noise, state)[0], None)
         return jax.lax.scan(step, start, noise)[0].position[0]
 
@@ -92,15 +93,12 @@ def test_nested_sampling_keeps_points_single_and_sums_double():
 
 def test_the_log_density_of_a_fit_has_the_precision_of_its_arguments():
     mean, log_sd, x = np.array([0.5, -1.0]), np.array([0.3, -0.9]), np.array([0.1, 0.2])
-    values = {
-        dtype: MeanField(jnp.asarray(mean, dtype), jnp.asarray(log_sd, dtype)).log_density(
-            jnp.asarray(x, dtype)
-        )
-        for dtype in (jnp.float32, jnp.float64)
-    }
-    for dtype, value in values.items():
-        assert value.dtype == dtype
-    np.testing.assert_allclose(values[jnp.float32], values[jnp.float64], rtol=1e-6)
+    values = []
+    for dtype in (jnp.float32, jnp.float64):
+        fit = MeanField(jnp.asarray(mean, dtype), jnp.asarray(log_sd, dtype))
+        values.append(fit.log_density(jnp.asarray(x, dtype)))
+        assert values[-1].dtype == dtype
+    np.testing.assert_allclose(*values, rtol=1e-6)
 
 
 def test_diagnostics_of_single_precision_chains_are_double():
@@ -115,7 +113,3 @@ def test_diagnostics_of_single_precision_chains_are_double():
     log_weights = np.array([[-148.0, -149.0, -150.0]])
     values = np.array([[[1.0], [2.0], [4.0]]])
     assert np.all(np.isfinite(weighted_estimates(log_weights, values).mean))
-
-
-def _as_single(tree):
-    return jax.tree.map(lambda a: a.astype(jnp.float32) if a.dtype == jnp.float64 else a, tree)

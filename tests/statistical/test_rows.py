@@ -38,6 +38,7 @@ from tests.statistical.levels import (
     assert_standard_mean,
     draw_many,
     expecting_failure,
+    fast_and_slow,
     key_for,
     legendre,
     rng_for,
@@ -203,15 +204,10 @@ ESTIMATES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            n, marks=[pytest.mark.slow] * (n in {"all rows, exact moves", "growing, always", "stream, none"})
-        )
-        for n in ESTIMATES
-    ],
-)
+FAST = {"all rows, hamiltonian moves", "growing, effective_size", "stream, always"}
+
+
+@pytest.mark.parametrize("name", fast_and_slow(ESTIMATES, FAST))
 def test_with_a_fixed_schedule_the_estimate_is_unbiased_at_every_prefix(name):
     """Each factor of an estimate is an average of likelihoods of one chunk, at most its largest."""
     boundaries, run = ESTIMATES[name]()
@@ -248,10 +244,7 @@ def test_slots_of_reservoirs_are_independent_draws_in_proportion_to_the_weights(
 
 MODEL = linear_regression(5)
 DATA = rows("linear", 300)
-
-
-def check_normal(points, label):
-    check_standard_normal(points, label, detects=0.04, detects_mean=0.07, n_pair=1)
+check_normal = partial(check_standard_normal, n_pair=1)
 
 
 def standardised(points, mean, covariance):

@@ -136,13 +136,9 @@ SLOW = {
 # --- made wrong ----------------------------------------------------------------------------------------
 
 
-def unchanged(_, update):
-    return update
-
-
 def _cycle(
-    change_auxiliary=unchanged,
-    change_position=unchanged,
+    change_auxiliary=lambda _, update: update,
+    change_position=lambda _, update: update,
     auxiliary=independence_auxiliary,
     position=lambda estimator: metropolis_position(estimator, 1.5, 1),
 ):

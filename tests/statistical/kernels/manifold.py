@@ -13,14 +13,7 @@ from auxmc.kernels.manifold.constrained_nuts import constrained_nuts
 from auxmc.kernels.manifold.modified_abc import bracket_uniforms, modified_abc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.models.conditioned import condition_generator
-from tests.statistical.kernel_checks import (
-    N_STEPS,
-    Case,
-    Target,
-    always,
-    at_position,
-    with_numbers,
-)
+from tests.statistical.kernel_checks import N_STEPS, Case, Target, always, at_position, with_numbers
 from tests.unit.kernels.toys import log_normal
 
 RADIUS = 0.4
@@ -161,9 +154,7 @@ SLOW = {
 
 
 def constrained_without_log_determinant():
-    def jacobian(u):
-        return HYPERBOLA.jacobian(u)._replace(half_log_determinant=jnp.zeros(()))
-
+    jacobian = lambda u: HYPERBOLA.jacobian(u)._replace(half_log_determinant=jnp.zeros(()))
     return on_branch(HYPERBOLA._replace(jacobian=jacobian), n_steps=1)
 
 

@@ -12,10 +12,7 @@ from auxmc.kernels.hamiltonian.persistent_hmc import persistent_hmc
 from auxmc.kernels.hamiltonian.riemannian_hmc import dense_metric, riemannian_hmc
 from auxmc.kernels.metropolis.gibbs import gaussian_blocks, gibbs, permuted_scan, systematic_scan
 from auxmc.kernels.metropolis.involution import involution_metropolis
-from auxmc.kernels.metropolis.metropolis import (
-    metropolis_independence,
-    random_walk_metropolis,
-)
+from auxmc.kernels.metropolis.metropolis import metropolis_independence, random_walk_metropolis
 from tests.statistical.kernel_checks import (
     BIMODAL,
     LOGISTIC,
@@ -59,11 +56,6 @@ def _partner(x):
     """An involution of the line with a Jacobian: 3 / u, u being log(1 + exp(x)), taken back by log(exp(u) - 1)."""
     image = 3.0 / jax.nn.softplus(x)
     return image + jnp.log(-jnp.expm1(-image))
-
-
-def _involution():
-    """It does not lead from one mode to the other."""
-    return at_position(involution_metropolis(LOGISTIC.log_density, _partner), LOGISTIC, floor=0.2)
 
 
 def _gibbs(scan, reversible):
@@ -144,7 +136,10 @@ INVERSE_MASS = np.array([[2.0, 0.5], [0.5, 0.4]])
 ON_LINE = {"random walk": random_walk, "independence": independence, "hmc": coarse_hmc}
 CASES = {
     "langevin": lambda: _langevin(BIMODAL, 0.15),
-    "involution": _involution,
+    # It does not lead from one mode to the other.
+    "involution": lambda: at_position(
+        involution_metropolis(LOGISTIC.log_density, _partner), LOGISTIC, floor=0.2
+    ),
     "gibbs": lambda: _gibbs(systematic_scan((0, 1)), False),
     "gibbs permuted": lambda: _gibbs(permuted_scan(2), True),
     "persistent": _persistent,

@@ -132,23 +132,10 @@ def _own_slice(log_density, width, shrink, n_passes):
     return kernel._replace(apply=apply)
 
 
-def midpoint_shrinking(log_density):
-    """Shrinks towards the middle of the bracket rather than the current point."""
-
-    def shrink(offset, lower, upper):
-        middle = 0.5 * (lower + upper)
-        return jnp.where(offset < middle, offset, lower), jnp.where(offset < middle, upper, offset)
-
-    return _own_slice(log_density, 1.5, shrink, 200)
-
-
-def gives_up_off_the_slice(log_density):
-    """Takes the third proposal whether or not it is on the slice."""
-
-    def shrink(offset, lower, upper):
-        return jnp.where(offset < 0.0, offset, lower), jnp.where(offset < 0.0, upper, offset)
-
-    return _own_slice(log_density, 1.5, shrink, 3)
+def _shrink_towards(point, offset, lower, upper):
+    """The bracket, cut at an offset on the side away from a point, which is a function of its ends."""
+    below = offset < point(lower, upper)
+    return jnp.where(below, offset, lower), jnp.where(below, upper, offset)
 
 
 def unshrunk_slice(log_density):
@@ -199,29 +186,15 @@ def doubling_without_its_acceptance_test(log_density):
     return linear_slice(log_density, 0.4, 1)._replace(apply=apply)
 
 
-fixed_bracket_ellipse = _ellipse_with(lambda angle: angle, 0.0, 2.0 * jnp.pi)
-fixed_cut_ellipse = _ellipse_with(lambda angle: angle - jnp.pi, -jnp.pi, jnp.pi)
-
-
 def wide_ellipse(log_density):
     """Elliptical slice with an auxiliary draw whose standard deviation is 1.1."""
     return with_numbers(elliptical_slice(log_density, dim=1), direction=lambda direction: 1.1 * direction)
 
 
-def one_sided_reflection():
-    """The bracket lies ahead of the current point only, in a direction that is always positive."""
-    return with_numbers(
-        reflective_slice(SQUARE.log_density, 2), direction=jnp.abs, bracket_uniform=jnp.zeros_like
-    )
-
-
 def blocks_that_do_not_see_each_others_new_value():
     """Both blocks are updated from the same old point."""
-
-    def draw(key):
-        return tuple(
-            draw_ellipse(jax.random.fold_in(key, i), lambda k: jax.random.normal(k, (1,))) for i in range(2)
-        )
+    normal = lambda key: jax.random.normal(key, (1,))
+    draw = lambda key: tuple(draw_ellipse(jax.random.fold_in(key, i), normal) for i in range(2))
 
     def apply(noise, state):
         new = [
@@ -244,23 +217,36 @@ BROKEN_ON_LINE = {
     "centred_bracket": _line_with(0, bracket_uniform=0.5),
     "fixed_height": _line_with(0, log_uniform=-0.7),
     "doubling_without_its_acceptance_test": doubling_without_its_acceptance_test,
-    "fixed_bracket_ellipse": _over_normal(fixed_bracket_ellipse),
+    "fixed_bracket_ellipse": _over_normal(_ellipse_with(lambda angle: angle, 0.0, 2.0 * jnp.pi)),
     "wide_ellipse": _over_normal(wide_ellipse),
 }
 BROKEN = {
-    "one_sided_reflection": lambda: at_position(one_sided_reflection(), SQUARE),
+    # The bracket lies ahead of the current point only, in a direction that is always positive.
+    "one_sided_reflection": lambda: at_position(
+        with_numbers(
+            reflective_slice(SQUARE.log_density, 2), direction=jnp.abs, bracket_uniform=jnp.zeros_like
+        ),
+        SQUARE,
+    ),
     "blocks_that_do_not_see_each_others_new_value": lambda: at_position(
         blocks_that_do_not_see_each_others_new_value(), BALL
     ),
 }
-STRUCTURE = {"midpoint_shrinking": midpoint_shrinking, "gives_up_off_the_slice": gives_up_off_the_slice}
+_to_the_middle = partial(_shrink_towards, lambda lower, upper: 0.5 * (lower + upper))
+_to_the_point = partial(_shrink_towards, lambda lower, upper: 0.0)
+STRUCTURE = {
+    "midpoint_shrinking": partial(_own_slice, width=1.5, shrink=_to_the_middle, n_passes=200),
+    # Takes the third proposal whether or not it is on the slice.
+    "gives_up_off_the_slice": partial(_own_slice, width=1.5, shrink=_to_the_point, n_passes=3),
+}
 HEIGHT = {"fixed_height_inside": _line_with(0, log_uniform=-0.7)}
 _single = partial(check_line_bracket, width=0.8, max_step_outs=0)
 _stepped = partial(check_line_bracket, width=0.8, max_step_outs=3)
+_fixed_cut = _ellipse_with(lambda angle: angle - jnp.pi, -jnp.pi, jnp.pi)
 BRACKET = {
     "centred_bracket_inside": (_line_with(0, bracket_uniform=0.5), _single),
     "first_offset_at_the_middle": (_line_with(0, offset_uniform=0.5), _single),
     "step_outs_all_below": (_line_with(3, n_lower=jnp.int32(3)), _stepped),
     "step_outs_split_equally": (_line_with(3, n_lower=jnp.int32(1)), _stepped),
-    "fixed_cut_ellipse": (fixed_cut_ellipse, check_ellipse_bracket),
+    "fixed_cut_ellipse": (_fixed_cut, check_ellipse_bracket),
 }
