@@ -36,9 +36,6 @@ def test_sums_that_overflow_and_integers_are_taken():
     assert finite_series([1, 2, 3]).dtype == np.float64
 
 
-EDGES = np.linspace(-3.0, 3.0, 61)
-
-
 def test_frequencies_count_both_tails():
     found = sample_frequencies([-4.0, -3.0, 2.99, 3.0, 9.0], [-3.0, 0.0, 3.0])
     np.testing.assert_allclose(found, [0.2, 0.2, 0.2, 0.4])
@@ -54,7 +51,7 @@ def test_distance_of_two_normals_is_the_closed_form():
 
 
 def test_spurious_peak_is_rougher():
-    smooth = bin_probabilities(stats.norm.cdf, EDGES)
+    smooth = bin_probabilities(stats.norm.cdf, np.linspace(-3.0, 3.0, 61))
     assert smooth.shape == (62,)
     assert np.sum(smooth) == pytest.approx(1.0)
     assert smooth[0] == pytest.approx(stats.norm.cdf(-3.0))
@@ -65,18 +62,16 @@ def test_spurious_peak_is_rougher():
     assert histogram_roughness([10, 30, 20]) == pytest.approx(histogram_roughness([1, 3, 2]))
 
 
-DISTRIBUTION = np.array([0.1, 0.2, 0.3, 0.4])
-
-
 def test_a_metropolis_matrix_is_invariant_and_reversible():
     """Metropolis with a uniform proposal over all states."""
-    matrix = np.minimum(1.0, DISTRIBUTION[None, :] / DISTRIBUTION[:, None]) / 4
+    distribution = np.array([0.1, 0.2, 0.3, 0.4])
+    matrix = np.minimum(1.0, distribution[None, :] / distribution[:, None]) / 4
     np.fill_diagonal(matrix, 0.0)
     matrix += np.diag(1.0 - matrix.sum(axis=1))
-    assert invariance_residual(matrix, DISTRIBUTION) < 1e-15
-    assert detailed_balance_residual(matrix, DISTRIBUTION) < 1e-15
-    assert invariance_residual(matrix, DISTRIBUTION[::-1]) > 0.01
-    np.testing.assert_allclose(stationary_distribution(matrix), DISTRIBUTION, atol=1e-14)
+    assert invariance_residual(matrix, distribution) < 1e-15
+    assert detailed_balance_residual(matrix, distribution) < 1e-15
+    assert invariance_residual(matrix, distribution[::-1]) > 0.01
+    np.testing.assert_allclose(stationary_distribution(matrix), distribution, atol=1e-14)
 
 
 def test_a_rotation_is_invariant_but_not_reversible():

@@ -1,7 +1,5 @@
 """Change points: found where there are, not where there are none."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from scipy.special import logsumexp, softmax
@@ -10,7 +8,6 @@ from auxmc.diagnostics.stream_changes import change_points, chunk_scores
 from experiments.streaming_evidence.model import rows
 
 
-@cache
 def mixture_scores(stream, n_rows, size, n_components=5):
     """Predictive scores of a mixture of round clusters that is fitted to the rows before each chunk."""
     data, rng = rows(stream, n_rows), np.random.default_rng(1)

@@ -173,24 +173,16 @@ def test_information_of_a_flat_likelihood_is_nothing_and_huge_likelihoods_do_not
     assert shifted.value + 1.4e6 == pytest.approx(nested_evidence(LEVELS, N_LIVE).value, abs=1e-8)
 
 
-PRIOR = np.array([0.5, 0.3, 0.2])
-LIKELIHOOD = np.array([1e-3, 2e-3, 1e-2])
-EVIDENCE = float(PRIOR @ LIKELIHOOD)
-
-
-def pairs(probabilities):
-    """All pairs of draws [pair, draw] and their probabilities [pair]."""
-    draws = np.array([(i, j) for i in range(3) for j in range(3)])
-    return np.log(LIKELIHOOD)[draws], probabilities[draws].prod(axis=1)
-
-
 def test_expectations_are_the_evidence_and_its_reciprocal():
-    values, weights = pairs(PRIOR)
-    assert weights @ np.exp(prior_average(values)) == pytest.approx(EVIDENCE, rel=1e-12)
-    posterior = PRIOR * LIKELIHOOD / EVIDENCE
-    values, weights = pairs(posterior)
-    assert weights @ np.exp(log_reciprocal(values)) == pytest.approx(1.0 / EVIDENCE, rel=1e-12)
-    assert weights @ np.exp(harmonic_mean(values)) > EVIDENCE
+    """Over all pairs of draws of three values."""
+    prior, likelihood = np.array([0.5, 0.3, 0.2]), np.array([1e-3, 2e-3, 1e-2])
+    evidence = float(prior @ likelihood)
+    draws = np.array([(i, j) for i in range(3) for j in range(3)])
+    of_prior, of_posterior = (p[draws].prod(axis=1) for p in (prior, prior * likelihood / evidence))
+    values = np.log(likelihood)[draws]
+    assert of_prior @ np.exp(prior_average(values)) == pytest.approx(evidence, rel=1e-12)
+    assert of_posterior @ np.exp(log_reciprocal(values)) == pytest.approx(1.0 / evidence, rel=1e-12)
+    assert of_posterior @ np.exp(harmonic_mean(values)) > evidence
 
 
 def test_replicates_keep_their_shape_and_large_numbers_their_digits():
