@@ -40,7 +40,6 @@ except KeyboardInterrupt:
 def test_a_second_interrupt_ends_what_swallows_the_first_or_ends_already(program, said):
     """An interrupt after each line that a program says."""
     with subprocess.Popen([sys.executable, "-c", program], stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout is not None
         for line in said:
             assert process.stdout.readline() == f"{line}\n"
             process.send_signal(signal.SIGINT)
@@ -108,8 +107,6 @@ def test_an_interrupted_command_does_not_wait_for_what_still_runs():
 
 def test_an_interrupt_while_a_compiled_program_runs_is_answered_and_a_second_one_ends_it():
     with subprocess.Popen([sys.executable, "-c", BUSY], stdout=-1, stderr=-1, text=True) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         process.stdout.readline()
         # Until the program is in the call, which takes long on a busy machine.
         time.sleep(0.5)

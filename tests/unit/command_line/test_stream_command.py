@@ -34,13 +34,9 @@ SMALL += " --every 0"
 OWN_MODEL = GIVEN["own_model"]
 
 
-def make_rows(n_rows):
-    rng = np.random.default_rng(8)
-    x, noise = rng.normal(size=(n_rows, 2)), rng.normal(size=n_rows)
-    return np.column_stack([x, x @ [1.0, -0.5] + 0.3 + noise])
-
-
-DATA = make_rows(1230)
+RNG = np.random.default_rng(8)
+X, NOISE = RNG.normal(size=(1230, 2)), RNG.normal(size=1230)
+DATA = np.column_stack([X, X @ [1.0, -0.5] + 0.3 + NOISE])
 
 
 def write_parquet(path, data):
@@ -261,16 +257,13 @@ def test_rows_outside_the_model_are_named(tmp_path, capsys):
     assert not (tmp_path / "run").exists()
 
 
-REJECTED = GIVEN["rejected"]
-
-
-@pytest.mark.parametrize("words", REJECTED)
-def test_what_cannot_be_used_is_rejected_before_anything_runs(tmp_path, words, monkeypatch, capsys):
+@pytest.mark.parametrize(("words", "message"), GIVEN["rejected"].items(), ids=GIVEN["rejected"])
+def test_what_cannot_be_used_is_rejected_before_anything_runs(tmp_path, words, message, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     write_parquet(Path("rows.parquet"), DATA)
     assert main(["stream", "--data", "rows.parquet", "--model", "linear", *words.split()]) == 2
     error = capsys.readouterr().err
-    assert REJECTED[words] in error
+    assert message in error
     assert error.count("\n") == 1
 
 

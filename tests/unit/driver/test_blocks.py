@@ -64,8 +64,7 @@ class StopAt(Progress):
 def test_draws_do_not_depend_on_the_block_size(block_size):
     reference = _run(block_size=25)
     other = _run(block_size=block_size)
-    for name, array in reference.draws.items():
-        np.testing.assert_array_equal(array, other.draws[name])
+    jax.tree.map(np.testing.assert_array_equal, reference.draws, other.draws)
     assert other.draws["position"].shape == (3, 50, 3)
 
 
@@ -95,8 +94,7 @@ def test_a_resumed_run_gives_the_bits_of_an_uninterrupted_one(tmp_path, stop):
         _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"), progress=StopAt(stop))
     resumed = _run(block_size=10, checkpoint=Checkpoint(tmp_path / "c", "id"))
     assert resumed.n_resumed == stop
-    for name, array in reference.draws.items():
-        np.testing.assert_array_equal(array, resumed.draws[name])
+    jax.tree.map(np.testing.assert_array_equal, reference.draws, resumed.draws)
 
 
 @pytest.mark.parametrize(("damaged", "n_kept"), [(0, 0), (1, 10)])

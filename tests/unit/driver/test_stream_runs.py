@@ -16,7 +16,6 @@ from auxmc.models.regression.linear_regression import linear_regression
 from experiments.streaming_evidence.model import rows
 
 DATA = rows("linear", 2230)
-SETTINGS = StreamSettings(n_moves=2, batch_size=10, n_particles=4, target_size=2.0)
 SIZES = ChunkSizes((7,), 10)
 OPTIONS = {"chunk_sizes": SIZES, "dtype": jnp.float64}
 
@@ -171,7 +170,7 @@ def test_the_past_from_a_file_gives_the_numbers_of_the_past_in_memory(tmp_path, 
 def test_the_callback_into_numpy_does_not_wait_for_itself(tmp_path):
     # More row numbers at once than are copied without a worker thread, of which there is one.
     store = RowStore(tmp_path / "rows.bin", 6)
-    settings = SETTINGS._replace(n_moves=10, batch_size=2000)
+    settings = StreamSettings(n_moves=10, batch_size=2000, n_particles=4, target_size=2.0)
 
     def absorbed(fetch):
         return run_stream(

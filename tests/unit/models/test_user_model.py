@@ -71,7 +71,6 @@ def test_functions_at_the_top_level_make_a_model(tmp_path):
     weights = jnp.arange(40.0)
     expected = jnp.sum(weights * (ROWS[:, 0] - 0.5))
     np.testing.assert_allclose(model.weighted_gradient(jnp.full(1, 0.5), ROWS, weights)[0], expected)
-    assert valid_rows is not None
     assert valid_rows(np.array([[1.0], [-1.0]])).tolist() == [True, False]
 
 

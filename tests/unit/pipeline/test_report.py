@@ -165,12 +165,10 @@ def test_open_claims_say_what_decides_them(line, decides, at, times):
 
 def test_numbers_of_a_claim_lie_in_order_on_its_strip():
     found = claim_lines.strip("2.5", 1.0, 3.0, 2.0, 0.25)
-    assert found is not None
     order = [found[name] for name in ("low", "error_low", "value", "error_high", "high")]
     assert order == sorted(order)
     assert found["published"] == found["error_high"]
     huge = claim_lines.strip("above 1e6", 1e6, NAN, 1.5e308, 0.0)
-    assert huge is not None
     assert (huge["high"], "published" in huge) == (100.0, False)
     assert all(0.0 <= place <= 100.0 for place in huge.values())
     assert claim_lines.strip("2", NAN, NAN, 2.0, 0.1) is None

@@ -240,12 +240,10 @@ def test_where_leads_from_a_figure_to_the_kernel(run):
         assert f"def {function}(" in (ROOT / file).read_text(), place
 
 
-JOB = dict.fromkeys(COLUMNS, "") | {"study": "radon", "cpu_s": 30.0, "peak_memory_mib": 1.0, "n_cores": 2}
-
-
 def job(case, piece="", **about):
-    own = {"case": case, "piece": piece, "numbers": "n", "code": "c", "commit": "d" * 12}
-    return {**JOB, **own, **about}
+    own = {"study": "radon", "case": case, "piece": piece, "numbers": "n", "code": "c", "commit": "d" * 12}
+    costs = {"cpu_s": 30.0, "peak_memory_mib": 1.0, "n_cores": 2}
+    return dict.fromkeys(COLUMNS, "") | own | costs | about
 
 
 def test_costs_of_a_preset_replace_those_of_an_earlier_run(tmp_path):
