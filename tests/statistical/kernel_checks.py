@@ -65,15 +65,8 @@ class Runs(NamedTuple):
     last: np.ndarray
     cache_error: float  # largest difference between carried and recomputed log density at the end
     n_collapsed: int  # slice updates that gave up, in all steps
-    inside: Any  # what the first updates of a slice sampler did
-
-
-class Inside(NamedTuple):
-    """Log densities before and after slice updates [draw], and their `SliceInfo`."""
-
-    start: np.ndarray
-    end: np.ndarray
-    info: Any
+    # log densities before and after the first updates of a slice sampler [draw], and their `SliceInfo`
+    inside: Any
 
 
 def at_position(kernel, target, **options):
@@ -102,14 +95,19 @@ def always(log_uniform):
     return jnp.full_like(log_uniform, -jnp.inf)
 
 
-def keeping(kernel, field):
-    """A kernel, or an update, that moves without storing one field of the new state."""
+def with_end(kernel, change):
+    """A kernel, or an update, whose new state is `change(noise, old state, new state)`."""
 
     def apply(noise, state):
         new, info = kernel.apply(noise, state)
-        return new._replace(**{field: getattr(state, field)}), info
+        return change(noise, state, new), info
 
     return kernel._replace(apply=apply)
+
+
+def keeping(kernel, field):
+    """A kernel, or an update, that moves without storing one field of the new state."""
+    return with_end(kernel, lambda _, state, new: new._replace(**{field: getattr(state, field)}))
 
 
 def run(case, name):
@@ -131,7 +129,7 @@ def run(case, name):
         state, (path, n_collapsed, end) = lax.scan(step, start, jax.random.split(key_steps, case.n_steps))
         error = jnp.abs(_carried(state) - _carried(again(state)))
         first = jax.tree.map(lambda values: values[0], end)
-        inside = None if first is None else Inside(start.log_density, *first)
+        inside = None if first is None else (start.log_density, *first)
         return case.transform(start, fresh), path[0], path[-1], error, jnp.sum(n_collapsed), inside
 
     *transforms, error, collapsed, inside = draw_many(replica, name, N, case.batch_size)
@@ -231,18 +229,19 @@ def gaussian(mean, covariance):
 
 def check_structure(runs):
     """In every update the current and the new point are in the bracket, and the new point is on the slice."""
-    info = runs.inside.info
+    _, end, info = runs.inside
     assert np.all((info.lower <= 0.0) & (info.upper >= 0.0)), "current point outside the bracket"
     assert np.all((info.lower <= info.offset) & (info.offset <= info.upper)), "new point outside the bracket"
-    assert np.all(runs.inside.end > info.log_height), "new point off the slice"
-    assert np.all(np.isfinite(runs.inside.end))
+    assert np.all(end > info.log_height), "new point off the slice"
+    assert np.all(np.isfinite(end))
     assert np.all(info.n_evaluations >= 1)
     assert np.all(info.n_collapsed == 0)
 
 
 def check_height(runs):
     """Slice height over density is uniform, and independent of the point."""
-    ratio = np.exp(runs.inside.info.log_height - runs.inside.start)
+    start, _, info = runs.inside
+    ratio = np.exp(info.log_height - start)
     assert_uniform(ratio, detects=0.04, label="height")
     products = legendre(ratio, 3)[:, :, None] * legendre(runs.start[:, 0], 3)[:, None, :]
     assert_standard_mean(products.reshape(len(ratio), -1), detects=0.07, label="height and point")

@@ -21,8 +21,8 @@ GRID = np.linspace(-8.0, 8.0, 20_001)
 NEWTON = ProjectionSettings("newton", None, max_iterations=10)
 
 
-def cdf_on(grid, density):
-    """Distribution function on a grid by the trapezoidal rule."""
+def cdf_on(density):
+    """Distribution function on an equidistant grid, of the density there, by the trapezoidal rule."""
     total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
     return jnp.asarray(total / total[-1])
 
@@ -30,7 +30,7 @@ def cdf_on(grid, density):
 def _branch():
     """The branch u1 > 0 of u1^2 - u2^2 = 1 with normal inputs: density exp(-cosh(2 t) / 2) in t = asinh(u2)."""
     grid = np.linspace(-3.0, 3.0, 4001)
-    cdf = cdf_on(grid, np.exp(-0.5 * np.cosh(2.0 * grid)))
+    cdf = cdf_on(np.exp(-0.5 * np.cosh(2.0 * grid)))
 
     def draw(key):
         t = jnp.interp(jax.random.uniform(key), cdf, jnp.asarray(grid))
@@ -114,7 +114,7 @@ def _modified(quantile=_quantile):
 def _on_quantiles(kernel):
     """Case with the prior times the product of the widths of the allowed intervals as the density of z."""
     low, high = jax.vmap(_allowed)(jnp.asarray(GRID))
-    cdf = cdf_on(GRID, np.exp(-0.5 * GRID**2) * np.prod(high - low, axis=1))
+    cdf = cdf_on(np.exp(-0.5 * GRID**2) * np.prod(high - low, axis=1))
 
     def start(key):
         key_z, key_p = jax.random.split(key)
@@ -133,11 +133,11 @@ def _on_quantiles(kernel):
 
 
 CASES = {
-    "constrained no-U-turn": _without_u_turns,
     "constrained on a plane": _on_plane,
     "modified abc": lambda: _on_quantiles(_modified()),
 }
 SLOW = {
+    "constrained no-U-turn": _without_u_turns,
     "constrained quasi-newton": partial(
         on_branch, projection=ProjectionSettings("quasi_newton", max_iterations=20)
     ),

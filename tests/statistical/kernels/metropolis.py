@@ -22,6 +22,7 @@ from tests.statistical.kernel_checks import (
     at_position,
     gaussian,
     keeping,
+    with_end,
     with_numbers,
 )
 from tests.unit.kernels.toys import log_normal
@@ -141,15 +142,17 @@ CASES = {
         involution_metropolis(LOGISTIC.log_density, _partner), LOGISTIC, floor=0.2
     ),
     "gibbs": lambda: _gibbs(systematic_scan((0, 1)), False),
-    "gibbs permuted": lambda: _gibbs(permuted_scan(2), True),
     "persistent": _persistent,
-    "persistent turned": lambda: _persistent(turned=True),
     "unadjusted langevin": _unadjusted,
-    "hmc with masses": _with_masses,
     "no-U-turn": _no_u_turn,
     "riemannian": _riemannian,
 }
-SLOW = {"langevin on logistic": lambda: _langevin(LOGISTIC, 1.1)}
+SLOW = {
+    "langevin on logistic": lambda: _langevin(LOGISTIC, 1.1),
+    "gibbs permuted": lambda: _gibbs(permuted_scan(2), True),
+    "persistent turned": lambda: _persistent(turned=True),
+    "hmc with masses": _with_masses,
+}
 
 
 # --- made wrong ----------------------------------------------------------------------------------------
@@ -169,12 +172,7 @@ def _unwhitened(normal):
 
 def _drifting(kernel):
     """Moves uphill after the update, without an accept test."""
-
-    def apply(noise, state):
-        new, info = kernel.apply(noise, state)
-        return kernel.init(new.position + 0.06 * new.gradient, key=None), info
-
-    return kernel._replace(apply=apply)
+    return with_end(kernel, lambda _, state, new: kernel.init(new.position + 0.06 * new.gradient, key=None))
 
 
 def _without_log_determinant(x):

@@ -79,20 +79,22 @@ BALL = _ball()
 
 ON_LINE = {
     "elliptical": _over_normal(partial(elliptical_slice, dim=1)),
-    "linear": lambda log_density: linear_slice(log_density, 1.5, 1),
     "linear step out": lambda log_density: linear_slice(log_density, 0.8, 1, 3),
+}
+SLOW_ON_LINE = {
+    "linear": lambda log_density: linear_slice(log_density, 1.5, 1),
     "linear doubling": lambda log_density: linear_slice(log_density, 0.4, 1, max_doublings=4),
     "directed": lambda log_density: directed_slice(log_density, along_axes(1), 0.8, 1, 2),
 }
-CASES = {
-    "reflective": lambda: at_position(reflective_slice(SQUARE.log_density, 2), SQUARE),
+CASES = {"reflective": lambda: at_position(reflective_slice(SQUARE.log_density, 2), SQUARE)}
+SLOW = {
+    "one elliptical block": lambda: _blocks([(0, 5)]),
     "directed on the square": _directed_on_the_square,
     "two elliptical blocks": lambda: _blocks([(2, 5), (0, 2)]),
     "elliptical blocks in a ball": lambda: at_position(
         blocked_elliptical_slice(BALL.log_density, [(1, 2), (0, 1)]), BALL, reversible=False
     ),
 }
-SLOW = {"one elliptical block": lambda: _blocks([(0, 5)])}
 
 
 # --- made wrong ----------------------------------------------------------------------------------------
@@ -191,6 +193,12 @@ def wide_ellipse(log_density):
     return with_numbers(elliptical_slice(log_density, dim=1), direction=lambda direction: 1.1 * direction)
 
 
+def one_sided_reflection():
+    """The bracket lies ahead of the current point only, in a direction that is always positive."""
+    changes = {"direction": jnp.abs, "bracket_uniform": jnp.zeros_like}
+    return with_numbers(reflective_slice(SQUARE.log_density, 2), **changes)
+
+
 def blocks_that_do_not_see_each_others_new_value():
     """Both blocks are updated from the same old point."""
     normal = lambda key: jax.random.normal(key, (1,))
@@ -221,13 +229,7 @@ BROKEN_ON_LINE = {
     "wide_ellipse": _over_normal(wide_ellipse),
 }
 BROKEN = {
-    # The bracket lies ahead of the current point only, in a direction that is always positive.
-    "one_sided_reflection": lambda: at_position(
-        with_numbers(
-            reflective_slice(SQUARE.log_density, 2), direction=jnp.abs, bracket_uniform=jnp.zeros_like
-        ),
-        SQUARE,
-    ),
+    "one_sided_reflection": lambda: at_position(one_sided_reflection(), SQUARE),
     "blocks_that_do_not_see_each_others_new_value": lambda: at_position(
         blocks_that_do_not_see_each_others_new_value(), BALL
     ),
