@@ -38,5 +38,4 @@ def linear_log_evidence(rows: FloatArray, noise_scale: float = 1.0) -> float:
 def standardised(points: FloatArray, rows: FloatArray) -> FloatArray:
     """Points [point, parameter] in coordinates in which the posterior of all rows is standard normal."""
     mean, covariance = tempered_posterior(rows, np.ones(len(rows)))
-    result: FloatArray = np.linalg.solve(np.linalg.cholesky(covariance), (np.asarray(points) - mean).T).T
-    return result
+    return np.linalg.solve(np.linalg.cholesky(covariance), (np.asarray(points) - mean).T).T

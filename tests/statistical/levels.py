@@ -65,17 +65,15 @@ def draw_many(function, name, n, batch_size=None):
     return jax.tree.map(np.asarray, jax.jit(many)(jax.random.split(key_for(name), n)))
 
 
-def dkw_half_width(n, alpha):
-    """Half-width of the Dvoretzky-Kiefer-Wolfowitz-Massart band for n draws: exact for every n."""
-    return float(np.sqrt(np.log(2.0 / alpha) / (2.0 * n)))
-
-
 def assert_uniform(values, detects=0.02, label=""):
-    """Asserts that independent values [draw] are uniform on (0, 1); `detects` is between distribution functions."""
+    """Asserts that independent values [draw] are uniform on (0, 1); `detects` is between distribution functions.
+
+    By the band of Dvoretzky, Kiefer, Wolfowitz and Massart, which is exact for every number of draws.
+    """
     ordered = np.sort(np.asarray(values, float))
     n = len(ordered)
-    threshold = dkw_half_width(n, ALPHA)
-    _assert_power(threshold + dkw_half_width(n, MISS), detects, n)
+    threshold, missed = (float(np.sqrt(np.log(2.0 / level) / (2.0 * n))) for level in (ALPHA, MISS))
+    _assert_power(threshold + missed, detects, n)
     ranks = np.arange(n + 1) / n
     distance = float(max(np.max(ranks[1:] - ordered), np.max(ordered - ranks[:-1])))
     inside = np.all((ordered >= 0.0) & (ordered <= 1.0))
@@ -112,8 +110,8 @@ def assert_at_least(values, floor, detects=0.02, label=""):
     """Asserts that independent values in [0, 1] have a mean of at least `floor` (Hoeffding inequality)."""
     sample = np.asarray(values, float)
     n = len(sample)
-    threshold = float(np.sqrt(np.log(1.0 / ALPHA) / (2.0 * n)))
-    _assert_power(threshold + float(np.sqrt(np.log(1.0 / MISS) / (2.0 * n))), detects, n)
+    threshold, missed = (float(np.sqrt(np.log(1.0 / level) / (2.0 * n))) for level in (ALPHA, MISS))
+    _assert_power(threshold + missed, detects, n)
     _judge("floor", label, n, floor - float(sample.mean()), threshold)
 
 

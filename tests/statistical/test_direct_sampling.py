@@ -31,19 +31,17 @@ from tests.statistical.levels import (
 N = 100_000
 PROPOSAL = normal(0.1, 0.6)
 BOUND = 1.9
+ENVELOPE = Envelope(
+    OVERLAPPING.log_density,
+    lambda key: draw_by_inversion(key, PROPOSAL, ()),
+    PROPOSAL.log_density,
+    float(np.log(BOUND)),
+)
 
 
 def mixture(function, x):
     """Density or distribution function of the target, from that of a normal distribution."""
     return np.sum([w * function(x, m, s) for w, m, s in zip(*OVERLAPPING, strict=True)], axis=0)
-
-
-def envelope(log_bound):
-    draw = lambda key: draw_by_inversion(key, PROPOSAL, ())
-    return Envelope(OVERLAPPING.log_density, draw, PROPOSAL.log_density, log_bound)
-
-
-ENVELOPE = envelope(float(np.log(BOUND)))
 
 
 def test_proposals_decisions_and_heights_have_their_joint_distribution():
@@ -157,7 +155,7 @@ def test_expected_counts_are_proportional_to_the_weights(scheme):
 
 
 def test_an_envelope_that_is_too_low_changes_the_distribution():
-    low = envelope(float(np.log(1.6)))
+    low = ENVELOPE._replace(log_bound=float(np.log(1.6)))
     made = draw_many(lambda key: rejection_proposal(key, low), "mutant/bound", 2 * N)
     assert made.log_ratio.max() > 0.1
     with expecting_failure("draws"):

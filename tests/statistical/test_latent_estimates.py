@@ -17,6 +17,7 @@ from experiments.gaussian_latent import exact
 from experiments.gaussian_latent import model as glv
 from experiments.gp_probit.model import estimator as gp_estimator
 from experiments.gp_probit.model import gp_probit_model, load_biopsy, standardise
+from tests.statistical.kernels.latent import with_auxiliary
 from tests.statistical.levels import (
     assert_bounded_mean,
     assert_independent,
@@ -142,12 +143,9 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones():
         position = jnp.asarray(posterior.mean) + posterior.sd * jax.random.normal(keys[0], (model.dim,))
         residuals = jnp.asarray(model.observations) - position[None, :]
         noise = jax.random.normal(keys[1], (1, *model.observations.shape))
-        auxiliary = (
-            model.sd_latent / total * residuals[None] + model.sd_observation / math.sqrt(total) * noise
-        )
-        state = kernel.init(position, key=keys[2])._replace(
-            auxiliary=auxiliary, log_estimate=estimator.log_estimate(estimator.prepare(position), auxiliary)
-        )
+        spread = model.sd_observation / math.sqrt(total)
+        auxiliary = model.sd_latent / total * residuals[None] + spread * noise
+        state = with_auxiliary(estimator, kernel.init(position, key=keys[2]), auxiliary)
         _, info = kernel.step(keys[3], state)
         return info.accepted_auxiliary, info.accepted_position
 

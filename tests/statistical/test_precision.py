@@ -17,7 +17,7 @@ from auxmc.kernels.slices.linear_slice import linear_slice
 from auxmc.kernels.streams.nested_sampling import NestedSettings, nested_sampling
 from auxmc.models.conditioned import condition_generator
 from tests.statistical.kernel_checks import check_standard_normal
-from tests.statistical.kernels.latent import OBSERVED, draw_auxiliary_given, latent_estimator
+from tests.statistical.kernels.latent import OBSERVED, draw_auxiliary_given, latent_estimator, with_auxiliary
 from tests.statistical.levels import assert_at_least, key_for, seed_for
 from tests.unit.kernels.toys import log_normal
 
@@ -51,13 +51,13 @@ def test_kernels_in_single_precision_keep_type_and_distribution(name):
 
 def test_estimates_in_single_precision_lead_to_the_same_decisions():
     """With the same random numbers two precisions agree until a decision falls within the rounding of the other."""
-    kernel = pseudo_marginal_method("apm_mi_mh", latent_estimator(4), 1.5, 1)
+    estimator = latent_estimator(4)
+    kernel = pseudo_marginal_method("apm_mi_mh", estimator, 1.5, 1)
 
     def chain(key, single):
         x = jnp.full(1, 0.3)
         u = draw_auxiliary_given(key, 4, x[0], OBSERVED)
-        value = latent_estimator(4).log_estimate(x, u)
-        start = kernel.init(x, key=key)._replace(auxiliary=u, log_estimate=value)
+        start = with_auxiliary(estimator, kernel.init(x, key=key), u)
         noise = jax.vmap(kernel.draw)(jax.random.split(key, N_STEPS))
         if single:
             as_single = lambda a: a.astype(jnp.float32) if a.dtype == jnp.float64 else a

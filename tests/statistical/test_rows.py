@@ -48,7 +48,6 @@ from tests.unit.kernels.linear_moves import exact_linear_moves
 LINEAR = linear_regression(1)
 # Responses near a line: the lines that fit single chunks best are not much better than one for all of them.
 TWELVE_ROWS = np.random.default_rng(5).normal(size=(12, 2)) * np.array([0.6, 0.3]) + np.array([0.0, 0.8])
-POWERS = (0.02, 0.1, 0.3, 1.0)
 
 
 def log_largest_likelihood(data):
@@ -166,7 +165,8 @@ def test_a_mixture_of_few_rows_meets_the_sum_over_all_assignments():
 
 
 def annealed(kernel):
-    settings = AnnealedSettings(n_particles=4, powers=POWERS, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
+    powers = (0.02, 0.1, 0.3, 1.0)
+    settings = AnnealedSettings(n_particles=4, powers=powers, kernel="hamiltonian", n_moves=2, n_leapfrog=2)
     run = full_data_evidence(LINEAR, settings, exact_linear_moves(1.0) if kernel == "exact" else None)
     return (12,), lambda key, data: run(key, data).log_evidence[None]
 
@@ -282,15 +282,12 @@ def test_control_variates_are_the_full_gradient_at_the_anchor_and_unbiased_elsew
     data = jnp.asarray(DATA)
     past = PastRows(data[:N_PAST], jnp.int32(N_PAST))
     points = jax.random.normal(jax.random.key(1), (4, 6), dtype=jnp.float64)
-    anchors = renewed_anchors(
-        MODEL, no_anchors(points), points, Chunk(data[:N_PAST], jnp.int32(N_PAST)), past, jnp.int64(0)
-    )
+    before, after = Chunk(data[:N_PAST], jnp.int32(N_PAST)), Chunk(data[N_PAST:], jnp.int32(N_CHUNK))
+    anchors = renewed_anchors(MODEL, no_anchors(points), points, before, past, jnp.int64(0))
     full = jax.vmap(lambda p: MODEL.weighted_gradient(p, data[:N_PAST], jnp.ones(N_PAST)))(points)
     np.testing.assert_allclose(anchors.gradients, full, rtol=1e-12)
 
-    plain = Target(
-        Chunk(data[N_PAST:], jnp.int32(N_CHUNK)), jnp.ones((), jnp.float64), past, jnp.int64(N_PAST)
-    )
+    plain = Target(after, jnp.ones((), jnp.float64), past, jnp.int64(N_PAST))
     controlled = plain._replace(anchors=anchors)
     eta = settings.learning_rate / (N_PAST + N_CHUNK)
 

@@ -14,14 +14,7 @@ from auxmc.kernels.manifold.constrained_hmc import constrained_hmc
 from auxmc.kernels.manifold.projection import ProjectionSettings
 from auxmc.kernels.streams.contract import Chunk, PastRows, Target
 from experiments.estimator_illustrations.exact_moves import conjugate_distribution, conjugate_mover
-from experiments.foundations.models.machines import (
-    contrastive_divergence,
-    expected_contrastive_divergence,
-    hidden_probabilities,
-    layer_states,
-    three_by_two,
-    visible_transition,
-)
+from experiments.foundations.models import machines
 from experiments.generalised_lambda.model.generator import LOGISTIC_RATE, sample_parameter_inputs
 from experiments.generalised_lambda.model.reference_posterior import (
     differential_evolution,
@@ -324,18 +317,18 @@ def test_independence_metropolis_keeps_a_distribution_on_the_half_line():
 
 # --- densities and restricted Boltzmann machines ------------------------------------------------------
 
-MACHINE = three_by_two()
-
 
 @pytest.mark.parametrize("n_sweeps", [1, 2])
 def test_contrastive_divergence_has_its_expectation(n_sweeps):
     # From this state one and two sweeps differ most, by a fifth of a standard deviation. Standardised by the exact
-    # variance: given its end, an estimate is a function of the visible state there.
+    # variance: given its end, an estimate is a function of the visible state there. It is state 4 of the eight.
     rng, data = rng_for(f"divergence/{n_sweeps}"), np.array([[1.0, 0.0, 0.0]])
-    found = np.array([contrastive_divergence(MACHINE, data, n_sweeps, rng).ravel() for _ in range(10_000)])
-    states = layer_states(3)
-    distribution = np.linalg.matrix_power(visible_transition(MACHINE), n_sweeps)[4]  # from this state
-    ends = (states[:, :, None] * hidden_probabilities(MACHINE, states)[:, None, :]).reshape(8, -1)
+    machine = machines.three_by_two()
+    draw = lambda: machines.contrastive_divergence(machine, data, n_sweeps, rng).ravel()
+    found = np.array([draw() for _ in range(10_000)])
+    states = machines.layer_states(3)
+    distribution = np.linalg.matrix_power(machines.visible_transition(machine), n_sweeps)[4]
+    ends = (states[:, :, None] * machines.hidden_probabilities(machine, states)[:, None, :]).reshape(8, -1)
     spreads = np.sqrt(distribution @ np.square(ends) - np.square(distribution @ ends))
-    expected = expected_contrastive_divergence(MACHINE, data, n_sweeps).weights.ravel()
+    expected = machines.expected_contrastive_divergence(machine, data, n_sweeps).weights.ravel()
     assert_standard_mean((found - expected) / spreads, detects=0.09, label=f"{n_sweeps} sweeps")
