@@ -89,7 +89,8 @@ def _sample(make: Callable[[float], Method], n_chains: int, cores: int) -> Calla
     def sample(seed: int) -> None:
         keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(n_chains)]
         reporter = Reporter("", n_chains, shown=False)
-        samples = on_threads(job, starts[:n_chains], keys, cores, None, reporter)
+        begins = [(start, key, None) for start, key in zip(starts, keys, strict=False)]
+        samples = on_threads(job, begins, cores, reporter)
         advise(method, tree_of(samples, 0), cores)
 
     sample(0)

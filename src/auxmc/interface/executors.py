@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,11 +18,10 @@ import cloudpickle
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from auxmc.driver.blocks import Samples
 from auxmc.interface import arguments
-from auxmc.interface.running import IMAGE, ChainJob, Reporter, folder_of, one_linear_algebra_thread
+from auxmc.interface.running import IMAGE, Begin, ChainJob, Reporter, one_linear_algebra_thread
 
 Result = TypeVar("Result")
 
@@ -86,22 +85,16 @@ def replicate(
     arguments.check_executor(executor, "give a ThreadPoolExecutor")
     arguments.require_x64()
     seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(n)]
-    return on_workers(executor, [(function, (one,)) for one in seeds], cores, lambda i, result: None)
+    return on_workers(executor, [(function, one) for one in seeds], cores, lambda i, result: None)
 
 
 def on_executor(
-    executor: Executor | str,
-    job: ChainJob,
-    starts: np.ndarray,
-    keys: Sequence[Array],
-    cores: int | None,
-    folder: Path | None,
-    reporter: Reporter,
+    executor: Executor | str, job: ChainJob, begins: Sequence[Begin], cores: int | None, reporter: Reporter
 ) -> list[Samples]:
-    """Samples of chains that run on an executor's workers; these see the folder for checkpoints."""
+    """Samples of chains that run on an executor's workers; these see the folders for checkpoints."""
     calls = [
-        (_run_chain, (job, point, np.asarray(jax.random.key_data(key)), folder_of(folder, chain)))
-        for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
+        (_run_chain, job, point, np.asarray(jax.random.key_data(key)), folder)
+        for point, key, folder in begins
     ]
 
     def done(chain: int, samples: Samples) -> None:
@@ -111,17 +104,17 @@ def on_executor(
     try:
         return on_workers(executor, calls, cores, done)
     except KeyboardInterrupt:
-        reporter.say_interrupted(folder)
+        reporter.say_interrupted()
         raise
 
 
 def on_workers(
     executor: Executor | str | None,
-    calls: Sequence[tuple[Any, tuple[Any, ...]]],
+    calls: Sequence[tuple[Any, ...]],
     cores: int | None,
     done: Callable[[int, Any], None],
 ) -> list[Any]:
-    """Results of calls (function, arguments) in their order; `done` is told the number and result of each.
+    """Results of calls (function, *arguments) in their order; `done` is told the number and result of each.
 
     None is for threads, which share what the functions hold.
     """
@@ -133,8 +126,8 @@ def on_workers(
             for i, call in enumerate(calls):
                 if executor is not None:
                     payload = cloudpickle.dumps((sender, settings, cloudpickle.dumps(call)))
-                    call = run_pickled, (payload,)
-                futures[workers.submit(call[0], *call[1])] = i
+                    call = run_pickled, payload
+                futures[workers.submit(*call)] = i
             for future in as_completed(futures):
                 i, result = futures[future], future.result()
                 results[i] = result if executor is None else cloudpickle.loads(result)
@@ -156,7 +149,7 @@ def run_pickled(payload: bytes) -> bytes:
         if getattr(jax.config, name) != value:
             jax.config.update(name, value)
     # Only now, as arrays within the model take the precision of the settings.
-    function, inputs = cloudpickle.loads(call)
+    function, *inputs = cloudpickle.loads(call)
     with one_linear_algebra_thread():
         return bytes(cloudpickle.dumps(function(*inputs)))
 
@@ -168,14 +161,10 @@ def _run_chain(job: ChainJob, point: np.ndarray, key: np.ndarray, folder: Path |
 
 @contextmanager
 def _workers(executor: Executor | str | None, n: int, cores: int | None) -> Iterator[Executor]:
-    """The executor that is meant."""
     n_workers = min(n, cores or os.cpu_count() or 1)
-    if executor is None:
-        with ThreadPoolExecutor(n_workers) as threads:
-            yield threads
-        return
     if not isinstance(executor, str):
-        yield executor
+        with ThreadPoolExecutor(n_workers) if executor is None else nullcontext(executor) as workers:
+            yield workers
         return
     # Processes that are forked would inherit locks of JAX's threads.
     context = multiprocessing.get_context("spawn")

@@ -32,6 +32,8 @@ from auxmc.interface.methods import Method, flat_info, innermost
 from auxmc.kernels.base import Kernel
 from auxmc.numerics.digests import host_calls
 
+Begin = tuple[np.ndarray, Array, Path | None]
+"""Start [dim] and key of a chain, and the folder for its checkpoints."""
 IMAGE = os.urandom(8)
 """Processes that have the same are one, or forks of one."""
 
@@ -154,12 +156,12 @@ class ChainJob:
 
 
 class Reporter:
-    """Tells how far all chains are together, and stops them when asked."""
+    """Tells how far all chains are together, and stops them when asked; `is_kept` where they have checkpoints."""
 
-    def __init__(self, label: str, n_chains: int, *, shown: bool) -> None:
+    def __init__(self, label: str, n_chains: int, *, shown: bool, is_kept: bool = False) -> None:
         chains = "chain" if n_chains == 1 else "chains"
-        self._progress = Progress(f"{label}, {n_chains} {chains}", file=None if shown else StringIO())
-        self._n_chains = n_chains
+        self.progress = Progress(f"{label}, {n_chains} {chains}", file=None if shown else StringIO())
+        self._n_chains, self._is_kept = n_chains, is_kept
         self._lock = threading.Lock()
         self._done: dict[int, int] = {}
         self._run_s = 0.0
@@ -172,14 +174,14 @@ class Reporter:
             is_first = not self._done
             self._done[chain], self._total = done, total * self._n_chains
             if is_first:
-                self._progress.start(self._total, done, compile_s)
+                self.progress.start(self._total, done, compile_s)
 
     def advanced(self, chain: int, done: int, run_s: float) -> None:
         """Is told that a block of a chain is done; raises Interrupted where chains are to stop."""
         with self._lock:
             self._done[chain] = done
             self._run_s = max(self._run_s, run_s)
-            self._progress.advance(sum(self._done.values()), self._run_s)
+            self.progress.advance(sum(self._done.values()), self._run_s)
         if self.stop.is_set() and sum(self._done.values()) < self._total:
             raise Interrupted
 
@@ -187,14 +189,10 @@ class Reporter:
         """Progress of one chain, as the driver reports it."""
         return SimpleNamespace(start=partial(self.begun, chain), advance=partial(self.advanced, chain))
 
-    def say(self, text: str) -> None:
-        """Prints a line where progress is told."""
-        self._progress.say(text)
-
-    def say_interrupted(self, folder: Path | None) -> None:
+    def say_interrupted(self) -> None:
         """Tells, where progress is told, where the chains were stopped and how to continue."""
-        kept = "the same call continues from there" if folder else "give checkpoint=FOLDER to continue"
-        self.say(f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}")
+        kept = "the same call continues from there" if self._is_kept else "give checkpoint=FOLDER to continue"
+        self.progress.say(f"interrupted after {sum(self._done.values())} iterations of all chains; {kept}")
 
 
 class _Limit:
@@ -227,22 +225,16 @@ def one_linear_algebra_thread() -> Iterator[None]:
 
 
 def on_threads(
-    job: ChainJob,
-    starts: np.ndarray,
-    keys: Sequence[Array],
-    cores: int | None,
-    folder: Path | None,
-    reporter: Reporter,
+    job: ChainJob, begins: Sequence[Begin], cores: int | None, reporter: Reporter
 ) -> list[Samples]:
     """Samples of chains that run on threads, as many at a time as there are cores."""
     # Compiled programs run outside Python's lock: threads keep all cores busy and share one program.
-    job.compiled(starts[0], keys[0])
+    job.compiled(*begins[0][:2])
     # No context: where a second Ctrl-C ends the wait for the present blocks, nothing else may wait for them.
     pool = ThreadPoolExecutor(max_workers=cores or os.cpu_count() or 1)
     with one_linear_algebra_thread():
         futures: list[Future[Samples]] = [
-            pool.submit(job.run, point, key, folder_of(folder, chain), reporter.of_chain(chain))
-            for chain, (point, key) in enumerate(zip(starts, keys, strict=True))
+            pool.submit(job.run, *begin, reporter.of_chain(chain)) for chain, begin in enumerate(begins)
         ]
         try:
             for future in as_completed(futures):
@@ -251,11 +243,11 @@ def on_threads(
             reporter.stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
-                reporter.say("stops after the present block; Ctrl-C again stops at once")
+                reporter.progress.say("stops after the present block; Ctrl-C again stops at once")
             # A cancelled one that never began does not count as done.
             wait([future for future in futures if not future.cancelled()])
             if isinstance(error, KeyboardInterrupt):
-                reporter.say_interrupted(folder)
+                reporter.say_interrupted()
             raise
         pool.shutdown()
         return [future.result() for future in futures]
@@ -271,8 +263,3 @@ def same_run(folder: Path, saved: Path, identity: str) -> None:
     if there != identity:
         what = "a run of something else (another model, data, start, seed, setting or version)"
         raise ValueError(f"checkpoint {folder} holds {what}: give another folder, or delete that one")
-
-
-def folder_of(folder: Path | None, chain: int) -> Path | None:
-    """Folder for the checkpoints of a chain, in that of all."""
-    return None if folder is None else folder / f"chain{chain:04d}"

@@ -22,9 +22,6 @@ from auxmc.interface.methods import Method
 from auxmc.interface.running import ChainJob, Reporter, on_threads
 from auxmc.interface.trees import library_attributes, tree_of
 
-# Points on the manifold for each chain, of which its start is chosen.
-_POINTS_OF_START = 4
-
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -36,7 +33,7 @@ class RunOptions:
     seed: int
     cores: int | None
     executor: Executor | str | None
-    checkpoint: str | Path | None
+    folder: Path | None
     progress: bool
     checks: str
     thin: int = 1
@@ -58,12 +55,6 @@ class RunOptions:
             raise ValueError('checks: expected "basic" or "off" with keep, got "full", which needs all')
         if self.executor is not None:
             arguments.check_executor(self.executor, "leave it out")
-        arguments.checkpoint_folder(self.checkpoint)
-
-    @property
-    def folder(self) -> Path | None:
-        """Folder for checkpoints."""
-        return arguments.checkpoint_folder(self.checkpoint)
 
 
 def sample(
@@ -121,26 +112,22 @@ def sample(
         SamplingWarning: If the draws are not reliable as they are, or the checkpoint cannot see all that they depend
             on.
     """
-    options = RunOptions(
-        draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks, thin, keep
-    )
+    folder = arguments.checkpoint_folder(checkpoint)
+    options = RunOptions(draws, warm_up, chains, seed, cores, executor, folder, progress, checks, thin, keep)
     if isinstance(method, Density):
         method = nuts(method)
     tree, job = run_method(method, start, options)
-    found = [] if checks == "off" else _advice(method, tree, job, options)
+    found: list[Advice] = []
+    if checks != "off":
+        found += advise(method, tree, cores)
+        # Short chains are run where nothing else is wrong, and the program is compiled here.
+        short_chain = job.short_chain if executor is None and not found else None
+        found += advise_missed(method, tree, short_chain, seed)
+    if checks == "full" and method.is_plain and method.log_density:
+        flat = flat_draws(tree["posterior"].to_dataset(), method.layout.names)
+        found += advise_jumps(method.log_density, flat, method.layout)
     tree.attrs["warnings"] = [*method.warnings, *issue(found)]
     return tree
-
-
-def _advice(method: Method, tree: xr.DataTree, job: ChainJob, options: RunOptions) -> list[Advice]:
-    found = advise(method, tree, options.cores)
-    # Short chains are run where nothing else is wrong, and the program is compiled here.
-    short_chain = job.short_chain if options.executor is None and not found else None
-    found += advise_missed(method, tree, short_chain, options.seed)
-    if options.checks == "full" and method.is_plain and method.log_density:
-        draws = flat_draws(tree["posterior"].to_dataset(), method.layout.names)
-        found += advise_jumps(method.log_density, draws, method.layout)
-    return found
 
 
 def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.DataTree, ChainJob]:
@@ -158,16 +145,19 @@ def run_method(method: Method, start: Any, options: RunOptions) -> tuple[xr.Data
                 raise ValueError(f"chain {chain}: {error}") from error
     n_warm_up = options.warm_up // options.thin
     job = ChainJob(method, options.draws + n_warm_up, options.warm_up, options.thin, _kept(method, options))
-    reporter = Reporter(method.name, options.chains, shown=options.progress)
-    issue(job.check(starts[0], keys[0], options.chains, options.folder))
+    folder = options.folder
+    reporter = Reporter(method.name, options.chains, shown=options.progress, is_kept=folder is not None)
+    issue(job.check(starts[0], keys[0], options.chains, folder))
+    folders = [folder and folder / f"chain{chain:04d}" for chain in range(options.chains)]
+    begins = [*zip(starts, keys, folders, strict=True)]
     clock = time.perf_counter()
     if options.executor is None:
-        samples = on_threads(job, starts, keys, options.cores, options.folder, reporter)
+        samples = on_threads(job, begins, options.cores, reporter)
     else:
         # Imported late: few runs need it.
         from auxmc.interface.executors import on_executor
 
-        samples = on_executor(options.executor, job, starts, keys, options.cores, options.folder, reporter)
+        samples = on_executor(options.executor, job, begins, options.cores, reporter)
     wall_s = time.perf_counter() - clock
     tree = tree_of(samples, n_warm_up)
     tree.attrs |= {
@@ -200,8 +190,8 @@ def _starts(method: Method, start: Any, keys: Sequence[Array], pool: Array) -> n
         raise ValueError(f"start is required: the variables {', '.join(method.layout.names)}")
     if method.kind != "simulator":
         return np.stack([method.draw_start(jax.random.fold_in(key, 0)) for key in keys])
-    # Starts from one mode alone would hide the others: of many points, those that differ most are taken.
-    points = [method.draw_start(jax.random.fold_in(pool, i)) for i in range(_POINTS_OF_START * len(keys))]
+    # Starts from one mode alone would hide the others: of four points a chain, those that differ most are taken.
+    points = [method.draw_start(jax.random.fold_in(pool, i)) for i in range(4 * len(keys))]
     usable = [point for point in points if is_usable(method, point)]
     if not usable:
         return np.stack(points[: len(keys)])

@@ -24,7 +24,7 @@ from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator_of, stream
 from auxmc.errors import DamagedFile
 from auxmc.interface.advice import Advice, issue
-from auxmc.interface.arguments import check_integer, check_positive
+from auxmc.interface.arguments import check_integer, check_positive, checkpoint_folder
 from auxmc.interface.checks.densities import NOT_FALLING
 from auxmc.interface.checks.jumps import advise_jumps
 from auxmc.interface.checks.normalisation import advise_constant
@@ -154,7 +154,8 @@ def evidence(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     check_integer("chains", chains, 2, "their spread is the error")
-    options = RunOptions(draws, warm_up, chains, seed, cores, executor, checkpoint, progress, checks)
+    folder = checkpoint_folder(checkpoint)
+    options = RunOptions(draws, warm_up, chains, seed, cores, executor, folder, progress, checks)
     check_settings(n_steps, 1.0, "drift_kick_drift")
     if tolerance is not None:
         check_positive("tolerance", tolerance)
@@ -282,7 +283,7 @@ def _run_batches(
     for i, start in starts:
         key = np.asarray(jax.random.key_data(stream(options.seed, "evidence", "run", str(i))))
         file = options.folder / f"runs{i:04d}.npz" if options.folder else None
-        calls.append((_run_batch, (target, base.mixture, base.runs.path, n_steps, start, key, file)))
+        calls.append((_run_batch, target, base.mixture, base.runs.path, n_steps, start, key, file))
     reporter.start(len(starts) * N_RUNS, 0, 0.0, "annealed runs")
 
     def told(number: int, result: Annealed) -> None:
