@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from auxmc.command_line.errors import output_folder
+from auxmc.interface.tempered import METHODS as EVIDENCE_METHODS
 
 METHODS = {
     "simulator": ("constrained_hmc", "constrained_nuts"),
@@ -13,14 +14,6 @@ METHODS = {
     "density": ("nuts", "hmc"),
 }
 """Methods for each kind of model, the default first; repeated from the interface, which the help does not import."""
-
-EVIDENCE_METHODS = (
-    "annealed_importance",
-    "simulated_tempering",
-    "gibbs_continuous_tempering",
-    "continuously_tempered_hmc",
-)
-"""Methods of `auxmc evidence`, the default first."""
 
 _SAMPLED = """
 MODEL.py is one of these, by the functions that it has (written with jax.numpy):

@@ -33,6 +33,7 @@ from auxmc.interface.executors import on_workers
 from auxmc.interface.methods import LogDensity, Method
 from auxmc.interface.running import one_linear_algebra_thread, same_run
 from auxmc.interface.sampling import RunOptions, run_method
+from auxmc.interface.tempered import CHAINS, METHODS
 from auxmc.interface.tempered.advice import advise_chains, advise_evidence, few_runs, not_reached
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, bridge_to, fraction_of_step
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
@@ -45,13 +46,6 @@ from auxmc.kernels.tempering.tempered_move import check_settings
 from auxmc.numerics.programs import jit_vmap
 from auxmc.numerics.values import by_value
 
-CHAINS = ("simulated_tempering", "gibbs_continuous_tempering", "continuously_tempered_hmc")
-"""Methods whose chains move between the target and a Gaussian base."""
-METHODS = ("annealed_importance", *CHAINS)
-"""Methods of `evidence`."""
-
-# Numbers of temperatures of a chain.
-_TEMPERATURES = (2, 4, 8, 12, 16, 24, 32, 48, 64, 100)
 # Of a chain's time, at the base and at the target each.
 _FRACTION_AT_ENDS = 0.1
 # Steps of a method whose step cannot depend on the temperature: each is taken as often.
@@ -397,7 +391,7 @@ def _thinned(path: Path) -> Path:
     first = (0.0, 0.0, path.step_sizes[0])
     whole = Path(*(np.concatenate([[one], array]) for one, array in zip(first, path, strict=True)))
     n = len(whole.inverse_temperatures)
-    n_kept = max((size for size in _TEMPERATURES if size <= n), default=n)
+    n_kept = max((size for size in (2, 4, 8, 12, 16, 24, 32, 48, 64, 100) if size <= n), default=n)
     kept = np.linspace(0, n - 1, n_kept).round().astype(int)
     return Path(*(array[kept] for array in whole))
 
