@@ -24,7 +24,7 @@ from auxmc.interface.transforms import (
     ordered,
     sampled,
 )
-from auxmc.kernels.base import Kernel, check_steps
+from auxmc.kernels.base import Kernel, check_choice, check_steps
 from auxmc.kernels.hamiltonian.hmc import hmc as hmc_kernel
 from auxmc.kernels.hamiltonian.nuts import nuts as nuts_kernel
 from auxmc.numerics.programs import has_open_cost
@@ -317,8 +317,7 @@ def _hamiltonian(
     """A method whose `kernel` maps (log density, step size, inverse mass unless it is the unit) to the kernel."""
     check_density(model)
     step_size = arguments.check_positive("step_size", step_size)
-    if mass not in _MASSES:
-        raise ValueError(f"mass must be one of {', '.join(_MASSES)}, got {mass!r}")
+    check_choice("mass", mass, list(_MASSES))
     is_open = has_open_cost(model.log_density, model.start)
 
     def build(*scales: Array) -> Kernel:

@@ -14,7 +14,7 @@ from auxmc.interface.advice import Advice, issue
 from auxmc.interface.checks.densities import advise_tails, advise_undefined, examine_density
 from auxmc.interface.layout import Layout, layout_of, named, start_variables
 from auxmc.interface.methods import Method, evaluated_number, follows_its_key
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_choice
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.models.estimator import Estimator, estimator_of
 from auxmc.numerics.random import standard_normal
@@ -149,9 +149,8 @@ def auxiliary_pseudo_marginal(
 
     Source: PhD thesis, Algorithm 9 and section 3.5.
     """
-    for name, given, allowed in (("u", u, _UPDATES_OF_U), ("x", x, _UPDATES_OF_X)):
-        if given not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {given!r}")
+    check_choice("u", u, list(_UPDATES_OF_U))
+    check_choice("x", x, list(_UPDATES_OF_X))
     arguments.check_instance("model", model, Estimated, "auxmc.estimated")
     if u == "slice" and not model.is_normal:
         advice = 'give their shape as `auxiliary`, or take u="independence"'

@@ -39,7 +39,7 @@ from auxmc.interface.tempered.annealing import N_RUNS, Annealed, Path, anneal, b
 from auxmc.interface.tempered.bases import Base, Gaussian, find_base, starts_inside
 from auxmc.interface.tempered.mixture import Mixture
 from auxmc.interface.trees import dataset_of, library_attributes
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, check_choice
 from auxmc.kernels.tempering import continuous_tempering
 from auxmc.kernels.tempering.simulated_tempering import simulated_tempering
 from auxmc.kernels.tempering.tempered_move import check_settings
@@ -145,8 +145,7 @@ def evidence(
 
     Source: PhD thesis, Algorithms 7, 14 and 15, Eqs. 5.33 to 5.36; Neal 2001, "Annealed importance sampling".
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    check_choice("method", method, METHODS)
     check_integer("chains", chains, 2, "their spread is the error")
     folder = checkpoint_folder(checkpoint)
     options = RunOptions(draws, warm_up, chains, seed, cores, executor, folder, progress, checks)
