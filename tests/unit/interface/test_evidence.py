@@ -15,7 +15,7 @@ from scipy.special import betaln, gammaln, ive
 import auxmc
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.tempered_evidence import Evidence, annealed_evidence
-from auxmc.interface.tempered.advice import advise_chains, advise_evidence
+from auxmc.interface.tempered.advice import advise_chains, advise_evidence, few_runs
 from auxmc.interface.tempered.annealing import N_RUNS, Annealed
 from auxmc.interface.tempered.annealing import Path as TemperaturePath
 from auxmc.interface.tempered.bases import Base, find_base
@@ -269,7 +269,7 @@ def test_runs_of_which_few_count_have_no_error_and_rare_modes_are_named():
     draws, even = random.normal(size=(100, 2)), np.zeros((2, N_RUNS))
 
     def said(base, logs, error=0.1):
-        found = advise_evidence(model, logs, draws, base, Evidence(0.0, error), 1.0, chains=False)
+        found = [*few_runs(logs), *advise_evidence(model, draws, base, Evidence(0.0, error), 1.0)]
         return " ".join(advice.text for advice in found)
 
     assert said(_base(), even) == ""

@@ -34,21 +34,12 @@ _MORE_RUNS = "Run more draws or more n_steps, or declare bounds of auxmc.density
 
 
 def advise_evidence(
-    model: Density,
-    log_weights: np.ndarray,
-    draws: np.ndarray,
-    base: Base,
-    found: Evidence,
-    support: float,
-    *,
-    chains: bool,
+    model: Density, draws: np.ndarray, base: Base, found: Evidence, support: float
 ) -> Iterator[Advice]:
-    """Advice about an evidence by weights of annealed runs, or of tempered chains where `chains` is true [chain, draw].
+    """Advice about an evidence by annealed runs or tempered chains.
 
     Draws are of the target [draw, dim]; `support` is the fraction of the base inside the target's support.
     """
-    if not chains:
-        yield from few_runs(log_weights)
     if support < _SMALLEST_SUPPORT:
         yield Advice(
             f"{100 * support:.2g} % of the base lies where the density is positive, and the evidence is in doubt",

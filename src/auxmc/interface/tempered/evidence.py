@@ -225,8 +225,8 @@ def _estimated(
         if model.log_prior is not None and model.draw_prior is not None:
             key = stream(seed, "evidence", "prior")
             advice += advise_constant(model.log_prior, model.draw_prior, model.layout.dim, key)
-        advice += advise_chains(tree, found, result) if one else []
-        advice += advise_evidence(model, target, vectors, found, result, fraction, chains=one)
+        advice += advise_chains(tree, found, result) if one else few_runs(target)
+        advice += advise_evidence(model, vectors, found, result, fraction)
     if options.checks == "full":
         advice += advise_jumps(model.log_density, vectors, model.layout)
     if any(item.cause == "no error" for item in advice):
