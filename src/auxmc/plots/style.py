@@ -17,10 +17,6 @@ COLUMN_WIDTH_IN = 3.4
 PAGE_WIDTH_IN = 7.0
 _FONT_SIZE, _SMALL_FONT_SIZE = 8.5, 8.8 * 8.5 / 9.6
 
-# Panels of a fixed shape need two or three passes until titles and labels have their room.
-_LAYOUT_PASSES = 4
-_SETTLED = 1e-3
-
 # Label, marker and colour: those of the published figures; that of a method which they do not colour is Okabe and
 # Ito's sky blue.
 _METHODS = {
@@ -128,18 +124,22 @@ def wrapped(text: str, width: int) -> str:
 
 
 def save_figure(
-    figure: Figure, path_without_suffix: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png")
+    figure: Figure,
+    path_without_suffix: str | os.PathLike[str],
+    formats: Sequence[str] = ("pdf", "png"),
+    passes: int = 4,
 ) -> list[Path]:
     """Writes a figure as `pdf`, `png` (200 dots per inch) or `svg`, each complete or not at all; returns the paths.
 
-    Files hold no dates, so that the same figure gives the same bytes. Panels are laid out once, so that all
-    formats agree. Letters of SVG files are outlines: they look the same where the font is missing. An SVG file that
-    would be larger than 500 kB holds data as bitmaps. Missing folders are created.
+    Files hold no dates, so that the same figure gives the same bytes. Panels are laid out once, so that all formats
+    agree; those of a fixed shape need two or three `passes` until titles and labels have their room. Letters of SVG
+    files are outlines: they look the same where the font is missing. An SVG file that would be larger than 500 kB holds
+    data as bitmaps. Missing folders are created.
     """
     base = Path(path_without_suffix)
     paths = [base.with_name(f"{base.name}.{suffix}") for suffix in formats]
     with use_style(), matplotlib.rc_context({"svg.fonttype": "path"}):
-        _lay_out(figure)
+        _lay_out(figure, passes)
         base.parent.mkdir(parents=True, exist_ok=True)
         for path, suffix in zip(paths, formats, strict=True):
             temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -162,16 +162,16 @@ def _save_with_bitmaps(figure: Figure, path: Path) -> None:
         axis.set_rasterization_zorder(None)
 
 
-def _lay_out(figure: Figure) -> None:
+def _lay_out(figure: Figure, passes: int) -> None:
     # Laying out costs as much as drawing, and matplotlib would do it again for every format.
     engine = figure.get_layout_engine()
     if engine is None:
         return
     before: list[Any] = []
-    for _ in range(_LAYOUT_PASSES):
+    for _ in range(passes):
         engine.execute(figure)  # without drawing
         places = [axis.get_position().bounds for axis in figure.axes]
-        if before and np.allclose(before, places, rtol=0.0, atol=_SETTLED):
+        if before and np.allclose(before, places, rtol=0.0, atol=1e-3):
             break
         before = places
     # "none" in place of None would leave an engine in place that makes matplotlib draw twice.

@@ -17,6 +17,7 @@ from auxmc.diagnostics.convergence import summarise_chains
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.diagnostics.tempered_evidence import log_evidence, log_evidence_error
 from auxmc.driver.results import write_result
+from auxmc.interface.layout import element_names
 from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import save_figure, use_style
 
@@ -47,9 +48,8 @@ def elements(posterior: xr.Dataset) -> Iterator[tuple[str, FloatArray]]:
     """Yields names of scalars, such as "rates[0]", and their draws [chain, draw], those of small variables first."""
     for name, array in sorted(posterior.data_vars.items(), key=lambda one: one[1].size):
         values = array.to_numpy().astype(np.float64)
-        for place in np.ndindex(*values.shape[2:]):
-            label = f"{name}[{', '.join(map(str, place))}]" if place else str(name)
-            yield label, values[(slice(None), slice(None), *place)]
+        labels = element_names([(str(name), values.shape[2:])])
+        yield from zip(labels, np.moveaxis(values.reshape(*values.shape[:2], -1), 2, 0), strict=True)
 
 
 def summary_table(posterior: xr.Dataset) -> tuple[pd.DataFrame, str]:
@@ -82,10 +82,10 @@ def draw_posterior(posterior: xr.Dataset, folder: Path, formats: Sequence[str]) 
     if not found:
         return
     with use_style(), matplotlib.rc_context(_PLAIN_NUMBERS):
-        _save(_traces(found[:_MAX_TRACES]), folder / "trace", formats)
+        save_figure(_traces(found[:_MAX_TRACES]), folder / "trace", formats, passes=1)
         thin = max(1, posterior.sizes["chain"] * posterior.sizes["draw"] // _MAX_POINTS)
         pairs = [(name, values[:, ::thin]) for name, values in found[:_MAX_PAIRS]]
-        _save(_pairs(pairs), folder / "pairs", formats)
+        save_figure(_pairs(pairs), folder / "pairs", formats, passes=1)
 
 
 def _traces(found: list[tuple[str, FloatArray]]) -> Figure:
@@ -126,15 +126,6 @@ def _with_chains(figure: Figure, artists: list[Any]) -> Figure:
     return figure
 
 
-def _save(figure: Figure, path_without_suffix: Path, formats: Sequence[str]) -> None:
-    """Writes a figure after one pass of its layout, a tenth of a second: its panels have no fixed shape."""
-    engine = figure.get_layout_engine()
-    assert engine is not None
-    engine.execute(figure)
-    figure.set_layout_engine(None)
-    save_figure(figure, path_without_suffix, formats)
-
-
 def draw_evidence(chains: xr.DataTree, path_without_suffix: Path, formats: Sequence[str]) -> None:
     """Writes a figure of the estimate of a log evidence, with its error, against the number of iterations.
 
@@ -156,4 +147,4 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path, formats: Seque
         axis.set_ylabel("log evidence / nats, with two errors")
         if math.isfinite(values[-1]):
             axis.axhline(values[-1], linewidth=0.5, linestyle="--")
-        _save(figure, path_without_suffix, formats)
+        save_figure(figure, path_without_suffix, formats, passes=1)
