@@ -115,10 +115,8 @@ class RunFolder:
         try:
             return dict(json.loads(path.read_text(encoding="utf-8"))["numbers"])
         except (ValueError, KeyError, TypeError, OSError) as error:
-            got = f"{type(error).__name__}: {error}"
-            raise CommandError(
-                f"{path}: expected settings of a run ({got}); choose another folder"
-            ) from error
+            expected = f"expected settings of a run ({type(error).__name__}: {error})"
+            raise CommandError(f"{path}: {expected}; choose another folder") from error
 
 
 def _short(value: Any) -> str:

@@ -130,8 +130,6 @@ def _with_error(value: float, error: float) -> str:
 
 
 class _Session:
-    """Collects the records of a run and shows them."""
-
     def __init__(self, setup: StreamSetup, folder: StreamFolder | None) -> None:
         self.setup, self.folder, self.options = setup, folder, setup.options
         sizes = [n for n in (setup.source.n_rows, self.options.rows) if n is not None]
@@ -242,10 +240,8 @@ class _Session:
         names = ("log_bayes_factor", "log_bayes_factor_error")
         gaps = sorted((-one[names[0]][-1], one[names[1]][-1]) for one in ranked.values())
         if len(gaps) > 1 and gaps[1][0] < 2.0 * gaps[1][1]:
-            gap, error = gaps[1]
-            say(
-                f"the best two models differ by {gap:.2f} +- {error:.2f} nats: which is better is not resolved"
-            )
+            gap = "{:.2f} +- {:.2f} nats".format(*gaps[1])
+            say(f"the best two models differ by {gap}: which is better is not resolved")
 
     def _stop(self, number: int) -> None:
         """Ends the run after the current chunks."""

@@ -165,12 +165,7 @@ def _names(
     follows_its_key("simulate", lambda own: simulate(own, draw_prior(key)))
     data = evaluated("simulate", simulate, key, truth)
     made: list[Method] = []
-
-    def trace(data: Any) -> Array:
-        made.append(_method(model(data)))
-        return jnp.zeros(())
-
-    evaluated("model", trace, data)
+    evaluated("model", lambda data: made.append(_method(model(data))), data)
     layout, given = made[0].layout, named(truth)
     if jax.tree.structure(truth) != layout.structure or tuple(given) != layout.names:
         raise ValueError(f"draw_prior: expected variables {', '.join(layout.names)}, got {', '.join(given)}")

@@ -67,15 +67,12 @@ def record(
         outputs = _evaluate(closed.jaxpr, closed.consts, flat, next_input, "simulate")
         return jax.tree.unflatten(jax.tree.structure(shape), outputs)
 
-    def trace(values: Mapping[str, Array]) -> Any:
-        def first(key: Any, kind: str, own: Prior) -> Array:
-            _check_unused(key, kind, used)
-            found[f"{kind}_{len(found)}"] = own
-            return jnp.zeros(own.shape)
+    def first(key: Any, kind: str, own: Prior) -> Array:
+        _check_unused(key, kind, used)
+        found[f"{kind}_{len(found)}"] = own
+        return jnp.zeros(own.shape)
 
-        return run(values, first)
-
-    evaluated("simulate", trace, shapes)
+    evaluated("simulate", partial(run, next_input=first), shapes)
     arguments = (shapes,) if given else ()
     # JAX traces a function once: another one that calls it is traced again.
     one, other = (_numbers(jax.make_jaxpr(f)(key, *arguments)) for f in (simulate, lambda *a: simulate(*a)))

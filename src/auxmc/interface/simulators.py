@@ -247,12 +247,7 @@ def start_on_manifold(model: Simulator, *, chains: int = 4, seed: int = 0, tries
 
 
 def _method(
-    name: str,
-    model: Simulator,
-    build: Callable[[Array], Kernel],
-    scale: float,
-    target: float,
-    tolerance: float,
+    name: str, model: Simulator, build: Callable[..., Kernel], scale: float, target: float, tolerance: float
 ) -> Method:
     arguments.check_instance("model", model, Simulator, "auxmc.simulator")
     # Wrong numbers of steps are rejected where they are given, not at the first draw.

@@ -25,7 +25,7 @@ _KINDS = {
     "density": ("log_density", "start"),
 }
 _DENSITY = ("prior", "bounds", "periodic", "exchangeable")
-_OPTIONAL = {"simulator": ("noise_scale", "derived"), "estimate": (), "density": _DENSITY}
+_OPTIONAL = {"simulator": ("noise_scale", "derived", "observed"), "estimate": (), "density": _DENSITY}
 # These stay functions: their arguments are not data.
 _FUNCTIONS = ("generate", "derived", "log_prior", "log_estimate", "log_density")
 
@@ -46,13 +46,10 @@ def read_model(path: Path, data: Path | None) -> OwnModel:
     module = run_file(path)
     kind = _kind(path, module)
     given = _Data(path, module, data)
-    parts = {}
-    for name in (*_KINDS[kind], *_OPTIONAL[kind]):
-        if hasattr(module, name):
-            parts[name] = given.to(name, getattr(module, name))
-    if kind == "simulator":
-        own = hasattr(module, "observed")
-        parts["observed"] = given.to("observed", module.observed) if own else given.value
+    names = [name for name in (*_KINDS[kind], *_OPTIONAL[kind]) if hasattr(module, name)]
+    parts = {name: given.to(name, getattr(module, name)) for name in names}
+    if kind == "simulator" and "observed" not in parts:
+        parts["observed"] = given.value
     if data is not None and not given.used:
         raise CommandError(f"{path}: no function has an argument called `data`; add one, or leave --data out")
     content = path.read_bytes() + (b"" if data is None else data.read_bytes())

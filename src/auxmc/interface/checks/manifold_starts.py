@@ -71,8 +71,7 @@ def search(
         point, distance = find(jax.random.fold_in(key, attempt))
         if float(distance) <= _NEAR and bool(jnp.all(jnp.isfinite(point))):
             return np.asarray(point)
-        if math.isfinite(float(distance)):
-            nearest = min(nearest, float(distance))
+        nearest = min(nearest, float(distance))  # which leaves a NaN out
     why = f"the nearest differ by {nearest:.3g}"
     if not math.isfinite(nearest):
         why = "outputs are not finite. Look for overflow, and logarithms of negative numbers"
