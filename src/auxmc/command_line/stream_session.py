@@ -33,8 +33,6 @@ from auxmc.errors import AuxmcError, CommandError, DataError
 from auxmc.models.user_model import importing_from
 from auxmc.numerics.array_types import NamedArrays
 
-# Exit status of a program that a signal ended, less the signal's number.
-_SIGNALLED = 128
 _HEADINGS = ("rows", "log evidence", "a row", "log Bayes factor", "probability", "steps")
 # Outside of a terminal lines are not folded.
 _WIDTH = 160
@@ -180,7 +178,7 @@ class _Session:
             raise CommandError(self.loss + restart, 1)
         if self.signal:
             say(f"stopped; the same command resumes from {where}" if where else "stopped; nothing was kept")
-            return _SIGNALLED + self.signal
+            return 128 + self.signal
         if where:
             say(f"record, settings and state are in {where}")
         return 0

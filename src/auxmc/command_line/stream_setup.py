@@ -35,7 +35,6 @@ from auxmc.numerics.array_types import BooleanArray, FloatArray
 from auxmc.numerics.programs import coarse_in_float32
 
 _BLOCK_ROWS = 32_768
-_SEQUENTIAL_START = 20
 _LEAST = {"chunk_rows": 1, "capacity": 1, "replicates": 1, "seed": 0, "rows": 1, "first_chunks": 0}
 
 
@@ -250,7 +249,7 @@ def prepare(options: argparse.Namespace) -> StreamSetup:
     settings = _estimator_settings(options)
     step = options.first_chunks
     if step is None:
-        step = _SEQUENTIAL_START if options.estimator == "sequential" else 0
+        step = 20 if options.estimator == "sequential" else 0
     sizes = growing_chunks(step, options.chunk_rows) if step else ChunkSizes((), options.chunk_rows)
     try:
         source = open_source(options.data, options.columns, options.response)

@@ -36,7 +36,6 @@ from auxmc.numerics.array_types import FloatArray
 
 _BATCH_ROWS = 65_536
 _BATCH_CELLS = 1 << 17
-_BUFFER_BYTES = 1 << 20
 _KINDS = {b"PAR1": "parquet", b"\x93NUM": "npy", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz"}
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
@@ -374,7 +373,7 @@ def _open_parquet(path: Path) -> Table:
     def opened() -> Any:
         try:
             # Not mapped: pages of a file read once would count as memory of this process.
-            return pa_parquet.ParquetFile(path, buffer_size=_BUFFER_BYTES)
+            return pa_parquet.ParquetFile(path, buffer_size=1 << 20)
         except (pa.ArrowException, OSError) as error:
             fail(path, f"not a complete Parquet file ({_one_line(error)})", error)
 

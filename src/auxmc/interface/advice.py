@@ -31,9 +31,6 @@ _MIN_ESS = 100.0
 _ERROR_OF_ESS = 0.2
 _MAX_ERROR_FRACTION = 0.1
 _MAX_DIVERGED_FRACTION = 1e-3
-# Trajectories that leave the support explain other warnings from the first fraction on; from the second they are named
-# without other warnings.
-_OUTSIDE_FRACTIONS = (0.01, 0.1)
 _STATE = {
     "n_not_converged": "projections that did not converge",
     "n_not_converged_reverse": "reversed projections that did not converge",
@@ -141,8 +138,8 @@ def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
         outside = ~np.isfinite(stats["energy_change"].to_numpy())
     else:
         return found
-    few, many = _OUTSIDE_FRACTIONS
-    if outside.mean() <= (few if found else many):
+    # A few trajectories that leave the support explain other warnings; many are named without other warnings.
+    if outside.mean() <= (0.01 if found else 0.1):
         return found
     ended = f"{int(outside.sum())} of {outside.size} trajectories ended where the log density is not finite"
     fix = 'Declare bounds: auxmc.density(..., bounds={"x": (0, None)})'

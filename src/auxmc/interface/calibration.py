@@ -18,10 +18,6 @@ from auxmc.interface.layout import element_names, named
 from auxmc.interface.methods import Method, evaluated, follows_its_key, innermost
 from auxmc.numerics.programs import jit_short
 
-# Replicates that run side by side.
-_TOGETHER = 50
-# Tests of each quantity: of location, of spread, of the whole distribution, and of its dependence on the data.
-_TESTS = 4
 _BINS = 20
 
 
@@ -140,7 +136,7 @@ def check(
         return jnp.sum(found < true, axis=0), jnp.sum(found == true, axis=0), jnp.mean(found, axis=0)
 
     keys = jax.random.split(stream(seed, "check"), replicates)
-    ran = jit_short(lambda keys: jax.lax.map(replicate, keys, batch_size=_TOGETHER))(keys)
+    ran = jit_short(lambda keys: jax.lax.map(replicate, keys, batch_size=50))(keys)
     below, equal, means = map(np.asarray, ran)
     random = generator_of(stream(seed, "check", "ties"))
     places = (below + random.uniform(size=below.shape) * (equal + 1)) / (draws + 1)
@@ -208,8 +204,8 @@ def _method(model: Any) -> Method:
 def _p_value(ranks: np.ndarray, means: np.ndarray) -> float:
     """Of ranks [replicate] that are uniform whatever the data, and so the posterior means [replicate], are.
 
-    Mean and sum of squares of normal scores, the distance of Kolmogorov, and the rank correlation with the means: a
-    missing prior leaves the ranks of a location uniform, but not for given data.
+    Four tests: mean and sum of squares of normal scores, the distance of Kolmogorov, and the rank correlation with the
+    means: a missing prior leaves the ranks of a location uniform, but not for given data.
     """
     scores, n = stats.norm.ppf(np.clip(ranks, 1e-12, 1.0 - 1e-12)), len(ranks)
     square = float(np.sum(scores**2))
@@ -220,4 +216,4 @@ def _p_value(ranks: np.ndarray, means: np.ndarray) -> float:
         stats.kstest(ranks, "uniform").pvalue,
         stats.spearmanr(ranks, means, nan_policy="omit").pvalue if varies else 1.0,
     )
-    return float(min(1.0, _TESTS * smallest))
+    return float(min(1.0, 4 * smallest))

@@ -31,8 +31,6 @@ from auxmc.numerics.programs import has_open_cost
 from auxmc.numerics.values import by_value
 
 _MASSES = {"diagonal": "diagonal windows", "dense": "dense windows", "unit": "dual averaging"}
-# Draws of a prior among which a start is looked for.
-_TRIES = 100
 
 
 @by_value
@@ -148,7 +146,7 @@ def density(
     log_prior, draw_prior, transforms = _prior(prior)
     if start is None and draw_prior is None:
         raise ValueError("start is wanted: variables at which the log density is finite")
-    tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(_TRIES)) if draw_prior else iter(())
+    tries: Iterator[Any] = (draw_prior(jax.random.key(i)) for i in range(100)) if draw_prior else iter(())
     labels = (exchangeable,) if isinstance(exchangeable, str) else tuple(exchangeable)
     begin, layout = start_variables(next(tries) if start is None else start)
     transforms |= bound_transforms(layout.named_shapes, bounds or {}, periodic)
@@ -192,7 +190,6 @@ def density(
 
 
 def _n_labels(layout: Layout, labels: Sequence[str], transforms: Mapping[str, Transform]) -> int:
-    """Number of labels that can be exchanged."""
     shapes = layout.named_shapes
     if not set(labels) <= set(shapes) or not isinstance(layout.tree(jnp.zeros(layout.dim)), Mapping):
         raise ValueError(f"exchangeable: expected some of {', '.join(shapes)}, got {', '.join(labels)}")

@@ -12,9 +12,6 @@ from jax import Array
 from auxmc.interface.arguments import float64_tree
 from auxmc.interface.transforms import Transform
 
-# Of every variable that is kept.
-_DIMENSIONS = ("chain", "draw")
-
 
 class Layout(NamedTuple):
     """How a pytree of variables lies in a vector.
@@ -145,7 +142,7 @@ def variables(what: str, tree: Any) -> Layout:
     own = {f"{name}_dim_{i}" for name, (_, leaf) in zip(names, leaves, strict=True) for i in range(leaf.ndim)}
     for name in names:
         for is_wrong, why in (
-            (name in _DIMENSIONS, "is a dimension of every variable"),
+            (name in ("chain", "draw"), "is a dimension of every variable"),
             (name in own, "is a dimension of another variable"),
             ("/" in name, "has a '/', which separates groups"),
             (names.count(name) > 1, "is the name of two variables"),

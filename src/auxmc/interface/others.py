@@ -19,7 +19,6 @@ from auxmc.interface.methods import LogDensity, Method
 from auxmc.kernels.base import Kernel
 
 _EXPECTED = "expected an MCMC algorithm of BlackJAX, with init(position) and step(key, state)"
-_START_TRIES = 100
 
 
 def from_blackjax(
@@ -249,13 +248,13 @@ def from_pymc(model: Any) -> Density:
 
 
 def _around(centre: np.ndarray, width: float, log_density: LogDensity) -> Callable[[Array], np.ndarray]:
-    """Maps a key to a uniform point [dim], at most `width` off, of finite density; the centre if none is found.
+    """Maps a key to a uniform point [dim], at most `width` off, of finite density; the centre if none of 100 is.
 
     The width is 2 about zero in NumPyro's `init_to_uniform`, 1 about the initial point in PyMC's `jitter+adapt_diag`.
     """
 
     def start(key: Array) -> np.ndarray:
-        keys = (jax.random.fold_in(key, attempt) for attempt in range(_START_TRIES))
+        keys = (jax.random.fold_in(key, attempt) for attempt in range(100))
         draw = partial(jax.random.uniform, minval=-width, maxval=width)
         points = (centre + draw(own, centre.shape, jnp.float64) for own in keys)
         found = first_finite(log_density, map(np.asarray, points))

@@ -19,8 +19,6 @@ from auxmc.numerics.programs import programs_within
 
 # Programs of `jax.random` that become an input, and the number of their arguments.
 _TURNED = {"_normal": 1, "_uniform": 3, "_exponential": 1, "_gamma": 2}
-_RANDOM = ("random_bits", "random_gamma")
-_JIT = ("jit", "pjit")
 
 
 def record(
@@ -119,9 +117,9 @@ def _evaluate(jaxpr: Any, consts: list[Any], arguments: list[Any], next_input: A
         return variable.val if isinstance(variable, Literal) else values[variable]
 
     for equation in jaxpr.eqns:
-        own, is_jit = [read(variable) for variable in equation.invars], equation.primitive.name in _JIT
-        name = equation.params["name"] if is_jit else equation.primitive.name
-        inside = equation.params.get("jaxpr")
+        own, name = [read(variable) for variable in equation.invars], equation.primitive.name
+        inside, is_jit = equation.params.get("jaxpr"), name in ("jit", "pjit")
+        name = equation.params["name"] if is_jit else name
         if not _is_random(equation):
             outputs = _bound(equation, own)
         elif is_jit and name in _TURNED and len(own) == _TURNED[name]:
@@ -171,7 +169,7 @@ def _is_random(equation: Any) -> bool:
     """Whether an equation, or a program inside it, draws random numbers."""
     is_program = lambda value: hasattr(value, "eqns")  # noqa: E731
     inside = jax.tree.leaves(list(equation.params.values()), is_leaf=is_program)
-    return equation.primitive.name in _RANDOM or any(
+    return equation.primitive.name in ("random_bits", "random_gamma") or any(
         _is_random(inner) for program in filter(is_program, inside) for inner in program.eqns
     )
 

@@ -39,12 +39,9 @@ IMAGE = os.urandom(8)
 
 # Draws of a block at most, however many a chain has: a longer chain is the same program, and continues a shorter one.
 _BLOCK = 256
-# Of the length of a chain, the part that one has which looks for a further mode.
-_PART_OF_CHAIN = 20
 
-_N_KEPT = 4
 _kept: dict[str, Program] = {}
-"""Compiled programs of the last runs by what they compute: another seed or start shares them."""
+"""Compiled programs of the last four runs by what they compute: another seed or start shares them."""
 
 
 class ChainJob:
@@ -113,7 +110,7 @@ class ChainJob:
                     program = dataclasses.replace(same, n_draws=program.n_draws, compile_s=program.compile_s)
                     program.initial_states, program.run_block = same.initial_states, same.run_block
                 _kept[program.digest] = self._program = program
-                for oldest in list(_kept)[:-_N_KEPT]:
+                for oldest in list(_kept)[:-4]:
                     del _kept[oldest]
             return program
 
@@ -144,11 +141,11 @@ class ChainJob:
         return run_program(program, self._lane(start), key[None], checkpoint=checkpoint, progress=progress)
 
     def short_chain(self, start: np.ndarray, key: Array) -> tuple[float, dict[str, np.ndarray]]:
-        """Log density and variables at the end of a short chain without a checkpoint."""
+        """Log density and variables at the end of a chain of a twentieth of the length, without a checkpoint."""
         program = self.compiled(start, key)
         point = self._lane(start)
         at = At(program.initial_states(key[None], point), 0, 0.0)
-        n = min(program.block, -(-self.n_kept // _PART_OF_CHAIN))
+        n = min(program.block, -(-self.n_kept // 20))
         for _, record in run_blocks(program, point, key[None], at, n):
             last = {name: np.array(values[0, -1]) for name, values in record.items()}
         values = {name.removeprefix("posterior."): value for name, value in last.items()}

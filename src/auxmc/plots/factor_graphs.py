@@ -12,7 +12,6 @@ from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangl
 from auxmc.plots.style import PAGE_WIDTH_IN
 
 _HALF_SIDE = 0.13
-_RADIUS = 0.45
 _ARROW: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
 _PLATE: dict[str, Any] = {
     "boxstyle": "round,pad=0,rounding_size=0.25",
@@ -54,7 +53,7 @@ def factor_graph(path: Path) -> Figure:
         write((x, y + gap), factor.get("text", ""), 7.5, va=anchor)
     for variable in graph.get("variables", ()):
         face = "#CCCCCC" if variable.get("observed", False) else "white"
-        axis.add_patch(Circle(variable["at"], _RADIUS, facecolor=face, edgecolor="black", zorder=2))
+        axis.add_patch(Circle(variable["at"], 0.45, facecolor=face, edgecolor="black", zorder=2))
         write(variable["at"], variable["name"], 10.0, zorder=3)
     for given in graph.get("inputs", ()):
         write(given["at"], given["name"], 10.0)

@@ -16,7 +16,6 @@ from auxmc.numerics.array_types import FloatArray
 from auxmc.plots.style import PAGE_WIDTH_IN, QUANTITY_COLOURS, wrapped
 
 _BAND_ALPHA = 0.25
-_RASTERISE_ABOVE = 20000
 _NOTE_HEIGHT_IN = 0.2
 _NOTE_CHARACTERS_PER_IN = 20.0
 # Width of the bars of one group together; groups are 1 apart.
@@ -68,7 +67,7 @@ def trace_panel(
     values = np.asarray(series, dtype=np.float64)
     iterations = first_iteration + thin * np.arange(values.size)
     # Long traces as an image inside the PDF: a path of so many points is slow to show.
-    axis.plot(iterations, values, color=colour, linewidth=0.6, rasterized=values.size > _RASTERISE_ABOVE)
+    axis.plot(iterations, values, color=colour, linewidth=0.6, rasterized=values.size > 20_000)
     axis.set(xlabel="iteration", xlim=(iterations[0], max(iterations[-1], iterations[0] + 1)))
 
 

@@ -51,8 +51,6 @@ QUANTITY_COLOURS = MappingProxyType(
 # Okabe and Ito's palette without its yellow, which is too light for lines on white.
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 
-# A page with larger vector graphics opens slowly.
-_LARGEST_VECTOR_BYTES = 500_000
 # Below axes and letters, above all data.
 _DATA = 2.4
 
@@ -145,7 +143,7 @@ def save_figure(
             temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
             try:
                 figure.savefig(temporary, format=suffix, metadata=_WITHOUT_DATES[suffix])
-                if suffix == "svg" and temporary.stat().st_size > _LARGEST_VECTOR_BYTES:
+                if suffix == "svg" and temporary.stat().st_size > 500_000:  # which opens slowly
                     _save_with_bitmaps(figure, temporary)
                 os.replace(temporary, path)
             finally:

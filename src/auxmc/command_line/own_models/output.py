@@ -25,7 +25,6 @@ _MIN_DRAWS = 4
 # Lines of a summary that are printed.
 _MAX_LINES = 40
 _MAX_TRACES, _MAX_PAIRS, _MAX_POINTS = 10, 6, 2000
-_POINTS_OF_CURVE = 30
 # Labels that are set as formulae take a quarter of the time of a plot.
 _PLAIN_NUMBERS: Any = {"axes.formatter.use_mathtext": False}
 
@@ -134,7 +133,7 @@ def draw_evidence(chains: xr.DataTree, path_without_suffix: Path, formats: Seque
     stats = chains["sample_stats"]
     target, base = (stats[name].to_numpy() for name in ("log_target_weight", "log_base_weight"))
     n_chains, n_draws = target.shape
-    counts = np.unique(np.linspace(max(2, n_draws // 50), n_draws, _POINTS_OF_CURVE).astype(int))
+    counts = np.unique(np.linspace(max(2, n_draws // 50), n_draws, 30).astype(int))
     values = np.array([log_evidence(target[:, :n], base[:, :n]) for n in counts])
     widening = few_replicates(n_chains)
     errors = np.array([log_evidence_error(target[:, :n], base[:, :n]) * widening for n in counts])

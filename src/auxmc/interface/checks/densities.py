@@ -29,7 +29,6 @@ _AT_START, _PATIENCE_S = "log_density at its start", 10.0
 _NEAR = np.array([1e-9, 1e-6, 1e-3, 1e-1, 1.0, 3.0])
 _N_NEAREST = 3
 _N_POINTS = 16
-_MOST_UNDEFINED = 0.1
 # Steps of its precision that the spread of an array must contain.
 _FEWEST_STEPS = 1e3
 # Points far from the start, and the distances (0 is the start) between which a density without end rises.
@@ -175,7 +174,7 @@ def advise_undefined(
     """Advice where a function is undefined at more than a tenth of the points, going by flags [point]."""
     problem = f"{what} is {state} at {int(undefined.sum())} of {undefined.size} {where}, where draws never go"
     fix = "Declare bounds, or look for logarithms of negative numbers and for overflow"
-    return [Advice(problem, fix)] if undefined.mean() > _MOST_UNDEFINED else []
+    return [Advice(problem, fix)] if undefined.mean() > 0.1 else []
 
 
 def advise_tails(
@@ -326,5 +325,4 @@ def _ridge(
 
 
 def _listed(names: list[str]) -> str:
-    """The first few names."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

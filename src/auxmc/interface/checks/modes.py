@@ -17,8 +17,6 @@ from auxmc.interface.methods import Method
 _MOST_DRAWS = 4000
 # Of the draws' range, how far beyond it a point must lie.
 _MARGIN = 0.5
-# How much farther a point must be from the nearest draw than any draw is.
-_DISTANCE = 2.0
 # Fresh points on a manifold, and how many of them must lie apart.
 _FRESH_POINTS = 24
 _FEWEST_APART = 2
@@ -104,5 +102,5 @@ def lie_apart(draws: np.ndarray, points: np.ndarray) -> np.ndarray:
     beyond = np.any((points < low - margin) | (points > high + margin), axis=1)
     first, second = cKDTree(thinned[::2] / scales), thinned[1::2] / scales
     usual = float(np.max(first.query(second)[0]))
-    far = first.query(points / scales)[0] > _DISTANCE * usual
+    far = first.query(points / scales)[0] > 2.0 * usual
     return np.asarray(beyond | (far & (usual > 0.0)))

@@ -36,8 +36,6 @@ MAX_SD = 1.0
 """Spread of replicates from which on their mean is that of the luckiest."""
 EXCLUDED = "Look at these rows, and give a likelihood with heavier tails or a wider prior"
 """What to do about rows that no particle gives a positive probability."""
-# Least fraction of effective draws.
-_MIN_FRACTION = 0.1
 
 
 @by_value
@@ -202,7 +200,7 @@ def _advice(run: StreamRun, record: xr.Dataset, n_replicates: int) -> Iterator[A
         problem = f"replicates differ by {spread:.1f} nats (one standard deviation of {n_replicates})"
         yield Advice(f"{problem}: the error is rough", fix)
     state: Any = run.state
-    poor = record["effective_size"].to_numpy() < _MIN_FRACTION
+    poor = record["effective_size"].to_numpy() < 0.1
     if np.any(state.inner.gaussian) and np.mean(poor[len(poor) // 2 :]) > 0.5:
         size = f"its importance draws have an effective fraction of {float(record['effective_size'][-1]):.2f}"
         fix = "Give more capacity and exact_rows, or smaller chunks"

@@ -22,7 +22,6 @@ from auxmc.numerics.programs import has_open_cost, jit_short
 N_RUNS = 128
 """Runs of one call."""
 
-_RUNS_TOGETHER = 32
 # Effective fraction of the runs that a step along the path leaves: neighbours overlap well.
 _OVERLAP = 0.99
 # A step along the path is never shorter than this fraction of the inverse temperature, so that the path ends.
@@ -31,7 +30,6 @@ _FIRST_TEMPERATURE = 1e-7
 _MOST_TEMPERATURES = 400
 _HALVINGS = 40
 _ACCEPTANCE = 0.8
-_SHORTEST_STEP = 0.1
 
 
 class Path(NamedTuple):
@@ -104,7 +102,7 @@ def bridge_to(
 
 def fraction_of_step(key: Array) -> Array:
     """Fraction of the step size that an update takes: between 0.1 and 1, short ones for where it is narrow."""
-    return jnp.exp(math.log(_SHORTEST_STEP) * jax.random.uniform(key))
+    return jnp.exp(math.log(0.1) * jax.random.uniform(key))
 
 
 def anneal(
@@ -181,7 +179,7 @@ def _program(target: LogDensity, prior: LogDensity | None, n_steps: int) -> Call
                 return moved, info.acceptance_rate
 
             keys = jax.random.split(key, N_RUNS)
-            states, accepted = jax.lax.map(one, (keys, states), batch_size=_RUNS_TOGETHER)
+            states, accepted = jax.lax.map(one, (keys, states), batch_size=32)
             normaliser = jax.scipy.special.logsumexp(logs) - math.log(N_RUNS)
             entry = jnp.stack([new, normaliser, jnp.exp(log_step)])
             table = jnp.where(after, table, table.at[:, k].set(entry))

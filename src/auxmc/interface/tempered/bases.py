@@ -28,16 +28,10 @@ BASES = ("automatic", "advi", "laplace")
 
 _STEPS_OF_FIT = 4000
 _FACTORS = (1.0, 3.0, 9.0, 27.0)
-# For functions of open cost: the exploring runs, and a base by the first step size, stay near the start.
-_NARROW = (1.0, 1.0, 1.0, 1.0)
-_LARGEST_STEP = 0.1
-_STEPS_OF_WIDTH = 10.0
 # Effective runs of N_RUNS at which a base is good enough, and below which it is warned of.
 _ENOUGH_RUNS = 64.0
 _TRUSTED_RUNS = 12.0
 _ROUNDS = 8
-# Pairs of runs whose ends a base is fitted to.
-_ROUNDS_FITTED = 2
 # Ends of the last runs in a region from which on earlier ones there are left out.
 _FEW_NEW = 8
 # At the target, after which the ends have lost what was left of the way: a base is fitted to them.
@@ -138,7 +132,7 @@ def find_base(
     elif base == "automatic" and has_prior:
         first = search.coordinates_of_prior()
     elif base == "automatic" and search.is_open:
-        width = _STEPS_OF_WIDTH * first_step_size(model.log_density, model.start, _LARGEST_STEP)
+        width = 10.0 * first_step_size(model.log_density, model.start, 0.1)
         first = gaussian_mixture(model.start, width * np.eye(model.layout.dim))
     else:
         say("fitting a base")
@@ -156,7 +150,7 @@ def find_base(
             if min(run.n_effective for run in found[-1]) >= _ENOUGH_RUNS:
                 break
             if number < _ROUNDS - 1:
-                last = [run for pair in found[-_ROUNDS_FITTED:] for run in pair]
+                last = [run for pair in found[-2:] for run in pair]
                 mixture, _ = _fitted_to(last, explored, model, mixture)
     best = _best(found)
     pilots = [_joined(best)]
@@ -215,7 +209,8 @@ class _Search:
 
     def explore(self, first: Mixture, *, from_prior: bool) -> list[Annealed]:
         if not from_prior:
-            factors = _NARROW if self.is_open else _FACTORS
+            # Near the start where the cost of the function is open.
+            factors = [1.0] * len(_FACTORS) if self.is_open else _FACTORS
             wide = [first._replace(root=first.root * factor) for factor in factors]
             return [self.run(base, base.draws(self.random, N_RUNS)) for base in wide]
         points, log_fraction = self._prior_draws()

@@ -48,13 +48,8 @@ from auxmc.numerics.values import by_value
 
 # Of a chain's time, at the base and at the target each.
 _FRACTION_AT_ENDS = 0.1
-# Steps of a method whose step cannot depend on the temperature: each is taken as often.
-_FRACTIONS_OF_STEP = (1.0, 0.3, 0.1)
-_CHAINS_OF_POSTERIOR = 4
 # At the target, after which copies of a state differ.
 _UPDATES = 20
-# Batches of annealed runs before the first look at their error.
-_FIRST_LOOK = 8
 
 
 @by_value
@@ -172,7 +167,6 @@ def _estimated(
     tolerance: float | None,
     max_draws: int,
 ) -> TemperedEvidence:
-    """The estimate, from arguments that were checked."""
     draws, seed = options.draws, options.seed
     reporter = Progress("evidence", file=None if options.progress else StringIO())
     one, key = method in CHAINS, stream(seed, "evidence", "base")
@@ -238,9 +232,9 @@ def _estimated(
 
 
 def _looks(draws: int, tolerance: float | None, max_draws: int) -> list[int]:
-    """Batches of annealed runs at each look at their error [look]."""
+    """Batches of annealed runs at each look at their error [look]: first 8, then twice as many each time."""
     most = -(-(draws if tolerance is None else max_draws) // N_RUNS)
-    before = [] if tolerance is None else [_FIRST_LOOK << k for k in range(most.bit_length())]
+    before = [] if tolerance is None else [8 << k for k in range(most.bit_length())]
     return [*(n for n in before if n < most), most]
 
 
@@ -333,8 +327,9 @@ def _chains(name: str, model: Density, n_steps: int, mixture: Mixture, found: An
     def size_at(state: Any, fraction: Array) -> Array:
         """Step of an update: where the temperature stays as it is meanwhile, the one that the runs found for it."""
         if name == "continuously_tempered_hmc":
-            # The temperature moves with the position: a step that depends on either would not be reversible.
-            fractions = jnp.asarray(_FRACTIONS_OF_STEP)
+            # The temperature moves with the position: a step that depends on either would not be reversible. Each of
+            # these is taken as often.
+            fractions = jnp.asarray((1.0, 0.3, 0.1))
             chosen = jnp.minimum((fraction * fractions.size).astype(int), fractions.size - 1)
             return jnp.max(sizes) * fractions[chosen]
         if name == "simulated_tempering":
@@ -431,6 +426,6 @@ def _target_draws(
 
 def _posterior(model: Density, vectors: np.ndarray) -> xr.DataTree:
     """Draws in four chains of equal length, where there are enough; the rest of a division is left out."""
-    n_chains = _CHAINS_OF_POSTERIOR if len(vectors) >= 2 * _CHAINS_OF_POSTERIOR else 1
+    n_chains = 4 if len(vectors) >= 8 else 1
     n_draws = len(vectors) // n_chains
     return _tree(model, vectors[: n_chains * n_draws].reshape(n_chains, n_draws, -1), {})

@@ -34,9 +34,6 @@ _POINTS_OF_LINE = 9
 # Closest pairs of points of two regions between which a dip is looked for.
 _NEIGHBOURS = 64
 _TOGETHER = 64
-_MOST_AT_ONCE = 1024
-# Steps uphill before regions are told apart.
-_CLIMBS = 100
 
 
 class Mixture(NamedTuple):
@@ -206,7 +203,7 @@ def _climber(target: LogDensity) -> Callable[..., tuple[Array, Array]]:
 
             y = jax.scipy.linalg.solve_triangular(like.root, x - like.centre, lower=True)
             value, slope = jax.value_and_grad(height)(y)
-            y, value, *_ = jax.lax.fori_loop(0, _CLIMBS, step, (y, value, slope, jnp.asarray(0.1)))
+            y, value, *_ = jax.lax.fori_loop(0, 100, step, (y, value, slope, jnp.asarray(0.1)))
             return like.position(y), value
 
         return jax.lax.map(one, x, batch_size=_TOGETHER)
@@ -227,7 +224,7 @@ def _evaluator(target: LogDensity) -> Callable[..., Array]:
 
 def at_points(compiled: Callable[..., Any], x: np.ndarray, *rest: Any) -> Any:
     """Values of a program at points [point, dim]; two numbers of points are compiled."""
-    size = _TOGETHER if len(x) <= _TOGETHER else _MOST_AT_ONCE
+    size = _TOGETHER if len(x) <= _TOGETHER else 1024
     parts = np.resize(x, (-(-len(x) // size), size, x.shape[1]))
     values = [compiled(part, *rest) for part in parts]
     return jax.tree.map(lambda *several: np.concatenate(several)[: len(x)], *values)
