@@ -238,11 +238,6 @@ def step_ratio(tables: Tables) -> Measurement:
     return (above / below).noted(note)
 
 
-def never_move(tables: Tables) -> Measurement:
-    """IM-LV-11: proportion of chains of HMC that accept nothing."""
-    return proportion_of(by_chain(tables, "acceptance", first_run(tables, "hmc_more", "hmc")) == 0.0)
-
-
 # Posterior distributions: IM-LV-09, 10, 12, 13, 14. Standard deviations and distances of a method come with the spread
 # over its chains; so do means, but for those of exact methods, whose draws are nearly independent.
 
@@ -393,11 +388,6 @@ def place_in_interval(tables: Tables, row: str, rate: int) -> Measurement:
     return mean((LOG_GENERATING[rate] - low) / (high - low))
 
 
-def moving_chains(tables: Tables, row: str) -> FloatArray:
-    """Moments [chain, 2, rate] of the chains that accepted something."""
-    return chain_moments(tables, row)[by_chain(tables, "acceptance", row) > 0.0]
-
-
 def typical_sds(moments: FloatArray) -> FloatArray:
     """Standard deviations [rate], median over chains of moments [chain, 2, rate]: pooled, one far off would decide."""
     return np.asarray(np.median(moments[:, 1], axis=0))
@@ -406,7 +396,7 @@ def typical_sds(moments: FloatArray) -> FloatArray:
 def of_widths(tables: Tables, statistic: Callable[..., float | np.floating], *first: str) -> Measurement:
     """A statistic of the moments of the moving chains of the ABC rows, those named first and the others."""
     rows = (*first, *(row for row in _ABC_ROWS if row not in first))
-    moments = {row: moving_chains(tables, row) for row in rows}
+    moments = {row: chain_moments(tables, row)[by_chain(tables, "acceptance", row) > 0.0] for row in rows}
     listed = listed_by_row({row: typical_sds(moments[row]) for row in _ABC_ROWS})
     return estimate(statistic, *moments.values(), note=f"sds of a chain {listed}")
 
@@ -618,7 +608,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
             ROWS[row].label: partial(sets_that_agree, row=row, most=most)
             for row, most in zip(_ABC_ROWS, _PRINTED_FACTORS, strict=True)
         },
-        "chains of HMC that never move": never_move,
+        "chains of HMC that never move": lambda tables: proportion_of(
+            by_chain(tables, "acceptance", first_run(tables, "hmc_more", "hmc")) == 0.0
+        ),
     },
     "IM-LV-12": {**by_coordinate("{}", sd_ratio), "largest": largest_sd_ratio},
     "IM-LV-13": {

@@ -350,11 +350,6 @@ def most_rows_of_ais(tables: Tables) -> float:
     return float(row_counts(by_size(tables, "mixture", RIVALS["ais"].log_evidence))[-1])
 
 
-def annealed_targets(tables: Tables) -> Measurement:
-    """SE-86."""
-    return over_rivals(tables, *(runs for number, runs in sweep(tables, "target").items() if number > 1))
-
-
 def targets_at_end(tables: Tables) -> Measurement:
     """SE-86: largest of the targets' mean absolute errors after all rows, from the reference and relative to it."""
     runs = {number: each for number, each in sweep(tables, "target").items() if number > 1}
@@ -392,11 +387,6 @@ def bend_of_steps(tables: Tables, *, over_usual: bool) -> Measurement:
     """SE-88: fall of the annealing steps over 1e5 rows over the fall before, at rate 0.01, or also over that at 0.1."""
     own, usual = (_bend(tables, "n_steps_so_far", name) for name in ("learning_rate=0.01", "default"))
     return mean(own / usual if over_usual else own, f"{own.mean():.3g}; {usual.mean():.3g} at rate 0.1")
-
-
-def bend_of_time(tables: Tables) -> Measurement:
-    """SE-88: the same of seconds."""
-    return mean(_bend(tables, "seconds"))
 
 
 def bend_elsewhere(tables: Tables, octave: float) -> Measurement:
@@ -454,11 +444,6 @@ def noise_growth(tables: Tables) -> Measurement:
         for name in ("learning_rate=1", "default")
     )
     return ratio(own, usual, "10 from the noise times 1.35 from the discretisation are predicted")
-
-
-def largest_rate(tables: Tables) -> Measurement:
-    """SE-92, at the most rows of AIS."""
-    return over_rivals(tables, varied(tables, first_run(tables, "fast", _CASE), _FAST))
 
 
 def distance_at_end(tables: Tables) -> Measurement:
@@ -562,7 +547,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-85": {"first tenth": early_steps, "first tenth, steps beyond one": partial(early_steps, free=1)},
     "SE-86": {
-        "most rows of AIS": annealed_targets,
+        "most rows of AIS": lambda tables: over_rivals(
+            tables, *(runs for number, runs in sweep(tables, "target").items() if number > 1)
+        ),
         "1000000 rows": targets_at_end,
         **{f"target of 2, {n} rows": partial(small_target, n_rows=n) for n in _SMALL_ROWS},
     },
@@ -587,7 +574,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
             f"over that near {name} rows": partial(bend_elsewhere, octave=at)
             for name, at in (("5e4", 0.5), ("2e5", 2.0))
         },
-        "time after over before": bend_of_time,
+        "time after over before": lambda tables: mean(_bend(tables, "seconds")),
     },
     "SE-89": {n: partial(growth, name="exchange", read=_READ[n]) for n in ("time", "operations", "error")},
     "SE-90": {
@@ -596,7 +583,12 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "mixture, part without noise": partial(without_noise, case=_CASE),
     },
     "SE-91": {"mixture": partial(growth, name="exchange", read=mean_steps, cases=("exchange_more",))},
-    "SE-92": {"most rows of AIS": largest_rate, "1000000 rows": distance_at_end},
+    "SE-92": {
+        "most rows of AIS": lambda tables: over_rivals(
+            tables, varied(tables, first_run(tables, "fast", _CASE), _FAST)
+        ),
+        "1000000 rows": distance_at_end,
+    },
     "SE-93": {
         **{f"over nested sampling, {n}": partial(gain_over_nested, cost=c) for n, c in COSTS.items()},
         **{f"over rate 0.1, {n}": partial(gain_over_usual_rate, cost=c) for n, c in COSTS.items()},

@@ -16,7 +16,6 @@ from auxmc_pipeline.tables import MissingData, Tables, Wanted, first_run, not_ru
 
 MODEL_CASES = ("linear", "softmax", "mixture")
 
-
 SWEEPS: dict[str, dict[float, str]] = {  # of the sensitivity case, by swept value; presets may lack some
     "particles": {5: "n_particles=5", 10: "default", 20: "n_particles=20", 50: "n_particles=50",
                   100: "n_particles=100"},
@@ -177,15 +176,6 @@ def full_data_errors(tables: Tables, model: str, rival: str) -> pd.DataFrame:
     """Errors in nats of an estimator that needs all rows, as `by_size` gives them."""
     truth = by_size(tables, model, "exact").iloc[0] if model == "linear" else reference(tables, model)
     return against(by_size(tables, model, RIVALS[rival].log_evidence), truth)
-
-
-def rivals_at(tables: Tables, curve: pd.DataFrame, model: str) -> dict[float, tuple[FloatArray, ...]]:
-    """Log evidences by nested sampling and by AIS at the numbers of rows of a curve for which both were run."""
-    rivals = row_counts(by_size(tables, model, RIVALS["ais"].log_evidence))
-    sizes = [float(n) for n in rivals if n in curve.columns]
-    if not sizes:
-        raise MissingData("no number of rows of all estimators: not run at this preset")
-    return {n: tuple(estimates(tables, model, name, n) for name in RIVALS) for n in sizes}
 
 
 def estimates(tables: Tables, model: str, name: str, n_rows: float) -> FloatArray:
