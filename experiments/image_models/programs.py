@@ -63,42 +63,26 @@ def chain_sampler(problem: Problem, settings: Settings, method: str) -> Sampler:
 
 
 def annealed_sampler(
-    problem: Problem, settings: Settings, n_temperatures: int, *, whitened: bool = True
+    problem: Problem, settings: Settings, method: str, n_temperatures: int, *, reverse: bool = False
 ) -> Sampler:
-    """Independent annealed runs, in standard deviations of the code if `whitened`, as the published bounds are not."""
-    numbers = method_settings(settings, "ais" if whitened else "bidirectional")
+    """Independent annealed runs, of `ais` in standard deviations of the code, as the published bounds are not.
 
-    def build(parameters: dict[str, Array]) -> Kernel:
-        return annealed_importance_sampling(
-            problem.bridge(_number(parameters), whitened=whitened),
-            sigmoidal_schedule(n_temperatures),
-            numbers.step_size,
-            settings.n_steps,
-            dtype=problem.images.dtype,
-        )
-
-    return _runs(build)
-
-
-def reverse_sampler(problem: Problem, settings: Settings, n_temperatures: int) -> Sampler:
-    """Annealed runs from target to base, all from the latent vector that the image was drawn from."""
-    numbers = method_settings(settings, "bidirectional")
+    Reverse runs go from target to base, all from the latent vector that the image was drawn from.
+    """
+    numbers = method_settings(settings, method)
+    schedule = sigmoidal_schedule(n_temperatures)
 
     def build(parameters: dict[str, Array]) -> Kernel:
         image = _number(parameters)
         return annealed_importance_sampling(
-            problem.bridge(image, whitened=False),
-            sigmoidal_schedule(n_temperatures)[::-1],
+            problem.bridge(image, whitened=method == "ais"),
+            schedule[::-1] if reverse else schedule,
             numbers.step_size,
             settings.n_steps,
-            draw_start=lambda normal: problem.latents[image],
+            draw_start=(lambda normal: problem.latents[image]) if reverse else None,
             dtype=problem.images.dtype,
         )
 
-    return _runs(build)
-
-
-def _runs(build: Any) -> Sampler:
     def record(state: AnnealedState, info: AnnealedInfo) -> dict[str, Array]:
         return {
             "log_weight": state.log_weight,

@@ -31,7 +31,7 @@ from experiments.image_models.problem import (
     published_facts,
     training_curve,
 )
-from experiments.image_models.programs import annealed_sampler, chain_sampler, reverse_sampler
+from experiments.image_models.programs import annealed_sampler, chain_sampler
 from experiments.image_models.settings import CHAIN_METHODS, Settings, ladders, method_settings, methods
 
 _RUNS_A_BLOCK = 4  # Annealed runs between two checkpoints.
@@ -60,12 +60,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     if parts:
         statistics.append(xr.concat(parts, "n_temperatures", join="exact", combine_attrs="override"))
     statistics += bounds
-    if pairs:
-        for group, tables in (
-            (statistics, [pair[0] for pair in pairs]),
-            (curves, [pair[1] for pair in pairs]),
-        ):
-            group.append(xr.concat(tables, "method", join="outer", combine_attrs="override"))
+    for group, tables in zip((statistics, curves), zip(*pairs, strict=True), strict=False):
+        group.append(xr.concat(tables, "method", join="outer", combine_attrs="override"))
     statistics.append(case.failures())
     return {
         name: xr.merge(parts, join="outer", compat="no_conflicts", combine_attrs="override")
@@ -79,16 +75,14 @@ class _Case:
         self.n_not_finite: dict[str, int] = {}
 
     def annealed(self, n_temperatures: int) -> xr.Dataset:
-        sampler = annealed_sampler(self.problem, self.settings, n_temperatures)
+        sampler = annealed_sampler(self.problem, self.settings, "ais", n_temperatures)
         chains = self._runs(f"ais-{n_temperatures}", sampler, self.settings.annealed_repetitions)
         found = annealed_statistics(chains.draws, n_temperatures, self.settings.n_steps, chains.run_s)
         return found.expand_dims({"n_temperatures": [n_temperatures]})
 
     def bounds(self, _: str) -> xr.Dataset:
-        n_temperatures = self.settings.bound_temperatures
-        forward = annealed_sampler(self.problem, self.settings, n_temperatures, whitened=False)
-        backward = reverse_sampler(self.problem, self.settings, n_temperatures)
-        samplers = {"forward": forward, "reverse": backward}
+        about = (self.problem, self.settings, "bidirectional", self.settings.bound_temperatures)
+        samplers = {"forward": annealed_sampler(*about), "reverse": annealed_sampler(*about, reverse=True)}
         up, down = each(lambda name: self._runs(name, samplers[name], 1), samplers)
         return bound_statistics(up.draws, down.draws, up.run_s + down.run_s)
 
