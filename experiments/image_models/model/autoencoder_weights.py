@@ -74,18 +74,18 @@ class Autoencoder(NamedTuple):
 
 def read_autoencoder(model: str, path: str = "") -> Autoencoder:
     """Weights of one of `MODELS`, float32, or of the user's `path`; raises DataError for missing or unusable arrays."""
+    if path and Path(path).is_dir():
+        return _assembled(_joined({part: Path(path) / f"{part}_params.npz" for part in _PARTS}), path)
     if path:
-        return _assembled(_folder_arrays(Path(path)) if Path(path).is_dir() else _arrays(Path(path)), path)
+        return _assembled(_arrays(Path(path)), path)
     if model not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, got {model!r}")
     if model in OWN_MODELS:
         file = own_weight_file(model)
         return _assembled(_arrays(file), str(file))
     otherwise = "or use model=own_digits, which needs neither"
-    arrays: NamedArrays = {}
-    for part, published in _published_files(model).items():
-        arrays |= _prefixed(part, _arrays(published_file(published, otherwise)))
-    return _assembled(arrays, f"published {model} weights")
+    files = {part: published_file(file, otherwise) for part, file in _published_files(model).items()}
+    return _assembled(_joined(files), f"published {model} weights")
 
 
 def own_weight_file(model: str) -> Path:
@@ -132,15 +132,9 @@ def _published_files(model: str) -> dict[str, PublishedFile]:
     }
 
 
-def _prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> NamedArrays:
-    return {f"{part}_{name}": array for name, array in arrays.items()}
-
-
-def _folder_arrays(folder: Path) -> NamedArrays:
-    arrays: NamedArrays = {}
-    for part in _PARTS:
-        arrays |= _prefixed(part, _arrays(folder / f"{part}_params.npz"))
-    return arrays
+def _joined(files: Mapping[str, Path]) -> NamedArrays:
+    """Arrays of files by part, with the part before their names."""
+    return {f"{part}_{name}": array for part, file in files.items() for name, array in _arrays(file).items()}
 
 
 def _arrays(path: Path) -> NamedArrays:

@@ -62,16 +62,12 @@ class Drawings(NamedTuple):
 
 def make_skeletons(blocks: dict[str, tuple[int, int]] = BLOCKS) -> Skeletons:
     """Renders and thins the letters and mathematical symbols, without accents, of scripts with these code points."""
-    bitmaps, characters, names = [], [], []
-    seen: set[bytes] = set()
-    for character, name, bitmap in _rendered(blocks):
-        if bitmap.tobytes() not in seen:
-            seen.add(bitmap.tobytes())
-            bitmaps.append(bitmap)
-            characters.append(character)
-            names.append(name)
-    if not bitmaps:
+    distinct: dict[bytes, tuple[str, str, BooleanArray]] = {}
+    for one in _rendered(blocks):
+        distinct.setdefault(one[-1].tobytes(), one)
+    if not distinct:
         raise ValueError(f"the fonts of matplotlib have no character of these scripts: {', '.join(blocks)}")
+    characters, names, bitmaps = zip(*distinct.values(), strict=True)
     skeletons = thin(np.stack(bitmaps))
     kept = [i for i, skeleton in enumerate(skeletons) if skeleton.sum() >= _MIN_SKELETON]
     distances = np.stack([distance_transform_edt(~skeletons[i]) for i in kept]) / _SIDE
@@ -117,12 +113,9 @@ def thin(bitmaps: BooleanArray) -> BooleanArray:
 def _removable(shapes: BooleanArray, phase: int) -> BooleanArray:
     # Neighbours from the one above, clockwise.
     steps = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
-    around = [np.roll(shapes, (-row, -column), axis=(1, 2)) for row, column in steps]
-    count = np.zeros(shapes.shape, dtype=np.int8)
-    changes = np.zeros(shapes.shape, dtype=np.int8)
-    for here, following in zip(around, [*around[1:], around[0]], strict=True):
-        count += here
-        changes += ~here & following
+    around = np.stack([np.roll(shapes, (-row, -column), axis=(1, 2)) for row, column in steps])
+    count = around.sum(axis=0, dtype=np.int8)
+    changes = (~around & np.roll(around, -1, axis=0)).sum(axis=0, dtype=np.int8)
     above, right, below, left = around[0], around[2], around[4], around[6]
     if phase == 0:
         open_side = ~(above & right & below) & ~(right & below & left)
