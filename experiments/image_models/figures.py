@@ -29,6 +29,7 @@ from auxmc_pipeline.published_values import (
 )
 from auxmc_pipeline.tables import Tables
 from experiments.image_models.joint_estimates import (
+    PUBLISHED_IMAGES,
     PUBLISHED_MODELS,
     models_in,
     rows_of,
@@ -46,7 +47,6 @@ _TITLES = {
 _ANNEALED_COST = {"seconds": "ais_seconds", "gradients": "ais_n_gradients"}
 # Claims about the final estimates of chains, whose estimates the thesis has for all of its test images.
 _FINAL_CLAIMS = {"gibbs_ct": "CT-C08", "ct_hmc": "CT-C09", "st": "CT-C10"}
-_N_PUBLISHED_IMAGES = 1000
 _PUBLISHED_NOTE, _DOCUMENT = "at our cost", "PhD thesis"
 _REFERENCE = QUANTITY_COLOURS["reference"]
 _N_ROWS = 25
@@ -160,20 +160,20 @@ def _published_curve(tables: Tables, model: str, method: str) -> tuple[FloatArra
     n_images = value_of(tables, model, "n_images_used")
     lengths = tables.rows("settings", model=model)["length"]
     is_other = model not in PUBLISHED_MODELS or not PublishedMarks("image_models", tables).apply
-    if is_other or n_images >= _N_PUBLISHED_IMAGES or not (lengths >= 1.0).all():
+    if is_other or n_images >= PUBLISHED_IMAGES or not (lengths >= 1.0).all():
         return None
     there = published_series("image_models", "5.4", f"{model} {method}")
     bound = published_value(
         "image_models", {"mnist": "CT-C03", "omniglot": "CT-C04"}[model], f"{model}: lower"
     )
-    ours, scale = value_of(tables, model, "joint_lower"), n_images / _N_PUBLISHED_IMAGES
+    ours, scale = value_of(tables, model, "joint_lower"), n_images / PUBLISHED_IMAGES
     return there.x, *(ours + scale * (side - bound.value) for side in (there.y, there.low, there.high))
 
 
 def _published_estimates(tables: Tables, model: str) -> dict[str, dict[str, PublishedValue]]:
     """Published joint estimates by claim and setting: of all published images, so none where fewer were used."""
     apply = PublishedMarks("image_models", tables).apply
-    if not apply or value_of(tables, model, "n_images_used") != _N_PUBLISHED_IMAGES:
+    if not apply or value_of(tables, model, "n_images_used") != PUBLISHED_IMAGES:
         return {}
     claims = ("CT-C03", "CT-C04", "CT-C06", *_FINAL_CLAIMS.values())
     return {claim: published_settings("image_models", claim) for claim in claims}
@@ -221,10 +221,8 @@ def _mosaic(axis: Axes, images: FloatArray, n_rows: int) -> None:
     cells = np.concatenate([images, blank]).reshape(n_columns, n_rows, side, side)
     picture = cells.transpose(1, 2, 0, 3).reshape(n_rows * side, n_columns * side)
     axis.imshow(1.0 - picture, cmap="gray", vmin=0.0, vmax=1.0, interpolation="none")
-    axis.set_xticks([])
-    axis.set_yticks([])
-    for spine in axis.spines.values():
-        spine.set_visible(True)
+    axis.set(xticks=[], yticks=[])
+    axis.spines[:].set_visible(True)
 
 
 def _matrix(tables: Tables, quantity: str, model: str, row: str, column: str) -> FloatArray:

@@ -4,7 +4,7 @@ Images are independent, so the variance of a joint estimate is the sum over imag
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from auxmc.diagnostics.tempered_evidence import (
     running_log_evidence,
 )
 from auxmc.numerics.array_types import FloatArray, NamedArrays
-from experiments.image_models.problem import Examples, Problem, PublishedFacts
+from experiments.image_models.problem import Examples, Problem
 
 LAYOUTS = (1, 2, 4, 8)  # Numbers of chains among which one chain's length is shared
 PARALLEL = (1, 2, 4)  # Numbers of chains or runs of full length that are pooled
@@ -41,20 +41,16 @@ def joint_of(estimates: FloatArray) -> Joint:
     return Joint(float(estimates.mean(axis=1).sum()), math.sqrt(variance), math.sqrt(variance / n))
 
 
-def _variances_of_means(estimates: FloatArray) -> FloatArray:
-    """Variance of the mean over estimates [image, estimate] of each image; NaN for a single estimate."""
-    n = estimates.shape[1]
-    return estimates.var(axis=1, ddof=1) / n if n > 1 else np.full(len(estimates), math.nan)
-
-
 def _joint(prefix: str, estimates: FloatArray) -> dict[str, Any]:
     """Variables of a joint estimate and those of each image, from estimates [image, repetition]."""
     joint = joint_of(estimates)
+    n = estimates.shape[1]
+    variances = estimates.var(axis=1, ddof=1) / n if n > 1 else np.full(len(estimates), math.nan)
     return {
         **{f"{prefix}joint_{part}": ((), value, _NATS) for part, value in joint._asdict().items()},
         f"{prefix}joint_log_evidence": ("repetition", estimates.sum(axis=0), _NATS),
         f"{prefix}image_mean": ("image", estimates.mean(axis=1), _NATS),
-        f"{prefix}image_variance": ("image", _variances_of_means(estimates)),
+        f"{prefix}image_variance": ("image", variances),
     }
 
 
@@ -135,11 +131,10 @@ def chain_curves(
     per_repetition = n_chains // n_repetitions
     at_points = np.searchsorted(segment_ends(n_draws), ends)
     running = np.empty((n_images, n_repetitions, len(ends)))
-    for image in range(n_images):
-        for repetition in range(n_repetitions):
-            members = slice(repetition * per_repetition, (repetition + 1) * per_repetition)
-            along = running_log_evidence(target[image, members], base[image, members])
-            running[image, repetition] = along[at_points]
+    for image, repetition in np.ndindex(n_images, n_repetitions):
+        members = slice(repetition * per_repetition, (repetition + 1) * per_repetition)
+        along = running_log_evidence(target[image, members], base[image, members])
+        running[image, repetition] = along[at_points]
     joints = [joint_of(running[:, :, point]) for point in range(len(ends))]
     fraction = ends / n_draws
     return xr.Dataset(
@@ -163,14 +158,13 @@ def annealed_statistics(draws: NamedArrays, n_temperatures: int, n_steps: int, r
     """Summary of annealed runs with one ladder; recorded quantities are [image, repetition, run]."""
     logs = draws["log_weight"].astype(float)
     n_images, n_repetitions, n_runs = logs.shape
-    estimates = np.array([[annealed_evidence(runs).value for runs in of_image] for of_image in logs])
     n_gradients = n_images * n_runs * (n_temperatures - 1) * n_steps
     together = logs.reshape(n_images, -1)
     parallel = [count for count in PARALLEL if together.shape[1] // count >= 2]
     pooled = [_annealed_groups(together, count) for count in parallel]
     return xr.Dataset(
         {
-            **_joint("ais_", estimates),
+            **_joint("ais_", _annealed_groups(together, n_runs)),
             "ais_weight_sd": ((), logs.std(axis=2, ddof=1).mean(), _NATS),
             "ais_acceptance": ((), draws["acceptance"].mean()),
             "ais_n_gradients": ((), n_gradients, {"units": "gradients"}),
@@ -185,12 +179,10 @@ def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -
     """Bounds by annealing in both directions; recorded quantities are [image, 1, run]."""
     logs, back = (draws["log_weight"][:, 0].astype(float) for draws in (forward, reverse))
     bounds = bidirectional_bounds(logs, back)
-
-    def variances(weights: FloatArray) -> FloatArray:
-        return np.array([annealed_evidence(runs).standard_error ** 2 for runs in weights])
-
-    lower_variance, upper_variance, arithmetic_variance = (variances(one) for one in (logs, back, -back))
-
+    lower_variance, upper_variance, arithmetic_variance = (
+        np.array([annealed_evidence(runs).standard_error ** 2 for runs in weights])
+        for weights in (logs, back, -back)
+    )
     acceptance = np.mean([draws["acceptance"].mean() for draws in (forward, reverse)])
     return xr.Dataset(
         {
@@ -212,8 +204,8 @@ def bound_statistics(forward: NamedArrays, reverse: NamedArrays, run_s: float) -
     )
 
 
-def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.Dataset:
-    """What is known of the images without tempering, and facts about the published models at hand."""
+def problem_statistics(problem: Problem, facts: Mapping[str, tuple[int, int]]) -> xr.Dataset:
+    """What is known of the images without tempering, and `published_facts` about the models at hand."""
     bases = problem.bases
     variables: dict[str, Any] = {
         "n_images_used": ((), len(bases.log_zeta), {"units": "images"}),
@@ -224,10 +216,9 @@ def problem_statistics(problem: Problem, facts: Sequence[PublishedFacts]) -> xr.
     }
     coords: dict[str, Any] = {}
     if facts:
-        coords["published_model"] = [fact.model for fact in facts]
-        for name in ("layers", "images"):
-            differ = [getattr(fact, f"n_{name}_differ") for fact in facts]
-            variables[f"n_{name}_differ"] = ("published_model", differ, {"units": name})
+        coords["published_model"] = list(facts)
+        for name, counts in zip(("layers", "images"), zip(*facts.values(), strict=True), strict=True):
+            variables[f"n_{name}_differ"] = ("published_model", list(counts), {"units": name})
     return xr.Dataset(variables, coords=coords)
 
 
@@ -237,10 +228,7 @@ def model_curves(problem: Problem, examples: Examples | None, training: dict[str
     if examples is not None:
         variables["example_image"] = (("example", "pixel"), examples.images)
         variables["example_reconstruction"] = (("example", "pixel"), examples.reconstructions)
-    if "objective" in training:
-        variables["training_objective"] = ("epoch", training["objective"], _NATS)
-    if "held_out" in training:
-        variables["training_held_out"] = ("epoch", training["held_out"], _NATS)
+    variables |= {f"training_{name}": ("epoch", values, _NATS) for name, values in training.items()}
     return xr.Dataset(variables)
 
 
@@ -252,14 +240,10 @@ def packed_rows(images: NDArray[np.uint8]) -> FloatArray:
 
 def _estimates(target: FloatArray, base: FloatArray, n_pooled: int, n_segments: int) -> FloatArray:
     """Estimates [image, group] from the first segments of each `n_pooled` successive chains."""
-    n_groups = target.shape[1] // n_pooled
-
-    def group(weights: FloatArray, image: int, index: int) -> FloatArray:
-        return weights[image, index * n_pooled : (index + 1) * n_pooled, :n_segments]
-
-    estimates = np.empty((len(target), n_groups))
+    estimates = np.empty((len(target), target.shape[1] // n_pooled))
     for image, index in np.ndindex(estimates.shape):
-        estimates[image, index] = log_evidence(group(target, image, index), group(base, image, index))
+        group = image, slice(index * n_pooled, (index + 1) * n_pooled), slice(n_segments)
+        estimates[image, index] = log_evidence(target[group], base[group])
     return estimates
 
 

@@ -2,13 +2,13 @@
 
 import hashlib
 import math
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from auxmc.driver.seeds import generator
 from auxmc.models.bridge import Bridge
@@ -62,14 +62,6 @@ class Examples(NamedTuple):
     reconstructions: FloatArray
 
 
-class PublishedFacts(NamedTuple):
-    """What is known of a published model, and whether it is so: number of layers and of images that differ."""
-
-    model: str
-    n_layers_differ: int
-    n_images_differ: int
-
-
 def build_problem(settings: Settings) -> Problem:
     """Reads the model, draws and encodes test images; raises DataError if weights cannot be read, found or fetched."""
     dtype = jnp.dtype(settings.precision)
@@ -78,10 +70,7 @@ def build_problem(settings: Settings) -> Problem:
     generated = generate_images(weights, state, settings.n_generated)
     kept = generated.images[: settings.n_images]
     bases = encoder_bases(weights, kept, state, settings.n_generated, settings.n_zeta_draws)
-
-    def converted(values: NDArray[np.generic]) -> Array:
-        return jnp.asarray(values, dtype=dtype)
-
+    converted = partial(jnp.asarray, dtype=dtype)
     return Problem(
         "own_file" if settings.weights else settings.model,
         to_precision(weights, dtype),
@@ -118,9 +107,9 @@ def training_curve(settings: Settings) -> dict[str, FloatArray]:
     return autoencoder_weights.read_training_curve(autoencoder_weights.own_weight_file(settings.model))
 
 
-def published_facts(settings: Settings) -> list[PublishedFacts]:
-    """Compares the published models at hand with what is published of them (thesis, figure 5.3)."""
-    found = []
+def published_facts(settings: Settings) -> dict[str, tuple[int, int]]:
+    """Numbers of layers and of images of the published models at hand that are not as published (figure 5.3)."""
+    found = {}
     for name in published_at_hand(settings):
         weights = autoencoder_weights.read_autoencoder(name)
         layers = [*weights.decoder, *weights.encoder, weights.code_mean, weights.code_log_scale]
@@ -129,5 +118,5 @@ def published_facts(settings: Settings) -> list[PublishedFacts]:
         state = np.random.RandomState(_PUBLISHED_SEED)
         images = generate_images(weights, state, _PUBLISHED_NUMBER).images
         same = hashlib.sha256(images.tobytes()).hexdigest() == _PUBLISHED_SHA256[name]
-        found.append(PublishedFacts(name, differ, 0 if same else _PUBLISHED_NUMBER))
+        found[name] = (differ, 0 if same else _PUBLISHED_NUMBER)
     return found

@@ -119,13 +119,6 @@ def method_settings(settings: Settings, method: str) -> MethodSettings:
     )
 
 
-def weight_source(settings: Settings) -> Path | None:
-    """Local file of weights that the result depends on; None for the published ones, whose content is fixed."""
-    if settings.weights:
-        return Path(settings.weights)
-    return own_weight_file(settings.model) if settings.model in OWN_MODELS else None
-
-
 def check(settings: Settings) -> None:
     """Raises SettingsError for contradicting settings, and DataError for weights that cannot be used."""
     if settings.n_images > settings.n_generated:
@@ -147,9 +140,11 @@ def check(settings: Settings) -> None:
 def data_files(settings: Settings) -> list[str]:
     """Files whose content the result depends on."""
     files: list[Path] = []
-    source = weight_source(settings)
-    if source is not None:
+    if settings.weights:
+        source = Path(settings.weights)
         files += sorted(source.glob("*.npz")) if source.is_dir() else [source]
+    elif settings.model in OWN_MODELS:
+        files.append(own_weight_file(settings.model))
     for model in published_at_hand(settings):
         files += local_published_files(model)
     return [str(file) for file in files]
