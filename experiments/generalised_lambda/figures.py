@@ -186,8 +186,7 @@ def step_sizes(tables: Tables) -> Figure:
     axis.minorticks_off()
     axis.set(ylim=(0.0, 1.02), xlabel="step size of HMC", ylabel="acceptance rate")
     figure.legend(*entries_published_last(axis), loc="outside upper center", ncols=2)
-    n_chains, n_draws = (tables.setting(name, case="step_sizes") for name in ("n_chains", "n_draws"))
-    return footer(figure, tables, f"{n_chains} chains of {n_draws} iterations at each point")
+    return footer(figure, tables, f"{chain_lengths(tables, case='step_sizes')} at each point")
 
 
 def riemannian(tables: Tables) -> Figure:
@@ -249,10 +248,8 @@ def _print_height(axis: Axes, place: float, height: float, error: float, mark: P
 
 
 def _lengths(tables: Tables) -> list[str]:
-    parts = []
-    for row in ROWS:
-        chains, draws, warm_up = (
-            tables.setting(name, case=row.case) for name in ("n_chains", "n_draws", "n_warm_up")
-        )
-        parts.append(f"{row.label}: {chains} chains of {draws} iterations after {warm_up} of warm-up")
-    return parts
+    return [
+        f"{row.label}: {chain_lengths(tables, case=row.case)} "
+        f"after {tables.setting('n_warm_up', case=row.case)} of warm-up"
+        for row in ROWS
+    ]

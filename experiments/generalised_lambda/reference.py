@@ -146,8 +146,6 @@ def _thinned(z: xr.DataArray) -> xr.Dataset:
 
 def _prior_facts(problem: Problem, settings: Settings, context: RunContext) -> xr.Dataset:
     """How often a prior draw can generate the data, and how often data drawn from the prior are not finite."""
-    names = ("prior_feasible_share", "prior_not_finite_share", "prior_over_1e10_share")
-    fractions = []
     n_data = problem.observations.size
     model = problem.model(next(iter(problem.priors)))
 
@@ -161,23 +159,21 @@ def _prior_facts(problem: Problem, settings: Settings, context: RunContext) -> x
         logits = jax.random.logistic(logit_key, (n_data,), dtype=jnp.float64)
         return jnp.max(jnp.abs(quantile(logits, z)))
 
-    over_keys = {
-        "feasible": (_mapped(can_generate), _FEASIBILITY_DRAWS),
-        "data": (_mapped(largest), settings.n_prior_draws),
-    }
-    for row, prior in enumerate(problem.priors):
-        found = {}
-        for purpose, (function, n_draws) in over_keys.items():
+    def of_draws(function: Callable[[Array, Array], Array], purpose: str, n_draws: int) -> xr.DataArray:
+        mapped = jax.jit(lambda keys, prior: jax.lax.map(lambda key: function(key, prior), keys))
+        found = []
+        for row, prior in enumerate(problem.priors):
             keys = jax.random.split(stream(context.seed, context.study, "prior", prior, purpose), n_draws)
-            found[purpose] = np.asarray(function(keys, jnp.asarray(row, jnp.int32)))
-        flags = (found["feasible"], ~np.isfinite(found["data"]), ~(found["data"] < 1e10))
-        fractions.append([float(np.mean(each)) for each in flags])
-    variables = {name: ("prior", values) for name, values in zip(names, np.transpose(fractions), strict=True)}
-    return xr.Dataset(variables, coords={"prior": list(problem.priors)})
+            found.append(np.asarray(mapped(keys, jnp.asarray(row, jnp.int32))))
+        return xr.DataArray(found, dims=("prior", "draw"), coords={"prior": list(problem.priors)})
 
-
-def _mapped(function: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array]:
-    return jax.jit(lambda keys, prior: jax.lax.map(lambda key: function(key, prior), keys))
+    data = of_draws(largest, "data", settings.n_prior_draws)
+    flags = {
+        "prior_feasible_share": of_draws(can_generate, "feasible", _FEASIBILITY_DRAWS),
+        "prior_not_finite_share": ~xr.ufuncs.isfinite(data),
+        "prior_over_1e10_share": ~(data < 1e10),
+    }
+    return xr.Dataset({name: each.mean("draw") for name, each in flags.items()})
 
 
 def _data_facts(problem: Problem, settings: Settings) -> xr.Dataset:
