@@ -96,17 +96,13 @@ _COSINES, _SINES, _CONSTANTS = (
 )
 _AXES = np.array([[np.eye(3)[axis] for axis in order] for order in _ORDERS])
 _REST_DIRECTIONS = np.array([node.direction for node in NODES])
-# Places in the angle vector; fixed rotations read the zero behind its end.
+# Nodes of the angles, and places among their rotations, of which fixed ones read the zero behind the angles' end.
+_NODE_OF_ANGLE, _PLACE = np.array(
+    [(i, node.order.index(axis)) for i, node in enumerate(NODES) for axis in node.free]
+).T
+_SLOT_OF_ANGLE = 3 * _NODE_OF_ANGLE + _PLACE
 _ANGLE_OF_SLOT = np.full((_N_NODES, 3), N_ANGLES)
-_NODE_OF_ANGLE = np.zeros(N_ANGLES, dtype=int)
-_SLOT_OF_ANGLE = np.zeros(N_ANGLES, dtype=int)
-_angle = 0
-for _index, _node in enumerate(NODES):
-    for _axis in _node.free:
-        _slot = _node.order.index(_axis)
-        _ANGLE_OF_SLOT[_index, _slot] = _angle
-        _NODE_OF_ANGLE[_angle], _SLOT_OF_ANGLE[_angle] = _index, 3 * _index + _slot
-        _angle += 1
+_ANGLE_OF_SLOT[_NODE_OF_ANGLE, _PLACE] = np.arange(N_ANGLES)
 
 # Ancestors 1, 2 and 4 steps up, in a tree of at most 8 levels; the last place is above the root.
 _PARENTS = np.array([node.parent if node.parent >= 0 else _N_NODES for node in NODES] + [_N_NODES])

@@ -81,9 +81,7 @@ DRAWN_BONES = (  # Pairs of output joints between which a line is drawn.
 
 def channel_index(node: str, axis: str) -> int:
     """Place of a free rotation in the vector of joint angles; raises KeyError if there is none."""
-    index = 0
-    for one in NODES:
-        if one.name == node and axis in one.free:
-            return index + one.free.index(axis)
-        index += len(one.free)
-    raise KeyError(f"no free rotation about {axis} at node {node!r}")
+    channels = [(one.name, free) for one in NODES for free in one.free]
+    if (node, axis) not in channels:
+        raise KeyError(f"no free rotation about {axis} at node {node!r}")
+    return channels.index((node, axis))
