@@ -41,8 +41,6 @@ from experiments.lotka_volterra.model.summaries import SummaryScales, prior_summ
 from experiments.lotka_volterra.settings import SUMMARY_METHODS, Settings, step_range
 
 Record = dict[str, Array]
-
-
 _FORMS: dict[str, str] = {
     "chmc_all": "generator",
     "chmc_all_dense": "generator",
@@ -123,11 +121,6 @@ def build_program(problem: Problem, settings: Settings, method: str) -> Program:
     if method.startswith("ss_"):
         return _elliptical(problem, method.removeprefix("ss_"))
     return _pseudo_marginal(problem, settings, method)
-
-
-def is_vectorised(method: str) -> bool:
-    """Whether lanes run side by side: where all updates cost the same, no lane waits for another."""
-    return method.startswith("pm_")
 
 
 def _constrained(problem: Problem, settings: Settings, method: str) -> Program:

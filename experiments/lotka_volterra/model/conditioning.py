@@ -92,22 +92,17 @@ def inverse_noise_blocks(model: generator.LotkaVolterraModel, rates: Array) -> t
     step, is_code = model.time_step, model.scheme == "code"
     zero, one = jnp.zeros_like(prey), jnp.ones_like(prey)
     eaten_food = step * rates[3] * predators
-    own = jnp.stack(
-        [jnp.stack([one, zero], axis=-1), jnp.stack([-eaten_food if is_code else zero, one], axis=-1)],
-        axis=-2,
-    )
+    own = jnp.array([[one, zero], [-eaten_food if is_code else zero, one]])
     food = new_prey if is_code else prey
-    before = jnp.stack(
+    before = jnp.array(
         [
-            jnp.stack([-(1.0 + step * (rates[0] - rates[1] * predators)), step * rates[1] * prey], axis=-1),
-            jnp.stack(
-                [zero if is_code else -eaten_food, -(1.0 + step * (rates[3] * food - rates[2]))], axis=-1
-            ),
-        ],
-        axis=-2,
+            [-(1.0 + step * (rates[0] - rates[1] * predators)), step * rates[1] * prey],
+            [zero if is_code else -eaten_food, -(1.0 + step * (rates[3] * food - rates[2]))],
+        ]
     )
     scale = jnp.asarray(model.step_sd)[None, :, None]
-    return own / scale, before[1:] / scale
+    own, before = (jnp.moveaxis(blocks, -1, 0) / scale for blocks in (own, before[..., 1:]))
+    return own, before
 
 
 def _teacher_forced(model: generator.LotkaVolterraModel) -> ConditionedModel:
@@ -145,8 +140,7 @@ def _summaries(model: generator.LotkaVolterraModel, convention: str) -> Conditio
         return summary_statistics(generator.simulate(model, inputs), convention) - observed
 
     def jacobian(inputs: Array) -> Jacobian:
-        matrix: Array = jax.jacrev(constraint)(inputs)
-        return dense_jacobian(matrix)
+        return dense_jacobian(jax.jacrev(constraint)(inputs))
 
     return ConditionedModel(generator.log_prior, constraint, jacobian)
 

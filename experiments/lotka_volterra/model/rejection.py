@@ -44,12 +44,11 @@ def prior_distances(
     rng: np.random.Generator,
     n_draws: int,
     distance: Callable[[FloatArray], FloatArray],
-    limit: float = POPULATION_LIMIT,
 ) -> FloatArray:
     """Distances [path] of prior draws within the limit from the data, for `n_accepted` (thesis, section 4.4)."""
     parts: list[FloatArray] = []
     for start in range(0, n_draws, 64 * _CHUNK):  # a few megabytes of paths at a time
-        drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start), limit)
+        drawn = simulate_prior(model, rng, min(64 * _CHUNK, n_draws - start))
         with np.errstate(all="ignore"):
             parts.append(distance(drawn.paths))
     return np.nan_to_num(np.concatenate(parts), nan=np.inf, posinf=np.inf)
