@@ -373,15 +373,16 @@ def band(axis: Axes, found: pd.DataFrame, look: Look) -> None:
     rows = stream_runs.row_counts(complete)
     # Seaborn aggregates row by row, which takes most of the time of drawing.
     axis.fill_between(rows, complete.min(), complete.max(), color=look.colour, alpha=0.2, linewidth=0.0)
-    settings: dict[str, Any] = {"linestyle": look.line, "label": look.label}
-    settings |= {"linewidth": look.width, "marker": look.marker}
     axis.plot(
         rows,
         complete.median(),
         color=look.colour,
+        linestyle=look.line,
+        linewidth=look.width,
+        marker=look.marker,
         markersize=4.0,
         markeredgewidth=0.0,
-        **{name: value for name, value in settings.items() if value is not None},
+        label=look.label,
     )
 
 

@@ -21,10 +21,14 @@ def stream_statistics(
     record = runs.record
     steps = np.cumsum(record["n_annealing_steps"], axis=1, dtype=np.int64)
     work = operations(settings, record, ends)
+    estimates = {"": record["log_evidence"]}
+    if start is not None:
+        for name, values in (("_hybrid", start.robust), ("_hybrid_published", start.published)):
+            estimates[name] = hybrid_estimate(record["log_evidence"], ends, values)
     dims = ("repeat", "absorbed")
     nats: dict[str, Any] = {"units": "nats"}
     curves: dict[str, Any] = {
-        "log_evidence": (dims, record["log_evidence"][:, shown], nats),
+        **{f"log_evidence{name}": (dims, found[:, shown], nats) for name, found in estimates.items()},
         "n_steps_so_far": (dims, steps[:, shown], {"units": "annealing steps"}),
         "n_chunks_so_far": ("absorbed", shown + 1, {"units": "chunks"}),
         "seconds": (dims, record["seconds"][:, shown], {"units": "processor s"}),
@@ -46,20 +50,13 @@ def stream_statistics(
         "n_not_finite": ("repeat", record["n_not_finite"][:, -1], {"units": "particles"}),
     }
     if start is not None:
-        robust, published = (
-            hybrid_estimate(record["log_evidence"], ends, values)[:, shown]
-            for values in (start.robust, start.published)
-        )
-        curves["log_evidence_hybrid"] = (dims, robust, nats)
-        curves["log_evidence_hybrid_published"] = (dims, published, nats)
         statistics["hybrid_seconds"] = ((), start.seconds, {"units": "s"})
     if MODELS[settings.stream] == "linear":
         exact = exact_linear(rows, ends)
         curves["exact"] = ("absorbed", exact[shown], nats)
-        curves["error"] = (dims, record["log_evidence"][:, shown] - exact[shown], nats)
-        if start is not None:
-            curves["error_hybrid"] = (dims, robust - exact[shown], nats)
-            curves["error_hybrid_published"] = (dims, published - exact[shown], nats)
+        curves |= {
+            f"error{name}": (dims, (found - exact)[:, shown], nats) for name, found in estimates.items()
+        }
         statistics["final_error"] = ("repeat", final - exact[-1], nats)
         statistics["final_error_per_row"] = ("repeat", (final - exact[-1]) / ends[-1], nats)
     repeats = {"repeat": np.arange(len(final))}

@@ -50,10 +50,7 @@ def chunk_ends(n_rows: int, size: int, first: Iterable[int] = (), cuts: Iterable
     waiting = sorted({cut for cut in cuts if cut < n_rows} | {n_rows})
     sizes, ends, end = iter(first), [], 0
     while end < n_rows:
-        goal = end + next(sizes, size)
-        while waiting[0] <= end:
-            waiting.pop(0)
-        end = min(goal, waiting[0])
+        end = min(end + next(sizes, size), next(cut for cut in waiting if cut > end))
         ends.append(end)
     return ends
 
