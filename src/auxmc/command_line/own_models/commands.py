@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from auxmc.command_line.errors import output_folder
-from auxmc.interface.tempered import METHODS as EVIDENCE_METHODS
+from auxmc.interface import tempered
 
 METHODS = {
     "simulator": ("constrained_hmc", "constrained_nuts"),
@@ -71,7 +71,7 @@ def register(subparsers: Any) -> None:
         warm_up=500,
         chains=16,
     )
-    add("--method", choices=EVIDENCE_METHODS, default=EVIDENCE_METHODS[0], help="(default: %(default)s)")
+    add("--method", choices=tempered.METHODS, default=tempered.METHODS[0], help="(default: %(default)s)")
 
 
 def _command(
