@@ -79,5 +79,4 @@ def marks(axis: Axes, points: Any, marker: str, colour: str = "black", **options
 
 def square(axis: Axes, limit: float) -> None:
     """A plane of two coordinates, of equal units, up to a limit on all sides."""
-    axis.set_aspect("equal")
-    axis.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-limit, limit), ylim=(-limit, limit))
+    axis.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$", xlim=(-limit, limit), ylim=(-limit, limit))

@@ -66,15 +66,11 @@ def two_branches(tables: Tables) -> Figure:
     middle.set_box_aspect(None, zoom=0.75)  # type: ignore[attr-defined]
     right = figure.add_subplot(grid[2])
     rows = tables.rows("noise_chain", "branch_changes_per_iteration")
-    bars: dict[str, Any] = {
-        **_MARKERS,
-        "errorbar": "se",
-        "err_style": "bars",
-        "marker": "o",
-        "markersize": 4.5,
-    }
+    bars: dict[str, Any] = {"errorbar": "se", "err_style": "bars", "marker": "o", "markersize": 4.5}
     places = {"x": "noise", "y": "branch_changes_per_iteration"}
-    sns.lineplot(rows[rows["noise"] > 0.0], **places, color=_CONSTRAINED, ax=right, **bars)
+    sns.lineplot(
+        rows[rows["noise"] > 0.0], **places, color=_CONSTRAINED, markeredgewidth=0.0, ax=right, **bars
+    )
     right.set(xlabel=r"noise scale $\epsilon$", ylabel="branch changes / iteration", ylim=(0.0, None))
     return footer(figure, tables, chain_lengths(tables, case="branches"))
 

@@ -43,10 +43,8 @@ def path_curves(tables: Tables) -> Figure:
         axis.fill_between(x, b, curve, color="white", zorder=2 * (n - i))  # Behind those below
         axis.fill_between(x, b, curve, color=_BLUE, alpha=0.25, linewidth=0.0, zorder=2 * (n - i))
         axis.plot(x, curve, color=_BLUE, zorder=2 * (n - i) + 1)
-    axis.set_xlim(x[0], x[-1])
+    axis.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="inverse temperature (curves shifted)")
     axis.set_yticks(np.arange(n) / (n - 1), [f"{i / (n - 1):g}" for i in range(n)])
-    axis.set_xlabel("$x$")
-    axis.set_ylabel("inverse temperature (curves shifted)")
     return figure
 
 
@@ -64,8 +62,7 @@ def bimodal(tables: Tables) -> Figure:
     x, (target, base) = energies[0]["x"].values, (energy.values for energy in energies)
     densities.plot(x, np.exp(-target), color=_BLUE, label="target")
     densities.plot(x, np.exp(-base), color=_RED, linestyle="--", label="base")
-    densities.set(ylabel="density")
-    densities.set_ylim(bottom=0.0)
+    densities.set(ylim=(0.0, None), ylabel="density")
     moments = (_published("CT-A01", name) for name in ("mean", "standard deviation"))
     published_moments(densities, *moments)
     densities.legend(
@@ -83,8 +80,7 @@ def bimodal(tables: Tables) -> Figure:
         look = {"color": colour, "label": label, "ax": histograms, **_BARS}
         sns.histplot(x=values, weights=weight, bins=n_bins, stat="density", **look)
     histograms.plot(x, np.exp(-target), color=_BLUE, label="target")
-    histograms.set(ylabel="density")
-    histograms.set_ylim(bottom=0.0)
+    histograms.set(ylim=(0.0, None), ylabel="density")
     _legend_above(histograms, 3)
     for axis in (densities, potential, joint, histograms):
         axis.set(xlim=_HISTOGRAM_RANGE, xlabel="$x$")
@@ -105,8 +101,7 @@ def temperature(tables: Tables) -> Figure:
         colour = CYCLE[row % len(CYCLE)]
         left.stairs(density.values[row], edges, color=colour, label=rf"$\log\zeta - \log Z = {log_zeta:g}$")
         left.plot(bins, exact.values[row], color=colour, linestyle="--", linewidth=1.0)
-    left.set_yscale("log")
-    left.set(xlim=(0.0, 1.0), xlabel="inverse temperature", ylabel="density")
+    left.set(xlim=(0.0, 1.0), yscale="log", xlabel="inverse temperature", ylabel="density")
     _legend_above(left, 2)
     colour = QUANTITY_COLOURS["samples"]
     look = {"color": colour, "bins": 40, "binrange": (0.0, 1.0), **_BARS}
@@ -159,8 +154,7 @@ def laplace(tables: Tables) -> Figure:
     right.plot(x, np.exp(density.values), color=_BLUE)
     right.plot(x, np.exp(gaussian.values), color=_RED, linestyle="--")
     left.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="log density (nats)")
-    right.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="density")
-    right.set_ylim(bottom=0.0)
+    right.set(xlim=(x[0], x[-1]), ylim=(0.0, None), xlabel="$x$", ylabel="density")
     figure.legend(loc="outside upper center", ncols=2)
     return figure
 
@@ -179,8 +173,7 @@ def divergences(tables: Tables) -> Figure:
         moments = (_published(_FITS[letter], name) for name in ("mean", "standard deviation"))
         published_moments(axis, *moments, note="mean and sd")
         axis.set(xlim=(x[0], x[-1]), xlabel="$x$", title=f"({letter}) {name}")
-    axes[0].set_ylabel("density")
-    axes[0].set_ylim(bottom=0.0)
+    axes[0].set(ylim=(0.0, None), ylabel="density")
     figure.legend(*entries_published_last(axes[1]), loc="outside upper center", ncols=4)
     return figure
 
@@ -196,8 +189,7 @@ def orders(tables: Tables) -> Figure:
     for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
         published_mark(left, order, _published(claim, "standard deviation"), colour=_BLUE)
         published_mark(left, order, _published(claim, "mean"), colour=_RED)
-    left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian")
-    left.set_ylim(bottom=-0.2)
+    left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian", ylim=(-0.2, None))
     left.legend(*entries_published_last(left), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     right.plot(bound["bound_order"].values, bound.values, color=_BLUE)
     right.axhline(0.0, color=_REFERENCE, linewidth=0.8)

@@ -181,10 +181,8 @@ def slice_and_line(figure: Figure, curves: Curves) -> None:
         right.annotate(name, (value, h), (0.0, 7.0), textcoords="offset points", ha="center")
     right.annotate("$h$", (x[0], h), (3.0, 3.0), textcoords="offset points", color=REFERENCE)
     right.axhline(h, color=REFERENCE, linestyle=":", linewidth=0.8, zorder=0)
-    left.set_aspect("equal")
-    left.set(xlabel="$x_1$", ylabel="$x_2$", xlim=(-2.4, 1.9), ylim=(-1.3, 2.1))
-    right.set(xlim=(x[0], x[-1]), xlabel="place on the slice line", ylabel="density")
-    right.set_ylim(bottom=0.0)
+    left.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$", xlim=(-2.4, 1.9), ylim=(-1.3, 2.1))
+    right.set(xlim=(x[0], x[-1]), ylim=(0.0, None), xlabel="place on the slice line", ylabel="density")
     handles, labels = entries_published_last(left)
     published, names = entries_published_last(right)
     figure.legend([*handles, *published], [*labels, *names], loc="outside upper center", ncols=4)
@@ -231,10 +229,8 @@ def reflections(figure: Figure, curves: Curves) -> None:
     for name, marker, colour in (("current", "o", "black"), ("rejected", "X", RED), ("accepted", "D", GREEN)):
         place = places.sel(role=name).values
         marks(axis, place, marker, colour, markersize=6.0, label=name, zorder=3)
-    axis.set_aspect("equal")
-    axis.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="$u_1$", ylabel="$u_2$")
-    for side in ("top", "right"):
-        axis.spines[side].set_visible(True)
+    axis.set(aspect="equal", xlim=(0.0, 1.0), ylim=(0.0, 1.0), xlabel="$u_1$", ylabel="$u_2$")
+    axis.spines[["top", "right"]].set_visible(True)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=2)
 
 
@@ -267,8 +263,7 @@ def update_in_frames(figure: Figure, curves: Curves) -> None:
             place, marker, colour = proposal
             marks(axis, (place, height), marker, colour, markersize=6.0, zorder=3)
         axis.set_title(title, loc="left")
-        axis.set(xlim=(x[0], x[-1]))
-        axis.set_ylim(bottom=0.0)
+        axis.set(xlim=(x[0], x[-1]), ylim=(0.0, None))
     for axis in axes[1]:
         axis.set_xlabel("$x$")
     for axis in axes[:, 0]:

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from auxmc.numerics.array_types import FloatArray
@@ -41,7 +40,7 @@ def bounds(figure: Figure, curves: Curves) -> None:
     left.set_yscale("symlog", linthresh=1.0, linscale=0.7)
     ticks = [-1000, -100, -10, -1, 0, 1, 10]
     left.set_yticks(ticks, [str(tick) for tick in ticks])
-    left.yaxis.set_minor_locator(NullLocator())
+    left.yaxis.minorticks_off()
     left.set(xlabel="number of steps", ylabel="bound less log evidence (nats)")
     left.legend(loc="lower right")
     for fraction, colour in zip(limit["share"].values, (RED, GREEN, BLUE), strict=True):
@@ -50,8 +49,7 @@ def bounds(figure: Figure, curves: Curves) -> None:
         right.plot(1 + np.arange(ideal.size), ideal, color=colour, label=f"{100 * fraction:g} % kept")
         marks(right, (1 + np.arange(chosen.size), chosen), "o", colour, markersize=2.5)
     marks(right, ([], []), "o", REFERENCE, markersize=2.5, label="2000 particles")
-    right.set(xlabel="step of the ladder", ylabel="inverse temperature", yscale="log")
-    right.set_xlim(left=0.0)
+    right.set(xlabel="step of the ladder", ylabel="inverse temperature", yscale="log", xlim=(0.0, None))
     right.legend(loc="lower right")
 
 
@@ -74,8 +72,7 @@ def nested_bias(figure: Figure, curves: Curves) -> None:
     axis.set(xscale="log", yscale="log", xlabel="live points $M$", ylabel="mean estimate / evidence")
     axis.set_xticks([2, 5, 10, 20, 50, 100, 200], ["2", "5", "10", "20", "50", "100", "200"])
     axis.set_yticks([1.0, 1.5, 2.0, 3.0, 4.0], ["1", "1.5", "2", "3", "4"])
-    for one in (axis.xaxis, axis.yaxis):
-        one.set_minor_locator(NullLocator())
+    axis.minorticks_off()
     level = published_value("foundations", "FN-NS-03", "as printed")
     published_level(axis, level, note="$M/(M+1)$")
     axis.legend(*entries_published_last(axis), loc="upper right", title="assumed shrinkage")
@@ -101,7 +98,7 @@ def harmonic(figure: Figure, curves: Curves) -> None:
     axis.set(xscale="log", yscale="log", xlabel="posterior draws", ylabel="harmonic mean / evidence")
     axis.set_ylim(0.85, 250.0)
     axis.set_yticks([1.0, 10.0, 100.0], ["1", "10", "100"])
-    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.minorticks_off()
     axis.legend(loc="lower left", bbox_to_anchor=(0.0, 0.1))
 
 
@@ -123,17 +120,15 @@ def particle_filter(figure: Figure, curves: Curves) -> None:
         top.plot(steps, mean + sign * sd, linewidth=0.7, **exact)
     band_curve(top, steps, filtered, 2.0 * spread, colour=BLUE, label="particle filter (± 2 sd)")
     marks(top, (steps, observed), "x", RED, label="observations")
-    top.set(xlabel="step $t$", ylabel="state $x_t$", xlim=(steps[0] - 0.3, steps[-1] + 0.3))
     top.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     _paths(first, steps, states.values[0], ancestors.values[0].astype(int), final / final.max())
-    _paths(second, steps, states.values[1], ancestors.values[1].astype(int), None)
-    first.set_title("paths without resampling")
+    _paths(second, steps, states.values[1], ancestors.values[1].astype(int), 1.0)
+    limits, ticks = (steps[0] - 0.3, steps[-1] + 0.3), [1, 5, 10, 15, 20]
+    for axis in (top, first, second):
+        axis.set(xlabel="step $t$", xlim=limits, xticks=ticks)
+    top.set_ylabel("state $x_t$")
+    first.set(title="paths without resampling", ylabel="state $x_t$ of each particle")
     second.set_title("paths with resampling")
-    for axis in (first, second):
-        axis.set(xlabel="step $t$", xlim=(steps[0] - 0.3, steps[-1] + 0.3))
-        axis.set_xticks([1, 5, 10, 15, 20])
-    top.set_xticks([1, 5, 10, 15, 20])
-    first.set_ylabel("state $x_t$ of each particle")
     second.tick_params(labelleft=False)
 
 
@@ -142,30 +137,25 @@ def _paths(
     steps: FloatArray,
     states: FloatArray,
     ancestors: NDArray[np.int_],
-    fractions: FloatArray | None,
+    fractions: FloatArray | float,
 ) -> None:
     """Lines from each particle to its ancestor; those of particles without descendants at the end are grey."""
     n_steps, n_particles = states.shape
     # Which particles of a step have a descendant at the last one, and with what fraction of the largest final weight.
     strength = np.zeros((n_steps, n_particles))
-    strength[-1] = 1.0 if fractions is None else fractions
+    strength[-1] = fractions
     for t in range(n_steps - 2, -1, -1):
         np.maximum.at(strength[t], ancestors[t], strength[t + 1])
     # One line with gaps for all segments of an opacity: thousands of lines make a large file.
     for alive in (False, True):
         at, particle = np.nonzero((strength[1:] > 0.0) == alive)
-        begin, end = (
-            np.stack([steps[at], states[at, ancestors[at, particle]]]),
-            np.stack([steps[at + 1], states[at + 1, particle]]),
-        )
+        begin = np.stack([steps[at], states[at, ancestors[at, particle]]])
+        end = np.stack([steps[at + 1], states[at + 1, particle]])
         opacities = np.round(0.12 + 0.88 * strength[at + 1, particle], 2) if alive else np.full(at.size, 0.6)
-        style: dict[str, Any] = (
-            {"color": BLUE, "linewidth": 0.9} if alive else {"color": _GREY, "linewidth": 0.5}
-        )
+        colour, width = (BLUE, 0.9) if alive else (_GREY, 0.5)
         for opacity in np.unique(opacities):
             own = opacities == opacity
             gaps = np.full_like(begin[:, own], np.nan)
-            axis.plot(
-                *np.stack([begin[:, own], end[:, own], gaps], axis=2).reshape(2, -1), alpha=opacity, **style
-            )
+            line = np.stack([begin[:, own], end[:, own], gaps], axis=2).reshape(2, -1)
+            axis.plot(*line, color=colour, linewidth=width, alpha=opacity)
     axis.autoscale_view()

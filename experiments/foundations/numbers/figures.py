@@ -33,8 +33,7 @@ def bits(figure: Figure, curves: Curves) -> None:
     axis.set_xticks([0, 32, 64, 96, 127])
     axis.set(xlabel="state in order of time", ylabel="bit")
     axis.tick_params(length=0.0)
-    for spine in axis.spines.values():
-        spine.set_visible(False)
+    axis.spines[:].set_visible(False)
     handles = [Patch(color=_ZERO, label="0"), Patch(color=_ONE, label="1")]
     figure.legend(handles=handles, loc="outside right upper", handlelength=1.0)
 
@@ -78,8 +77,7 @@ def _envelope_panel(axis: Axes, x: FloatArray, target: FloatArray, envelope: Flo
     axis.plot(x, envelope, color=_PROPOSAL, linestyle="--", label="$M\\,q(x)$")
     axis.fill_between(x, target, color=_TARGET, alpha=0.3, linewidth=0.0)
     axis.plot(x, target, color=_TARGET, label="target $p(x)$")
-    axis.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="density")
-    axis.set_ylim(bottom=0.0)
+    axis.set(xlim=(x[0], x[-1]), ylim=(0.0, None), xlabel="$x$", ylabel="density")
 
 
 @drawing(DRAW, "slides_inverse_cdf", 0.8 * PAGE_WIDTH_IN, 2.9)
@@ -123,8 +121,7 @@ def rejection_and_weights(figure: Figure, curves: Curves) -> None:
     left.set_ylim(0.0, 1.4)
     right.plot(places, weight, color=_DERIVED, label="$p(x) / q(x)$")
     right.axhline(bound, color=REFERENCE, linestyle="--", label="bound $M$")
-    right.set(xlim=(-2.0, 2.0), xlabel="$x$", ylabel="weight")
-    right.set_ylim(0.0, 2.2)
+    right.set(xlim=(-2.0, 2.0), ylim=(0.0, 2.2), xlabel="$x$", ylabel="weight")
     # As many lines of legend on both sides, so that the panels are of one height.
     for axis, columns in ((left, 2), (right, 1)):
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
