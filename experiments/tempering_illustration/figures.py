@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import seaborn as sns
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -51,15 +50,11 @@ def path_curves(tables: Tables) -> Figure:
 def bimodal(tables: Tables) -> Figure:
     """The four panels on the target with two modes."""
     figure, ((densities, potential), (joint, histograms)) = page(5.2, 2, 2)
-    energies = _arrays(tables, "x", "target_energy", "base_energy")
+    x, target, base = _columns(tables, "x", "target_energy", "base_energy")
     path = (tables["points"][f"trajectory_{name}"] for name in ("x", "control"))
-    plain, states, inverse_temperatures, weights = (
-        array.values
-        for array in _arrays(
-            tables, "draw", "plain_x", "tempered_x", "tempered_inverse_temperature", "tempered_weight"
-        )
+    _, plain, states, inverse_temperatures, weights = _columns(
+        tables, "draw", "plain_x", "tempered_x", "tempered_inverse_temperature", "tempered_weight"
     )
-    x, (target, base) = energies[0]["x"].values, (energy.values for energy in energies)
     densities.plot(x, np.exp(-target), color=_BLUE, label="target")
     densities.plot(x, np.exp(-base), color=_RED, linestyle="--", label="base")
     densities.set(ylim=(0.0, None), ylabel="density")
@@ -115,12 +110,12 @@ def temperature(tables: Tables) -> Figure:
 def ladder(tables: Tables) -> Figure:
     """Estimators and crossing times of simulated tempering."""
     figure, (left, right) = page(2.9, 1, 2)
-    estimates = _arrays(tables, "chain", "log_normaliser_counts", "log_normaliser_conditional")
+    estimates = (tables.values(f"log_normaliser_{name}") for name in ("counts", "conditional"))
     crossing, error = (
         tables.array(name, "index_update", "n_intervals")
         for name in ("crossing_updates", "crossing_updates_error")
     )
-    finite = [values.values[np.isfinite(values.values)] for values in estimates]
+    finite = [values[np.isfinite(values)] for values in estimates]
     edges = np.linspace(np.concatenate(finite).min() - 0.05, np.concatenate(finite).max() + 0.05, 31)
     for values, name, colour in zip(
         finite, ("visits", "conditional probabilities"), (_RED, _BLUE), strict=True
@@ -147,12 +142,11 @@ def ladder(tables: Tables) -> Figure:
 def laplace(tables: Tables) -> Figure:
     """Figure C.1."""
     figure, (left, right) = page(2.6, 1, 2)
-    density, gaussian = _arrays(tables, "skew_x", "skew_log_density", "laplace_log_density_curve")
-    x = density["skew_x"].values
-    left.plot(x, density.values, color=_BLUE, label="density")
-    left.plot(x, gaussian.values, color=_RED, linestyle="--", label="Laplace approximation")
-    right.plot(x, np.exp(density.values), color=_BLUE)
-    right.plot(x, np.exp(gaussian.values), color=_RED, linestyle="--")
+    x, density, gaussian = _columns(tables, "skew_x", "skew_log_density", "laplace_log_density_curve")
+    left.plot(x, density, color=_BLUE, label="density")
+    left.plot(x, gaussian, color=_RED, linestyle="--", label="Laplace approximation")
+    right.plot(x, np.exp(density), color=_BLUE)
+    right.plot(x, np.exp(gaussian), color=_RED, linestyle="--")
     left.set(xlim=(x[0], x[-1]), xlabel="$x$", ylabel="log density (nats)")
     right.set(xlim=(x[0], x[-1]), ylim=(0.0, None), xlabel="$x$", ylabel="density")
     figure.legend(loc="outside upper center", ncols=2)
@@ -162,11 +156,10 @@ def laplace(tables: Tables) -> Figure:
 def divergences(tables: Tables) -> Figure:
     """Figure C.2."""
     figure, axes = page(2.5, 1, 3, sharey=True)
-    target = tables.array("mixture_density", "mixture_x")
+    x, target = _columns(tables, "mixture_x", "mixture_density")
     fits = tables.array("fit_density", "fit", "mixture_x")
-    x = target["mixture_x"].values
     for axis, name, letter in zip(axes, fits["fit"].values, "abc", strict=True):
-        axis.fill_between(x, target.values, color="#CCCCCC", linewidth=0.0, label="$p$")
+        axis.fill_between(x, target, color="#CCCCCC", linewidth=0.0, label="$p$")
         axis.plot(x, fits.sel(fit=name).values, color=_BLUE, label="minimiser $q$")
         there = published_series("tempering_illustration", "C.2", letter)
         published_curve(axis, there.x, there.y, document="PhD thesis")
@@ -181,17 +174,16 @@ def divergences(tables: Tables) -> Figure:
 def orders(tables: Tables) -> Figure:
     """Fits and bounds against the order of the divergence."""
     figure, (left, right) = page(2.6, 1, 2)
-    sd, mean = _arrays(tables, "order", "sd_by_order", "mean_by_order")
-    bound = tables.array("bound_by_order", "bound_order")
-    left.plot(sd["order"].values, sd.values, color=_BLUE, marker="o", label="standard deviation")
-    left.plot(mean["order"].values, mean.values, color=_RED, marker="s", linestyle="--", label="mean")
+    order, sd, mean = _columns(tables, "order", "sd_by_order", "mean_by_order")
+    left.plot(order, sd, color=_BLUE, marker="o", label="standard deviation")
+    left.plot(order, mean, color=_RED, marker="s", linestyle="--", label="mean")
     # The limits of orders 0 and 1 are the two Kullback-Leibler divergences.
-    for order, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
-        published_mark(left, order, _published(claim, "standard deviation"), colour=_BLUE)
-        published_mark(left, order, _published(claim, "mean"), colour=_RED)
+    for place, claim in ((0.0, "CT-V04"), (0.5, "CT-V05"), (1.0, "CT-V03")):
+        published_mark(left, place, _published(claim, "standard deviation"), colour=_BLUE)
+        published_mark(left, place, _published(claim, "mean"), colour=_RED)
     left.set(xlabel=r"order $\alpha$ of $D_\alpha[p, q]$", ylabel="of the fitted Gaussian", ylim=(-0.2, None))
     left.legend(*entries_published_last(left), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    right.plot(bound["bound_order"].values, bound.values, color=_BLUE)
+    right.plot(*_columns(tables, "bound_order", "bound_by_order"), color=_BLUE)
     right.axhline(0.0, color=_REFERENCE, linewidth=0.8)
     right.axvline(0.0, color=_REFERENCE, linewidth=0.8)
     right.set(xlabel=r"order $\alpha$", ylabel="Renyi bound (nats)")
@@ -216,8 +208,10 @@ def _joint_panel(axis: Axes, x: FloatArray, target: FloatArray, base: FloatArray
     axis.set(ylim=(0.0, 1.0), ylabel="inverse temperature")
 
 
-def _arrays(tables: Tables, dim: str, *quantities: str) -> list[xr.DataArray]:
-    return [tables.array(quantity, dim) for quantity in quantities]
+def _columns(tables: Tables, dim: str, *quantities: str) -> list[FloatArray]:
+    """Values of a dimension, and of quantities along it alone [place]."""
+    rows = tables.rows(dim, quantities[0])
+    return [rows[name].to_numpy() for name in (dim, *quantities)]
 
 
 def _legend_above(axis: Axes, n_columns: int) -> None:
