@@ -1,13 +1,14 @@
 """Topic: reverse and forward accumulation on a graph, what they cost, and a misprint in their drawing."""
 
 import cmath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import xarray as xr
 
 from auxmc.numerics.array_types import FloatArray
 from auxmc_pipeline.measuring import estimate
+from experiments.foundations.measurements import largest_size
 from experiments.foundations.models.tape import (
     OPERATIONS,
     Graph,
@@ -27,7 +28,7 @@ _HALF_LOG_TWO_PI = 0.5 * float(np.log(2.0 * np.pi))
 _EXAMPLE = (1.3, 0.5, 0.7)  # Values of x, m and s of the worked example.
 _NAMES = ("x", "m", "s", "constant", "y", "z", "a", "u", "b", "c")
 _N_GRAPHS = 200
-_GRAPH_SIZE = 60
+_N_INPUTS, _GRAPH_SIZE = 5, 60
 _N_MAPS = 20
 _BINARY = ("add", "subtract", "multiply", "divide")
 # Sines and a constant keep the arguments of products, logarithms and quotients in a safe range.
@@ -59,9 +60,8 @@ def worked_example(work: Work) -> Lines:
     z = (x - m) / s
     by_hand = {"x": z / s, "m": -z / s, "s": (1.0 - z**2) / s}
     errors = [abs(bars[name] / wanted - 1.0) for name, wanted in by_hand.items()]
-    rng, off = work.rng("graphs"), []
-    for _ in range(work.replicates(_N_GRAPHS, least=20)):
-        graph, point = random_graph(rng, 5, _GRAPH_SIZE), rng.uniform(0.3, 1.0, 5)
+    off = []
+    for graph, point in random_graphs(work.rng("graphs"), work.replicates(_N_GRAPHS, least=20)):
         wanted = _complex_steps(graph, point)
         off.append(np.max(np.abs(jacobian_by_rows(graph, point)[0] - wanted)) / np.max(np.abs(wanted)))
     return {
@@ -73,11 +73,7 @@ def worked_example(work: Work) -> Lines:
 @TOPIC.claim("FN-AD-02")
 def cheap_gradients(work: Work) -> Lines:
     """Operations of a value with its gradient over those of the value alone, at most those of the dearest chain."""
-    rng, ratios = work.rng("graphs"), []
-    for _ in range(work.replicates(_N_GRAPHS, least=20)):
-        ratios.append(cost_of_gradient(random_graph(rng, 5, _GRAPH_SIZE)))
-        # A point to evaluate it at, on which its cost does not depend: the stream of the next graph begins after it.
-        rng.uniform(0.3, 1.0, 5)
+    graphs = random_graphs(work.rng("graphs"), work.replicates(_N_GRAPHS, least=20))
     chains = (
         Graph(1, (), tuple((kind, (k, 0) if kind in _BINARY else (k,)) for k in range(10)), (10,))
         for kind in OPERATIONS
@@ -85,19 +81,18 @@ def cheap_gradients(work: Work) -> Lines:
     return {
         "normal energy": cost_of_gradient(record(normal_energy, 3)),
         "chains of one operation, largest": max(map(cost_of_gradient, chains)),
-        "random graphs, median": estimate(np.median, ratios),
+        "random graphs, median": estimate(np.median, [cost_of_gradient(graph) for graph, _ in graphs]),
     }
 
 
 @TOPIC.claim("FN-AD-03")
 def jacobians(work: Work) -> Lines:
     """Jacobians of random maps by rows and by columns."""
-    rng, errors = work.rng("jacobian"), []
-    for _ in range(_N_MAPS):
-        graph, point = random_graph(rng, 5, _GRAPH_SIZE, n_outputs=3), rng.uniform(0.3, 1.0, 5)
-        rows, columns = jacobian_by_rows(graph, point), jacobian_by_columns(graph, point)
-        errors.append(np.max(np.abs(rows - columns)))
-    return {"random maps": float(max(errors))}
+    errors = [
+        largest_size(jacobian_by_rows(graph, point) - jacobian_by_columns(graph, point))
+        for graph, point in random_graphs(work.rng("jacobian"), _N_MAPS, n_outputs=3)
+    ]
+    return {"random maps": max(errors)}
 
 
 @TOPIC.claim("FN-AD-04", numbers=["accumulator of x", "accumulator of x by the drawn rule"])
@@ -113,26 +108,25 @@ def misprint(work: Work) -> Lines:
     }
 
 
-def random_graph(rng: np.random.Generator, n_inputs: int, n_nodes: int, n_outputs: int = 1) -> Graph:
-    """Graph of random operations on random earlier variables, which mixes all of them into its outputs."""
+def random_graphs(
+    rng: np.random.Generator, n_graphs: int, n_outputs: int = 1
+) -> Iterator[tuple[Graph, FloatArray]]:
+    """Yields graphs of random operations on random earlier variables, all mixed into the outputs, with a point."""
 
     def build(*inputs: Variable) -> list[Variable]:
         pool = list(inputs)
-
-        def pick() -> Variable:
-            return pool[int(rng.integers(len(pool)))]
-
-        for _ in range(n_nodes):
+        for _ in range(_GRAPH_SIZE):
             kind = str(rng.choice(list(_SAFE)))
-            first, second = pick(), pick()
+            first, second = (pool[rng.integers(len(pool))] for _ in range(2))
             pool.append(_SAFE[kind](first, second))
         # Every late variable is used, so that hardly any operation is without effect.
         outputs = [pool[-1 - k] for k in range(n_outputs)]
-        for k, variable in enumerate(pool[n_inputs : -n_outputs or None]):
+        for k, variable in enumerate(pool[_N_INPUTS:-n_outputs]):
             outputs[k % n_outputs] = outputs[k % n_outputs] + variable.sin()
         return outputs
 
-    return record(build, n_inputs)
+    for _ in range(n_graphs):
+        yield record(build, _N_INPUTS), rng.uniform(0.3, 1.0, _N_INPUTS)
 
 
 def _complex_steps(graph: Graph, point: FloatArray) -> FloatArray:
