@@ -211,11 +211,6 @@ def naive_update(
     return x
 
 
-def double_well(x: FloatArray) -> FloatArray:
-    """Gradient of U = -2 x^2 + x^4 [...] to [...]."""
-    return np.asarray(4.0 * x * (np.square(x) - 1.0))
-
-
 def _naive_variances(settings: Settings, context: RunContext) -> xr.Dataset:
     """Stationary mean square of each chain of naive updates; of the cited example over the target's."""
     n_updates = settings.n_draws // _NAIVE_N_STEPS
@@ -232,7 +227,7 @@ def _naive_variances(settings: Settings, context: RunContext) -> xr.Dataset:
     found = [np.square(positions(f"{noise:g}", noise, np.asarray)).mean(axis=(0, 2)) for noise in noises]
     grid = np.linspace(-5.0, 5.0, 20_001)
     density = np.exp(2.0 * grid**2 - grid**4)
-    cited = positions("cited", _CITED_NOISE, double_well)
+    cited = positions("cited", _CITED_NOISE, lambda x: 4.0 * x * (np.square(x) - 1.0))
     variance = (density @ np.square(grid)) / density.sum()
     frequencies = [sample_frequencies(cited[:, chain], _WELL_EDGES) for chain in range(settings.n_chains)]
     below = np.cumsum(density) / density.sum()

@@ -3,7 +3,7 @@
 # One case: python -m auxmc_pipeline.steps.run study=estimator_illustrations design=kernels out=x.nc
 """Puts a case together from its parts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import xarray as xr
 
@@ -23,11 +23,8 @@ _DESIGNS: dict[str, tuple[Callable[[Settings, RunContext], dict[str, xr.Dataset]
 
 def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs one case; returns groups `statistics` and `curves`, the parts of the design together."""
-    return together([part(settings, context) for part in _DESIGNS[settings.design]])
-
-
-def together(parts: Sequence[dict[str, xr.Dataset]]) -> dict[str, xr.Dataset]:
-    """Puts the groups of several parts into one result; counts of failures have one entry for each part."""
+    parts = [part(settings, context) for part in _DESIGNS[settings.design]]
+    # Counts of failures have one entry for each part.
     return {
         name: xr.merge([part[name] for part in parts if name in part], join="outer", compat="no_conflicts")
         for name in ("statistics", "curves")

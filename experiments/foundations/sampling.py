@@ -57,10 +57,6 @@ def inverse_box_muller(normals: Array) -> Array:
     return jnp.stack([first, jnp.where(turns < 1.0, turns, 0.0)], axis=-1)
 
 
-_LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-_SMALLEST_TAIL = 2.0**-53
-
-
 class Distribution(NamedTuple):
     """A distribution on the line in closed form; every function works elementwise on arrays."""
 
@@ -72,14 +68,14 @@ class Distribution(NamedTuple):
 def draw_by_inversion(key: Array, distribution: Distribution, shape: tuple[int, ...]) -> Array:
     """Draws F^-1(U), U an odd multiple of 2^-53: no normal number beyond 8.2 occurs (PhD thesis, section 2.1.3)."""
     multiples = (jax.random.bits(key, shape, jnp.uint64) >> jnp.uint64(12)).astype(jnp.float64)
-    return distribution.quantile(multiples * 2.0**-52 + _SMALLEST_TAIL)
+    return distribution.quantile(multiples * 2.0**-52 + 2.0**-53)
 
 
 def normal(mean: float, sd: float) -> Distribution:
     """Normal distribution; the sd is a standard deviation, positive."""
 
     def log_density(x: Array) -> Array:
-        return -0.5 * jnp.square((x - mean) / sd) - math.log(sd) - _LOG_ROOT_TWO_PI
+        return -0.5 * jnp.square((x - mean) / sd) - math.log(sd) - 0.5 * math.log(2.0 * math.pi)
 
     return Distribution(log_density, lambda x: ndtr((x - mean) / sd), lambda u: mean + sd * ndtri(u))
 
@@ -105,21 +101,18 @@ def generalised_logistic(exponent: float) -> Distribution:
 _CHUNK = 2**18  # Grid points evaluated at once, which bounds the memory.
 
 
-def simpson_rule(n_panels: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights [2 m + 1] of the composite rule on [0, 1] with m panels, whose ends neighbours share."""
-    weights = np.full(2 * n_panels + 1, 2.0)
-    weights[1::2] = 4.0
-    weights[[0, -1]] = 1.0
-    return np.linspace(0.0, 1.0, weights.size), weights / (6.0 * n_panels)
-
-
 def product_simpson(function: Callable[[FloatArray], ArrayLike], n_panels: int, dim: int) -> float:
     """Integral over the unit cube of a function of points [point, dim] by Simpson's rule (PhD thesis, section 2.1.1).
 
     >>> round(product_simpson(lambda x: x[:, 0] * x[:, 1] ** 3, 2, 2), 12)
     0.125
     """
-    points, weights = simpson_rule(n_panels)
+    # Panels share the points at their ends.
+    weights = np.full(2 * n_panels + 1, 2.0)
+    weights[1::2] = 4.0
+    weights[[0, -1]] = 1.0
+    weights /= 6.0 * n_panels
+    points = np.linspace(0.0, 1.0, weights.size)
     shape = (points.size,) * dim
     total, n_points = 0.0, points.size**dim
     for start in range(0, n_points, _CHUNK):

@@ -32,7 +32,6 @@ _SLICE_START, _HEIGHT_FRACTION = -0.25, 0.6
 _DRAWN_BRACKET = (-1.3, 1.8)
 _DRAWN_PROPOSALS = (1.3, 0.5)
 _TILT = math.radians(30.0)
-_N_REPEATS = 200
 _N_STEP_OUTS = 4
 
 
@@ -44,7 +43,7 @@ class Transitions(NamedTuple):
 
 
 # Numbers of chains of full effort, and least ones: from exact draws, as in the figure, and enough for rare ones.
-_N_CHAINS = {"fresh": (1500, 60), "chains": (_N_REPEATS, 60), "many chains": (2000, 100)}
+_N_CHAINS = {"fresh": (1500, 60), "chains": (200, 60), "many chains": (2000, 100)}
 
 
 def transitions(work: Work, name: str) -> dict[str, Transitions]:
