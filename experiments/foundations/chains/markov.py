@@ -202,12 +202,11 @@ def constants_in_the_target(work: Work) -> Lines:
 def balance_of_scans(work: Work) -> Lines:
     """Residuals of the exact kernels of the machine of three spins."""
     distribution, matrices = _spin_chains()
-    balance = {
-        f"{name}, detailed balance": detailed_balance_residual(matrices[name], distribution)
+    residuals = {"detailed balance": detailed_balance_residual, "invariance": invariance_residual}
+    return {
+        f"{name}, {condition}": residual(matrices[name], distribution)
+        for condition, residual in residuals.items()
         for name in _SCANS
-    }
-    return balance | {
-        f"{name}, invariance": invariance_residual(matrices[name], distribution) for name in _SCANS
     }
 
 
@@ -243,15 +242,12 @@ def _spin_chains() -> tuple[FloatArray, dict[str, FloatArray]]:
     return distribution, dict(zip(_SCANS, sweeps, strict=True))
 
 
-def _next_state(uniform: Array, state: Array) -> Array:
-    """P(0, 0) = P(0, 1) = 1/2 and P(1, 0) = 1, state 1 being True."""
-    return ~state & (uniform < 0.5)
-
-
 @TOPIC.claim("FN-EX-01")
 def exact_draws(work: Work) -> Lines:
     """Draws from the past of a chain of two states whose stationary probability of state 0 is 2/3."""
     n, rng = work.replicates(50_000, 10_000), work.rng("two states")
-    past = coupling_from_the_past(jax.random.uniform, _next_state, jnp.array([False, True]))
+    # P(0, 0) = P(0, 1) = 1/2 and P(1, 0) = 1, state 1 being True.
+    states = jnp.array([False, True])
+    past = coupling_from_the_past(jax.random.uniform, lambda u, state: ~state & (u < 0.5), states)
     drawn = jax.jit(jax.vmap(past))(random_keys(rng, (n,)))
     return {"state 0 from the past": proportion_of(~np.asarray(drawn.position))}

@@ -203,20 +203,16 @@ def bounds_curves(work: Work) -> Arrays:
     moments = [_MODEL.annealed_moments(linear_schedule(int(steps))) for steps in fine]
     exact = np.array([[m.forward_mean for m in moments], [-m.reverse_mean for m in moments]])
     limits = [limit_ladder(lambda b: float(_MODEL.log_normaliser(b)), kept) for kept in _FRACTIONS]
-    particles = _particle_ladders(work)
-    longest = max(ladder.size for ladder in limits + particles)
+    # A row for each ladder, NaN past its end.
+    padded = np.array(list(itertools.zip_longest(*limits, *_particle_ladders(work), fillvalue=np.nan))).T
     side, nats = {"side": ["lower", "upper"]}, {"units": "nats"}
     parts = {"part": ["mean", "error"], "steps": list(_STEPS)}
-    ladders = {"share": list(_FRACTIONS), "temperature": np.arange(longest)}
-
-    def padded(ladder: FloatArray) -> FloatArray:
-        return np.pad(ladder, (0, longest - ladder.size), constant_values=np.nan)
-
+    ladders = {"share": list(_FRACTIONS), "temperature": np.arange(padded.shape[1])}
     return {
         "simulated": xr.DataArray(simulated, {**side, **parts}, attrs=nats),
         "exact": xr.DataArray(exact - _MODEL.log_evidence, {**side, "fine_steps": fine}, attrs=nats),
-        "ladder_limit": xr.DataArray([padded(ladder) for ladder in limits], ladders),
-        "ladder_particles": xr.DataArray([padded(ladder) for ladder in particles], ladders),
+        "ladder_limit": xr.DataArray(padded[: len(limits)], ladders),
+        "ladder_particles": xr.DataArray(padded[len(limits) :], ladders),
     }
 
 

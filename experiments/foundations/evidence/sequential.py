@@ -155,14 +155,8 @@ def degeneracy(work: Work) -> Lines:
         _filtered(work, name, _N_MANY, threshold, 300)
         for name, threshold in (("without resampling", 0.0), ("resampled at each step", 1.0))
     )
-    last, last_resampled, first = (
-        quantile(values, 0.5)
-        for values in (
-            without.effective_fraction[:, -1],
-            resampled.effective_fraction[:, -1],
-            without.effective_fraction[:, 0],
-        )
-    )
+    first = quantile(without.effective_fraction[:, 0], 0.5)
+    last, last_resampled = (quantile(run.effective_fraction[:, -1], 0.5) for run in (without, resampled))
     spread, spread_resampled = (
         mean((np.exp(run.log_evidence[:, -1] - exact) - 1.0) ** 2) for run in (without, resampled)
     )

@@ -24,26 +24,21 @@ _CORRELATIONS = (0.8, 0.99)
 _N_SHOWN_SWEEPS = 12
 
 
-@TOPIC.claim(
-    "FN-VI-02",
-    numbers=[
-        "Renyi 1/2, mean",
-        "Renyi 1/2, standard deviation",
-        "Renyi 1/2, divergence",
-        "Renyi 1/2, divergence of the published fit",
-    ],
+_RENYI = (
+    "Renyi 1/2, mean",
+    "Renyi 1/2, standard deviation",
+    "Renyi 1/2, divergence",
+    "Renyi 1/2, divergence of the published fit",
 )
+
+
+@TOPIC.claim("FN-VI-02", numbers=_RENYI)
 def fits(work: Work) -> Lines:
     """The Gaussian that minimises the divergence of order 1/2 from a density with two modes."""
     log_p = work.once(_log_mixture)
     half = fit_gaussian(_GRID, lambda q: renyi_divergence(_GRID, log_p, q, 0.5), _STARTS)
     published = renyi_divergence(_GRID, log_p, gaussian_log_density(_GRID, *_PUBLISHED_HALF), 0.5)
-    return {
-        "Renyi 1/2, mean": half.mean,
-        "Renyi 1/2, standard deviation": half.sd,
-        "Renyi 1/2, divergence": half.objective,
-        "Renyi 1/2, divergence of the published fit": published,
-    }
+    return dict(zip(_RENYI, (half.mean, half.sd, half.objective, published), strict=True))
 
 
 @TOPIC.claim("FN-VI-03", numbers=["limit", "corrected"])

@@ -97,18 +97,15 @@ def rejection_curves(work: Work) -> Arrays:
 def rejection_box(work: Work) -> Arrays:
     """The slides' picture of rejection: points below the envelope, and the weight below its bound."""
     line, made, n_shown = {"x": _SHOWN}, work.once(figure_proposals), 600
-    parts = (
-        made.position[:n_shown, 0],
-        np.exp(np.asarray(made.log_height[:n_shown])),
-        made.accepted[:n_shown],
-    )
+    height = np.exp(np.asarray(made.log_height[:n_shown]))
+    points = np.stack([made.position[:n_shown, 0], height, made.accepted[:n_shown]], axis=1)
     along = {"draw": np.arange(n_shown), "part": ["x", "height", "accepted"]}
     return {
         "target": xr.DataArray(mixture_density(_SHOWN), line),
         "envelope": xr.DataArray(_envelope(_SHOWN), line),
         "weight": xr.DataArray(figure_ratio(_SHOWN), line),
         "bound": xr.DataArray(BOUND),
-        "points": xr.DataArray(np.stack(parts, axis=1), along),
+        "points": xr.DataArray(points, along),
     }
 
 
