@@ -1,6 +1,7 @@
 """What constrained HMC costs: the reversibility check, structured algebra, and inner steps."""
 
 import time
+import timeit
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -249,6 +250,7 @@ def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
     def operations(build: Callable[[Array, Array], Jacobian]) -> list[float]:
         return [count_operations(partial(_solve, build), (n, _N_SHARED), (n,)) for n in structured]
 
+    by_size = [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES]
     by_rank = [count_updates(_UPDATE_SIZES[0], rank) for rank in _UPDATE_RANKS]
     return xr.Dataset(
         {
@@ -260,10 +262,7 @@ def _gram_costs(key: Array, settings: Settings) -> xr.Dataset:
             ),
             "gram_structured_operations": ("structured_size", operations(_diagonal)),
             "gram_markovian_operations": ("structured_size", operations(_markovian)),
-            "update_operations_by_size": (
-                "update_size",
-                [count_updates(n, _N_SHARED) for n in _UPDATE_SIZES],
-            ),
+            "update_operations_by_size": ("update_size", by_size),
             "update_operations_by_rank": ("update_rank", by_rank),
         },
         coords={
@@ -299,9 +298,4 @@ def _solve_time(key: Array, size: int, build: Callable[[Array, Array], Jacobian]
     diagonal = 1.0 + jax.random.uniform(jax.random.fold_in(key, 1), (size,), dtype=jnp.float64)
     solve = jax.jit(partial(_solve, build))
     solve(block, diagonal).block_until_ready()
-    seconds = []
-    for _ in range(_REPEATS):
-        start = time.perf_counter()
-        solve(block, diagonal).block_until_ready()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    return min(timeit.repeat(lambda: solve(block, diagonal).block_until_ready(), number=1, repeat=_REPEATS))

@@ -14,7 +14,6 @@ from auxmc.driver.seeds import stream
 from auxmc.kernels.hamiltonian.hmc import HMCInfo, HMCState, hmc
 from auxmc.kernels.manifold.constrained_hmc import ConstrainedInfo, ConstrainedState, constrained_hmc
 from auxmc.models.conditioned import condition_noisy_generator, noisy_input
-from auxmc.numerics.array_types import FloatArray
 from experiments.image_models.model.autoencoder import logits, to_precision
 from experiments.image_models.model.autoencoder_weights import read_autoencoder
 from experiments.manifold_illustrations.costs import smallest_sizes
@@ -33,26 +32,22 @@ def in_painting(settings: Settings, context: RunContext) -> dict[str, xr.Dataset
     """Runs design in_painting; returns group `statistics`, by chain: acceptance, effective draws, costs."""
     runs = _runs(settings, context)
     n_latent = read_autoencoder("own_digits").n_latent
-    found: dict[str, list[FloatArray]] = {}
+    parts = []
     for name, part in runs.items():
         kept = {quantity: values[0, :, _N_WARM_UP[name] :] for quantity, values in part.draws.items()}
         passes = part.draws["n_evaluations"][0] + n_latent * part.draws["n_jacobians"][0]
         n_draws = part.draws["accepted"].shape[-1]
         # Chains ran one after the other.
         seconds = np.full(settings.n_chains, part.run_s / settings.n_chains / n_draws)
-        values = {
-            "painted_acceptance": kept["accepted"].mean(axis=1),
-            "painted_ess_per_iteration": smallest_sizes(kept["inked"]) / kept["accepted"].shape[1],
-            "painted_passes_per_iteration": passes.mean(axis=1),
-            "painted_seconds_per_iteration": seconds,
+        measured = {
+            "painted_acceptance": ("chain", kept["accepted"].mean(axis=1)),
+            "painted_ess_per_iteration": ("chain", smallest_sizes(kept["inked"]) / kept["accepted"].shape[1]),
+            "painted_passes_per_iteration": ("chain", passes.mean(axis=1)),
+            "painted_seconds_per_iteration": ("chain", seconds),
         }
-        for quantity, by_chain in values.items():
-            found.setdefault(quantity, []).append(by_chain)
-    variables = {
-        name: (("sampler", "chain"), np.array(values, dtype=float)) for name, values in found.items()
-    }
+        parts.append(xr.Dataset(measured))
     coords = {"sampler": list(runs), "chain": range(settings.n_chains)}
-    return {"statistics": xr.Dataset(variables, coords=coords)}
+    return {"statistics": xr.concat(parts, "sampler").assign_coords(coords)}
 
 
 def _runs(settings: Settings, context: RunContext) -> dict[str, Chains]:
