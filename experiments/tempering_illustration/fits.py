@@ -1,5 +1,6 @@
 """Appendix C: Laplace approximation, Renyi divergences and bounds, and two estimates of a gradient."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -43,42 +44,32 @@ def fit_groups(n_gradient_draws: int, gradient_dim: int, key: Array) -> tuple[xr
     """Statistics and curves of the appendix; variances of gradients are compared in `gradient_dim`."""
     laplace = laplace_density(lambda x: log_skew_density(x)[0], [0.0])
     log_p = np.asarray(jax.jit(NARROW_AND_BROAD.log_density)(_GRID))
-    fits = _fits(log_p)
-    # Log density of the Gaussian minus that of the target, far from the mode.
-    tails, mode, sd = (-8.0, 8.0), float(laplace.mode[0]), float(np.sqrt(laplace.covariance[0, 0]))
-    tail_errors = [
-        float(gaussian_log_density(x, mode, sd)) - float(log_skew_density(jnp.asarray(x))) for x in tails
-    ]
-    variables: dict[str, Any] = {
-        "laplace_tail_error": ("tail", tail_errors, {"units": "nats"}),
-        "fit_mean": ("fit", [fit.mean for fit in fits.values()]),
-        "fit_sd": ("fit", [fit.sd for fit in fits.values()]),
-        "fit_objective": ("fit", [fit.objective for fit in fits.values()], {"units": "nats"}),
-        "fit_n_minima": ("fit", [1 + len(fit.local) for fit in fits.values()]),
-        "published_half_objective": (
-            (),
-            renyi_divergence(_GRID, log_p, gaussian_log_density(_GRID, *PUBLISHED_HALF), 0.5),
-            {"units": "nats"},
-        ),
-        "published_exclusive_objective": (
-            (),
-            renyi_divergence(_GRID, gaussian_log_density(_GRID, *PUBLISHED_EXCLUSIVE), log_p, 1.0),
-            {"units": "nats"},
-        ),
-        **_identity_errors(log_p),
-    }
-    statistics = xr.Dataset(variables, coords={"tail": list(tails), "fit": list(fits)})
-    statistics = statistics.merge(_gradients(n_gradient_draws, gradient_dim, key))
-    return statistics, _curves(laplace, log_p, fits)
-
-
-def _fits(log_p: FloatArray) -> dict[str, GaussianFit]:
     objectives = {
         "KL(p, q)": lambda log_q: renyi_divergence(_GRID, log_p, log_q, 1.0),
         "Renyi 1/2": lambda log_q: renyi_divergence(_GRID, log_p, log_q, 0.5),
         "KL(q, p)": lambda log_q: renyi_divergence(_GRID, log_q, log_p, 1.0),
     }
-    return {name: fit_gaussian(_GRID, objective, _STARTS) for name, objective in objectives.items()}
+    fits = {name: fit_gaussian(_GRID, objective, _STARTS) for name, objective in objectives.items()}
+    half, exclusive = (gaussian_log_density(_GRID, *fit) for fit in (PUBLISHED_HALF, PUBLISHED_EXCLUSIVE))
+    # Log density of the Gaussian minus that of the target, far from the mode.
+    tails, mode, sd = (-8.0, 8.0), float(laplace.mode[0]), float(np.sqrt(laplace.covariance[0, 0]))
+    tail_errors = [
+        float(gaussian_log_density(x, mode, sd)) - float(log_skew_density(jnp.asarray(x))) for x in tails
+    ]
+    nats = {"units": "nats"}
+    variables: dict[str, Any] = {
+        "laplace_tail_error": ("tail", tail_errors, nats),
+        "fit_mean": ("fit", [fit.mean for fit in fits.values()]),
+        "fit_sd": ("fit", [fit.sd for fit in fits.values()]),
+        "fit_objective": ("fit", [fit.objective for fit in fits.values()], nats),
+        "fit_n_minima": ("fit", [1 + len(fit.local) for fit in fits.values()]),
+        "published_half_objective": ((), renyi_divergence(_GRID, log_p, half, 0.5), nats),
+        "published_exclusive_objective": ((), renyi_divergence(_GRID, exclusive, log_p, 1.0), nats),
+        **_identity_errors(log_p),
+    }
+    statistics = xr.Dataset(variables, coords={"tail": list(tails), "fit": list(fits)})
+    statistics = statistics.merge(_gradients(n_gradient_draws, gradient_dim, key))
+    return statistics, _curves(laplace, log_p, fits)
 
 
 def _identity_errors(log_p: FloatArray) -> dict[str, Any]:
@@ -118,23 +109,24 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
     def log_density(position: Array) -> Array:
         return jnp.sum(log_skew_density(position))
 
+    n_chunks = max(1, n_draws // _CHUNK)
+
+    def of_chunks(measure: Callable[[Array], Array], fit: MeanField, key: Array) -> Array:
+        """A measure of the noise [draw, coordinate] of each chunk [chunk, ...]."""
+
+        def of_chunk(index: Array) -> Array:
+            return measure(standard_normal(jax.random.fold_in(key, index), (_CHUNK, fit.mean.size)))
+
+        return jax.lax.map(of_chunk, jnp.arange(n_chunks, dtype=jnp.uint32))
+
     def moments(fit: MeanField, key: Array) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Means and variances [estimate, coordinate of the gradient], and sums of variances [chunk, estimate]."""
-        n_chunks = max(1, n_draws // _CHUNK)
 
-        def chunk(index: Array) -> Array:
-            noise = standard_normal(jax.random.fold_in(key, index), (_CHUNK, fit.mean.size))
+        def both(one: Array) -> Array:
+            makers = (reparameterisation_gradient, score_function_gradient)
+            return jnp.stack([jnp.concatenate(make(log_density, fit, one)) for make in makers])
 
-            def both(one: Array) -> Array:
-                estimates = (
-                    reparameterisation_gradient(log_density, fit, one),
-                    score_function_gradient(log_density, fit, one),
-                )
-                return jnp.stack([jnp.concatenate(estimate) for estimate in estimates])
-
-            return jax.vmap(both)(noise)
-
-        drawn = jax.lax.map(chunk, jnp.arange(n_chunks, dtype=jnp.uint32))
+        drawn = of_chunks(jax.vmap(both), fit, key)
         by_chunk = jnp.var(drawn, axis=1, ddof=1).sum(axis=-1)
         drawn = drawn.reshape(n_chunks * _CHUNK, 2, -1)
         return jnp.mean(drawn, axis=0), jnp.var(drawn, axis=0, ddof=1), by_chunk  # type: ignore[return-value]
@@ -146,8 +138,7 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
         its own signal, and its score as control variate.
         """
 
-        def chunk(index: Array) -> Array:
-            noise = standard_normal(jax.random.fold_in(key, index), (_CHUNK, fit.mean.size))
+        def of_noise(noise: Array) -> Array:
             log_q = -0.5 * noise**2 - 0.5 * jnp.log(2.0 * jnp.pi) - fit.log_sd
             signal = log_skew_density(fit.mean + jnp.exp(fit.log_sd) * noise) - log_q
             scores = jnp.stack([noise * jnp.exp(-fit.log_sd), noise**2 - 1.0])
@@ -156,12 +147,12 @@ def _gradients(n_draws: int, dim: int, key: Array) -> xr.Dataset:
             best = jnp.sum(centred[0] * centred[1], axis=1) / jnp.sum(centred[1] ** 2, axis=1)
             return jnp.var(estimates - best[:, None] * scores, axis=1, ddof=1).sum()
 
-        return jax.lax.map(chunk, jnp.arange(max(1, n_draws // _CHUNK), dtype=jnp.uint32))
+        return of_chunks(of_noise, fit, key)
 
     program = jax.jit(moments)
     one = MeanField(jnp.array([0.5]), jnp.log(jnp.array([1.5])))
     mean, variance, of_one = (np.asarray(values) for values in program(one, jax.random.fold_in(key, 0)))
-    n_made = max(1, n_draws // _CHUNK) * _CHUNK
+    n_made = n_chunks * _CHUNK
     many = MeanField(jnp.zeros(dim), jnp.zeros(dim))
     of_many = np.asarray(program(many, jax.random.fold_in(key, 1))[2])
     variables: dict[str, Any] = {
@@ -203,22 +194,18 @@ def _curves(laplace: LaplaceDensity, log_p: FloatArray, fits: dict[str, Gaussian
     )
     # From the broad minimum on, which is the lower one.
     by_order = [fit_gaussian(_GRID, objective, _STARTS[:1]) for objective in objectives]
+    densities = [np.exp(gaussian_log_density(mixture_x, fit.mean, fit.sd)) for fit in fits.values()]
     log_q = gaussian_log_density(_GRID, *_BOUND_FIT)
+    bounds = [renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS]
     variables: dict[str, Any] = {
         "skew_log_density": ("skew_x", np.asarray(log_skew_density(jnp.asarray(skew_x)))),
         "laplace_log_density_curve": ("skew_x", gaussian_log_density(skew_x, float(laplace.mode[0]), sd)),
         "mixture_density": ("mixture_x", np.exp(mixture)),
-        "fit_density": (
-            ("fit", "mixture_x"),
-            [np.exp(gaussian_log_density(mixture_x, fit.mean, fit.sd)) for fit in fits.values()],
-        ),
+        "fit_density": (("fit", "mixture_x"), densities),
         "published_half_density": ("mixture_x", np.exp(gaussian_log_density(mixture_x, *PUBLISHED_HALF))),
         "sd_by_order": ("order", [fit.sd for fit in by_order]),
         "mean_by_order": ("order", [fit.mean for fit in by_order]),
-        "bound_by_order": (
-            "bound_order",
-            [renyi_bound(_GRID, log_p, log_q, order) for order in _BOUND_ORDERS],
-        ),
+        "bound_by_order": ("bound_order", bounds),
     }
     coords = {
         "skew_x": skew_x,
