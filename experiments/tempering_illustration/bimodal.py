@@ -165,20 +165,23 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
     left = np.array(
         [
             [
-                weighted_estimates(w[None], (one[None, :, None] < 0.0).astype(float)).mean[0]
+                weighted_estimates(w[None], one[None, :, None] < 0.0).mean[0]
                 for w, one in zip(*at_zeta, strict=True)
             ]
             for at_zeta in zip(tempered.draws["log_target_weight"], tempered.draws["x"], strict=True)
         ]
     )
     inverse_temperature = 1.0 / (1.0 + np.exp(-draws["control"]))
-    fractions = weighted_estimates(target, (inverse_temperature < 0.5)[..., None].astype(float))
+    fractions = weighted_estimates(target, (inverse_temperature < 0.5)[..., None])
     # Their first halves are left out: chains that hardly leave one end of the path forget their start slowly.
     later = tempered.draws["control"][..., settings.n_draws // 2 :]
     hot = (later < 0.0).mean(axis=-1)
     near_end = np.stack([(later < -_FIFTH).mean(axis=-1), (later > _FIFTH).mean(axis=-1)])
+    near_end_error = near_end.std(axis=2, ddof=1) / np.sqrt(near_end.shape[2])
     hot_exact = [known_path(log_zeta).probability_hot(0.5) for log_zeta in settings.log_zetas]
+    lost = tempered.draws["n_not_finite"].sum(axis=-1, dtype=int)
     sides = plain.draws["x"][0] < 0.0
+    switches = (sides[:, 1:] != sides[:, :-1]).sum(axis=1)
     chain, zeta = "chain", "log_zeta"
     variables: dict[str, Any] = {
         "mass_left_by_chain": (chain, left[settings.log_zetas.index(0.0)]),
@@ -196,21 +199,10 @@ def _statistics(settings: Settings, draws: NamedArrays, tempered: Chains, plain:
         "hot_fraction_error": (zeta, hot.std(axis=1, ddof=1) / np.sqrt(hot.shape[1])),
         "hot_fraction_exact": (zeta, hot_exact),
         "share_near_end": (("path_end", zeta), near_end.mean(axis=2)),
-        "share_near_end_error": (
-            ("path_end", zeta),
-            near_end.std(axis=2, ddof=1) / np.sqrt(near_end.shape[2]),
-        ),
+        "share_near_end_error": (("path_end", zeta), near_end_error),
         "acceptance": ((zeta, chain), tempered.draws["accepted"].mean(axis=-1)),
-        "n_not_finite": (
-            (zeta, chain),
-            tempered.draws["n_not_finite"].sum(axis=-1, dtype=int),
-            {"units": "trajectories"},
-        ),
-        "hmc_switches": (
-            "hmc_chain",
-            (sides[:, 1:] != sides[:, :-1]).sum(axis=1),
-            {"units": "changes of side"},
-        ),
+        "n_not_finite": ((zeta, chain), lost, {"units": "trajectories"}),
+        "hmc_switches": ("hmc_chain", switches, {"units": "changes of side"}),
         "hmc_mass_left": ("hmc_chain", sides.mean(axis=1)),
         "base_mean": ((), float(base().mean[0])),
         "base_sd": ((), float(base().scale[0])),

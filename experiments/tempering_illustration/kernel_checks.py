@@ -44,30 +44,25 @@ _STEP, _N_STEPS = 0.4, 2
 def kernel_statistics(settings: Settings, context: RunContext) -> xr.Dataset:
     """Scores, p-values and errors of the checks."""
     p_values, scores = _temperature_distribution(settings, context)
-    distributions = [
-        _joint_distribution(settings, context, name, kernel)
-        for name, kernel in (
-            ("gibbs_ct", gibbs_continuous_tempering(joined(), settings.step_size, settings.n_steps)),
-            ("ct_hmc", continuously_tempered_hmc(joined(), settings.step_size, settings.n_steps)),
-        )
-    ]
+    kernels = {
+        "gibbs_ct": gibbs_continuous_tempering(joined(), settings.step_size, settings.n_steps),
+        "ct_hmc": continuously_tempered_hmc(joined(), settings.step_size, settings.n_steps),
+    }
+    tests = [_joint_distribution(settings, context, name, kernel) for name, kernel in kernels.items()]
     returned, volume, order = trajectory_errors()
     return xr.Dataset(
         {
             "temperature_p_value": ("delta", p_values),
             "temperature_mean_score": ("delta", scores, {"units": "standard errors"}),
-            "joint_law_p_value": (
-                ("kernel", "distribution"),
-                [distribution[0] for distribution in distributions],
-            ),
-            "share_moved": ("kernel", [distribution[1] for distribution in distributions]),
+            "joint_law_p_value": (("kernel", "distribution"), [found for found, _ in tests]),
+            "share_moved": ("kernel", [moved for _, moved in tests]),
             "return_error": ((), returned),
             "volume_error": ((), volume),
             "energy_error_order": ((), order),
         },
         coords={
             "delta": list(_DELTAS),
-            "kernel": ["gibbs_ct", "ct_hmc"],
+            "kernel": list(kernels),
             "distribution": ["position", "inverse temperature", "dependence"],
         },
     )
@@ -153,9 +148,6 @@ def _joint_distribution(
     uniforms = np.asarray(jax.random.uniform(jax.random.fold_in(key, 0), (2, n)))
     starts = np.interp(uniforms[0], distribution, POINTS)
 
-    def temperature(state: Any) -> Array:
-        return jnp.asarray(state.inverse_temperature)
-
     def chain(key: Array, x: Array, uniform: Array) -> tuple[Array, Array, Array]:
         target, reference = joined().log_densities(x[None])
         b = draw_inverse_temperature(uniform, reference - target)
@@ -164,7 +156,7 @@ def _joint_distribution(
         state = kernel.init(x[None], start, key=jax.random.fold_in(key, 0))
         for i in range(_UPDATES):
             state, _ = kernel.step(jax.random.fold_in(key, i + 1), state)
-        return state.position[0], temperature(state), state.delta
+        return state.position[0], state.inverse_temperature, state.delta
 
     keys = jax.random.split(jax.random.fold_in(key, 1), n)
     found = jax.jit(jax.vmap(chain))(keys, jnp.asarray(starts), jnp.asarray(uniforms[1]))

@@ -1,5 +1,6 @@
 """Mixtures of two normal distributions on the line, and the target with two modes next to its base."""
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -54,9 +55,7 @@ class ScalarMixture(NamedTuple):
         the place inside the part the value.
         """
         uniform = ndtr(noise)
-        ends = [0.0]
-        for weight in self.weights:
-            ends.append(ends[-1] + weight)
+        ends = list(itertools.accumulate(self.weights, initial=0.0))
         out = jnp.zeros_like(noise)
         for i, (weight, mean, sd) in enumerate(zip(*self, strict=True)):
             inside = jnp.clip((uniform - ends[i]) / weight, 1e-300, 1.0 - 1e-16)
