@@ -171,19 +171,17 @@ def _moments(block: FloatArray) -> tuple[FloatArray, FloatArray]:
 def annealed_stages(data: FloatArray, sizes: list[int], n_powers: int) -> list[Stage]:
     """Chunks of the given sizes, each along the same powers (j / n_powers)^3."""
     powers = (np.arange(n_powers + 1) / n_powers) ** _POWER_EXPONENT
-    stages, begin = [], 0
-    for size in sizes:
-        end = begin + size
-        for low, high in itertools.pairwise(powers):
-            stages.append(_stage(data, begin, end, float(low), float(high), end if high == 1.0 else 0))
-        begin = end
-    return stages
+    ends = itertools.accumulate(sizes)
+    return [
+        _stage(data, end - size, end, float(low), float(high), end if high == 1.0 else 0)
+        for size, end in zip(sizes, ends, strict=True)
+        for low, high in itertools.pairwise(powers)
+    ]
 
 
 def whole_stages(data: FloatArray, sizes: list[int]) -> list[Stage]:
     """Chunks of the given sizes, each at once."""
-    ends = np.cumsum(sizes).tolist()
-    return [_stage(data, end - size, end, 0.0, 1.0, end) for size, end in zip(sizes, ends, strict=True)]
+    return annealed_stages(data, sizes, 1)
 
 
 def _stage(data: FloatArray, begin: int, end: int, low: float, high: float, prefix: int) -> Stage:

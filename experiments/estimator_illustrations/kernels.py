@@ -139,7 +139,6 @@ def _size_violation(rng: np.random.Generator) -> float:
 
 
 _START = (-2.0, -2.0)
-_METHODS = ("random_walk", "hmc")
 _FORGOTTEN = 0.1  # Draws of a chain that are left out of averages: its start is a choice
 # Start of chains far away, tolerance of moments, in standard deviations.
 _FAR, _TOLERANCE = 5.0, 0.25
@@ -148,33 +147,34 @@ _N_GROUPS, _N_PER_GROUP, _N_EVALUATIONS = 16, 1000, 300
 
 def run_moves(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     """Runs chains of both kernels; returns groups `statistics` and `curves`."""
-    walk = random_walk_metropolis(_log_density(settings), settings.random_walk_scale, 2)
+    rho = settings.correlation
+
+    def log_density(x: Array) -> Array:
+        return -0.5 * (x[0] ** 2 - 2.0 * rho * x[0] * x[1] + x[1] ** 2) / (1.0 - rho**2)
 
     def record(state: Any, info: Any) -> dict[str, Array]:
         return {"x": state.position, "accepted": info.is_accepted}
 
+    walk = random_walk_metropolis(log_density, settings.random_walk_scale, 2)
+    hamiltonian = hmc(log_density, settings.leapfrog_step, settings.n_leapfrog, 2)
     runs = {
         "random_walk": _chains(settings, context, "random_walk", walk, record, settings.n_draws),
-        "hmc": _hamiltonian(settings, context),
+        "hmc": _hamiltonian(settings, context, hamiltonian),
     }
     evaluations = {"random_walk": 1, "hmc": settings.n_leapfrog}
-    measured = [_measures(runs[method], evaluations[method], settings.correlation) for method in _METHODS]
+    measured = [_measures(runs[method], n, rho) for method, n in evaluations.items()]
     statistics = xr.Dataset(
         {name: (("method", "chain"), np.stack([m[name] for m in measured])) for name in measured[0]},
-        coords={"method": list(_METHODS), "chain": np.arange(settings.n_chains)},
+        coords={"method": list(evaluations), "chain": np.arange(settings.n_chains)},
     )
-    kernels = {"random_walk": walk, "hmc": _hamiltonian_kernel(settings)}
     times = [
         _convergence(
-            settings,
-            kernels[method],
-            evaluations[method],
-            stream(context.seed, context.study, "convergence", method),
+            rho, kernel, evaluations[method], stream(context.seed, context.study, "convergence", method)
         )
-        for method in _METHODS
+        for method, kernel in (("random_walk", walk), ("hmc", hamiltonian))
     ]
     statistics["convergence_updates"] = ("method", "group"), np.stack(times)
-    per_update = xr.DataArray([evaluations[method] for method in _METHODS], dims="method")
+    per_update = xr.DataArray(list(evaluations.values()), dims="method")
     statistics["convergence_time"] = statistics["convergence_updates"] * per_update
     lost = runs["hmc"].draws["n_not_finite"].sum(dtype=int)
     statistics = statistics.assign_coords(part=["hmc"]).assign(n_not_finite=("part", [lost]))
@@ -192,9 +192,8 @@ def principal_coordinates(positions: ArrayLike, rho: float) -> Array:
     return jnp.stack([slow, (x[..., 0] - x[..., 1]) / np.sqrt(2.0 - 2.0 * rho)], axis=-1)
 
 
-def _convergence(settings: Settings, kernel: Kernel, evaluations: int, key: Array) -> FloatArray:
+def _convergence(rho: float, kernel: Kernel, evaluations: int, key: Array) -> FloatArray:
     """Updates until first and second moments of both principal coordinates stay near the target's [group]."""
-    rho = settings.correlation
     slow, fast = _FAR * np.sqrt(0.5 * np.array([1.0 + rho, 1.0 - rho]))
     start = jnp.array([slow + fast, slow - fast])
 
@@ -229,22 +228,8 @@ def lag_one_autocorrelation(series: FloatArray) -> FloatArray:
     return np.asarray(products / np.mean(np.square(centred), axis=1), dtype=np.float64)
 
 
-def _log_density(settings: Settings) -> Any:
-    rho = settings.correlation
-
-    def log_density(x: Array) -> Array:
-        return -0.5 * (x[0] ** 2 - 2.0 * rho * x[0] * x[1] + x[1] ** 2) / (1.0 - rho**2)
-
-    return log_density
-
-
-def _hamiltonian_kernel(settings: Settings) -> Kernel:
-    return hmc(_log_density(settings), settings.leapfrog_step, settings.n_leapfrog, 2)
-
-
-def _hamiltonian(settings: Settings, context: RunContext) -> Chains:
+def _hamiltonian(settings: Settings, context: RunContext, kernel: Kernel) -> Chains:
     """Chains of as many leapfrog steps as the random walks have steps."""
-    kernel = _hamiltonian_kernel(settings)
 
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, Any]:
         new, info = kernel.apply(noise, state)

@@ -15,9 +15,6 @@ from experiments.estimator_illustrations.model import GaussianMean, LogEvidenceD
 from experiments.estimator_illustrations.settings import Settings
 from experiments.streaming_evidence.model import rows
 
-ESTIMATES = ("prior", "harmonic")
-"""Prior averaging and the harmonic mean."""
-
 _N_ROWS = 100
 _N_BATCHES = 20  # Replicates are made in this many batches, over which errors are taken
 _TOP_FRACTION = 1e-3
@@ -32,6 +29,7 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
     """Makes all estimates; returns groups `statistics` and `curves`."""
     model = from_observations(rows("normal", _N_ROWS)[:, 0])
     below = LogEvidenceDistribution(_N_ROWS, _TRUE_MEAN).cdf(_PRINTED_ORDER * np.log(10.0))
+    found = [measure(settings, context, model) for measure in _MEASURES.values()]
     variables: dict[str, Any] = {
         "printed_order_p_value": ((), 2.0 * min(below, 1.0 - below)),
         "log_evidence": ((), model.log_evidence, {"units": "nats"}),
@@ -39,19 +37,15 @@ def run_simple(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]
         # The reciprocal likelihood to the power p has a finite posterior mean for p below this.
         "reciprocal_tail_exponent": ((), 1.0 / float(model.n_rows * model.posterior()[1])),
         "log_largest_likelihood": ((), model.log_largest_likelihood, {"units": "nats"}),
-        "n_not_finite": ("part", np.zeros(len(ESTIMATES), int)),
+        "n_not_finite": ("part", [(~np.isfinite(estimates)).sum() for estimates, _ in found]),
     }
-    curves = {}
-    for place, (name, measure) in enumerate(_MEASURES.items()):
-        estimates, found = measure(settings, context, model)
-        variables |= found
-        variables["n_not_finite"][1][place] = (~np.isfinite(estimates)).sum()
-        curves[name] = _histograms(estimates, settings.n_bins)
-    curve = xr.concat(list(curves.values()), "estimate")
-    statistics = xr.Dataset(variables, coords={"part": list(ESTIMATES), "excess": list(_EXCESSES)})
+    for _, measures in found:
+        variables |= measures
+    curve = xr.concat([_histograms(estimates, settings.n_bins) for estimates, _ in found], "estimate")
+    statistics = xr.Dataset(variables, coords={"part": list(_MEASURES), "excess": list(_EXCESSES)})
     prior = np.exp(-0.5 * np.square(_AXIS)) / np.sqrt(2.0 * np.pi)
     likelihood = np.exp(model.log_likelihood(_AXIS) - model.log_largest_likelihood)
-    curve = curve.assign_coords(estimate=list(ESTIMATES), mu=_AXIS)
+    curve = curve.assign_coords(estimate=list(_MEASURES), mu=_AXIS)
     curve["prior_density"], curve["scaled_likelihood"] = ("mu", prior), ("mu", likelihood)
     return {"statistics": statistics, "curves": curve}
 
