@@ -32,27 +32,16 @@ def gradients_twice(tables: Tables) -> Measurement:
     return ratio("autocorrelation_time", _RANDOM_WALK, _HMC, tables) / _EVALUATIONS_OF_GRADIENT
 
 
-def variance(configuration: str, tables: Tables) -> Measurement:
-    """SE-05 and SE-09: stationary variance times curvature, which is 1."""
-    expected = tables.values("variance_expected", "configuration", configuration=configuration).item()
-    found = tables.values("variance", "configuration_chain", configuration=configuration)
-    return mean(found, f"formula {expected:.5g}")
+def variance(tables: Tables, quantity: str = "variance", **of: str | int) -> Measurement:
+    """SE-05, SE-06 and SE-09: stationary variance over that of the exact target, next to its formula."""
+    (by,) = of
+    expected = tables.values(f"{quantity}_expected", by, **of).item()
+    return mean(tables.values(quantity, f"{by}_chain", **of), f"formula {expected:.5g}")
 
 
-def inflation(n_rows: int, tables: Tables) -> Measurement:
-    """SE-06: variance with mini-batches over the posterior's."""
-    expected = tables.values("inflation_expected", "n_rows", n_rows=n_rows).item()
-    return mean(tables.values("inflation", "n_rows_chain", n_rows=n_rows), f"formula {expected:.5g}")
-
-
-def naive_variance(noise: float, tables: Tables) -> Measurement:
-    """SE-07: stationary variance of HMC with noisy gradients, over the target's variance of 1."""
-    return mean(tables.values("naive_variance", naive_noise=noise))
-
-
-def cited_variance(tables: Tables) -> Measurement:
-    """SE-07: stationary variance of HMC with noisy gradients on the cited target, over the target's."""
-    return mean(tables.values("cited_variance", "chain"))
+def noisy_variance(quantity: str, tables: Tables, **wanted: float) -> Measurement:
+    """SE-07: stationary variance of HMC with noisy gradients, over the target's."""
+    return mean(tables.values(quantity, "chain", **wanted))
 
 
 def cited_distance(tables: Tables) -> Measurement:
@@ -242,18 +231,20 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "SE-03": {"largest difference": recorded("langevin_error", exact=True)},
     "SE-04": {"largest difference": recorded("friction_one_error", exact=True)},
-    "SE-05": {"limit of small steps": partial(variance, "step 0.01")},
+    "SE-05": {"limit of small steps": partial(variance, configuration="step 0.01")},
     "SE-06": {
         **{
             f"{n_rows} rows, SGLD": recorded("first_order_inflation", by="n_rows", exact=True, n_rows=n_rows)
             for n_rows in _BATCH_ROWS
         },
-        **{f"{n_rows} rows": partial(inflation, n_rows) for n_rows in _BATCH_ROWS},
+        **{
+            f"{n_rows} rows": partial(variance, quantity="inflation", n_rows=n_rows) for n_rows in _BATCH_ROWS
+        },
     },
     "SE-07": {
         "cited example, distance": cited_distance,
-        "cited example": cited_variance,
-        "mini-batches of 200000 rows": partial(naive_variance, 400.0),
+        "cited example": partial(noisy_variance, "cited_variance"),
+        "mini-batches of 200000 rows": partial(noisy_variance, "naive_variance", naive_noise=400.0),
     },
     "SE-08": {
         "autocorrelation time": partial(ratio, "gradient_autocorrelation_time", _SGHMC, _SGLD),
@@ -261,9 +252,9 @@ MEASURE: dict[str, dict[str, Measure]] = {
         "smoothness": smoothness,
     },
     "SE-09": {
-        "as printed: the noise variance": partial(variance, "overcorrected"),
-        "variance subtracted": partial(variance, "corrected, friction 1"),
-        "variance subtracted, SGHMC": partial(variance, "corrected"),
+        "as printed: the noise variance": partial(variance, configuration="overcorrected"),
+        "variance subtracted": partial(variance, configuration="corrected, friction 1"),
+        "variance subtracted, SGHMC": partial(variance, configuration="corrected"),
     },
     "SE-10": {
         "p-value": recorded("printed_order_p_value", exact=True),

@@ -108,14 +108,9 @@ def evidence_estimates(name: str, tables: Tables) -> Figure:
     figure, (left, right) = page(2.9, 1, 2)
     exact = tables.value("log_evidence")
     largest = tables.value("log_largest_likelihood")
-    counts, log_counts = (
-        tables.values(quantity, "estimate_bin", estimate=name)
-        for quantity in ("ratio_count", "log_ratio_count")
-    )
-    ends, log_ends = (
-        tables.values(quantity, "estimate_end", estimate=name)
-        for quantity in ("ratio_edges", "log_ratio_edges")
-    )
+    of = ("ratio", "log_ratio")
+    counts, log_counts = (tables.values(f"{what}_count", "estimate_bin", estimate=name) for what in of)
+    ends, log_ends = (tables.values(f"{what}_edges", "estimate_end", estimate=name) for what in of)
     power = int(np.floor(exact / _DECADE))  # Order 1e-62: axes do not label such numbers well
     unit = np.exp(exact - power * _DECADE)
     _histogram(left, counts, ends * unit, log_density=name == "prior")
