@@ -94,10 +94,7 @@ def joint_distance(tables: Tables, kernel: str) -> Measurement:
 def gradient_error(tables: Tables) -> Measurement:
     """CT-V10: largest error of a component of the mean of either estimate."""
     rows = tables.rows("estimate_parameter", "gradient_error")
-    names = [
-        f"largest of 4: {one}, {other}"
-        for one, other in zip(rows["estimate"], rows["parameter"], strict=True)
-    ]
+    names = [f"largest of 4: {one}, {other}" for one, other in rows[["estimate", "parameter"]].to_numpy()]
     return largest(np.abs(rows["gradient_error"]), rows["gradient_standard_error"], names)
 
 

@@ -71,11 +71,8 @@ _N_BLOCKS = 50
 
 def runs(work: Work) -> dict[int, IdealNestedRuns]:
     """Runs to the end for each number of live points."""
-    found = {}
-    for n_live in _SIZES:
-        n_runs = work.replicates(max(2000, 100_000 // n_live))
-        found[n_live] = _ideal(work, "whole", n_live, _DEAD * n_live, n_runs)
-    return found
+    n_runs = {n_live: work.replicates(max(2000, 100_000 // n_live)) for n_live in _SIZES}
+    return {n_live: _ideal(work, "whole", n_live, _DEAD * n_live, n) for n_live, n in n_runs.items()}
 
 
 def log_ratios(work: Work) -> dict[tuple[int, str], FloatArray]:

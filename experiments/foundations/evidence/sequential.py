@@ -125,10 +125,8 @@ def resampling_counts(work: Work) -> Lines:
     """Expected counts are in proportion to the weights."""
     log_weights = jnp.log(jnp.asarray(_WEIGHTS))
     keys = jax.random.split(work.key("sequential", "counts"), work.replicates(50_000))
-    draw = jax.jit(
-        jax.vmap(lambda key: multinomial_indices(jax.random.fold_in(key, 0), log_weights, _N_DRAWN))
-    )
-    indices = np.asarray(draw(keys))
+    draw = jax.vmap(lambda key: multinomial_indices(jax.random.fold_in(key, 0), log_weights, _N_DRAWN))
+    indices = np.asarray(jax.jit(draw)(keys))
     expected = _N_DRAWN * _WEIGHTS / _WEIGHTS.sum()
     ratios = [mean((indices == k).sum(axis=1) / expected[k]) - 1.0 for k in range(expected.size)]
     names = [f"particle {k + 1}" for k in range(expected.size)]

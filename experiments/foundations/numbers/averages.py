@@ -99,11 +99,7 @@ def unbiased_normaliser(work: Work) -> Lines:
         found[f"sd {sd:g}"] = mean(means)
     # Those of the broader proposal, the last.
     sums = (np.exp(logs) * x).sum(axis=1)
-    return {
-        **found,
-        "g_N as printed": mean(sums / means),
-        "g_N with 1/N": mean(sums / 100.0),
-    }
+    return found | {"g_N as printed": mean(sums / means), "g_N with 1/N": mean(sums / 100.0)}
 
 
 @TOPIC.claim("FN-IS-07")

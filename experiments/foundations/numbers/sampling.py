@@ -255,14 +255,9 @@ def quantile_map(work: Work) -> Arrays:
     distribution = generalised_logistic(SHAPE)
     x = np.linspace(-6.0, 12.0, 361)
     levels = (np.arange(20) + 0.5) / 20
-    compute = jax.jit(
-        lambda x, u: (
-            distribution.distribution_function(x),
-            distribution.log_density(x),
-            distribution.quantile(u),
-        )
+    log_density, function, quantiles = (
+        np.asarray(jax.jit(compute)(at)) for compute, at in zip(distribution, (x, x, levels), strict=True)
     )
-    function, log_density, quantiles = map(np.asarray, compute(x, levels))
     line = {"x": x}
     return {
         "function": xr.DataArray(function, line),
