@@ -21,27 +21,22 @@ def recorded_tables(study: str) -> Tables:
     return load_tables(RECORDED / study / "tables")
 
 
-def measured(study: str) -> pd.DataFrame:
-    """Value and error of every line of the study's claims, measured in its recorded tables."""
-    judged = judge_study(load_study(study), recorded_tables(study))
-    return judged[["claim_id", "setting", "measured", "monte_carlo_error"]]
-
-
-def main(arguments: list[str] | None = None) -> None:
+def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("studies", nargs="*", help="by default all")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "smoke")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     for study in options.studies or studies():
-        folder = RECORDED / study
-        results = options.results / study
+        folder, results = RECORDED / study, options.results / study
         for path in sorted((results / "tables").glob("*.parquet")):
             kept = folder / path.relative_to(results)
             kept.parent.mkdir(parents=True, exist_ok=True)
             table = pd.read_parquet(path)
             kept.write_bytes(packed_table(table, set(map(str, table))))
-        measured(study).to_csv(folder / "claims.csv", index=False)
+        judged = judge_study(load_study(study), recorded_tables(study))
+        columns = ["claim_id", "setting", "measured", "monte_carlo_error"]
+        judged[columns].to_csv(folder / "claims.csv", index=False)
 
 
 if __name__ == "__main__":

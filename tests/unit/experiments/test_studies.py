@@ -8,22 +8,17 @@ import pandas as pd
 import pytest
 import yaml
 
+from auxmc.plots.published import PublishedLine
 from auxmc.plots.style import use_style
 from auxmc_pipeline.cases import StudyFile, study_cases
-from auxmc_pipeline.catalogue import ROOT, load_study, studies
-from auxmc_pipeline.judging.study_tables import (
-    check_lines,
-    claims_of,
-    judge_study,
-    measure_numbers,
-    setting_names,
-)
+from auxmc_pipeline.catalogue import ROOT, STUDIES, load_study, studies
+from auxmc_pipeline.judging import study_tables
+from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers
 from auxmc_pipeline.judging.verdicts import DOES_NOT_APPLY
 from auxmc_pipeline.needs import parse_needs
-from auxmc_pipeline.published_values import DISTANCE
+from auxmc_pipeline.published_values import DISTANCE, EXTRA
 from auxmc_pipeline.settings import PRESETS, SettingsError
 from auxmc_pipeline.tables import MissingData, Tables, load_tables
-from tests.unit.experiments.published_marks import check_published_marks
 from tests.unit.experiments.record import RECORDED, recorded_tables
 from tests.unit.variants import set_variant
 
@@ -69,6 +64,22 @@ def without_exact_answers(study):
     return Tables(kept)
 
 
+def check_published_marks(figure, study):
+    """Compares published marks and levels of a figure with the study's tables of claims and published values."""
+    files = [STUDIES / study / name for name in ("claims.csv", EXTRA)]
+    rows = pd.concat([pd.read_csv(file, dtype=str) for file in files if file.is_file()])
+    rows = rows.set_index(["claim_id", "setting"], verify_integrity=True)
+    numbers = rows.reindex(columns=["published", "value"]).bfill(axis=1)["published"]
+    for line in figure.findobj(PublishedLine):
+        # A level across has its unit there.
+        across = line.across, line.get_xdata(orig=True), line.unit if line.up is None else 1.0
+        up = line.up, line.get_ydata(orig=True), line.unit
+        stated = [place for place in (across, up) if place[0] is not None]
+        assert stated or line.kind == "curve", "a mark that stands for no published value"
+        for value, places, unit in stated:
+            assert list(places) == pytest.approx([float(numbers[value.key]) / unit] * len(places), rel=1e-12)
+
+
 @pytest.mark.parametrize(("study", "name", "source"), DRAWN)
 def test_a_figure_draws_or_says_what_is_missing(study, name, source):
     with use_style():
@@ -97,12 +108,6 @@ def test_figures_of_another_model_have_no_published_marks(study, figure):
     assert not any("not recorded" in text.get_text() for axis in drawn.axes for text in axis.texts)
 
 
-@pytest.mark.parametrize("study", WITH_MODELS)
-def test_distances_from_published_curves_do_not_apply_to_another_model(study):
-    numbers = measure_numbers(load_study(study), without_exact_answers(study))
-    assert numbers.loc[numbers["name"].str.startswith(DISTANCE), "value"].isna().all()
-
-
 def test_figures_of_a_model_without_a_known_posterior_draw_the_rest():
     tables = without_exact_answers("gaussian_latent")
     tables = Tables(dict(tables) | {"chain": tables["chain"].drop(columns="work_normalised_error")})
@@ -120,11 +125,8 @@ SIZES = [
     ("gaussian_latent", "pm_mh", {"n_draws": 50_000, "step_size": np.arange(1, 41) * 0.025}),
     ("gaussian_latent", "apm_mi_mh apm_slice", {"n_draws": 20_000}),
     ("gaussian_latent", "apm_slice", {"bracket_width": np.arange(1, 51) * 0.2}),
-    (
-        "lotka_volterra",
-        "constrained",
-        {"n_chains": 10, "n_draws": 1000, "n_discard": 10, "n_inner_steps": 3},
-    ),
+    ("lotka_volterra", "constrained", {"n_chains": 10, "n_draws": 1000, "n_discard": 10}),
+    ("lotka_volterra", "constrained", {"n_inner_steps": 3}),
     # Lengths as published, of more than the ten chains.
     ("lotka_volterra", "slices", {"n_chains": 100, "n_draws": 60_000, "n_discard": 30_000}),
     ("lotka_volterra", "hmc", {"n_chains": 100, "n_draws": 10_000, "n_discard": 5_000}),
@@ -148,21 +150,17 @@ def test_the_paper_preset_has_the_sizes_of_the_thesis(study, names, sizes):
             np.testing.assert_allclose(found[name], value, rtol=1e-12, err_msg=name)
 
 
-def check_measured(judged, kept, rtol, atol):
-    keys = ["claim_id", "setting"]
-    judged, kept = judged.set_index(keys), kept.set_index(keys)
-    assert list(judged.index) == list(kept.index)
-    for column in ("measured", "monte_carlo_error"):
-        np.testing.assert_allclose(judged[column], kept[column], rtol=rtol, atol=atol, equal_nan=True)
+def check_measured(judged, file):
+    """Compares values and errors with those of a file; long curves are published in single precision."""
+    columns = ["claim_id", "setting", "measured", "monte_carlo_error"]
+    pd.testing.assert_frame_equal(judged[columns], pd.read_csv(file)[columns], rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("study", WITH_RESULTS)
 def test_every_claim_and_number_is_that_of_the_published_results(study):
     tables = published_tables(study)
     judged = judge_study(load_study(study), tables)
-    check_measured(
-        judged, pd.read_csv(PUBLISHED / study / "claims.csv"), 1e-6, 1e-12
-    )  # Long curves are published in single precision.
+    check_measured(judged, PUBLISHED / study / "claims.csv")
     # Nothing is measured for which the published run was too short.
     missing = judged["measured"].isna()
     assert set(judged.loc[missing, "verdict"]) <= {"not measured"}
@@ -174,10 +172,8 @@ def test_every_claim_and_number_is_that_of_the_published_results(study):
     undecided = judged["verdict"].isin(["not measured", "inconclusive"])
     assert (has_error | undecided | unbounded | (judged["kind"] == "W")).all()
     numbers = measure_numbers(load_study(study), tables).set_index("name")
-    kept = pd.read_csv(PUBLISHED / study / "numbers.csv").set_index("name")
-    np.testing.assert_allclose(
-        numbers["value"].astype(float), kept.loc[numbers.index, "value"].astype(float), rtol=1e-6
-    )
+    kept = pd.read_csv(PUBLISHED / study / "numbers.csv").set_index("name").loc[numbers.index]
+    np.testing.assert_allclose(numbers["value"].astype(float), kept["value"].astype(float), rtol=1e-6)
 
 
 def test_published_claims_are_about_the_published_data():
@@ -188,17 +184,20 @@ def test_published_claims_are_about_the_published_data():
 
 
 @pytest.mark.parametrize("study", WITH_MODELS)
-def test_published_claims_do_not_apply_to_another_model(study):
-    judged = judge_study(load_study(study), without_exact_answers(study)).query("origin == 'published'")
+def test_published_claims_and_distances_from_curves_do_not_apply_to_another_model(study):
+    found, tables = load_study(study), without_exact_answers(study)
+    judged = judge_study(found, tables).query("origin == 'published'")
     assert set(judged["verdict"]) == {DOES_NOT_APPLY}
     assert judged["note"].str.startswith("needs ").all()
+    numbers = measure_numbers(found, tables)
+    assert numbers.loc[numbers["name"].str.startswith(DISTANCE), "value"].isna().all()
 
 
 @pytest.mark.parametrize("study", WITH_RESULTS)
 def test_runs_that_are_too_short_judge_nothing_about_long_ones(study):
     tables = dict(published_tables(study))
     needs = " ".join(claims_of(load_study(study))["needs"])
-    needed = parse_needs(needs, setting_names(load_study(study)))
+    needed = parse_needs(needs, study_tables.setting_names(load_study(study)))
     short = {need.name: 0.5 for need in needed if need.relation not in ("", "<=")}
     tables["settings"] = tables["settings"].assign(**short)
     judged = judge_study(load_study(study), Tables(tables))
@@ -225,23 +224,23 @@ def test_a_variant_lays_its_settings_over_all_cases(tmp_path):
 def test_lines_without_functions_and_functions_without_lines_are_named_for_all_studies(monkeypatch):
     radon, latent = load_study("radon"), load_study("gaussian_latent")
     lines = [f"{claim}, {setting}" for claim, setting in claims_of(radon)[["claim_id", "setting"]].to_numpy()]
-    check_lines(["radon", "gaussian_latent"])
+    study_tables.check_lines(["radon", "gaussian_latent"])
     monkeypatch.setattr(radon.module("claims"), "MEASURE", {})
     measures = latent.measures() | {"PM-X": {"a": None}}
     monkeypatch.setattr(latent.module("claims"), "MEASURE", measures)
     with pytest.raises(SettingsError) as found:
-        check_lines(["radon", "gaussian_latent"])
+        study_tables.check_lines(["radon", "gaussian_latent"])
     expected = [f"radon/claims.csv: {line}: no function measures this line" for line in sorted(lines)]
     expected += ["gaussian_latent/claims.csv: PM-X, a: no line for this function"]
     assert str(found.value).splitlines() == expected
-    check_lines(["boltzmann", "radon"])
+    study_tables.check_lines(["boltzmann", "radon"])
 
 
 @pytest.mark.parametrize("study", KEPT)
 def test_every_claim_number_and_quantity_of_a_sweep_is_measured_in_what_was_recorded(study):
     found, tables = load_study(study), recorded_tables(study)
     assert set(found.sweep_quantities) <= set(tables["quantity"]["quantity"])
-    check_measured(judge_study(found, tables), pd.read_csv(RECORDED / study / "claims.csv"), 1e-6, 1e-12)
+    check_measured(judge_study(found, tables), RECORDED / study / "claims.csv")
     numbers = measure_numbers(found, tables)
     assert set(numbers["name"]) == set(found.numbers())
     assert (numbers.loc[numbers["value"].isna(), "note"] != "").all()
