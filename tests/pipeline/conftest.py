@@ -59,16 +59,14 @@ def assert_all_is_made(project, name):
 
 
 class Project:
-    """A working copy; `snakemake(...)` and `python(...)` run in it and return the finished process.
+    """A working copy; `snakemake(...)` and `python(...)` run in it and return the finished process."""
 
-    Args:
-        folder: where the copy goes.
-        compiled: compiled programs, shared by all copies of a test run.
-    """
-
-    def __init__(self, folder, compiled):
+    def __init__(self, folder, factory):
         self.folder = folder
         copied(folder, PARTS)
+        # Compiled programs are shared: each worker of a parallel run has a folder of its own inside that of the run.
+        base = factory.getbasetemp()
+        compiled = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
         compiled.mkdir(exist_ok=True)
         (folder / ".cache").symlink_to(compiled)
         ours = ("PYTEST", "SNAKEMAKE", "JAX", "XLA")
@@ -89,12 +87,13 @@ class Project:
         return self.python("-m", "snakemake", *words, check=check)
 
     @contextmanager
-    def changed(self, file):
-        """A function that appends a text to a file as it was; afterwards the file is as before."""
+    def changed(self, file, addition):
+        """Appends a text to a file, which afterwards is as before."""
         path = self.folder / file
         original = path.read_text()
+        path.write_text(original + addition)
         try:
-            yield lambda addition: path.write_text(original + addition)
+            yield
         finally:
             path.write_text(original)
 
@@ -108,7 +107,7 @@ class Project:
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory):
     """A copy in which all studies have run at preset smoke, from start to end."""
-    project = Project(tmp_path_factory.mktemp("project") / "auxmc", _compiled(tmp_path_factory))
+    project = Project(tmp_path_factory.mktemp("project") / "auxmc", tmp_path_factory)
     project.snakemake(*SMOKE)
     return project
 
@@ -120,7 +119,7 @@ def radon(tmp_path_factory):
     The name of its folder has what a shell, a locale and a program in quotation marks stumble over.
     """
     folder = tmp_path_factory.mktemp("one_study") / 'Zoë\'s "own" clone (2) & $x'
-    project = Project(folder, _compiled(tmp_path_factory))
+    project = Project(folder, tmp_path_factory)
     project.snakemake("radon", *SMOKE)
     return project
 
@@ -128,10 +127,4 @@ def radon(tmp_path_factory):
 @pytest.fixture
 def fresh(tmp_path, tmp_path_factory):
     """A copy in which nothing has run."""
-    return Project(tmp_path / "auxmc", _compiled(tmp_path_factory))
-
-
-def _compiled(factory):
-    # Each worker of a parallel run has a folder of its own inside that of the run.
-    base = factory.getbasetemp()
-    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled"
+    return Project(tmp_path / "auxmc", tmp_path_factory)

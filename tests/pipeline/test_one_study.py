@@ -44,8 +44,7 @@ def test_a_renamed_clone_with_a_comment_more_has_nothing_to_do_in_any_locale(rad
     plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     radon.environment = environment | plain | {"PYTHONPATH": python_path(radon.folder)}
     try:
-        with radon.changed("src/auxmc/driver/chains.py") as append:
-            append("\n# a remark\n")
+        with radon.changed("src/auxmc/driver/chains.py", "\n# a remark\n"):
             assert "Nothing to be done" in radon.snakemake("-n", "radon", *SMOKE).stdout
     finally:
         radon.folder.rename(folder)
@@ -96,16 +95,14 @@ def test_a_deleted_output_comes_back_to_the_byte(radon):
     ],
 )
 def test_a_change_runs_what_uses_it(radon, file, text, jobs):
-    with radon.changed(file) as append:
-        append(text)
+    with radon.changed(file, text):
         found = planned(radon, "radon", *SMOKE)
     assert _runs(found) == jobs
     assert found.get("run_case", 0) == ("run_case" in jobs) * len(load_study("radon").cases("smoke"))
 
 
 def test_claims_alone_are_judged_from_the_tables_that_are_there(radon):
-    with radon.changed("src/auxmc/driver/chains.py") as append:
-        append("\nEXTRA = 1\n")
+    with radon.changed("src/auxmc/driver/chains.py", "\nEXTRA = 1\n"):
         judged = planned(radon, "claims", "--allowed-rules", "claims", "judge_claims", *SMOKE)
     assert set(judged) <= {"claims", "judge_claims", "total"}
 

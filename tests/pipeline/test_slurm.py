@@ -89,7 +89,10 @@ def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster, fresh):
     with subprocess.Popen(command, **place, stderr=subprocess.PIPE, text=True) as workflow:
         try:
             log = cluster / "slurmctld.log"
-            _wait(lambda: _running() == set(NODES) and _begun(fresh) == 2, 120, cluster)
+            # Two pieces run, and have kept a block of iterations.
+            nodes = lambda: set(_words_of("squeue", "-t", "running", "-o", "%N"))
+            begun = lambda: list((fresh.folder / ".checkpoints").rglob("block000000.npz"))
+            _wait(lambda: nodes() == set(NODES) and len(begun()) == 2, 120, cluster)
             urgent = ["sbatch", "-p", "urgent", "-w", "one", "-o", "/dev/null", "--wrap", "true"]
             subprocess.run(urgent, check=True)
             os.kill(int((cluster / "slurmd-two.pid").read_text()), signal.SIGKILL)
@@ -105,15 +108,6 @@ def test_a_case_in_pieces_outlives_a_node_and_is_pushed_aside(cluster, fresh):
 
 def _words_of(*command):
     return subprocess.run([command[0], "-h", *command[1:]], capture_output=True, text=True).stdout.split()
-
-
-def _running():
-    return set(_words_of("squeue", "-t", "running", "-o", "%N"))
-
-
-def _begun(project):
-    """Pieces that have kept a block of iterations."""
-    return len(list((project.folder / ".checkpoints").rglob("block000000.npz")))
 
 
 def _kill_jobs_of(node):

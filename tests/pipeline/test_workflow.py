@@ -8,8 +8,7 @@ import jax
 import pandas as pd
 import pytest
 
-from auxmc_pipeline.catalogue import load_study, studies
-from tests.pipeline import documentation
+from auxmc_pipeline.catalogue import ROOT, load_study, studies
 from tests.pipeline.conftest import SMOKE, assert_all_is_made, planned
 
 pytestmark = pytest.mark.slow
@@ -45,12 +44,41 @@ def test_a_dry_run_of_every_preset_plans_every_case(smoke, preset):
 
 
 def test_code_of_one_study_leaves_the_other_alone(smoke):
-    with smoke.changed("experiments/gp_probit/run.py") as append:
-        append("\nEXTRA = 1\n")
+    with smoke.changed("experiments/gp_probit/run.py", "\nEXTRA = 1\n"):
         jobs = planned(smoke, *SMOKE)
-        assert jobs["run_case"] == len(load_study("gp_probit").cases("smoke"))
+    assert jobs["run_case"] == len(load_study("gp_probit").cases("smoke"))
 
 
+# README and the hand-written pages of the documentation.
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/library/*.md"))]
+
+
+def commands():
+    """Every command of the console blocks, at smoke size and without remarks, and the first page that shows it."""
+    found = {}
+    for page in PAGES:
+        for block in re.findall(r"(?ms)^```console\n(.*?)^```", page.read_text()):
+            for command in re.split(r"\n| && ", re.sub(r"[ \t]+#.*$", "", block, flags=re.M)):
+                if command.strip():
+                    found.setdefault(at_smoke_size(command.strip()), page.name)
+    return found
+
+
+def at_smoke_size(command):
+    """The same command with preset smoke, and with the files that this preset makes."""
+    command = re.sub(r"\b(results/|paper_figures/)quick\b", r"\1smoke", command)
+    words = shlex.split(command)
+    if words[0] != "snakemake" or any(word.startswith("preset=") for word in words):
+        return command
+    if "--config" in words:
+        return command.replace("--config ", "--config preset=smoke ", 1)
+    return f"{command} --config preset=smoke"
+
+
+COMMANDS = commands()
+# The Python blocks of each page, which are one program from its top to its end.
+BLOCKS = {page.name: re.findall(r"(?ms)^```python\n(.*?)^```", page.read_text()) for page in PAGES}
+SNIPPETS = {name: "\n".join(blocks) for name, blocks in BLOCKS.items() if blocks}
 # What cannot run inside a test, each with the reason.
 NOT_RUN = {
     "source .venv/bin/activate": "the copy runs in the environment of the tests",
@@ -60,14 +88,14 @@ NOT_RUN = {
 }
 
 
-@pytest.mark.parametrize("shown", documentation.commands(), ids=lambda x: f"{x.page}: {x.command[:60]}")
-def test_a_command_of_the_documentation_runs(smoke, shown):
-    if shown.command in NOT_RUN:
-        pytest.skip(NOT_RUN[shown.command])
-    words = shlex.split(shown.command)
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{COMMANDS[command]}: {command[:60]}")
+def test_a_command_of_the_documentation_runs(smoke, command):
+    if command in NOT_RUN:
+        pytest.skip(NOT_RUN[command])
+    words = shlex.split(command)
     if words[0] == "make":
         # Reproducing and testing from inside a test would not end: make says that the target exists and what it runs.
-        shutil.copy(documentation.ROOT / "Makefile", smoke.folder)
+        shutil.copy(ROOT / "Makefile", smoke.folder)
         assert smoke.run("make", "-n", *words[1:]).stdout.strip()
         return
     if words[:2] == ["python", "-m"] and words[2].endswith((".publish", ".restore")):
@@ -76,17 +104,18 @@ def test_a_command_of_the_documentation_runs(smoke, shown):
     if "preset=paper" in words:  # days: what is planned, with all settings checked
         words.append("-n")
     done = smoke.run(*words, check=False)
-    if "hardware=gpu" in shown.command and jax.default_backend() == "cpu":
+    if "hardware=gpu" in command and jax.default_backend() == "cpu":
         assert done.returncode != 0
         assert "hardware=gpu" in done.stdout + done.stderr
         return
-    assert done.returncode == 0, f"{shown.command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
 
-@pytest.mark.parametrize("shown", documentation.snippets(), ids=lambda shown: shown.page)
-def test_a_python_snippet_of_the_documentation_runs(smoke, shown):
+@pytest.mark.parametrize("page", SNIPPETS)
+def test_a_python_snippet_of_the_documentation_runs(smoke, page):
+    program = SNIPPETS[page]
     # Extras, which the environment of the tests does not have.
     for name in ("numpyro", "pymc", "dask"):
-        if re.search(rf"^(import|from) {name}\b", shown.command, re.M):
+        if re.search(rf"^(import|from) {name}\b", program, re.M):
             pytest.importorskip(name)
-    assert smoke.python("-c", shown.command).stdout.strip()
+    assert smoke.python("-c", program).stdout.strip()

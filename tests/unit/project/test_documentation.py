@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from auxmc_pipeline.catalogue import load_study, studies
-from tests.pipeline.documentation import note_commands
 
 ROOT = Path(__file__).parents[3]
 SAMPLERS = (ROOT / "docs" / "samplers.md").read_text(encoding="utf-8")
@@ -26,9 +25,15 @@ OWN_DATA = {
 }
 
 
-@pytest.mark.parametrize("shown", list(note_commands()), ids=lambda shown: shown.command[:70])
-def test_a_command_of_the_notes_has_valid_settings(shown):
-    words = shlex.split(shown.command)
+# Commands that run a case or a sweep in the notes of the studies, where they are indented.
+NOTES = "\n".join(page.read_text() for page in sorted((ROOT / "experiments").glob("*/README.md")))
+STEP = r"(?m)^    ((?:python -m auxmc_pipeline\.steps\.run|snakemake) .*?)(?:\s+#.*)?$"
+COMMANDS = re.findall(STEP, re.sub(r" \\\n +", " ", NOTES))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[:70])
+def test_a_command_of_the_notes_has_valid_settings(command):
+    words = shlex.split(command)
     if words[:2] == ["snakemake", "sweep"]:
         given = dict(word.split("=", 1) for word in words[words.index("--config") + 1 :])
         assert load_study(given["study"]).sweep("smoke", shlex.split(given["over"]))
@@ -41,7 +46,7 @@ def test_a_command_of_the_notes_has_valid_settings(shown):
         assert {word.split("=")[0].split(".")[0] for word in given} <= known
         if "prior=published" in given:  # a file of others, which this machine may not have
             return
-        if not any(word in shown.command for word in ("my.csv", "FILE")):
+        if not any(word in command for word in ("my.csv", "FILE")):
             assert study.settings(given)
         elif study.name in OWN_DATA:
             assert study.settings(OWN_DATA[study.name])
