@@ -3,7 +3,6 @@
 import math
 import re
 
-import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
@@ -36,7 +35,12 @@ def report(tmp_path_factory):
         (root / part).symlink_to(ROOT / part)
     results = root / "results" / "quick" / STUDY
     results.mkdir(parents=True)
-    _claims().to_csv(results / "claims.csv", index=False)
+    claims = claims_of(load_study(STUDY)).assign(
+        measured=1.0, monte_carlo_error=0.1, exact=False, note="a note"
+    )
+    claims["verdict"] = [VERDICTS.get(claim, "reproduced") for claim in claims["claim_id"]]
+    claims.loc[claims["claim_id"] == "CT-D08", "measured"] = math.nan
+    claims.to_csv(results / "claims.csv", index=False)
     texts = [ROOT / "docs" / "findings.md", ROOT / "experiments" / STUDY / "README.md"]
     names = {n for path in texts for n in re.findall(rf'number\("{STUDY}", "([^"]+)"\)', path.read_text())}
     numbers = pd.DataFrame({"name": sorted(names), "value": -1.0, "error": 0.5, "note": "", "exact": False})
@@ -49,12 +53,12 @@ def report(tmp_path_factory):
         figure = Figure(figsize=(4.0, 2.0), layout="constrained")
         figure.subplots().plot([0.0, 1.0], [1.0, 0.0])
         save_figure(figure, root / "paper_figures" / "quick" / STUDY / name, ("svg",))
-    (root / "logs" / "quick" / STUDY).mkdir(parents=True)
-    job = "s\tmax_rss\tcpu_time\n0.4\t-\t-\n"
-    (root / "logs" / "quick" / STUDY / "claims.benchmark.tsv").write_text(job)
-    (results.parent / "tables").mkdir()
+    logs, tables = root / "logs" / "quick" / STUDY, results.parent / "tables"
+    logs.mkdir(parents=True)
+    (logs / "claims.benchmark.tsv").write_text("s\tmax_rss\tcpu_time\n0.4\t-\t-\n")
+    tables.mkdir()
     for suffix in ("csv", "tex"):
-        (results.parent / "tables" / f"{STUDY}.{suffix}").touch()
+        (tables / f"{STUDY}.{suffix}").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         patch.setattr(page_module, "studies", lambda: [STUDY])
@@ -72,14 +76,3 @@ def published_report(tmp_path_factory):
         patch.setattr(command, "read_published", lambda: Published(*of_study, kept.run_in_words))
         assert command.main(["published", "--out", str(path)]) == 0
     return path
-
-
-def _claims():
-    table = claims_of(load_study(STUDY))
-    return table.assign(
-        verdict=[VERDICTS.get(claim, "reproduced") for claim in table["claim_id"]],
-        measured=np.where(table["claim_id"] == "CT-D08", math.nan, 1.0),
-        monte_carlo_error=0.1,
-        exact=False,
-        note="a note",
-    )

@@ -114,10 +114,8 @@ def test_figures_and_provenance_name_code_commands_machine_and_cost(report):
 def test_claims_are_shown_next_to_the_kept_run(report, published_report):
     text = re.sub(r"<[^>]+>", " ", report.read_text(encoding="utf-8").partition("</style>")[2])
     assert "Compared with the kept run" in text
-    lines = (
-        read_published("paper").judged[STUDY].query("setting == 'last estimate minus mean end of the fits'")
-    )
-    (kept,) = lines.to_dict("records")
+    judged = read_published("paper").judged[STUDY]
+    (kept,) = judged.query("setting == 'last estimate minus mean end of the fits'").to_dict("records")
     value = with_error(kept["measured"], kept["monte_carlo_error"])
     assert re.search(rf"ours \(kept run\)\s+{value}, {kept['verdict']}", text), "a line measured there alone"
     assert f"{value}, {kept['verdict']}: kept only" in text
