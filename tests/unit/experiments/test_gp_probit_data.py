@@ -1,7 +1,5 @@
 """Tables with labels, and matrices."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -88,9 +86,3 @@ def test_missing_file_is_rejected_with_the_nearest(write, tmp_path, monkeypatch)
 
 def test_a_matrix_needs_two_rows(write):
     assert message(read_matrix, write("x,y\n1,2\n")) == "has 1 row of data, needs at least 2; add rows"
-
-
-def test_reading_needs_neither_jax_nor_pandas():
-    code = "import sys, experiments.gp_probit.labelled; print(sorted({'jax', 'pandas', 'scipy'} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"

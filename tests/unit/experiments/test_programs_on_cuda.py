@@ -52,21 +52,18 @@ def lowering_for_cuda():
 
 
 def check_programs(study, names, folder, run=None):
-    """Fails with study, case, program and operation unless all programs of cases are lowered for CUDA.
+    """Fails with study, case, program and operation unless all programs of cases, by default all, are lowered for CUDA.
 
-    Args:
-        study: name of the study.
-        names: of cases; all if empty.
-        folder: for checkpoints.
-        run: in place of the study's, maps settings and context to groups of results.
+    `run` takes the place of the study's.
     """
     cases = [case for case in load_study(study).cases("smoke") if not names or case.name in names]
+    run = run or load_study(study).module("run").run
     assert cases
     wrong = []
     for case in cases:
         context = RunContext(study, case.settings.seed, folder / case.name, "identity", "test")
         with lowering_for_cuda() as found:
-            (run or load_study(study).module("run").run)(case.settings, context)
+            run(case.settings, context)
         assert found
         wrong += [f"{study}/{case.name}, program {name}: {error}" for name, error in found if error]
     assert not wrong, "\n".join(wrong)

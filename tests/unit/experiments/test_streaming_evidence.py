@@ -13,7 +13,6 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.row_chunks import ChunkSizes
 from auxmc.driver.streams import run_stream
 from auxmc.kernels.streams import contract
-from auxmc.kernels.streams.contract import StreamSettings
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
@@ -22,7 +21,6 @@ from auxmc_pipeline.tables import Tables
 from experiments.streaming_evidence import designs, stream_runs
 from experiments.streaming_evidence.bounds import run_bounds
 from experiments.streaming_evidence.claims_evidence import Work, full_work, ratio_of_work
-from experiments.streaming_evidence.designs import additive_stop, run_stopping, with_input
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras, stream_settings
 from experiments.streaming_evidence.model import BLOCK_ROWS, NON_STATIONARY_PHASES, blocks, rows
@@ -92,9 +90,7 @@ def test_exact_evidence_is_that_of_a_joint_normal_distribution():
     data = rows("linear", 9)
     design = np.column_stack([data[:, :-1], np.ones(9)])
     covariance = np.eye(9) + design @ design.T
-    expected = [
-        stats.multivariate_normal(np.zeros(n), covariance[:n, :n]).logpdf(data[:n, -1]) for n in (4, 9)
-    ]
+    expected = [stats.multivariate_normal(cov=covariance[:n, :n]).logpdf(data[:n, -1]) for n in (4, 9)]
     np.testing.assert_allclose(exact_linear(data, [4, 9]), expected, rtol=1e-11)
 
 
@@ -103,7 +99,7 @@ def test_additional_inputs_are_worth_what_they_should_be():
     extra = np.random.default_rng(3).standard_normal(len(plain))
     factors = []
     for name in designs.INPUTS:
-        data = with_input(plain, extra, name)
+        data = designs.with_input(plain, extra, name)
         np.testing.assert_array_equal(data[:, 1:-1], plain[:, :-1])
         factors.append(exact_linear(data, [len(data)])[0] - exact_linear(data[:, 1:], [len(data)])[0])
     # The weak input is worth 5 nats give or take the noise of a coefficient, 4.6 nats; the other at most its chance.
@@ -114,17 +110,10 @@ def test_additional_inputs_are_worth_what_they_should_be():
 @pytest.mark.slow
 def test_repeats_give_the_record_of_a_stream_that_is_read_once(tmp_path):
     data = rows("linear", 230)
-    small = StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0)
+    small = contract.StreamSettings(n_particles=4, n_moves=2, batch_size=20, target_size=2.0)
     estimator = particle_evidence(linear_regression(5), small)
-    key = jax.random.key(7)
-    once = run_stream(
-        estimator,
-        lambda skip, checksum: iter([data[skip:]]),
-        key,
-        6,
-        chunk_sizes=ChunkSizes((), 50),
-        capacity=230,
-    )
+    key, sizes = jax.random.key(7), {"chunk_sizes": ChunkSizes((), 50), "capacity": 230}
+    once = run_stream(estimator, lambda skip, checksum: iter([data[skip:]]), key, 6, **sizes)
     ends, context = chunk_ends(230, 50, cuts=()), _context(tmp_path)
     arguments = (estimator, [data, data], ends, [key, jax.random.key(8)], context, "test")
     found = run_repeats(*arguments, extras=particle_extras)
@@ -189,9 +178,9 @@ def test_estimators_with_all_rows_are_off_by_what_they_say(tmp_path):
 
 def test_rules_that_end_nested_sampling():
     values = -0.5 * np.arange(30.0)[::-1] ** 2
-    assert additive_stop(values, 1) == 30
+    assert designs.additive_stop(values, 1) == 30
     flat = np.concatenate([values, np.zeros(40)])
-    place = additive_stop(flat, 1)
+    place = designs.additive_stop(flat, 1)
     terms = flat - np.arange(1, 71)
     assert terms[place - 1] < np.logaddexp.reduce(terms[:place]) + math.log(0.01)
     assert not np.any(terms[1 : place - 1] < np.logaddexp.accumulate(terms)[1 : place - 1] + math.log(0.01))
@@ -221,12 +210,11 @@ def test_bounds_hold_the_exact_evidence_between_them(tmp_path):
 
 def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
     """Errors are a half and an eighth of those of the same runs of SGHMC: a quarter in the geometric mean."""
-    case, name = "thermostat__stream-linear", "moves=nose_hoover learning_rate=1"
-    runs = {name: [-8.0, -4.0], "learning_rate=1": [-16.0, -32.0]}
-    parts = [
-        _curves({1000: errors}, own, "error", variation=variation)
-        for own, (variation, errors) in zip((case, "floor"), runs.items(), strict=True)
+    runs = [
+        ([-8.0, -4.0], "thermostat__stream-linear", "moves=nose_hoover learning_rate=1"),
+        ([-16.0, -32.0], "floor", "learning_rate=1"),
     ]
+    parts = [_curves({1000: errors}, case, "error", variation=name) for errors, case, name in runs]
     tables = _tables(pd.concat(parts))
     tables = Tables({**tables, "settings": tables["settings"].assign(stream="linear")})
     found = STUDY.numbers()["SGNHT, linear, 1"](tables)
@@ -236,7 +224,7 @@ def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
 
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "LIVE_POINTS", (50,))
-    found = run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
+    found = designs.run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
     # Both sums are of the same points, one of fewer of them.
     assert float(found["additive_error"].item()) < float(found["remaining_error"].item()) < 30.0
     assert int(found["n_failures"]) == 0
@@ -258,9 +246,8 @@ def _curves(by_rows, case, quantity="log_evidence", **about):
 
 
 def test_curves_become_slopes_steps_and_errors():
-    errors = _curves(
-        {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]}, "linear", "error", method="annealed"
-    )
+    by_rows = {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]}
+    errors = _curves(by_rows, "linear", "error", method="annealed")
     steps = _curves({500: [8.0, 9.0], 1000: [10.0, 11.0], 2000: [14.0, 19.0]}, "linear", "n_steps_so_far")
     chunks = _curves({500: [1.0], 1000: [2.0], 2000: [4.0]}, "linear", "n_chunks_so_far", method="annealed")
     tables = _tables(errors.merge(steps), absorbed=chunks.drop(columns="repeat"))
@@ -341,10 +328,11 @@ def test_a_change_is_found_in_the_chunk_after_it_alone():
 def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_nearer_edge(own, expected):
     sizes = (500, 1000, 5000)
     curves = _curves({n: [own - 0.1, own + 0.1] for n in sizes}, "linear", method="annealed")
-    rivals = pd.DataFrame(
-        [("linear_full", n, run, -10.0 + d, -30.0 + d) for n in sizes for run, d in enumerate((-0.1, 0.1))],
-        columns=["case", "size", "repeat", "nested_log_evidence", "annealed_log_evidence"],
-    )
+    values = [
+        ("linear_full", n, run, -10.0 + d, -30.0 + d) for n in sizes for run, d in enumerate((-0.1, 0.1))
+    ]
+    names = ["case", "size", "repeat", "nested_log_evidence", "annealed_log_evidence"]
+    rivals = pd.DataFrame(values, columns=names)
     found = STUDY.measures()["SE-58"]["linear, inside"](_tables(curves, size_repeat=rivals))
     assert found.value == pytest.approx(expected)
     assert found.error > 0.0

@@ -25,8 +25,7 @@ def study(tmp_path, monkeypatch):
     monkeypatch.setattr(catalogue, "CODE_ROOTS", (*catalogue.CODE_ROOTS, tmp_path))
     for module in (catalogue, study_tables):
         monkeypatch.setattr(module, "STUDIES", studies)
-    found = importlib.import_module("experiments.two_modes.study").STUDY
-    return found
+    return importlib.import_module("experiments.two_modes.study").STUDY
 
 
 def test_the_template_runs_draws_and_judges(study, tmp_path):
@@ -35,8 +34,7 @@ def test_the_template_runs_draws_and_judges(study, tmp_path):
         context = RunContext("two_modes", 3, tmp_path / "checkpoints" / case.name, "identity", "test")
         groups = study.module("run").run(case.settings, context)
         paths.append(tmp_path / f"{case.name}.nc")
-        about = {"settings": dataclasses.asdict(case.settings), "numbers": "n"}
-        write_result(paths[-1], groups, about)
+        write_result(paths[-1], groups, {"settings": dataclasses.asdict(case.settings), "numbers": "n"})
     write_tables(tmp_path / "tables", tabulate(paths))
     tables = load_tables(tmp_path / "tables")
     assert set(tables) == {"settings", "quantity", "chain", "chain_bin", "bin"}
@@ -46,5 +44,4 @@ def test_the_template_runs_draws_and_judges(study, tmp_path):
     judged = study_tables.judge_study(study, tables)
     assert judged["verdict"].isin(["reproduced", "inconclusive"]).all()
     assert abs(judged["measured"].iloc[0] - 0.3267) < 5.0 * judged["monte_carlo_error"].iloc[0]
-    numbers = study_tables.measure_numbers(study, tables)
-    assert numbers["value"].notna().all()
+    assert study_tables.measure_numbers(study, tables)["value"].notna().all()

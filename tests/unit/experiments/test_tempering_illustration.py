@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from experiments.tempering_illustration import exact
 from experiments.tempering_illustration.exact import ExactPath
@@ -46,8 +46,7 @@ def test_identities_hold_to_rounding():
 def test_the_distribution_of_the_temperature_is_that_of_its_density():
     b = np.linspace(0.0, 1.0, 2001)
     for delta in (-30.0, -0.5, 0.0, 1e-13, 0.5, 30.0):
-        density = np.exp(-delta * b - max(0.0, -delta))
-        total = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]))])
+        total = integrate.cumulative_trapezoid(np.exp(-delta * b - max(0.0, -delta)), initial=0.0)
         np.testing.assert_allclose(truncated_exponential(b, delta), total / total[-1], atol=2e-5)
 
 
@@ -89,13 +88,11 @@ def test_quantiles_of_the_noise_become_draws_with_the_mixtures_distribution(mixt
 
 
 def test_extreme_noise_gives_finite_draws():
-    draws = TWO_MODES.from_normal(jnp.array([-40.0, -8.6, 8.6, 40.0]))
-    assert bool(jnp.all(jnp.isfinite(draws)))
+    assert np.isfinite(TWO_MODES.from_normal(jnp.array([-40.0, -8.6, 8.6, 40.0]))).all()
 
 
 PATH_POINTS = np.linspace(-40.0, 40.0, 8001)
 MEAN, SD, LOG_ZETA = 1.0, 0.7, 0.4
-LOG_Z = np.log(SD * np.sqrt(2.0 * np.pi))
 
 
 def gaussian_path():
@@ -104,17 +101,13 @@ def gaussian_path():
     return ExactPath(PATH_POINTS, target, -0.5 * PATH_POINTS**2 - 0.5 * np.log(2.0 * np.pi))
 
 
-def exact_log_normaliser(b):
-    precision = b / SD**2 + 1.0 - b
-    linear = b * MEAN / SD**2
-    constant = -b * (0.5 * MEAN**2 / SD**2 + LOG_ZETA) - (1.0 - b) * 0.5 * np.log(2.0 * np.pi)
-    return constant + 0.5 * linear**2 / precision + 0.5 * np.log(2.0 * np.pi / precision)
-
-
 def test_normalisers_and_divergences_have_their_closed_forms():
     path, b = gaussian_path(), np.linspace(0.0, 1.0, 11)
-    np.testing.assert_allclose(path.log_normaliser(b), exact_log_normaliser(b), atol=1e-12)
-    assert path.log_ratio == pytest.approx(LOG_Z - LOG_ZETA, abs=1e-12)
+    precision = b / SD**2 + 1.0 - b
+    constant = -b * (0.5 * MEAN**2 / SD**2 + LOG_ZETA) - (1.0 - b) * 0.5 * np.log(2.0 * np.pi)
+    log_integral = 0.5 * (b * MEAN / SD**2) ** 2 / precision + 0.5 * np.log(2.0 * np.pi / precision)
+    np.testing.assert_allclose(path.log_normaliser(b), constant + log_integral, atol=1e-12)
+    assert path.log_ratio == pytest.approx(np.log(SD * np.sqrt(2.0 * np.pi)) - LOG_ZETA, abs=1e-12)
     forward = np.log(1.0 / SD) + 0.5 * (SD**2 + MEAN**2) - 0.5
     backward = np.log(SD) + 0.5 * (1.0 + MEAN**2) / SD**2 - 0.5
     assert path.divergence_target_base() == pytest.approx(forward, abs=1e-12)
