@@ -17,15 +17,9 @@ from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.tables import Tables
 from experiments.estimator_illustrations import claims, exact_moves, kernels, nested
+from experiments.estimator_illustrations import model as gaussian_mean
 from experiments.estimator_illustrations.dynamics import naive_update, stationary_variance
-from experiments.estimator_illustrations.model import (
-    FOUR_OBSERVATIONS,
-    HUNDRED_OBSERVATIONS,
-    GaussianMean,
-    LogEvidenceDistribution,
-    from_observations,
-    limit_ladder,
-)
+from experiments.estimator_illustrations.model import FOUR_OBSERVATIONS, HUNDRED_OBSERVATIONS
 from experiments.estimator_illustrations.run import run
 from experiments.estimator_illustrations.simple import excess_probabilities, run_simple
 from experiments.streaming_evidence.model import rows
@@ -37,9 +31,8 @@ TINY += ["n_replicates=20000", "n_runs=100", "n_nested_runs=5"]
 
 
 def run_tiny(function, folder, *words):
-    return function(
-        STUDY.settings([*TINY, *words]), RunContext("estimator_illustrations", 5, folder, "identity", "test")
-    )
+    context = RunContext("estimator_illustrations", 5, folder, "identity", "test")
+    return function(STUDY.settings([*TINY, *words]), context)
 
 
 @pytest.mark.slow
@@ -59,13 +52,10 @@ def test_chains_of_the_figures_begin_where_they_are_said_to_and_paths_join_their
 
 def test_averages_are_zero_in_double_precision_as_often_as_all_their_likelihoods():
     model = HUNDRED_OBSERVATIONS
-    points = {
-        "reciprocal_tail_exponent": [1.01],
-        "log_evidence": [model.log_evidence],
-        "log_largest_likelihood": [model.log_largest_likelihood],
-    }
+    known = {name: [getattr(model, name)] for name in ("log_evidence", "log_largest_likelihood")}
+    point = pd.DataFrame({"reciprocal_tail_exponent": [1.01], **known})
     settings = pd.DataFrame({"case": ["evidence"], "n_samples": [2]})
-    found = claims.exact_zeros(Tables({"point": pd.DataFrame(points), "settings": settings}))
+    found = claims.exact_zeros(Tables({"point": point, "settings": settings}))
     # By the prior probability of a fine grid.
     mu = np.linspace(-8.0, 8.0, 400_001)
     zero = np.exp(model.log_likelihood(mu)) == 0.0
@@ -225,7 +215,7 @@ def test_normalisers_and_moments_are_those_of_quadrature(model, b):
 @pytest.mark.parametrize("model", MODELS)
 def test_rows_have_the_statistics_and_their_densities_multiply_to_the_evidence(model):
     rows = model.rows()
-    again = from_observations(rows)
+    again = gaussian_mean.from_observations(rows)
     assert again.sample_mean == pytest.approx(model.sample_mean, abs=1e-13)
     assert again.sum_of_squares == pytest.approx(model.sum_of_squares, rel=1e-13)
     log_likelihood = stats.norm.logpdf(rows[:, None], np.array([0.3, 2.2])[None, :]).sum(axis=0)
@@ -255,7 +245,7 @@ def test_draws_and_weights_use_the_inverse_temperatures_of_their_steps():
 
 
 def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
-    distribution, n, mean = LogEvidenceDistribution(7, 0.8), 7, 0.8
+    distribution, n, mean = gaussian_mean.LogEvidenceDistribution(7, 0.8), 7, 0.8
     squares = np.linspace(1e-9, 80.0, 80_001)
     density = stats.chi2.pdf(squares, n - 1)
     for value in (distribution.mean - distribution.sd, distribution.mean + 0.5 * distribution.sd):
@@ -266,7 +256,7 @@ def test_the_distribution_of_the_log_evidence_is_that_of_its_two_statistics():
 
 
 def test_moments_of_the_log_evidence_are_those_of_its_distribution():
-    distribution = LogEvidenceDistribution(7, 0.8)
+    distribution = gaussian_mean.LogEvidenceDistribution(7, 0.8)
     grid = distribution.mean + distribution.sd * np.linspace(-14.0, 8.0, 201)
     cdf = np.array([distribution.cdf(value) for value in grid])
     middle, chances = 0.5 * (grid[1:] + grid[:-1]), np.diff(cdf)
@@ -277,11 +267,11 @@ def test_moments_of_the_log_evidence_are_those_of_its_distribution():
 
 
 def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean():
-    distribution = LogEvidenceDistribution(100, 2.0)
+    distribution = gaussian_mean.LogEvidenceDistribution(100, 2.0)
     assert distribution.probability_of_range_above(0.0) == pytest.approx(1.0)
     # At the sample mean where a data set has exactly this range.
     sample_mean = 2.05
-    model = GaussianMean(100, sample_mean, 90.0)
+    model = gaussian_mean.GaussianMean(100, sample_mean, 90.0)
     log_range = model.log_largest_likelihood - model.log_evidence
     assert distribution.probability_of_range_above(log_range) == pytest.approx(stats.norm.sf(0.5), abs=1e-12)
 
@@ -291,18 +281,16 @@ def test_range_of_likelihood_over_evidence_is_that_of_the_sample_mean():
     [(0.5, 4, 0.0084496), (0.9, 14, 0.0019535), (0.99, 48, 0.00050700)],
 )
 def test_ladders_keep_the_fraction(fraction, n_temperatures, first):
-    ladder = limit_ladder(lambda b: float(HUNDRED_OBSERVATIONS.log_normaliser(b)), fraction)
-    assert ladder[0] == 0.0
-    assert ladder[-1] == 1.0
-    assert np.all(np.diff(ladder) > 0.0)
-    assert ladder.size - 1 == n_temperatures
-    assert ladder[1] == pytest.approx(first, abs=1e-7)
+    log_normaliser = HUNDRED_OBSERVATIONS.log_normaliser
+    ladder = gaussian_mean.limit_ladder(lambda b: float(log_normaliser(b)), fraction)
     steps = np.diff(ladder)
-    log_start, log_middle, log_end = HUNDRED_OBSERVATIONS.log_normaliser(
-        ladder[:-1] + np.outer([0.0, 1.0, 2.0], steps)
-    )
+    assert ladder[[0, -1]].tolist() == [0.0, 1.0]
+    assert np.all(steps > 0.0)
+    assert steps.size == n_temperatures
+    assert ladder[1] == pytest.approx(first, abs=1e-7)
+    log_start, log_middle, log_end = (log_normaliser(ladder[:-1] + n * steps) for n in range(3))
     fractions = np.exp(2.0 * log_middle - log_start - log_end)
     np.testing.assert_allclose(fractions[:-1], fraction, rtol=1e-9)
     assert fractions[-1] >= fraction
     # An easy path is taken at once.
-    assert limit_ladder(lambda b: 0.1 * b, 0.9).tolist() == [0.0, 1.0]
+    assert gaussian_mean.limit_ladder(lambda b: 0.1 * b, 0.9).tolist() == [0.0, 1.0]

@@ -1,9 +1,8 @@
 """Foundations: every line is measured, exact lines do not depend on the seed; algorithms against closed forms."""
 
-import csv
 import functools
+import itertools
 import math
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +11,10 @@ import pytest
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
-from auxmc_pipeline.catalogue import ROOT
+from auxmc_pipeline.catalogue import ROOT, load_study
+from auxmc_pipeline.judging.study_tables import claims_of
 from auxmc_pipeline.tables import load_tables
-from experiments.estimator_illustrations.model import (
-    FOUR_OBSERVATIONS,
-    HUNDRED_OBSERVATIONS,
-    ideal_nested_sampling,
-)
+from experiments.estimator_illustrations import model as gaussian_mean
 from experiments.foundations import claims, run, sampling
 from experiments.foundations.chains import slices
 from experiments.foundations.chains.inputs import mixture_density
@@ -53,16 +49,11 @@ def curves(design, figure):
 
 def listed():
     """Settings of every claim: lines of the table of claims, and numbers of findings."""
-    found = {
-        claim: set(settings)
-        for topics in run.TOPICS.values()
-        for module in topics
-        for claim, settings in module.TOPIC.numbers.items()
-    }
-    with Path(run.__file__).with_name("claims.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            if row["setting"] not in claims.DERIVED.get(row["claim_id"], {}):
-                found[row["claim_id"]].add(row["setting"])
+    topics = itertools.chain.from_iterable(run.TOPICS.values())
+    found = {claim: set(settings) for module in topics for claim, settings in module.TOPIC.numbers.items()}
+    for claim, setting in claims_of(load_study("foundations"))[["claim_id", "setting"]].to_numpy():
+        if setting not in claims.DERIVED.get(claim, {}):
+            found[claim].add(setting)
     return found
 
 
@@ -109,39 +100,33 @@ def test_particles_of_the_figure_descend_from_their_ancestors():
 
 
 def test_the_upper_sum_with_true_masses_is_that_of_simulated_runs():
-    model, n_live = FOUR_OBSERVATIONS, 3
-    found = ideal_nested_sampling(
-        np.random.default_rng(4), ndtr, ndtri, model.sample_mean, n_live=n_live, n_dead=60, n_runs=20_000
-    )
+    model, n_live = gaussian_mean.FOUR_OBSERVATIONS, 3
+    sizes = {"n_live": n_live, "n_dead": 60, "n_runs": 20_000}
+    rng = np.random.default_rng(4)
+    found = gaussian_mean.ideal_nested_sampling(rng, ndtr, ndtri, model.sample_mean, **sizes)
     shells = -np.diff(found.masses, axis=1, prepend=1.0)
     sums = np.sum(np.exp(model.log_likelihood(found.dead) - model.log_evidence) * shells, axis=1)
     error = sums.std() / math.sqrt(sums.size)
     assert error < 0.01
     assert abs(sums.mean() - expected_upper_bound_ratio(model, n_live)) < 4.0 * error
     # A narrow likelihood has the bound of small masses.
-    narrow = HUNDRED_OBSERVATIONS._replace(prior_variance=1e6)
+    narrow = gaussian_mean.HUNDRED_OBSERVATIONS._replace(prior_variance=1e6)
     assert expected_upper_bound_ratio(narrow, 10) == pytest.approx(10.0 / 9.0, abs=1e-9)
 
 
 OTHER = sequential.LinearGaussianStates(-0.4, 1.3, 0.2, 2.5)
 
 
-def joint(model, n):
-    """Covariance of the states and of the observations."""
-    variances = [model.initial_variance]
-    for _ in range(n - 1):
-        variances.append(model.coefficient**2 * variances[-1] + model.state_variance)
-    times = np.arange(n)
-    lags = np.abs(np.subtract.outer(times, times))
-    states = np.array(variances)[np.minimum.outer(times, times)] * model.coefficient**lags
-    return states, states + model.noise_variance * np.eye(n)
-
-
 @pytest.mark.parametrize("model", [sequential.TWENTY_STEPS, OTHER])
 @pytest.mark.parametrize("n", [1, 2, 20])
 def test_filter_and_likelihood_are_those_of_the_joint_gaussian(model, n):
-    values = sequential.SINE_OBSERVATIONS[:n]
-    states, observed = joint(model, n)
+    values, times, variances = sequential.SINE_OBSERVATIONS[:n], np.arange(n), [model.initial_variance]
+    for _ in range(n - 1):
+        variances.append(model.coefficient**2 * variances[-1] + model.state_variance)
+    # Covariance of the states and of the observations.
+    lags = np.abs(np.subtract.outer(times, times))
+    states = np.array(variances)[np.minimum.outer(times, times)] * model.coefficient**lags
+    observed = states + model.noise_variance * np.eye(n)
     found = sequential.kalman_filter(model, values)
     exact = stats.multivariate_normal.logpdf(values, np.zeros(n), observed)
     assert found.log_likelihood == pytest.approx(exact, abs=1e-10)
@@ -150,35 +135,20 @@ def test_filter_and_likelihood_are_those_of_the_joint_gaussian(model, n):
     assert found.variance[-1] == pytest.approx(states[-1, -1] - gain @ states[:, -1], abs=1e-11)
 
 
-NOISE = np.random.default_rng(5).normal(size=(32, 2))
-START = jnp.array([1.0, 2.0])
-STEP = 0.05
-
-
-def drift(y):
-    return jnp.stack([0.5 * y[0] - y[1], jnp.sin(y[0])])
-
-
-def diffusion(y):
-    return 0.3 * jnp.sqrt(1.0 + y**2)
-
-
-def loop(fraction_of_correction):
+@pytest.mark.parametrize(("scheme", "fraction"), [("euler_maruyama", 0.0), ("milstein", 1.0)])
+def test_steps_are_those_of_a_loop(scheme, fraction):
+    noise, step = np.random.default_rng(5).normal(size=(32, 2)), 0.05
     y, states = np.array([1.0, 2.0]), []
-    for n in NOISE:
+    drift = lambda y: jnp.stack([0.5 * y[0] - y[1], jnp.sin(y[0])])
+    diffusion = lambda y: 0.3 * jnp.sqrt(1.0 + y**2)
+    found = simulate_sde(drift, diffusion, jnp.asarray(y), jnp.asarray(noise), step, scheme)
+    for n in noise:
         root = np.sqrt(1.0 + y**2)
         s, slope = 0.3 * root, 0.3 * y / root
         m = np.array([0.5 * y[0] - y[1], np.sin(y[0])])
-        correction = fraction_of_correction * 0.5 * STEP * s * slope * (n**2 - 1.0)
-        y = y + STEP * m + np.sqrt(STEP) * s * n + correction
+        y = y + step * m + np.sqrt(step) * s * n + fraction * 0.5 * step * s * slope * (n**2 - 1.0)
         states.append(y)
-    return np.array(states)
-
-
-@pytest.mark.parametrize(("scheme", "fraction"), [("euler_maruyama", 0.0), ("milstein", 1.0)])
-def test_steps_are_those_of_a_loop(scheme, fraction):
-    found = simulate_sde(drift, diffusion, START, jnp.asarray(NOISE), STEP, scheme)
-    np.testing.assert_allclose(found, loop(fraction), rtol=1e-12)
+    np.testing.assert_allclose(found, states, rtol=1e-12)
 
 
 def test_the_exact_path_solves_in_the_limit():
@@ -187,10 +157,9 @@ def test_the_exact_path_solves_in_the_limit():
     errors = []
     for n_steps in (32, 128, 512):
         noise = jnp.asarray(fine.reshape(n_steps, -1).sum(axis=1, keepdims=True) / np.sqrt(512 // n_steps))
-        exact = geometric_brownian_motion(jnp.ones(1), 0.5, 0.4, noise, 1.0 / n_steps)
-        path = simulate_sde(
-            lambda y: 0.5 * y, lambda y: 0.4 * y, jnp.ones(1), noise, 1.0 / n_steps, "milstein"
-        )
+        start, step = jnp.ones(1), 1.0 / n_steps
+        exact = geometric_brownian_motion(start, 0.5, 0.4, noise, step)
+        path = simulate_sde(lambda y: 0.5 * y, lambda y: 0.4 * y, start, noise, step, "milstein")
         errors.append(float(jnp.max(jnp.abs(path - exact))))
     assert errors[0] > 2.0 * errors[1] > 4.0 * errors[2]
     assert errors[2] < 2e-3
@@ -203,16 +172,11 @@ def test_points_lie_on_the_fibre(sign):
     assert np.all(np.sign(points[:, 0]) == sign)
 
 
-def log_normal_distribution(u):
-    return jnp.sum(-0.5 * u**2 - 0.5 * math.log(2.0 * math.pi))
-
-
 def test_a_transformed_normal_is_lognormal():
-    log_density = sampling.transformed_log_density(log_normal_distribution, jnp.log)
-    x = jnp.geomspace(0.01, 30.0, 50)[:, None]
-    np.testing.assert_allclose(
-        jax.jit(jax.vmap(log_density))(x), stats.lognorm.logpdf(x[:, 0], 1.0), rtol=1e-12
-    )
+    log_density = sampling.transformed_log_density(lambda u: jnp.sum(jax.scipy.stats.norm.logpdf(u)), jnp.log)
+    x = jnp.geomspace(0.01, 30.0, 50)
+    found = jax.jit(jax.vmap(log_density))(x[:, None])
+    np.testing.assert_allclose(found, stats.lognorm.logpdf(x, 1.0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
@@ -246,11 +210,7 @@ def test_distribution_functions_undo_quantiles_and_have_the_density_as_slope(dis
 
     inside = np.linspace(0.02, 0.98, 25)
     u = np.concatenate([small, 1.0 - small, tiny, inside])
-    x = (
-        np.zeros(1)
-        if known is None
-        else np.concatenate([[-2.0, 0.0], known.ppf(np.linspace(0.01, 0.99, 30))])
-    )
+    x = np.zeros(1) if known is None else np.r_[-2.0, 0.0, known.ppf(np.linspace(0.01, 0.99, 30))]
     slopes, densities, back, log_densities, probabilities = map(np.asarray, evaluate(u, x))
     np.testing.assert_allclose(back, u, atol=1e-12)
     # Small probabilities keep their digits.
@@ -275,10 +235,9 @@ MACHINE = machines.three_by_two()
 BIGGER = machines.RestrictedBoltzmann(
     np.random.default_rng(2).normal(size=(4, 3)), np.array([0.3, -0.2, 0.1, 1.0]), np.array([0.5, -1.0, 0.0])
 )
-MACHINES = pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by two", "four by three"])
 
 
-@MACHINES
+@pytest.mark.parametrize("machine", [MACHINE, BIGGER], ids=["three by two", "four by three"])
 def test_the_gradient_is_that_of_automatic_differentiation(machine):
     n_visible = len(machine.visible_biases)
     data = machines.layer_states(n_visible)[[1, 2, 2, 5]]
@@ -292,10 +251,8 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine):
         return jnp.mean(log_weight(jnp.asarray(data))) - log_total
 
     expected = jax.jit(jax.grad(mean_log_likelihood))(jax.tree.map(jnp.asarray, machine))
-    for found, wanted in zip(
-        machines.expected_contrastive_divergence(machine, data, None), expected, strict=True
-    ):
-        np.testing.assert_allclose(found, wanted, atol=1e-13)
+    found = machines.expected_contrastive_divergence(machine, data, None)
+    jax.tree.map(functools.partial(np.testing.assert_allclose, atol=1e-13), found, expected)
 
 
 def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
@@ -305,9 +262,6 @@ def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
     rate = np.sort(np.abs(np.linalg.eigvals(machines.visible_transition(MACHINE))))[-2]
     assert errors[2] < 1e-7
     np.testing.assert_allclose([errors[1] / errors[0], errors[2] / errors[1]], rate, rtol=1e-3)
-
-
-POINT = np.array([0.7, 1.3, -0.4])
 
 
 def mixed(x, y, z):
@@ -322,13 +276,11 @@ def mixed_in_jax(u):
     return jnp.stack([shared / y - jnp.sin(z), 0.5 * (z - 0.5 * x) ** 2 + jnp.exp(shared), shared**2])
 
 
-GRAPH = tape.record(mixed, 3)
-
-
 @pytest.mark.parametrize("by", [tape.jacobian_by_rows, tape.jacobian_by_columns])
 def test_jacobians_are_those_of_jax(by):
-    expected = jax.jacobian(mixed_in_jax)(jnp.asarray(POINT))
-    np.testing.assert_allclose(by(GRAPH, POINT), expected, rtol=1e-13, atol=1e-14)
+    point = np.array([0.7, 1.3, -0.4])
+    expected = jax.jacobian(mixed_in_jax)(jnp.asarray(point))
+    np.testing.assert_allclose(by(tape.record(mixed, 3), point), expected, rtol=1e-13, atol=1e-14)
 
 
 def test_an_input_that_is_not_used_has_derivative_zero():
