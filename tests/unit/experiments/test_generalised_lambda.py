@@ -25,7 +25,6 @@ STUDY = load_study("generalised_lambda")
 NAMES = ["z1", "z2", "z3", "z4"]
 MEANS = np.array([4.705, 0.96, 0.53, -0.16])
 SDS = np.array([0.108, 0.1, 0.085, 0.075])
-ERRORS = ("n_not_converged", "n_not_converged_reverse", "n_irreversible", "n_not_finite", "n_singular")
 
 
 def _run(tmp_path, words):
@@ -33,11 +32,11 @@ def _run(tmp_path, words):
     return run.run(settings, RunContext("generalised_lambda", settings.seed, tmp_path, "identity", "tiny"))
 
 
-def _draws(dims, n_draws, counters, scale=1.0):
+def _draws(dims, n_draws, counters):
     """Independent draws of a normal posterior at every point, with constant work and flags."""
     rng = np.random.default_rng(len(counters) + n_draws)
     shape = (*(len(values) for values in dims.values()), n_draws)
-    z = MEANS + scale * SDS * rng.normal(size=(*shape, 4))
+    z = MEANS + SDS * rng.normal(size=(*shape, 4))
     names = (*dims, "draw")
     variables = {
         "z": ((*names, "parameter"), z),
@@ -50,30 +49,26 @@ def _draws(dims, n_draws, counters, scale=1.0):
     return xr.Dataset(variables, coords={**dims, "parameter": NAMES})
 
 
-def _constrained_draws(dims, n_draws):
-    draws = _draws(dims, n_draws, (*ERRORS, "n_fallback", "n_projections", "n_projection_iterations"))
-    draws["n_projections"] += 40
-    draws["n_projection_iterations"] += 120
-    draws["residual"] = xr.full_like(draws["log_density"], 1e-13)
-    return draws
-
-
 def _statistics(draws, words, seconds):
     redraws = draws["accepted"].isel(draw=0, drop=True).astype(float)
     return chain_statistics(draws, STUDY.settings([words]), seconds, redraws)
 
 
 def test_statistics_are_those_of_the_draws_after_the_warm_up():
-    draws = _constrained_draws({"prior": ["strong"], "chain": [0, 1, 2]}, 420)
+    errors = "n_not_converged n_not_converged_reverse n_irreversible n_not_finite n_singular n_fallback"
+    counters = *errors.split(), "n_projections", "n_projection_iterations"
+    draws = _draws({"prior": ["strong"], "chain": [0, 1, 2]}, 420, counters)
+    draws["n_projections"] += 40
+    draws["n_projection_iterations"] += 120
+    draws["residual"] = xr.full_like(draws["log_density"], 1e-13)
     draws["z"][{"draw": slice(0, 20)}] = 1e6
     draws["n_not_converged"][{"chain": 1, "draw": 3}] = 2
     draws["n_irreversible"][{"chain": 2, "draw": 100}] = 1
     draws["n_evaluations"][{"chain": 1}] = 20
     found = _statistics(draws, "n_warm_up=20", 12.0).isel(prior=0)
-    kept = draws["z"].isel(prior=0, draw=slice(20, None))
-    np.testing.assert_allclose(found["posterior_mean"], kept.mean(["chain", "draw"]))
-    accepted = draws["accepted"].isel(prior=0, draw=slice(20, None))
-    np.testing.assert_allclose(found["acceptance"], accepted.mean("draw"))
+    kept = draws.isel(prior=0, draw=slice(20, None))
+    np.testing.assert_allclose(found["posterior_mean"], kept["z"].mean(["chain", "draw"]))
+    np.testing.assert_allclose(found["acceptance"], kept["accepted"].mean("draw"))
     # Independent draws: about as many effective as there are.
     assert float(found["ess"].mean()) == pytest.approx(400.0, rel=0.15)
     # Run time is shared by work.
@@ -137,10 +132,8 @@ def test_modified_abc_runs_on_own_data_under_an_own_prior(tmp_path, own_data):
 
 @pytest.mark.slow
 def test_hmc_runs_with_several_tolerances_and_the_same_starts(tmp_path, own_data):
-    words = (
-        "method=abc_hmc step_unit=tolerance step_size=0.05 ++batch.tolerance=[0.3,0.6] n_draws=12 n_warm_up=3"
-    )
-    result = _run(tmp_path, f"data={own_data} {words} n_chains=2 warm_up_step_size=1e-3")
+    words = "method=abc_hmc step_unit=tolerance step_size=0.05 warm_up_step_size=1e-3 n_chains=2 n_warm_up=3"
+    result = _run(tmp_path, f"data={own_data} {words} n_draws=12 ++batch.tolerance=[0.3,0.6]")
     statistics = result["statistics"]
     assert statistics["acceptance"].dims == ("prior", "tolerance", "chain")
     np.testing.assert_array_equal(statistics["tolerance"], [0.3, 0.6])
@@ -195,10 +188,6 @@ def test_a_data_file_with_two_columns_is_rejected(tmp_path):
 
 SHAPES = [(0.4, -0.1), (-0.3, 0.7), (0.0, 0.0), (1e-9, -1e-7), (0.02, 0.3), (2.5, 1.2)]
 LOGITS = np.array([-30.0, -7.0, -1.3, -1e-3, 0.4, 3.0, 12.0, 35.0])
-
-
-def _parameters(shapes, location=1.5, scale=0.8):
-    return jnp.array([location, scale, *shapes])
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +255,7 @@ def _quantiles(p, logits, z):
 
 @pytest.mark.parametrize("shapes", SHAPES)
 def test_quantiles_are_the_closed_form_and_their_slopes_its_derivatives(shapes):
-    z = _parameters(shapes)
+    z = jnp.array([1.5, 0.8, *shapes])
     p = np.array([0.01, 0.2, 0.5, 0.77, 0.999])
 
     def integral(base, power):
@@ -317,7 +306,7 @@ def test_the_other_sign_could_not_give_the_published_data():
     ],
 )
 def test_support_is_where_the_quantiles_end(shapes, expected):
-    z = _parameters(shapes)
+    z = jnp.array([1.5, 0.8, *shapes])
     assert [float(end) for end in generator.support(z)] == pytest.approx(expected)
     ends = generator.quantile(jnp.array([-700.0, 700.0]), z)
     for end, reached in zip(expected, ends, strict=True):
@@ -388,8 +377,8 @@ def test_surface_density_in_the_chart_of_the_parameters_is_the_posterior(publish
         posterior = log_likelihood(published, "exact")(z) + generator.log_prior_parameters(z, published.prior)
         return chart - posterior - jnp.linalg.slogdet(jacobian)[1]
 
-    parameters_ = [[5.0, 1.0, 0.4, -0.1], [4.7, 0.9, 0.5, -0.15], [4.6, 1.1, 0.5, -0.2]]
-    differences = difference(jnp.array(parameters_))
+    z = jnp.array([[5.0, 1.0, 0.4, -0.1], [4.7, 0.9, 0.5, -0.15], [4.6, 1.1, 0.5, -0.2]])
+    differences = difference(z)
     np.testing.assert_allclose(differences, differences[0], atol=1e-7)
 
 
@@ -506,9 +495,8 @@ def test_posterior_in_the_log_of_the_scale_has_its_volume_element(published):
 @pytest.mark.slow
 def test_reference_posterior_of_the_published_data(published):
     """Mean and standard deviation of z1 read from the published figure: 4.705 and 0.108."""
-    draws, rate = jax.jit(
-        lambda key: reference_draws(key, published, "exact", n_walkers=40, n_burn_in=150, n_draws=150)
-    )(jax.random.key(8))
+    sizes = {"n_walkers": 40, "n_burn_in": 150, "n_draws": 150}
+    draws, rate = jax.jit(lambda key: reference_draws(key, published, "exact", **sizes))(jax.random.key(8))
     assert draws.shape == (150, 40, 4)
     assert 0.4 < float(rate) < 0.95
     assert float(draws[..., 0].mean()) == pytest.approx(4.705, abs=0.015)
@@ -522,12 +510,9 @@ def test_the_metric_of_abc_is_that_of_equation_4_52():
     jacobian = np.asarray(jax.jacfwd(lambda u: generator.generate(u, model.prior))(inputs))
     expected = jacobian.T @ jacobian / 0.05**2 + np.eye(7)
     metric = generator.abc_metric(model, 0.05)(inputs)
-    columns = {
-        name: jax.vmap(getattr(metric, name), out_axes=1)(jnp.eye(7)) for name in ("times", "momentum")
-    }
-    np.testing.assert_allclose(columns["times"], expected, rtol=1e-10, atol=1e-9)
-    np.testing.assert_allclose(columns["momentum"] @ columns["momentum"].T, expected, rtol=1e-10, atol=1e-9)
+    matrix, root = (jax.vmap(f, out_axes=1)(jnp.eye(7)) for f in (metric.times, metric.momentum))
+    np.testing.assert_allclose(matrix, expected, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(root @ root.T, expected, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(metric.solve(jnp.asarray(expected) @ inputs), inputs, rtol=1e-8)
-    assert float(metric.half_log_determinant) == pytest.approx(
-        0.5 * np.linalg.slogdet(expected)[1], rel=1e-10
-    )
+    half_log_determinant = 0.5 * np.linalg.slogdet(expected)[1]
+    assert float(metric.half_log_determinant) == pytest.approx(half_log_determinant, rel=1e-10)

@@ -137,7 +137,7 @@ def test_most_ends_are_those_of_the_second_half_at_equal_cost():
     np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
 
 
-POSTERIOR_REGION = np.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
+POSTERIOR_REGION = jnp.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])
 
 
 @pytest.fixture(scope="module")
@@ -150,9 +150,9 @@ def _part_of_biopsy(biopsy, n_rows, collapse_duplicates=True):
     return gp_probit_model(features, biopsy.labels[:n_rows], collapse_duplicates)
 
 
-def _toy(n_rows, seed=0, n_features=2):
-    rng = np.random.default_rng(seed)
-    features = rng.standard_normal((n_rows, n_features))
+def _toy(n_rows):
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((n_rows, 2))
     return gp_probit_model(features, np.where(features.sum(axis=1) + rng.standard_normal(n_rows) > 0, 1, -1))
 
 
@@ -179,17 +179,11 @@ def _dense_estimate(features, labels, x, u):
             break
     sigma = covariance - covariance @ (root[:, None] * np.linalg.solve(b_matrix, root[:, None] * covariance))
     factor = np.linalg.cholesky(0.5 * (sigma + sigma.T))
-    prior = np.linalg.cholesky(covariance)
-    samples = z[:, None] + factor @ u
-    log_weights = (
-        log_ndtr(labels[:, None] * samples).sum(axis=0)
-        - 0.5 * (np.linalg.solve(prior, samples) ** 2).sum(axis=0)
-        - np.log(np.diag(prior)).sum()
-        + 0.5 * (u**2).sum(axis=0)
-        + np.log(np.diag(factor)).sum()
-    )
-    s = np.exp(x[0])
-    log_prior = stats.gamma(1.1, scale=10.0).logpdf(s) + x[0]
+    samples = (z[:, None] + factor @ u).T
+    normal = lambda factor: stats.multivariate_normal(cov=stats.Covariance.from_cholesky(factor))
+    log_weights = log_ndtr(labels * samples).sum(axis=1)
+    log_weights += normal(np.linalg.cholesky(covariance)).logpdf(samples) - normal(factor).logpdf(samples - z)
+    log_prior = stats.gamma(1.1, scale=10.0).logpdf(np.exp(x[0])) + x[0]
     log_prior += (stats.expon(scale=np.sqrt(n_features)).logpdf(lengths) + x[1:]).sum()
     log_marginal = -0.5 * a @ z + log_ndtr(labels * z).sum() - np.linalg.slogdet(b_matrix)[1] / 2.0
     return log_prior + logsumexp(log_weights) - np.log(u.shape[1]), log_marginal, n_newton
@@ -298,11 +292,8 @@ def test_collapsing_duplicates_leaves_the_log_marginal_unchanged(biopsy):
     collapsed = _part_of_biopsy(biopsy, 200)
     single = _part_of_biopsy(biopsy, 200, collapse_duplicates=False)
     assert len(collapsed.inputs) < len(single.inputs) == 200
-    values = [
-        jax.jit(estimator(model, 1).prepare)(jnp.asarray(POSTERIOR_REGION)).log_marginal
-        for model in (collapsed, single)
-    ]
-    np.testing.assert_allclose(*values, rtol=1e-7)
+    caches = [jax.jit(estimator(model, 1).prepare)(POSTERIOR_REGION) for model in (collapsed, single)]
+    np.testing.assert_allclose(*(cache.log_marginal for cache in caches), rtol=1e-7)
 
 
 def test_vmap_over_positions_equals_single_runs():
@@ -315,10 +306,9 @@ def test_vmap_over_positions_equals_single_runs():
         return density.log_estimate(cache, u), density.n_cubic(cache)
 
     values, n_cubic = jax.jit(jax.vmap(evaluate))(positions, u)
-    single = jax.jit(evaluate)
-    singles = [single(x, u_x) for x, u_x in zip(positions, u, strict=True)]
-    np.testing.assert_allclose(values, [value for value, _ in singles], rtol=1e-8)
-    np.testing.assert_array_equal(n_cubic, [count for _, count in singles])
+    singles, counts = zip(*map(jax.jit(evaluate), positions, u), strict=True)
+    np.testing.assert_allclose(values, singles, rtol=1e-8)
+    np.testing.assert_array_equal(n_cubic, counts)
     assert len(set(n_cubic.tolist())) > 1  # lanes that stop at different steps
 
 
@@ -357,16 +347,6 @@ def test_failure_is_counted_and_gives_minus_infinity():
     np.testing.assert_array_equal(n_failures, 1)
 
 
-def _curvature_to_many_digits(distance):
-    """Curvature of -log Phi at -distance, by the continued fraction of the Mills ratio with 60 digits."""
-    with localcontext() as context:
-        context.prec = 60
-        slope = distance
-        for k in range(4000, 0, -1):
-            slope = distance + Decimal(k) / slope
-        return float(slope * (slope - distance))
-
-
 def test_log_normal_cdf_agrees_with_scipy():
     whole, extremes = np.linspace(-45.0, 37.0, 5001), [-1e6, -1e4, -300.0]
     start_of_the_tail, around_zero = np.linspace(-20.001, -19.999, 101), np.linspace(-1e-6, 1e-6, 101)
@@ -386,8 +366,14 @@ def test_slope_and_curvature_are_derivatives_of_the_log():
 
 
 def test_curvature_keeps_its_digits_in_the_lower_tail():
-    distances = [12, 19, 20, 25, 100, 1_000_000]
-    expected = [_curvature_to_many_digits(Decimal(distance)) for distance in distances]
+    """Curvature of -log Phi at -distance, by the continued fraction of the Mills ratio with 60 digits."""
+    distances, expected = [12, 19, 20, 25, 100, 1_000_000], []
+    for distance in distances:
+        with localcontext(prec=60):
+            slope = Decimal(distance)
+            for k in range(4000, 0, -1):
+                slope = distance + k / slope
+            expected.append(float(slope * (slope - distance)))
     np.testing.assert_allclose(probit_terms(-jnp.asarray(distances, float)).curvature, expected, rtol=1e-10)
 
 
@@ -418,9 +404,7 @@ def test_derivatives_are_exact_in_u_and_those_of_laplaces_approximation_in_x():
 
     of_x, of_u = jax.grad(value(smooth), (0, 1))(x, u)
     assert value(smooth)(x, u) == value(density)(x, u)
-    np.testing.assert_allclose(
-        jnp.sum(of_u * along), slope(lambda h: value(density)(x, u + h * along)), rtol=1e-6
-    )
-    np.testing.assert_allclose(
-        of_x, [slope(lambda h, e=e: laplace(x + h * e)) for e in jnp.eye(3)], rtol=1e-2
-    )
+    slope_in_u = slope(lambda h: value(density)(x, u + h * along))
+    np.testing.assert_allclose(jnp.sum(of_u * along), slope_in_u, rtol=1e-6)
+    slopes_in_x = [slope(lambda h, e=e: laplace(x + h * e)) for e in jnp.eye(3)]
+    np.testing.assert_allclose(of_x, slopes_in_x, rtol=1e-2)
