@@ -8,16 +8,15 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from motion_clips import N_NUMBERS, SPREADS, convert_frames, euler_xyz, read_clips, rotation_xyz
 from scipy.spatial.transform import Rotation
 
-import experiments.human_pose.model.pose_priors as pose_priors
 from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc.models.conditioned import noisy_input
@@ -26,15 +25,12 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.settings import SettingsError
 from auxmc_pipeline.tables import Tables
 from experiments.human_pose import claims, measure, skeletons
-from experiments.human_pose.model import generator, hierarchy, skeleton
+from experiments.human_pose.model import cameras, generator, hierarchy, pose_priors, skeleton
 from experiments.human_pose.model.body_proportions import FRACTIONS, log_length_distribution
-from experiments.human_pose.model.cameras import FOCAL_LENGTH, camera_inputs, camera_place, project_joints
-from experiments.human_pose.model.generator import PoseModel
 from experiments.human_pose.model.joint_observations import read_joint_observations
 from experiments.human_pose.model.kinematics import joint_positions, pose_derivatives
 from experiments.human_pose.model.pose_priors import read_pose_prior
 from experiments.human_pose.model.prior import bone_lengths, joint_angles
-from experiments.human_pose.model.skeleton import JOINT_NAMES
 from experiments.human_pose.run import check_moves, run
 from experiments.human_pose.settings import noise_scale, start_of, tuning
 
@@ -115,7 +111,7 @@ def synthetic(n_draws):
         "n_failures": (names, np.zeros(shape, dtype=int)),
         "n_work": (names, np.full(shape, 100)),
     }
-    coords = {"joint": list(JOINT_NAMES), "axis": list(measure.AXES)}
+    coords = {"joint": list(skeleton.JOINT_NAMES), "axis": list(measure.AXES)}
     draws = xr.Dataset(variables, coords=dims | coords)
     first = xr.DataArray(rng.normal(size=(3, 19, 3)), {"chain": dims["chain"], **coords})
     return draws, first, xr.DataArray(truth, {"scene": [1], **coords})
@@ -178,10 +174,8 @@ def test_sets_of_equal_starts_are_compared_and_single_steps_judged():
 
 
 def test_a_chain_far_from_the_median_pose_is_in_another_mode():
-    chains = pd.DataFrame(
-        {"case": "constrained_hmc", "scene": 1, "chain": range(11), "moved": [1.0] * 10 + [0.0]}
-    )
-    chains = chains.assign(spread_within=0.1, misfit=np.where(chains["chain"] < 10, 1.0, 9.0))
+    chains = pd.DataFrame({"chain": range(11), "moved": [1.0] * 10 + [0.0], "misfit": [1.0] * 10 + [9.0]})
+    chains = chains.assign(case="constrained_hmc", scene=1, spread_within=0.1)
     poses = chains[["case", "scene", "chain"]].assign(joint="head", axis="z")
     poses["mean_position"] = np.where(chains["chain"] == 7, 0.5, 0.01 * chains["chain"])
     tables = Tables({"chain": chains, "chain_joint_axis": poses})
@@ -208,21 +202,14 @@ def test_a_result_depends_on_the_prior_and_on_the_data_file():
     assert STUDY.data_digest(simulated) != STUDY.data_digest(own)
 
 
-BINOCULAR, MONOCULAR = "binocular", "monocular"
-
-
 @cache
-def model(views=BINOCULAR):
-    return PoseModel(read_pose_prior("own"), views)
+def model(views="binocular"):
+    return generator.PoseModel(read_pose_prior("own"), views)
 
 
 GENERATE = jax.jit(lambda u: generator.generate(model(), u))
 JACOBIAN = jax.jit(lambda u: generator.generator_jacobian(model(), u))
-
-
-@cache
-def draws(n=4):
-    return np.random.default_rng(11).normal(size=(n, 140))
+DRAWS = np.random.default_rng(11).normal(size=(4, 140))
 
 
 # The published skeleton, written down once more: node, parent, offset direction, bone, channels, free channels, joint.
@@ -281,8 +268,8 @@ def test_joints_are_those_of_plain_matrices_and_derivatives_those_of_differences
 
 
 def test_lengths_of_drawn_bones_are_those_generated():
-    joints = np.asarray(jax.jit(lambda u: generator.positions(model(), u))(draws()[0]))
-    lengths = np.asarray(bone_lengths(model().prior, jnp.asarray(draws()[0, : skeleton.N_BONES])))
+    joints = np.asarray(jax.jit(lambda u: generator.positions(model(), u))(DRAWS[0]))
+    lengths = np.asarray(bone_lengths(model().prior, jnp.asarray(DRAWS[0, : skeleton.N_BONES])))
     bone_of_joint = {node.joint: node.bone for node in skeleton.NODES}
     for a, b in skeleton.DRAWN_BONES:
         # The first bones of limbs begin at nodes that are no joints.
@@ -294,7 +281,7 @@ def test_lengths_of_drawn_bones_are_those_generated():
 
 def test_bone_lengths_have_the_distribution_of_the_factor():
     prior = model().prior
-    inputs = draws()[0, : skeleton.N_BONES]
+    inputs = DRAWS[0, : skeleton.N_BONES]
     covariance = prior.log_length_factor.T @ prior.log_length_factor
     # The map is linear in the inputs, with the transposed upper factor.
     linear = np.log(np.asarray(bone_lengths(prior, jnp.asarray(inputs)))) - prior.log_length_mean
@@ -304,7 +291,7 @@ def test_bone_lengths_have_the_distribution_of_the_factor():
 
 def test_angles_are_those_of_a_plain_network():
     prior = model().prior
-    code, cos_noise, sin_noise = (draws()[1][part] for part in (slice(13, 43), slice(43, 90), slice(90, 137)))
+    code, cos_noise, sin_noise = (DRAWS[1][part] for part in (slice(13, 43), slice(43, 90), slice(90, 137)))
     hidden = np.tanh(code @ prior.weights[0] + prior.biases[0])
     for layer in range(1, 6):
         hidden = np.tanh(hidden @ prior.weights[layer] + prior.biases[layer]) + hidden
@@ -318,23 +305,23 @@ def test_angles_are_those_of_a_plain_network():
 def test_cameras_are_the_published_matrices():
     rng = np.random.default_rng(5)
     joints, inputs = rng.normal(size=(19, 3)), np.array([0.3, -1.2, 0.4])
-    place = np.asarray(camera_place(jnp.asarray(inputs)))
+    place = np.asarray(cameras.camera_place(jnp.asarray(inputs)))
     assert np.allclose(place, [0.03, -0.12, np.exp(1.5 + 0.2)])
-    assert np.allclose(camera_inputs(jnp.asarray(place)), inputs)
+    assert np.allclose(cameras.camera_inputs(jnp.asarray(place)), inputs)
     expected = []
-    lens, turn = np.diag([FOCAL_LENGTH, FOCAL_LENGTH, 1.0]), np.diag([-1.0, 1.0, -1.0])
+    lens, turn = np.diag([cameras.FOCAL_LENGTH, cameras.FOCAL_LENGTH, 1.0]), np.diag([-1.0, 1.0, -1.0])
     for offset in (0.5, -0.5):
         matrix = lens @ np.c_[turn, place + np.array([offset, 0.0, 0.0])]
         image = matrix @ np.c_[joints, np.ones(19)].T
         expected += [image[0] / image[2], image[1] / image[2]]
-    found = project_joints(jnp.asarray(joints), jnp.asarray(place), BINOCULAR)
+    found = cameras.project_joints(jnp.asarray(joints), jnp.asarray(place), "binocular")
     assert np.allclose(found, np.concatenate(expected))
     # One view has no offset.
-    single = project_joints(jnp.zeros((19, 3)), jnp.asarray([0.0, 0.0, 4.0]), MONOCULAR)
+    single = cameras.project_joints(jnp.zeros((19, 3)), jnp.asarray([0.0, 0.0, 4.0]), "monocular")
     assert np.array_equal(single, np.zeros(38))
 
 
-@pytest.mark.parametrize(("views", "rank"), [(BINOCULAR, 50), (MONOCULAR, 38)])
+@pytest.mark.parametrize(("views", "rank"), [("binocular", 50), ("monocular", 38)])
 def test_jacobian_agrees_with_automatic_differentiation(views, rank):
     one = model(views)
 
@@ -343,14 +330,14 @@ def test_jacobian_agrees_with_automatic_differentiation(views, rank):
         _, along = jax.jvp(lambda w: generator.generate(one, w), (u,), (v,))
         return generator.generator_jacobian(one, u), along
 
-    found, along = map(np.asarray, both(*draws()[2:]))
-    assert np.allclose(found @ draws()[3], along, rtol=0, atol=1e-12)
+    found, along = map(np.asarray, both(*DRAWS[2:]))
+    assert np.allclose(found @ DRAWS[3], along, rtol=0, atol=1e-12)
     # One view is the first half of two, but for the offset of the cameras: no rank is lost.
     assert np.linalg.matrix_rank(found) == rank
 
 
 def test_dimensions_rank_and_inputs_without_effect_are_the_published_ones():
-    matrices = np.stack([JACOBIAN(inputs) for inputs in draws()])
+    matrices = np.stack([JACOBIAN(inputs) for inputs in DRAWS])
     assert matrices.shape[1:] == (76, 140)
     assert np.linalg.matrix_rank(matrices).tolist() == [50, 50, 50, 50]
     dead = np.flatnonzero(np.abs(matrices).max(axis=(0, 1)) == 0.0)
@@ -359,7 +346,7 @@ def test_dimensions_rank_and_inputs_without_effect_are_the_published_ones():
 
 def test_bodies_are_in_front_of_the_cameras():
     inputs = np.random.default_rng(6).normal(size=(500, 140))
-    depth = lambda u: camera_place(generator.split_inputs(model(), u).camera)[2]
+    depth = lambda u: cameras.camera_place(generator.split_inputs(model(), u).camera)[2]
     in_front = lambda u: depth(u) > generator.positions(model(), u)[:, 2].max()
     assert np.mean(jax.jit(jax.vmap(in_front))(inputs)) > 0.98
 
@@ -370,13 +357,13 @@ def test_scenes_are_those_of_the_stated_generator():
     assert np.allclose(scenes[1].inputs, row[:140])
     expected = np.asarray(GENERATE(row[:140])) + 0.01 * row[140:]
     assert np.allclose(scenes[1].observed, expected)
-    single = generator.simulated_scenes(model(MONOCULAR), 0.01)[1]
+    single = generator.simulated_scenes(model("monocular"), 0.01)[1]
     assert np.allclose(single.positions, scenes[1].positions)
     assert single.observed.shape == (38,)
 
 
 def test_log_density_is_prior_and_misfit():
-    inputs = jnp.asarray(draws()[0])
+    inputs = jnp.asarray(DRAWS[0])
     observed = GENERATE(inputs) + 0.02
     run = jax.jit(lambda u: generator.log_density(model(), u, observed, 0.01))
     found = run(inputs)
@@ -386,7 +373,7 @@ def test_log_density_is_prior_and_misfit():
 
 
 def test_conditioned_model_starts_on_its_manifold_with_full_rank():
-    inputs = jnp.asarray(draws()[0])
+    inputs = jnp.asarray(DRAWS[0])
     observed = jnp.asarray(generator.simulated_scenes(model(), 0.01)[0].observed)
     conditioned = generator.conditioned_model(model(), observed, 0.01)
     point = noisy_input(GENERATE, inputs, observed, 0.01)
@@ -400,7 +387,7 @@ def test_conditioned_model_starts_on_its_manifold_with_full_rank():
 
 
 def test_states_and_inputs_are_two_names_of_one_thing():
-    inputs = jnp.asarray(draws()[3])
+    inputs = jnp.asarray(DRAWS[3])
 
     @jax.jit
     def there_and_back(inputs):
@@ -415,9 +402,7 @@ def test_states_and_inputs_are_two_names_of_one_thing():
 
 def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variables():
     # The two differ by the log-determinant of the map from inputs to states, up to one constant.
-    prior = model().prior
-    small = PoseModel(prior, MONOCULAR)
-    observed = jnp.zeros(38)
+    small, observed = model("monocular"), jnp.zeros(38)
 
     def both(inputs):
         state = hierarchy.state_of_inputs(small, inputs)
@@ -428,31 +413,24 @@ def test_hierarchical_density_is_that_of_the_inputs_after_the_change_of_variable
         state_misfit = in_state - hierarchy.hierarchical_log_prior(small, state)
         return in_inputs - jnp.linalg.slogdet(jacobian)[1], in_state, in_misfit, state_misfit
 
-    found = jax.jit(lambda many: jax.lax.map(both, many))(jnp.asarray(draws()))
-    first, second, one_misfit, other_misfit = map(np.asarray, found)
+    first, second, one_misfit, other_misfit = jax.jit(lambda many: jax.lax.map(both, many))(DRAWS)
     assert np.ptp(first - second) < 1e-9
     assert np.allclose(one_misfit, other_misfit)
 
 
-DRAWING = skeletons.Drawing(
-    bones=((0, 1), (1, 2), (0, 3), (0, 4)), sides=("trunk", "trunk", "left", "right"), head=(1, 2)
-)
-ACROSS, UP = np.array([0.0, 0.0, 0.0, -0.4, 0.4]), np.array([0.0, 0.5, 0.7, -0.8, -0.8])
-
-
 def drawn(near):
+    bones, sides = ((0, 1), (1, 2), (0, 3), (0, 4)), ("trunk", "trunk", "left", "right")
+    across, up = np.array([0.0, 0.0, 0.0, -0.4, 0.4]), np.array([0.0, 0.5, 0.7, -0.8, -0.8])
     with use_style():
-        axis = plt.figure().subplots()
-        skeletons.draw_skeleton(axis, ACROSS, UP, near, DRAWING)
-        plt.close(axis.figure)
+        axis = Figure().subplots()
+        skeletons.draw_skeleton(axis, across, up, near, skeletons.Drawing(bones, sides, head=(1, 2)))
     return axis
 
 
 def test_near_limbs_are_in_front_of_far_ones_and_darker():
     axis = drawn(np.array([0.0, 0.0, 0.0, 1.0, -1.0]))
     # Each limb is a white rim and the line over it.
-    lines = [line for line in axis.lines if line.get_color() != "white"]
-    by_end = {float(line.get_xdata()[1]): line for line in lines}
+    by_end = {float(line.get_xdata()[1]): line for line in axis.lines if line.get_color() != "white"}
     left, right = by_end[-0.4], by_end[0.4]
     assert left.get_zorder() > right.get_zorder()
     full = [to_rgb(skeletons.SIDE_COLOURS[side]) for side in ("left", "right")]
@@ -460,9 +438,6 @@ def test_near_limbs_are_in_front_of_far_ones_and_darker():
     assert 0.0 <= faded[0] < faded[1]
     with pytest.raises(ValueError, match=r"must be \[joint\], got shapes \(5,\), \(5,\) and \(4,\)"):
         drawn(np.zeros(4))
-
-
-DATA = Path(pose_priors.__file__).parent
 
 
 def test_skeleton_has_the_published_numbers():
@@ -526,13 +501,14 @@ def test_clips_are_read_and_wrong_ones_named(tmp_path):
 
 
 def test_shipped_files_are_those_that_their_note_describes():
-    note = (DATA / "pose_prior.md").read_text()
+    folder = Path(pose_priors.__file__).parent
+    note = (folder / "pose_prior.md").read_text()
     listed = re.findall(r"^([0-9a-f]{64})  (\S+)$", note, re.M)
     assert len(listed) == 2
     for sha256, name in listed:
-        assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == sha256
-        assert (DATA / name).stat().st_size < 1_000_000
-    with np.load(DATA / "pose_angles.npz") as content:
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sha256
+        assert (folder / name).stat().st_size < 1_000_000
+    with np.load(folder / "pose_angles.npz") as content:
         angles, clip = content["angles"], content["clip"]
         assert angles.dtype == np.float32
         assert angles.shape == (1620, skeleton.N_ANGLES)
@@ -556,13 +532,11 @@ def test_published_prior_is_looked_for_in_the_data_folder(tmp_path, monkeypatch)
         read_pose_prior("mine")
 
 
-def table(n_views=2):
-    rows = [
-        f"{joint},{view},{0.1 * index + view},{index}"
-        for view in range(1, n_views + 1)
-        for index, joint in enumerate(skeleton.JOINT_NAMES)
-    ]
-    return ["joint,view,x,y", *rows]
+TABLE = ["joint,view,x,y"] + [
+    f"{joint},{view},{0.1 * index + view},{index}"
+    for view in (1, 2)
+    for index, joint in enumerate(skeleton.JOINT_NAMES)
+]
 
 
 def read(folder, rows, views="binocular"):
@@ -572,32 +546,32 @@ def read(folder, rows, views="binocular"):
 
 
 def test_coordinates_are_all_x_then_all_y_of_each_view_in_any_order_of_rows_and_columns(tmp_path):
-    header, *rows = [row.split(",") for row in table()]
+    header, *rows = [row.split(",") for row in TABLE]
     moved = [",".join([y, "note", joint, x, view]) for joint, view, x, y in (header, *rows[::-1])]
     found = read(tmp_path, moved)
     assert found.shape == (76,)
     along, up = 0.1 * np.arange(19), np.arange(19)
     assert np.allclose(found, np.concatenate([along + 1, up, along + 2, up]))
-    assert read(tmp_path, table(1), "monocular").shape == (38,)
+    assert read(tmp_path, TABLE[:20], "monocular").shape == (38,)
 
 
 def changed(row, text):
-    return lambda rows: [*rows[:row], text, *rows[row + 1 :]]
+    return [*TABLE[:row], text, *TABLE[row + 1 :]]
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("rows", "message"),
     [
-        (lambda rows: rows[:-1], r"'right_toes' is missing in view 2 \(1 missing in all\); every joint"),
-        (lambda rows: [*rows[:3], *rows[5:]], r"'head_top' is missing in view 1 \(2 missing in all\)"),
+        (TABLE[:-1], r"'right_toes' is missing in view 2 \(1 missing in all\); every joint"),
+        (TABLE[:3] + TABLE[5:], r"'head_top' is missing in view 1 \(2 missing in all\)"),
         (changed(5, "left_elbow,1,4,left"), r"row 5 .*, column 'y': 'left' is not a number"),
         (changed(5, "elbow,1,4,4"), r"row 5 \(line 6\): unknown joint 'elbow'; allowed: lower_spine, neck"),
         (changed(5, "left_elbow,3,4,4"), r"row 5 \(line 6\): view: expected 1 or 2, got 3"),
         (changed(5, "neck,1,4,4"), r"row 5 \(line 6\): joint 'neck' in view 1 appears twice"),
-        (lambda rows: rows[:20], r"views=binocular: expected view 1 and 2, got 1; change views"),
+        (TABLE[:20], r"views=binocular: expected view 1 and 2, got 1; change views"),
         (changed(0, "joint,camera,x,y"), r"there is no column 'view', only joint, camera, x, y"),
     ],
 )
-def test_wrong_files_are_named_precisely(tmp_path, change, message):
+def test_wrong_files_are_named_precisely(tmp_path, rows, message):
     with pytest.raises(DataError, match=r"mine\.csv: .*" + message):
-        read(tmp_path, change(table()))
+        read(tmp_path, rows)
