@@ -14,19 +14,12 @@ from auxmc.driver.chains import RunContext
 from auxmc.errors import DataError
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.catalogue import load_study
-from experiments.boltzmann import problem, run
+from experiments.boltzmann import measure, problem, run
 from experiments.boltzmann.claims import at_equal_times, deepest_valley
-from experiments.boltzmann.measure import (
-    base_errors,
-    chain_curves,
-    chain_statistics,
-    longest_stay,
-    memberships,
-)
 from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.model.enumeration import exact_moments, sample_exactly
-from experiments.boltzmann.problem import build_problem, mean_field_starts
+from experiments.boltzmann.problem import build_problem
 from experiments.boltzmann.programs import block_summaries
 from experiments.boltzmann.relative_errors import Averages
 from experiments.boltzmann.settings import METHODS, PUBLISHED, method_settings, programs
@@ -71,9 +64,8 @@ def test_numbers_of_methods_are_the_published_ones_unless_given():
 
 def test_starts_of_all_systems_come_from_one_stream():
     stream = np.random.RandomState(201702)
-    first, second = stream.normal(size=(7, 4)), stream.normal(size=(7, 4))
-    np.testing.assert_array_equal(mean_field_starts(0, 7, 4), first)
-    np.testing.assert_array_equal(mean_field_starts(1, 7, 4), second)
+    for system in (0, 1):
+        np.testing.assert_array_equal(problem.mean_field_starts(system, 7, 4), stream.normal(size=(7, 4)))
 
 
 def test_base_and_reference_are_told_apart():
@@ -84,12 +76,12 @@ def test_base_and_reference_are_told_apart():
     assert converged.truth.log_normaliser == published.truth.log_normaliser
     assert converged.n_fits <= published.n_fits
     # Errors are norms: the basis in which they are taken does not matter.
-    errors = [base_errors(p.reference, p.truth) for p in (published, converged)]
-    np.testing.assert_allclose(errors[0], errors[1], rtol=1e-8)
+    errors = [measure.base_errors(p.reference, p.truth) for p in (published, converged)]
+    np.testing.assert_allclose(*errors, rtol=1e-8)
 
 
 def test_nested_groups_are_those_of_the_published_slice():
-    found = memberships(100, 10)
+    found = measure.memberships(100, 10)
     assert found["nested"].sum(axis=1).tolist() == [10, 19, 28, 37, 46, 55, 64, 73, 82, 91]
     for r in range(10):
         np.testing.assert_array_equal(np.flatnonzero(found["nested"][r]), np.arange(100)[r : (r + 1) * 10])
@@ -119,21 +111,17 @@ def _made_up_draws(dim, n_chains=4, n_blocks=3, size=5):
 
 def test_curves_and_statistics_agree_with_estimates_from_all_states():
     where = build_problem(STUDY.settings(TINY), "published")
-    truth, unit = where.truth, base_errors(where.reference, where.truth)
+    truth, unit = where.truth, measure.base_errors(where.reference, where.truth)
     draws, logs, x = _made_up_draws(where.relaxation.dim)
 
     def expected(chains, n):
         target, base = logs[chains, :n, 0], logs[chains, :n, 1]
-        moments = weighted_moments(target, x[chains, :n])
-        value = log_evidence(target, base)
-        errors = (
-            value - truth.log_normaliser,
-            moments.mean - truth.mean,
-            moments.covariance - truth.covariance,
-        )
+        mean, covariance = weighted_moments(target, x[chains, :n])
+        log_z = log_evidence(target, base)
+        errors = log_z - truth.log_normaliser, mean - truth.mean, covariance - truth.covariance
         return np.array([np.sqrt(np.mean(np.square(error))) for error in errors]) / unit
 
-    all_curves = chain_curves(draws, where, "gibbs_ct", 2, 5)
+    all_curves = measure.chain_curves(draws, where, "gibbs_ct", 2, 5)
     curves = all_curves["relative_error"]
     assert curves["n_samples"].values.tolist() == [1, 6, 11, 15]
     for n in (1, 6, 11, 15):
@@ -142,7 +130,7 @@ def test_curves_and_statistics_agree_with_estimates_from_all_states():
         np.testing.assert_allclose(at.sel(pooling="nested", repeat=1), expected([1, 2, 3], n), rtol=1e-9)
         single = np.mean([expected([c], n) for c in (0, 1)], axis=0)
         np.testing.assert_allclose(at.sel(pooling="single", repeat=0), single, rtol=1e-9)
-    found = chain_statistics(draws, where, "gibbs_ct", 2, 5)
+    found = measure.chain_statistics(draws, where, "gibbs_ct", 2, 5)
     np.testing.assert_allclose(found["pooled_error"], expected([0, 1, 2, 3], 15), rtol=1e-9)
     assert float(found["acceptance"]) == pytest.approx(0.8)
     assert int(found["n_not_finite"]) == 12
@@ -151,11 +139,8 @@ def test_curves_and_statistics_agree_with_estimates_from_all_states():
     np.testing.assert_allclose(by_weight[1:], by_group[1:], rtol=1e-9)
     # Nested groups share chains: the error of their average is from leaving each chain out of both.
     nested = [[0, 1], [1, 2, 3]]
-    averages = [
-        np.mean([expected([c for c in group if c != left_out], 15) for group in nested], axis=0)
-        for left_out in range(4)
-    ]
-    jackknife = np.sqrt(3.0 * np.mean((averages - np.mean(averages, axis=0)) ** 2, axis=0))
+    without = lambda c: np.mean([expected([i for i in group if i != c], 15) for group in nested], axis=0)
+    jackknife = np.sqrt(3.0) * np.std([without(c) for c in range(4)], axis=0)
     error = all_curves["nested_average_error"].sel(n_samples=15)
     np.testing.assert_allclose(error, jackknife, rtol=1e-7)
 
@@ -167,9 +152,8 @@ def test_a_base_has_the_moments_of_its_recipe_and_changes_no_target(base):
     after = problem.rebased(before, moments)
     # Rotations change neither normalisers nor norms.
     assert after.truth.log_normaliser == before.truth.log_normaliser
-    np.testing.assert_allclose(
-        base_errors(after.reference, after.truth), base_errors(before.reference, before.truth), rtol=1e-7
-    )
+    errors = [measure.base_errors(p.reference, p.truth) for p in (after, before)]
+    np.testing.assert_allclose(*errors, rtol=1e-7)
     variances = np.linalg.eigvalsh(moments.covariance)
     np.testing.assert_allclose(np.diag(after.base.covariance), variances, rtol=1e-9)
     x = np.random.default_rng(0).normal(size=before.relaxation.dim)
@@ -274,7 +258,7 @@ def test_a_stay_ends_where_the_sign_of_a_unit_changes():
     signs = np.array(
         [[[0, 1], [0, 1], [1, 1], [1, 1], [1, 1]], [[0, 0], [0, 1], [1, 1], [1, 0], [1, 1]]], bool
     )
-    assert longest_stay(signs).tolist() == [3, 1]
+    assert measure.longest_stay(signs).tolist() == [3, 1]
 
 
 def test_the_deepest_valley_tells_clusters_from_one_heap():
@@ -467,9 +451,8 @@ def test_files_that_cannot_be_used_say_why(tmp_path):
 
 def test_published_diagonals_need_their_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("AUXMC_DATA_DIR", raising=False)
-    with pytest.raises(
-        DataError, match="set AUXMC_DATA_DIR to the folder that holds it, or use shift=optimal"
-    ):
+    advice = "set AUXMC_DATA_DIR to the folder that holds it, or use shift=optimal"
+    with pytest.raises(DataError, match=advice):
         data.published_shift(0)
     monkeypatch.setenv("AUXMC_DATA_DIR", str(tmp_path))
     with pytest.raises(DataError, match="no such file; AUXMC_DATA_DIR must be the folder that holds"):
@@ -483,9 +466,8 @@ def test_published_diagonals_need_their_folder(tmp_path, monkeypatch):
 def test_shift_of_an_ising_pair_and_of_a_diagonal_matrix():
     np.testing.assert_allclose(smallest_diagonal_shift([[0.0, -3.0], [-3.0, 0.0]]), [3.0, 3.0], atol=1e-6)
     # The least diagonal that is not negative has all eigenvalues zero.
-    np.testing.assert_allclose(
-        smallest_diagonal_shift(np.diag([1.0, -2.0, 5.0])), [-1.0, 2.0, -5.0], atol=1e-6
-    )
+    diagonal = np.array([1.0, -2.0, 5.0])
+    np.testing.assert_allclose(smallest_diagonal_shift(np.diag(diagonal)), -diagonal, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [3, 8, 15])
@@ -510,12 +492,8 @@ KERNEL = random_walk_metropolis(lambda x: -0.5 * jnp.sum(x**2), 1.0, 2)
 
 
 def test_a_summary_is_that_of_the_single_steps():
-    blocks = block_summaries(
-        KERNEL,
-        7,
-        lambda state, info: (state.position, info.is_accepted),
-        lambda kept: (kept[0], kept[1].sum()),
-    )
+    record = lambda state, info: (state.position, info.is_accepted)
+    blocks = block_summaries(KERNEL, 7, record, lambda kept: (kept[0], kept[1].sum()))
     key = jax.random.key(3)
     end, (positions, n_accepted) = jax.jit(blocks.step)(key, blocks.init(jnp.ones(2), key=jax.random.key(0)))
     state, total = KERNEL.init(jnp.ones(2), key=jax.random.key(0)), 0
@@ -543,10 +521,7 @@ def _bridge_of_a_full_covariance():
             r"too large for exact sums in double precision.*scale weights",
         ),
         (_bridge_of_a_full_covariance, "use in_diagonal_basis"),
-        (
-            lambda: machine.relax(_coupled(3, 0.0), np.zeros(3)),
-            r"of the weights exceeds .*: they are zero",
-        ),
+        (lambda: machine.relax(_coupled(3, 0.0), np.zeros(3)), "of the weights exceeds .*: they are zero"),
         (lambda: smallest_diagonal_shift(np.zeros((2, 3))), "square and symmetric"),
         (lambda: smallest_diagonal_shift(np.array([[0.0, 1.0], [2.0, 0.0]])), "square and symmetric"),
         (lambda: smallest_diagonal_shift(np.zeros(3)), "square and symmetric"),

@@ -17,14 +17,8 @@ from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
 from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
-from experiments.gaussian_latent.model import (
-    GaussianLatentModel,
-    estimator,
-    gaussian_latent_model,
-    lumped_estimator,
-    problem,
-    simulate_data,
-)
+from experiments.gaussian_latent import model as glv
+from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
 from experiments.gaussian_latent.problem import Distribution, Known
 from experiments.gaussian_latent.run import long_chain_draws, run
 
@@ -42,7 +36,7 @@ def run_small(folder, words):
 
 
 def model_of(sweep):
-    return GaussianLatentModel(sweep["observed_data"]["y"].values, 1.0, 2.0)
+    return glv.GaussianLatentModel(sweep["observed_data"]["y"].values, 1.0, 2.0)
 
 
 def normal(mean, sd):
@@ -119,16 +113,18 @@ def test_results_become_tables_with_a_column_for_each_quantity(sweep, tmp_path):
     assert len(tables["chain_coordinate"]) == 2 * 8 * 2
 
 
-@pytest.mark.parametrize("unknown", ["position", "acceptance_position"])
-def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypatch, unknown):
+@pytest.mark.parametrize(
+    ("unknown", "missing"),
+    [
+        ("position", {"total_variation", "exact_mean", "exact_sd"}),
+        ("acceptance_position", {"exact_acceptance_position"}),
+    ],
+)
+def test_a_model_without_exact_answers_runs_and_records_none(tmp_path, monkeypatch, unknown, missing):
     known = exact.known
     monkeypatch.setattr(exact, "known", lambda model: known(model)._replace(**{unknown: None}))
     words = "design=long n_chains=2 n_evaluations=240 step_size=0.9 ++batch.n_importance=[1,2]"
     result = run_small(tmp_path, words)
-    missing = {
-        "position": {"total_variation", "exact_mean", "exact_sd"},
-        "acceptance_position": {"exact_acceptance_position"},
-    }[unknown]
     assert not missing & set(result["statistics"])
     assert ("exact_density_position" in result["curves"]) == (unknown != "position")
     assert np.isfinite(result["curves"]["histogram_position"]).all()
@@ -146,11 +142,11 @@ def test_long_chains_spend_equal_numbers_of_evaluations(method, n_importance, ex
     assert long_chain_draws(settings, method, n_importance) == expected
 
 
-def independent_chains(n_draws, mean=0.3, sd=0.5):
+def independent_chains(n_draws):
     shape = (2, 3, n_draws)
     rng = np.random.default_rng(2)
     draws = {
-        "position": rng.normal(mean, sd, (*shape, 2)),
+        "position": rng.normal(0.3, 0.5, (*shape, 2)),
         "auxiliary": rng.normal(size=shape),
         "accepted_position": np.ones(shape, bool),
         "accepted_auxiliary": np.zeros(shape, bool),
@@ -181,8 +177,7 @@ def test_statistics_of_independent_draws():
 
 def test_errors_between_many_chains_of_independent_draws_are_those_of_the_draws():
     draws = np.random.default_rng(4).normal(0.3, 0.5, (1, 200, 500, 2))
-    chains = independent_chains(500)
-    made = {name: np.repeat(array[:1, :1], 200, axis=1) for name, array in chains.draws.items()}
+    made = {name: np.repeat(a[:1, :1], 200, axis=1) for name, a in independent_chains(500).draws.items()}
     long = measure.recorded(Chains(made | {"position": draws}, {"step_size": np.array([0.1])}, 1.0, 1.0))
     positions = measure.position_statistics(long, normal(0.3, 0.5), np.zeros(2))
     data = measure.chain_statistics(long, 1.0, 1).merge(positions)
@@ -205,8 +200,7 @@ def test_errors_cover_where_chains_hold_their_auxiliary_variables(tmp_path):
 
 def test_histogram_error_is_small_for_the_exact_distribution_and_large_for_another():
     draws = measure.recorded(independent_chains(20000))
-    right = measure.position_statistics(draws, normal(0.3, 0.5), np.zeros(2))
-    wrong = measure.position_statistics(draws, normal(0.8, 0.5), np.zeros(2))
+    right, wrong = (measure.position_statistics(draws, normal(m, 0.5), np.zeros(2)) for m in (0.3, 0.8))
     assert (right["total_variation"] < 0.04).all()
     assert (wrong["total_variation"] > 0.3).all()
 
@@ -220,12 +214,12 @@ def test_theory_constants_are_the_published_ones():
 
 
 def test_pseudo_marginal_metropolis_is_metropolis_on_the_joint_space(tmp_path):
-    estimate = problem(STUDY.settings(SMALL)).estimator(1, True)
+    estimate = glv.problem(STUDY.settings(SMALL)).estimator(1, True)
     assert checks.identity_difference(context(tmp_path), estimate, 2) == 0.0
 
 
 def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path):
-    points = {"calibrated": problem(STUDY.settings([*SMALL, "dim=10", "n_observations=10", "seed=3"]))}
+    points = {"calibrated": glv.problem(STUDY.settings([*SMALL, "dim=10", "n_observations=10", "seed=3"]))}
     found = checks.estimator_noise(context(tmp_path), points, [1], 4000)["statistics"]
     sd, error = (found[f"sd_log_estimate{part}"].item() for part in ("", "_error"))
     assert abs(sd - np.sqrt((200 + 4 * 157) / 64)) < 5 * error
@@ -309,7 +303,7 @@ def test_calibrated_data_are_the_plain_draw_with_scaled_residuals():
 
 
 def test_estimate_with_many_importance_samples_is_the_direct_formula():
-    density = estimator(SMALL_MODEL, 5)
+    density = glv.estimator(SMALL_MODEL, 5)
     auxiliary = np.random.default_rng(0).standard_normal((5, 3, 2))
     position = np.array([0.1, 0.9])
     latent = position + SMALL_MODEL.sd_latent * auxiliary
@@ -321,7 +315,7 @@ def test_estimate_with_many_importance_samples_is_the_direct_formula():
 
 @pytest.mark.parametrize("n_importance", [1, 8])
 def test_lumped_statistics_of_given_auxiliaries_give_the_same_estimate_at_every_position(n_importance):
-    full, lumped = estimator(MODEL, n_importance), lumped_estimator(MODEL, n_importance)
+    full, lumped = glv.estimator(MODEL, n_importance), glv.lumped_estimator(MODEL, n_importance)
     auxiliary = full.draw_auxiliary(jax.random.key(5))
     points = jnp.asarray(MODEL.observations)[None] - MODEL.sd_latent * auxiliary
     centre = points.mean(axis=1)
@@ -366,8 +360,7 @@ def test_auxiliary_marginal_of_one_sample_is_the_conditional_of_the_joint_gaussi
 
 
 def test_auxiliary_marginal_of_two_samples_is_what_quadrature_finds():
-    # Given y, the distribution of (u1, u2) is proportional to rho(u1) rho(u2) (N(y; sigma u1, 1 + eps^2) + N(y; sigma
-    # u2, ..)).
+    """Given y, (u1, u2) has a density proportional to rho(u1) rho(u2) (N(y; sigma u1, v) + N(y; sigma u2, v))."""
     model = gaussian_latent_model([[1.7]], sd_latent=0.9, sd_observation=0.6)
     grid = np.linspace(-9.0, 9.0, 1201)
     estimate = stats.norm.pdf(1.7, 0.9 * grid, math.hypot(1.0, 0.6))

@@ -33,8 +33,6 @@ from experiments.image_models.run import run
 from experiments.image_models.settings import Settings, check, data_files, ladders, method_settings
 
 N_IMAGES, N_CHAINS, N_DRAWS = 3, 4, 7
-
-
 SHAPES = {
     "decoder_W0": (2, 5), "decoder_b0": (5,), "decoder_W2": (5, 4), "decoder_b2": (4,),
     "decoder_W4": (4, 9), "decoder_b4": (9,), "encoder_h_W0": (9, 6), "encoder_h_b0": (6,),
@@ -43,13 +41,12 @@ SHAPES = {
 }  # fmt: skip
 
 
-def arrays():
-    rng = np.random.default_rng(0)
-    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
+RNG = np.random.default_rng(0)
+ARRAYS = {name: RNG.normal(size=shape).astype(np.float32) for name, shape in SHAPES.items()}
 
 
 def saved(path, **changes):
-    content = {name: array for name, array in (arrays() | changes).items() if array is not None}
+    content = {name: array for name, array in (ARRAYS | changes).items() if array is not None}
     np.savez(path / "weights.npz", **content)
     return str(path / "weights.npz")
 
@@ -115,11 +112,11 @@ def test_the_last_running_estimate_is_the_final_one():
     np.testing.assert_array_equal(running["running_draws"], np.arange(1, N_DRAWS + 1))
     assert float(running["running_gradients"][0]) == N_IMAGES * 2 * 10
     # Two repetitions of two chains, after one draw of each.
-    target, base = (
-        logsumexp(draws[name][:, :, 0].astype(float).reshape(N_IMAGES, 2, 2), axis=2)
-        for name in ("log_target_weight", "log_base_weight")
-    )
-    expected = (target - base).sum(axis=0).mean()
+    first = [
+        draws[f"log_{end}_weight"][:, :, 0].astype(float).reshape(N_IMAGES, 2, 2)
+        for end in ("target", "base")
+    ]
+    expected = np.subtract(*logsumexp(first, axis=3)).sum(axis=0).mean()
     assert float(running["running_mean"][0]) == pytest.approx(expected, abs=1e-9)
 
 
@@ -141,11 +138,8 @@ def test_sums_over_segments_keep_every_fraction_of_a_chain_and_every_running_est
     for used in {*measure.running_draws(n_draws)[::17], n_draws // 2, n_draws}:
         n_segments = int(np.searchsorted(ends, used)) + 1
         for name in ("log_target_weight", "log_base_weight"):
-            np.testing.assert_allclose(
-                logsumexp(sums[name][..., :n_segments], axis=-1),
-                logsumexp(draws[name][..., :used], axis=-1),
-                rtol=1e-12,
-            )
+            of_segments = logsumexp(sums[name][..., :n_segments], axis=-1)
+            np.testing.assert_allclose(of_segments, logsumexp(draws[name][..., :used], axis=-1), rtol=1e-12)
     np.testing.assert_array_equal(sums["n_accepted"], (weights > 0.0).sum(axis=2))
     np.testing.assert_array_equal(sums["n_not_finite"], (weights > 9.0).sum(axis=2))
 
@@ -301,8 +295,7 @@ def test_extreme_logits_give_finite_values_and_gradients(dtype):
     image, latent = jnp.array([0.0, 1.0, 1.0, 0.0], dtype), jnp.ones(N_LATENT, dtype)
     value, slope = jax.jit(jax.value_and_grad(lambda z: autoencoder.log_likelihood(model, image, z)))(latent)
     assert value.dtype == slope.dtype == dtype
-    assert np.isfinite(value)
-    assert np.all(np.isfinite(slope))
+    assert np.all(np.isfinite([value, *slope]))
 
 
 def test_importance_weights_are_ratios_of_densities():
@@ -389,15 +382,15 @@ def test_arrays_arrive_in_their_layers(tmp_path):
     path = saved(tmp_path, decoder_b0=np.arange(5.0)[None], layers=np.array([b"x"]))
     model = read_autoencoder("own_digits", path)
     assert (model.n_latent, model.n_pixels) == (2, 9)
-    np.testing.assert_array_equal(model.decoder[1].weights, arrays()["decoder_W2"])
+    np.testing.assert_array_equal(model.decoder[1].weights, ARRAYS["decoder_W2"])
     np.testing.assert_array_equal(model.decoder[0].biases, np.arange(5.0))
-    np.testing.assert_array_equal(model.encoder[1].weights, arrays()["encoder_h_W2"])
-    np.testing.assert_array_equal(model.code_log_scale.weights, arrays()["encoder_std_W0"])
+    np.testing.assert_array_equal(model.encoder[1].weights, ARRAYS["encoder_h_W2"])
+    np.testing.assert_array_equal(model.code_log_scale.weights, ARRAYS["encoder_std_W0"])
 
 
 def test_a_folder_of_four_files_is_the_same(tmp_path):
     for part in ("decoder", "encoder_h", "encoder_mean", "encoder_std"):
-        own = {n.removeprefix(f"{part}_"): a for n, a in arrays().items() if n.startswith(f"{part}_")}
+        own = {n.removeprefix(f"{part}_"): a for n, a in ARRAYS.items() if n.startswith(f"{part}_")}
         np.savez(tmp_path / f"{part}_params.npz", **own)
     from_folder = read_autoencoder("own_digits", str(tmp_path))
     (tmp_path / "one").mkdir()
@@ -434,7 +427,7 @@ def test_written_weights_come_back_as_half_precision_to_the_byte(tmp_path):
         ({"decoder_W0": np.zeros(5)}, r"array decoder_W0 must be \[inputs, outputs\], has shape \[5\]"),
         ({"decoder_W0": np.array([["a"]])}, "array decoder_W0 must hold numbers, has type <U1"),
         (
-            {"encoder_h_W0": np.where(np.eye(9, 6, -3), [np.nan, np.inf] * 3, arrays()["encoder_h_W0"])},
+            {"encoder_h_W0": np.where(np.eye(9, 6, -3), [np.nan, np.inf] * 3, ARRAYS["encoder_h_W0"])},
             r"encoder_h_W0 has 6 numbers that are not finite, the first at \[3, 0\]",
         ),
     ],
@@ -506,16 +499,13 @@ def test_bases_of_an_image_do_not_depend_on_how_many_are_kept():
     assert found[1].means.shape == (5, 50)
 
 
-EIGHT = np.ones((3, 3))
-
-
 def test_thinning_keeps_pieces_and_holes():
     ring = np.zeros((1, 24, 40), dtype=bool)
     ring[0, 3:21, 3:21] = True
     ring[0, 9:15, 9:15] = False
     ring[0, 5:19, 28:34] = True
     skeleton = thin(ring)[0]
-    assert label(skeleton, EIGHT)[1] == 2
+    assert label(skeleton, np.ones((3, 3)))[1] == 2
     # Paper in four-connected pieces: outside and the hole.
     assert label(~skeleton)[1] == 2
     assert skeleton.sum() < 0.3 * ring.sum()
