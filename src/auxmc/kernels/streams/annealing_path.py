@@ -1,15 +1,14 @@
 """A chunk that comes in by powers of its likelihood, from nothing to the whole."""
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.streams.contract import Anchors, ChunkRecord
 from auxmc.numerics.annealing import log_effective_size
+from auxmc.sampling.importance import log_mean_weight
 
 
 class AnnealingPath(NamedTuple):
@@ -25,17 +24,21 @@ class AnnealingPath(NamedTuple):
 
     def record(self, n_rows: Array) -> ChunkRecord:
         """What became of the chunk, with which `n_rows` are absorbed."""
-        lost = ~jnp.all(jnp.isfinite(self.particles), axis=1)
         return ChunkRecord(
             n_rows,
-            jax.nn.logsumexp(self.log_weights) - math.log(len(self.log_weights)),
+            log_mean_weight(self.log_weights),
             self.n_steps,
             self.smallest_size,
             jnp.exp(log_effective_size(self.log_weights)),
             self.first_increment,
             (self.power < 1.0).astype(jnp.int32),
-            jnp.sum(lost, dtype=jnp.int32),
+            n_lost(self.particles),
         )
+
+
+def n_lost(particles: Array) -> Array:
+    """Particles [particle, dim] that are not finite (int32)."""
+    return jnp.sum(~jnp.all(jnp.isfinite(particles), axis=1), dtype=jnp.int32)
 
 
 def follow_path(

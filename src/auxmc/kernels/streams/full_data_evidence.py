@@ -10,12 +10,14 @@ from jax import Array, lax
 
 from auxmc.kernels.base import check_choice, check_integer
 from auxmc.kernels.hamiltonian.hmc import hmc
+from auxmc.kernels.streams.annealing_path import n_lost
 from auxmc.kernels.streams.contract import Chunk, Mover, PastRows, Target
 from auxmc.kernels.streams.stochastic_gradient import sghmc_step
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
+from auxmc.sampling.importance import log_mean_weight
 
 KERNELS = ("stochastic_gradient", "hamiltonian")
 """Stochastic-gradient Hamiltonian dynamics with the whole gradient and no accept step (published), or Hamiltonian
@@ -162,9 +164,8 @@ def full_data_evidence(
             jnp.zeros((), jnp.int64),
         )
         end = lax.while_loop(going, advance, begin)
-        lost = ~jnp.all(jnp.isfinite(end.particles), axis=1)
         return AnnealedRun(
-            jax.nn.logsumexp(end.log_weights) - math.log(n_particles),
+            log_mean_weight(end.log_weights),
             end.particles,
             end.log_weights,
             end.n_steps,
@@ -174,7 +175,7 @@ def full_data_evidence(
             end.n_steps.astype(jnp.int64) * (n_particles * n_rows),
             end.n_gradients * n_rows,
             (end.power < 1.0).astype(jnp.int32),
-            jnp.sum(lost, dtype=jnp.int32),
+            n_lost(end.particles),
         )
 
     return run

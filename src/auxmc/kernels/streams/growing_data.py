@@ -14,10 +14,12 @@ from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, check_choice, check_integer, select
 from auxmc.kernels.hamiltonian.hmc import HMCState, hmc
+from auxmc.kernels.streams.annealing_path import n_lost
 from auxmc.kernels.streams.contract import RESAMPLING, Chunk, Mover, PastRows, StreamState, Target
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
+from auxmc.sampling.importance import log_mean_weight
 from auxmc.sampling.resampling import systematic_indices
 
 _WANTED_ACCEPTANCE = 0.8
@@ -153,7 +155,12 @@ def growing_data_evidence(
 
     Source: MSc thesis, Algorithm 7; Chopin 2002.
     """
-    _check(settings)
+    for name in ("first_chunk", "largest_chunk", "n_moves", "n_leapfrog", "block_rows"):
+        check_integer(name, getattr(settings, name), 1)
+    check_integer("n_particles", settings.n_particles, 2)
+    check_choice("resampling", settings.resampling, RESAMPLING)
+    if settings.growth < 0.0:
+        raise ValueError(f"growth must not be negative, got {settings.growth}")
     if mover is not None:
         settings = settings._replace(own_pilot=False)
     move = _given_moves(mover) if mover is not None else _hamiltonian_moves(model, settings)
@@ -195,15 +202,8 @@ class _Carry(NamedTuple):
     step_size: Array
 
 
-class _Moved(NamedTuple):
-    particles: Array
-    covariance: Array
-    step_size: Array
-    acceptance: Array
-    n_gradients: Array
-
-
-# Maps (key, carry after weighting, target of the moves) to moved particles.
+_Moved = tuple[_Carry, Array, Array]
+# Maps (key, carry after weighting, target) to the carry after the moves, their acceptance and number of gradients.
 _Moves = Callable[[Array, _Carry, Target], _Moved]
 
 
@@ -235,7 +235,7 @@ def _absorb(
         wanted = ~last | (log_effective_size(state.log_weights) < log_half)
         wanted = wanted | (settings.resampling != "effective_size")
         chosen = systematic_indices(key, state.log_weights, n_particles)
-        level = jnp.full(n_particles, _log_mean(state.log_weights))
+        level = jnp.full(n_particles, log_mean_weight(state.log_weights))
         drawn = state._replace(particles=state.particles[chosen], log_weights=level)
         return select(wanted, drawn, state), wanted
 
@@ -266,29 +266,27 @@ def _absorb(
                 return move(jax.random.fold_in(key_of_step, 1), carry, target)
 
             def kept() -> _Moved:
-                zero, one = jnp.zeros((), jnp.int64), jnp.ones((), jnp.float64)
-                return _Moved(states.particles, carry.covariance, carry.step_size, one, zero)
+                return carry, jnp.ones((), jnp.float64), jnp.zeros((), jnp.int64)
 
             uneven = log_effective_size(states.log_weights[0]) < log_half
             wanted = resampled[0] | uneven | settings.move_always
-            after = lax.cond(wanted, moved, kept)
+            carry, acceptance, n_gradients = lax.cond(wanted, moved, kept)
             return _Loop(
-                _Carry(states._replace(particles=after.particles), after.covariance, after.step_size),
+                carry,
                 power,
                 loop.n_steps + 1,
                 jnp.minimum(loop.increment_size, jnp.exp(log_effective_size(added[0]))),
                 loop.n_resampled + resampled[0].astype(jnp.int32),
                 loop.n_move_steps + wanted.astype(jnp.int32),
-                after.acceptance,
-                loop.n_gradients + after.n_gradients,
+                acceptance,
+                loop.n_gradients + n_gradients,
             )
 
         none, one = jnp.zeros((), jnp.int32), jnp.ones((), jnp.float64)
         start = _Loop(carry, 0.0 * one, none, n_particles * one, none, none, one, jnp.zeros((), jnp.int64))
         loop = lax.while_loop(lambda loop: loop.power < 1.0, advance, start)
         log_weights = loop.carry.states.log_weights[0]
-        before, log_evidence = _log_mean(carry.states.log_weights[0]), _log_mean(log_weights)
-        lost = ~jnp.all(jnp.isfinite(loop.carry.states.particles[0]), axis=1)
+        before, log_evidence = map(log_mean_weight, (carry.states.log_weights[0], log_weights))
         n_rows, n_weighted = end.astype(jnp.int64), ((end - begin) * loop.n_steps).astype(jnp.int64)
         record = GrowingDataRecord(
             n_rows,
@@ -303,7 +301,7 @@ def _absorb(
             loop.carry.step_size,
             (1 + settings.own_pilot) * n_particles * n_weighted,
             loop.n_gradients * n_rows,
-            jnp.sum(lost, dtype=jnp.int32),
+            n_lost(loop.carry.states.particles[0]),
         )
         return loop.carry, record
 
@@ -312,9 +310,8 @@ def _absorb(
 
 def _given_moves(mover: Mover) -> _Moves:
     def move(key: Array, carry: _Carry, target: Target) -> _Moved:
-        particles = mover(key, carry.states.particles[0], target)[None]
-        zero = jnp.zeros((), jnp.int64)
-        return _Moved(particles, carry.covariance, carry.step_size, jnp.ones((), jnp.float64), zero)
+        states = carry.states._replace(particles=mover(key, carry.states.particles[0], target)[None])
+        return carry._replace(states=states), jnp.ones((), jnp.float64), jnp.zeros((), jnp.int64)
 
     return move
 
@@ -370,13 +367,10 @@ def _hamiltonian_moves(model: RowModel, settings: GrowingDataSettings) -> _Moves
         tunes = jnp.arange(n_populations) == n_populations - 1
         keys = jax.random.split(key, n_populations)
         particles, step_size, acceptance, n_gradients = jax.vmap(moved)(keys, carry.states, tunes)
-        return _Moved(particles, covariance, step_size[-1], acceptance[0], jnp.sum(n_gradients))
+        states = carry.states._replace(particles=particles)
+        return _Carry(states, covariance, step_size[-1]), acceptance[0], jnp.sum(n_gradients)
 
     return move
-
-
-def _log_mean(log_weights: Array) -> Array:
-    return jax.nn.logsumexp(log_weights) - math.log(len(log_weights))
 
 
 def _longest_step(settings: GrowingDataSettings) -> float:
@@ -404,12 +398,3 @@ def _moments(state: StreamState) -> tuple[Array, Array]:
     # None where the particles are enough: what inputs on large scales leave is a ridge, which shrinking would widen.
     fraction = jnp.clip(4.0 * dim * jnp.sum(jnp.square(weights)) - 1.0, 0.0, 1.0)
     return mean, covariance * (1.0 - fraction) + fraction * jnp.diag(jnp.diagonal(covariance))
-
-
-def _check(settings: GrowingDataSettings) -> None:
-    for name in ("first_chunk", "largest_chunk", "n_moves", "n_leapfrog", "block_rows"):
-        check_integer(name, getattr(settings, name), 1)
-    check_integer("n_particles", settings.n_particles, 2)
-    check_choice("resampling", settings.resampling, RESAMPLING)
-    if settings.growth < 0.0:
-        raise ValueError(f"growth must not be negative, got {settings.growth}")

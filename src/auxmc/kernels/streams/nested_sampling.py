@@ -165,11 +165,12 @@ def nested_sampling(
         if draws.shape[0] != n_live:
             raise ValueError(f"draws must be [{n_live}, dim], got {list(draws.shape)}")
 
-        def going(loop: _Loop) -> Array:
-            return ~loop.run.finished & (loop.run.n_iterations < settings.max_iterations)
+        def going(loop: tuple[NestedRun, Array]) -> Array:
+            return ~loop[0].finished & (loop[0].n_iterations < settings.max_iterations)
 
-        def iterate(loop: _Loop) -> _Loop:
-            run, index = loop.run, loop.run.n_iterations
+        def iterate(loop: tuple[NestedRun, Array]) -> tuple[NestedRun, Array]:
+            run, log_sum = loop
+            index = run.n_iterations
             step_key = jax.random.fold_in(key, index)
             worst = jnp.argmin(run.live_log_likelihoods)
             threshold = run.live_log_likelihoods[worst]
@@ -185,7 +186,7 @@ def nested_sampling(
             )
             log_mass = -(index + 1).astype(jnp.float64) / n_live
             term = threshold + log_mass + log_width
-            log_sum = jnp.logaddexp(loop.log_sum, term)
+            log_sum = jnp.logaddexp(log_sum, term)
             live_values = run.live_log_likelihoods.at[worst].set(value)
             if settings.stopping_rule == "additive_term":
                 # The sum begins with nothing in it: the first term is all of it.
@@ -194,20 +195,18 @@ def nested_sampling(
                 finished = jnp.max(live_values) + log_mass < log_sum + math.log(_FRACTION)
             fraction = n_made.astype(jnp.float64) / settings.n_moves
             step = jnp.minimum(run.step * jnp.exp(fraction - 0.5), 1.0) if settings.adapt else run.step
-            return _Loop(
-                NestedRun(
-                    run.dead.at[index].set(run.live[worst]),
-                    run.log_likelihoods.at[index].set(threshold),
-                    index + 1,
-                    run.live.at[worst].set(point),
-                    live_values,
-                    finished,
-                    run.n_stuck + (n_made == 0).astype(jnp.int32),
-                    run.n_evaluations + n_evaluated,
-                    step,
-                ),
-                log_sum,
+            new = NestedRun(
+                run.dead.at[index].set(run.live[worst]),
+                run.log_likelihoods.at[index].set(threshold),
+                index + 1,
+                run.live.at[worst].set(point),
+                live_values,
+                finished,
+                run.n_stuck + (n_made == 0).astype(jnp.int32),
+                run.n_evaluations + n_evaluated,
+                step,
             )
+            return new, log_sum
 
         n = settings.max_iterations
         begin = NestedRun(
@@ -221,11 +220,6 @@ def nested_sampling(
             jnp.full((), n_live, jnp.int64),
             jnp.asarray(settings.step, jnp.float64),
         )
-        return lax.while_loop(going, iterate, _Loop(begin, jnp.full((), -jnp.inf, jnp.float64))).run
+        return lax.while_loop(going, iterate, (begin, jnp.full((), -jnp.inf, jnp.float64)))[0]
 
     return run
-
-
-class _Loop(NamedTuple):
-    run: NestedRun
-    log_sum: Array

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import check_integer
+from auxmc.kernels.streams.annealing_path import n_lost
 from auxmc.kernels.streams.contract import Chunk, PastRows, Stream, StreamSettings, StreamState, counted_rows
 from auxmc.kernels.streams.nested_sampling import NestedRun, NestedSettings, nested_sampling
 from auxmc.kernels.streams.published_estimators import particle_evidence
@@ -98,7 +99,18 @@ def nested_updating(
 
     Source: MSc thesis, section 4.3.
     """
-    _check(settings)
+    check_integer(
+        "n_live", settings.n_live, 10, "with fewer the points of the next chunk are mostly copies of one"
+    )
+    for name in ("n_moves", "n_free_moves", "batch_size", "max_iterations"):
+        check_integer(name, getattr(settings, name), 1)
+    for name in ("friction", "free_friction"):
+        if not 0.0 < getattr(settings, name) <= 1.0:
+            raise ValueError(f"{name} must be in (0, 1], got {getattr(settings, name)}")
+    if not settings.learning_rate > 0.0 or not settings.first_step > 0.0:
+        raise ValueError(
+            f"learning_rate and first_step must be positive, got {settings.learning_rate} and {settings.first_step}"
+        )
     n_live = settings.n_live
     free = particle_evidence(
         model,
@@ -163,7 +175,7 @@ def nested_updating(
             (run.n_evaluations + n_live) * n_valid,
             n_moves * per_move + n_free * (per_move + n_valid),
             (~run.finished).astype(jnp.int32),
-            jnp.sum(~jnp.all(jnp.isfinite(parted.particles), axis=1), dtype=jnp.int32),
+            n_lost(parted.particles),
         )
         return parted._replace(log_weights=log_weights), record
 
@@ -201,26 +213,8 @@ def _past_log_density(
     def log_density(point: Array) -> Array:
         return model.log_prior(point)
 
-    def forward(point: Array) -> tuple[Array, Array]:
-        return model.log_prior(point), gradient(point)
-
-    def backward(slope: Array, cotangent: Array) -> tuple[Array]:
-        return (cotangent * slope,)
-
-    log_density.defvjp(forward, backward)
-    return log_density
-
-
-def _check(settings: UpdatingSettings) -> None:
-    check_integer(
-        "n_live", settings.n_live, 10, "with fewer the points of the next chunk are mostly copies of one"
+    log_density.defvjp(
+        lambda point: (model.log_prior(point), gradient(point)),
+        lambda slope, cotangent: (cotangent * slope,),
     )
-    for name in ("n_moves", "n_free_moves", "batch_size", "max_iterations"):
-        check_integer(name, getattr(settings, name), 1)
-    for name in ("friction", "free_friction"):
-        if not 0.0 < getattr(settings, name) <= 1.0:
-            raise ValueError(f"{name} must be in (0, 1], got {getattr(settings, name)}")
-    if not settings.learning_rate > 0.0 or not settings.first_step > 0.0:
-        raise ValueError(
-            f"learning_rate and first_step must be positive, got {settings.learning_rate} and {settings.first_step}"
-        )
+    return log_density

@@ -134,10 +134,7 @@ def sequential_importance_resampling(
         zero = jnp.zeros((), jnp.float64)
         begin = (draw_initial(jax.random.fold_in(key, 0), n_particles), jnp.zeros(n_particles), zero)
         end, record = lax.scan(step_once, begin, (keys, numbers))
-        log_evidence, particles, log_weights, ancestors, fraction, drawn, n_bad = record
-        return SequentialRun(
-            log_evidence, particles, log_weights, ancestors, fraction, drawn, n_bad, end[0], end[1]
-        )
+        return SequentialRun(*record, *end[:2])
 
     return run
 

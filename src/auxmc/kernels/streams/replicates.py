@@ -1,6 +1,5 @@
 """Independent replicates of a streaming estimator as one estimator, whose evidence comes with a spread."""
 
-import math
 from typing import Any, NamedTuple
 
 import jax
@@ -12,6 +11,7 @@ from auxmc.kernels.streams.contract import Chunk, Fetch, PastRows, Stream, Strea
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.kernels.streams.running_laplace import RunningLaplaceSettings, running_laplace
 from auxmc.models.row_model import RowModel
+from auxmc.sampling.importance import log_mean_weight
 
 
 class ReplicatedRecord(NamedTuple):
@@ -104,7 +104,7 @@ def replicated(stream: Stream, n_replicates: int, n_halved: int = 0) -> Stream:
         spread = jnp.std(record.log_evidence, ddof=1) if n_replicates > 1 else jnp.full((), jnp.nan)
         return _States(inner, n_rows, n_halvings), ReplicatedRecord(
             n_rows,
-            jax.nn.logsumexp(record.log_evidence) - math.log(n_replicates),
+            log_mean_weight(record.log_evidence),
             spread,
             jnp.sqrt(jnp.maximum(jnp.asarray(variance, jnp.float64), 0.0)),
             n_steps,
@@ -142,5 +142,4 @@ def replicated_evidence(
 
 def replicate_log_evidences(state: Any, n_replicates: int) -> Array:
     """Log evidence of each replicate [replicate] in nats, from a state that `replicated` made after any chunk."""
-    log_weights = state.log_weights.reshape(n_replicates, -1)
-    return jax.nn.logsumexp(log_weights, axis=1) - math.log(log_weights.shape[1])
+    return log_mean_weight(state.log_weights.reshape(n_replicates, -1))

@@ -14,14 +14,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from auxmc.kernels.base import check_integer
-from auxmc.kernels.streams.annealing_path import AnnealingPath, follow_path
+from auxmc.kernels.base import check_integer, select
+from auxmc.kernels.streams.annealing_path import AnnealingPath, follow_path, n_lost
 from auxmc.kernels.streams.contract import Chunk, ChunkRecord, Mover, PastRows, Stream, Target
 from auxmc.kernels.streams.curvature_moves import curvature_moves
 from auxmc.models.row_model import RowModel
 from auxmc.numerics.annealing import annealing_increment, log_effective_size
 from auxmc.numerics.random import standard_normal
 from auxmc.numerics.row_blocks import row_total, sum_over_rows
+from auxmc.sampling.importance import log_mean_weight
 from auxmc.sampling.resampling import systematic_indices
 
 _MAX_NEWTON = 60
@@ -121,7 +122,16 @@ def running_laplace(
     Source: this project's. Its parts: sequential Monte Carlo over growing data (Chopin 2002), a Gaussian that takes in
         chunks by their moments (assumed-density filtering).
     """
-    _check(settings)
+    for name in ("n_moves", "n_leapfrog", "first_fit", "exact_rows", "max_annealing_steps"):
+        check_integer(name, getattr(settings, name), 1)
+    if settings.n_particles < 4 or settings.n_particles % 2:
+        raise ValueError(f"n_particles must be even and at least 4, got {settings.n_particles}")
+    if settings.n_draws < settings.n_particles or settings.n_draws % 2:
+        raise ValueError(
+            f"n_draws must be even and at least n_particles={settings.n_particles}, got {settings.n_draws}"
+        )
+    if not 0.0 <= settings.least_fit < 1.0:
+        raise ValueError(f"least_fit must be in [0, 1), got {settings.least_fit}")
     moves = curvature_moves(model, settings.n_moves, settings.n_leapfrog)
 
     def init(key: Array, dtype: object = jnp.float64) -> RunningLaplaceState:
@@ -257,11 +267,11 @@ def _absorb_by_gaussian(
         log_weights = jax.vmap(log_density)(draws) + 0.5 * jnp.sum(jnp.square(normals), axis=1) + determinants
         size = jnp.exp(log_effective_size(log_weights)) / n
         return _Scored(
-            jax.nn.logsumexp(log_weights) - math.log(n),
+            log_mean_weight(log_weights),
             size,
             *_moments(log_weights, normals, 1.0),
             draws[:n_particles],
-            _n_lost(draws),
+            n_lost(draws),
         )
 
     few_key, many_key = jax.random.split(key)
@@ -374,10 +384,6 @@ def _draws(key: Array, mean: Array, factor: Array, n_draws: int) -> tuple[Array,
     return normals, mean[None, :] + offsets
 
 
-def _n_lost(points: Array) -> Array:
-    return jnp.sum(~jnp.isfinite(points).all(axis=1), dtype=jnp.int32)
-
-
 def _definite(precision: Array, otherwise: Array) -> tuple[Array, Array]:
     """The precision if it is positive definite, or else the other one; and whether it was."""
     definite = jnp.isfinite(jnp.linalg.cholesky(precision)).all()
@@ -398,13 +404,9 @@ def _expansion(model: RowModel, point: Array, chunk: Chunk, past: PastRows) -> t
 
     of_past = sum_over_rows(of_rows, past.rows, past.n_stored, _BLOCK_ROWS)
     of_chunk = sum_over_rows(of_rows, chunk.rows, chunk.n_valid, _BLOCK_ROWS)
-    of_prior = (
-        model.log_prior(point),
-        jax.grad(model.log_prior)(point),
-        jax.hessian(model.log_prior)(point),
-    )
-    value, gradient, curvature = (a + b + c for a, b, c in zip(of_past, of_chunk, of_prior, strict=True))
-    return value, gradient, curvature
+    prior = model.log_prior
+    of_prior = (prior(point), jax.grad(prior)(point), jax.hessian(prior)(point))
+    return jax.tree.map(lambda a, b, c: a + b + c, of_past, of_chunk, of_prior)
 
 
 class _Search(NamedTuple):
@@ -436,27 +438,10 @@ def _fit(model: RowModel, start: Array, chunk: Chunk, past: PastRows) -> tuple[A
         better = value > search.value - 1e-9 * jnp.abs(search.value)
         scale = jnp.where(better, jnp.minimum(1.0, 4.0 * search.scale), 0.25 * search.scale)
         new = _Search(point, value, gradient, curvature, scale, decrement, search.n_steps + 1)
-        return jax.tree.map(lambda a, b: jnp.where(better, a, b), new, search)._replace(
-            scale=scale, n_steps=search.n_steps + 1
-        )
+        return select(better, new, search)._replace(scale=scale, n_steps=search.n_steps + 1)
 
-    value, gradient, curvature = _expansion(model, start, chunk, past)
-    begin = _Search(
-        start, value, gradient, curvature, jnp.ones(()), jnp.full((), jnp.inf), jnp.zeros((), jnp.int32)
-    )
+    expansion = _expansion(model, start, chunk, past)
+    begin = _Search(start, *expansion, jnp.ones(()), jnp.full((), jnp.inf), jnp.zeros((), jnp.int32))
     end = lax.while_loop(going, advance, begin)
     precision, definite = _definite(-0.5 * (end.curvature + end.curvature.T), jnp.eye(model.dim))
     return end.point, precision, definite & (end.decrement <= 1e-3)
-
-
-def _check(settings: RunningLaplaceSettings) -> None:
-    for name in ("n_moves", "n_leapfrog", "first_fit", "exact_rows", "max_annealing_steps"):
-        check_integer(name, getattr(settings, name), 1)
-    if settings.n_particles < 4 or settings.n_particles % 2:
-        raise ValueError(f"n_particles must be even and at least 4, got {settings.n_particles}")
-    if settings.n_draws < settings.n_particles or settings.n_draws % 2:
-        raise ValueError(
-            f"n_draws must be even and at least n_particles={settings.n_particles}, got {settings.n_draws}"
-        )
-    if not 0.0 <= settings.least_fit < 1.0:
-        raise ValueError(f"least_fit must be in [0, 1), got {settings.least_fit}")

@@ -21,9 +21,6 @@ from auxmc.models.row_model import RowModel
 from auxmc.numerics.random import row_numbers
 from auxmc.numerics.row_blocks import sum_over_rows
 
-# A point and the gradient of all rows absorbed there, both [dim].
-_Anchor = tuple[Array, Array]
-
 
 def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: Fetch | None = None) -> Mover:
     """Makes the moves of stochastic-gradient Hamiltonian Monte Carlo, or with a Nose-Hoover thermostat.
@@ -46,7 +43,7 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
     Source: MSc thesis, Algorithm 4 and Eqs. 4.5 and 4.14; control variates: Johnson and Zhang 2013;
     thermostat: Ding et al. 2014.
     """
-    rows_of = fetch or _stored_rows
+    rows_of = fetch or (lambda past, numbers: past.rows.at[numbers].get(mode="promise_in_bounds"))
 
     def move(key: Array, particles: Array, target: Target) -> Array:
         dtype = particles.dtype
@@ -67,7 +64,7 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
         # Nothing of the past enters before there is one.
         past_weights = jnp.full(settings.batch_size, target.n_past / settings.batch_size, dtype)
 
-        def gradient(particle: Array, batch: Array, anchor: _Anchor | None) -> Array:
+        def gradient(particle: Array, batch: Array, anchor: tuple[Array, Array] | None) -> Array:
             fitted = model.weighted_gradient(particle, target.chunk.rows, chunk_weights)
             remembered = model.weighted_gradient(particle, batch, past_weights)
             if anchor is not None:
@@ -127,7 +124,3 @@ def renewed_anchors(
         return anchors._replace(gradients=anchors.gradients + of_chunk(anchors.points))
 
     return lax.cond(n_rows >= anchors.next_refresh, renewed, extended)
-
-
-def _stored_rows(past: PastRows, numbers: Array) -> Array:
-    return past.rows.at[numbers].get(mode="promise_in_bounds")

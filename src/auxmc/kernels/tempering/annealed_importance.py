@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array, lax
 from jax.typing import ArrayLike
 
-from auxmc.kernels.base import Kernel
+from auxmc.kernels.base import Kernel, select
 from auxmc.kernels.tempering.tempered_move import TemperedState, tempered_hmc
 from auxmc.models.bridge import Bridge
 
@@ -106,7 +106,7 @@ def annealed_importance_sampling(
         noise, stage = given
         moved, about = move.apply(noise, state, stage.inverse_temperature)
         # Stages past the end of the ladder fill up the last chunk.
-        moved = jax.tree.map(lambda new, old: jnp.where(stage.active, new, old), moved, state)
+        moved = select(stage.active, moved, state)
         counted = stage.active.astype(jnp.int32)
         info = AnnealedInfo(
             info.start,
