@@ -96,9 +96,6 @@ def hmc(
     if inverse_mass is not None:
         root = jnp.sqrt(inverse_mass) if inverse_mass.ndim == 1 else jnp.linalg.cholesky(inverse_mass)
 
-    def init(position: Array, key: Array | None = None) -> HMCState:
-        return HMCState(position, *evaluate(position))
-
     def apply(noise: HMCNoise, state: HMCState) -> tuple[HMCState, HMCInfo]:
         end, momentum, n_made = leapfrog(evaluate, state, noise.normal, step_size, noise.n_steps, root)
         info = metropolis_end(
@@ -106,21 +103,17 @@ def hmc(
         )
         return select(info.is_accepted, end, state), info
 
-    return Kernel(init, draw, apply)
+    return Kernel(lambda position, key=None: HMCState(position, *evaluate(position)), draw, apply)
 
 
 def trajectory_noise(n_steps: int | tuple[int, int], dim: int) -> Callable[[Array], HMCNoise]:
     """Makes the function that draws the random numbers of an update; arguments are checked as those of `hmc`."""
     low, high = check_steps(n_steps)
-
-    def draw(key: Array) -> HMCNoise:
-        return HMCNoise(
-            normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
-            n_steps=jax.random.randint(jax.random.fold_in(key, 1), (), low, high + 1, jnp.int32),
-            log_uniform=-jax.random.exponential(jax.random.fold_in(key, 2)),
-        )
-
-    return draw
+    return lambda key: HMCNoise(
+        normal=standard_normal(jax.random.fold_in(key, 0), (dim,)),
+        n_steps=jax.random.randint(jax.random.fold_in(key, 1), (), low, high + 1, jnp.int32),
+        log_uniform=-jax.random.exponential(jax.random.fold_in(key, 2)),
+    )
 
 
 def metropolis_end(
@@ -131,12 +124,22 @@ def metropolis_end(
     log_uniform: Array,
 ) -> HMCInfo:
     """Whether the end of a trajectory is accepted; with fewer steps made than asked for it counts as not finite."""
-    finite = jnp.isfinite(_energy(*end)) & (n_made == n_steps)
-    change = jnp.where(finite, _energy(*end) - _energy(*start), jnp.inf)
+    before, after = _energy(*start), _energy(*end)
+    finite = jnp.isfinite(after) & (n_made == n_steps)
+    decided = accept_or_reject(log_uniform, before, after, finite)
+    return HMCInfo(*decided, n_steps, n_made, (~finite).astype(jnp.int32))
+
+
+def accept_or_reject(
+    log_uniform: Array, before: Array, after: Array, usable: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Whether an end is accepted, acceptance rate, change of energy, energy of the next point; in nats.
+
+    The energy of an end that is not usable counts as infinite.
+    """
+    change = jnp.where(usable, after - before, jnp.inf)
     accepted = log_uniform < -change
-    probability = jnp.exp(-jnp.maximum(change, 0.0))
-    energy = _energy(*start) + jnp.where(accepted, change, 0.0)
-    return HMCInfo(accepted, probability, change, energy, n_steps, n_made, (~finite).astype(jnp.int32))
+    return accepted, jnp.exp(-jnp.maximum(change, 0.0)), change, before + jnp.where(accepted, change, 0.0)
 
 
 def leapfrog(
@@ -157,9 +160,6 @@ def leapfrog(
     else:
         force, drift = partial(scaled, root.T), partial(scaled, root)
 
-    def going(loop: tuple[Array, HMCState, Array, Array]) -> Array:
-        return (loop[0] < n_steps) & loop[3]
-
     def advance(loop: tuple[Array, HMCState, Array, Array]) -> tuple[Array, HMCState, Array, Array]:
         index, point, velocity, _ = loop
         velocity = velocity + 0.5 * step_size * force(point.gradient)
@@ -170,7 +170,7 @@ def leapfrog(
         return index + 1, point, velocity, finite
 
     start = (jnp.zeros((), jnp.int32), state, momentum, jnp.ones((), bool))
-    n_made, end, momentum, _ = lax.while_loop(going, advance, start)
+    n_made, end, momentum, _ = lax.while_loop(lambda loop: (loop[0] < n_steps) & loop[3], advance, start)
     return end, momentum, n_made
 
 

@@ -9,7 +9,7 @@ from jax import Array, lax
 from jax.scipy.linalg import cho_solve
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, select
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, accept_or_reject, trajectory_noise
 from auxmc.numerics.linalg import sum_log_diagonal
 
 
@@ -217,21 +217,15 @@ def riemannian_hmc(
         start = _Phase(state, state.metric.momentum(noise.normal), zero, zero, yes, yes)
         end = lax.while_loop(going, advance, start)
         before, after = _energy(start), _energy(end)
-        finite = jnp.isfinite(after)
-        change = jnp.where(finite & end.converged & end.reversible, after - before, jnp.inf)
-        accepted = noise.log_uniform < -change
-        counts = (~part.astype(bool) for part in (end.converged, end.reversible, finite))
+        kept = (end.converged, end.reversible, jnp.isfinite(after))
         info = RiemannianInfo(
-            accepted,
-            jnp.exp(-jnp.maximum(change, 0.0)),
-            change,
-            before + jnp.where(accepted, change, 0.0),
+            *accept_or_reject(noise.log_uniform, before, after, kept[0] & kept[1] & kept[2]),
             noise.n_steps,
             2 * end.n_made,
             end.n_metrics,
-            *(count.astype(jnp.int32) for count in counts),
+            *((~part).astype(jnp.int32) for part in kept),
         )
-        return select(accepted, end.state, state), info
+        return select(info.is_accepted, end.state, state), info
 
     return Kernel(init, draw, apply)
 

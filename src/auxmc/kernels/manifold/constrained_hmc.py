@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from auxmc.kernels.base import FROM_POSITION, Kernel, check_integer, pytree_positions, select
-from auxmc.kernels.hamiltonian.hmc import HMCNoise, trajectory_noise
+from auxmc.kernels.hamiltonian.hmc import HMCNoise, accept_or_reject, trajectory_noise
 from auxmc.kernels.manifold.projection import SOLVERS, ProjectionSettings, project
 from auxmc.models.conditioned import ConditionedModel
 
@@ -132,9 +132,6 @@ def constrained_hmc(
         expected = ", ".join(REVERSIBILITY_CHECKS)
         raise ValueError(f"unknown reversibility_check {reversibility_check!r}: expected one of {expected}")
 
-    def init(position: Array, key: Array | None = None) -> ConstrainedState:
-        return evaluate_state(model, position)
-
     def apply(noise: HMCNoise, state: ConstrainedState) -> tuple[ConstrainedState, ConstrainedInfo]:
         momentum = project_momentum(state.jacobian, noise.normal)
         begin = Phase(state, momentum, jnp.ones((), bool), no_errors())
@@ -149,15 +146,12 @@ def constrained_hmc(
             return loop[0] + 1, phase
 
         _, end = lax.while_loop(going, advance, (jnp.zeros((), jnp.int32), begin))
-        change = hamiltonian(end) - hamiltonian(begin)
-        change = jnp.where(end.ok & jnp.isfinite(change), change, jnp.inf)
-        accepted = noise.log_uniform < -change
-        probability = jnp.exp(-jnp.maximum(change, 0.0))
-        energy = hamiltonian(begin) + jnp.where(accepted, change, 0.0)
-        info = ConstrainedInfo(accepted, probability, change, energy, noise.n_steps, end.errors)
-        return select(accepted, end.state, state), info
+        before, after = hamiltonian(begin), hamiltonian(end)
+        decided = accept_or_reject(noise.log_uniform, before, after, end.ok & jnp.isfinite(after - before))
+        info = ConstrainedInfo(*decided, noise.n_steps, end.errors)
+        return select(info.is_accepted, end.state, state), info
 
-    return Kernel(init, draw, apply)
+    return Kernel(lambda position, key=None: evaluate_state(model, position), draw, apply)
 
 
 def hamiltonian(phase: Phase) -> Array:
