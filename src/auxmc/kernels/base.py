@@ -152,8 +152,7 @@ def pytree_positions(*functions: str) -> Callable[[Callable[Arguments, Made]], C
                 return state._replace(position=unravel(state.position)), info
 
             parts = {"init": init, "draw": draw, "apply": apply}
-            found: Made = plain._replace(**{name: parts[name] for name in plain._fields})
-            return found
+            return plain._replace(**{name: parts[name] for name in plain._fields})
 
         return made
 

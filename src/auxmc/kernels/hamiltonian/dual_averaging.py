@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jax import Array
 
-from auxmc.kernels.base import Kernel, check_integer
+from auxmc.kernels.base import Kernel, check_integer, select
 from auxmc.kernels.metropolis.adaptation import AdaptationInfo
 
 _SHRINKAGE = 0.05
@@ -61,9 +61,6 @@ def dual_averaging(
         zero = jnp.zeros((), log_initial.dtype)
         return DualAveragingState(inner, log_initial, log_initial, zero, jnp.zeros((), jnp.int32))
 
-    def draw(key: Array) -> Any:
-        return build(jnp.exp(log_initial)).draw(key)
-
     def apply(noise: Any, state: DualAveragingState) -> tuple[DualAveragingState, AdaptationInfo]:
         warm = state.n_steps < n_warm_up
         scale = jnp.exp(jnp.where(warm, state.log_scale, state.log_average))
@@ -75,13 +72,8 @@ def dual_averaging(
         log_scale = jnp.log(10.0) + log_initial - jnp.sqrt(n) / _SHRINKAGE * error
         decay = n**-_FORGETTING
         log_average = decay * log_scale + (1.0 - decay) * state.log_average
-        new = DualAveragingState(
-            inner=inner,
-            log_scale=jnp.where(warm, log_scale, state.log_scale),
-            log_average=jnp.where(warm, log_average, state.log_average),
-            error=jnp.where(warm, error, state.error),
-            n_steps=state.n_steps + 1,
-        )
-        return new, AdaptationInfo(info, scale)
+        before = (state.log_scale, state.log_average, state.error)
+        adapted = select(warm, (log_scale, log_average, error), before)
+        return DualAveragingState(inner, *adapted, state.n_steps + 1), AdaptationInfo(info, scale)
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, lambda key: build(jnp.exp(log_initial)).draw(key), apply)

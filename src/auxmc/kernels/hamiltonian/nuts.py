@@ -57,9 +57,6 @@ def nuts(
     step = nuts.build_kernel()
     evaluate = jax.value_and_grad(log_density)
 
-    def init(position: Array, key: Array | None = None) -> HMCState:
-        return HMCState(position, *evaluate(position))
-
     @jax.numpy_dtype_promotion("standard")
     def apply(key: Array, state: HMCState) -> tuple[HMCState, NutsInfo]:
         new, info = step(
@@ -75,4 +72,4 @@ def nuts(
             left_support=~(jnp.isfinite(ends[0]) & jnp.isfinite(ends[1])),
         )
 
-    return Kernel(init, lambda key: key, apply)
+    return Kernel(lambda position, key=None: HMCState(position, *evaluate(position)), lambda key: key, apply)

@@ -39,9 +39,6 @@ def phased(
     def init(position: Array, key: Array | None = None) -> PhasedState:
         return PhasedState(build(step_size).init(position, key=key), jnp.zeros((), jnp.int32))
 
-    def draw(key: Array) -> Any:
-        return build(step_size).draw(key)
-
     def apply(noise: Any, state: PhasedState) -> tuple[PhasedState, Any]:
         if n_warm_up == 0:
             inner, info = build(step_size).apply(noise, state.inner)
@@ -52,4 +49,4 @@ def phased(
             inner, info = build(jnp.where(warming, warm_up_step_size, step_size)).apply(noise, state.inner)
         return PhasedState(inner, state.iteration + 1), info
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, lambda key: build(step_size).draw(key), apply)

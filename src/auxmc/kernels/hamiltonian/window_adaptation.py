@@ -71,9 +71,6 @@ def window_adaptation(
             averages = _numbers((init_step(step_size), init_mass(dim)))
         return WindowState(inner, step_size, unit, averages, jnp.zeros((), jnp.int32))
 
-    def draw(key: Array) -> Any:
-        return build(jnp.asarray(initial_step_size, float), unit).draw(key)
-
     # BlackJAX mixes types of numbers.
     @jax.numpy_dtype_promotion("standard")
     def adapted(state: WindowState, probability: Array) -> WindowState:
@@ -106,7 +103,7 @@ def window_adaptation(
         new = lax.cond(state.n_steps < n_warm_up, adapted, lambda s, _: s, moved, rate)
         return new._replace(n_steps=state.n_steps + 1), AdaptationInfo(info, state.step_size)
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, lambda key: build(jnp.asarray(initial_step_size, float), unit).draw(key), apply)
 
 
 def _numbers(averages: Any) -> Any:

@@ -7,10 +7,10 @@ what makes a step reversible.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from auxmc.kernels.base import select
 from auxmc.models.conditioned import ConditionedModel
 from auxmc.numerics.jacobians import Jacobian
 
@@ -67,8 +67,7 @@ def project(model: ConditionedModel, start: Array, jacobian: Any, settings: Proj
         # A loop of no iterations where nothing failed; the first solver's result is kept there.
         second = _solve(settings.fallback, model, start, jacobian, settings, failed)
         total = solution.n_iterations + second.n_iterations
-        solution = jax.tree.map(lambda new, old: jnp.where(failed, new, old), second, solution)
-        solution = solution._replace(n_iterations=total)
+        solution = select(failed, second, solution)._replace(n_iterations=total)
         n_fallback = failed.astype(jnp.int32)
     converged = _solved(solution, settings)
     displacement = solution.displacement

@@ -78,9 +78,6 @@ def batch_adaptation(
         zero = jnp.zeros((), jnp.int32)
         return AdaptationState(build(first_scale).init(position, **options, key=key), first_scale, zero, zero)
 
-    def draw(key: Array) -> Any:
-        return build(first_scale).draw(key)
-
     def apply(noise: Any, state: AdaptationState) -> tuple[AdaptationState, AdaptationInfo]:
         inner, info = build(state.scale).apply(noise, state.inner)
         n_steps = state.n_steps + 1
@@ -103,4 +100,4 @@ def batch_adaptation(
         )
         return new_state, AdaptationInfo(info, state.scale)
 
-    return Kernel(init, draw, apply)
+    return Kernel(init, lambda key: build(first_scale).draw(key), apply)

@@ -24,14 +24,6 @@ class PerfectDraw(NamedTuple):
     n_updates: Array
 
 
-class _Search(NamedTuple):
-    horizon: Array
-    next_horizon: Array
-    position: Array
-    coalesced: Array
-    n_updates: Array
-
-
 def coupling_from_the_past(
     draw: Callable[[Array], Any],
     update: Callable[[Any, Array], Array],
@@ -84,22 +76,18 @@ def coupling_from_the_past(
         return lax.fori_loop(jnp.zeros((), jnp.int32), horizon, step, starts)
 
     def sample(key: Array) -> PerfectDraw:
-        def going(search: _Search) -> Array:
-            return ~search.coalesced & (search.next_horizon <= max_horizon)
+        def going(search: tuple[PerfectDraw, Array]) -> Array:
+            found, horizon = search
+            return ~found.coalesced & (horizon <= max_horizon)
 
-        def look_further_back(search: _Search) -> _Search:
-            ends = run(key, search.next_horizon)
-            return _Search(
-                horizon=search.next_horizon,
-                next_horizon=2 * search.next_horizon,
-                position=ends[0],
-                coalesced=jnp.all(ends == ends[:1]),
-                n_updates=search.n_updates + search.next_horizon * len(starts),
-            )
+        def look_further_back(search: tuple[PerfectDraw, Array]) -> tuple[PerfectDraw, Array]:
+            before, horizon = search
+            ends = run(key, horizon)
+            n_updates = before.n_updates + horizon * len(starts)
+            return PerfectDraw(ends[0], jnp.all(ends == ends[:1]), horizon, n_updates), 2 * horizon
 
         zero = jnp.zeros((), jnp.int32)
-        start = _Search(zero, zero + first_horizon, starts[0], jnp.zeros((), bool), zero)
-        found = lax.while_loop(going, look_further_back, start)
-        return PerfectDraw(found.position, found.coalesced, found.horizon, found.n_updates)
+        nothing = PerfectDraw(starts[0], jnp.zeros((), bool), zero, zero)
+        return lax.while_loop(going, look_further_back, (nothing, zero + first_horizon))[0]
 
     return sample

@@ -83,9 +83,6 @@ def gibbs(update: BlockUpdate, scan: Scan) -> Kernel:
         )
     n_updates = int(order.size)
 
-    def init(position: Array, key: Array | None = None) -> GibbsState:
-        return GibbsState(position)
-
     def draw(key: Array) -> GibbsNoise:
         keys = jax.random.split(jax.random.fold_in(key, 1), n_updates)
         return GibbsNoise(scan(jax.random.fold_in(key, 0)), jax.vmap(update.draw)(keys))
@@ -97,7 +94,7 @@ def gibbs(update: BlockUpdate, scan: Scan) -> Kernel:
         position, _ = lax.scan(one, state.position, (noise.order, noise.updates))
         return GibbsState(position), GibbsInfo(noise.order, jnp.full((), n_updates, jnp.int32))
 
-    return Kernel(init, draw, apply)
+    return Kernel(lambda position, key=None: GibbsState(position), draw, apply)
 
 
 def systematic_scan(order: Sequence[int]) -> Scan:

@@ -71,9 +71,6 @@ def involution_metropolis(
         vector, unravel = as_vector(position)
         return jnp.linalg.slogdet(jax.jacfwd(lambda v: as_vector(involution(unravel(v)))[0])(vector))[1]
 
-    def init(position: Array, key: Array | None = None) -> MetropolisState:
-        return MetropolisState(position, log_density(position))
-
     def draw(key: Array) -> InvolutionNoise:
         return InvolutionNoise(-jax.random.exponential(key))
 
@@ -88,4 +85,4 @@ def involution_metropolis(
         info = InvolutionInfo(accepted, probability, log_ratio, noise.log_uniform, one)
         return select(accepted, proposed, state), info
 
-    return Kernel(init, draw, apply)
+    return Kernel(lambda position, key=None: MetropolisState(position, log_density(position)), draw, apply)

@@ -48,13 +48,9 @@ def metropolis_accept(log_uniform: Array, log_proposed: Array, log_current: Arra
 
 def move_noise(draw_move: Callable[[Array], Any]) -> Callable[[Array], MoveNoise]:
     """Makes the function that draws the random numbers of a step; `draw_move` maps a key to those of the proposal."""
-
-    def draw(key: Array) -> MoveNoise:
-        return MoveNoise(
-            draw_move(jax.random.fold_in(key, 0)), -jax.random.exponential(jax.random.fold_in(key, 1))
-        )
-
-    return draw
+    return lambda key: MoveNoise(
+        draw_move(jax.random.fold_in(key, 0)), -jax.random.exponential(jax.random.fold_in(key, 1))
+    )
 
 
 def random_walk_noise(dim: int) -> Callable[[Array], MoveNoise]:

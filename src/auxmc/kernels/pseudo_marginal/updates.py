@@ -202,9 +202,6 @@ def elliptical_auxiliary(estimator: Estimator) -> Update:
     Source: PhD thesis, section 3.5 (APM SS) and Algorithm 5.
     """
 
-    def draw(key: Array) -> Any:
-        return draw_ellipse(key, estimator.draw_auxiliary)
-
     def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
         shrunk = shrink_ellipse(
             noise,
@@ -219,7 +216,7 @@ def elliptical_auxiliary(estimator: Estimator) -> Update:
         )
         return state, info
 
-    return Update(draw, apply)
+    return Update(lambda key: draw_ellipse(key, estimator.draw_auxiliary), apply)
 
 
 @pytree_positions("estimator.prepare")
@@ -271,9 +268,6 @@ def slice_position(
     """
     check_integer("max_step_outs", max_step_outs, 0)
 
-    def draw(key: Array) -> Any:
-        return draw_line(key, dim, max_step_outs)
-
     def apply(noise: Any, state: PseudoMarginalState) -> tuple[PseudoMarginalState, PseudoMarginalInfo]:
         def evaluate(position: Array) -> Candidate:
             cache = estimator.prepare(position)
@@ -293,7 +287,7 @@ def slice_position(
         )
         return PseudoMarginalState(new.point, state.auxiliary, new.log_density, new.extra), info
 
-    return Update(draw, apply)
+    return Update(lambda key: draw_line(key, dim, max_step_outs), apply)
 
 
 def pseudo_marginal_method(

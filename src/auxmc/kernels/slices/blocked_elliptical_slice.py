@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import Array
+from jax import Array, lax
 
 from auxmc.kernels.base import Kernel, pytree_positions
 from auxmc.kernels.slices.core import MAX_PASSES, Candidate, SliceState
@@ -62,9 +62,6 @@ def blocked_elliptical_slice(
     if reached == 0:
         raise ValueError("blocks must name at least one block of inputs, got none")
 
-    def init(position: Array, key: Array | None = None) -> SliceState:
-        return SliceState(position, log_likelihood(position))
-
     def draw(key: Array) -> tuple[EllipseNoise, ...]:
         return tuple(
             draw_ellipse(jax.random.fold_in(key, i), partial(standard_normal, shape=(end - start,)))
@@ -74,7 +71,10 @@ def blocked_elliptical_slice(
     def apply(noise: tuple[EllipseNoise, ...], state: SliceState) -> tuple[SliceState, BlockedSliceInfo]:
         infos = []
         for (start, end), block_noise in zip(blocks, noise, strict=True):
-            evaluate = _within(log_likelihood, state.position, start)
+
+            def evaluate(block: Array, others: Array = state.position, start: int = start) -> Candidate:
+                return Candidate(block, log_likelihood(lax.dynamic_update_slice(others, block, (start,))))
+
             current = Candidate(state.position[start:end], state.log_density)
             shrunk = shrink_ellipse(block_noise, current, evaluate, max_passes)
             position = state.position.at[start:end].set(shrunk.candidate.point)
@@ -85,15 +85,4 @@ def blocked_elliptical_slice(
             n_collapsed=jnp.stack([info.n_collapsed for info in infos]),
         )
 
-    return Kernel(init, draw, apply)
-
-
-def _within(
-    log_likelihood: Callable[[Array], Array], position: Array, start: int
-) -> Callable[[Array], Candidate]:
-    """Evaluates the likelihood with one block replaced and the other inputs as they are."""
-
-    def evaluate(block: Array) -> Candidate:
-        return Candidate(block, log_likelihood(jax.lax.dynamic_update_slice(position, block, (start,))))
-
-    return evaluate
+    return Kernel(lambda position, key=None: SliceState(position, log_likelihood(position)), draw, apply)

@@ -171,11 +171,8 @@ def slice_kernel(
         Kernel on SliceState with SliceInfo.
     """
 
-    def init(position: Array, key: Array | None = None) -> SliceState:
-        return SliceState(position, log_density(position))
-
     def apply(noise: Any, state: SliceState) -> tuple[SliceState, SliceInfo]:
         shrunk = shrink(noise, Candidate(state.position, state.log_density))
         return SliceState(shrunk.candidate.point, shrunk.candidate.log_density), shrunk.info
 
-    return Kernel(init, draw, apply)
+    return Kernel(lambda position, key=None: SliceState(position, log_density(position)), draw, apply)

@@ -19,11 +19,7 @@ Direction = Callable[[Array], Array]
 
 def along_axes(dim: int) -> Direction:
     """Unit vector of a coordinate drawn uniformly."""
-
-    def draw(key: Array) -> Array:
-        return jax.nn.one_hot(jax.random.randint(key, (), 0, dim), dim, dtype=jnp.float64)
-
-    return draw
+    return lambda key: jax.nn.one_hot(jax.random.randint(key, (), 0, dim), dim, dtype=jnp.float64)
 
 
 def along_unit_vectors(dim: int) -> Direction:

@@ -49,13 +49,9 @@ def shrink_ellipse(
 
     Source: PhD thesis, Algorithm 5, with the sign of Eq. 2.50 corrected.
     """
-
-    def at_angle(angle: Array) -> Candidate:
-        return evaluate(current.point * jnp.cos(angle) + noise.direction * jnp.sin(angle))
-
     return shrink_bracket(
         noise.key,
-        at_angle,
+        lambda angle: evaluate(current.point * jnp.cos(angle) + noise.direction * jnp.sin(angle)),
         current,
         log_height=current.log_density + noise.log_uniform,
         offset=noise.angle,
@@ -108,10 +104,7 @@ def elliptical_slice(
         normal = jax.random.normal(key, (length,))
         return normal if prior_cholesky is None else prior_cholesky @ normal
 
-    def evaluate(point: Array) -> Candidate:
-        return Candidate(point, log_likelihood(point))
-
     def shrink(noise: EllipseNoise, current: Candidate) -> Shrunk:
-        return shrink_ellipse(noise, current, evaluate, max_passes)
+        return shrink_ellipse(noise, current, lambda u: Candidate(u, log_likelihood(u)), max_passes)
 
     return slice_kernel(log_likelihood, lambda key: draw_ellipse(key, draw_direction), shrink)

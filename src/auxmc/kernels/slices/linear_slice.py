@@ -156,10 +156,8 @@ def linear_slice(
     if max_step_outs and max_doublings:
         raise ValueError("max_step_outs and max_doublings: expected one of them, got both")
 
-    def evaluate(point: Array) -> Candidate:
-        return Candidate(point, log_density(point))
-
     def shrink(noise: LineNoise, current: Candidate) -> Shrunk:
+        evaluate = lambda point: Candidate(point, log_density(point))  # noqa: E731
         return shrink_line(noise, width, current, evaluate, max_step_outs, max_passes, max_doublings)
 
     return slice_kernel(log_density, lambda key: draw_line(key, dim, max_step_outs), shrink)
@@ -201,8 +199,7 @@ def double_bracket(
         end = jnp.where(down, bracket.lower - length, bracket.upper + length)
         return index + 1, _with_end(at_offset, log_height, bracket, end, down)
 
-    found: DoubledBracket = lax.while_loop(going, body, (jnp.int32(0), start))[1]
-    return found
+    return lax.while_loop(going, body, (jnp.int32(0), start))[1]
 
 
 def _halve(
@@ -230,8 +227,7 @@ def _halve(
         ruled_out = apart & ~bracket.lower_on & ~bracket.upper_on
         return apart, bracket._replace(is_reachable=~ruled_out)
 
-    found: DoubledBracket = lax.while_loop(going, body, (jnp.zeros((), bool), bracket))[1]
-    return found
+    return lax.while_loop(going, body, (jnp.zeros((), bool), bracket))[1]
 
 
 def _with_end(
@@ -255,35 +251,26 @@ def _with_end(
     )
 
 
-class _StepOut(NamedTuple):
-    end: Array
-    n_left: Array
-    n_tests: Array
-    work: object
-    on_slice: Array
-
-
 def _step_out(
     at_offset: Callable[[Array], Candidate],
     log_height: Array,
     end: Array,
     stride: Array,
     n_allowed: Array,
-    work: object,
-) -> tuple[Array, Array, object]:
+    work: Any,
+) -> tuple[Array, Array, Any]:
     """Moves one bracket end outwards while it is on the slice; returns the end, tests made and work done."""
 
-    def body(loop: _StepOut) -> _StepOut:
-        tested = at_offset(loop.end)
-        on_slice = is_on_slice(tested, log_height)
-        return _StepOut(
-            end=jnp.where(on_slice, loop.end + stride, loop.end),
-            n_left=loop.n_left - 1,
-            n_tests=loop.n_tests + 1,
-            work=jax.tree.map(jnp.add, loop.work, tested.work),
-            on_slice=on_slice,
-        )
+    def going(loop: tuple[Array, Array, Any, Array]) -> Array:
+        _, n_tests, _, on_slice = loop
+        return on_slice & (n_tests < n_allowed)
 
-    start = _StepOut(end, n_allowed, jnp.zeros((), jnp.int32), work, jnp.ones((), bool))
-    last = lax.while_loop(lambda loop: loop.on_slice & (loop.n_left > 0), body, start)
-    return last.end, last.n_tests, last.work
+    def body(loop: tuple[Array, Array, Any, Array]) -> tuple[Array, Array, Any, Array]:
+        end, n_tests, work, _ = loop
+        tested = at_offset(end)
+        on_slice = is_on_slice(tested, log_height)
+        work = jax.tree.map(jnp.add, work, tested.work)
+        return jnp.where(on_slice, end + stride, end), n_tests + 1, work, on_slice
+
+    start = (end, jnp.zeros((), jnp.int32), work, jnp.ones((), bool))
+    return lax.while_loop(going, body, start)[:3]

@@ -198,17 +198,12 @@ def trajectory(
         return position, add(-0.5 * step_size, force(position, *evaluated), momentum), evaluated
 
     if kick_first:
-        evaluated: Any = ((start.target_energy, start.base_energy), start.gradients)
-        position, momentum, evaluated = lax.fori_loop(
-            0, n_steps, kick_drift_kick, (position, momentum, evaluated)
-        )
-        energies, gradients = evaluated
+        begin = (position, momentum, ((start.target_energy, start.base_energy), start.gradients))
+        position, momentum, (energies, gradients) = lax.fori_loop(0, n_steps, kick_drift_kick, begin)
     else:
         position, momentum = lax.fori_loop(0, n_steps, drift_kick_drift, (position, momentum))
         energies, gradients = energies_at(bridge, _first(position)), ()
-    end = TemperedState(
-        _first(position), _first(momentum), energies[0], energies[1], gradients, start.log_zeta
-    )
+    end = TemperedState(_first(position), _first(momentum), *energies, gradients, start.log_zeta)
     return end, position, momentum
 
 
