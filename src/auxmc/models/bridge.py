@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import solve_triangular
 
-from auxmc.numerics.linalg import check_lower_triangular
+from auxmc.numerics.linalg import check_lower_triangular, scaled
 
 LogDensitiesAndGradients = Callable[[Array], tuple[tuple[Array, Array], tuple[Array, Array]]]
 
@@ -67,9 +67,7 @@ class GaussianBase(NamedTuple):
 
     def draw(self, noise: Array) -> Array:
         """Maps standard normal numbers [dim] to a draw [dim]."""
-        if self.scale.ndim == 1:
-            return self.mean + self.scale * noise
-        return self.mean + jnp.matmul(self.scale, noise)
+        return self.mean + scaled(self.scale, noise)
 
 
 def gaussian_base(mean: Array, scale: Array) -> GaussianBase:

@@ -45,12 +45,11 @@ def condition_generator(
 
     Source: PhD thesis, section 4.7.
     """
-
-    def constraint(inputs: Any) -> Array:
-        return generate(inputs) - observed
-
-    jacobian = lambda inputs: dense_jacobian(_derivative(generate, inputs))  # noqa: E731
-    return ConditionedModel(log_prior, constraint, jacobian)
+    return ConditionedModel(
+        log_prior,
+        lambda inputs: generate(inputs) - observed,
+        lambda inputs: dense_jacobian(_derivative(generate, inputs)),
+    )
 
 
 def condition_noisy_generator(
@@ -109,5 +108,4 @@ def _derivative(generate: Callable[[Any], Array], inputs: Any) -> Array:
     vector, unravel = as_vector(inputs)
     n_outputs = jax.eval_shape(generate, inputs).shape[0]
     derive = jax.jacrev if n_outputs < vector.shape[0] else jax.jacfwd
-    matrix: Array = derive(lambda vector: generate(unravel(vector)))(vector)
-    return matrix
+    return derive(lambda vector: generate(unravel(vector)))(vector)

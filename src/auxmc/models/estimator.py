@@ -8,7 +8,6 @@ from jax import Array
 
 
 def _none(cache: Any) -> Array:
-    del cache
     return jnp.zeros((), jnp.int32)
 
 

@@ -19,8 +19,10 @@ def program_digest(*programs: Any) -> str:
         found.update(program.lower().as_text().encode())
         # JAX may pass constants to a program, whose text does not show them then.
         for _, held in programs_within(program.jaxpr):
-            for value in filter(_is_array, held):
-                found.update(np.asarray(value).tobytes())
+            for value in held:
+                is_array = isinstance(value, jax.Array | np.ndarray)
+                if is_array and not jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+                    found.update(np.asarray(value).tobytes())
     return found.hexdigest()
 
 
@@ -28,9 +30,3 @@ def host_calls(program: Any) -> list[str]:
     """Names of the calls, such as "pure_callback", by which a traced program leaves itself for the host."""
     called = {step.primitive.name for inner, _ in programs_within(program.jaxpr) for step in inner.eqns}
     return sorted(called.intersection(_HOST))
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, jax.Array | np.ndarray) and not jax.dtypes.issubdtype(
-        value.dtype, jax.dtypes.extended
-    )

@@ -125,34 +125,11 @@ class MarkovianJacobian(NamedTuple):
     def times(self, vector: Array) -> Array:
         """J v [constraint], by one recursion forward in time."""
         n_shared = self.whitened.shape[1]
-        blocks = self._blocks(self.whitened @ vector[:n_shared] + vector[n_shared:])
-
-        def advance(last: Array, terms: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            diagonal, subdiagonal, right = terms
-            new = diagonal @ (right - subdiagonal @ last)
-            return new, new
-
-        # The first step has no predecessor: any block times zero will do.
-        subdiagonal = jnp.concatenate([jnp.zeros_like(self.diagonal[:1]), self.inverse_subdiagonal])
-        _, solution = jax.lax.scan(
-            advance, jnp.zeros_like(blocks[0]), (self.diagonal, subdiagonal, blocks), unroll=4
-        )
-        return solution.reshape(-1)
+        return self._solve(self.whitened @ vector[:n_shared] + vector[n_shared:])
 
     def transposed_times(self, vector: Array) -> Array:
         """J^T b [input], by one recursion backward in time."""
-
-        def retreat(later: Array, terms: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            diagonal, subdiagonal, right = terms
-            new = diagonal.T @ (right - subdiagonal.T @ later)
-            return new, new
-
-        blocks = self._blocks(vector)
-        subdiagonal = jnp.concatenate([self.inverse_subdiagonal, jnp.zeros_like(self.diagonal[:1])])
-        _, solution = jax.lax.scan(
-            retreat, jnp.zeros_like(blocks[0]), (self.diagonal, subdiagonal, blocks), reverse=True, unroll=4
-        )
-        inner = solution.reshape(-1)
+        inner = self._solve(vector, transposed=True)
         return jnp.concatenate([self.whitened.T @ inner, inner])
 
     def solve_gram(self, vector: Array) -> Array:
@@ -164,6 +141,23 @@ class MarkovianJacobian(NamedTuple):
         """(J J_p^T)^-1 b [constraint], at a cost of N (K^2 + d)."""
         inner = _solve_cross_low_rank(self.whitened, previous.whitened, self._inverse_times(vector))
         return previous._inverse_transposed_times(inner)
+
+    def _solve(self, vector: Array, transposed: bool = False) -> Array:
+        """B v, or B^T v, from the blocks of the inverse."""
+        blocks = self._blocks(vector)
+
+        def advance(last: Array, terms: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            diagonal, subdiagonal, right = terms
+            if transposed:
+                diagonal, subdiagonal = diagonal.T, subdiagonal.T
+            new = diagonal @ (right - subdiagonal @ last)
+            return new, new
+
+        # The first step has no predecessor: any block times zero will do.
+        parts = [jnp.zeros_like(self.diagonal[:1]), self.inverse_subdiagonal]
+        terms = (self.diagonal, jnp.concatenate(parts[::-1] if transposed else parts), blocks)
+        start = jnp.zeros_like(blocks[0])
+        return jax.lax.scan(advance, start, terms, reverse=transposed, unroll=4)[1].reshape(-1)
 
     def _blocks(self, vector: Array) -> Array:
         return vector.reshape(self.diagonal.shape[0], self.diagonal.shape[1])

@@ -18,8 +18,7 @@ from jax.flatten_util import ravel_pytree
 def as_vector(tree: Any) -> tuple[Array, Callable[[Array], Any]]:
     """A pytree of arrays as one vector, and the map back; a vector is itself."""
     is_vector = getattr(tree, "ndim", None) == 1
-    found: tuple[Array, Any] = (tree, lambda vector: vector) if is_vector else ravel_pytree(tree)
-    return found
+    return (tree, lambda vector: vector) if is_vector else ravel_pytree(tree)
 
 
 def scaled(scale: Array | float, vector: Array) -> Array:

@@ -38,8 +38,7 @@ def multinomial_indices(key: Array, log_weights: Array, n: int) -> Array:
     >>> multinomial_indices(jax.random.key(0), jnp.array([-jnp.inf, 0.0]), 3).tolist()
     [1, 1, 1]
     """
-    _check(log_weights, n)
-    return _invert(_fractions(log_weights), jax.random.uniform(key, (n,), dtype=jnp.float64))
+    return _invert(_fractions(log_weights, n), jax.random.uniform(key, (n,), dtype=jnp.float64))
 
 
 def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
@@ -49,8 +48,7 @@ def stratified_indices(key: Array, log_weights: Array, n: int) -> Array:
 
     Source: Kitagawa 1996.
     """
-    _check(log_weights, n)
-    return _invert(_fractions(log_weights), _strata(jax.random.uniform(key, (n,), dtype=jnp.float64)))
+    return _invert(_fractions(log_weights, n), _strata(jax.random.uniform(key, (n,), dtype=jnp.float64)))
 
 
 def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
@@ -60,9 +58,8 @@ def systematic_indices(key: Array, log_weights: Array, n: int) -> Array:
 
     Source: Kitagawa 1996.
     """
-    _check(log_weights, n)
     uniform = jax.random.uniform(key, (1,), dtype=jnp.float64)
-    return _invert(_fractions(log_weights), _strata(jnp.broadcast_to(uniform, (n,))))
+    return _invert(_fractions(log_weights, n), _strata(jnp.broadcast_to(uniform, (n,))))
 
 
 def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
@@ -72,8 +69,7 @@ def residual_indices(key: Array, log_weights: Array, n: int) -> Array:
 
     Source: Liu and Chen 1998.
     """
-    _check(log_weights, n)
-    expected = n * _fractions(log_weights)
+    expected = n * _fractions(log_weights, n)
     certain = jnp.floor(expected * (1.0 + _ROUNDING))
     ends = jnp.cumsum(certain)
     slots = jnp.arange(n, dtype=jnp.float64)
@@ -121,14 +117,12 @@ def sampling_importance_resampling(
     return Resampled(positions[indices], indices)
 
 
-def _check(log_weights: Array, n: int) -> None:
+def _fractions(log_weights: Array, n: int) -> Array:
+    """Weights that add up to 1 [particle]; both arguments of a scheme are checked here."""
     if log_weights.ndim != 1 or log_weights.shape[0] == 0:
         raise ValueError(f"log_weights must be [particle], got shape {log_weights.shape}")
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ValueError(f"n must be a positive integer, got {n!r}")
-
-
-def _fractions(log_weights: Array) -> Array:
     logs = log_weights.astype(jnp.float64)
     present = jnp.isfinite(logs)
     logs = jnp.where(jnp.any(present), jnp.where(present, logs, -jnp.inf), 0.0)

@@ -51,9 +51,6 @@ def softmax_regression(n_features: int, n_classes: int) -> RowModel:
         intercepts = jnp.matmul(error, jnp.ones((rows.shape[0], 1), rows.dtype))
         return jnp.concatenate([slopes, intercepts], axis=1).ravel()
 
-    def log_prior(parameters: Array) -> Array:
-        return -0.5 * dim * math.log(2.0 * math.pi) - 0.5 * jnp.sum(jnp.square(parameters))
-
     def natural(parameters: Array) -> dict[str, Array]:
         coefficients = parameters.reshape(shape)
         return {"weights": coefficients[:, :-1], "intercepts": coefficients[:, -1]}
@@ -62,7 +59,7 @@ def softmax_regression(n_features: int, n_classes: int) -> RowModel:
         dim,
         n_features + 1,
         log_likelihood,
-        log_prior,
+        lambda parameters: -0.5 * dim * math.log(2.0 * math.pi) - 0.5 * jnp.sum(jnp.square(parameters)),
         lambda key: jax.random.normal(key, (dim,), dtype=jnp.float64),
         weighted_gradient=weighted_gradient,
         natural=natural,
