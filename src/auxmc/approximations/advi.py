@@ -105,7 +105,6 @@ def windowed_adagrad(rate: float) -> optax.GradientTransformation:
     def update(
         gradient: optax.Updates, state: optax.OptState, parameters: optax.Params | None = None
     ) -> tuple[optax.Updates, optax.OptState]:
-        del parameters
         squares, index = state  # type: ignore[misc]
         squares = jax.tree.map(lambda s, g: s.at[index % _WINDOW].set(g**2), squares, gradient)
         change = jax.tree.map(
@@ -148,8 +147,7 @@ def reparameterisation_gradient(log_density: LogDensity, fit: MeanField, noise: 
 
     Source: PhD thesis, equation C.23.
     """
-    gradient: MeanField = jax.grad(lambda q: _bound_term(log_density, q, noise))(fit)
-    return gradient
+    return jax.grad(lambda q: _bound_term(log_density, q, noise))(fit)
 
 
 def score_function_gradient(log_density: LogDensity, fit: MeanField, noise: Array) -> MeanField:
@@ -162,8 +160,7 @@ def score_function_gradient(log_density: LogDensity, fit: MeanField, noise: Arra
     position = fit.draw(noise)
     score = jax.grad(lambda q: q.log_density(position))(fit)
     learning_signal = log_density(position) - fit.log_density(position)
-    gradient: MeanField = jax.tree.map(lambda s: learning_signal * s, score)
-    return gradient
+    return jax.tree.map(lambda s: learning_signal * s, score)
 
 
 def _bound_term(log_density: LogDensity, fit: MeanField, noise: Array) -> Array:

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from scipy import optimize, stats
 from scipy.special import logsumexp
 
 from auxmc.numerics.array_types import FloatArray
+from auxmc.numerics.linalg import sum_log_diagonal
 from auxmc.numerics.row_blocks import BLOCK_ROWS, row_total
 
 _DEGREES = 60
@@ -27,35 +28,8 @@ _MAX_NEWTON = 20
 _SAME_OPTIMUM = 0.01
 
 
-class ModelOfRows(Protocol):
-    """What is needed of a model: the fields of these names of `models.row_model.RowModel`."""
-
-    @property
-    def dim(self) -> int:
-        """Number of unconstrained parameters."""
-
-    @property
-    def n_columns(self) -> int:
-        """Numbers in a row."""
-
-    @property
-    def log_likelihood(self) -> Callable[[Array, Array], Array]:
-        """Maps parameters [dim] and rows [row, column] to [row], in nats."""
-
-    @property
-    def weighted_gradient(self) -> Callable[[Array, Array, Array], Array]:
-        """Maps parameters [dim], rows and weights [row] to the derivative of the weighted sum [dim]."""
-
-    @property
-    def log_prior(self) -> Callable[[Array], Array]:
-        """Maps parameters [dim] to their normalised log prior density."""
-
-    @property
-    def draw_prior(self) -> Callable[[Array], Array]:
-        """Maps a key to parameters [dim]."""
-
-    def __hash__(self) -> int:
-        """Compiled programs are kept by it."""
+ModelOfRows = Any
+"""A `models.row_model.RowModel`; compiled programs are kept by its hash."""
 
 
 class LaplaceEvidence(NamedTuple):
@@ -130,7 +104,15 @@ def laplace_evidence(
     Source: standard importance sampling; the recipe is this project's reference for the streaming estimators.
     """
     data, points = np.asarray(rows, np.float64), np.asarray(starts, np.float64)
-    _check(model, data, points, n_draws, n_copies)
+    if data.ndim != 2 or data.shape[1] != model.n_columns or not len(data):
+        raise ValueError(f"rows must be [row, {model.n_columns}] with a row at least, got {list(data.shape)}")
+    if not np.all(np.isfinite(data)):
+        bad = int(np.flatnonzero(~np.all(np.isfinite(data), axis=1))[0])
+        raise ValueError(f"rows must be finite, row {bad} is not: leave it out")
+    if points.ndim != 2 or points.shape[1] != model.dim or not len(points):
+        raise ValueError(f"starts must be [start, {model.dim}], got {list(points.shape)}")
+    if n_draws < 2 or n_copies < 1:
+        raise ValueError(f"n_draws must be at least 2 and n_copies at least 1, got {n_draws} and {n_copies}")
     posterior = _Posterior(model, data, block_rows)
     found = [posterior.optimum(start) for start in points]
     values = np.array([value for _, value in found])
@@ -146,7 +128,8 @@ def laplace_evidence(
     log_mean = float(logsumexp(log_weights)) - math.log(n_draws)
     weights = np.exp(log_weights - log_mean)
     root = np.linalg.inv(factor)
-    distinct = _distinct(log_densities)
+    usable = log_densities[np.isfinite(log_densities)]
+    distinct = usable[np.concatenate([[True], np.diff(usable) < -_SAME_OPTIMUM])]
     return LaplaceEvidence(
         log_mean + math.log(n_copies),
         float(np.std(weights, ddof=1) / math.sqrt(n_draws)),
@@ -190,18 +173,16 @@ def prior_starts(
     return np.asarray(jax.jit(lambda keys: lax.map(best, keys))(jax.random.split(key, n_starts)), np.float64)
 
 
-class _Programs(NamedTuple):
-    """Compiled functions of parameters, or of keys, mode and factor, and rows."""
-
-    value_and_gradient: Callable[[Array, Array], tuple[Array, Array]]
-    hessian: Callable[[Array, Array], Array]
-    log_weights: Callable[[Array, Array, Array, Array], Array]
-
-
 @functools.lru_cache(maxsize=8)
-def _programs(model: ModelOfRows, block_rows: int) -> _Programs:
-    """Programs of a model; kept, so that a second call for the same model compiles nothing."""
+def _programs(model: ModelOfRows, block_rows: int) -> tuple[Callable[..., Any], ...]:
+    """Log density with gradient, its Hessian, both of (point, rows), and log weights of (keys, mode, factor, rows).
+
+    They are kept, so that a second call for the same model compiles nothing.
+    """
     total = row_total(model.log_likelihood, model.weighted_gradient, block_rows)
+    origin = np.zeros(model.dim)
+    t_constant = float(stats.multivariate_t(origin, np.eye(model.dim), df=_DEGREES).logpdf(origin))
+    exponent = 0.5 * (_DEGREES + model.dim)
 
     def log_density(point: Array, rows: Array) -> Array:
         return total(point, rows, None) + model.log_prior(point)
@@ -212,33 +193,26 @@ def _programs(model: ModelOfRows, block_rows: int) -> _Programs:
         scale = 2.0 * jax.random.gamma(scale_key, 0.5 * _DEGREES, dtype=jnp.float64) / _DEGREES
         direction = jax.scipy.linalg.solve_triangular(factor.T, normal, lower=False)
         square = jnp.sum(jnp.square(normal)) / scale
-        log_proposal = (
-            _t_constant(model.dim)
-            + jnp.sum(jnp.log(jnp.diagonal(factor)))
-            - 0.5 * (_DEGREES + model.dim) * jnp.log1p(square / _DEGREES)
-        )
+        log_proposal = t_constant + sum_log_diagonal(factor) - exponent * jnp.log1p(square / _DEGREES)
         return log_density(mode + direction / jnp.sqrt(scale), rows) - log_proposal
 
     def log_weights(keys: Array, mode: Array, factor: Array, rows: Array) -> Array:
         return lax.map(lambda key: draw(key, mode, factor, rows), keys, batch_size=_DRAWS_AT_ONCE)
 
-    return _Programs(
-        jax.jit(jax.value_and_grad(log_density)),
-        jax.jit(jax.jacfwd(jax.grad(log_density))),
-        jax.jit(log_weights),
-    )
+    hessian = jax.jacfwd(jax.grad(log_density))
+    return jax.jit(jax.value_and_grad(log_density)), jax.jit(hessian), jax.jit(log_weights)
 
 
 class _Posterior:
     """Log density of the parameters given the rows, its optima and curvature, and importance draws."""
 
     def __init__(self, model: ModelOfRows, rows: FloatArray, block_rows: int) -> None:
-        self._programs = _programs(model, block_rows)
+        self._value_and_gradient, self._hessian, self._log_weights = _programs(model, block_rows)
         self._rows = jnp.asarray(rows)
 
     def value_and_gradient(self, point: FloatArray) -> tuple[float, FloatArray]:
         """Log density at a point [dim] and its gradient [dim]."""
-        value, gradient = self._programs.value_and_gradient(jnp.asarray(point), self._rows)
+        value, gradient = self._value_and_gradient(jnp.asarray(point), self._rows)
         return float(value), np.asarray(gradient)
 
     def optimum(self, start: FloatArray) -> tuple[FloatArray, float]:
@@ -274,17 +248,12 @@ class _Posterior:
         n_calls = -(-n_draws // _DRAWS_PER_CALL)
         keys = jax.random.split(key, n_calls * _DRAWS_PER_CALL)
         given = (jnp.asarray(mode), jnp.asarray(factor), self._rows)
-        parts = [np.asarray(self._programs.log_weights(some, *given)) for some in jnp.split(keys, n_calls)]
+        parts = [np.asarray(self._log_weights(some, *given)) for some in jnp.split(keys, n_calls)]
         return np.concatenate(parts)[:n_draws]
 
     def _precision(self, point: FloatArray) -> FloatArray:
-        hessian = np.asarray(self._programs.hessian(jnp.asarray(point), self._rows))
+        hessian = np.asarray(self._hessian(jnp.asarray(point), self._rows))
         return np.asarray(-0.5 * (hessian + hessian.T))
-
-
-def _t_constant(dim: int) -> float:
-    """Log normaliser of the multivariate t density with identity scale."""
-    return float(stats.multivariate_t(np.zeros(dim), np.eye(dim), df=_DEGREES).logpdf(np.zeros(dim)))
 
 
 def _cholesky(precision: FloatArray, mode: FloatArray) -> FloatArray:
@@ -293,22 +262,3 @@ def _cholesky(precision: FloatArray, mode: FloatArray) -> FloatArray:
             return np.asarray(np.linalg.cholesky(precision))
     where = f"at the optimum {np.array2string(mode, precision=3, threshold=8)}"
     raise ValueError(f"the negative Hessian {where} is not positive definite: give other starts")
-
-
-def _distinct(log_densities: FloatArray) -> FloatArray:
-    """Values of optima, highest first, each once."""
-    usable = log_densities[np.isfinite(log_densities)]
-    new = np.concatenate([[True], np.diff(usable) < -_SAME_OPTIMUM])
-    return usable[new]
-
-
-def _check(model: ModelOfRows, rows: FloatArray, starts: FloatArray, n_draws: int, n_copies: int) -> None:
-    if rows.ndim != 2 or rows.shape[1] != model.n_columns or not len(rows):
-        raise ValueError(f"rows must be [row, {model.n_columns}] with a row at least, got {list(rows.shape)}")
-    if not np.all(np.isfinite(rows)):
-        bad = int(np.flatnonzero(~np.all(np.isfinite(rows), axis=1))[0])
-        raise ValueError(f"rows must be finite, row {bad} is not: leave it out")
-    if starts.ndim != 2 or starts.shape[1] != model.dim or not len(starts):
-        raise ValueError(f"starts must be [start, {model.dim}], got {list(starts.shape)}")
-    if n_draws < 2 or n_copies < 1:
-        raise ValueError(f"n_draws must be at least 2 and n_copies at least 1, got {n_draws} and {n_copies}")

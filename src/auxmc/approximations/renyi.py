@@ -74,8 +74,7 @@ def renyi_bound(points: ArrayLike, log_joint: ArrayLike, log_q: ArrayLike, order
 def gaussian_log_density(points: ArrayLike, mean: float, sd: float) -> FloatArray:
     """Log density of N(mean, sd^2) at points."""
     standard = (np.asarray(points, float) - mean) / sd
-    log_density: FloatArray = -0.5 * standard**2 - math.log(sd) - 0.5 * math.log(2.0 * math.pi)
-    return log_density
+    return -0.5 * standard**2 - math.log(sd) - 0.5 * math.log(2.0 * math.pi)
 
 
 def fit_gaussian(
