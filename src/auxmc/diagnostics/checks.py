@@ -22,11 +22,6 @@ def finite_series(
         raise ValueError(f"{what} must have axes {expected}, got shape {values.shape}")
     if values.shape[-1] < min_draws:
         raise ValueError(f"{what} must have at least {min_draws} draws {expected}, got shape {values.shape}")
-    _reject_non_finite(values, what)
-    return values
-
-
-def _reject_non_finite(values: NDArray[np.floating], what: str) -> None:
     # A sum is finite unless a value is not (or it overflows): one pass without a mask the size of the input.
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = ~np.isfinite(np.sum(values, axis=-1))
@@ -42,3 +37,4 @@ def _reject_non_finite(values: NDArray[np.floating], what: str) -> None:
                 f"{what} must be finite, got {values[lane_index][draw]} at {where}draw {draw} "
                 f"(counted from 0); {bad.size} of {values.shape[-1]} draws of this chain are not finite"
             )
+    return values

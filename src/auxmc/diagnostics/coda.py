@@ -266,7 +266,8 @@ def _scale_reduction(
     var_within = np.var(variances, axis=-2, ddof=1) / n_chains
     var_between = 2.0 * between**2 / (n_chains - 1)
     # The term -2 mean(xb) cov(s2, xb) of the covariance is zero for centred means.
-    covariance = (n_draws / n_chains) * _covariance(variances, means**2)
+    one, other = (values - np.mean(values, axis=-2, keepdims=True) for values in (variances, means**2))
+    covariance = (n_draws / n_chains) * (np.sum(one * other, axis=-2) / (n_chains - 1))
     pooled = (n_draws - 1.0) / n_draws * within + inflation * between / n_draws
     var_pooled = (
         (n_draws - 1.0) ** 2 * var_within
@@ -280,7 +281,11 @@ def _scale_reduction(
         degrees_within = 2.0 * within**2 / var_within
         fixed = (n_draws - 1.0) / n_draws
         point = np.sqrt(correction * (fixed + ratio))
-        quantile = _f_quantile(0.975, n_chains - 1, degrees_within)
+        # The chi-square limit where all chains have the same variance, which makes the degrees infinite.
+        limit = stats.chi2.ppf(0.975, n_chains - 1) / (n_chains - 1)
+        infinite = np.isinf(degrees_within)
+        finite_degrees = np.where(np.isfinite(degrees_within), degrees_within, 1.0)
+        quantile = np.where(infinite, limit, stats.f.ppf(0.975, n_chains - 1, finite_degrees))
         upper = np.sqrt(correction * (fixed + quantile * ratio))
     return PotentialScaleReduction(point, np.where(np.isinf(point), np.inf, upper))
 
@@ -289,15 +294,3 @@ def _covariances(values: NDArray[np.floating]) -> FloatArray:
     """Covariance matrices [..., quantity, quantity] of values [..., quantity, draw], divisor n - 1."""
     centred = values - np.mean(values, axis=-1, keepdims=True)
     return np.asarray(centred @ np.swapaxes(centred, -1, -2) * (1.0 / (values.shape[-1] - 1)), np.float64)
-
-
-def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
-    one, other = (values - np.mean(values, axis=-2, keepdims=True) for values in (first, second))
-    return np.asarray(np.sum(one * other, axis=-2) / (first.shape[-2] - 1))
-
-
-def _f_quantile(probability: float, numerator: int, denominator: FloatArray) -> FloatArray:
-    """F quantile with the chi-square limit where all chains have the same variance (infinite degrees)."""
-    limit = stats.chi2.ppf(probability, numerator) / numerator
-    finite = np.where(np.isfinite(denominator), denominator, 1.0)
-    return np.where(np.isinf(denominator), limit, stats.f.ppf(probability, numerator, finite))

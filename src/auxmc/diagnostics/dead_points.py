@@ -91,8 +91,7 @@ def nested_evidence(
     total = float(logsumexp(terms))
     log_weights = terms - total
     weights = np.exp(log_weights)
-    information = float(np.sum(weights[weights > 0.0] * values[weights > 0.0]) - total)
-    information = max(information, 0.0)
+    information = max(float(np.sum(weights[weights > 0.0] * values[weights > 0.0]) - total), 0.0)
     return NestedEvidence(total, math.sqrt(information / n_live), information, log_weights)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from auxmc.diagnostics.convergence import mcse_mean
+from auxmc.diagnostics.weighted import in_batches
 from auxmc.numerics.array_types import FloatArray
 
 _MIN_BATCHES = 4
@@ -110,11 +111,9 @@ def log_evidence_error(
     if len(target) == 1:
         n = target.shape[1]
         n_batches = max(_MIN_BATCHES, round(math.sqrt(n))) if n_batches is None else n_batches
-        length = n // n_batches
-        if length < 1 or n_batches < 2:
+        if n < n_batches or n_batches < 2:
             return math.nan
-        # The draws left over are the first ones, furthest from equilibrium.
-        target, base = (x[0, n - n_batches * length :].reshape(n_batches, length) for x in (target, base))
+        target, base = in_batches(target, n_batches), in_batches(base, n_batches)
     log_ratios = [_relative(np.asarray(logsumexp(values, axis=1))) for values in (target, base)]
     return _error_of_mean(log_ratios[0] - log_ratios[1])
 

@@ -183,9 +183,8 @@ def read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no table {path}: make it with `snakemake {path}`")
     try:
-        table: pd.DataFrame = pa_parquet.ParquetFile(path, page_checksum_verification=True).read().to_pandas()
+        return pa_parquet.ParquetFile(path, page_checksum_verification=True).read().to_pandas()
     except MemoryError:
         raise
     except Exception as error:
         raise _damaged(path, f"it cannot be read as Parquet: {error}") from error
-    return table
