@@ -73,7 +73,8 @@ def dual_averaging(
         decay = n**-_FORGETTING
         log_average = decay * log_scale + (1.0 - decay) * state.log_average
         before = (state.log_scale, state.log_average, state.error)
-        adapted = select(warm, (log_scale, log_average, error), before)
-        return DualAveragingState(inner, *adapted, state.n_steps + 1), AdaptationInfo(info, scale)
+        log_scale, log_average, error = select(warm, (log_scale, log_average, error), before)
+        new = DualAveragingState(inner, log_scale, log_average, error, state.n_steps + 1)
+        return new, AdaptationInfo(info, scale)
 
     return Kernel(init, lambda key: build(jnp.exp(log_initial)).draw(key), apply)

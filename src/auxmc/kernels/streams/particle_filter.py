@@ -134,7 +134,7 @@ def sequential_importance_resampling(
         zero = jnp.zeros((), jnp.float64)
         begin = (draw_initial(jax.random.fold_in(key, 0), n_particles), jnp.zeros(n_particles), zero)
         end, record = lax.scan(step_once, begin, (keys, numbers))
-        return SequentialRun(*record, *end[:2])
+        return SequentialRun(*(record + end[:2]))
 
     return run
 

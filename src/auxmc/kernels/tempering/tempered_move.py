@@ -203,7 +203,8 @@ def trajectory(
     else:
         position, momentum = lax.fori_loop(0, n_steps, drift_kick_drift, (position, momentum))
         energies, gradients = energies_at(bridge, _first(position)), ()
-    end = TemperedState(_first(position), _first(momentum), *energies, gradients, start.log_zeta)
+    target, base = energies
+    end = TemperedState(_first(position), _first(momentum), target, base, gradients, start.log_zeta)
     return end, position, momentum
 
 
