@@ -32,6 +32,12 @@ def base_errors(reference: RelaxedMoments, truth: RelaxedMoments) -> FloatArray:
     return _errors(reference.log_normaliser, reference, truth)
 
 
+def labelled(errors: FloatArray) -> xr.DataArray:
+    """Errors [repeat, error] or [error] with the names of their dimensions and of the errors."""
+    coords = [("repeat", range(len(errors))), ("coordinate", list(ERRORS))]
+    return xr.DataArray(errors, coords[-errors.ndim :])
+
+
 def memberships(n_chains: int, n_repeats: int) -> dict[str, FloatArray]:
     """Chains that the estimate of each repeat pools [repeat, chain], for each pooling.
 
@@ -59,14 +65,13 @@ def chain_curves(
     n_chains = draws["total"].shape[0]
     groups = memberships(n_chains, n_repeats)
     parts: list[FloatArray] = []
-    points: list[int] = []
     for pooling in POOLINGS:
-        points, errors = _running_errors(draws, problem, method, groups[pooling], block_size)
+        _, errors = _running_errors(draws, problem, method, groups[pooling], block_size)
         if pooling == "single":
             errors = errors.reshape(n_repeats, -1, *errors.shape[1:]).mean(axis=1)
         parts.append(errors)
     one_left_out = groups["nested"][None] * (1.0 - np.eye(n_chains))[:, None]
-    _, without = _running_errors(draws, problem, method, one_left_out.reshape(-1, n_chains), block_size)
+    points, without = _running_errors(draws, problem, method, one_left_out.reshape(-1, n_chains), block_size)
     averages = without.reshape(n_chains, n_repeats, *without.shape[1:]).mean(axis=1)
     jackknife = np.sqrt((n_chains - 1) * np.mean((averages - averages.mean(axis=0)) ** 2, axis=0))
     units = {"units": "base errors"}
@@ -104,7 +109,7 @@ def chain_statistics(
         found["stuck_share"] = float(np.mean(longest_stay(most) * block_size >= _THOUSANDS))
     estimate = np.full(1, np.nan)
     if "base" in WEIGHTS[method]:
-        target_logs, base_logs = (_by_block(draws, method, name) for name in ("target", "base"))
+        target_logs, base_logs = (_sums(draws, method, name).log_total for name in ("target", "base"))
         value = log_evidence(target_logs, base_logs)
         found["log_z_estimate"] = value
         found["log_z_standard_error"] = log_evidence_error(target_logs, base_logs)
@@ -113,15 +118,14 @@ def chain_statistics(
     if problem.truth is not None:
         unit = base_errors(problem.reference, problem.truth)
         pooled_errors = _errors(estimate, target, problem.truth)[0]
-        found["pooled_error"] = xr.DataArray(pooled_errors / unit, {"coordinate": list(ERRORS)})
+        found["pooled_error"] = labelled(pooled_errors / unit)
         found["pooled_log_z_error"] = float(pooled_errors[0])
-        by_weight = _errors_by_weight(draws, method, problem, n_repeats)
-        for weight, errors in zip(WEIGHTS[method], by_weight, strict=True):
-            found[_ERRORS_BY_WEIGHT[weight]] = xr.DataArray(
-                errors / unit,
-                {"repeat": range(n_repeats), "coordinate": list(ERRORS)},
-                ["repeat", "coordinate"],
-            )
+        groups = memberships(n_chains, n_repeats)["disjoint"]
+        for weight in WEIGHTS[method]:
+            known = problem.base if weight == "base" else problem.truth
+            # Of mean and covariance alone: log Z takes two weights.
+            errors = _errors(np.full(n_repeats, np.nan), _total(draws, method, weight, groups), known)
+            found[_ERRORS_BY_WEIGHT[weight]] = labelled(errors / unit)
     return xr.Dataset(found)
 
 
@@ -154,11 +158,7 @@ def final_errors(draws: dict[str, FloatArray], problem: Problem, method: str, n_
     groups = memberships(draws["total"].shape[0], n_repeats)["disjoint"]
     target, base = (_total(draws, method, name, groups) for name in ("target", "base"))
     errors = _errors(target.log_total - base.log_total, target, problem.truth)
-    return xr.DataArray(
-        errors / base_errors(problem.reference, problem.truth),
-        {"repeat": range(n_repeats), "coordinate": list(ERRORS)},
-        ["repeat", "coordinate"],
-    )
+    return labelled(errors / base_errors(problem.reference, problem.truth))
 
 
 def mean_estimate(draws: dict[str, FloatArray], method: str, problem: Problem) -> xr.Dataset:
@@ -188,15 +188,9 @@ def annealed_statistics(draws: dict[str, FloatArray], problem: Problem) -> xr.Da
             moments = weighted_moments(logs[:, repeat], positions[:, repeat])
             evidence = annealed_evidence(logs[:, repeat]).value
             rows.append(_errors(evidence, RelaxedMoments(evidence, *moments), problem.truth) / unit)
-        found["annealed_error"] = xr.DataArray(
-            np.stack(rows), {"repeat": range(n_repeats), "coordinate": list(ERRORS)}, ["repeat", "coordinate"]
-        )
+        found["annealed_error"] = labelled(np.stack(rows))
         everywhere = RelaxedMoments(everything.value, *weighted_moments(logs, positions))
-        found["pooled_error"] = xr.DataArray(
-            _errors(everything.value, everywhere, problem.truth) / unit,
-            {"coordinate": list(ERRORS)},
-            ["coordinate"],
-        )
+        found["pooled_error"] = labelled(_errors(everything.value, everywhere, problem.truth) / unit)
         found["pooled_log_z_error"] = float(abs(everything.value - problem.truth.log_normaliser))
     return xr.Dataset(found)
 
@@ -208,7 +202,7 @@ def _running_errors(
     assert problem.truth is not None
     unit = base_errors(problem.reference, problem.truth)
     targets, *bases = (
-        running(*_blocks(draws, method, name), groups, block_size)
+        running(_sums(draws, method, name), _first_draws(draws, method, name), groups, block_size)
         for name in ("target", "base")
         if name in WEIGHTS[method]
     )
@@ -236,29 +230,24 @@ def _errors(
     )
 
 
-def _blocks(draws: dict[str, FloatArray], method: str, weight: str) -> tuple[WeightedSums, WeightedSums]:
-    """Sums of blocks and of their first draws [chain, block, ...] under a weight."""
+def _sums(draws: dict[str, FloatArray], method: str, weight: str) -> WeightedSums:
+    """Sums of blocks [chain, block, ...] under a weight."""
     s = WEIGHTS[method].index(weight)
-    blocks = WeightedSums(*(draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")))
-    logs, x = draws["start_log_weights"][:, :, s], draws["start_position"]
+    return WeightedSums(*(draws[name][:, :, s] for name in WeightedSums._fields))
+
+
+def _first_draws(draws: dict[str, FloatArray], method: str, weight: str) -> WeightedSums:
+    """Sums of the first draw of each block alone [chain, block, ...] under a weight."""
+    logs, x = draws["start_log_weights"][:, :, WEIGHTS[method].index(weight)], draws["start_position"]
     present = (~np.isneginf(logs)).astype(float)
     second = x[..., :, None] * x[..., None, :] * present[..., None, None]
-    return blocks, WeightedSums(logs, present, x * present[..., None], second)
+    return WeightedSums(logs, present, x * present[..., None], second)
 
 
 def _total(draws: dict[str, FloatArray], method: str, weight: str, membership: FloatArray) -> WeightedSums:
-    s = WEIGHTS[method].index(weight)
-    n_chains, n_blocks = draws["n_accepted"].shape
-    fields = [draws[name][:, :, s] for name in ("log_scale", "total", "first", "second")]
-    flat = WeightedSums(*(field.reshape(n_chains * n_blocks, *field.shape[2:]) for field in fields))
-    return pooled(flat, np.repeat(membership, n_blocks, axis=1))
-
-
-def _by_block(draws: dict[str, FloatArray], method: str, weight: str) -> FloatArray:
-    """Log sums of weights [chain, block]."""
-    s = WEIGHTS[method].index(weight)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(draws["total"][:, :, s]) + draws["log_scale"][:, :, s], dtype=np.float64)
+    n_blocks = draws["n_accepted"].shape[1]
+    flat = (field.reshape(-1, *field.shape[2:]) for field in _sums(draws, method, weight))
+    return pooled(WeightedSums(*flat), np.repeat(membership, n_blocks, axis=1))
 
 
 def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem) -> float:
@@ -270,17 +259,3 @@ def _base_deviation(draws: dict[str, FloatArray], method: str, problem: Problem)
     deviations = fraction[:, None] * (by_chain.mean - problem.base.mean)
     error = deviations.std(axis=0, ddof=1) / np.sqrt(n_chains)
     return float(np.max(np.abs(deviations.mean(axis=0)) / error))
-
-
-def _errors_by_weight(
-    draws: dict[str, FloatArray], method: str, problem: Problem, n_repeats: int
-) -> FloatArray:
-    """Errors of mean and covariance by weight and disjoint group [weight, group, error]; NaN for log Z."""
-    assert problem.truth is not None
-    groups = memberships(draws["n_accepted"].shape[0], n_repeats)["disjoint"]
-    rows = []
-    for weight in WEIGHTS[method]:
-        sums = _total(draws, method, weight, groups)
-        truth = problem.base if weight == "base" else problem.truth
-        rows.append(_errors(np.full(len(groups), np.nan), sums, truth))
-    return np.stack(rows)

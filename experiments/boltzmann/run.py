@@ -5,10 +5,10 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from auxmc.driver.chains import Chains, RunContext, run_chains
+from auxmc_pipeline.chain_statistics import without_sweep
 from experiments.boltzmann import measure
 from experiments.boltzmann.model.machine import RelaxedMoments
 from experiments.boltzmann.problem import Problem, build_problem, fitted_moments, rebased
@@ -46,11 +46,8 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
                 moments = problem.base._replace(log_normaliser=moments.log_normaliser)
             problem = rebased(problem, moments)
         part, curve = _run_method(settings, context, problem, method, numbers, n_temperatures, base)
-        about: dict[str, Any] = {"method": [method]}
-        if "n_temperatures" in settings.batch:
-            about["n_temperatures"] = [n_temperatures]
-        if "base" in settings.batch:
-            about["base"] = [base]
+        point: dict[str, Any] = {"method": [method], "n_temperatures": [n_temperatures], "base": [base]}
+        about = {name: value for name, value in point.items() if name in ("method", *settings.batch)}
         statistics.append(part.merge(_problem_statistics(problem)).expand_dims(about))
         if curve is not None:
             curves.append(curve.expand_dims(about))
@@ -72,7 +69,7 @@ def _pilot(
     problem, n_chains = mixture(numbers.variational), settings.n_chains // settings.n_repeats
     n_blocks = pilot_blocks(settings, numbers)
     chains = _chains(settings, context, problem, method, n_temperatures, "pilot run", n_chains, n_blocks)
-    return measure.estimated_moments(_of_one_point(chains), method)
+    return measure.estimated_moments(without_sweep(chains).draws, method)
 
 
 def _run_method(
@@ -96,14 +93,14 @@ def _run_method(
             sweep={"step_size": [numbers.step_size]},
             block_size=max(1, _GRADIENTS_A_BLOCK // max(1, n_gradients)),
         )
-        statistics = measure.annealed_statistics(_of_one_point(chains), problem)
+        statistics = measure.annealed_statistics(without_sweep(chains).draws, problem)
         return statistics.merge(_cost(chains, n_gradients, repeats)), None
     size = settings.summary_size
     # What a pilot run costs, the chains of each repeat do without.
     n_blocks = numbers.length // size - (base in PILOT_BASES) * pilot_blocks(settings, numbers)
     stream = "" if base == "mixture" else base
     chains = _chains(settings, context, problem, method, n_temperatures, stream, settings.n_chains, n_blocks)
-    draws = _of_one_point(chains)
+    draws = without_sweep(chains).draws
     n_gradients = numbers.length * numbers.n_steps * settings.n_chains // repeats
     statistics = measure.chain_statistics(draws, problem, method, repeats, size).merge(
         _cost(chains, n_gradients, repeats)
@@ -147,10 +144,6 @@ def _names(settings: Settings, problem: Problem, method: str, n_temperatures: in
     return names + [f"K-{n_temperatures}"] * bool(n_temperatures)
 
 
-def _of_one_point(chains: Chains) -> dict[str, np.ndarray]:
-    return {name: values[0] for name, values in chains.draws.items()}
-
-
 def _cost(chains: Chains, n_gradients: int, n_repeats: int) -> xr.Dataset:
     """Work of a repeat; all repeats of a case run side by side."""
     return xr.Dataset(
@@ -173,8 +166,7 @@ def _problem_statistics(problem: Problem) -> xr.Dataset:
     }
     if problem.truth is not None:
         found["log_z"] = problem.truth.log_normaliser
-        unit = measure.base_errors(problem.reference, problem.truth)
-        found["base_error"] = xr.DataArray(unit, {"coordinate": list(measure.ERRORS)}, ["coordinate"])
+        found["base_error"] = measure.labelled(measure.base_errors(problem.reference, problem.truth))
     return xr.Dataset(found)
 
 
