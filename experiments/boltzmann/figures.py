@@ -19,7 +19,7 @@ from auxmc.plots.published import (
     published_label,
     published_mark,
 )
-from auxmc.plots.style import CYCLE, METHOD_COLOURS, PAGE_WIDTH_IN
+from auxmc.plots.style import CYCLE, METHOD_COLOURS
 from auxmc_pipeline.available import available
 from auxmc_pipeline.footer import footer
 from auxmc_pipeline.published_values import PublishedMarks, published_series, published_settings
@@ -64,16 +64,12 @@ _REACH = 1.2  # Published values are drawn up to this multiple of the samples th
 
 def projections(tables: Tables) -> Figure:
     """Figure 5.1."""
-    figure = Figure(figsize=(PAGE_WIDTH_IN, 3.3), layout="constrained")
-    for axis, view, names in zip(
-        figure.subplots(1, 2),
-        ("principal", "published"),
-        (
-            ("principal component 1", "principal component 2"),
-            ("eigenvector of the largest value", "eigenvector of the second largest"),
-        ),
-        strict=True,
-    ):
+    figure, axes = page(3.3, 1, 2)
+    views = {
+        "principal": ("principal component 1", "principal component 2"),
+        "published": ("eigenvector of the largest value", "eigenvector of the second largest"),
+    }
+    for axis, (view, names) in zip(axes, views.items(), strict=True):
         if view == "published" and PublishedMarks("boltzmann", tables).apply:
             there = published_series("boltzmann", "5.1", "samples")
             look = {"markersize": 2.5, "color": _PUBLISHED_POINTS, "rasterized": True, "zorder": 3.0}

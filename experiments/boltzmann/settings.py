@@ -121,14 +121,9 @@ def method_settings(settings: Settings, method: str) -> MethodSettings:
     length = settings.n_draws
     if settings.length:
         length = max(1, round(settings.length * published.length / size)) * size
-    return MethodSettings(
-        length=length,
-        n_runs=settings.n_runs or published.n_runs,
-        step_size=settings.step_size or published.step_size,
-        n_steps=settings.n_steps or published.n_steps,
-        refreshment=settings.refreshment or published.refreshment,
-        variational=settings.variational or published.variational,
-    )
+    names = ("n_runs", "step_size", "n_steps", "refreshment", "variational")
+    given = {name: value for name in names if (value := getattr(settings, name))}
+    return dataclasses.replace(published, length=length, **given)
 
 
 def pilot_blocks(settings: Settings, numbers: MethodSettings) -> int:
@@ -140,8 +135,16 @@ def pilot_blocks(settings: Settings, numbers: MethodSettings) -> int:
 def check(settings: Settings) -> None:
     """Raises SettingsError for contradicting settings, and DataError for a file that is missing or cannot be used."""
     methods = [method for method, _ in programs(settings)]
-    if settings.design == "estimates":
-        _check_lengths(settings, methods)
+    if settings.design == "estimates" and {*methods} & {*CHAIN_METHODS}:
+        if settings.n_chains % settings.n_repeats:
+            raise SettingsError(
+                f"n_chains must be a multiple of n_repeats={settings.n_repeats}, so that each repeat has as many "
+                f"chains, got {settings.n_chains}"
+            )
+        if not settings.length and settings.n_draws % settings.summary_size:
+            raise SettingsError(
+                f"n_draws must be a multiple of summary_size={settings.summary_size}, got {settings.n_draws}"
+            )
     if bases(settings) != ["mixture"]:
         if other := sorted(set(methods) - set(TEMPERED_METHODS)):
             raise SettingsError(f"base: method={other[0]} has none; use {', '.join(TEMPERED_METHODS)}")
@@ -169,16 +172,3 @@ def data_files(settings: Settings) -> list[str]:
     if settings.shift == "published" or (settings.design == "systems" and os.environ.get(DATA_VARIABLE)):
         files.append(str(published_shift_file()))
     return files + [str(PUBLISHED_SYSTEMS)] * (settings.design == "systems")
-
-
-def _check_lengths(settings: Settings, methods: list[str]) -> None:
-    if set(methods) & set(CHAIN_METHODS):
-        if settings.n_chains % settings.n_repeats:
-            raise SettingsError(
-                f"n_chains must be a multiple of n_repeats={settings.n_repeats}, so that each repeat has as many "
-                f"chains, got {settings.n_chains}"
-            )
-        if not settings.length and settings.n_draws % settings.summary_size:
-            raise SettingsError(
-                f"n_draws must be a multiple of summary_size={settings.summary_size}, got {settings.n_draws}"
-            )

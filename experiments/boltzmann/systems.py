@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pandas as pd
 import xarray as xr
 from scipy.optimize import least_squares
 from scipy.special import logsumexp
@@ -17,22 +18,8 @@ from auxmc.driver.chains import RunContext
 from auxmc.driver.progress import Progress
 from auxmc.driver.seeds import generator
 from auxmc.numerics.array_types import FloatArray, IntegerArray
-from experiments.boltzmann.model.data import (
-    DATA_VARIABLE,
-    BoltzmannParameters,
-    generate_parameters,
-    published_shift,
-    random_orthogonal,
-)
+from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.enumeration import SpinMoments, exact_moments, sample_exactly, sign_table
-from experiments.boltzmann.model.machine import (
-    Relaxation,
-    mixture_moments,
-    relax,
-    relaxation_log_density,
-    relaxed_moments,
-    relaxed_samples,
-)
 from experiments.boltzmann.problem import PUBLISHED_LEAST_EIGENVALUE, mean_field_starts, relaxation_of
 from experiments.boltzmann.settings import PUBLISHED_SYSTEMS, Settings
 
@@ -62,17 +49,13 @@ def describe_systems(settings: Settings, context: RunContext) -> dict[str, xr.Da
     """Groups `statistics` and `curves`; what needs the author's files is missing unless AUXMC_DATA_DIR leads there."""
     progress = Progress(context.label)
     progress.start(settings.n_systems, 0, 0.0)
-    systems = generate_parameters(settings.n_units)[: settings.n_systems]
-    published = settings.n_units == 30 and bool(os.environ.get(DATA_VARIABLE))
+    systems = data.generate_parameters(settings.n_units)[: settings.n_systems]
+    published = settings.n_units == 30 and bool(os.environ.get(data.DATA_VARIABLE))
     rows = []
     for number, parameters in enumerate(systems):
         rows.append(_describe(settings, parameters, number, published))
         progress.advance(number + 1, 0.0)
-    by_system = {
-        name: xr.DataArray([row.get(name, math.nan) for row in rows], dims="system")
-        for name in dict.fromkeys(name for row in rows for name in row)
-    }
-    statistics = xr.Dataset(by_system, coords={"system": range(len(rows))})
+    statistics = pd.DataFrame(rows).rename_axis("system").to_xarray()
     statistics = statistics.merge(_spectrum(settings, context)).merge(_exact_samples(settings, context))
     statistics = statistics.merge(_density_of_mixture())
     figure, curves = _figure_5_1(settings, context)
@@ -80,11 +63,11 @@ def describe_systems(settings: Settings, context: RunContext) -> dict[str, xr.Da
 
 
 def _describe(
-    settings: Settings, parameters: BoltzmannParameters, number: int, published: bool
+    settings: Settings, parameters: data.BoltzmannParameters, number: int, published: bool
 ) -> dict[str, float]:
     spins = exact_moments(parameters)
     relaxation = relaxation_of(parameters, "optimal", number)
-    truth = relaxed_moments(relaxation, spins)
+    truth = machine.relaxed_moments(relaxation, spins)
     eigenvalues = np.linalg.eigvalsh(parameters.weights)
     row = {
         "log_z": truth.log_normaliser,
@@ -95,7 +78,7 @@ def _describe(
     starts = mean_field_starts(number, settings.n_fits, parameters.n_units)
     for variant, excess, n_fits, residual in _FITS:
         fits = distinct_fits(boltzmann_mean_field(parameters.weights, parameters.biases, starts, variant))
-        base = mixture_moments(relaxation, fits)
+        base = machine.mixture_moments(relaxation, fits)
         row[excess] = base.log_normaliser - truth.log_normaliser
         row[n_fits] = float(len(fits.means))
         row[residual] = float(fits.residual.max())
@@ -108,7 +91,7 @@ def _describe(
         )
         stored_excess = file["log_zeta"] - file["log_z"]  # The diagonal adds the same to both
         row["log_zeta_excess_difference"] = abs(row["log_zeta_excess_published"] - stored_excess)
-    stored_file = Path(os.environ.get(DATA_VARIABLE, "")) / _SYSTEM_FILES.format(number)
+    stored_file = Path(os.environ.get(data.DATA_VARIABLE, "")) / _SYSTEM_FILES.format(number)
     if published and stored_file.is_file():
         with np.load(stored_file) as stored:
             row["generation_difference_all"] = max(
@@ -116,8 +99,8 @@ def _describe(
                 float(np.max(np.abs(parameters.biases - stored["biases"]))),
             )
             moments = stored["expc_x"], stored["covar_x"]
-        shift = solved_shift(parameters, spins, *moments, published_shift(number))
-        exact = relaxed_moments(relax(parameters, shift, PUBLISHED_LEAST_EIGENVALUE), spins)
+        shift = solved_shift(parameters, spins, *moments, data.published_shift(number))
+        exact = machine.relaxed_moments(machine.relax(parameters, shift, PUBLISHED_LEAST_EIGENVALUE), spins)
         largest, norm = float(np.linalg.eigvalsh(exact.covariance)[-1]), float(np.linalg.norm(exact.mean))
         row["predicted_log_z_difference"] = abs(exact.log_normaliser - file["log_z"])
         row["predicted_mean_norm_difference"] = abs(norm / file["mean_norm"] - 1.0)
@@ -126,7 +109,7 @@ def _describe(
 
 
 def solved_shift(
-    parameters: BoltzmannParameters,
+    parameters: data.BoltzmannParameters,
     spins: SpinMoments,
     mean: FloatArray,
     covariance: FloatArray,
@@ -147,7 +130,7 @@ def solved_shift(
     def residual(shift: FloatArray) -> FloatArray:
         eigenvalues, vectors = np.linalg.eigh(parameters.weights + np.diag(shift))
         loadings = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))[:, -len(mean) :]
-        found = relaxed_moments(Relaxation(loadings, parameters.biases, 0.0), spins)
+        found = machine.relaxed_moments(machine.Relaxation(loadings, parameters.biases, 0.0), spins)
         return used(found.mean, found.covariance) - used(mean, covariance)
 
     tightest = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-15)
@@ -162,7 +145,7 @@ def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
     n = settings.n_units
     n_large = 0
     for _ in range(settings.n_spectra):
-        basis = random_orthogonal(rng, n)
+        basis = data.random_orthogonal(rng, n)
         matrix = (basis * (6.0 * np.tanh(2.0 * rng.normal(size=n)))) @ basis.T
         n_large += int(np.sum(np.abs(np.linalg.eigvalsh(matrix)) > _LARGE_EIGENVALUE))
     exact = math.erfc(0.5 * math.atanh(_LARGE_EIGENVALUE / 6.0) / math.sqrt(2.0))
@@ -173,12 +156,12 @@ def _spectrum(settings: Settings, context: RunContext) -> xr.Dataset:
 
 def _exact_samples(settings: Settings, context: RunContext) -> xr.Dataset:
     """Means of exact samples against those of the relaxation, in standard errors."""
-    parameters = generate_parameters(settings.n_units)[0]
+    parameters = data.generate_parameters(settings.n_units)[0]
     relaxation = relaxation_of(parameters, "optimal", 0)
-    truth = relaxed_moments(relaxation, exact_moments(parameters))
+    truth = machine.relaxed_moments(relaxation, exact_moments(parameters))
     rng = generator(context.seed, context.study, "exact samples")
     spins = sample_exactly(parameters, settings.n_exact_samples, rng)
-    samples = relaxed_samples(relaxation, spins, rng)
+    samples = machine.relaxed_samples(relaxation, spins, rng)
     errors = samples.std(axis=0, ddof=1) / math.sqrt(len(samples))
     scores = (samples.mean(axis=0) - truth.mean) / errors
     return xr.Dataset({"exact_sample_score": ("direction", scores)}, coords={"direction": range(len(scores))})
@@ -186,12 +169,12 @@ def _exact_samples(settings: Settings, context: RunContext) -> xr.Dataset:
 
 def _density_of_mixture() -> xr.Dataset:
     """The relaxation of a few units next to the mixture that it is, and its integral and moments by quadrature."""
-    machine = generate_parameters(_FEW_UNITS, 1)[0]
+    parameters = data.generate_parameters(_FEW_UNITS, 1)[0]
     # The smallest multiple of the identity: its eigenvalue of zero is known to rounding.
-    smallest = float(np.linalg.eigvalsh(machine.weights)[0])
-    relaxation = relax(machine, np.full(_FEW_UNITS, -smallest))
+    smallest = float(np.linalg.eigvalsh(parameters.weights)[0])
+    relaxation = machine.relax(parameters, np.full(_FEW_UNITS, -smallest))
     states = sign_table(_FEW_UNITS)
-    logs = 0.5 * np.sum((states @ machine.weights) * states, axis=1) + states @ machine.biases
+    logs = 0.5 * np.sum((states @ parameters.weights) * states, axis=1) + states @ parameters.biases
     centres = states @ relaxation.loadings
     # Trapezoids over a normal density are exact to rounding once they are narrow and reach far enough.
     spacing, reach = 0.4, float(np.max(np.abs(centres))) + 9.0
@@ -199,9 +182,9 @@ def _density_of_mixture() -> xr.Dataset:
     points = np.stack(np.meshgrid(*[axis] * relaxation.dim, indexing="ij"), axis=-1).reshape(
         -1, relaxation.dim
     )
-    density = np.asarray(jax.jit(jax.vmap(relaxation_log_density(relaxation)))(points))
-    spins = exact_moments(machine)
-    log_normaliser = relaxed_moments(relaxation, spins).log_normaliser
+    density = np.asarray(jax.jit(jax.vmap(machine.relaxation_log_density(relaxation)))(points))
+    spins = exact_moments(parameters)
+    log_normaliser = machine.relaxed_moments(relaxation, spins).log_normaliser
     integral = float(logsumexp(density)) + relaxation.dim * math.log(spacing)
     squares = np.sum((points[:, None] - centres) ** 2, axis=2)
     components = logs - logsumexp(logs) - 0.5 * squares - 0.5 * relaxation.dim * math.log(2.0 * math.pi)
@@ -225,15 +208,15 @@ def _density_of_mixture() -> xr.Dataset:
 def _figure_5_1(settings: Settings, context: RunContext) -> tuple[xr.Dataset, xr.Dataset]:
     """Projections of exact samples of the system of 28 units, and properties that do not depend on a rotation."""
     n_units = min(settings.n_units, _FIGURE_UNITS)
-    parameters = generate_parameters(n_units, 1)[0]
+    parameters = data.generate_parameters(n_units, 1)[0]
     relaxation = relaxation_of(parameters, "optimal", 0)
     eigenvalues = np.sum(relaxation.loadings**2, axis=0)
     top = leading(eigenvalues)
-    truth = relaxed_moments(relaxation, exact_moments(parameters))
+    truth = machine.relaxed_moments(relaxation, exact_moments(parameters))
     variances, directions = np.linalg.eigh(truth.covariance[np.ix_(top, top)])
     rng = generator(context.seed, context.study, "figure 5.1")
     spins = sample_exactly(parameters, settings.n_exact_samples, rng)
-    samples = relaxed_samples(relaxation, spins, rng)
+    samples = machine.relaxed_samples(relaxation, spins, rng)
     principal = samples[:, top] @ directions[:, ::-1]
     if principal.shape[1] == 1:
         principal = np.column_stack([principal, samples[:, np.argsort(eigenvalues)[-2]]])

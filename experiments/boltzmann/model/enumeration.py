@@ -48,20 +48,16 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
     True
     """
     halves = _Halves(parameters)
-    n_first = halves.signs.shape[0]
-    row_logs, row_means = np.empty(n_first), np.empty((n_first, halves.n_last))
-    for start in range(0, n_first, _BLOCK):
-        block = halves.block(slice(start, start + _BLOCK))
-        row_logs[start : start + _BLOCK], row_means[start : start + _BLOCK] = block.row_logs, block.row_means
+    parts = [halves.block(rows)[:2] for rows in halves.rows]
+    row_logs, row_means = map(np.concatenate, zip(*parts, strict=True))
     top = float(row_logs.max())
     fractions = np.exp(row_logs - top)
     total = float(fractions.sum())
     fractions /= total
     log_normaliser = top + math.log(total)
-    last_second = np.zeros((halves.n_last, halves.n_last))
     table = np.zeros(halves.last_weights.shape)
-    for start in range(0, n_first, _BLOCK):
-        block = halves.block(slice(start, start + _BLOCK), with_means=False)
+    for rows in halves.rows:
+        block = halves.block(rows, with_means=False)
         table += (np.exp(block.row_scale - log_normaliser)[:, None] * block.first).T @ block.second
     columns = (table * halves.last_weights).ravel()
     last_second = (halves.last_signs * columns[:, None]).T @ halves.last_signs
@@ -76,15 +72,12 @@ def exact_moments(parameters: BoltzmannParameters) -> SpinMoments:
 def sample_exactly(parameters: BoltzmannParameters, n_samples: int, rng: np.random.Generator) -> FloatArray:
     """Draws independent spins -1.0 and +1.0 [draw, unit], in no order: the first half, then the second given it."""
     halves = _Halves(parameters)
-    n_first = halves.signs.shape[0]
-    starts = range(0, n_first, _BLOCK)
-    row_logs = np.concatenate([halves.block(slice(s, s + _BLOCK), with_means=False).row_logs for s in starts])
+    row_logs = np.concatenate([halves.block(rows, with_means=False).row_logs for rows in halves.rows])
     fractions = np.exp(row_logs - row_logs.max())
     counts = rng.multinomial(n_samples, fractions / fractions.sum())
-    drawn = np.flatnonzero(counts)
     samples = np.empty((n_samples, parameters.n_units))
     position = 0
-    for state in drawn:
+    for state in np.flatnonzero(counts):
         block = halves.block(slice(state, state + 1), with_means=False)
         joint = (block.first[0][:, None] * block.second[0] * halves.last_weights).ravel()
         cumulative = np.cumsum(joint)
@@ -118,6 +111,7 @@ class _Halves:
         w, b = parameters
         first, last = slice(0, self.n_first), slice(self.n_first, n)
         self.signs = sign_table(self.n_first)
+        self.rows = [slice(start, start + _BLOCK) for start in range(0, len(self.signs), _BLOCK)]
         self.last_signs = sign_table(self.n_last)
         self.energies = _log_weights(self.signs, w[first, first], b[first])
         log_last = _log_weights(self.last_signs, w[last, last], b[last])
