@@ -39,10 +39,8 @@ def timed(value: float) -> Measurement:
 
 def time_ratio(tables: Tables, above: str, below: str) -> Measurement:
     """PM-P04, PM-P17: ratio of the run times of an iteration of two cases."""
-    return timed(
-        tables.value("run_time_per_iteration", case=above)
-        / tables.value("run_time_per_iteration", case=below)
-    )
+    seconds = [tables.value("run_time_per_iteration", case=case) for case in (above, below)]
+    return timed(seconds[0] / seconds[1])
 
 
 of_data = partial(recorded, exact=True, case=PM)  # PM-P01
@@ -96,16 +94,10 @@ def margins(pm: FloatArray, mi: FloatArray, ss: FloatArray, of_slice: FloatArray
     return np.min([mi / pm, ss / pm, pm / of_slice, mi / of_slice, ss / of_slice], axis=0)
 
 
-def margin_of_averages(tables: Tables) -> Measurement:
-    """PM-P06, ordering of averages."""
+def margin(tables: Tables, axis: int | None) -> Measurement:
+    """PM-P06, ordering of averages (axis None), or of coordinates (0): the margin that all of them have."""
     found = efficiencies(tables, PM, MI, SS, SLICE)
-    return estimate(lambda *chains: float(margins(*(values.mean() for values in chains))), *found)
-
-
-def margin_of_coordinates(tables: Tables) -> Measurement:
-    """PM-P06, ordering of coordinates: the margin that all of them have."""
-    found = efficiencies(tables, PM, MI, SS, SLICE)
-    return estimate(lambda *chains: float(margins(*(v.mean(axis=0) for v in chains)).min()), *found)
+    return estimate(lambda *chains: float(margins(*(v.mean(axis) for v in chains)).min()), *found)
 
 
 def time_per_operation(tables: Tables) -> Measurement:
@@ -293,16 +285,15 @@ def at_most_ends(paths: Mapping[str, Path]) -> float:
 
 
 def log_of_rises(paths: Mapping[str, Path]) -> float:
-    """PM-P15: a path without a rise counts as one of a thousandth, which cannot be seen."""
-    return math.log(max(summed_rises(paths[PM].r_hat), _LEAST_RISE))
+    """PM-P15: log of the summed rises of log(R-hat - 1) from one end to the next, both above 1.
 
-
-def summed_rises(r_hat: FloatArray) -> float:
-    """Sum of the rises of log(R-hat - 1) from one end to the next, both above 1."""
-    excess = r_hat - 1.0
+    A path without a rise counts as one of a thousandth, which cannot be seen.
+    """
+    excess = paths[PM].r_hat - 1.0
     usable = np.isfinite(excess) & (excess > 0)
     steps = np.diff(np.log(np.where(usable, excess, 1.0)))
-    return float(np.sum(np.where(usable[1:] & usable[:-1], np.maximum(steps, 0.0), 0.0)))
+    rises = np.where(usable[1:] & usable[:-1], np.maximum(steps, 0.0), 0.0)
+    return math.log(max(float(np.sum(rises)), _LEAST_RISE))
 
 
 def of_paths(
@@ -361,8 +352,8 @@ MEASURE: dict[str, dict[str, Measure]] = {
             f"average {METHOD_LABELS[method]}": partial(average, case=main_case(method))
             for method in MAIN_METHODS
         },
-        "ordering of averages": margin_of_averages,
-        "ordering of coordinates": margin_of_coordinates,
+        "ordering of averages": partial(margin, axis=None),
+        "ordering of coordinates": partial(margin, axis=0),
     },
     "PM-P07": {"largest / smallest of methods": time_per_operation},
     "PM-P08": {"main runs N=50": partial(chain_mean, case=MI, quantity="acceptance_auxiliary")},

@@ -19,14 +19,8 @@ from jax.scipy.special import logsumexp
 
 from auxmc.approximations.laplace_latent_gaussian import SiteTerms, laplace_mode, reverse_precision_factor
 from auxmc.models.estimator import Estimator
+from auxmc.numerics import linalg
 from auxmc.numerics.array_types import FloatArray
-from auxmc.numerics.linalg import (
-    add_to_diagonal,
-    solve_rows,
-    squared_distances,
-    sum_log_diagonal,
-    upper_cholesky,
-)
 from experiments.gp_probit.labelled import read_labelled
 from experiments.gp_probit.settings import OUTPUT_SCALE, Settings
 from experiments.gp_probit.special_functions import log_normal_cdf, probit_terms
@@ -82,7 +76,7 @@ class GPProbitModel(NamedTuple):
     def covariance(self, x: Array) -> Array:
         """Prior covariance [input, input], s exp(-1/2 sum_k (d_k / l_k)^2) + 1e-8 I (thesis, section 3.6.2)."""
         scaled = jnp.asarray(self.inputs) * jnp.exp(-x[None, 1:])
-        return add_to_diagonal(jnp.exp(x[0] - 0.5 * squared_distances(scaled)), _JITTER)
+        return linalg.add_to_diagonal(jnp.exp(x[0] - 0.5 * linalg.squared_distances(scaled)), _JITTER)
 
 
 class GPProbitCache(NamedTuple):
@@ -159,7 +153,7 @@ def estimator(model: GPProbitModel, n_importance: int) -> Estimator:
     n_inputs = model.inputs.shape[0]
 
     def log_estimate(cache: GPProbitCache, u: Array) -> Array:
-        shift = solve_rows(cache.reverse_factor, u[:, ::-1], transpose=True)[:, ::-1]
+        shift = linalg.solve_rows(cache.reverse_factor, u[:, ::-1], transpose=True)[:, ::-1]
         whitened = cache.whitened_mode[None, :] + shift
         latent = whitened @ cache.prior_factor
         log_terms = _log_likelihood_terms(model, latent) + 0.5 * (u * u - whitened * whitened)
@@ -222,10 +216,10 @@ def build_problem(settings: Settings) -> Problem:
 def _prepare(model: GPProbitModel, x: Array) -> GPProbitCache:
     covariance = model.covariance(x)
     mode = laplace_mode(covariance, lambda z: _site_terms(model, z))
-    prior_factor = upper_cholesky(covariance)
+    prior_factor = linalg.upper_cholesky(covariance)
     reverse_factor = reverse_precision_factor(prior_factor, mode.curvature)
     whitened_mode = prior_factor @ mode.dual
-    half_log_det = sum_log_diagonal(reverse_factor)
+    half_log_det = linalg.sum_log_diagonal(reverse_factor)
     log_prior = model.log_prior(x)
     usable = mode.converged & jnp.isfinite(half_log_det) & jnp.all(jnp.isfinite(whitened_mode))
     return GPProbitCache(
@@ -246,8 +240,8 @@ def _laplace_gradient(model: GPProbitModel, x: Array, cache: GPProbitCache) -> A
     mode = cache.whitened_mode @ cache.prior_factor
     terms = _site_terms(model, mode)
     root = jnp.sqrt(terms.curvature)
-    factor = upper_cholesky(add_to_diagonal(root[:, None] * covariance * root[None, :], 1.0))
-    half = solve_rows(factor, jnp.diag(root))
+    factor = linalg.upper_cholesky(linalg.add_to_diagonal(root[:, None] * covariance * root[None, :], 1.0))
+    half = linalg.solve_rows(factor, jnp.diag(root))
     weights = half @ half.T
     variance = jnp.diagonal(covariance) - jnp.sum((half.T @ covariance) ** 2, axis=0)
     of_curvature = jax.grad(lambda z: jnp.sum(_site_terms(model, z).curvature))(mode)

@@ -17,16 +17,7 @@ from auxmc.kernels.metropolis.adaptation import AdaptationInfo, AdaptationState,
 from auxmc.kernels.pseudo_marginal.joint_hmc import pseudo_marginal_hmc
 from auxmc.kernels.pseudo_marginal.updates import pseudo_marginal_method
 from auxmc.numerics.array_types import FloatArray
-from experiments.gp_probit.measure import (
-    chain_curves,
-    chain_groups,
-    chain_statistics,
-    data_groups,
-    data_statistics,
-    estimator_statistics,
-    fixed_step_statistics,
-    recorded,
-)
+from experiments.gp_probit import measure
 from experiments.gp_probit.model import Problem, build_problem, estimator, with_gradient
 from experiments.gp_probit.settings import Settings
 
@@ -41,19 +32,19 @@ def run(settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     problem = build_problem(settings)
     design = {"chains": _adapted_chains, "estimator": _estimator_study}
     groups = design[settings.design](problem, settings, context)
-    statistics = groups["statistics"].merge(data_statistics(problem))
-    return {**groups, "statistics": statistics, **data_groups(problem)}
+    statistics = groups["statistics"].merge(measure.data_statistics(problem))
+    return {**groups, "statistics": statistics, **measure.data_groups(problem)}
 
 
 def _adapted_chains(problem: Problem, settings: Settings, context: RunContext) -> dict[str, xr.Dataset]:
     n_warm_up = _n_warm_up(settings, settings.method)
     names = ("chains", settings.method, settings.n_importance)
     chains = _adaptive_chains(problem, settings, context, names, n_warm_up + settings.n_draws)
-    draws = recorded(chains, problem.coordinates)
+    draws = measure.recorded(chains, problem.coordinates)
     return {
-        "statistics": chain_statistics(draws, n_warm_up, settings.batch_size, chains.run_s),
-        "curves": chain_curves(draws, n_warm_up, chains.run_s, settings.method, not settings.data),
-        **chain_groups(draws, n_warm_up),
+        "statistics": measure.chain_statistics(draws, n_warm_up, settings.batch_size, chains.run_s),
+        "curves": measure.chain_curves(draws, n_warm_up, chains.run_s, settings.method, not settings.data),
+        **measure.chain_groups(draws, n_warm_up),
     }
 
 
@@ -81,14 +72,14 @@ def _estimator_study(problem: Problem, settings: Settings, context: RunContext) 
     small = _small_step_chains(problem, settings, context, positions)
     shape = positions.shape[:2]
     recorded = {name: x[:, 0, 0].reshape(*shape, *x.shape[3:]) for name, x in weights.draws.items()}
-    statistics = estimator_statistics(
+    statistics = measure.estimator_statistics(
         recorded["log_estimate"],
         recorded["log_estimate_proposed"],
         recorded["n_newton"],
         settings.n_importance_grid,
     )
     statistics["adapted_step_size"] = ("chain", step_sizes, {"units": ""})
-    statistics = statistics.merge(fixed_step_statistics(small))
+    statistics = statistics.merge(measure.fixed_step_statistics(small))
     kept = {"x": (("chain", "draw", "coordinate"), positions)}
     posterior = xr.Dataset(kept, coords={"coordinate": list(problem.coordinates)})
     return {"statistics": statistics, "posterior": posterior}

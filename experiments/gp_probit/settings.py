@@ -78,10 +78,9 @@ def check(settings: Settings) -> None:
     if settings.data:
         read_labelled(settings.data, settings.label)
     if settings.design == "estimator":
-        if not settings.fixed_step_sizes:
-            raise SettingsError("fixed_step_sizes needs numbers with design=estimator, got an empty list")
-        if not settings.n_importance_grid:
-            raise SettingsError("n_importance_grid needs numbers with design=estimator, got an empty list")
+        for name in ("fixed_step_sizes", "n_importance_grid"):
+            if not getattr(settings, name):
+                raise SettingsError(f"{name} needs numbers with design=estimator, got an empty list")
         if 2 * max(settings.n_importance_grid) > settings.n_weights:
             raise SettingsError(
                 f"n_weights must be at least twice the largest n_importance_grid ({max(settings.n_importance_grid)}), "
