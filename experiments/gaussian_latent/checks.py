@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -84,7 +85,8 @@ def estimator_noise(
     for i, (label, problem) in enumerate(points.items()):
         for j, size in enumerate(sizes):
             keys = jax.random.split(stream(context.seed, context.study, label, "estimator", size), n_draws)
-            values = np.asarray(_log_estimates(problem.estimator(size, True), keys, problem.reference))
+            draw = jax.jit(partial(_log_estimates, problem.estimator(size, True)))
+            values = np.asarray(draw(keys, jnp.asarray(problem.reference)))
             deviations = values - values.mean()
             sd[i, j] = values.std(ddof=1)
             # Delta method, which holds for the skew distribution of a log estimate too.
@@ -135,16 +137,12 @@ def _cost_slow_proposal(sd: float) -> float:
     return float(1.0 / (2.0 * stats.norm.cdf(-sd / math.sqrt(2.0)))) / sd**2
 
 
-def _log_estimates(estimate: Estimator, keys: Array, position: FloatArray) -> Array:
-
-    def draw_all(keys: Array, position: Array) -> Array:
-        cache = estimate.prepare(position)
-        # A few at a time: all auxiliary variables of many draws would not fit into memory.
-        return jax.lax.map(
-            lambda key: estimate.log_estimate(cache, estimate.draw_auxiliary(key)), keys, batch_size=64
-        )
-
-    return jax.jit(draw_all)(keys, jnp.asarray(position))
+def _log_estimates(estimate: Estimator, keys: Array, position: Array) -> Array:
+    cache = estimate.prepare(position)
+    # A few at a time: all auxiliary variables of many draws would not fit into memory.
+    return jax.lax.map(
+        lambda key: estimate.log_estimate(cache, estimate.draw_auxiliary(key)), keys, batch_size=64
+    )
 
 
 def identity_difference(context: RunContext, estimate: Estimator, dim: int) -> float:

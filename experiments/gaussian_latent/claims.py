@@ -70,10 +70,8 @@ def sd_ratio_as_printed(tables: Tables) -> Measurement:
 def auxiliary_sd(tables: Tables) -> Measurement:
     """PM-G21, samples."""
     rows = tables.rows("chain", "auxiliary_mean", case="auxiliary", method="apm_ss_mh")
-    moments, note = (
-        (rows["auxiliary_mean"], rows["auxiliary_second_moment"]),
-        f"all {len(rows)} chains together",
-    )
+    moments = rows["auxiliary_mean"], rows["auxiliary_second_moment"]
+    note = f"all {len(rows)} chains together"
     return estimate(lambda m, s: math.sqrt(s.mean() - m.mean() ** 2), *moments, method="paired", note=note)
 
 

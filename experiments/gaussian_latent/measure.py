@@ -102,12 +102,11 @@ def exact_acceptance(known: Known, chains: Chains, method: str, n_importance: in
     """Exact stationary acceptance rates, as far as they are known."""
     (axis, scales), *_ = chains.axes.items()
     found: dict[str, Any] = {}
-    if known.acceptance_position is not None:
-        rates = known.acceptance_position(method, n_importance, scales)
-        found |= {} if rates is None else {"exact_acceptance_position": ((axis,), rates)}
-    if known.acceptance_auxiliary is not None:
-        rate = known.acceptance_auxiliary(method, n_importance)
-        found |= {} if rate is None else {"exact_acceptance_auxiliary": rate}
+    of_position, of_auxiliary = known.acceptance_position, known.acceptance_auxiliary
+    if of_position and (rates := of_position(method, n_importance, scales)) is not None:
+        found["exact_acceptance_position"] = ((axis,), rates)
+    if of_auxiliary and (rate := of_auxiliary(method, n_importance)) is not None:
+        found["exact_acceptance_auxiliary"] = rate
     return with_units(found, {}).assign_coords({axis: scales})
 
 

@@ -1,6 +1,6 @@
 """Maps the settings of a case to posterior, base, kernel and recorded quantities, and runs the chains."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -90,7 +90,7 @@ def fit_base(posterior: Problem, settings: Settings, context: RunContext, names:
     with stopwatch() as times:
         key = stream(context.seed, context.study, *names, "fit")
         approximation, objective, n_not_finite, log_zeta = jax.block_until_ready(
-            jax.jit(_fit(posterior, settings))(key)
+            jax.jit(partial(_fit, posterior, settings))(key)
         )
     bound, error = jax.jit(lambda fit, key: evidence_lower_bound(density, fit, key, settings.n_bound_draws))(
         approximation, stream(context.seed, context.study, *names, "bound")
@@ -116,24 +116,20 @@ def fit_again(
     posterior: Problem, settings: Settings, context: RunContext, names: tuple[str, ...]
 ) -> xr.Dataset:
     """Ends of as many other fits of the base as there are chains: log zeta [fit], in nats."""
-    run = jax.jit(lambda key: _fit(posterior, settings)(key)[-1])
+    run = jax.jit(lambda key: _fit(posterior, settings, key)[-1])
     keys = [stream(context.seed, context.study, *names, "fit", n) for n in range(settings.n_chains)]
     ends = ("fit", [float(run(key)) for key in keys], {"units": "nats"})
     return xr.Dataset({"log_zeta_by_fit": ends}, {"fit": np.arange(len(keys))})
 
 
-def _fit(posterior: Problem, settings: Settings) -> Callable[[Array], tuple[MeanField, Array, Array, Array]]:
-    """From a key to a fit, its objective [step], the steps that were not finite, and log zeta."""
+def _fit(posterior: Problem, settings: Settings, key: Array) -> tuple[MeanField, Array, Array, Array]:
+    """A fit, its objective [step], the number of steps that were not finite, and log zeta."""
     rate, n_steps = settings.fit_rate, settings.n_fit_steps
     is_published = settings.optimiser == "published"
     optimiser = windowed_adagrad(rate) if is_published else decaying_adam(rate, n_steps)
-    density, start = posterior.log_density, MeanField(posterior.start, jnp.zeros(posterior.dim))
-
-    def run(key: Array) -> tuple[MeanField, Array, Array, Array]:
-        fit = fit_mean_field(density, start, optimiser, key, n_steps, settings.n_fit_draws)
-        return fit.approximation, fit.objective, fit.n_not_finite, log_normaliser_guess(fit.objective)
-
-    return run
+    start = MeanField(posterior.start, jnp.zeros(posterior.dim))
+    fit = fit_mean_field(posterior.log_density, start, optimiser, key, n_steps, settings.n_fit_draws)
+    return fit.approximation, fit.objective, fit.n_not_finite, log_normaliser_guess(fit.objective)
 
 
 def _no_u_turn(posterior: Problem, base: Base, settings: Settings) -> Sampler:
