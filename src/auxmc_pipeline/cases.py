@@ -26,9 +26,9 @@ from auxmc_pipeline.settings import (
     PRESETS,
     CaseSettings,
     SettingsError,
+    check_known,
     check_ranges,
     names_of,
-    nearest,
     unknown,
 )
 
@@ -132,10 +132,7 @@ def variants_of(file: StudyFile) -> list[str]:
 @functools.lru_cache(maxsize=64)
 def _at_preset(file: StudyFile, preset: str) -> tuple[DictConfig, dict[str, Any]]:
     """Settings and cases of a study with those of a preset, and of a variant, merged over them."""
-    if preset not in PRESETS:
-        raise SettingsError(
-            f"unknown preset: {preset!r}.{nearest(preset, PRESETS)} Allowed: {', '.join(PRESETS)}"
-        )
+    check_known(preset, PRESETS, "preset")
     try:
         config = _composed_by_hydra(file._replace(variant=""))  # type: ignore[arg-type]
         if file.variant and file.variant not in config.variants:

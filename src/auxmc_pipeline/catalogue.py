@@ -18,7 +18,7 @@ from auxmc.driver.files import write_atomically
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases, variants_of
 from auxmc_pipeline.code import code_digest
-from auxmc_pipeline.settings import HARDWARE, PRESETS, CaseSettings, SettingsError, nearest, numbers_of
+from auxmc_pipeline.settings import HARDWARE, PRESETS, CaseSettings, SettingsError, check_known, numbers_of
 
 
 def checkout(package: Path) -> Path:
@@ -57,11 +57,6 @@ _NOT_IN_DIGEST = (
 _code_digest = functools.cache(code_digest)
 
 
-def _own_data(settings: Any) -> list[str]:
-    """The data file of the user, where there is one."""
-    return [settings.data] if getattr(settings, "data", "") else []
-
-
 @dataclasses.dataclass(frozen=True)
 class Study:
     """What a study declares in `experiments/<name>/study.py`; `captions.toml` next to it has its figures."""
@@ -78,7 +73,8 @@ class Study:
     drawn_by: Sequence[str] = ("figures",)  # its modules that draw figures, by `DRAW`
     # Rules across settings, and the data of the user; raises `ValueError`.
     check: Callable[[Any], None] = lambda settings: None
-    data_files: Callable[[Any], list[str]] = _own_data  # files whose content a result depends on
+    # Files whose content a result depends on: by default the data file of the user, where there is one.
+    data_files: Callable[[Any], list[str]] = lambda own: [own.data] if getattr(own, "data", "") else []
     # Needs (`auxmc_pipeline.needs`) that a run meets if the published claims are about its model.
     about: str = ""
 
@@ -214,22 +210,16 @@ def studies() -> list[str]:
 def load_study(name: str) -> Study:
     """The study with the given name; raises SettingsError if there is none."""
     base, _, variant = name.partition("-")
-    study = _registry()[_known(base, studies(), "study")]
+    study = _registry()[check_known(base, studies(), "study")]
     if not variant:
         return study
-    _known(variant, study.variants(), f"variant of {base}")
+    check_known(variant, study.variants(), f"variant of {base}")
     return dataclasses.replace(study, name=name)
 
 
 def check_preset(preset: str) -> str:
     """The preset itself; raises SettingsError if there is none of that name."""
-    return _known(preset, PRESETS, "preset")
-
-
-def _known(word: str, known: Sequence[str], what: str) -> str:
-    if word not in known:
-        raise SettingsError(f"unknown {what}: {word!r}.{nearest(word, known)} Allowed: {', '.join(known)}")
-    return word
+    return check_known(preset, PRESETS, "preset")
 
 
 def _registry() -> dict[str, Study]:

@@ -82,19 +82,16 @@ def by_case(jobs: pd.DataFrame) -> pd.DataFrame:
     """
     groups = jobs.groupby("case", sort=False)
     last = groups.tail(1).set_index("case")
-    joined = groups[["processor", "processor_kind", "versions"]].agg(_joined)
+    joined = groups[["processor", "processor_kind", "versions"]].agg(lambda found: "; ".join(found.unique()))
     cost = groups.agg(cpu_s=("cpu_s", "sum"), peak_memory_mib=("peak_memory_mib", "max"))
     return last.assign(**joined, **cost).reset_index()[list(COLUMNS)]
 
 
 def identities(study: Study, preset: str) -> dict[str, dict[str, str]]:
     """Digests of what the result of each case of a study depends on at present."""
-    found = {}
-    for case in study.cases(preset):
-        now = identity_of(study, case.settings)
-        names = {"numbers": "numbers_digest", "code": "code", "data": "data"}
-        found[case.name] = {name: str(now[key]) for name, key in names.items()}
-    return found
+    keys = {"numbers": "numbers_digest", "code": "code", "data": "data"}
+    now = {case.name: identity_of(study, case.settings) for case in study.cases(preset)}
+    return {case: {name: str(of[key]) for name, key in keys.items()} for case, of in now.items()}
 
 
 def differences(about: Mapping[Any, Any], case: str, now: Identities) -> str:
@@ -149,7 +146,3 @@ def _row(about: Mapping[str, Any], digest: str) -> dict[str, Any]:
         "sha256": digest,
     }
     return {name: own.get(name, about.get(name, "")) for name in COLUMNS}
-
-
-def _joined(found: "pd.Series[str]") -> str:
-    return "; ".join(found.unique())

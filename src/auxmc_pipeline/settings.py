@@ -100,6 +100,13 @@ def unknown(word: str, known: Sequence[str], what: str) -> str:
     return f"unknown {what}: {word!r}.{nearest(word, known) or ' Allowed: ' + ', '.join(sorted(known))}"
 
 
+def check_known(word: str, known: Sequence[str], what: str) -> str:
+    """The word itself; raises SettingsError, which lists all that are known, if it is none of them."""
+    if word not in known:
+        raise SettingsError(f"unknown {what}: {word!r}.{nearest(word, known)} Allowed: {', '.join(known)}")
+    return word
+
+
 def check_ranges(settings: CaseSettings, study: str, where: str) -> None:
     """Raises SettingsError if a setting, those in `batch` and `resources` included, is out of range or not known.
 

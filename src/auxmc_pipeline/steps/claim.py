@@ -4,13 +4,12 @@ The claim is measured in the cases that it needs, and printed next to the publis
 """
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from auxmc.command_line.columns import columns
-from auxmc_pipeline.catalogue import Study, load_study
+from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.command_errors import errors_in_one_line, step_parser
 from auxmc_pipeline.judging.counts import verdict_of_claim
 from auxmc_pipeline.judging.documents import read_documents
@@ -27,19 +26,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("claim_id", metavar="ID")
     parser.add_argument("files", nargs="+", type=Path, help="results/PRESET/STUDY/CASE.nc of these cases")
     options = parser.parse_args(arguments)
-    by_study: dict[str, list[Path]] = {}
-    for path in options.files:
-        by_study.setdefault(path.parent.name, []).append(path)
-    parts = [_judged(load_study(name), options.claim_id, files) for name, files in by_study.items()]
+    parts = []
+    for name in dict.fromkeys(path.parent.name for path in options.files):
+        study, files = load_study(name), [path for path in options.files if path.parent.name == name]
+        lines = claims_of(study).query("claim_id == @options.claim_id")
+        measures = {options.claim_id: study.measures()[options.claim_id]}
+        parts.append(judge_study(study, Tables(tabulate(files)), lines, measures))
     print(describe_claim(pd.concat(parts)))
     return 0
-
-
-def _judged(study: Study, claim_id: str, files: Sequence[Path]) -> pd.DataFrame:
-    """The lines of a claim, judged in the results of the cases that it needs."""
-    claims = claims_of(study)
-    measures = {claim_id: study.measures()[claim_id]}
-    return judge_study(study, Tables(tabulate(files)), claims[claims["claim_id"] == claim_id], measures)
 
 
 def describe_claim(judged: pd.DataFrame) -> str:
