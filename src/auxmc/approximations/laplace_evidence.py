@@ -4,7 +4,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -28,8 +28,35 @@ _MAX_NEWTON = 20
 _SAME_OPTIMUM = 0.01
 
 
-ModelOfRows = Any
-"""A `models.row_model.RowModel`; compiled programs are kept by its hash."""
+class ModelOfRows(Protocol):
+    """What is needed of a model: the fields of these names of `models.row_model.RowModel`."""
+
+    @property
+    def dim(self) -> int:
+        """Number of unconstrained parameters."""
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers in a row."""
+
+    @property
+    def log_likelihood(self) -> Callable[[Array, Array], Array]:
+        """Maps parameters [dim] and rows [row, column] to [row], in nats."""
+
+    @property
+    def weighted_gradient(self) -> Callable[[Array, Array, Array], Array]:
+        """Maps parameters [dim], rows and weights [row] to the derivative of the weighted sum [dim]."""
+
+    @property
+    def log_prior(self) -> Callable[[Array], Array]:
+        """Maps parameters [dim] to their normalised log prior density."""
+
+    @property
+    def draw_prior(self) -> Callable[[Array], Array]:
+        """Maps a key to parameters [dim]."""
+
+    def __hash__(self) -> int:
+        """Compiled programs are kept by it."""
 
 
 class LaplaceEvidence(NamedTuple):
