@@ -600,7 +600,11 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "IM-ALG-02": {"GL": failed_proposals},
     "IM-ALG-03": {"GL": residual},
     "IM-ALG-04": {"GL constrained HMC, from the posterior": departure},
-    "IM-ALG-06": {f"GL tolerance {e:g}": partial(step_ratio, case=case) for case, e in _TOLERANCES.items()},
+    "IM-ALG-06": {
+        f"GL tolerance {tolerance:g}{also}": partial(step_ratio, case=case)
+        for case, tolerance in _TOLERANCES.items()
+        for also in ("", ", printed steps")
+    },
     "IM-ALG-07": {"GL exponent": step_exponent, "GL exponent, printed steps": step_exponent},
     "IM-ALG-14": {"GL monotone": smallest_rise, "GL least tolerance": smallest_shift},
 }

@@ -671,7 +671,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     },
     "IM-ALG-02": {f"LV, {name}": partial(failed, row=row) for name, row in _CONSTRAINED},
     "IM-ALG-03": {f"LV, {name}": partial(residual, row=row) for name, row in _CONSTRAINED},
-    "IM-ALG-06": {"LV tolerance 10": step_ratio},
+    "IM-ALG-06": {"LV tolerance 10": step_ratio, "LV tolerance 10, printed steps": step_ratio},
 }
 
 NUMBERS: dict[str, Measure] = {
