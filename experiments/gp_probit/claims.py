@@ -154,7 +154,7 @@ def log_ratio_of_longest_runs(tables: Tables) -> Measurement:
 
 
 def chains_with_run(tables: Tables, cases: tuple[str, ...], least: int) -> Measurement:
-    """PM-P10, P13, P19: proportion of chains with a run of so many identical states."""
+    """PM-P05, P10, P13, P19: proportion of chains with a run of so many identical states."""
     runs = np.concatenate([tables.values("longest_run", case=case) for case in cases])
     said = ", ".join(f"{run:g}" for run in np.sort(runs))
     return proportion_of(runs >= least, f"longest runs {said}")
@@ -346,6 +346,7 @@ MEASURE: dict[str, dict[str, Measure]] = {
     "PM-P05": {
         "acceptance rate of last batches": adapted_acceptance,
         "longest run": partial(chain_mean, case="side_mi", quantity="longest_run"),
+        "chains that stick": partial(chains_with_run, cases=("side_mi",), least=_VISIBLE + 1),
     },
     "PM-P06": {
         **{
