@@ -1,5 +1,7 @@
 """Pseudo-marginal and auxiliary pseudo-marginal kernels."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -195,7 +197,8 @@ def test_crank_nicolson_steps_of_size_one_draw_fresh_auxiliary_variables(name, l
     kernels = [pseudo_marginal_method(n, estimator, 1.0, DIM, auxiliary_step=1.0) for n in (name, like)]
     start = kernels[0].init(jnp.zeros(DIM), key=jax.random.key(0))
     one, other = (_chain(kernel, start) for kernel in kernels)
-    jax.tree.map(np.testing.assert_array_equal, one, other)
+    # Two programs, whose last bits XLA may round apart
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-12), one, other)
 
 
 def test_joint_trajectories_turn_u_exactly_where_the_estimate_has_no_noise():
