@@ -101,7 +101,7 @@ def unknown(word: str, known: Sequence[str], what: str) -> str:
 
 
 def check_known(word: str, known: Sequence[str], what: str) -> str:
-    """The word itself; raises SettingsError, which lists all that are known, if it is none of them."""
+    """Returns the word; raises SettingsError, with all that are known, if it is not one of them."""
     if word not in known:
         raise SettingsError(f"unknown {what}: {word!r}.{nearest(word, known)} Allowed: {', '.join(known)}")
     return word

@@ -138,7 +138,7 @@ def _with_bound(found: list[Advice], stats: xr.Dataset) -> list[Advice]:
         outside = ~np.isfinite(stats["energy_change"].to_numpy())
     else:
         return found
-    # A few trajectories that leave the support explain other warnings; many are named without other warnings.
+    # A few trajectories that leave the support matter only where there are other warnings; many do by themselves.
     if outside.mean() <= (0.01 if found else 0.1):
         return found
     ended = f"{int(outside.sum())} of {outside.size} trajectories ended where the log density is not finite"

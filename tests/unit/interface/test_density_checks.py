@@ -299,7 +299,8 @@ def test_jumps_where_draws_never_go_are_not_warned_of():
 
 def test_a_start_is_checked_under_the_settings_of_the_caller():
     with jax.numpy_dtype_promotion("standard"):
-        auxmc.density(lambda v: -jnp.sum(v["x"] ** 2 * jnp.int8(2)), {"x": np.zeros(2)})
+        model = auxmc.density(lambda v: -jnp.sum(v["x"] ** 2 * jnp.int8(2)), {"x": np.zeros(2)})
+    assert not model.warnings
 
 
 def test_no_check_is_made_where_none_is_wanted():

@@ -133,9 +133,16 @@ def metropolis_end(
 def accept_or_reject(
     log_uniform: Array, before: Array, after: Array, usable: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Whether an end is accepted, acceptance rate, change of energy, energy of the next point; in nats.
+    """Decides on the end of a trajectory by its change of energy; all are scalars, energies in nats (float64).
 
-    The energy of an end that is not usable counts as infinite.
+    Args:
+        log_uniform: log of a uniform number in (0, 1).
+        before: energy at the start.
+        after: energy at the end.
+        usable: whether the end may be accepted; otherwise its energy counts as infinite.
+
+    Returns:
+        Whether the end is accepted, its acceptance rate, the change of energy, and the energy of the next point.
     """
     change = jnp.where(usable, after - before, jnp.inf)
     accepted = log_uniform < -change
