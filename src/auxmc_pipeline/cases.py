@@ -1,17 +1,16 @@
-"""Cases of a study: its result files, and the settings of each. No JAX, no pandas: the Snakefile imports this.
+"""Cases of a study: its result files, and the settings of each.
 
 Hydra composes the settings of a study once in a process. Those of a preset are merged over them, and those of a case,
 or of the command line, over both.
 """
 
 import copy
-import dataclasses
 import functools
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
@@ -21,6 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigKeyError, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
+from auxmc_pipeline.case import Case, StudyFile
 from auxmc_pipeline.overrides import parse_overrides, sweep_values, value_text
 from auxmc_pipeline.settings import (
     PRESETS,
@@ -31,36 +31,6 @@ from auxmc_pipeline.settings import (
     names_of,
     unknown,
 )
-
-
-class StudyFile(NamedTuple):
-    """Where the settings of a study are."""
-
-    studies: Path  # folder of all studies
-    name: str  # of the study, a folder with a file `config.yaml`
-    schema: type[CaseSettings]  # its settings dataclass
-    variant: str = ""  # name of the variant whose settings are laid over all cases; empty for none
-
-    @property
-    def place(self) -> str:
-        """The file, as errors name it."""
-        return f"{self.studies.name}/{self.name}/config.yaml"
-
-
-class Case(NamedTuple):
-    """One composed configuration and one result file."""
-
-    name: str  # file name without suffix, letters, digits, `.`, `-` and `_` only
-    overrides: tuple[str, ...]  # Hydra overrides that make the case from the settings of the study
-    axes: tuple[str, ...]  # names of the settings that are swept over cases or inside them
-    settings: CaseSettings  # the composed settings
-
-    def on(self, hardware: str) -> "Case":
-        """The case on another device than that of its settings; the same case for an empty word."""
-        if not hardware:
-            return self
-        settings = dataclasses.replace(self.settings, hardware=hardware)
-        return self._replace(overrides=(*self.overrides, f"hardware={hardware}"), settings=settings)
 
 
 def compose_settings(file: StudyFile, overrides: Sequence[str] = ()) -> CaseSettings:

@@ -1,4 +1,7 @@
-"""Which studies there are, and what each of them declares. No JAX, no pandas: the Snakefile imports this."""
+"""Which studies there are, and what each of them declares. No JAX, no pandas: the Snakefile imports this.
+
+Hydra is imported where it composes settings: a plan finds those that an earlier command composed.
+"""
 
 import dataclasses
 import functools
@@ -16,7 +19,7 @@ from typing import Any
 
 from auxmc.driver.files import write_atomically
 from auxmc.driver.provenance import fingerprint
-from auxmc_pipeline.cases import Case, StudyFile, compose_settings, study_cases, sweep_cases, variants_of
+from auxmc_pipeline.case import Case, StudyFile
 from auxmc_pipeline.code import code_digest
 from auxmc_pipeline.settings import HARDWARE, PRESETS, CaseSettings, SettingsError, check_known, numbers_of
 
@@ -91,6 +94,8 @@ class Study:
 
     def variants(self) -> list[str]:
         """Names of its variants, a few settings each; load_study("NAME-VARIANT") is the study with them."""
+        from auxmc_pipeline.cases import variants_of
+
         return variants_of(self.file)
 
     @property
@@ -123,7 +128,11 @@ class Study:
         """Composed settings, checked with the rules of the study and its data; raises SettingsError."""
         kept = self._composed("".join(overrides[:1]).removeprefix("preset="), only_kept=True)
         of_case = next((case.settings for case in kept if case.overrides == tuple(overrides)), None)
-        return self.checked(of_case or compose_settings(self.file, overrides))
+        if of_case is None:
+            from auxmc_pipeline.cases import compose_settings
+
+            of_case = compose_settings(self.file, overrides)
+        return self.checked(of_case)
 
     def cases(self, preset: str) -> list[Case]:
         """The study's own cases at a preset, checked."""
@@ -131,6 +140,8 @@ class Study:
 
     def sweep(self, preset: str, over: Sequence[str]) -> list[Case]:
         """Cases of a user's sweep at a preset, checked."""
+        from auxmc_pipeline.cases import sweep_cases
+
         cases = sweep_cases(self.file, preset, over, self.batchable)
         return [case._replace(settings=self.checked(case.settings)) for case in cases]
 
@@ -187,6 +198,8 @@ class Study:
             ]
         if only_kept:
             return []
+        from auxmc_pipeline.cases import study_cases
+
         cases = study_cases(self.file, preset)
         text = json.dumps([case._replace(settings=dataclasses.asdict(case.settings)) for case in cases])  # type: ignore[arg-type]
         with suppress(OSError):

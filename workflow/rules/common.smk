@@ -21,7 +21,6 @@ try:
     from auxmc.driver.provenance import fingerprint
     from auxmc_pipeline.code import code_digest
     from auxmc_pipeline.fork_server import ADDRESS
-    from auxmc_pipeline.overrides import split_overrides
     from auxmc_pipeline.settings import HARDWARE, PRESETS, SettingsError, nearest, numbers_of
     from auxmc_pipeline.catalogue import CODE_ROOTS, check_preset, identity_of, load_study, studies
 
@@ -105,8 +104,12 @@ wildcard_constraints:
 @functools.lru_cache(maxsize=None)
 def cases_of(study, preset, sweep):
     """Cases of a study by name; those of the user's sweep when `sweep` names one."""
-    declared = load_study(study)
-    cases = declared.sweep(preset, split_overrides(typed("over"))) if sweep else declared.cases(preset)
+    if sweep:
+        from auxmc_pipeline.overrides import split_overrides  # Hydra takes longer to import than the rest of a plan
+
+        cases = load_study(study).sweep(preset, split_overrides(typed("over")))
+    else:
+        cases = load_study(study).cases(preset)
     return {case.name: case.on(typed("hardware")) for case in cases}
 
 

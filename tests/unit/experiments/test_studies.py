@@ -10,7 +10,8 @@ import yaml
 
 from auxmc.plots.published import PublishedLine
 from auxmc.plots.style import use_style
-from auxmc_pipeline.cases import StudyFile, study_cases
+from auxmc_pipeline.case import StudyFile
+from auxmc_pipeline.cases import study_cases
 from auxmc_pipeline.catalogue import ROOT, STUDIES, load_study, studies
 from auxmc_pipeline.judging import study_tables
 from auxmc_pipeline.judging.study_tables import claims_of, judge_study, measure_numbers

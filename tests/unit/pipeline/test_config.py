@@ -11,7 +11,8 @@ from omegaconf import OmegaConf
 
 from auxmc.driver.provenance import fingerprint
 from auxmc_pipeline import catalogue
-from auxmc_pipeline.cases import StudyFile, compose_settings, study_cases, sweep_cases
+from auxmc_pipeline.case import StudyFile
+from auxmc_pipeline.cases import compose_settings, study_cases, sweep_cases
 from auxmc_pipeline.catalogue import load_study, stale_cases
 from auxmc_pipeline.overrides import split_overrides
 from auxmc_pipeline.settings import PRESETS, CaseSettings, SettingsError, numbers_of, setting
