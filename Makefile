@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/$(RUN):$(PATH)
 export PYTHONPATH := $(CURDIR)/src:$(CURDIR)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test test-all check format docs benchmarks verify clean
+.PHONY: help setup reproduce test test-all check format docs benchmarks slurm verify clean
 
 help:
 	@echo "make setup       create the environment in $(VENV)"
@@ -23,6 +23,7 @@ help:
 	@echo "make format      format the code"
 	@echo "make docs        documentation and report of the published results, in docs/_build/html"
 	@echo "make benchmarks  speed and errors compared with other packages (QUICK=1, ONLY='NAME ...', AGAIN=1, SEEDS=3)"
+	@echo "make slurm       add the SLURM executor of Snakemake to the environment"
 	@echo "make verify      re-run published cases and compare (PRESET=..., MINUTES=5, SEED=..., CASES=radon/nuts)"
 	@echo "make clean       remove results, figures and caches"
 
@@ -61,6 +62,10 @@ benchmarks: $(PEERS)
 $(PEERS): $(STAMP) benchmarks/requirements.lock
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r benchmarks/requirements.lock
 	@touch $@
+
+# What a cluster needs besides: every start of Snakemake imports the plugin, and pandas with it.
+slurm: $(STAMP)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r profiles/slurm/requirements.lock
 
 docs: $(STAMP)
 	$(RUN)/python -m sphinx -W --keep-going -q docs docs/_build/html

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.pipeline.conftest import assert_identical
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "squeue", "sbatch")
 MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
+MISSING += ["`make slurm`"] * (find_spec("snakemake_executor_plugin_slurm") is None)
 LINKS = Path("/etc/slurm")
 
 pytestmark = [

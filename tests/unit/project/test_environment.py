@@ -54,7 +54,9 @@ def test_environment_of_rules_has_the_packages_of_studies_in_the_versions_of_the
     assert {re.split(r"[^\w-]", line)[0] for line in needed} <= {name for name, _ in pins}
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "benchmarks/requirements.lock"])
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "benchmarks/requirements.lock", "profiles/slurm/requirements.lock"]
+)
 def test_lock_is_of_hashes_alone(name):
     """`pip install --require-hashes` checks the rest."""
     lock = (ROOT / name).read_text(encoding="utf-8")
