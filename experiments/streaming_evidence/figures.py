@@ -198,6 +198,8 @@ def _loss_panel(axis: Axes, tables: Tables) -> None:
         return -stream_runs.slope_per_row(lost, n_rows / 10, n_rows)
 
     found = {RATES[variation]: values for variation, values in available(loss, RATES).items()}
+    n_runs = min(map(len, found.values()))  # of each rate: a range grows with the number of runs
+    found = {rate: values[:n_runs] for rate, values in found.items()}
     band(axis, pd.DataFrame(found).sort_index(axis=1), _RUNS._replace(marker="o"))
     fine = np.geomspace(min(found), max(found), 50)
     lost = [-predicted_loss(rate) for rate in fine]

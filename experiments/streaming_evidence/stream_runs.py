@@ -122,7 +122,8 @@ def thermostat_errors(tables: Tables, model: str, variation: str) -> tuple[pd.Da
     common = own.columns.intersection(rival.columns)
     if common.empty:
         raise MissingData(f"{variation} on {model} and SGHMC: no number of rows of both at this preset")
-    return own[common], rival[common]
+    runs = own.index.intersection(rival.index)  # the same rows in the same order: they are compared in pairs
+    return own.loc[runs, common], rival.loc[runs, common]
 
 
 def steps_of_chunks(runs: StreamRuns) -> pd.DataFrame:
