@@ -120,14 +120,16 @@ def chain_curves(draws: xr.Dataset, first: xr.DataArray, truth: xr.DataArray, ru
     }
     if bool(np.isfinite(truth).all()):
         counts = np.unique(np.round(np.linspace(1, n_draws + 1, N_CURVE_POINTS)).astype(np.int64))
-        start = first.broadcast_like(samples.isel(draw=0)).transpose(*samples.isel(draw=0).dims)
-        values = np.concatenate([start.values[:, :, :, None], samples.values], axis=3)
         true = truth.transpose("scene", "joint", "axis").values
-        dims = ("scene", "step_size", "chain", "point")
+        start = first.broadcast_like(samples.isel(draw=0)).transpose(*samples.isel(draw=0).dims)
+        shape = samples.shape[:3]
         for name, has_four in (("rmse", False), ("rmse_homogeneous", True)):
-            pairs = zip(values, true, strict=True)
-            errors = [running_rmse(own, pose, counts, homogeneous=has_four) for own, pose in pairs]
-            curves[name] = (dims, np.stack(errors))
+            errors = np.empty((*shape, counts.size))
+            # One by one: the sums of all draws take as much memory as the draws.
+            for lane in np.ndindex(shape):
+                run = np.concatenate([start.values[lane][None], samples.values[lane]])
+                errors[lane] = running_rmse(run, true[lane[0]], counts, homogeneous=has_four)
+            curves[name] = (("scene", "step_size", "chain", "point"), errors)
         seconds = fraction_of_time(run_s, draws["n_work"].sum("draw").astype(float))
         curves["time_s"] = seconds * xr.DataArray((counts - 1) / n_draws, dims="point")
         curves["n_samples"] = ("point", counts.astype(float))
