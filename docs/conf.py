@@ -1,6 +1,7 @@
 """Settings of the documentation: `make docs` builds it, and a warning is an error."""
 
 import functools
+import inspect
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -57,6 +58,18 @@ def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Sequenc
     return True if is_field or is_added else None
 
 
+def _describe_fields(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Adds the comments above and next to the fields of a class to its description."""
+    del app, options
+    if what == "class" and obj.__module__.startswith("auxmc."):  # others are names given to types
+        # The comments above a field, its name, the comment beside it.
+        field = r"(?m)^((?:    # .+\n)*)    (\w+): .*?(?:  # ([^#\n]+))?$"
+        found = re.findall(field, inspect.getsource(obj))
+        texts = {name: " ".join([*re.findall("# (.+)", above), beside]) for above, name, beside in found}
+        if any(texts.values()):
+            lines += ["Attributes:", *(f"    {name}: {text}" for name, text in texts.items() if text), ""]
+
+
 def _escape(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Lets docstrings write |x| and x* in mathematics, which are markup otherwise; code in backticks stays as it is."""
     del app, what, name, obj, options
@@ -102,4 +115,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _fill)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-docstring", _describe_fields, priority=300)
     app.connect("autodoc-process-docstring", _escape, priority=400)  # before napoleon adds markup of its own

@@ -38,17 +38,12 @@ class MeanField(NamedTuple):
 
 
 class MeanFieldFit(NamedTuple):
-    """What a fit returns.
+    """What a fit returns."""
 
-    Attributes:
-        approximation: after the last step.
-        objective: estimate of the evidence lower bound before each step, in nats, with the draws of that step [step].
-        n_not_finite: steps whose estimate or gradient was not finite; they changed nothing (int32).
-    """
-
-    approximation: MeanField
+    approximation: MeanField  # after the last step
+    # Estimate of the evidence lower bound before each step, in nats, with the draws of that step [step].
     objective: Array
-    n_not_finite: Array
+    n_not_finite: Array  # steps whose estimate or gradient was not finite; they changed nothing (int32)
 
 
 def fit_mean_field(

@@ -29,25 +29,15 @@ Tilted = Callable[[float, float], TiltedMoments]
 
 
 class EPFit(NamedTuple):
-    """A Gaussian approximation of the posterior.
+    """A Gaussian approximation of the posterior."""
 
-    Attributes:
-        mean: [dim].
-        covariance: [dim, dim].
-        log_normaliser: approximation of the log of the integral of prior times factors, in nats.
-        site_precisions: tau [factor].
-        site_shifts: nu [factor].
-        largest_change: of any site parameter in the last sweep; 0 at a fixed point.
-        n_skipped: updates left out because the cavity had no positive variance.
-    """
-
-    mean: FloatArray
-    covariance: FloatArray
-    log_normaliser: float
-    site_precisions: FloatArray
-    site_shifts: FloatArray
-    largest_change: float
-    n_skipped: int
+    mean: FloatArray  # [dim]
+    covariance: FloatArray  # [dim, dim]
+    log_normaliser: float  # approximation of the log of the integral of prior times factors, in nats
+    site_precisions: FloatArray  # tau [factor]
+    site_shifts: FloatArray  # nu [factor]
+    largest_change: float  # of any site parameter in the last sweep; 0 at a fixed point
+    n_skipped: int  # updates left out because the cavity had no positive variance
 
 
 def expectation_propagation(

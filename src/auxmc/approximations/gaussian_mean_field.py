@@ -10,20 +10,14 @@ from auxmc.numerics.array_types import FloatArray
 
 
 class MeanFieldGaussian(NamedTuple):
-    """A Gaussian whose blocks are independent, and how it was found.
+    """A Gaussian whose blocks are independent, and how it was found."""
 
-    Attributes:
-        mean: [dim].
-        covariance: [dim, dim], zero between blocks.
-        bounds: evidence lower bound at the start and after the update of each block, in nats [update + 1]; the log
-            normaliser of the target counts as 0, so that it is minus the divergence KL(q, p).
-        means: mean after each sweep, the start first [sweep + 1, dim].
-    """
-
-    mean: FloatArray
-    covariance: FloatArray
+    mean: FloatArray  # [dim]
+    covariance: FloatArray  # [dim, dim], zero between blocks
+    # Evidence lower bound at the start and after the update of each block, in nats [update + 1]; the log normaliser of
+    # the target counts as 0, so that it is minus the divergence KL(q, p).
     bounds: FloatArray
-    means: FloatArray
+    means: FloatArray  # mean after each sweep, the start first [sweep + 1, dim]
 
 
 def gaussian_mean_field(

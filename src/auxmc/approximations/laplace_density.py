@@ -21,21 +21,13 @@ _LEAST_CURVATURE = 1e-100
 
 
 class LaplaceDensity(NamedTuple):
-    """Gaussian approximation at a mode.
+    """Gaussian approximation at a mode."""
 
-    Attributes:
-        mode: [dim].
-        hessian: second derivatives of the log density at the mode [dim, dim], negative definite.
-        log_density: at the mode, in nats.
-        log_normaliser: approximation of the log of the density's integral, in nats.
-        n_newton: Newton steps made.
-    """
-
-    mode: FloatArray
-    hessian: FloatArray
-    log_density: float
-    log_normaliser: float
-    n_newton: int
+    mode: FloatArray  # [dim]
+    hessian: FloatArray  # second derivatives of the log density at the mode [dim, dim], negative definite
+    log_density: float  # at the mode, in nats
+    log_normaliser: float  # approximation of the log of the density's integral, in nats
+    n_newton: int  # Newton steps made
 
     @property
     def covariance(self) -> FloatArray:

@@ -16,37 +16,22 @@ from auxmc.numerics.linalg import (
 
 
 class SiteTerms(NamedTuple):
-    """Log likelihood of each site and its derivatives in the latent value, each [site].
+    """Log likelihood of each site and its derivatives in the latent value, each [site]."""
 
-    Attributes:
-        log_likelihood: in nats.
-        gradient: first derivative.
-        curvature: negative second derivative, at least 0.
-    """
-
-    log_likelihood: Array
-    gradient: Array
-    curvature: Array
+    log_likelihood: Array  # in nats
+    gradient: Array  # first derivative
+    curvature: Array  # negative second derivative, at least 0
 
 
 class LaplaceMode(NamedTuple):
-    """Gaussian approximation N(mode, (C^-1 + diag(curvature))^-1) of a latent posterior.
+    """Gaussian approximation N(mode, (C^-1 + diag(curvature))^-1) of a latent posterior."""
 
-    Attributes:
-        mode: mu [site], equal to C @ dual.
-        dual: a [site] = C^-1 mu, obtained without solving with C.
-        curvature: W [site] at the last iterate but one, which the last Newton step was made with.
-        log_marginal: Laplace's approximation of the log marginal likelihood, in nats; biased.
-        n_newton: Newton steps made, int32; each factorises one matrix.
-        converged: false where the steps did not settle, or a factorisation failed.
-    """
-
-    mode: Array
-    dual: Array
-    curvature: Array
-    log_marginal: Array
-    n_newton: Array
-    converged: Array
+    mode: Array  # mu [site], equal to C @ dual
+    dual: Array  # a [site] = C^-1 mu, obtained without solving with C
+    curvature: Array  # W [site] at the last iterate but one, which the last Newton step was made with
+    log_marginal: Array  # Laplace's approximation of the log marginal likelihood, in nats; biased
+    n_newton: Array  # Newton steps made, int32; each factorises one matrix
+    converged: Array  # false where the steps did not settle, or a factorisation failed
 
 
 def laplace_mode(

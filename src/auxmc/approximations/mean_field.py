@@ -18,16 +18,11 @@ _MAX_SWEEPS = 20_000
 
 
 class MeanFieldFits(NamedTuple):
-    """Approximations by independent spins.
+    """Approximations by independent spins."""
 
-    Attributes:
-        means: E[s] of each fit [fit, unit].
-        objectives: lower bound on the log normaliser of the machine, in nats [fit].
-        residual: largest difference of a mean m_i from its fixed point tanh(b_i + sum_j W_ij m_j) [fit].
-    """
-
-    means: FloatArray
-    objectives: FloatArray
+    means: FloatArray  # E[s] of each fit [fit, unit]
+    objectives: FloatArray  # lower bound on the log normaliser of the machine, in nats [fit]
+    # Largest difference of a mean m_i from its fixed point tanh(b_i + sum_j W_ij m_j) [fit].
     residual: FloatArray
 
 

@@ -39,23 +39,15 @@ _LEAST = {"chunk_rows": 1, "capacity": 1, "replicates": 1, "seed": 0, "rows": 1,
 
 
 class NamedModel(NamedTuple):
-    """A model from the command line.
+    """A model from the command line."""
 
-    Attributes:
-        name: words as they were given, with single spaces.
-        model: the model.
-        valid_rows: maps rows [row, column] to whether the model has a probability for each [row].
-        requirement: what `valid_rows` asks of a row, for messages.
-        column: column that decides it; None where no single column does.
-        file_digest: of the user's file; empty for a built-in model.
-    """
-
-    name: str
-    model: RowModel
+    name: str  # words as they were given, with single spaces
+    model: RowModel  # the model
+    # Maps rows [row, column] to whether the model has a probability for each [row].
     valid_rows: ValidRows = lambda rows: np.ones(len(rows), dtype=bool)
-    requirement: str = ""
-    column: int | None = None
-    file_digest: str = ""
+    requirement: str = ""  # what `valid_rows` asks of a row, for messages
+    column: int | None = None  # column that decides it; None where no single column does
+    file_digest: str = ""  # of the user's file; empty for a built-in model
 
 
 def _linear(n_columns: int, *, noise_scale: float = 1.0) -> RowModel:
@@ -152,26 +144,16 @@ def _number_or_text(text: str) -> int | float | str:
 
 
 class StreamSetup(NamedTuple):
-    """What a run consists of.
+    """What a run consists of."""
 
-    Attributes:
-        options: of the command line.
-        source: the file and its columns, the response last.
-        models: in the order given; names differ.
-        settings: of the estimator.
-        chunk_sizes: how rows are cut.
-        dtype: of rows and particles.
-        first_rows: those of the first chunk, or fewer [row, column].
-        bias: nats a row by which each model's estimate falls short; None where that is not known.
-    """
-
-    options: argparse.Namespace
-    source: Table
-    models: tuple[NamedModel, ...]
-    settings: StreamSettings | RunningLaplaceSettings
-    chunk_sizes: ChunkSizes
-    dtype: Any
-    first_rows: FloatArray
+    options: argparse.Namespace  # of the command line
+    source: Table  # the file and its columns, the response last
+    models: tuple[NamedModel, ...]  # in the order given; names differ
+    settings: StreamSettings | RunningLaplaceSettings  # of the estimator
+    chunk_sizes: ChunkSizes  # how rows are cut
+    dtype: Any  # of rows and particles
+    first_rows: FloatArray  # those of the first chunk, or fewer [row, column]
+    # Nats a row by which each model's estimate falls short; None where that is not known.
     bias: tuple[float | None, ...]
 
     @property

@@ -24,21 +24,14 @@ _MAX_LISTED = 10
 
 
 class Cells(NamedTuple):
-    """Some rows of a table.
+    """Some rows of a table."""
 
-    Attributes:
-        source: file or argument, for messages.
-        names: of the columns.
-        columns: cells of each column [row]: a sequence of texts, or an array, which has a type and may be masked.
-        first: index of the first row.
-        lines: line of a text where each row begins, or None.
-    """
-
-    source: str
-    names: tuple[str, ...]
+    source: str  # file or argument, for messages
+    names: tuple[str, ...]  # of the columns
+    # Cells of each column [row]: a sequence of texts, or an array, which has a type and may be masked.
     columns: tuple[Any, ...]
-    first: int = 0
-    lines: Sequence[int] | None = None
+    first: int = 0  # index of the first row
+    lines: Sequence[int] | None = None  # line of a text where each row begins, or None
 
     @property
     def n_rows(self) -> int:

@@ -45,19 +45,12 @@ _NOT_TEXT = "not UTF-8 text; save the table as CSV with UTF-8 encoding, possibly
 
 
 class Table(NamedTuple):
-    """A file of rows and the columns to read; `open_rows` makes it.
+    """A file of rows and the columns to read; `open_rows` makes it."""
 
-    Attributes:
-        path: the file.
-        columns: names in the order in which they are read.
-        n_rows: rows, None where only reading the whole file would tell.
-        read: maps names of columns to an iterator over their cells.
-    """
-
-    path: Path
-    columns: tuple[str, ...]
-    n_rows: int | None
-    read: Callable[[Sequence[str]], Iterator[Cells]]
+    path: Path  # the file
+    columns: tuple[str, ...]  # names in the order in which they are read
+    n_rows: int | None  # rows, None where only reading the whole file would tell
+    read: Callable[[Sequence[str]], Iterator[Cells]]  # maps names of columns to an iterator over their cells
 
     def cells(self, first_row: int = 0) -> Iterator[Cells]:
         """Yields the rows of the chosen columns, some at a time, from one row on.

@@ -88,19 +88,13 @@ def in_batches(values: ArrayLike, n_batches: int) -> FloatArray:
 
 
 class WeightedSums(NamedTuple):
-    """Sums over states x of weights w, w x and w x x^T, in units of exp(log_scale).
+    """Sums over states x of weights w, w x and w x x^T, in units of exp(log_scale)."""
 
-    Attributes:
-        log_scale: log of the unit of the sums, in nats [...]; minus infinity where all weights are zero.
-        total: [...].
-        first: [..., dim].
-        second: [..., dim, dim].
-    """
-
+    # Log of the unit of the sums, in nats [...]; minus infinity where all weights are zero.
     log_scale: FloatArray
-    total: FloatArray
-    first: FloatArray
-    second: FloatArray
+    total: FloatArray  # [...]
+    first: FloatArray  # [..., dim]
+    second: FloatArray  # [..., dim, dim]
 
     @property
     def log_total(self) -> FloatArray:

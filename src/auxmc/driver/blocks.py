@@ -27,16 +27,11 @@ _SAVE_EVERY_S = 5.0
 
 
 class Sampler(NamedTuple):
-    """What a study asks the driver to run in each lane; a lane is one chain at one sweep point.
+    """What a study asks the driver to run in each lane; a lane is one chain at one sweep point."""
 
-    Attributes:
-        build: maps the swept numbers of a lane (a pytree of scalars) to its kernel.
-        initial: maps (key, swept numbers) to the initial state of the lane.
-        record: maps (state, info) to the quantities to keep of an iteration, a dict of arrays.
-    """
-
-    build: Callable[[Any], Kernel]
-    initial: Callable[[Array, Any], Any]
+    build: Callable[[Any], Kernel]  # maps the swept numbers of a lane (a pytree of scalars) to its kernel
+    initial: Callable[[Array, Any], Any]  # maps (key, swept numbers) to the initial state of the lane
+    # Maps (state, info) to the quantities to keep of an iteration, a dict of arrays.
     record: Callable[[Any, Any], dict[str, Array]]
 
 
@@ -62,26 +57,18 @@ class At(NamedTuple):
 
 @dataclasses.dataclass
 class Program:
-    """Traced program of a sampler for a number of lanes: initial states, and blocks of iterations.
+    """Traced program of a sampler for a number of lanes: initial states, and blocks of iterations."""
 
-    Attributes:
-        start: maps (lane keys, lane parameters) to states.
-        run: maps (lane keys, lane parameters, states, number of the first iteration, number of iterations) to (states,
-            record); the first iterations of the record are filled.
-        n_draws: iterations of each lane.
-        block: iterations of a block at most.
-        timed: whether blocks end where they take more than about half a second; each is a whole one otherwise.
-        record: shapes of what is kept of an iteration [lane, ...].
-        compile_s: seconds spent on tracing and compiling so far.
-    """
-
-    start: Any
+    start: Any  # maps (lane keys, lane parameters) to states
+    # Maps (lane keys, lane parameters, states, number of the first iteration, number of iterations) to (states,
+    # record); the first iterations of the record are filled.
     run: Any
-    n_draws: int
-    block: int
+    n_draws: int  # iterations of each lane
+    block: int  # iterations of a block at most
+    # Whether blocks end where they take more than about half a second; each is a whole one otherwise.
     timed: bool
-    record: dict[str, jax.ShapeDtypeStruct]
-    compile_s: float
+    record: dict[str, jax.ShapeDtypeStruct]  # shapes of what is kept of an iteration [lane, ...]
+    compile_s: float  # seconds spent on tracing and compiling so far
 
     def compile(self) -> "Program":
         """Itself, with compiled programs: threads may run them at the same time."""

@@ -24,25 +24,16 @@ _COMPILE_S, _RUN_S = "seconds.compile", "seconds.run"
 
 @dataclasses.dataclass
 class RunContext:
-    """Where a case runs: names of its random streams, checkpoints, progress.
+    """Where a case runs: names of its random streams, checkpoints, progress."""
 
-    Attributes:
-        study: name of the study, first part of every stream's name.
-        seed: root seed.
-        checkpoints: folder for the case's checkpoints.
-        identity: digest of settings, code and data; a checkpoint with another one is discarded.
-        label: what progress lines begin with.
-        units: who makes which part of the work; one job makes all unless it says otherwise.
-        n_resumed: iterations that the case has taken over from checkpoints so far.
-    """
-
-    study: str
-    seed: int
-    checkpoints: Path
-    identity: str
-    label: str
+    study: str  # name of the study, first part of every stream's name
+    seed: int  # root seed
+    checkpoints: Path  # folder for the case's checkpoints
+    identity: str  # digest of settings, code and data; a checkpoint with another one is discarded
+    label: str  # what progress lines begin with
+    # Who makes which part of the work; one job makes all unless it says otherwise.
     units: Units = dataclasses.field(default_factory=Units)
-    n_resumed: int = 0
+    n_resumed: int = 0  # iterations that the case has taken over from checkpoints so far
 
 
 class Chains(NamedTuple):

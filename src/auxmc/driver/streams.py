@@ -30,23 +30,17 @@ Report = Callable[[dict[str, NamedArrays], bool], None]
 
 
 class StreamRun(NamedTuple):
-    """Running record of a stream.
+    """Running record of a stream."""
 
-    Attributes:
-        record: an array [chunk] for each field of ChunkRecord, and `seconds`: time up to the end of the chunk's block,
-            reading of rows included, compilation and reports not.
-        provisional: whether the last chunk was shorter than its size because the rows ended there. It is part of
-            the record and of `state`, but not of what a resumed stream continues from.
-        state: after all rows of the record.
-        compile_s: seconds of tracing and compiling, of all streams of the run.
-        n_resumed: chunks taken over from a checkpoint.
-    """
-
+    # An array [chunk] for each field of ChunkRecord, and `seconds`: time up to the end of the chunk's block, reading of
+    # rows included, compilation and reports not.
     record: NamedArrays
+    # Whether the last chunk was shorter than its size because the rows ended there. It is part of the record and of
+    # `state`, but not of what a resumed stream continues from.
     provisional: bool
-    state: StreamState
-    compile_s: float
-    n_resumed: int
+    state: StreamState  # after all rows of the record
+    compile_s: float  # seconds of tracing and compiling, of all streams of the run
+    n_resumed: int  # chunks taken over from a checkpoint
 
 
 def run_stream(stream: Stream, read: ReadRows, key: Array, n_columns: int, **options: Any) -> StreamRun:

@@ -28,21 +28,13 @@ Parameter = float | np.ndarray | Sequence[Any]
 
 
 class Prior(NamedTuple):
-    """Distribution of an input.
+    """Distribution of an input."""
 
-    Attributes:
-        shape: of the input.
-        log_density: maps the standard variable u [*shape] to its log density, in nats.
-        value: maps u to the value that the generator is given.
-        draw: maps a key to u.
-        name: for messages.
-    """
-
-    shape: tuple[int, ...]
-    log_density: Callable[[Array], Array]
-    value: Callable[[Array], Array]
-    draw: Callable[[Array], Array]
-    name: str
+    shape: tuple[int, ...]  # of the input
+    log_density: Callable[[Array], Array]  # maps the standard variable u [*shape] to its log density, in nats
+    value: Callable[[Array], Array]  # maps u to the value that the generator is given
+    draw: Callable[[Array], Array]  # maps a key to u
+    name: str  # for messages
 
 
 def normal(shape: Shape = (), *, mean: Parameter = 0.0, sd: Parameter = 1.0) -> Prior:

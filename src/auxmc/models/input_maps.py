@@ -18,15 +18,10 @@ _SECANT = 0.5 * math.pi
 
 
 class InputDensity(NamedTuple):
-    """Distribution of one input, with mean 0 and variance 1.
+    """Distribution of one input, with mean 0 and variance 1."""
 
-    Attributes:
-        log_density: elementwise, in nats.
-        cdf: distribution function, elementwise.
-    """
-
-    log_density: Callable[[Array], Array]
-    cdf: Callable[[Array], Array]
+    log_density: Callable[[Array], Array]  # elementwise, in nats
+    cdf: Callable[[Array], Array]  # distribution function, elementwise
 
 
 class InputMap(NamedTuple):

@@ -36,15 +36,10 @@ class Jacobian(Protocol):
 
 
 class DenseJacobian(NamedTuple):
-    """Jacobian without structure.
+    """Jacobian without structure."""
 
-    Attributes:
-        matrix: J [constraint, input].
-        factor: lower Cholesky factor of J J^T [constraint, constraint].
-    """
-
-    matrix: Array
-    factor: Array
+    matrix: Array  # J [constraint, input]
+    factor: Array  # lower Cholesky factor of J J^T [constraint, constraint]
     half_log_determinant: Array
 
     def times(self, vector: Array) -> Array:
@@ -69,18 +64,12 @@ class DiagonalJacobian(NamedTuple):
 
     With W = D^-1 A, the Gram matrix is D (I + W W^T) D, and (I + W W^T)^-1 = I - V V^T with V = W L^-T, L being the
     Cholesky factor of I + W^T W [shared, shared].
-
-    Attributes:
-        block: A [constraint, shared].
-        diagonal: diagonal of D [constraint], of either sign.
-        whitened: W [constraint, shared].
-        basis: V [constraint, shared].
     """
 
-    block: Array
-    diagonal: Array
-    whitened: Array
-    basis: Array
+    block: Array  # A [constraint, shared]
+    diagonal: Array  # diagonal of D [constraint], of either sign
+    whitened: Array  # W [constraint, shared]
+    basis: Array  # V [constraint, shared]
     half_log_determinant: Array
 
     def times(self, vector: Array) -> Array:
@@ -106,20 +95,13 @@ class MarkovianJacobian(NamedTuple):
     """Jacobian B [W | I] of a Markov process observed at every step: K shared inputs, then d of each step.
 
     B is lower block-triangular; its inverse has only the diagonal and the subdiagonal blocks, which are given.
-
-    Attributes:
-        whitened: W = B^-1 A [constraint, shared].
-        inverse_diagonal: diagonal blocks of B^-1 [step, d, d].
-        inverse_subdiagonal: blocks of B^-1 left of the diagonal [step - 1, d, d].
-        diagonal: inverses of `inverse_diagonal` [step, d, d].
-        basis: V [constraint, shared], as in `DiagonalJacobian`.
     """
 
-    whitened: Array
-    inverse_diagonal: Array
-    inverse_subdiagonal: Array
-    diagonal: Array
-    basis: Array
+    whitened: Array  # W = B^-1 A [constraint, shared]
+    inverse_diagonal: Array  # diagonal blocks of B^-1 [step, d, d]
+    inverse_subdiagonal: Array  # blocks of B^-1 left of the diagonal [step - 1, d, d]
+    diagonal: Array  # inverses of `inverse_diagonal` [step, d, d]
+    basis: Array  # V [constraint, shared], as in `DiagonalJacobian`
     half_log_determinant: Array
 
     def times(self, vector: Array) -> Array:
@@ -180,18 +162,12 @@ class BlockJacobian(NamedTuple):
 
     With G = blockdiag(D_i D_i^T), the inverse of the Gram matrix is G^-1 - V V^T with V = G^-1 A L^-T, L being the
     Cholesky factor of I + A^T G^-1 A [shared, shared].
-
-    Attributes:
-        shared: A [constraint, shared].
-        own: D [group, d, k].
-        inverse: blocks of G^-1 [group, d, d].
-        basis: V [constraint, shared].
     """
 
-    shared: Array
-    own: Array
-    inverse: Array
-    basis: Array
+    shared: Array  # A [constraint, shared]
+    own: Array  # D [group, d, k]
+    inverse: Array  # blocks of G^-1 [group, d, d]
+    basis: Array  # V [constraint, shared]
     half_log_determinant: Array
 
     def times(self, vector: Array) -> Array:
@@ -218,16 +194,11 @@ class BlockJacobian(NamedTuple):
 
 
 class NoisyJacobian(NamedTuple):
-    """Jacobian [J_x | eps I] of a generator with noise added to its outputs, which has full row rank everywhere.
+    """Jacobian [J_x | eps I] of a generator with noise added to its outputs, which has full row rank everywhere."""
 
-    Attributes:
-        matrix: J_x [constraint, input without noise].
-        noise_scale: eps, positive scalar.
-        factor: lower Cholesky factor of J_x J_x^T + eps^2 I, or of J_x^T J_x + eps^2 I where that is smaller.
-    """
-
-    matrix: Array
-    noise_scale: Array
+    matrix: Array  # J_x [constraint, input without noise]
+    noise_scale: Array  # eps, positive scalar
+    # Lower Cholesky factor of J_x J_x^T + eps^2 I, or of J_x^T J_x + eps^2 I where that is smaller.
     factor: Array
     half_log_determinant: Array
 

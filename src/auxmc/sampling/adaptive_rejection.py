@@ -21,35 +21,22 @@ _BATCH = 4096
 
 
 class Hull(NamedTuple):
-    """Tangents of a log density.
+    """Tangents of a log density."""
 
-    Attributes:
-        points: where they touch, in rising order [tangent].
-        heights: log density there, in nats [tangent].
-        slopes: its slopes there, falling [tangent].
-        ends: the domain's lower end, where neighbouring tangents meet, and its upper end [tangent + 1].
-    """
-
-    points: FloatArray
-    heights: FloatArray
-    slopes: FloatArray
+    points: FloatArray  # where they touch, in rising order [tangent]
+    heights: FloatArray  # log density there, in nats [tangent]
+    slopes: FloatArray  # its slopes there, falling [tangent]
+    # The domain's lower end, where neighbouring tangents meet, and its upper end [tangent + 1].
     ends: FloatArray
 
 
 class AdaptiveDraws(NamedTuple):
-    """Exact draws and what they cost.
+    """Exact draws and what they cost."""
 
-    Attributes:
-        positions: [draw].
-        n_proposals: draws from the hull.
-        n_evaluations: points at which the log density was evaluated.
-        hull: the last hull.
-    """
-
-    positions: FloatArray
-    n_proposals: int
-    n_evaluations: int
-    hull: Hull
+    positions: FloatArray  # [draw]
+    n_proposals: int  # draws from the hull
+    n_evaluations: int  # points at which the log density was evaluated
+    hull: Hull  # the last hull
 
 
 def make_hull(

@@ -16,53 +16,33 @@ _ROUNDING = 1e-9
 
 
 class Envelope(NamedTuple):
-    """A target and what lies above it: ptilde(x) <= M q(x) for every x.
+    """A target and what lies above it: ptilde(x) <= M q(x) for every x."""
 
-    Attributes:
-        log_target: log ptilde, maps a position [...] to a scalar in nats; minus infinity where the target is zero.
-        draw: maps a key to a position drawn from q, of a floating type.
-        log_proposal: log q, normalised, maps a position to a scalar in nats.
-        log_bound: log M, in nats.
-    """
-
+    # Log ptilde, maps a position [...] to a scalar in nats; minus infinity where the target is zero.
     log_target: Callable[[Array], Array]
-    draw: Callable[[Array], Array]
-    log_proposal: Callable[[Array], Array]
-    log_bound: float
+    draw: Callable[[Array], Array]  # maps a key to a position drawn from q, of a floating type
+    log_proposal: Callable[[Array], Array]  # log q, normalised, maps a position to a scalar in nats
+    log_bound: float  # log M, in nats
 
 
 class Proposal(NamedTuple):
-    """One proposal and what became of it.
+    """One proposal and what became of it."""
 
-    Attributes:
-        position: x drawn from q [...].
-        log_height: log of a number uniform between 0 and M q(x), in nats.
-        log_ratio: log of ptilde(x) / (M q(x)), in nats: above 0 where the bound does not hold, NaN where a density is.
-        accepted: whether the height is at most ptilde(x).
-    """
-
-    position: Array
-    log_height: Array
+    position: Array  # x drawn from q [...]
+    log_height: Array  # log of a number uniform between 0 and M q(x), in nats
+    # Log of ptilde(x) / (M q(x)), in nats: above 0 where the bound does not hold, NaN where a density is.
     log_ratio: Array
-    accepted: Array
+    accepted: Array  # whether the height is at most ptilde(x)
 
 
 class RejectionDraw(NamedTuple):
-    """An exact draw, found after a number of proposals.
+    """An exact draw, found after a number of proposals."""
 
-    Attributes:
-        position: the first accepted proposal [...]; NaN where none was.
-        log_height: its height, in nats; NaN where there is none.
-        n_proposals: proposals made, at least 1 (int32).
-        accepted: whether one of them was accepted.
-        largest_log_ratio: largest log of ptilde / (M q) at the proposals made, in nats.
-    """
-
-    position: Array
-    log_height: Array
-    n_proposals: Array
-    accepted: Array
-    largest_log_ratio: Array
+    position: Array  # the first accepted proposal [...]; NaN where none was
+    log_height: Array  # its height, in nats; NaN where there is none
+    n_proposals: Array  # proposals made, at least 1 (int32)
+    accepted: Array  # whether one of them was accepted
+    largest_log_ratio: Array  # largest log of ptilde / (M q) at the proposals made, in nats
 
 
 class Conditioned(NamedTuple):

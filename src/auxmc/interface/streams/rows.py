@@ -99,19 +99,13 @@ def row_model(
 
 
 class Rows(NamedTuple):
-    """Rows to be read once, in order.
+    """Rows to be read once, in order."""
 
-    Attributes:
-        n_columns: numbers in a row.
-        n_rows: how many there are; None where that is not known.
-        first: the first of them [row, column], to try a model on.
-        read: maps a number of rows to leave out, and their checksum where it is known, to an iterator over blocks
-            [row, column]; a ValueError where there are fewer, or others.
-    """
-
-    n_columns: int
-    n_rows: int | None
-    first: FloatArray
+    n_columns: int  # numbers in a row
+    n_rows: int | None  # how many there are; None where that is not known
+    first: FloatArray  # the first of them [row, column], to try a model on
+    # Maps a number of rows to leave out, and their checksum where it is known, to an iterator over blocks [row,
+    # column]; a ValueError where there are fewer, or others.
     read: Callable[..., Iterator[FloatArray]]
 
 

@@ -60,25 +60,16 @@ class Gaussian(NamedTuple):
 
 @by_value
 class Base(NamedTuple):
-    """Base that was found.
+    """Base that was found."""
 
-    Attributes:
-        mixture: the base.
-        runs: annealed runs from it to the target; their path is used by the estimate.
-        pilots: annealed runs from it and from mixtures with further components, as an estimate of their own.
-        explored: annealed runs from the prior, or from wide Gaussians around the start.
-        n_found: exploring runs that ended in each mode [mode].
-        from_prior: whether the exploring runs began at draws of the prior.
-        advice: what is to be said about it.
-    """
-
-    mixture: Mixture
-    runs: Annealed
+    mixture: Mixture  # the base
+    runs: Annealed  # annealed runs from it to the target; their path is used by the estimate
+    # Annealed runs from it and from mixtures with further components, as an estimate of their own.
     pilots: tuple[Annealed, ...]
-    explored: tuple[Annealed, ...]
-    n_found: np.ndarray
-    from_prior: bool
-    advice: tuple[Advice, ...] = ()
+    explored: tuple[Annealed, ...]  # annealed runs from the prior, or from wide Gaussians around the start
+    n_found: np.ndarray  # exploring runs that ended in each mode [mode]
+    from_prior: bool  # whether the exploring runs began at draws of the prior
+    advice: tuple[Advice, ...] = ()  # what is to be said about it
 
     def modes(self) -> str:
         """How many modes were found, and from where."""

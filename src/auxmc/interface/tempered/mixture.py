@@ -37,25 +37,15 @@ _TOGETHER = 64
 
 
 class Mixture(NamedTuple):
-    """Base of annealed runs, in coordinates y in which x = centre + root y.
+    """Base of annealed runs, in coordinates y in which x = centre + root y."""
 
-    Attributes:
-        centre: [dim].
-        root: lower Cholesky factor [dim, dim] of the covariance within components.
-        log_weights: of the components [component]; minus infinity for padding.
-        means: in y [component, dim].
-        roots: lower Cholesky factors of the components' scale matrices, in y [component, dim, dim].
-        inverse_roots: their inverses [component, dim, dim].
-        degrees: degrees of freedom [component].
-    """
-
-    centre: Any
-    root: Any
-    log_weights: Any
-    means: Any
-    roots: Any
-    inverse_roots: Any
-    degrees: Any
+    centre: Any  # [dim]
+    root: Any  # lower Cholesky factor [dim, dim] of the covariance within components
+    log_weights: Any  # of the components [component]; minus infinity for padding
+    means: Any  # in y [component, dim]
+    roots: Any  # lower Cholesky factors of the components' scale matrices, in y [component, dim, dim]
+    inverse_roots: Any  # their inverses [component, dim, dim]
+    degrees: Any  # degrees of freedom [component]
 
     def position(self, y: Any) -> Any:
         """The target's variables x [..., dim]."""

@@ -22,26 +22,18 @@ class HMCState(NamedTuple):
 
 
 class HMCInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        is_accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_rate: min(1, exp(-energy_change)), 0 where the energy is not finite.
-        energy_change: energy at the end minus at the start, in nats; infinite where the end is not finite.
-        energy: of the point that the chain moves to or stays at, with its momentum, in nats.
-        num_integration_steps: leapfrog steps asked for (int32).
-        n_gradients: evaluations of the log density and its gradient (int32); fewer than the steps where a
-            trajectory ended early because it left the finite numbers.
-        n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
+    is_accepted: Array  # whether the end of the trajectory was accepted (bool)
+    acceptance_rate: Array  # min(1, exp(-energy_change)), 0 where the energy is not finite
+    # Energy at the end minus at the start, in nats; infinite where the end is not finite.
     energy_change: Array
-    energy: Array
-    num_integration_steps: Array
+    energy: Array  # of the point that the chain moves to or stays at, with its momentum, in nats
+    num_integration_steps: Array  # leapfrog steps asked for (int32)
+    # Evaluations of the log density and its gradient (int32); fewer than the steps where a trajectory ended early
+    # because it left the finite numbers.
     n_gradients: Array
-    n_not_finite: Array
+    n_not_finite: Array  # trajectories with an energy that is not finite, 0 or 1 (int32)
 
     @property
     def is_divergent(self) -> Array:

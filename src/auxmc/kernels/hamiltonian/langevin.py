@@ -14,21 +14,14 @@ from auxmc.numerics.random import standard_normal
 
 
 class LangevinInfo(NamedTuple):
-    """What one step did.
+    """What one step did."""
 
-    Attributes:
-        is_accepted: whether the proposal was accepted (bool); always without an accept step.
-        acceptance_rate: min(1, exp(log_ratio)), 0 where that is not finite.
-        log_ratio: log of the Metropolis-Hastings ratio, in nats.
-        n_gradients: evaluations of the log density and its gradient, always 1 (int32).
-        n_not_finite: proposals whose log density or gradient is not finite, 0 or 1 (int32). Without an accept step
-            nothing brings such a chain back.
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
-    log_ratio: Array
-    n_gradients: Array
+    is_accepted: Array  # whether the proposal was accepted (bool); always without an accept step
+    acceptance_rate: Array  # min(1, exp(log_ratio)), 0 where that is not finite
+    log_ratio: Array  # log of the Metropolis-Hastings ratio, in nats
+    n_gradients: Array  # evaluations of the log density and its gradient, always 1 (int32)
+    # Proposals whose log density or gradient is not finite, 0 or 1 (int32). Without an accept step nothing brings such
+    # a chain back.
     n_not_finite: Array
 
 

@@ -12,23 +12,14 @@ from auxmc.kernels.hamiltonian.hmc import HMCState
 
 
 class NutsInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        acceptance_rate: mean over the points of the trajectory.
-        energy: of the point that the chain moves to, with its momentum, in nats.
-        num_integration_steps: leapfrog steps (int32).
-        tree_depth: doublings of the trajectory (int32).
-        is_divergent: whether the energy rose by more than 1000 nats (bool).
-        left_support: whether an end of the trajectory has no finite log density (bool).
-    """
-
-    acceptance_rate: Array
-    energy: Array
-    num_integration_steps: Array
-    tree_depth: Array
-    is_divergent: Array
-    left_support: Array
+    acceptance_rate: Array  # mean over the points of the trajectory
+    energy: Array  # of the point that the chain moves to, with its momentum, in nats
+    num_integration_steps: Array  # leapfrog steps (int32)
+    tree_depth: Array  # doublings of the trajectory (int32)
+    is_divergent: Array  # whether the energy rose by more than 1000 nats (bool)
+    left_support: Array  # whether an end of the trajectory has no finite log density (bool)
 
 
 @pytree_positions("log_density")

@@ -14,17 +14,11 @@ from auxmc.numerics.linalg import sum_log_diagonal
 
 
 class DenseMetric(NamedTuple):
-    """A metric G as a matrix; metrics with structure have the same method and operations.
+    """A metric G as a matrix; metrics with structure have the same method and operations."""
 
-    Attributes:
-        matrix: G [dim, dim].
-        factor: its lower Cholesky factor L [dim, dim].
-        half_log_determinant: half the log-determinant of G, not finite where G is not positive definite.
-    """
-
-    matrix: Array
-    factor: Array
-    half_log_determinant: Array
+    matrix: Array  # G [dim, dim]
+    factor: Array  # its lower Cholesky factor L [dim, dim]
+    half_log_determinant: Array  # half the log-determinant of G, not finite where G is not positive definite
 
     def times(self, vector: Array) -> Array:
         """G v [dim]."""
@@ -52,31 +46,22 @@ class RiemannianState(NamedTuple):
 
 
 class RiemannianInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        is_accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_rate: 0 after an integration error.
-        energy_change: Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
-        energy: of the point that the chain moves to or stays at, with its momentum, in nats.
-        num_integration_steps: steps asked for (int32).
-        n_gradients: evaluations of the log density, the log-determinant and their gradients, two a step (int32).
-        n_metrics: evaluations of the metric or of its derivative along a vector, in the implicit steps (int32).
-        n_not_converged: implicit steps that did not converge, 0 or 1, for the first one ends the trajectory (int32).
-        n_irreversible: steps that lead back to another point, 0 or 1 (int32).
-        n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
+    is_accepted: Array  # whether the end of the trajectory was accepted (bool)
+    acceptance_rate: Array  # 0 after an integration error
+    # Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
     energy_change: Array
-    energy: Array
-    num_integration_steps: Array
+    energy: Array  # of the point that the chain moves to or stays at, with its momentum, in nats
+    num_integration_steps: Array  # steps asked for (int32)
+    # Evaluations of the log density, the log-determinant and their gradients, two a step (int32).
     n_gradients: Array
+    # Evaluations of the metric or of its derivative along a vector, in the implicit steps (int32).
     n_metrics: Array
+    # Implicit steps that did not converge, 0 or 1, for the first one ends the trajectory (int32).
     n_not_converged: Array
-    n_irreversible: Array
-    n_not_finite: Array
+    n_irreversible: Array  # steps that lead back to another point, 0 or 1 (int32)
+    n_not_finite: Array  # trajectories with an energy that is not finite, 0 or 1 (int32)
 
     @property
     def is_divergent(self) -> Array:

@@ -30,47 +30,28 @@ class ConstrainedState(NamedTuple):
 
 
 class IntegrationErrors(NamedTuple):
-    """Errors and work of integrator steps, int32 counts.
+    """Errors and work of integrator steps, int32 counts."""
 
-    Attributes:
-        n_not_converged: forward projections that did not converge.
-        n_not_converged_reverse: projections of the reversibility check that did not converge.
-        n_irreversible: sub-steps that lead back to another point.
-        n_not_finite: sub-steps whose potential or gradient is not finite.
-        n_singular: sub-steps with a Gram matrix that has no Cholesky factor.
-        n_fallback: projections that needed the fallback solver.
-        n_projections: projections made.
-        n_projection_iterations: constraint evaluations in them.
-    """
-
-    n_not_converged: Array
-    n_not_converged_reverse: Array
-    n_irreversible: Array
-    n_not_finite: Array
-    n_singular: Array
-    n_fallback: Array
-    n_projections: Array
-    n_projection_iterations: Array
+    n_not_converged: Array  # forward projections that did not converge
+    n_not_converged_reverse: Array  # projections of the reversibility check that did not converge
+    n_irreversible: Array  # sub-steps that lead back to another point
+    n_not_finite: Array  # sub-steps whose potential or gradient is not finite
+    n_singular: Array  # sub-steps with a Gram matrix that has no Cholesky factor
+    n_fallback: Array  # projections that needed the fallback solver
+    n_projections: Array  # projections made
+    n_projection_iterations: Array  # constraint evaluations in them
 
 
 class ConstrainedInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        is_accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_rate: 0 after an integration error.
-        energy_change: Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
-        energy: Hamiltonian of the point that the chain moves to or stays at, with its momentum, in nats.
-        num_integration_steps: integrator steps asked for (int32).
-        errors: errors and work of the trajectory.
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
+    is_accepted: Array  # whether the end of the trajectory was accepted (bool)
+    acceptance_rate: Array  # 0 after an integration error
+    # Hamiltonian at the end minus at the start, in nats; infinite after an integration error.
     energy_change: Array
-    energy: Array
-    num_integration_steps: Array
-    errors: IntegrationErrors
+    energy: Array  # Hamiltonian of the point that the chain moves to or stays at, with its momentum, in nats
+    num_integration_steps: Array  # integrator steps asked for (int32)
+    errors: IntegrationErrors  # errors and work of the trajectory
 
     @property
     def is_divergent(self) -> Array:

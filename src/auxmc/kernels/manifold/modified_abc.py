@@ -40,21 +40,14 @@ class ModifiedABCState(NamedTuple):
 
 
 class ModifiedABCInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        is_accepted: whether the proposal was accepted (bool).
-        acceptance_rate: 0 where the prior is zero or a generated value is too far from its observation.
-        n_outside_prior: proposals where the prior is zero, 0 or 1 (int32).
-        n_outside_tolerance: proposals, within the prior, with a generated value too far off, 0 or 1 (int32).
-        n_quantiles: evaluations of the quantile function at all data (int32).
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
-    n_outside_prior: Array
+    is_accepted: Array  # whether the proposal was accepted (bool)
+    acceptance_rate: Array  # 0 where the prior is zero or a generated value is too far from its observation
+    n_outside_prior: Array  # proposals where the prior is zero, 0 or 1 (int32)
+    # Proposals, within the prior, with a generated value too far off, 0 or 1 (int32).
     n_outside_tolerance: Array
-    n_quantiles: Array
+    n_quantiles: Array  # evaluations of the quantile function at all data (int32)
 
 
 class ModifiedABCNoise(NamedTuple):

@@ -9,19 +9,12 @@ from jax import Array, lax
 
 
 class PerfectDraw(NamedTuple):
-    """Result of a draw.
+    """Result of a draw."""
 
-    Attributes:
-        position: the state at time 0 of the first start. An exact draw only where `coalesced` is true.
-        coalesced: whether all starts had met by time 0 (bool).
-        horizon: how far back the starts were put, in steps (int32).
-        n_updates: steps of single chains that were made, for all horizons together (int32).
-    """
-
-    position: Array
-    coalesced: Array
-    horizon: Array
-    n_updates: Array
+    position: Array  # the state at time 0 of the first start. An exact draw only where `coalesced` is true
+    coalesced: Array  # whether all starts had met by time 0 (bool)
+    horizon: Array  # how far back the starts were put, in steps (int32)
+    n_updates: Array  # steps of single chains that were made, for all horizons together (int32)
 
 
 def coupling_from_the_past(

@@ -13,21 +13,14 @@ from auxmc.numerics.linalg import as_vector
 
 
 class InvolutionInfo(NamedTuple):
-    """What one step did.
+    """What one step did."""
 
-    Attributes:
-        is_accepted: whether the image of the point was accepted (bool).
-        acceptance_rate: min(1, density of the image times |Jacobian| over density), 0 where that is not finite.
-        log_ratio: log of the ratio in it, in nats.
-        log_uniform: log of the accept uniform.
-        n_evaluations: calls of the log density, always 1 (int32).
-    """
-
-    is_accepted: Array
+    is_accepted: Array  # whether the image of the point was accepted (bool)
+    # Min(1, density of the image times |Jacobian| over density), 0 where that is not finite.
     acceptance_rate: Array
-    log_ratio: Array
-    log_uniform: Array
-    n_evaluations: Array
+    log_ratio: Array  # log of the ratio in it, in nats
+    log_uniform: Array  # log of the accept uniform
+    n_evaluations: Array  # calls of the log density, always 1 (int32)
 
 
 class InvolutionNoise(NamedTuple):

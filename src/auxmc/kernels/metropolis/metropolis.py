@@ -18,17 +18,11 @@ class MetropolisState(NamedTuple):
 
 
 class MetropolisInfo(NamedTuple):
-    """What one Metropolis step did.
+    """What one Metropolis step did."""
 
-    Attributes:
-        is_accepted: whether the proposal was accepted (bool).
-        acceptance_rate: min(1, exp(difference of log densities)), 0 for a proposal that is not finite.
-        n_evaluations: calls of the log density, always 1 (int32).
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
-    n_evaluations: Array
+    is_accepted: Array  # whether the proposal was accepted (bool)
+    acceptance_rate: Array  # min(1, exp(difference of log densities)), 0 for a proposal that is not finite
+    n_evaluations: Array  # calls of the log density, always 1 (int32)
 
 
 class MoveNoise(NamedTuple):

@@ -23,17 +23,11 @@ class AnnealingState(NamedTuple):
 
 
 class AnnealingInfo(NamedTuple):
-    """What one step did.
+    """What one step did."""
 
-    Attributes:
-        is_accepted: whether the proposal was accepted (bool).
-        inverse_temperature: at which it was judged.
-        n_evaluations: calls of the log density, always 1 (int32).
-    """
-
-    is_accepted: Array
-    inverse_temperature: Array
-    n_evaluations: Array
+    is_accepted: Array  # whether the proposal was accepted (bool)
+    inverse_temperature: Array  # at which it was judged
+    n_evaluations: Array  # calls of the log density, always 1 (int32)
 
 
 def simulated_annealing(

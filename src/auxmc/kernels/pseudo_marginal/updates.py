@@ -38,25 +38,15 @@ class PseudoMarginalState(NamedTuple):
 
 
 class PseudoMarginalInfo(NamedTuple):
-    """What one step did.
+    """What one step did."""
 
-    Attributes:
-        accepted_position: whether x moved (bool).
-        accepted_auxiliary: whether u moved in an update of its own or jointly with x (bool).
-        n_estimates_position: density estimates made to update x, or x and u jointly (int32).
-        n_estimates_auxiliary: density estimates made to update u alone (int32).
-        n_cubic: cubic-cost operations spent, including those for rejected proposals (int32).
-        n_failures: numerical failures at proposals, including rejected ones (int32).
-        n_collapsed: slice updates that found no new point and kept the state (int32).
-    """
-
-    accepted_position: Array
-    accepted_auxiliary: Array
-    n_estimates_position: Array
-    n_estimates_auxiliary: Array
-    n_cubic: Array
-    n_failures: Array
-    n_collapsed: Array
+    accepted_position: Array  # whether x moved (bool)
+    accepted_auxiliary: Array  # whether u moved in an update of its own or jointly with x (bool)
+    n_estimates_position: Array  # density estimates made to update x, or x and u jointly (int32)
+    n_estimates_auxiliary: Array  # density estimates made to update u alone (int32)
+    n_cubic: Array  # cubic-cost operations spent, including those for rejected proposals (int32)
+    n_failures: Array  # numerical failures at proposals, including rejected ones (int32)
+    n_collapsed: Array  # slice updates that found no new point and kept the state (int32)
 
 
 class Update(NamedTuple):

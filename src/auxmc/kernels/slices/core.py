@@ -21,24 +21,16 @@ class SliceState(NamedTuple):
 
 
 class SliceInfo(NamedTuple):
-    """What one slice update did.
+    """What one slice update did."""
 
-    Attributes:
-        n_evaluations: calls of the log density, at least 1 (int32).
-        n_collapsed: 1 if no new point was found (bracket shrunk to the current point in floating point, or
-            `MAX_PASSES` proposals spent) and the state was kept, else 0 (int32).
-        offset: angle (radians) or line coordinate of the new point; 0 if the state was kept.
-        lower: lower end of the bracket when the loop ended.
-        upper: upper end of the bracket when the loop ended.
-        log_height: log of the slice height, in nats.
-    """
-
-    n_evaluations: Array
+    n_evaluations: Array  # calls of the log density, at least 1 (int32)
+    # 1 if no new point was found (bracket shrunk to the current point in floating point, or `MAX_PASSES` proposals
+    # spent) and the state was kept, else 0 (int32).
     n_collapsed: Array
-    offset: Array
-    lower: Array
-    upper: Array
-    log_height: Array
+    offset: Array  # angle (radians) or line coordinate of the new point; 0 if the state was kept
+    lower: Array  # lower end of the bracket when the loop ended
+    upper: Array  # upper end of the bracket when the loop ended
+    log_height: Array  # log of the slice height, in nats
 
 
 class Candidate(NamedTuple):

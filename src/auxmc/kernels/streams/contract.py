@@ -67,17 +67,12 @@ class Chunk(NamedTuple):
 
 
 class Anchors(NamedTuple):
-    """Points at which the gradient of all rows absorbed is known: one for each particle.
+    """Points at which the gradient of all rows absorbed is known: one for each particle."""
 
-    Attributes:
-        points: [particle, dim], in the precision of the rows.
-        gradients: sum over rows absorbed of the log likelihood's gradients there [particle, dim], float64.
-        next_refresh: rows at which the particles themselves become the anchors (int64).
-    """
-
-    points: Array
+    points: Array  # [particle, dim], in the precision of the rows
+    # Sum over rows absorbed of the log likelihood's gradients there [particle, dim], float64.
     gradients: Array
-    next_refresh: Array
+    next_refresh: Array  # rows at which the particles themselves become the anchors (int64)
 
 
 class StreamState(NamedTuple):
@@ -98,27 +93,16 @@ class StreamState(NamedTuple):
 
 
 class ChunkRecord(NamedTuple):
-    """What became of a chunk.
+    """What became of a chunk."""
 
-    Attributes:
-        n_rows: rows absorbed, this chunk included (int64).
-        log_evidence: of all rows absorbed, float64 in nats.
-        n_annealing_steps: changes of the target (int32).
-        smallest_size: least effective size of the incremental weights of a step, in particles.
-        weight_size: effective size of the accumulated weights at the end of the chunk, in particles.
-        first_increment: of the annealing path.
-        n_unfinished: 1 if the path was given up before its end, else 0 (int32).
-        n_not_finite: particles that have been lost, from the beginning (int32).
-    """
-
-    n_rows: Array
-    log_evidence: Array
-    n_annealing_steps: Array
-    smallest_size: Array
-    weight_size: Array
-    first_increment: Array
-    n_unfinished: Array
-    n_not_finite: Array
+    n_rows: Array  # rows absorbed, this chunk included (int64)
+    log_evidence: Array  # of all rows absorbed, float64 in nats
+    n_annealing_steps: Array  # changes of the target (int32)
+    smallest_size: Array  # least effective size of the incremental weights of a step, in particles
+    weight_size: Array  # effective size of the accumulated weights at the end of the chunk, in particles
+    first_increment: Array  # of the annealing path
+    n_unfinished: Array  # 1 if the path was given up before its end, else 0 (int32)
+    n_not_finite: Array  # particles that have been lost, from the beginning (int32)
 
 
 class Stream(NamedTuple):
@@ -136,21 +120,13 @@ class Stream(NamedTuple):
 
 
 class Target(NamedTuple):
-    """What particles are moved towards: prior, rows of the past, and a power of the chunk's likelihood.
+    """What particles are moved towards: prior, rows of the past, and a power of the chunk's likelihood."""
 
-    Attributes:
-        chunk: rows that come in.
-        power: of the chunk's likelihood, in (0, 1] (float64).
-        past: where past rows are drawn from.
-        n_past: rows before the chunk (int64).
-        anchors: with `control_variates`; else None.
-    """
-
-    chunk: Chunk
-    power: Array
-    past: PastRows
-    n_past: Array
-    anchors: Anchors | None = None
+    chunk: Chunk  # rows that come in
+    power: Array  # of the chunk's likelihood, in (0, 1] (float64)
+    past: PastRows  # where past rows are drawn from
+    n_past: Array  # rows before the chunk (int64)
+    anchors: Anchors | None = None  # with `control_variates`; else None
 
 
 Mover = Callable[[Array, Array, Target], Array]

@@ -56,35 +56,24 @@ class AnnealedSettings(NamedTuple):
 
 
 class AnnealedRun(NamedTuple):
-    """What a run left behind.
+    """What a run left behind."""
 
-    Attributes:
-        log_evidence: float64 in nats.
-        particles: float64 [particle, dim], after moves under the posterior.
-        log_weights: of these [particle].
-        n_annealing_steps: changes of the target (int32).
-        powers: of the likelihood after each step [max_annealing_steps], 1 from the last one on.
-        sizes: effective size of the incremental weights of each step, in particles [max_annealing_steps]; that of
-            equal weights from the last one on.
-        acceptance: mean probability of accepting a move; 1 for kernels without accept step.
-        n_likelihood_rows: likelihoods of rows evaluated (int64).
-        n_gradient_rows: gradients of rows evaluated (int64); a likelihood that comes with one does not count apart.
-        n_unfinished: 1 if the path was given up before its end, because of its length or because no particle had a
-            likelihood left, else 0 (int32).
-        n_not_finite: particles that have been lost (int32).
-    """
-
-    log_evidence: Array
-    particles: Array
-    log_weights: Array
-    n_annealing_steps: Array
-    powers: Array
+    log_evidence: Array  # float64 in nats
+    particles: Array  # float64 [particle, dim], after moves under the posterior
+    log_weights: Array  # of these [particle]
+    n_annealing_steps: Array  # changes of the target (int32)
+    powers: Array  # of the likelihood after each step [max_annealing_steps], 1 from the last one on
+    # Effective size of the incremental weights of each step, in particles [max_annealing_steps]; that of equal weights
+    # from the last one on.
     sizes: Array
-    acceptance: Array
-    n_likelihood_rows: Array
+    acceptance: Array  # mean probability of accepting a move; 1 for kernels without accept step
+    n_likelihood_rows: Array  # likelihoods of rows evaluated (int64)
+    # Gradients of rows evaluated (int64); a likelihood that comes with one does not count apart.
     n_gradient_rows: Array
+    # 1 if the path was given up before its end, because of its length or because no particle had a likelihood left,
+    # else 0 (int32).
     n_unfinished: Array
-    n_not_finite: Array
+    n_not_finite: Array  # particles that have been lost (int32)
 
 
 def full_data_evidence(

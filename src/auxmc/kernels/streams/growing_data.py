@@ -62,54 +62,34 @@ class GrowingDataSettings(NamedTuple):
 
 
 class GrowingDataRecord(NamedTuple):
-    """What became of each chunk [chunk].
+    """What became of each chunk [chunk]."""
 
-    Attributes:
-        n_rows: rows absorbed, the chunk included (int64).
-        log_evidence: of all rows absorbed, float64 in nats.
-        log_predictive: of the chunk given the rows before it, in nats; they sum to the log evidence.
-        n_annealing_steps: powers by which the chunk came in; 1 where it came in whole (int32).
-        increment_size: smallest effective size of the weights that a step alone gives, in particles.
-        weight_size: effective size of the accumulated weights after the chunk and resampling, in particles.
-        n_resampled: steps at which particles were drawn again (int32).
-        n_moves: moves of each particle (int32).
-        acceptance: mean probability of accepting a move of the last step, particles counting by their weights; 1 where
-            there was no move, or for a mover that was given.
-        step_size: of the leapfrog steps after the chunk, in standard deviations of the particles.
-        n_likelihood_rows: likelihoods of rows evaluated for weights, those of a pilot included (int64).
-        n_gradient_rows: gradients of rows evaluated, each with its likelihood, those of a pilot included (int64).
-        n_not_finite: particles that are not finite (int32).
-    """
-
-    n_rows: Array
-    log_evidence: Array
-    log_predictive: Array
-    n_annealing_steps: Array
-    increment_size: Array
+    n_rows: Array  # rows absorbed, the chunk included (int64)
+    log_evidence: Array  # of all rows absorbed, float64 in nats
+    log_predictive: Array  # of the chunk given the rows before it, in nats; they sum to the log evidence
+    n_annealing_steps: Array  # powers by which the chunk came in; 1 where it came in whole (int32)
+    increment_size: Array  # smallest effective size of the weights that a step alone gives, in particles
+    # Effective size of the accumulated weights after the chunk and resampling, in particles.
     weight_size: Array
-    n_resampled: Array
-    n_moves: Array
+    n_resampled: Array  # steps at which particles were drawn again (int32)
+    n_moves: Array  # moves of each particle (int32)
+    # Mean probability of accepting a move of the last step, particles counting by their weights; 1 where there was no
+    # move, or for a mover that was given.
     acceptance: Array
-    step_size: Array
-    n_likelihood_rows: Array
+    step_size: Array  # of the leapfrog steps after the chunk, in standard deviations of the particles
+    n_likelihood_rows: Array  # likelihoods of rows evaluated for weights, those of a pilot included (int64)
+    # Gradients of rows evaluated, each with its likelihood, those of a pilot included (int64).
     n_gradient_rows: Array
-    n_not_finite: Array
+    n_not_finite: Array  # particles that are not finite (int32)
 
 
 class GrowingDataRun(NamedTuple):
-    """What a run left behind.
+    """What a run left behind."""
 
-    Attributes:
-        log_evidence: of all rows, float64 in nats.
-        record: see `GrowingDataRecord`.
-        particles: float64 [particle, dim], for the posterior of all rows.
-        log_weights: of these [particle].
-    """
-
-    log_evidence: Array
-    record: GrowingDataRecord
-    particles: Array
-    log_weights: Array
+    log_evidence: Array  # of all rows, float64 in nats
+    record: GrowingDataRecord  # see `GrowingDataRecord`
+    particles: Array  # float64 [particle, dim], for the posterior of all rows
+    log_weights: Array  # of these [particle]
 
 
 def chunk_boundaries(n_rows: int, settings: GrowingDataSettings) -> tuple[int, ...]:

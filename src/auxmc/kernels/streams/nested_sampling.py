@@ -45,29 +45,17 @@ class NestedSettings(NamedTuple):
 
 
 class NestedRun(NamedTuple):
-    """What a run left behind.
+    """What a run left behind."""
 
-    Attributes:
-        dead: dead points [max_iterations, dim]; only the first n_iterations are meaningful.
-        log_likelihoods: of these, increasing; in nats, float64.
-        n_iterations: dead points (int32).
-        live: points alive at the end [n_live, dim].
-        live_log_likelihoods: of these [n_live].
-        finished: whether the stopping rule was met (bool).
-        n_stuck: replacements in which no move was made: a copy of another live point (int32).
-        n_evaluations: likelihoods evaluated (int64); a gradient counts as one more.
-        step: eta at the end.
-    """
-
-    dead: Array
-    log_likelihoods: Array
-    n_iterations: Array
-    live: Array
-    live_log_likelihoods: Array
-    finished: Array
-    n_stuck: Array
-    n_evaluations: Array
-    step: Array
+    dead: Array  # dead points [max_iterations, dim]; only the first n_iterations are meaningful
+    log_likelihoods: Array  # of these, increasing; in nats, float64
+    n_iterations: Array  # dead points (int32)
+    live: Array  # points alive at the end [n_live, dim]
+    live_log_likelihoods: Array  # of these [n_live]
+    finished: Array  # whether the stopping rule was met (bool)
+    n_stuck: Array  # replacements in which no move was made: a copy of another live point (int32)
+    n_evaluations: Array  # likelihoods evaluated (int64); a gradient counts as one more
+    step: Array  # eta at the end
 
 
 def nested_sampling(

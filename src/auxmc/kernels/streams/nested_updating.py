@@ -46,33 +46,20 @@ class UpdatingSettings(NamedTuple):
 
 
 class UpdatingRecord(NamedTuple):
-    """What became of a chunk.
+    """What became of a chunk."""
 
-    Attributes:
-        n_rows: rows absorbed, this chunk included (int64).
-        log_evidence: of all rows absorbed, float64 in nats.
-        log_predictive: of the chunk given the rows before it, in nats.
-        variance: of the log predictive density, in nats squared: information over live points.
-        n_annealing_steps: dead points (int32).
-        weight_size: effective size of the posterior weights of dead and live points.
-        n_stuck: replacements in which no move was made (int32).
-        n_likelihood_rows: likelihoods of rows evaluated (int64).
-        n_gradient_rows: gradients of rows evaluated, those of reflections apart, which count as likelihoods (int64).
-        n_unfinished: 1 if the chunk was given up, else 0 (int32).
-        n_not_finite: live points that are not finite (int32).
-    """
-
-    n_rows: Array
-    log_evidence: Array
-    log_predictive: Array
-    variance: Array
-    n_annealing_steps: Array
-    weight_size: Array
-    n_stuck: Array
-    n_likelihood_rows: Array
+    n_rows: Array  # rows absorbed, this chunk included (int64)
+    log_evidence: Array  # of all rows absorbed, float64 in nats
+    log_predictive: Array  # of the chunk given the rows before it, in nats
+    variance: Array  # of the log predictive density, in nats squared: information over live points
+    n_annealing_steps: Array  # dead points (int32)
+    weight_size: Array  # effective size of the posterior weights of dead and live points
+    n_stuck: Array  # replacements in which no move was made (int32)
+    n_likelihood_rows: Array  # likelihoods of rows evaluated (int64)
+    # Gradients of rows evaluated, those of reflections apart, which count as likelihoods (int64).
     n_gradient_rows: Array
-    n_unfinished: Array
-    n_not_finite: Array
+    n_unfinished: Array  # 1 if the chunk was given up, else 0 (int32)
+    n_not_finite: Array  # live points that are not finite (int32)
 
 
 def nested_updating(

@@ -15,33 +15,22 @@ from auxmc.sampling.importance import log_mean_weight
 
 
 class ReplicatedRecord(NamedTuple):
-    """What became of a chunk in all replicates: the fields of ChunkRecord, and a spread.
+    """What became of a chunk in all replicates: the fields of ChunkRecord, and a spread."""
 
-    Attributes:
-        n_rows: rows absorbed, this chunk included (int64).
-        log_evidence: of all rows absorbed, in nats: log of the replicates' mean evidence.
-        replicate_sd: standard deviation of the replicates' log evidences, in nats; NaN for a single one. The spread of
-            the evidences themselves would hide how far the low ones fell.
-        expected_sd: what it is expected to be by the resampling of the particles, in nats: few replicates may agree by
-            chance. 0 where that is not known.
-        n_annealing_steps: changes of the target, mean over replicates.
-        smallest_size: of ChunkRecord, least of the replicates.
-        weight_size: of ChunkRecord, least of the replicates.
-        first_increment: of ChunkRecord, mean over replicates.
-        n_unfinished: replicates whose path was given up before its end (int32).
-        n_not_finite: particles of all replicates that have been lost (int32).
-    """
-
-    n_rows: Array
-    log_evidence: Array
+    n_rows: Array  # rows absorbed, this chunk included (int64)
+    log_evidence: Array  # of all rows absorbed, in nats: log of the replicates' mean evidence
+    # Standard deviation of the replicates' log evidences, in nats; NaN for a single one. The spread of the evidences
+    # themselves would hide how far the low ones fell.
     replicate_sd: Array
+    # What it is expected to be by the resampling of the particles, in nats: few replicates may agree by chance. 0 where
+    # that is not known.
     expected_sd: Array
-    n_annealing_steps: Array
-    smallest_size: Array
-    weight_size: Array
-    first_increment: Array
-    n_unfinished: Array
-    n_not_finite: Array
+    n_annealing_steps: Array  # changes of the target, mean over replicates
+    smallest_size: Array  # of ChunkRecord, least of the replicates
+    weight_size: Array  # of ChunkRecord, least of the replicates
+    first_increment: Array  # of ChunkRecord, mean over replicates
+    n_unfinished: Array  # replicates whose path was given up before its end (int32)
+    n_not_finite: Array  # particles of all replicates that have been lost (int32)
 
 
 class _States(NamedTuple):

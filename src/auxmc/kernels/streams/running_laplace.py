@@ -63,25 +63,15 @@ class RunningLaplaceSettings(NamedTuple):
 
 
 class RunningLaplaceState(NamedTuple):
-    """State between chunks.
+    """State between chunks."""
 
-    Attributes:
-        particles: [particle, dim], float64; draws from the Gaussian once that has taken their place.
-        log_weights: of the particles, the log evidence included [particle], float64 in nats.
-        n_rows: rows absorbed (int64).
-        gaussian: whether the Gaussian has taken the place of the particles (bool).
-        mean: of the running Gaussian [dim]; meaningless before.
-        precision: its inverse covariance [dim, dim].
-        next_fit: rows at which the Gaussian is next fitted to all rows, if they are still kept (int64).
-    """
-
-    particles: Array
-    log_weights: Array
-    n_rows: Array
-    gaussian: Array
-    mean: Array
-    precision: Array
-    next_fit: Array
+    particles: Array  # [particle, dim], float64; draws from the Gaussian once that has taken their place
+    log_weights: Array  # of the particles, the log evidence included [particle], float64 in nats
+    n_rows: Array  # rows absorbed (int64)
+    gaussian: Array  # whether the Gaussian has taken the place of the particles (bool)
+    mean: Array  # of the running Gaussian [dim]; meaningless before
+    precision: Array  # its inverse covariance [dim, dim]
+    next_fit: Array  # rows at which the Gaussian is next fitted to all rows, if they are still kept (int64)
 
 
 def running_laplace(

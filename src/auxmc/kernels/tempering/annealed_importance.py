@@ -26,21 +26,13 @@ class AnnealedState(NamedTuple):
 
 
 class AnnealedInfo(NamedTuple):
-    """What happened during a run.
+    """What happened during a run."""
 
-    Attributes:
-        start: where it began [dim].
-        halfway: last point [dim] at an inverse temperature in the first half of the path.
-        acceptance_rate: mean over the transitions; 1 where there are none.
-        n_gradients: evaluations of the two gradients (int32).
-        n_not_finite: trajectories with an energy that is not finite (int32).
-    """
-
-    start: Array
-    halfway: Array
-    acceptance_rate: Array
-    n_gradients: Array
-    n_not_finite: Array
+    start: Array  # where it began [dim]
+    halfway: Array  # last point [dim] at an inverse temperature in the first half of the path
+    acceptance_rate: Array  # mean over the transitions; 1 where there are none
+    n_gradients: Array  # evaluations of the two gradients (int32)
+    n_not_finite: Array  # trajectories with an energy that is not finite (int32)
 
 
 def annealed_importance_sampling(

@@ -107,21 +107,13 @@ class ControlledState(NamedTuple):
 
 
 class PlateauState(NamedTuple):
-    """State of Hamiltonian Monte Carlo whose control has plateaus at the target and at the base.
+    """State of Hamiltonian Monte Carlo whose control has plateaus at the target and at the base."""
 
-    Attributes:
-        move: position, momentum and energies.
-        control: u.
-        control_momentum: momentum of u.
-        low: size of u up to which the inverse temperature is 1.
-        high: size of u from which on it is 0.
-    """
-
-    move: TemperedState
-    control: Array
-    control_momentum: Array
-    low: Array
-    high: Array
+    move: TemperedState  # position, momentum and energies
+    control: Array  # u
+    control_momentum: Array  # momentum of u
+    low: Array  # size of u up to which the inverse temperature is 1
+    high: Array  # size of u from which on it is 0
 
     @property
     def position(self) -> Array:

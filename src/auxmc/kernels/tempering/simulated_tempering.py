@@ -18,19 +18,12 @@ INDEX_UPDATES = ("independent", "random_walk")
 
 
 class TemperingState(NamedTuple):
-    """State of simulated tempering.
+    """State of simulated tempering."""
 
-    Attributes:
-        move: position, momentum and energies.
-        index: k, in 0 to K (int32).
-        log_base_weight: log probability of index 0 given the position.
-        log_target_weight: log probability of index K given the position, plus log zeta and w_0 - w_K.
-    """
-
-    move: TemperedState
-    index: Array  # type: ignore[assignment]
-    log_base_weight: Array
-    log_target_weight: Array
+    move: TemperedState  # position, momentum and energies
+    index: Array  # type: ignore[assignment]  # k, in 0 to K (int32)
+    log_base_weight: Array  # log probability of index 0 given the position
+    log_target_weight: Array  # log probability of index K given the position, plus log zeta and w_0 - w_K
 
     @property
     def position(self) -> Array:
@@ -44,23 +37,14 @@ class TemperingState(NamedTuple):
 
 
 class TemperingInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        is_accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_rate: of the trajectory.
-        energy_change: of the trajectory, in nats.
-        n_gradients: evaluations of the two gradients (int32).
-        n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
-        index_changed: whether the index is another one than before (bool).
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
-    energy_change: Array
-    n_gradients: Array
-    n_not_finite: Array
-    index_changed: Array
+    is_accepted: Array  # whether the end of the trajectory was accepted (bool)
+    acceptance_rate: Array  # of the trajectory
+    energy_change: Array  # of the trajectory, in nats
+    n_gradients: Array  # evaluations of the two gradients (int32)
+    n_not_finite: Array  # trajectories with an energy that is not finite, 0 or 1 (int32)
+    index_changed: Array  # whether the index is another one than before (bool)
 
 
 class TemperingNoise(NamedTuple):

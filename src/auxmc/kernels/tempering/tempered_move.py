@@ -23,23 +23,15 @@ INTEGRATORS = ("drift_kick_drift", "kick_drift_kick")
 
 
 class TemperedState(NamedTuple):
-    """Position and momentum of a chain with the energies, which are minus log densities, at the position.
+    """Position and momentum of a chain with the energies, which are minus log densities, at the position."""
 
-    Attributes:
-        position: current point [dim].
-        momentum: current momentum [dim], used where refreshment is partial.
-        target_energy: of the target over zeta, in nats.
-        base_energy: of the base, in nats.
-        gradients: of these two ([dim], [dim]) where the integrator starts with a kick, else empty.
-        log_zeta: that of the bridge, the same in every state.
-    """
-
-    position: Array
-    momentum: Array
-    target_energy: Array
-    base_energy: Array
+    position: Array  # current point [dim]
+    momentum: Array  # current momentum [dim], used where refreshment is partial
+    target_energy: Array  # of the target over zeta, in nats
+    base_energy: Array  # of the base, in nats
+    # Of these two ([dim], [dim]) where the integrator starts with a kick, else empty.
     gradients: tuple[Array, ...]
-    log_zeta: Array
+    log_zeta: Array  # that of the bridge, the same in every state
 
     @property
     def delta(self) -> Array:
@@ -48,21 +40,13 @@ class TemperedState(NamedTuple):
 
 
 class TemperedInfo(NamedTuple):
-    """What one update did.
+    """What one update did."""
 
-    Attributes:
-        is_accepted: whether the end of the trajectory was accepted (bool).
-        acceptance_rate: min(1, exp(-energy_change)), 0 where the energy is not finite.
-        energy_change: energy at the end minus at the start, in nats; infinite where it is not finite.
-        n_gradients: evaluations of the two gradients (int32).
-        n_not_finite: trajectories with an energy that is not finite, 0 or 1 (int32).
-    """
-
-    is_accepted: Array
-    acceptance_rate: Array
-    energy_change: Array
-    n_gradients: Array
-    n_not_finite: Array
+    is_accepted: Array  # whether the end of the trajectory was accepted (bool)
+    acceptance_rate: Array  # min(1, exp(-energy_change)), 0 where the energy is not finite
+    energy_change: Array  # energy at the end minus at the start, in nats; infinite where it is not finite
+    n_gradients: Array  # evaluations of the two gradients (int32)
+    n_not_finite: Array  # trajectories with an energy that is not finite, 0 or 1 (int32)
 
 
 class TemperedNoise(NamedTuple):

@@ -15,21 +15,13 @@ from auxmc.numerics.truncated_exponential import log_base_weight, log_target_wei
 
 
 class TemperedTreeState(NamedTuple):
-    """State of a chain.
+    """State of a chain."""
 
-    Attributes:
-        extended: position and, last, the temperature control u [dim + 1].
-        log_density: of the extended density at that point, in nats.
-        gradient: of the log density [dim + 1].
-        delta: log density of the base minus that of the target over zeta, in nats.
-        log_zeta: that of the bridge, the same in every state.
-    """
-
-    extended: Array
-    log_density: Array
-    gradient: Array
-    delta: Array
-    log_zeta: Array
+    extended: Array  # position and, last, the temperature control u [dim + 1]
+    log_density: Array  # of the extended density at that point, in nats
+    gradient: Array  # of the log density [dim + 1]
+    delta: Array  # log density of the base minus that of the target over zeta, in nats
+    log_zeta: Array  # that of the bridge, the same in every state
 
     @property
     def position(self) -> Array:
@@ -58,19 +50,12 @@ class TemperedTreeState(NamedTuple):
 
 
 class TemperedTreeInfo(NamedTuple):
-    """What one transition did.
+    """What one transition did."""
 
-    Attributes:
-        acceptance_rate: mean over the points of the trajectory.
-        is_divergent: whether the energy error of a point exceeded 1000 nats or was not a number (bool).
-        n_doublings: times that the trajectory was doubled (int32).
-        n_gradients: leapfrog steps, each with one evaluation of both gradients (int32).
-    """
-
-    acceptance_rate: Array
-    is_divergent: Array
-    n_doublings: Array
-    n_gradients: Array
+    acceptance_rate: Array  # mean over the points of the trajectory
+    is_divergent: Array  # whether the energy error of a point exceeded 1000 nats or was not a number (bool)
+    n_doublings: Array  # times that the trajectory was doubled (int32)
+    n_gradients: Array  # leapfrog steps, each with one evaluation of both gradients (int32)
 
 
 def tempered_nuts(
