@@ -59,9 +59,6 @@ def fit_mean_field(
     The optimiser turns gradients of the negative bound into steps; the `n_draws` draws of step i belong to
     `fold_in(key, i)`.
 
-    Raises:
-        ValueError: n_steps or n_draws is not positive.
-
     Source: Kucukelbir et al. 2017, with one draw a step as in PhD thesis, section 5.6.3.
     """
     if n_steps < 1 or n_draws < 1:

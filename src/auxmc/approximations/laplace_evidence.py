@@ -109,20 +109,11 @@ def laplace_evidence(
 ) -> LaplaceEvidence:
     """Importance sampling from a multivariate t distribution, with 60 degrees of freedom, at the mode of the posterior.
 
-    The mode is the best optimum of searches from all starts. Everything is float64; rows are gone through in blocks.
+    The mode is the best optimum of searches from all starts [start, dim]; other optima, but for its copies, are not
+    integrated. Everything is float64; rows [row, column] are gone through in blocks.
 
-    Args:
-        model: model of a row, see `ModelOfRows`.
-        rows: [row, column].
-        starts: parameters from which to search [start, dim].
-        n_draws: importance draws, at least 2.
-        key: of the draws.
-        n_copies: number of equal modes; one is integrated and multiplied by it. The factorial of the number of
-            components for a mixture that may be relabelled. Right only while the modes do not overlap.
-        block_rows: rows worked on at once.
-
-    Returns:
-        Evidence, with the optima. Optima other than the best one and its copies are not integrated.
+    `n_copies` is the number of equal modes: one is integrated and multiplied by it. It is the factorial of the number
+    of components for a mixture that may be relabelled, and right only while the modes do not overlap.
 
     Raises:
         ValueError: an argument has the wrong shape or is out of range, no search ended at a finite density, or the
@@ -183,9 +174,6 @@ def prior_starts(
     """Starts for a search [start, dim] that need nothing but the model: likely ones among many draws of the prior.
 
     A start is the one of `n_candidates` draws with the highest likelihood of `n_rows` rows at equal distances.
-
-    Raises:
-        ValueError: a number is not positive.
     """
     if min(n_starts, n_candidates, n_rows) < 1:
         got = f"{n_starts}, {n_candidates} and {n_rows}"

@@ -35,9 +35,6 @@ def boltzmann_mean_field(
     Gradient descent in theta makes 999 steps of size 0.2. The variant `converged` continues with exact updates of one
     unit at a time, which cannot increase the free energy.
 
-    Raises:
-        ValueError: there is no such variant.
-
     Source: PhD thesis, section 5.6.1 and Appendix E.
     """
     if variant not in VARIANTS:

@@ -18,13 +18,9 @@ _INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a subcommand.
+    """Runs a subcommand, given the words after `auxmc`; those of the process by default.
 
-    Args:
-        arguments: words of the command line after `auxmc`; those of the process by default.
-
-    Returns:
-        Exit status: 0 if all went well, 1 or 2 after an error that has been printed, 130 after Ctrl-C.
+    Returns the exit status: 0 if all went well, 1 or 2 after an error that has been printed, 130 after Ctrl-C.
     """
     if arguments is None:
         # What is imported and traced stays: to look through it again and again takes a tenth of the time of a run.

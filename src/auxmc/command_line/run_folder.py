@@ -30,15 +30,10 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 class RunFolder:
-    """Folder that keeps a run. Other files in it are not touched.
+    """Folder that keeps a run, made where there is none; other files in it are not touched.
 
-    Args:
-        path: the folder, which need not exist.
-        numbers: what the results depend on, as plain containers.
-        restart: whether `begin` deletes the run that is there.
-
-    Raises:
-        CommandError: If the folder holds another run, or results that are not known to be a run's.
+    `numbers` are what the results depend on, as plain containers. With `restart`, `begin` deletes the run that is
+    there. CommandError if the folder holds another run, or results that are not known to be a run's.
     """
 
     results: ClassVar[Sequence[str]] = ()

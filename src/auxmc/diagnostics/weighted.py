@@ -140,11 +140,8 @@ def running(
 ) -> Iterator[RunningSums]:
     """Yields sums over a growing number of draws: after 1, block_size + 1, 2 block_size + 1, ... draws and after all.
 
-    Args:
-        blocks: sums over each block of draws [chain, block, ...].
-        first_draws: of the first draw of each block alone [chain, block, ...].
-        membership: of chains to groups [group, chain], as in `pooled`.
-        block_size: draws in a block.
+    They are made of sums over each block and of the first draw of each block alone, both [chain, block, ...];
+    `membership` of chains to groups [group, chain] is as in `pooled`.
     """
     n_blocks = blocks.total.shape[1]
     so_far: WeightedSums | None = None

@@ -24,14 +24,11 @@ class Resumed(NamedTuple):
 
 
 class Checkpoint:
-    """Folder with a file for every finished block: its draws, and the state after it.
+    """Folder, made with the first block, with a file for every finished block: its draws, and the state after it.
 
     The files are zip archives, which carry a checksum of each array: a damaged one is noticed, named and made again,
-    with all that follow it. Blocks made with other settings, code or data are discarded.
-
-    Args:
-        folder: where to keep the files; created when the first block is saved.
-        identity: digest of everything that the draws depend on.
+    with all that follow it. Blocks made with other settings, code or data are discarded: `identity` is a digest of
+    everything that the draws depend on.
     """
 
     def __init__(self, folder: Path, identity: str) -> None:

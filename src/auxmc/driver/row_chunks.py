@@ -29,14 +29,8 @@ def cut_chunks(
 ) -> Iterator[list[FloatArray]]:
     """Yields lists of whole chunks, then, where rows are left over, a list of the one short chunk that they make.
 
-    What `blocks` raises comes after the whole chunks before it; rows left over are lost then.
-
-    Args:
-        blocks: rows [row, n_columns], in blocks of any length.
-        sizes: of the chunks.
-        number: of the first chunk.
-        n_columns: numbers in a row.
-        wanted: how many chunks to put into the next list.
+    Blocks of rows [row, n_columns] have any length, `number` is that of the first chunk, and `wanted` says how many to
+    put into the next list. What `blocks` raises comes after the whole chunks before it; rows left over are lost then.
     """
     fault: Exception | None = None
     chunks, n_wanted = list[FloatArray](), wanted()

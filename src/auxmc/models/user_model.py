@@ -37,25 +37,17 @@ _QUARTILES = 1.349
 def load_model(
     path: Path, n_columns: int, name: str = "", settings: Mapping[str, Any] | None = None
 ) -> tuple[RowModel, ValidRows | None]:
-    """Reads a model from a file.
+    """Reads a model of rows of `n_columns` numbers from a file, which is run.
 
     The file has either a function that is given the number of columns and settings and returns a RowModel (made by
     `auxmc.models.row_model.row_model`), or at its top level the functions `log_likelihood(parameters, rows)`,
     `log_prior(parameters)` and `draw_prior(key)`, with optional `weighted_gradient(parameters, rows, weights)` and
-    `natural(parameters)`, all as in `RowModel`. An optional function `valid_rows(rows)` says which rows the model has
-    a probability for.
+    `natural(parameters)`, all as in `RowModel`. An optional function `valid_rows(rows)` says which rows the model has a
+    probability for.
 
-    Args:
-        path: the file; it is run.
-        n_columns: numbers in a row of the data.
-        name: of the function; by default `model`, or the functions at the top level where there is no `model`.
-        settings: passed to the function by name.
-
-    Returns:
-        The model, whose functions keep the precision of their parameters whatever the file does, and `valid_rows`.
-
-    Raises:
-        ModelError: the file cannot be run, lacks a function, or makes a model of other columns.
+    The function is the one of that name; by default `model`, or those at the top level where there is no `model`.
+    Functions of the model returned keep the precision of their parameters whatever the file does. ModelError if the
+    file cannot be run, lacks a function, or makes a model of other columns.
     """
     module = run_file(path)
     settings = dict(settings or {})
@@ -174,11 +166,7 @@ def program_digest(model: RowModel) -> str:
 
 
 def run_file(path: Path) -> ModuleType:
-    """Runs a user's file, which may import other files of its folder as it runs.
-
-    Raises:
-        ModelError: there is none, or it fails.
-    """
+    """Runs a user's file, which may import others of its folder; ModelError if there is none, or it fails."""
     if not path.is_file():
         raise ModelError(f"{path}: there is no such model file")
     specification = importlib.util.spec_from_file_location(f"user_model_{path.stem}", path)

@@ -8,9 +8,7 @@ from typing import Any
 def lazy_names(package: str, table: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a package that imports each name when it is first asked for.
 
-    Args:
-        package: its `__name__`.
-        table: a line for each module of `auxmc`, with the names that it has; a module alone is a name itself.
+    The table has a line for each module of `auxmc`, with the names that it has; a module alone is a name itself.
     """
     where: dict[str, str] = {}
     for module, *names in map(str.split, table.strip().splitlines()):

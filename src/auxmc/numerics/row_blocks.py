@@ -66,9 +66,9 @@ def row_total(
         block_rows: rows of a block.
 
     Returns:
-        Function of a point [dim], rows [row, column] and the number of rows that count (None for all), float64. Rows
-        are worked on in their own precision and summed in float64, whatever the precision of the point. Derivatives
-        with respect to the point alone.
+        Function of a point, rows and the number of rows that count (None for all), float64. Rows are worked on in
+        their own precision and summed in float64, whatever that of the point. Derivatives are with respect to the
+        point alone.
     """
 
     @jax.custom_vjp

@@ -40,9 +40,6 @@ def band_curve(
     """Draws a curve [point] with a band of mean +- half_width, for errors that were computed before.
 
     Gaps stand where the mean is not finite. A lone point gets a marker, unless `look` of the line says otherwise.
-
-    Raises:
-        ValueError: If the lengths differ.
     """
     x, y = np.atleast_1d(points), np.atleast_1d(mean)
     half = np.zeros(y.shape) if half_width is None else np.asarray(half_width, dtype=np.float64)
@@ -91,15 +88,10 @@ def histogram_panel(
     colour: str = QUANTITY_COLOURS["samples"],
     **look: Any,
 ) -> None:
-    """Draws a histogram from counts, or weights in any unit [bin], normalised to a density.
+    """Draws a histogram from counts, or weights in any unit [bin], between edges [bin + 1], normalised to a density.
 
-    Args:
-        axis: where to draw.
-        edges: increasing [bin + 1], in units of the quantity.
-        counts: of each bin.
-        n_total: number of draws, if some lie outside the edges; by default the sum of the counts.
-        colour: of the histogram.
-        look: further settings of `seaborn.histplot`.
+    `n_total` is the number of draws, if some lie outside the edges; by default the sum of the counts. `look` are
+    further settings of `seaborn.histplot`.
     """
     ends, heights = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     if ends.shape != (heights.size + 1,):
@@ -118,17 +110,12 @@ def mean_bars(
 ) -> list[str]:
     """Bars of means over replicates with one standard error, side by side in each group: `seaborn.barplot`.
 
-    Seaborn would leave replicates of unknown value out: here there is no bar where one of them is NaN.
+    Seaborn would leave replicates of unknown value out: here there is no bar where one of them is NaN. It averages on
+    the scale of the axis, so that a logarithmic one is set afterwards (ValueError).
 
-    Args:
-        axis: where to draw; seaborn averages on its scale, so that a logarithmic one is set afterwards (ValueError).
-        rows: a row for each replicate, with its `value`; groups stand in the order of the rows.
-        group: column of the groups.
-        series: column of the series.
-        colours: of the series, in their order; those without rows have no bars.
-
-    Returns:
-        The series that have bars, as `bar_place` counts them; `get_legend_handles_labels` of the axis has them.
+    Rows are one for each replicate, with its `value`; `group` and `series` name columns. Groups stand in the order of
+    the rows, series in that of their colours; those without rows have no bars. Returns the series that have bars, as
+    `bar_place` counts them; `get_legend_handles_labels` of the axis has them.
     """
     if axis.get_yscale() != "linear":
         raise ValueError(f"bars are means of values: set the scale {axis.get_yscale()} after they are drawn")

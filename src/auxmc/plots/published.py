@@ -160,15 +160,9 @@ def published_curve(
 ) -> PublishedLine:
     """Draws a curve of the document as a thin line, with its band; the limits of the axis stay as they are.
 
-    Args:
-        axis: where to draw.
-        across: horizontal places [point].
-        up: heights [point], in units of the axis.
-        ends: lower and upper ends of the band [point]; NaN where the document draws none.
-        document: short name of the document.
-        colour: of the line.
-        steps: for the bars of a histogram of equal widths, whose centres are `across`.
-        note: for the legend.
+    Heights `up` at horizontal places `across` [point] are in units of the axis; `ends` are the lower and upper ends of
+    the band [point], NaN where the document draws none. `steps` is for the bars of a histogram of equal widths, whose
+    centres are `across`; `note` is for the legend.
     """
     limits = axis.get_xlim(), axis.get_ylim()
     x, y = np.asarray(across, np.float64), np.asarray(up, np.float64)

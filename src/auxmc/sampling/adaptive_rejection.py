@@ -42,21 +42,16 @@ class AdaptiveDraws(NamedTuple):
 def make_hull(
     log_density: LogDensity, points: ArrayLike, lower: float = -np.inf, upper: float = np.inf
 ) -> Hull:
-    """Makes the tangents at some points.
+    """Makes the tangents at some points [point], which differ and are inside the domain.
 
-    Args:
-        log_density: maps points [point] to log densities, in nats and up to a constant, and their slopes.
-        points: different from each other, inside the domain [point]. Where the domain has no lower end the slope at
-            the first must be positive, where it has no upper end that at the last negative.
-        lower: lower end of the domain.
-        upper: upper end of the domain.
+    The log density maps points to values [point], in nats and up to a constant, and slopes. Where the domain has no
+    lower end the slope at the first point must be positive, where it has no upper end that at the last negative.
 
     Raises:
         ValueError: a point is outside the domain; the hull has no finite area; a value is not finite; or slopes rise,
             so that the density is not log-concave.
 
     Must hold: the tangents lie above the log density, the chords below.
-
     Source: Gilks and Wild 1992.
     """
     x = np.unique(np.asarray(points, np.float64))
@@ -85,14 +80,7 @@ def log_hull_mass(hull: Hull) -> float:
 
 
 def draw_from_hull(hull: Hull, uniforms: FloatArray) -> FloatArray:
-    """Maps uniform numbers to draws from the density in proportion to exp of the upper hull.
-
-    Args:
-        hull: tangents.
-        uniforms: in [0, 1) [draw, 2].
-
-    Returns:
-        Draws [draw].
+    """Maps uniform numbers in [0, 1) [draw, 2] to draws [draw] from the density in proportion to exp of the upper hull.
 
     Must hold: the distribution is that of the piecewise exponential density.
     """
@@ -120,24 +108,13 @@ def adaptive_rejection_sample(
     upper: float = np.inf,
     max_tangents: int = 64,
 ) -> AdaptiveDraws:
-    """Makes n independent exact draws.
+    """Makes n independent exact draws; log density, domain and the points of the first tangents are as in `make_hull`.
 
-    Args:
-        log_density: as in `make_hull`.
-        start: points of the first tangents, as in `make_hull`.
-        n: number of draws.
-        rng: generator of the draws.
-        lower: lower end of the domain.
-        upper: upper end of the domain.
-        max_tangents: tangents of the hull at most; later points are evaluated but not kept.
-
-    Raises:
-        ValueError: n is not positive; as in `make_hull`; or the log density leaves its hulls at a proposal, so that it
-            is not log-concave.
+    The hull has `max_tangents` at most: later points are evaluated but not kept. ValueError as in `make_hull`, or where
+    the log density leaves its hulls at a proposal, so that it is not log-concave.
 
     Must hold: draws have the distribution of the density; as the hull gets sharper the fraction of accepted proposals
-        tends to 1.
-
+    tends to 1.
     Source: Gilks and Wild 1992.
     """
     if n < 1:

@@ -33,20 +33,12 @@ def importance_draws(
     log_proposal: Callable[[Array], Array],
     n: int,
 ) -> WeightedDraws:
-    """Draws n times from a proposal and weighs the draws.
+    """Draws n times from a proposal, by a map from keys to positions, and weighs the draws.
 
-    Args:
-        key: typed key, scalar.
-        log_target: maps a position [...] to a scalar in nats; need not be normalised.
-        draw: maps a key to a position drawn from the proposal.
-        log_proposal: normalised log density of the proposal, in nats.
-        n: number of draws, static.
-
-    Raises:
-        ValueError: n is not positive.
+    Both log densities map a position [...] to a scalar in nats; that of the proposal is normalised, the target need not
+    be.
 
     Must hold: the mean weight is the target's normaliser on average.
-
     Source: PhD thesis, section 2.1.5.
     """
     if n < 1:
@@ -95,15 +87,9 @@ def effective_size(log_weights: Array) -> Array:
 def pareto_index(log_weights: ArrayLike) -> FloatArray:
     """Index k of the Pareto distribution fitted to the largest weights: moments of order below 1 / k exist.
 
-    Args:
-        log_weights: [..., draw], in nats, finite, at least 25 draws.
-
-    Returns:
-        k [...]; above 0.7 averages with these weights converge too slowly to be of use. Minus infinity where all of the
-        largest weights are equal; where they take a few values only it says nothing.
-
-    Raises:
-        ValueError: fewer than 25 draws, or a log weight is not finite.
+    Log weights [..., draw] are finite, in nats, and at least 25 (ValueError). Where k [...] is above 0.7 averages with
+    these weights converge too slowly to be of use. It is minus infinity where all of the largest weights are equal;
+    where they take a few values only it says nothing.
 
     Must hold: weights with a Pareto tail of index k give k.
 

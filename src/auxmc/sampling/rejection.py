@@ -104,13 +104,9 @@ def rejection_draw(key: Array, envelope: Envelope, max_proposals: int | Array = 
 def rejection_sample(key: Array, envelope: Envelope, n: int, max_proposals: int = 10_000) -> RejectionDraw:
     """Makes n independent draws, and checks the bound at every proposal.
 
-    Returns:
-        Fields of `RejectionDraw`, each with a leading axis [draw]; draws that reach `max_proposals` are marked in
-        `accepted` and hold NaN.
-
-    Raises:
-        ValueError: n or max_proposals is not positive; the target exceeds its bound at a proposal, so that draws would
-            come from the smaller of the two; or a density is not a number.
+    The fields of `RejectionDraw` have a leading axis [draw]; draws that reach `max_proposals` are marked in `accepted`
+    and hold NaN. ValueError where the target exceeds its bound at a proposal, so that draws would come from the smaller
+    of the two, or a density is not a number.
     """
     for name, number in (("n", n), ("max_proposals", max_proposals)):
         if number < 1:
@@ -145,17 +141,9 @@ def condition_by_rejection(
 ) -> Conditioned:
     """Draws all variables [variable] of a directed model n times and keeps the draws that match what is known.
 
-    Args:
-        key: typed key, scalar.
-        draw: maps a key to all variables, parents before children.
-        matches: maps all variables to whether they agree with what is known.
-        n: number of draws.
-
-    Raises:
-        ValueError: n is not positive.
+    `draw` maps a key to all variables, parents before children; `matches` says whether they agree with what is known.
 
     Must hold: the kept draws have the conditional distribution.
-
     Source: lecture slides on Monte Carlo methods.
     """
     if n < 1:

@@ -94,17 +94,10 @@ def sampling_importance_resampling(
     n: int,
     scheme: Callable[[Array, Array, int], Array] = multinomial_indices,
 ) -> Resampled:
-    """Turns weighted points into points of equal weight.
+    """Turns weighted points into n points of equal weight, drawn with replacement by one of `SCHEMES`.
 
-    Args:
-        key: typed key, scalar.
-        positions: draws from the proposal [particle, ...].
-        log_weights: log target minus log proposal density there [particle], in nats.
-        n: points to draw, with replacement; static.
-        scheme: one of `SCHEMES`.
-
-    Raises:
-        ValueError: positions and log_weights differ in length; or as in `multinomial_indices`.
+    Positions [particle, ...] are draws from the proposal, log weights [particle] the log of the target's density less
+    the proposal's there, in nats; ValueError where they differ in length.
 
     Must hold: given the weighted points, the mean of a resampled point is their self-normalised mean; its distribution
     tends to the target as their number grows, and is biased for any finite number.

@@ -127,14 +127,8 @@ def accept_or_reject(
 ) -> tuple[Array, Array, Array, Array]:
     """Decides on the end of a trajectory by its change of energy; all are scalars, energies in nats (float64).
 
-    Args:
-        log_uniform: log of a uniform number in (0, 1).
-        before: energy at the start.
-        after: energy at the end.
-        usable: whether the end may be accepted; otherwise its energy counts as infinite.
-
-    Returns:
-        Whether the end is accepted, its acceptance rate, the change of energy, and the energy of the next point.
+    Where the end is not `usable` its energy counts as infinite. Returns whether the end is accepted, its acceptance
+    rate, the change of energy, and the energy of the next point.
     """
     change = jnp.where(usable, after - before, jnp.inf)
     accepted = log_uniform < -change

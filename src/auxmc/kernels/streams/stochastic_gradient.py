@@ -1,22 +1,21 @@
-"""Langevin and Hamiltonian dynamics driven by noisy gradients, without accept steps."""
+"""Langevin and Hamiltonian dynamics driven by noisy gradients, without accept steps.
+
+Position, velocity, which is in units of the step size, estimate of the potential's gradient at the position, and
+standard normal numbers are [..., dim]. The step eta is the square of the step size; friction is alpha, in (0, 1].
+"""
 
 import jax.numpy as jnp
 from jax import Array
 
 
 def injected_noise(friction: Array | float, step: Array | float, gradient_noise: Array | float) -> Array:
-    """Standard deviation of the noise that a step adds to the velocity.
+    """Standard deviation of the noise that a step adds to the velocity: sqrt(2 (alpha - beta eta) eta).
 
-    Args:
-        friction: alpha, in (0, 1]; 1 makes the dynamics first order.
-        step: eta, the square of the step size.
-        gradient_noise: beta, HALF the variance of the gradient's noise: the noise that is already there. With
-            the variance itself, as the sources' words have it, twice too much is taken away.
+    Friction 1 makes the dynamics first order. `gradient_noise` is beta, HALF the variance of the gradient's noise: the
+    noise that is already there. With the variance itself, as the sources' words have it, twice too much is taken away.
 
-    Returns:
-        sqrt(2 (alpha - beta eta) eta); not a number where the gradient's own noise is more than the friction can
-        balance, so that no noise to add makes the distribution right: chains and particles that meet it are counted as
-        lost.
+    Not a number where the gradient's own noise is more than the friction can balance, so that no noise to add makes the
+    distribution right: chains and particles that meet it are counted as lost.
 
     Source: MSc thesis, Algorithms 3 and 4.
     """
@@ -31,14 +30,7 @@ def sgld_step(
     step: Array | float,
     gradient_noise: Array | float = 0.0,
 ) -> Array:
-    """One step of stochastic-gradient Langevin dynamics.
-
-    Args:
-        position: [..., dim].
-        gradient: estimate of the potential's gradient there [..., dim].
-        normal: standard normal numbers [..., dim].
-        step: eta.
-        gradient_noise: see `injected_noise`.
+    """One step of stochastic-gradient Langevin dynamics; gradient noise as in `injected_noise`.
 
     Source: MSc thesis, Algorithm 3.
     """
@@ -54,22 +46,10 @@ def sghmc_step(
     friction: Array | float,
     gradient_noise: Array | float = 0.0,
 ) -> tuple[Array, Array]:
-    """One step of stochastic-gradient Hamiltonian Monte Carlo.
+    """One step of stochastic-gradient Hamiltonian Monte Carlo: new position and velocity; noise as in `injected_noise`.
 
     The position moves with the new velocity. Moving it with the old one, as some libraries do, is stable for a
     curvature k only up to eta k = alpha, this order up to 2 (2 - alpha).
-
-    Args:
-        position: [..., dim].
-        velocity: in units of the step size [..., dim].
-        gradient: estimate of the potential's gradient at the position [..., dim].
-        normal: standard normal numbers [..., dim].
-        step: eta.
-        friction: alpha, in (0, 1].
-        gradient_noise: see `injected_noise`.
-
-    Returns:
-        New position and velocity.
 
     Source: MSc thesis, Algorithm 4.
 
@@ -99,12 +79,8 @@ def sgnht_step(
     the velocities of `sghmc_step`, 2 eta / (2 - alpha), with which the width of a Gaussian is right for any alpha.
 
     Args:
-        position: [..., dim].
-        velocity: in units of the step size [..., dim].
+        position, velocity, gradient, normal, step: as in all steps.
         thermostat: alpha, the friction at present [...].
-        gradient: estimate of the potential's gradient at the position [..., dim].
-        normal: standard normal numbers [..., dim].
-        step: eta.
         friction: in (0, 1], of which noise is injected; alpha begins there.
         rate: of alpha, eta over the thermal mass; eta itself in the source. 0 makes it `sghmc_step`.
 

@@ -34,7 +34,7 @@ def stochastic_gradient_moves(model: RowModel, settings: StreamSettings, fetch: 
     Args:
         model: the model of a row.
         settings: `n_moves`, `batch_size`, `learning_rate`, `friction`, `gradient_noise`, `control_variates`,
-            `cooling_rows` and `moves` are used.
+            `cooling_rows` and `dynamics` are used.
         fetch: where past rows are taken from; from `PastRows.rows` unless given.
 
     Returns:

@@ -141,17 +141,14 @@ def trajectory(
     kick_first: bool,
     inverse_mass: Any = 1.0,
 ) -> tuple[TemperedState, Any, Any]:
-    """Leapfrog steps of a position that is x, or a tuple of x and further coordinates.
+    """Leapfrog steps, each with one evaluation of the gradients, of x or of a tuple of x and further coordinates.
 
     Args:
-        bridge: target and base.
         force: maps (position, energies, their gradients) at a point to the derivative of the potential, of the
             structure of the position; energies are those of the target over zeta and of the base.
         start: x with what was evaluated there.
-        position: at the start.
-        momentum: at the start, of the structure of the position.
+        position, momentum: at the start, of one structure.
         step_size: negative to go backward.
-        n_steps: number of steps, each with one evaluation of the gradients.
         kick_first: order of the parts of a step: kick, drift, kick; otherwise drift, kick, drift.
         inverse_mass: of each member of a tuple.
 

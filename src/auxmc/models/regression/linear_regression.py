@@ -33,11 +33,7 @@ class PrefixEvidence(NamedTuple):
         return cls(factor, 0)
 
     def log_evidence(self, noise_scale: float) -> float:
-        """Log density of all responses seen, in nats.
-
-        Args:
-            noise_scale: the one that the rows were absorbed with.
-        """
+        """Log density of all responses seen, in nats; `noise_scale` is the one that the rows were absorbed with."""
         diagonal = np.abs(np.diagonal(self.factor))
         constant = -0.5 * self.n_rows * math.log(2.0 * math.pi * noise_scale**2)
         return float(constant - np.sum(np.log(diagonal[:-1])) - 0.5 * diagonal[-1] ** 2)
@@ -46,15 +42,7 @@ class PrefixEvidence(NamedTuple):
 def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
     """y = x^T w + b + e, with e ~ N(0, sigma^2) and coefficients (w, b) ~ N(0, I).
 
-    Args:
-        n_features: length of x; a row is (x, y).
-        noise_scale: sigma.
-
-    Returns:
-        Model with parameters (w, b) [n_features + 1].
-
-    Raises:
-        ValueError: there is no feature, or the scale is not positive.
+    A row is (x, y), parameters are (w, b) [n_features + 1], and `noise_scale` is sigma.
 
     Source: MSc thesis, section 5.1.
     """
@@ -90,13 +78,10 @@ def linear_regression(n_features: int, noise_scale: float = 1.0) -> RowModel:
 
 
 def extend_evidence(evidence: PrefixEvidence, rows: FloatArray, noise_scale: float) -> PrefixEvidence:
-    """Absorbs rows [row, n_features + 1] by orthogonal transformations.
+    """Absorbs rows [row, n_features + 1] by orthogonal transformations; ValueError for another number of columns.
 
-    Nothing is formed by subtraction, so that the evidence keeps its digits when the noise is small. The evidence of
-    a prefix does not depend on how its rows were cut into blocks.
-
-    Raises:
-        ValueError: rows have another number of columns than those before.
+    Nothing is formed by subtraction, so that the evidence keeps its digits when the noise is small. The evidence of a
+    prefix does not depend on how its rows were cut into blocks.
     """
     n_columns = len(evidence.factor) - 1
     if rows.ndim != 2 or rows.shape[1] != n_columns:

@@ -12,17 +12,9 @@ from auxmc.models.row_model import RowModel, row_model
 def softmax_regression(n_features: int, n_classes: int) -> RowModel:
     """p(class k | x) proportional to exp(w_k^T x + b_k), with all coefficients N(0, 1).
 
-    The logits may be shifted together without a change of the likelihood; the prior makes that direction proper.
-
-    Args:
-        n_features: length of x; a row is (x, class) with classes 0, 1, ... as numbers.
-        n_classes: at least 2.
-
-    Returns:
-        Model with parameters (w_k, b_k), class by class [n_classes * (n_features + 1)].
-
-    Raises:
-        ValueError: there is no feature, or fewer than two classes.
+    The logits may be shifted together without a change of the likelihood; the prior makes that direction proper. A row
+    is (x, class) with classes 0, 1, ... as numbers. Parameters are (w_k, b_k), class by class
+    [n_classes * (n_features + 1)].
 
     Source: MSc thesis, section 5.1.
     """
