@@ -5,18 +5,15 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
 from scipy import integrate, stats
 
 from auxmc.diagnostics.errors_of_means import few_replicates
 from auxmc.driver.chains import Chains, RunContext
 from auxmc.driver.results import write_result
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.measuring import Measurement
 from auxmc_pipeline.tables import Tables, tabulate
-from experiments.gaussian_latent import checks, claims, exact, measure, sweeps
+from experiments.gaussian_latent import checks, exact, measure, sweeps
 from experiments.gaussian_latent import model as glv
 from experiments.gaussian_latent.model import gaussian_latent_model, simulate_data
 from experiments.gaussian_latent.problem import Distribution, Known
@@ -227,60 +224,10 @@ def test_noise_of_the_estimate_agrees_with_its_closed_form(tmp_path):
     assert found["exact_fraction_above_1e5"].item() < found["exact_fraction_above_1e4"].item() < 1.0
 
 
-def test_the_extreme_of_a_ratio_knows_that_another_point_might_be_it():
-    rng = np.random.default_rng(3)
-    means, spread = np.array([2.0, 2.05, 3.0, 3.0]), np.array([0.1, 0.1, 0.1, 0.5])
-    points, chains = np.indices((4, 10))
-    place = {"n_importance": 1, "step_size": 1.0 * points.ravel(), "chain": chains.ravel()}
-    above = means[:, None] + spread[:, None] * rng.standard_normal((4, 10))
-    below = np.ones((4, 10)) + 0.01 * rng.standard_normal((4, 10))
-    rows = [
-        pd.DataFrame({"case": method, "method": method, **place, "q": values.ravel()})
-        for method, values in (("pm_mh", above), ("apm_mi_mh", below))
-    ]
-    made = Tables({"chain": pd.concat(rows)})
-    least, most = (sweeps.extreme_ratio(made, "q", claims.PM, claims.MI, sign=sign) for sign in (-1.0, 1.0))
-    assert least.value == pytest.approx(2.0, abs=0.1)
-    assert 0.01 < least.error < 0.1
-    assert most.value == pytest.approx(3.0, abs=0.4)
-    assert most.error > least.error
-
-
-def test_returns_and_smoothed_curves_have_their_known_values():
-    # Returns are equal where rates are geometric or linear in the number of samples.
-    assert claims.growth_per_doubling(1.0, 8.0, 32.0) == pytest.approx(1.0)
-    assert claims.gain_per_sample(3.0, 10.0, 34.0) == pytest.approx(0.0)
-    assert claims.gain_per_sample(3.0, 10.0, 22.0) == pytest.approx(0.5)
-    # Means are over five points and fewer at the ends.
+def test_smoothed_curves_are_means_over_five_points_and_fewer_at_the_ends():
     curve = np.zeros(12)
     curve[[0, 6]] = 3.0, 5.0
     np.testing.assert_allclose(sweeps.smoothed(curve), [1.0, 0.75, 0.6, 0.0, *[1.0] * 5, 0.0, 0.0, 0.0])
-
-
-def test_a_histogram_is_rough_by_its_peaks_and_not_by_its_place():
-    smooth = stats.norm.pdf(np.arange(100), 50.0, 10.0)
-
-    def ratio(counts):
-        rows = [
-            pd.DataFrame({**claims.long_case(*one), "chain": i, "bin": range(100), "histogram_position": row})
-            for one, row in ((claims.PM, counts), (claims.MI, smooth))
-            for i in range(4)
-        ]
-        tables = Tables({"chain_bin": pd.concat(rows)})
-        return claims.log_ratio_of_roughness(tables, claims.PM, claims.MI).value
-
-    assert ratio(np.roll(smooth, 5)) == pytest.approx(0.0, abs=0.01)
-    assert ratio(smooth + 0.01 * (np.arange(100) == 40)) > math.log(2.0)
-
-
-def test_a_best_step_is_never_known_better_than_its_grid():
-    points = np.array([0.1, 0.2, 0.3, 0.4])
-    values = [[1.0, 9.0, 1.0, 0.0], [1.1, 9.1, 1.2, 0.1]]
-    sweep = xr.DataArray(values, {"point": points}, ("chain", "point"))
-    found = sweeps.with_rounding(Measurement(0.2, np.nan), sweeps.rounding_error(sweep), sweep)
-    assert found.error == pytest.approx(0.1 / np.sqrt(12.0))
-    single = sweep.isel(chain=[0])
-    assert np.isnan(sweeps.with_rounding(found._replace(error=np.nan), 0.1, single).error)
 
 
 DATA = simulate_data(1)

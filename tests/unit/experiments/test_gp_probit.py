@@ -1,6 +1,5 @@
 """Gaussian process probit regression: model against dense algebra, special functions, runs of a few rows."""
 
-import math
 from decimal import Decimal, localcontext
 
 import jax
@@ -14,7 +13,6 @@ from scipy.special import log_ndtr, logsumexp
 from auxmc.driver.chains import Chains, RunContext
 from auxmc_pipeline.catalogue import load_study
 from experiments.gp_probit import run
-from experiments.gp_probit.claims import PM, SLICE, Path, at_most_ends, log_of_rises, margins
 from experiments.gp_probit.measure import estimator_statistics, expected_acceptance, recorded
 from experiments.gp_probit.model import estimator, gp_probit_model, load_biopsy, standardise, with_gradient
 from experiments.gp_probit.settings import MAIN_METHODS, main_case
@@ -111,30 +109,6 @@ def test_a_chain_that_never_starts_is_an_error():
     draws = {"log_estimate": np.array([[[0.0, 0.0], [-np.inf, -np.inf]]])}
     with pytest.raises(ValueError, match=r"chains \[1\] found no start"):
         recorded(Chains(draws, {"scale": np.ones(1)}, 0.0, 1.0), ("a",))
-
-
-def test_margins_and_rises_have_their_known_values():
-    # Coordinates: all statements hold; SS+MH below PM MH; SS+SS above PM MH.
-    pm, mi, ss, of_slice = (np.array(row) for row in ([2, 2, 2], [3, 3, 3], [2.5, 1, 4], [1, 0.5, 2.5]))
-    np.testing.assert_allclose(margins(pm, mi, ss, of_slice), [1.25, 0.5, 0.8])
-    # Rises of a path are summed; a path without any has a finite log.
-    ends, r_hat = np.arange(1.0, 5.0), 1.0 + np.exp([-1.0, -2.0, -1.5, -1.7])
-    path = Path(ends, ends, r_hat, np.tile(r_hat, (3, 1)))
-    assert log_of_rises({PM: path}) == pytest.approx(math.log(0.5))
-    assert log_of_rises({PM: path._replace(r_hat=np.sort(r_hat)[::-1])}) == pytest.approx(math.log(1e-3))
-
-
-def test_most_ends_are_those_of_the_second_half_at_equal_cost():
-    ends = np.arange(1.0, 21.0)
-    # Of the last ten ends, PM MH is above the other at eight, at equal cost, and below it at two.
-    own = np.where(ends <= 12, 1.01, 1.4)
-    pm = Path(ends, ends, own, np.tile(own, (3, 1)))
-    other = Path(2.0 * ends, ends, np.full(20, 1.1), np.full((3, 20), 1.1))
-    assert at_most_ends({PM: pm, SLICE: other}) == pytest.approx(math.log(4.0))
-    below = pm._replace(r_hat=np.where(ends <= 14, 1.01, 1.4))
-    assert at_most_ends({PM: below, SLICE: other}) < 0.0
-    assert pm.of(np.array([0, 1, 2])) is pm
-    np.testing.assert_array_equal(below.of(np.array([0, 2])).r_hat, own)
 
 
 POSTERIOR_REGION = jnp.array([2.1, 1.0, 1.2, 1.1, 1.4, 1.3, 0.9, 1.2, 1.1, 1.3])

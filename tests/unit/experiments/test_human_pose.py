@@ -162,17 +162,6 @@ def test_factors_without_a_chain_say_which_chain_is_apart():
     assert found[2] < 1.2 < 10.0 < found[:2].min()
 
 
-def test_sets_of_equal_starts_are_compared_and_single_steps_judged():
-    factors = {"hmc_many": [5] * 6 + [1] * 2, "constrained_hmc_many": [5] * 3 + [1] * 5}
-    rows = [(case, 1.0, place, factor) for case in factors for place, factor in enumerate(factors[case])]
-    sets = pd.DataFrame(rows, columns=["case", "scene", "chain_set", "largest_psrf_of_set"])
-    chains = {"case": "steps_many", "step_size": [1.0, 1.0, 1.0, 2.0], "acceptance": [0.05, 0.9, 0.8, 0.0]}
-    settings = pd.DataFrame({"case": ["steps_many"]})
-    tables = Tables({"chain_set": sets, "chain": pd.DataFrame(chains), "settings": settings})
-    assert claims.disagree_more_often(tables).value == 2.0
-    assert claims.stop_at(tables, "steps", 1.0).value == pytest.approx(1 / 3)
-
-
 def test_a_chain_far_from_the_median_pose_is_in_another_mode():
     chains = pd.DataFrame({"chain": range(11), "moved": [1.0] * 10 + [0.0], "misfit": [1.0] * 10 + [9.0]})
     chains = chains.assign(case="constrained_hmc", scene=1, spread_within=0.1)

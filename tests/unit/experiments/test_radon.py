@@ -116,26 +116,19 @@ def test_data_are_compared_with_the_published_file_where_there_is_one(tmp_path, 
     assert declared.data_files(own) == [str(EXAMPLE)]
 
 
-def _running(estimates):
-    """Tables with running estimates [chain, iteration] of an evidence whose log is -10."""
-    chains, iterations = np.indices(estimates.shape)
-    columns = {"chain": chains.ravel(), "iteration": iterations.ravel() + 1.0}
-    rows = pd.DataFrame({"case": "nuts", **columns, "running_by_chain": estimates.ravel()})
+def test_chains_that_end_far_from_the_evidence_have_not_converged():
+    """Two sets of ten chains, whose estimates come near a log evidence of -10 and leave it again."""
+    chains, iterations = np.indices((20, 3)).reshape(2, -1)
+    rows = {
+        "chain": chains,
+        "iteration": iterations + 1.0,
+        "running_by_chain": np.tile([-4.0, -9.0, -7.0], 20),
+    }
     point = pd.DataFrame({"case": ["nuts"], "exact_log_evidence": [-10.0]})
-    return Tables({"chain_iteration": rows, "point": point})
-
-
-def test_convergence_is_counted_from_the_last_estimate_that_is_far():
-    far_then_near = np.array([[-4.0, -9.0, -7.0, -10.2, -9.8], [-5.0, -9.9, -9.8, -10.1, -9.9]])
-    measure = STUDY.measures()["CT-D07"]["iterations until near"]
-    # Two sets of ten chains, which are near from iterations 4 and 2 on.
-    found = measure(_running(np.repeat(far_then_near, 10, axis=0)))
-    assert found.value == 3.0
-    assert found.error > 0.0
-    far = _running(np.repeat(far_then_near[:1, :3], 10, axis=0))
-    assert measure(far).value == np.inf
+    tables = Tables({"chain_iteration": pd.DataFrame({"case": "nuts", **rows}), "point": point})
+    assert STUDY.measures()["CT-D07"]["iterations until near"](tables).value == np.inf
     with pytest.raises(MissingData, match="does not stay near"):
-        STUDY.measures()["CT-D07"]["seconds until near"](far)
+        STUDY.measures()["CT-D07"]["seconds until near"](tables)
 
 
 def test_an_unknown_error_has_no_bar():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -16,11 +17,9 @@ from auxmc.kernels.streams import contract
 from auxmc.kernels.streams.published_estimators import particle_evidence
 from auxmc.models.regression.linear_regression import linear_regression
 from auxmc_pipeline.catalogue import load_study
-from auxmc_pipeline.measuring import standard_error
 from auxmc_pipeline.tables import Tables
-from experiments.streaming_evidence import designs, stream_runs
+from experiments.streaming_evidence import claims_settings, designs, stream_runs
 from experiments.streaming_evidence.bounds import run_bounds
-from experiments.streaming_evidence.claims_evidence import Work, full_work, ratio_of_work
 from experiments.streaming_evidence.drive import run_repeats
 from experiments.streaming_evidence.estimators import particle_extras, stream_settings
 from experiments.streaming_evidence.model import BLOCK_ROWS, NON_STATIONARY_PHASES, blocks, rows
@@ -208,20 +207,6 @@ def test_bounds_hold_the_exact_evidence_between_them(tmp_path):
     assert int(found["n_not_finite"].sum()) == 0
 
 
-def test_other_moves_are_compared_with_sghmc_of_the_same_rate_run_by_run():
-    """Errors are a half and an eighth of those of the same runs of SGHMC: a quarter in the geometric mean."""
-    runs = [
-        ([-8.0, -4.0], "thermostat__stream-linear", "moves=nose_hoover learning_rate=1"),
-        ([-16.0, -32.0], "floor", "learning_rate=1"),
-    ]
-    parts = [_curves({1000: errors}, case, "error", variation=name) for errors, case, name in runs]
-    tables = _tables(pd.concat(parts))
-    tables = Tables({**tables, "settings": tables["settings"].assign(stream="linear")})
-    found = STUDY.numbers()["SGNHT, linear, 1"](tables)
-    assert found.value == pytest.approx(0.25)
-    assert found.note == "6 against 24 nats"
-
-
 def test_the_additive_rule_ends_early(tmp_path, monkeypatch):
     monkeypatch.setattr(designs, "LIVE_POINTS", (50,))
     found = designs.run_stopping(_settings("design=stopping", n_repeats=1), _context(tmp_path))["statistics"]
@@ -230,125 +215,21 @@ def test_the_additive_rule_ends_early(tmp_path, monkeypatch):
     assert int(found["n_failures"]) == 0
 
 
-def _tables(curves, **others):
-    """Curves of runs [repeat, absorbed], with the table that says where each quantity stands."""
-    tables = {"repeat_absorbed": curves, **others}
-    keys = {"case", "method", "stream", "repeat", "absorbed", "size"}
-    about = [(quantity, name) for name, table in tables.items() for quantity in table if quantity not in keys]
-    tables["settings"] = curves.assign(stream=curves["case"], n_rows=curves["absorbed"].max())
-    return Tables({**tables, "quantity": pd.DataFrame(about, columns=["quantity", "table"])})
+def test_steps_of_chunks_are_means_over_the_chunks_since_the_number_of_rows_before():
+    curves = {"n_steps_so_far": [[8.0, 10.0, 14.0], [9.0, 11.0, 19.0]], "n_chunks_so_far": [[1.0, 2.0, 4.0]]}
+    runs = SimpleNamespace(curve=lambda name: pd.DataFrame(curves[name], columns=[500, 1000, 2000]))
+    np.testing.assert_allclose(stream_runs.steps_of_chunks(runs), [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
 
 
-def _curves(by_rows, case, quantity="log_evidence", **about):
-    """A quantity by rows, one value a run."""
-    rows = [(case, n, run, value) for n, values in by_rows.items() for run, value in enumerate(values)]
-    return pd.DataFrame(rows, columns=["case", "absorbed", "repeat", quantity]).assign(**about)
-
-
-def test_curves_become_slopes_steps_and_errors():
-    by_rows = {500: [-1.0, -2.0], 1000: [-2.0, -2.5], 2000: [-4.0, -4.5]}
-    errors = _curves(by_rows, "linear", "error", method="annealed")
-    steps = _curves({500: [8.0, 9.0], 1000: [10.0, 11.0], 2000: [14.0, 19.0]}, "linear", "n_steps_so_far")
-    chunks = _curves({500: [1.0], 1000: [2.0], 2000: [4.0]}, "linear", "n_chunks_so_far", method="annealed")
-    tables = _tables(errors.merge(steps), absorbed=chunks.drop(columns="repeat"))
-    found = stream_runs.errors_of(stream_runs.published(tables, "linear"))
-    np.testing.assert_allclose(stream_runs.slope_per_row(found, 1000, 2000), [-0.002, -0.002])
-    np.testing.assert_allclose(stream_runs.values_at(found, 500), [-1.0, -2.0])
-    of_chunks = stream_runs.steps_of_chunks(stream_runs.published(tables, "linear")).to_numpy()
-    np.testing.assert_allclose(of_chunks, [[8.0, 2.0, 2.0], [9.0, 2.0, 4.0]])
-
-
-def test_runs_with_all_rows_have_their_known_measures():
-    # Three runs with 100 and 1000 rows, two of them with 10 000 too; annealed sampling has none with 10 000.
-    seconds = {100: [1.0, 2.0, 3.0], 1000: [2.0, 3.0, 4.0], 10_000: [5.0, 6.0, math.nan]}
-    all_rows = _curves(seconds, "linear_full", "nested_seconds").rename(columns={"absorbed": "size"})
-    all_rows["annealed_seconds"] = all_rows["nested_seconds"].where(all_rows["size"] < 10_000)
-    one_run = _curves({1000: [0.5, 1.5], 10_000: [2.0, 3.0]}, "linear", "seconds", method="annealed")
-    tables = _tables(one_run, size_repeat=all_rows)
-    measures = STUDY.measures()["SE-60"]
-    assert measures["nested sampling, time"](tables).value == pytest.approx((2.0 + 3.0 + 5.5) / 2.5)
-    assert measures["AIS, time"](tables).value == pytest.approx(2.0 + 3.0)
-    # Runs are compared with nested sampling by their median distance.
-    own = _curves({1_000_000: [-5e5] * 5}, "softmax", method="sequential")
-    rivals = _curves({1_000_000: -5e5 + 100.0 * np.arange(1, 12)}, "softmax_full", "nested_log_evidence")
-    tables = _tables(own, size_repeat=rivals.rename(columns={"absorbed": "size"}))
-    found = STUDY.measures()["SE-36"]["from nested sampling, per row"](tables)
-    assert found.value == pytest.approx(6e-4)
-    assert 0.5e-4 < found.error < 3e-4
-
-
-def test_a_ratio_of_operations_holds_what_a_gradient_may_cost():
-    ones = np.array([0.99, 1.0, 1.01])
-    above, below = Work(8.0 * ones, ones), Work(1.0 + 0.0 * ones, 3.0 + 0.0 * ones)
-    found = ratio_of_work(above, below)
-    # 9 / 4 with a gradient as one likelihood, 11 / 10 with it as three.
-    assert found.value == pytest.approx((2.25 + 1.1) / 2.0)
-    own = standard_error(above.at(1.0) / 4.0)
-    assert 2.0 * found.error == pytest.approx((2.25 - 1.1) / 2.0 + 2.0 * own)
-
-
-def test_operations_of_nested_sampling_come_apart_into_likelihoods_and_gradients():
-    """Two live points and three dead ones by 20 moves each, of which 7 meet the contour."""
-    evaluated = 2 + 60 + 2 * 7
-    runs = [("linear_full", 1000, run, 1000.0 * evaluated, 3.0) for run in (0, 1)]
-    names = ["case", "size", "repeat", "nested_likelihood_rows", "nested_iterations"]
-    tables = _tables(_curves({1000: [1.0]}, "linear"), size_repeat=pd.DataFrame(runs, columns=names))
-    work = full_work(tables, "linear", "nested", 1000)
-    assert work.gradients.tolist() == [7000.0, 7000.0]
-    assert work.at(1.0).tolist() == [1000.0 * evaluated] * 2
-
-
-def _changing(scores):
-    """Two runs of each of three models with given scores of a row in chunks of 500 rows, and of -3 where shuffled."""
-    parts = []
-    for stream, of_rows in {"non_stationary": scores, "shuffled": np.full_like(scores, -3.0)}.items():
-        totals = np.cumsum(500 * of_rows)
-        by_rows = {500.0 * (i + 1): [total, total + 1.0] for i, total in enumerate(totals)}
-        parts += [_curves(by_rows, f"change__n_components-{k}", stream=stream) for k in (3, 5, 7)]
-    return _tables(pd.concat(parts))
-
-
-def test_a_change_is_found_in_the_chunk_after_it_alone():
-    """Scores of -3 for each row but for two chunks, after 1000 and 10 000 rows; then a chunk too late."""
+@pytest.mark.parametrize(("first", "expected"), [(1500, 1.0), (2000, 0.0)])
+def test_a_change_is_found_in_the_chunk_after_it_alone(monkeypatch, first, expected):
+    """Scores of -3 for each row but for two chunks, after 1000, or one too late, and 10 000 rows."""
     ends = np.arange(500, 60_001, 500)
-    tables = _changing(np.where(ends == 1500, -4.0, -3.0) + np.where(ends == 10_500, -0.9, 0.0))
-    drops, (seen, blind) = STUDY.measures()["SE-70"], STUDY.measures()["SE-72"].values()
-    alarms = STUDY.numbers()["false alarms in 100000 rows"]
-    assert drops["K = 5, at 1000"](tables).value == pytest.approx(1.0)
-    assert drops["K = 7, at 10000"](tables).value == pytest.approx(0.9)
-    assert (seen(tables).value, blind(tables).value) == (1.0, 1.0)
-    assert alarms(tables).value == 0.0
-    assert alarms(tables).error > 0.0
-    late = _changing(np.where(ends == 2000, -4.0, -3.0))
-    assert (seen(late).value, blind(late).value) == (0.0, 0.0)
-    assert alarms(late).value == pytest.approx(6 / 3.6)
-
-
-@pytest.mark.parametrize(("own", "expected"), [(-20.0, 10.0), (-8.0, -2.0), (-35.0, -5.0)])
-def test_an_estimator_is_inside_the_band_of_its_rivals_by_its_distance_from_the_nearer_edge(own, expected):
-    sizes = (500, 1000, 5000)
-    curves = _curves({n: [own - 0.1, own + 0.1] for n in sizes}, "linear", method="annealed")
-    values = [
-        ("linear_full", n, run, -10.0 + d, -30.0 + d) for n in sizes for run, d in enumerate((-0.1, 0.1))
-    ]
-    names = ["case", "size", "repeat", "nested_log_evidence", "annealed_log_evidence"]
-    rivals = pd.DataFrame(values, columns=names)
-    found = STUDY.measures()["SE-58"]["linear, inside"](_tables(curves, size_repeat=rivals))
-    assert found.value == pytest.approx(expected)
-    assert found.error > 0.0
-
-
-def test_single_runs_tell_models_apart_where_the_gap_exceeds_both_differences_of_order():
-    """Shuffled, runs of 3 components are at 0 nats a row and of 5 at 2; in order at 0 and 2.5, and at 0.5 or 5."""
-    runs = {3: ([0.0, 2.5], [0.0, 0.0]), 5: ([0.5, 5.0], [2.0, 2.0])}
-    parts = [
-        _curves({100_000: 1e5 * np.array(values)}, f"change__n_components-{k}", stream=stream)
-        for k, both in runs.items()
-        for stream, values in zip(("non_stationary", "shuffled"), both, strict=True)
-    ]
-    found = STUDY.measures()["SE-75"]["3 and 5"](_tables(pd.concat(parts)))
-    assert found.value == pytest.approx(0.25)
-    assert found.error > 0.0
+    scores = {"non_stationary": -3.0 - 1.0 * (ends == first) - 0.9 * (ends == 10_500), "shuffled": 0.0 * ends}
+    table = lambda stream: pd.DataFrame([scores[stream]] * 2, columns=ends)
+    monkeypatch.setattr(claims_settings, "following_redrawn", lambda tables, n_components, stream: stream)
+    monkeypatch.setattr(claims_settings, "row_scores", table)
+    assert claims_settings.cusps_at_changes(Tables({})).value == expected
 
 
 # Sums computed once by an independent program from the same recipe: first column of 100 000 rows, last of 1000.
