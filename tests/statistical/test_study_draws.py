@@ -45,22 +45,9 @@ from tests.statistical.levels import (
     rng_for,
 )
 from tests.statistical.test_rows import DATA, check_normal, standardised
+from tests.unit.experiments.test_lotka_volterra import own_model
 
 # --- populations ---------------------------------------------------------------------------------------
-
-
-def short_series():
-    """A short series with every constant away from its default."""
-    walk = np.cumsum(np.random.default_rng(8).normal(size=(7, 2)), axis=0)
-    return lotka_volterra_model(
-        np.array([30.0, 20.0]) + walk,
-        "code",
-        initial_state=(29.0, 21.0),
-        time_step=0.5,
-        noise_scales=(0.8, 1.3),
-        prior_mean=-3.0,
-        prior_sd=0.7,
-    )
 
 
 def test_first_rates_have_the_stated_normal_distribution():
@@ -71,7 +58,7 @@ def test_first_rates_have_the_stated_normal_distribution():
 
 def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit():
     """Both simulators draw from the prior: the fractions of their paths within a limit are the same."""
-    model, limit, n = short_series(), 500.0, 20_000
+    model, limit, n = own_model(), 500.0, 20_000
     rng = rng_for("populations/dropped")
     n_kept = len(simulate_prior(model, rng, n, limit).paths)
     inputs = jax.random.normal(key_for("populations/plain"), (n, model.n_inputs))
@@ -84,7 +71,7 @@ def test_dropped_draws_are_those_whose_plain_path_leaves_the_limit():
 
 def test_noise_of_the_batched_simulator_has_the_standard_deviation_of_a_step():
     # Rates of next to nothing: the first step is the initial state plus noise.
-    model = short_series()._replace(prior_mean=-60.0)
+    model = own_model()._replace(prior_mean=-60.0)
     first = simulate_prior(model, rng_for("populations/noise"), 20_000).paths[:, 0]
     assert len(first) == 20_000
     check_standard_normal((first - model.initial_state) / model.step_sd, "noise")

@@ -15,8 +15,6 @@ from auxmc.errors import DataError
 from auxmc_pipeline.catalogue import load_study
 from auxmc_pipeline.chain_statistics import fraction_of_time
 from auxmc_pipeline.settings import SettingsError
-from auxmc_pipeline.tables import Tables
-from experiments.lotka_volterra import claims
 from experiments.lotka_volterra import settings as declared
 from experiments.lotka_volterra.measure import chain_statistics, iterations_to_band
 from experiments.lotka_volterra.model import conditioning, generator
@@ -141,27 +139,6 @@ def test_the_time_of_a_chain_follows_its_runs_of_the_generator():
     xr.testing.assert_allclose(found["ess_per_second"] * found["chain_seconds"], found["ess"])
 
 
-def test_sets_of_chains_have_a_small_factor_as_often_as_simulated_excesses(monkeypatch):
-    monkeypatch.setattr(claims, "by_chain", lambda tables, quantity, row: np.ones(10))
-    monkeypatch.setattr(claims, "by_rate", lambda tables, quantity, row: np.array([1.01, 1.05, 1.0, 1.0]))
-    found = claims.chance_of_agreement(Tables({}), "pm_normalised", 1.06)
-    excess = 0.05 / 9.0 * np.random.default_rng(0).chisquare(9.0, 100_000)
-    assert found.value == pytest.approx((excess <= 0.06).mean(), abs=0.01)
-    larger = np.exp(2.0 * np.log(excess).std())
-    assert found.value - 2.0 * found.error == pytest.approx((excess * larger <= 0.06).mean(), abs=0.01)
-
-
-def test_scales_are_worth_the_tolerance_that_accepts_as_many_draws(monkeypatch):
-    # Accepted draws go as the tenth power of the tolerance.
-    tolerances = np.exp([0.05, -0.05] * 10)
-
-    def counts(tables, tolerance, reading):
-        return 7e6 * (tolerances * (1.0 if reading == "l2" else np.sqrt(0.5))) ** 10.0
-
-    monkeypatch.setattr(claims, "counts_by_scales", counts)
-    assert claims.spread_of_scales(Tables({})) == pytest.approx(np.log(tolerances).std(ddof=1))
-
-
 def test_methods_have_the_step_sizes_and_tolerances_of_the_thesis():
     constrained = next(case.settings for case in STUDY.cases("paper") if case.name == "constrained")
     assert declared.step_range(constrained, "chmc_all") == (4, 8)
@@ -184,7 +161,7 @@ FORMS = get_args(conditioning.ConstraintForm)
 LOG_GENERATING = np.log(GENERATING_RATES)
 
 
-def _own_model(scheme="code"):
+def own_model(scheme="code"):
     """A short series with every constant away from its default."""
     series = np.array([30.0, 20.0]) + np.cumsum(np.random.default_rng(8).normal(size=(7, 2)), axis=0)
     constants = {"time_step": 0.5, "noise_scales": (0.8, 1.3), "prior_mean": -3.0, "prior_sd": 0.7}
@@ -216,7 +193,7 @@ def _posterior_like_inputs(model, seed=0):
     return jnp.concatenate([rate_inputs, generator.noise_inputs(model, rate_inputs)])
 
 
-def _evaluate(conditioned, inputs):
+def constraint_at(conditioned, inputs):
     """Constraint at a point, its derivative and Jacobian, and half the log-determinant of the latter."""
 
     @jax.jit
@@ -250,7 +227,7 @@ def test_published_data_have_the_published_digits():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_simulation_follows_the_recursion_of_its_scheme(scheme):
-    model = _own_model(scheme)
+    model = own_model(scheme)
     inputs = np.random.default_rng(1).normal(size=model.n_inputs)
     found = generator.simulate(model, jnp.asarray(inputs))
     np.testing.assert_allclose(found, _reference_path(model, inputs), rtol=1e-12)
@@ -269,9 +246,9 @@ def test_overflow_is_quiet_and_not_finite_from_its_step_on():
 @pytest.mark.parametrize("scheme", ["code", pytest.param("text", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("own", [pytest.param(False, marks=pytest.mark.slow), True], ids=["published", "own"])
 def test_structured_jacobian_is_the_derivative_of_the_constraint(form, scheme, own):
-    model = _own_model(scheme) if own else published_model(scheme)
+    model = own_model(scheme) if own else published_model(scheme)
     conditioned, inputs = conditioned_model(model, form), _posterior_like_inputs(model)
-    constraint, exact, jacobian, half_log_determinant = _evaluate(conditioned, inputs)
+    constraint, exact, jacobian, half_log_determinant = constraint_at(conditioned, inputs)
     assert np.abs(constraint).max() < 1e-9
     if form == "summaries" and own:
         # Eight steps leave some summaries nearly dependent; the matrix is dense all the same.
@@ -297,26 +274,26 @@ def test_one_step_an_observation_is_the_published_model():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_sparse_constraint_has_the_manifold_and_the_determinant_of_the_simulator(scheme):
-    model = _own_model(scheme)
+    model = own_model(scheme)
     finer = generator.with_finer_steps(model, 3)
     conditioned = conditioning.sparsely_conditioned_model(finer, 3)
     inputs = _posterior_like_inputs(finer)
     simulate = lambda u: generator.simulate(finer, u)[2::3].reshape(-1)
     simulated, plain = jax.jit(lambda u: (simulate(u), jax.jacfwd(simulate)(u)))(inputs)
-    constraint, *_, half_log_determinant = _evaluate(conditioned, inputs)
+    constraint, *_, half_log_determinant = constraint_at(conditioned, inputs)
     assert np.abs(constraint).max() < 1e-9
     np.testing.assert_allclose(simulated, model.observations.ravel(), atol=1e-9)
     assert half_log_determinant == pytest.approx(0.5 * np.linalg.slogdet(plain @ plain.T)[1], rel=1e-8)
     # Off the manifold too the Jacobian is the derivative of the constraint.
     away = inputs + 0.1 * jnp.asarray(np.random.default_rng(3).normal(size=finer.n_inputs))
-    _, derivative, jacobian, _ = _evaluate(conditioned, away)
+    _, derivative, jacobian, _ = constraint_at(conditioned, away)
     np.testing.assert_allclose(jacobian, derivative, atol=1e-9)
 
 
 def test_teacher_forced_jacobian_is_exact_off_the_manifold_too():
     model = published_model()
     inputs = jnp.asarray(np.random.default_rng(3).normal(size=model.n_inputs))
-    constraint, derivative, jacobian, _ = _evaluate(conditioned_model(model, "teacher_forced"), inputs)
+    constraint, derivative, jacobian, _ = constraint_at(conditioned_model(model, "teacher_forced"), inputs)
     np.testing.assert_allclose(jacobian, derivative, rtol=1e-9, atol=1e-9)
     assert np.isfinite(constraint).all()
     assert not np.isfinite(conditioned_model(model, "generator").constraint(inputs)).all()
@@ -374,7 +351,7 @@ def test_exact_posterior_has_the_published_moments_only_under_the_code_scheme():
 
 
 def test_densities_integrate_to_one_and_quantiles_invert_the_distribution():
-    posterior = exact_posterior(_own_model())
+    posterior = exact_posterior(own_model())
     for rate in range(4):
         total = integrate.trapezoid(posterior.density[rate], posterior.points[rate])
         assert total == pytest.approx(1.0, abs=1e-9)
@@ -427,7 +404,7 @@ def test_summary_scales_are_standard_deviations_of_kept_draws():
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme):
     """Without noise a path is a function of its rates, so that kept paths and rates can be compared."""
-    noisy = _own_model(scheme)
+    noisy = own_model(scheme)
     model = noisy._replace(noise_scales=(1e-12, 1e-12))
     drawn = simulate_prior(model, np.random.default_rng(9), 5000)
     assert 0 < len(drawn.paths) < 5000
@@ -439,13 +416,13 @@ def test_batched_simulator_makes_the_paths_of_the_plain_one(scheme):
 
 def test_rejection_reads_the_tolerance_as_distance_or_squared_distance():
     rng = np.random.default_rng(12)
-    distances = prior_distances(_own_model(), rng, 3000, lambda paths: np.abs(paths[:, 0, 0] - 30.0))
+    distances = prior_distances(own_model(), rng, 3000, lambda paths: np.abs(paths[:, 0, 0] - 30.0))
     within, within_root = (int(np.sum(distances <= bound)) for bound in (2.0, math.sqrt(2.0)))
     assert n_accepted(distances, 2.0) == within > n_accepted(distances, 2.0, "l2_squared") == within_root > 0
     with pytest.raises(ValueError, match="l2, l2_squared, got 'l1'"):
         n_accepted(distances, 2.0, "l1")
     # A distance that is not a number is never accepted.
-    assert n_accepted(prior_distances(_own_model(), rng, 100, lambda x: np.full(len(x), np.nan)), 1e300) == 0
+    assert n_accepted(prior_distances(own_model(), rng, 100, lambda x: np.full(len(x), np.nan)), 1e300) == 0
 
 
 def built(shape=(6, 2), last=1.0, **options):
@@ -481,7 +458,7 @@ def test_a_file_with_a_column_of_times_is_rejected(tmp_path):
         (lambda: summary_statistics(np.zeros((5, 2)), "other"), "got 'other'"),
         (lambda: prior_summary_scales(published_model(), np.random.default_rng(0), 3), "draw more"),
         (
-            lambda: simulate_prior(_own_model(), np.random.default_rng(0), 0),
+            lambda: simulate_prior(own_model(), np.random.default_rng(0), 0),
             "n_draws must be a positive integer, got 0",
         ),
         (lambda: built((6, 3)), r"matrix \[step, 2\] of prey and predators, got shape \(6, 3\)"),
