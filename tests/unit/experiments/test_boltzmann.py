@@ -15,7 +15,7 @@ from auxmc.errors import DataError
 from auxmc.kernels.metropolis.metropolis import random_walk_metropolis
 from auxmc_pipeline.catalogue import load_study
 from experiments.boltzmann import measure, problem, run
-from experiments.boltzmann.claims import at_equal_times, deepest_valley
+from experiments.boltzmann.claims import at_equal_times
 from experiments.boltzmann.model import data, machine
 from experiments.boltzmann.model.diagonal_shift import smallest_diagonal_shift
 from experiments.boltzmann.model.enumeration import exact_moments, sample_exactly
@@ -78,15 +78,6 @@ def test_base_and_reference_are_told_apart():
     # Errors are norms: the basis in which they are taken does not matter.
     errors = [measure.base_errors(p.reference, p.truth) for p in (published, converged)]
     np.testing.assert_allclose(*errors, rtol=1e-8)
-
-
-def test_nested_groups_are_those_of_the_published_slice():
-    found = measure.memberships(100, 10)
-    assert found["nested"].sum(axis=1).tolist() == [10, 19, 28, 37, 46, 55, 64, 73, 82, 91]
-    for r in range(10):
-        np.testing.assert_array_equal(np.flatnonzero(found["nested"][r]), np.arange(100)[r : (r + 1) * 10])
-        np.testing.assert_array_equal(np.flatnonzero(found["disjoint"][r]), np.arange(10 * r, 10 * r + 10))
-    np.testing.assert_array_equal(found["single"], np.eye(100))
 
 
 def _made_up_draws(dim, n_chains=4, n_blocks=3, size=5):
@@ -226,32 +217,17 @@ def test_own_weights_are_estimated_with_and_without_a_truth(tmp_path, monkeypatc
     assert estimates[0] == pytest.approx(estimates[1], rel=1e-12)
 
 
-def test_nested_values_have_errors_of_shared_chains_and_disjoint_ones_of_repeats():
-    repeats = 1.0 + 0.1 * np.arange(10)
-    disjoint = Averages(np.ones(1), np.tile(repeats, (1, 10, 1)), np.arange(10.0))
-    assert disjoint.mean == pytest.approx(1.45)
-    # Systems are the published ones: only repeats would have been others.
-    assert disjoint.standard_error == pytest.approx(np.std(repeats, ddof=1) / 10.0)
-    assert disjoint.drawn_error == pytest.approx(np.std(np.tile(repeats, 10), ddof=1) / 10.0)
-    nested = disjoint._replace(nested_error=0.02 * np.arange(1.0, 11.0)[None])
-    assert nested.standard_error == pytest.approx(0.02 * np.sqrt(np.sum(np.arange(1, 11) ** 2)) / 10.0)
-
-
 def test_methods_are_compared_when_equal_times_have_passed():
     points = np.array([1.0, 201.0, 401.0, 601.0, 801.0])
     repeats = 1.0 + 0.01 * np.arange(10)
     # Errors fall as one over the samples, of which the first takes no time and is not compared.
     ratios = [201.0 / 401.0, 401.0 / 801.0]
     curve = Averages(points, repeats / points[:, None, None] * np.ones((5, 4, 1)), np.arange(4.0))
+    np.testing.assert_allclose(curve.standard_error, repeats.std(ddof=1) / points / np.sqrt(40.0), rtol=1e-12)
     for largest, ratio in ((True, ratios[0]), (False, np.prod(ratios) ** 0.5)):
         found = at_equal_times([curve], [curve], 2.0, largest=largest)
         assert found.value == pytest.approx(ratio)
         assert 0.0 < found.error < 0.02
-    # Errors of a tenth, of groups that share chains, are not taken from repeats.
-    shared = curve._replace(nested_error=0.1 * curve.values.mean(axis=2) * np.sqrt(4.0))
-    for largest in (True, False):
-        found = at_equal_times([shared], [shared], 2.0, largest=largest)
-        assert found.error / found.value == pytest.approx(0.1 * np.sqrt(2.0))
 
 
 def test_a_stay_ends_where_the_sign_of_a_unit_changes():
@@ -259,15 +235,6 @@ def test_a_stay_ends_where_the_sign_of_a_unit_changes():
         [[[0, 1], [0, 1], [1, 1], [1, 1], [1, 1]], [[0, 0], [0, 1], [1, 1], [1, 0], [1, 1]]], bool
     )
     assert measure.longest_stay(signs).tolist() == [3, 1]
-
-
-def test_the_deepest_valley_tells_clusters_from_one_heap():
-    rng = np.random.default_rng(0)
-    heap = rng.normal(0.0, 1.0, 2000)
-    assert deepest_valley(np.concatenate([heap - 6.0, heap[:1000] + 6.0]))[0] < 0.01
-    # Two normal distributions one width to either side of the middle, smoothed by their own width.
-    assert deepest_valley(np.concatenate([heap - 2.5, heap + 2.5]))[0] == pytest.approx(0.55, abs=0.15)
-    assert deepest_valley(heap)[0] > 0.9
 
 
 def test_a_diagonal_is_known_without_norm_and_largest_variance():
