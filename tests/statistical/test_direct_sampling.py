@@ -12,13 +12,12 @@ from scipy import integrate, special, stats
 from auxmc.numerics import random
 from auxmc.sampling.adaptive_rejection import adaptive_rejection_sample, log_hull_mass
 from auxmc.sampling.importance import importance_draws
-from auxmc.sampling.rejection import Envelope, condition_by_rejection, rejection_proposal, rejection_sample
+from auxmc.sampling.rejection import Envelope, rejection_proposal, rejection_sample
 from auxmc.sampling.resampling import SCHEMES
 from experiments.foundations.sampling import draw_by_inversion, normal
 from experiments.tempering_illustration.model import OVERLAPPING
 from tests.statistical.levels import (
     assert_bounded_mean,
-    assert_fractions,
     assert_standard_mean,
     assert_uniform,
     draw_many,
@@ -66,24 +65,6 @@ def test_rejection_draws_are_exact_and_do_not_depend_on_the_number_of_proposals(
     excess = (np.asarray(drawn.n_proposals) - BOUND) / np.sqrt(BOUND * (BOUND - 1.0))
     functions = np.hstack([np.ones((N, 1)), legendre(transform, 3)])
     assert_standard_mean(np.clip(excess, -20.0, 20.0)[:, None] * functions, label="tries")
-
-
-def test_conditioning_by_rejection_gives_the_enumerated_distribution():
-    # a -> b <- c with binary nodes; b = 1 is known.
-    p_a, p_c = 0.3, 0.6
-    p_b = np.array([[0.1, 0.5], [0.7, 0.9]])
-
-    def draw(key):
-        u = jax.random.uniform(key, (3,))
-        a, c = (u[0] < p_a).astype(jnp.int32), (u[2] < p_c).astype(jnp.int32)
-        return jnp.stack([a, (u[1] < jnp.asarray(p_b)[a, c]).astype(jnp.int32), c])
-
-    found = condition_by_rejection(key_for("conditioning"), draw, lambda x: x[1] == 1, N)
-    weights = np.outer([1.0 - p_a, p_a], [1.0 - p_c, p_c]) * p_b
-    known = weights.sum()
-    assert_fractions(np.arange(N) < len(found.draws), known, label="probability of what is known")
-    cells = found.draws[:, :1] * 2 + found.draws[:, 2:]
-    assert_fractions(cells == np.arange(4), weights.ravel() / known, detects=0.04, label="conditional")
 
 
 def skewed(x):
