@@ -29,7 +29,6 @@ from tests.statistical.levels import (
     assert_at_least,
     assert_bounded_mean,
     assert_independent,
-    assert_standard_mean,
     assert_uniform,
     draw_many,
     expecting_failure,
@@ -51,17 +50,6 @@ N_LIVE = 5
 
 
 # --- annealed importance sampling ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("reverse", [False, True])
-def test_log_weights_of_perfect_annealing_have_the_moments_that_bound_the_evidence(reverse):
-    ladder = linear_schedule(12)
-    moments = MODEL.annealed_moments(ladder)
-    assert moments.forward_mean < MODEL.log_evidence < -moments.reverse_mean
-    mean, variance = moments[2:] if reverse else moments[:2]
-    rng = rng_for(f"evidence/perfect/{reverse}")
-    logs = MODEL.annealed_log_weights(rng, ladder, 200_000, reverse=reverse)
-    assert_standard_mean((logs - mean) / math.sqrt(variance), label="log weights of perfect annealing")
 
 
 ANNEALED = {
