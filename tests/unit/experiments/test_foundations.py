@@ -255,15 +255,6 @@ def test_the_gradient_is_that_of_automatic_differentiation(machine):
     jax.tree.map(functools.partial(np.testing.assert_allclose, atol=1e-13), found, expected)
 
 
-def test_divergence_tends_to_the_gradient_at_the_mixing_rate():
-    divergence = functools.partial(machines.expected_contrastive_divergence, MACHINE, machines.LAYER_DATA)
-    gradient = divergence(None).weights
-    errors = [np.abs(divergence(k).weights - gradient).max() for k in (8, 9, 10)]
-    rate = np.sort(np.abs(np.linalg.eigvals(machines.visible_transition(MACHINE))))[-2]
-    assert errors[2] < 1e-7
-    np.testing.assert_allclose([errors[1] / errors[0], errors[2] / errors[1]], rate, rtol=1e-3)
-
-
 def mixed(x, y, z):
     """Every operation, variables used twice, constants on the right."""
     shared = (x * y + 2.0).log()
