@@ -103,36 +103,11 @@ def test_plain_data_have_the_stated_variance():
 # --- acceptance rates --------------------------------------------------------------------------------------
 
 
-def independence_rates(model, positions, rng):
-    """Accept probabilities of fresh u against u from its conditional given x, one per position [draw, dim]."""
-    total = model.sd_latent**2 + model.sd_observation**2
-    residuals = model.observations - positions[:, None, :]
-    noise = rng.standard_normal((2, *residuals.shape))
-    current = model.sd_latent / total * residuals + model.sd_observation / math.sqrt(total) * noise[0]
-    distance = [((residuals - model.sd_latent * u) ** 2).sum(axis=(1, 2)) for u in (current, noise[1])]
-    return np.minimum(1.0, np.exp((distance[0] - distance[1]) / (2.0 * model.sd_observation**2)))
-
-
 @pytest.mark.parametrize("shape", [(10, 10), (3, 2), (1, 1)])
-def test_independence_acceptance_is_what_simulation_finds(shape):
-    rng = rng_for(f"latent/independence/{shape}")
-    model = glv.gaussian_latent_model(glv.simulate_data(4, "calibrated", *shape).observations)
-    position = np.full(shape[1], 0.2)
-    rates = independence_rates(model, np.tile(position, (N, 1)), rng)
-    expected = exact.independence_acceptance(model, float(np.sum((model.observations - position) ** 2)))
-    assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="at one position")
-
-    posterior = exact.exact_posterior(model)
-    positions = posterior.mean + posterior.sd * rng.standard_normal((N, shape[1]))
-    rates = independence_rates(model, positions, rng)
-    expected = exact.mean_independence_acceptance(model)
-    assert_bounded_mean(rates, 0.0, 1.0, expected, detects=0.02, label="over the posterior")
-
-
-def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones():
+def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones(shape):
     """One step from exact draws of the position and of its auxiliary variables."""
     step_size = 0.9
-    model = glv.gaussian_latent_model(glv.simulate_data(3, n_observations=3, dim=2).observations)
+    model = glv.gaussian_latent_model(glv.simulate_data(3, "calibrated", *shape).observations)
     posterior = exact.exact_posterior(model)
     total = model.sd_latent**2 + model.sd_observation**2
     estimator = glv.estimator(model, 1)
@@ -149,7 +124,7 @@ def test_acceptance_rates_of_an_auxiliary_method_are_the_exact_ones():
         _, info = kernel.step(keys[3], state)
         return info.accepted_auxiliary, info.accepted_position
 
-    auxiliary, position = draw_many(replica, "latent/accepted", N)
+    auxiliary, position = draw_many(replica, f"latent/accepted/{shape}", N, 5000)
     precision = exact.conditional_precision(model)
     rates = (
         (auxiliary, exact.mean_independence_acceptance(model), "auxiliary"),
