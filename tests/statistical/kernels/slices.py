@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr, ndtri
 
-from auxmc.kernels.base import Kernel
-from auxmc.kernels.slices.blocked_elliptical_slice import BlockedSliceInfo, blocked_elliptical_slice
+from auxmc.kernels.slices.blocked_elliptical_slice import blocked_elliptical_slice
 from auxmc.kernels.slices.core import Candidate, SliceInfo, SliceState, shrink_bracket
 from auxmc.kernels.slices.directed_slice import along_axes, along_gaussian, directed_slice
-from auxmc.kernels.slices.elliptical_slice import draw_ellipse, elliptical_slice, shrink_ellipse
+from auxmc.kernels.slices.elliptical_slice import elliptical_slice
 from auxmc.kernels.slices.linear_slice import double_bracket, linear_slice
 from auxmc.kernels.slices.reflective_slice import reflective_slice
 from auxmc.models.abc_kernels import log_abc_kernel
@@ -200,25 +199,16 @@ def one_sided_reflection():
 
 
 def blocks_that_do_not_see_each_others_new_value():
-    """Both blocks are updated from the same old point."""
-    normal = lambda key: jax.random.normal(key, (1,))
-    draw = lambda key: tuple(draw_ellipse(jax.random.fold_in(key, i), normal) for i in range(2))
+    """Both blocks are updated from the same old point: each is the first of a cycle of its own."""
+    cycles = [blocked_elliptical_slice(_log_ball, [(i, i + 1), (1 - i, 2 - i)]) for i in (0, 1)]
+    init = lambda position, key=None: SliceState(position, jnp.zeros(()))
 
     def apply(noise, state):
-        new = [
-            shrink_ellipse(
-                noise[i],
-                Candidate(state.position[i : i + 1], state.log_density),
-                lambda block, i=i: Candidate(block, _log_ball(state.position.at[i].set(block[0]))),
-                max_passes=30,
-            )
-            for i in range(2)
-        ]
-        position = jnp.concatenate([part.candidate.point for part in new])
-        counts = jnp.zeros(2, jnp.int32)
-        return SliceState(position, jnp.zeros(())), BlockedSliceInfo(counts, counts)
+        (first, info), (second, _) = cycles[0].apply(noise, state), cycles[1].apply(noise[::-1], state)
+        position = jnp.stack([first.position[0], second.position[1]])
+        return init(position), info._replace(n_collapsed=jnp.zeros_like(info.n_collapsed))
 
-    return Kernel(lambda position, key=None: SliceState(position, jnp.zeros(())), draw, apply)
+    return cycles[0]._replace(init=init, apply=apply)
 
 
 BROKEN_ON_LINE = {
