@@ -41,6 +41,10 @@ def on_vector(function):
 
 normals = lambda key: jax.random.normal(key, (DIM,))
 estimator = lambda on: ESTIMATOR._replace(prepare=on(ESTIMATOR.prepare))
+added = lambda on, place: lambda x, noise: place(on(jnp.add)(x, noise))
+moved = lambda on, place: lambda noise, x: added(on, place)(x, noise)
+steps = lambda on, **dim: lambda step: kernels.hmc(on(log_normal), step, 2, **dim)
+mass_steps = lambda on: lambda step, mass: kernels.hmc(on(log_normal), step, 2, inverse_mass=mass)
 
 
 def circle(on):
@@ -48,138 +52,112 @@ def circle(on):
     return kernels.condition_generator(squares, on(log_normal), jnp.ones(1))
 
 
-def apm(on, update_of):
-    model = estimator(on)
-    return kernels.auxiliary_pseudo_marginal(model, kernels.elliptical_auxiliary(model), update_of(model))
+def apm(update):
+    """Auxiliary pseudo-marginal kernels with an update of the position."""
+    return lambda model, scale, **dim: kernels.auxiliary_pseudo_marginal(
+        model, kernels.elliptical_auxiliary(model), update(model, scale, **dim)
+    )
 
 
-# By name: maps (how a function reads a position, how a vector becomes one, further arguments) to a kernel.
+# Kernels that are made in another way than by the function of their name.
+MAKERS = {
+    "block_summaries": block_summaries,
+    "constrained_nuts": partial(kernels.constrained_nuts, max_depth=2),
+    "elliptical_slice": partial(kernels.elliptical_slice, dim=DIM),
+    "metropolis_position": apm(kernels.metropolis_position),
+    "slice_position": apm(kernels.slice_position),
+}
+
+
+def made(name, arguments, **dim):
+    """The kernel of a name, which may be followed by "/" and a variant."""
+    name = name.partition("/")[0]
+    return (MAKERS.get(name) or getattr(kernels, name))(*arguments, **dim)
+
+
+# By name: maps (how a function reads a position, how a vector becomes one) to the arguments of a kernel; first of those
+# that may be told the dimension of their positions.
 SIZED = {
-    "constrained_hmc": lambda on, _, **dim: kernels.constrained_hmc(circle(on), 0.3, 2, **dim),
-    "constrained_nuts": lambda on, _, **dim: kernels.constrained_nuts(circle(on), 0.3, max_depth=2, **dim),
-    "correlated_pseudo_marginal": lambda on, _, **dim: kernels.correlated_pseudo_marginal(
-        estimator(on), 0.5, 0.3, **dim
-    ),
-    "directed_slice": lambda on, _, **dim: kernels.directed_slice(
-        on(log_bimodal), kernels.along_axes(DIM), 1.0, **dim
-    ),
-    "hmc": lambda on, _, **dim: kernels.hmc(on(log_normal), 0.5, (2, 4), **dim),
-    "linear_slice": lambda on, _, **dim: kernels.linear_slice(on(log_bimodal), 1.0, **dim),
-    "mala": lambda on, _, **dim: kernels.mala(on(log_normal), 0.5, **dim),
-    "metropolis_position": lambda on, _, **dim: apm(
-        on, lambda model: kernels.metropolis_position(model, 0.5, **dim)
-    ),
-    "modified_abc": lambda on, _, **dim: kernels.modified_abc(
-        on(lambda p, z: p + z), on(log_normal), jnp.ones(DIM), 0.5, 0.5, **dim
-    ),
-    "persistent_hmc": lambda on, _, **dim: kernels.persistent_hmc(on(log_normal), 0.5, 2, 0.5, **dim),
-    "pseudo_marginal_hmc": lambda on, _, **dim: kernels.pseudo_marginal_hmc(estimator(on), 0.3, 2, **dim),
-    "pseudo_marginal_method": lambda on, _, **dim: kernels.pseudo_marginal_method(
-        "apm_ss_ss", estimator(on), 0.5, **dim
-    ),
-    "pseudo_marginal_metropolis": lambda on, _, **dim: kernels.pseudo_marginal_metropolis(
-        estimator(on), 0.5, **dim
-    ),
-    "random_walk_metropolis": lambda on, _, **dim: kernels.random_walk_metropolis(on(log_normal), 0.5, **dim),
-    "reflective_slice": lambda on, _, **dim: kernels.reflective_slice(on(log_normal), **dim),
-    "riemannian_hmc": lambda on, _, **dim: kernels.riemannian_hmc(
-        on(log_normal), on(lambda x: jnp.diag(1.0 + x**2)), 0.5, 2, **dim
-    ),
-    "slice_position": lambda on, _, **dim: apm(on, lambda model: kernels.slice_position(model, 0.5, **dim)),
-    "stochastic_gradient_chain": lambda on, place, **dim: kernels.stochastic_gradient_chain(
-        lambda x, noise: place(on(jnp.add)(x, noise)), normals, 0.1, 0.5, **dim
-    ),
-    "unadjusted_langevin": lambda on, _, **dim: kernels.unadjusted_langevin(on(log_normal), 0.5, **dim),
+    "constrained_hmc": lambda on, _: (circle(on), 0.3, 2),
+    "constrained_nuts": lambda on, _: (circle(on), 0.3),
+    "correlated_pseudo_marginal": lambda on, _: (estimator(on), 0.5, 0.3),
+    "directed_slice": lambda on, _: (on(log_bimodal), kernels.along_axes(DIM), 1.0),
+    "hmc": lambda on, _: (on(log_normal), 0.5, (2, 4)),
+    "linear_slice": lambda on, _: (on(log_bimodal), 1.0),
+    "mala": lambda on, _: (on(log_normal), 0.5),
+    "metropolis_position": lambda on, _: (estimator(on), 0.5),
+    "modified_abc": lambda on, _: (on(lambda p, z: p + z), on(log_normal), jnp.ones(DIM), 0.5, 0.5),
+    "persistent_hmc": lambda on, _: (on(log_normal), 0.5, 2, 0.5),
+    "pseudo_marginal_hmc": lambda on, _: (estimator(on), 0.3, 2),
+    "pseudo_marginal_method": lambda on, _: ("apm_ss_ss", estimator(on), 0.5),
+    "pseudo_marginal_metropolis": lambda on, _: (estimator(on), 0.5),
+    "random_walk_metropolis": lambda on, _: (on(log_normal), 0.5),
+    "reflective_slice": lambda on, _: (on(log_normal),),
+    "riemannian_hmc": lambda on, _: (on(log_normal), on(lambda x: jnp.diag(1.0 + x**2)), 0.5, 2),
+    "slice_position": lambda on, _: (estimator(on), 0.5),
+    "stochastic_gradient_chain": lambda on, place: (added(on, place), normals, 0.1, 0.5),
+    "unadjusted_langevin": lambda on, _: (on(log_normal), 0.5),
 }
 OTHERS = {
-    "batch_adaptation": lambda on, _: kernels.batch_adaptation(
-        lambda scale: kernels.random_walk_metropolis(on(log_normal), scale), 0.5
-    ),
-    "blocked_elliptical_slice": lambda on, _: kernels.blocked_elliptical_slice(
-        on(log_bimodal), [(0, 1), (1, 2)]
-    ),
-    "dual_averaging": lambda on, _: kernels.dual_averaging(
-        lambda step: kernels.hmc(on(log_normal), step, 2), 0.5, 10
-    ),
-    "elliptical_slice": lambda on, _: kernels.elliptical_slice(on(log_bimodal), dim=DIM),
-    "involution_metropolis": lambda on, place: kernels.involution_metropolis(
-        on(lambda x: jnp.sum(x)), lambda x: place(on(jnp.negative)(x))
-    ),
-    "metropolis_independence": lambda on, place: kernels.metropolis_independence(
-        on(log_normal), lambda key: place(normals(key))
-    ),
-    "nuts": lambda on, _: kernels.nuts(on(log_normal), 0.5, jnp.ones(DIM), 3),
-    "phased": lambda on, _: kernels.phased(
-        lambda step: kernels.hmc(on(log_normal), step, 2, DIM), 2, 0.1, 0.1, 3
-    ),
-    "simulated_annealing": lambda on, place: kernels.simulated_annealing(
-        on(log_normal), normals, lambda noise, x: place(on(jnp.add)(x, noise)), [1.0, 2.0]
-    ),
-    "window_adaptation": lambda on, _: kernels.window_adaptation(
-        lambda step, mass: kernels.hmc(on(log_normal), step, 2, inverse_mass=mass), 0.5, 20, DIM
-    ),
+    "batch_adaptation": lambda on, _: (partial(kernels.random_walk_metropolis, on(log_normal)), 0.5),
+    "blocked_elliptical_slice": lambda on, _: (on(log_bimodal), [(0, 1), (1, 2)]),
+    "dual_averaging": lambda on, _: (steps(on), 0.5, 10),
+    "elliptical_slice": lambda on, _: (on(log_bimodal),),
+    "involution_metropolis": lambda on, place: (on(jnp.sum), lambda x: place(on(jnp.negative)(x))),
+    "metropolis_independence": lambda on, place: (on(log_normal), lambda key: place(normals(key))),
+    "nuts": lambda on, _: (on(log_normal), 0.5, jnp.ones(DIM), 3),
+    "phased": lambda on, _: (steps(on, dim=DIM), 2, 0.1, 0.1, 3),
+    "simulated_annealing": lambda on, place: (on(log_normal), normals, moved(on, place), [1.0, 2.0]),
+    "window_adaptation": lambda on, _: (mass_steps(on), 0.5, 20, DIM),
 }
-# Tempered kernels are on the vectors of their base, Gibbs updates on numbered coordinates.
-VECTORS_ONLY = {
-    *("annealed_importance_sampling", "continuously_tempered_hmc", "gibbs_continuous_tempering"),
-    *("plateau_tempered_hmc", "simulated_tempering", "tempered_nuts", "gibbs", "slice_kernel"),
-}
-KERNELS = {name: partial(make, as_it_is, as_it_is, dim=DIM) for name, make in SIZED.items()}
-KERNELS |= {name: partial(make, as_it_is, as_it_is) for name, make in OTHERS.items()}
-KERNELS |= {
-    "annealed_importance_sampling": lambda: kernels.annealed_importance_sampling(
-        BRIDGE, [0.0, 0.5, 1.0], 0.1, 2
-    ),
-    "auxiliary_pseudo_marginal": lambda: kernels.auxiliary_pseudo_marginal(
-        ESTIMATOR, kernels.independence_auxiliary(ESTIMATOR), kernels.slice_position(ESTIMATOR, 0.5, DIM)
-    ),
-    "auxiliary_pseudo_marginal/step out": lambda: kernels.auxiliary_pseudo_marginal(
-        ESTIMATOR, kernels.independence_auxiliary(ESTIMATOR), kernels.slice_position(ESTIMATOR, 0.5, DIM, 3)
-    ),
-    "batch_adaptation/pseudo-marginal": lambda: kernels.batch_adaptation(
-        lambda scale: kernels.pseudo_marginal_method("apm_mi_mh", ESTIMATOR, scale, DIM), 0.5, 3, 2
-    ),
-    "block_summaries": lambda: block_summaries(
-        kernels.random_walk_metropolis(log_normal, 0.5, DIM), 3, lambda state, _: state.position, jnp.mean
-    ),
-    "continuously_tempered_hmc": lambda: kernels.continuously_tempered_hmc(BRIDGE, 0.1, 2),
-    "dual_averaging/tempered": lambda: kernels.dual_averaging(
-        lambda step: kernels.tempered_nuts(BRIDGE, step, jnp.ones(DIM + 1)), 0.5, 10
-    ),
-    "elliptical_slice/cholesky": lambda: kernels.elliptical_slice(
-        log_bimodal, jnp.array([[1.0, 0.0], [0.5, 0.8]])
-    ),
-    "gibbs": lambda: kernels.gibbs(
-        kernels.spin_blocks(lambda spins: spins, DIM), kernels.systematic_scan([0, 1])
-    ),
-    "gibbs_continuous_tempering": lambda: kernels.gibbs_continuous_tempering(BRIDGE, 0.1, 2),
-    "linear_slice/doubling": lambda: kernels.linear_slice(log_bimodal, 0.1, DIM, max_doublings=5),
-    "linear_slice/step out": lambda: kernels.linear_slice(log_bimodal, 0.4, DIM, 3),
-    "plateau_tempered_hmc": lambda: kernels.plateau_tempered_hmc(BRIDGE, 0.1, 2, (0.5, 2.0)),
-    "simulated_tempering": lambda: kernels.simulated_tempering(BRIDGE, [0.0, 0.5, 1.0], 0.1, 2),
-    "simulated_tempering/random walk": lambda: kernels.simulated_tempering(
-        BRIDGE, [0.0, 0.5, 1.0], 0.1, 2, index_update="random_walk"
-    ),
-    "slice_kernel": lambda: kernels.slice_kernel(
+# Tempered kernels are on the vectors of their base, Gibbs updates on numbered coordinates; the others are variants.
+INDEPENDENCE, LADDER = kernels.independence_auxiliary(ESTIMATOR), [0.0, 0.5, 1.0]
+WALK = kernels.random_walk_metropolis(log_normal, 0.5, DIM)
+on_slice = partial(kernels.slice_position, ESTIMATOR, 0.5, DIM)
+estimated_walk = partial(kernels.pseudo_marginal_method, "apm_mi_mh", ESTIMATOR, dim=DIM)
+tempered_steps = partial(kernels.tempered_nuts, BRIDGE, inverse_mass=jnp.ones(DIM + 1))
+VECTORS = {
+    "annealed_importance_sampling": (BRIDGE, LADDER, 0.1, 2),
+    "auxiliary_pseudo_marginal": (ESTIMATOR, INDEPENDENCE, on_slice()),
+    "auxiliary_pseudo_marginal/step out": (ESTIMATOR, INDEPENDENCE, on_slice(3)),
+    "batch_adaptation/pseudo-marginal": (estimated_walk, 0.5, 3, 2),
+    "block_summaries": (WALK, 3, lambda state, _: state.position, jnp.mean),
+    "continuously_tempered_hmc": (BRIDGE, 0.1, 2),
+    "dual_averaging/tempered": (tempered_steps, 0.5, 10),
+    "gibbs": (kernels.spin_blocks(lambda spins: spins, DIM), kernels.systematic_scan([0, 1])),
+    "gibbs_continuous_tempering": (BRIDGE, 0.1, 2),
+    "linear_slice/step out": (log_bimodal, 0.4, DIM, 3),
+    "plateau_tempered_hmc": (BRIDGE, 0.1, 2, (0.5, 2.0)),
+    "simulated_tempering": (BRIDGE, LADDER, 0.1, 2),
+    "slice_kernel": (
         log_normal,
         lambda key: draw_line(key, DIM, 0),
         lambda noise, current: shrink_line(
             noise, 1.0, current, lambda x: Candidate(x, log_normal(x)), 0, MAX_PASSES
         ),
     ),
-    "tempered_nuts": lambda: kernels.tempered_nuts(BRIDGE, 0.1, jnp.ones(DIM + 1)),
-    **{
-        f"pseudo_marginal_method/{name}": partial(kernels.pseudo_marginal_method, name, ESTIMATOR, 1.0, DIM)
-        for name in METHODS
-    },
-    **{
-        f"{name}/{integrator}, {refreshment}": partial(
-            getattr(kernels, name), BRIDGE, 0.4, 3, integrator=integrator, refreshment=refreshment
-        )
-        for name in ("gibbs_continuous_tempering", "continuously_tempered_hmc")
-        for integrator in INTEGRATORS
-        for refreshment in (1.0, 0.6)
-    },
+    "tempered_nuts": (BRIDGE, 0.1, jnp.ones(DIM + 1)),
+    **{f"pseudo_marginal_method/{name}": (name, ESTIMATOR, 1.0, DIM) for name in METHODS},
+}
+KERNELS = {name: partial(made, name, of(as_it_is, as_it_is), dim=DIM) for name, of in SIZED.items()}
+KERNELS |= {name: partial(made, name, of(as_it_is, as_it_is)) for name, of in OTHERS.items()}
+KERNELS |= {name: partial(made, name, arguments) for name, arguments in VECTORS.items()}
+KERNELS |= {
+    "elliptical_slice/cholesky": lambda: kernels.elliptical_slice(
+        log_bimodal, jnp.array([[1.0, 0.0], [0.5, 0.8]])
+    ),
+    "linear_slice/doubling": lambda: kernels.linear_slice(log_bimodal, 0.1, DIM, max_doublings=5),
+    "simulated_tempering/random walk": lambda: kernels.simulated_tempering(
+        BRIDGE, LADDER, 0.1, 2, index_update="random_walk"
+    ),
+}
+KERNELS |= {
+    f"{name}/{integrator}, {refreshment}": partial(
+        getattr(kernels, name), BRIDGE, 0.4, 3, integrator=integrator, refreshment=refreshment
+    )
+    for name in ("gibbs_continuous_tempering", "continuously_tempered_hmc")
+    for integrator in INTEGRATORS
+    for refreshment in (1.0, 0.6)
 }
 
 N_CHAINS = 4
@@ -336,17 +314,16 @@ def flat(leaves):
 
 def test_every_kernel_is_listed():
     public = {name: getattr(kernels, name) for name in kernels.__all__ if name[0].islower()}
-    made = {name for name, f in public.items() if inspect.signature(f).return_annotation is base.Kernel}
-    assert made - VECTORS_ONLY <= SIZED.keys() | OTHERS.keys() | {"auxiliary_pseudo_marginal"}
-    assert made <= KERNELS.keys()
+    returned = {name: inspect.signature(function).return_annotation for name, function in public.items()}
+    assert {name for name, kind in returned.items() if kind is base.Kernel} <= KERNELS.keys()
 
 
 @pytest.mark.parametrize("name", compiled(SIZED | OTHERS, FAST_ON_TREES))
 def test_a_dictionary_moves_as_the_vector_of_its_leaves(name):
-    make = (SIZED | OTHERS)[name]
+    arguments = (SIZED | OTHERS)[name]
     sized = {"dim": DIM} if name in SIZED else {}
-    _, expected = leaves_of_steps(make(on_vector, as_it_is, **sized), VECTOR)
-    structure, found = leaves_of_steps(make(on_tree, UNRAVEL), TREE)
+    _, expected = leaves_of_steps(made(name, arguments(on_vector, as_it_is), **sized), VECTOR)
+    structure, found = leaves_of_steps(made(name, arguments(on_tree, UNRAVEL)), TREE)
     assert structure == jax.tree.structure(TREE)
     np.testing.assert_array_equal(flat(found), flat(expected))
 
@@ -369,7 +346,7 @@ def test_a_vector_runs_the_program_of_the_kernel_itself():
 @pytest.mark.parametrize("name", SIZED)
 def test_an_impossible_dimension_is_rejected(name):
     with pytest.raises(ValueError, match="dim must be an integer, at least 1, got 0"):
-        SIZED[name](as_it_is, as_it_is, dim=0)
+        made(name, SIZED[name](as_it_is, as_it_is), dim=0)
 
 
 def test_missing_arguments_are_named_before_there_is_a_position():
