@@ -35,7 +35,7 @@ from auxmc.sampling.rejection import (
     rejection_proposal,
     rejection_sample,
 )
-from auxmc.sampling.resampling import SCHEMES, residual_indices, sampling_importance_resampling
+from auxmc.sampling.resampling import SCHEMES, sampling_importance_resampling
 
 COMPILED = jax.jit(
     lambda logs, f: (effective_size(logs), log_mean_weight(logs), self_normalised_mean(logs, f))
@@ -64,9 +64,7 @@ def test_effective_sizes_lie_between_one_and_the_number_of_draws(logs, shift):
 
 
 def test_weights_of_zero_count_as_absent():
-    sizes, log_means, _ = COMPILED(
-        np.array([[0.0, -np.inf, 0.0], [-np.inf, -np.inf, -np.inf]]), np.zeros((2, 3))
-    )
+    sizes, log_means, _ = COMPILED(np.array([[0.0, -np.inf, 0.0], [-np.inf] * 3]), np.zeros((2, 3)))
     np.testing.assert_allclose(sizes, [2.0, 0.0])
     np.testing.assert_allclose(np.exp(log_means), [2.0 / 3.0, 0.0])
 
@@ -78,9 +76,7 @@ def test_weights_beyond_the_range_of_floats_are_never_exponentiated():
 
 
 def test_draws_carry_the_ratio_of_the_densities():
-    draws = importance_draws(
-        jax.random.key(0), lambda x: -(x**2), jax.random.normal, lambda x: -0.5 * x**2, 100
-    )
+    draws = importance_draws(KEYS[0], lambda x: -(x**2), jax.random.normal, lambda x: -0.5 * x**2, 100)
     np.testing.assert_allclose(draws.log_weights, -0.5 * np.asarray(draws.positions) ** 2, rtol=1e-12)
 
 
@@ -127,7 +123,7 @@ def counts(scheme, log_weights):
 
 @pytest.mark.parametrize(
     ("scheme", "below", "above"),
-    [("multinomial", 40, 40), ("stratified", 2, 2), ("systematic", 1, 1), ("residual", 1, 40)],
+    [("multinomial", 40, 40), ("stratified", 2, 2), ("systematic", 1, 1), ("residual", 1, 1)],
 )
 def test_counts_sum_to_the_number_of_draws_and_stay_near_their_expectation(scheme, below, above):
     found = counts(scheme, LOG_WEIGHTS)
@@ -183,17 +179,6 @@ def test_resampled_points_are_those_of_their_indices():
     drawn = sampling_importance_resampling(KEYS[0], positions, jnp.asarray(LOG_WEIGHTS), 7)
     np.testing.assert_array_equal(drawn.positions, positions[drawn.indices])
     assert drawn.positions.shape == (7, 2)
-
-
-def test_a_particle_of_whole_expectation_is_drawn_that_often():
-    log_weights = jnp.log(jnp.array([0.5, 0.3, 0.2])) - 40.0
-    draw = jax.jit(jax.vmap(lambda key: residual_indices(key, log_weights, 4)))
-    draws = np.asarray(draw(jax.random.split(jax.random.key(1), 60)))
-    counts = np.stack([np.bincount(drawn, minlength=3) for drawn in draws])
-    assert (counts[:, 0] == 2).all()
-    assert (counts[:, 1] >= 1).all()
-    # The fourth draw is of the second or the third particle.
-    assert set(map(tuple, counts)) == {(2, 2, 0), (2, 1, 1)}
 
 
 LOG_2 = float(np.log(2.0))
@@ -295,16 +280,6 @@ def test_the_mass_of_the_hull_is_its_integral_and_falls_towards_that_of_the_dens
     assert masses[2] < 1.02
 
 
-def test_draws_of_a_hull_are_the_inverse_of_its_distribution_function():
-    # Laplace's distribution is its own hull: two tangents.
-    hull = make_hull(lambda x: (-np.abs(x), -np.sign(x)), [-1.0, 1.0])
-    assert log_hull_mass(hull) == pytest.approx(np.log(2.0), rel=1e-12)
-    inside = np.linspace(0.0, 1.0 - 1e-9, 201)
-    for piece, sign in ((0.25, 1.0), (0.75, -1.0)):
-        x = draw_from_hull(hull, np.stack([np.full(201, piece), inside], axis=1))
-        np.testing.assert_allclose(x, sign * np.log1p(-inside), rtol=1e-10, atol=1e-12)
-
-
 def test_flat_and_nearly_flat_pieces_are_drawn_evenly():
     for slope in (0.0, 1e-14, -1e-14):
         hull = make_hull(lambda x, s=slope: (s * x, np.full_like(x, s)), [0.3], 0.0, 1.0)
@@ -365,14 +340,8 @@ N_POSITIVE = "n must be a positive integer, got 0"
         (lambda: make_hull(normal, [-2.0, -1.0]), "slope at the last point must be negative, got 1 at -1"),
         (lambda: make_hull(gamma, [-1.0, 3.0], 0.0), r"points must lie inside the domain \(0, inf\)"),
         (lambda: make_hull(normal, []), r"points must lie inside the domain \(-inf, inf\), got \[\]"),
-        (
-            lambda: make_hull(lambda x: (np.full_like(x, np.nan), -x), [-1.0, 1.0]),
-            "must be finite inside the domain",
-        ),
-        (
-            lambda: make_hull(lambda x: (0.0, -x), [-1.0, 1.0]),
-            r"values and slopes of shape \(2,\), got \(\) and \(2,\)",
-        ),
+        (lambda: make_hull(lambda x: (np.nan * x, -x), [-1.0, 1.0]), "must be finite inside the domain"),
+        (lambda: make_hull(lambda x: (0.0, -x), [-1.0, 1.0]), r"of shape \(2,\), got \(\) and \(2,\)"),
         (lambda: adaptive_rejection_sample(normal, [-1.0, 1.0], 0, GENERATOR), N_POSITIVE),
     ],
 )

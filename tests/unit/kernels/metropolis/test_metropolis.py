@@ -130,14 +130,6 @@ def test_the_scale_changes_only_outside_the_band_of_acceptance_rates():
     np.testing.assert_allclose(states.scale, scales[:, -1], rtol=1e-14)
 
 
-def test_each_batch_counts_its_own_steps_and_the_chain_goes_on():
-    flags = np.concatenate([np.ones(10), np.zeros(10), np.arange(10) < 2]).astype(bool)
-    state, info = _run(flags, 10, 3)
-    np.testing.assert_allclose(info.scale[::10], [0.5, 0.5 * 4.025, 0.5 * 4.025 / 3.05], rtol=1e-14)
-    assert int(state.inner) == 30
-    assert int(state.n_steps) == 30
-
-
 def test_the_scale_is_frozen_after_the_last_batch():
     state, info = _run(np.ones(100, bool), 10, 2)
     assert len(np.unique(np.asarray(info.scale)[20:])) == 1

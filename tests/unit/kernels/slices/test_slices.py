@@ -79,25 +79,6 @@ def test_a_point_exactly_at_the_slice_height_is_off_the_slice():
     assert float(shrunk.candidate.log_density) == 0.25
 
 
-def test_the_loop_gives_up_after_one_thousand_passes_and_says_so():
-    """At the origin the bracket can shrink far beyond the spacing of ordinary numbers without collapsing."""
-    current = Candidate(jnp.zeros(1), jnp.zeros(()), work=jnp.zeros((), jnp.int32))
-
-    def evaluate(offset):
-        point = (jnp.sign(offset) + offset)[None]
-        return Candidate(point, jnp.full((), -jnp.inf), work=jnp.ones((), jnp.int32))
-
-    begin, end = jnp.array([-0.5, 0.5])
-    shrink = jax.jit(lambda key: shrink_bracket(key, evaluate, current, jnp.array(-1.0), end, begin, end))
-    shrunk = shrink(jax.random.key(0))
-    assert MAX_PASSES == 1000
-    assert int(shrunk.info.n_evaluations) == MAX_PASSES
-    assert int(shrunk.candidate.work) == MAX_PASSES
-    assert int(shrunk.info.n_collapsed) == 1
-    assert not bool(shrunk.moved)
-    np.testing.assert_array_equal(shrunk.candidate.point, 0.0)
-
-
 def test_step_outs_stop_at_the_edge_of_the_slice():
     kernel = linear_slice(lambda x: jnp.where(jnp.abs(x[0]) < 0.6, 0.0, -jnp.inf), 0.5, 1, 50)
     start = kernel.init(jnp.zeros(1))
