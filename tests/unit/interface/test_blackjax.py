@@ -83,8 +83,7 @@ def test_what_is_not_an_mcmc_algorithm_is_rejected(make, got):
         auxmc.from_blackjax(model(), make)
 
 
-def _hmc(density, step):
-    return blackjax.hmc(density, step, jnp.ones(2), 5)
+_hmc = lambda density, step: blackjax.hmc(density, step, jnp.ones(2), 5)
 
 
 def test_settings_of_an_algorithm_are_checked():

@@ -52,39 +52,6 @@ def test_continuous_functions_have_no_jump(function):
     assert largest_jump(function, *LINES, least=0.01) is None
 
 
-@pytest.mark.parametrize(
-    ("log_density", "start", "message"),
-    [
-        (lambda p: -jnp.abs(jnp.floor(p["k"])), {"k": 0.5}, "is a step function of k: it jumps"),
-        (
-            lambda p: -0.5 * p["x"] ** 2 - jnp.sum(jnp.round(p["k"]) ** 2),
-            {"x": 0.0, "k": np.zeros(2)},
-            r"is a step function of k\[0\]: .* Sum over what is discrete",
-        ),
-        (lambda p: -jnp.asarray(p["k"].astype(int) ** 2, float), {"k": 0.0}, "is a step function of k"),
-        (
-            lambda p: -0.5 * p["x"] ** 2,
-            {"x": 0.0, "unused": np.zeros(2)},
-            r"does not depend on unused\[0\], unused\[1\]: .* Give each variable a prior, or remove it",
-        ),
-        (
-            # An energy with a log scale, which is infinite on the way to a scale of zero.
-            lambda p: 0.5 * jnp.sum((DATA - p["mean"]) ** 2) * jnp.exp(-2.0 * p["log_sd"]) + 20 * p["log_sd"],
-            {"mean": 0.0, "log_sd": 0.0},
-            "grows without end away from the start: it may have the wrong sign",
-        ),
-        (
-            lambda p: -0.5 * jax.lax.while_loop(lambda x: x > 1.0, lambda x: 0.5 * x, p["x"] ** 2),
-            {"x": 3.0},
-            r"log_density has a lax.while_loop.* lax.fori_loop.*lax.custom_root",
-        ),
-    ],
-)
-def test_densities_that_no_gradient_method_can_draw_are_rejected(log_density, start, message):
-    with pytest.raises(ValueError, match=message):
-        auxmc.density(log_density, start)
-
-
 DATA = np.random.default_rng(0).normal(size=20)
 
 

@@ -103,21 +103,6 @@ def test_custom_priors_that_do_not_fit_are_rejected(log_density, draw, message):
         auxmc.simulator(lambda i: i["x"][:1], jnp.zeros(1), {"x": prior})
 
 
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"n_steps": 0}, "n_steps must be one or two integers with 1 <= low <= high, got 0"),
-        ({"n_steps": (9, 3)}, "n_steps must be one or two integers"),
-        ({"n_steps": 2.5}, "n_steps must be one or two integers"),
-        ({"n_inner_steps": 0}, "n_inner_steps must be an integer, at least 1"),
-        ({"target_acceptance": 2.0}, "target_acceptance must be between 0 and 1, got 2.0"),
-    ],
-)
-def test_bad_settings_are_rejected_where_they_are_given(setting, message):
-    with pytest.raises(ValueError, match=message):
-        auxmc.constrained_hmc(models.sum_of_normals(), **setting)
-
-
 def test_models_of_another_kind_are_rejected():
     density, simulator = models.normal_density(), models.sum_of_normals()
     for method, model, maker in (
@@ -177,9 +162,17 @@ def test_noise_is_an_input_and_starts_are_exact():
     assert np.array_equal(tree["posterior"]["double"], 2.0 * mean)
 
 
+_constrained = lambda **settings: auxmc.constrained_hmc(models.sum_of_normals(), **settings)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
+        (lambda: _constrained(n_steps=0), "n_steps must be one or two integers with 1 <= low <= high, got 0"),
+        (lambda: _constrained(n_steps=(9, 3)), "n_steps must be one or two integers"),
+        (lambda: _constrained(n_steps=2.5), "n_steps must be one or two integers"),
+        (lambda: _constrained(n_inner_steps=0), "n_inner_steps must be an integer, at least 1"),
+        (lambda: _constrained(target_acceptance=2.0), "target_acceptance must be between 0 and 1, got 2.0"),
         (lambda: auxmc.prior.normal(0), "shape, the first argument of a prior, must be a positive integer"),
         (lambda: auxmc.prior.normal(2, sd=[1.0, 0.0]), r"sd must be positive, got \[1"),
         (lambda: auxmc.prior.gamma(alpha=-1.0), "alpha must be positive, got -1"),
@@ -191,7 +184,7 @@ def test_noise_is_an_input_and_starts_are_exact():
         (lambda: auxmc.prior.normal(2.5), "shape, the first argument of a prior, must be a positive integer"),
     ],
 )
-def test_bad_priors_are_rejected(build, message):
+def test_bad_settings_and_priors_are_rejected_where_they_are_given(build, message):
     with pytest.raises(ValueError, match=message):
         build()
 

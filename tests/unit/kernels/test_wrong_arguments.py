@@ -19,12 +19,16 @@ LINEAR = linear_regression(5)
 SPINS = kernels.spin_blocks(lambda spins: spins, 3)
 draw = lambda key: jnp.zeros(())
 walk = lambda scale: kernels.random_walk_metropolis(log_normal, scale, 2)
+estimated, matched = kernels.pseudo_marginal_method, partial(kernels.modified_abc, lambda p, z: p, log_normal)
 on_sphere = partial(kernels.constrained_hmc, SPHERE, 0.1, dim=3)
 annealing = partial(kernels.simulated_annealing, log_normal, draw, lambda _, x: x)
 past = partial(kernels.coupling_from_the_past, jax.random.uniform, lambda uniform, state: state)
 nested = lambda **changes: kernels.nested_sampling(log_normal, log_normal, kernels.NestedSettings(**changes))
 updating = lambda **changes: kernels.nested_updating(LINEAR, kernels.UpdatingSettings(**changes))
 stream = lambda **changes: kernels.particle_evidence(LINEAR, kernels.StreamSettings(**changes))
+stored = lambda **changes: kernels.particle_evidence(
+    LINEAR, kernels.StreamSettings(**changes), fetch=lambda past, numbers: past
+)
 annealed = lambda **changes: kernels.full_data_evidence(LINEAR, kernels.AnnealedSettings(**changes))
 growing = lambda **changes: kernels.growing_data_evidence(LINEAR, kernels.GrowingDataSettings(**changes))
 laplace = lambda **changes: kernels.running_laplace(LINEAR, kernels.RunningLaplaceSettings(**changes))
@@ -65,10 +69,7 @@ THRESHOLDS = "thresholds must be two numbers with 0 < first < second, got"
         (lambda: on_sphere(n_steps=(1, 2), n_inner_steps=0), "n_inner_steps .*at least 1, got 0"),
         (lambda: on_sphere(1, projection=kernels.ProjectionSettings("newtn")), "unknown solver 'newtn'"),
         (lambda: on_sphere(n_steps=(1, 2), reversibility_check="no"), "unknown reversibility_check 'no'"),
-        (
-            lambda: kernels.modified_abc(lambda p, z: p, log_normal, jnp.zeros((2, 2)), 0.1, 0.5, 1),
-            r"must be a vector.*got shape \(2, 2\)",
-        ),
+        (lambda: matched(jnp.zeros((2, 2)), 0.1, 0.5, 1), r"must be a vector.*got shape \(2, 2\)"),
         (lambda: kernels.gibbs(SPINS, kernels.systematic_scan([0, 3])), r"from 0 to 2.*\[0, 3\]"),
         (lambda: kernels.gibbs(SPINS, kernels.systematic_scan([])), "at least one, got"),
         (lambda: kernels.spin_blocks(lambda spins: spins, 0), "at least one coordinate, got 0"),
@@ -85,10 +86,7 @@ THRESHOLDS = "thresholds must be two numbers with 0 < first < second, got"
         (lambda: annealing([1.0, 0.5]), "not fall, got"),
         (lambda: annealing([0.0, 1.0]), "must be positive"),
         (lambda: annealing([1.0, np.inf]), "finite and not fall"),
-        (
-            lambda: kernels.pseudo_marginal_method("apm", ESTIMATOR, 1.0, 2),
-            "unknown method 'apm'.*pm_mh, apm_mi_mh",
-        ),
+        (lambda: estimated("apm", ESTIMATOR, 1.0, 2), "unknown method 'apm'.*pm_mh, apm_mi_mh"),
         (lambda: kernels.slice_position(ESTIMATOR, 1.0, 1, -2), "max_step_outs .*at least 0"),
         (lambda: line(-1), "max_step_outs .*at least 0, got -1"),
         (lambda: line(max_doublings=-1), "max_doublings .*at least 0, got -1"),
@@ -142,12 +140,7 @@ THRESHOLDS = "thresholds must be two numbers with 0 < first < second, got"
         (lambda: stream(target_size=10.0), "target_size must be below n_particles=10, got 10.0"),
         (lambda: stream(batch_size=0), "batch_size .*at least 1, got 0"),
         (lambda: stream(friction=0.0), r"friction in \(0, 1\]"),
-        (
-            lambda: kernels.particle_evidence(
-                LINEAR, kernels.StreamSettings(control_variates=True), fetch=lambda p, n: p
-            ),
-            "control_variates need all past rows in PastRows",
-        ),
+        (lambda: stored(control_variates=True), "control_variates need all past rows in PastRows"),
         (lambda: importance([0.0]), "vector of 2 numbers or more"),
         (lambda: importance([0.0, 0.5, 0.5, 1.0]), MONOTONE),
         (lambda: importance([[0.0, 1.0]]), MONOTONE),
@@ -161,6 +154,17 @@ THRESHOLDS = "thresholds must be two numbers with 0 < first < second, got"
         (lambda: ladder(ENDS, index_update="gibbs"), "one of independent, random_walk, got 'gibbs'"),
         (lambda: kernels.tempered_nuts(BRIDGE, 0.1, jnp.ones(2)), r"inverse_mass must be \[3\]"),
         (lambda: kernels.tempered_nuts(BRIDGE, 0.1, jnp.ones(3), 0), "max_doublings .*at least 1, got"),
+        *[
+            (partial(build, BRIDGE, 0.1, n_steps, **options), message)
+            for build in (tempered_hmc, kernels.gibbs_continuous_tempering, kernels.continuously_tempered_hmc)
+            for n_steps, options, message in (
+                (0, {}, "n_steps .*at least 1, got 0"),
+                (2.5, {}, "n_steps .*at least 1, got 2.5"),
+                (3, {"refreshment": 0.0}, "refreshment must be above 0 and at most 1, got 0.0"),
+                (3, {"refreshment": 1.5}, "refreshment must be above 0 and at most 1, got 1.5"),
+                (3, {"integrator": "euler"}, "one of drift_kick_drift, kick_drift_kick, got 'euler'"),
+            )
+        ],
     ],
 )
 def test_wrong_arguments_are_named(call, message):
@@ -172,24 +176,6 @@ def test_numbers_may_be_of_numpy_or_traced():
     steps = [kernels.hmc(log_normal, 0.1, n, 2).draw(jax.random.key(0)).n_steps for n in (3, np.int32(3))]
     assert steps[0] == steps[1] == 3
     jax.jit(lambda size: kernels.hmc(log_normal, size, 3).init(jnp.zeros(2)))(-0.1)
-
-
-@pytest.mark.parametrize(
-    "build", [tempered_hmc, kernels.gibbs_continuous_tempering, kernels.continuously_tempered_hmc]
-)
-@pytest.mark.parametrize(
-    ("n_steps", "options", "message"),
-    [
-        (0, {}, "n_steps .*at least 1, got 0"),
-        (2.5, {}, "n_steps .*at least 1, got 2.5"),
-        (3, {"refreshment": 0.0}, "refreshment must be above 0 and at most 1, got 0.0"),
-        (3, {"refreshment": 1.5}, "refreshment must be above 0 and at most 1, got 1.5"),
-        (3, {"integrator": "euler"}, "one of drift_kick_drift, kick_drift_kick, got 'euler'"),
-    ],
-)
-def test_wrong_arguments_of_tempered_trajectories_are_named(build, n_steps, options, message):
-    with pytest.raises(ValueError, match=message):
-        build(BRIDGE, 0.1, n_steps, **options)
 
 
 def test_the_smallest_settings_are_allowed():
