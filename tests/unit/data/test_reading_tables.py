@@ -54,27 +54,20 @@ BAD = {
     "date": ({"a": [datetime.date(2026, 3, 1)] * 3}, 1, "'2026-03-01' is"),
     "complex": ({"a": np.array([1j, 2.0, 3.0])}, 1, "(not a number|plain)"),
     "large integer": ({"a": np.array([1, 2**53 + 1, 3])}, 2, "9007199254740993 is too large an integer"),
-    "huge integer": (
-        {"a": np.array([1, 2, 2**64 - 1], np.uint64)},
-        3,
-        "18446744073709551615 is too large an",
-    ),
+    "huge integer": ({"a": np.array([1, 2, 2**64 - 1], np.uint64)}, 3, "18446744073709551615 is too large"),
 }
 
 
+# By ending: writes a frame.
 FILES = {
-    ".csv": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
-    ".csv.gz": lambda path, columns: pd.DataFrame(columns).to_csv(path, index=False),
-    ".tsv": lambda path, columns: pd.DataFrame(columns).to_csv(
-        path, index=False, sep="\t", lineterminator="\r"
-    ),
-    ".parquet": lambda path, columns: pd.DataFrame(columns).to_parquet(path),
-    "shuffled.parquet": lambda path, columns: pd.DataFrame(columns).set_axis([2, 0, 1]).to_parquet(path),
-    "labelled.parquet": lambda path, columns: (
-        pd.DataFrame(columns).set_axis(pd.Index([2, 0, 1], name="t")).to_parquet(path)
-    ),
-    ".npy": lambda path, columns: np.save(path, np.column_stack([np.asarray(c) for c in columns.values()])),
-    ".npz": lambda path, columns: np.savez(path, **{name: np.asarray(c) for name, c in columns.items()}),
+    ".csv": lambda path, frame: frame.to_csv(path, index=False),
+    ".csv.gz": lambda path, frame: frame.to_csv(path, index=False),
+    ".tsv": lambda path, frame: frame.to_csv(path, index=False, sep="\t", lineterminator="\r"),
+    ".parquet": lambda path, frame: frame.to_parquet(path),
+    "shuffled.parquet": lambda path, frame: frame.set_axis([2, 0, 1]).to_parquet(path),
+    "labelled.parquet": lambda path, frame: frame.set_axis(pd.Index([2, 0, 1], name="t")).to_parquet(path),
+    ".npy": lambda path, frame: np.save(path, np.column_stack([np.asarray(frame[name]) for name in frame])),
+    ".npz": lambda path, frame: np.savez(path, **{name: np.asarray(frame[name]) for name in frame}),
 }
 
 
@@ -104,7 +97,7 @@ def test_every_kind_of_file_gives_the_columns_that_made_it(tmp_path, ending, doo
         expected = matrix_of(columns)
         path = tmp_path / f"{name}{ending}"
         try:
-            FILES[ending](path, columns)
+            FILES[ending](path, pd.DataFrame(columns))
             if ending in (".npy", ".npz"):
                 np.load(path, allow_pickle=False)[("a" if ending == ".npz" else ())]
         except (ValueError, pa.ArrowException):
@@ -144,7 +137,7 @@ def test_every_door_rejects_what_is_no_number_and_names_it(tmp_path, kind):
             continue
         path = tmp_path / f"rows{ending}"
         try:
-            write(path, columns)
+            write(path, pd.DataFrame(columns))
         except (ValueError, NotImplementedError, pa.ArrowException):
             continue
         for door, read in DOORS.items():
@@ -253,7 +246,7 @@ def test_what_is_no_table_is_called_what_it_is(tmp_path, capfd):
 
 def test_columns_that_are_asked_for_twice_are_rejected(tmp_path):
     for ending in (".csv", ".parquet", ".npz"):
-        FILES[ending](tmp_path / f"rows{ending}", GOOD["floats"])
+        FILES[ending](tmp_path / f"rows{ending}", pd.DataFrame(GOOD["floats"]))
         with pytest.raises(DataError, match="column 'a' is asked for twice"):
             open_source(tmp_path / f"rows{ending}", "a,a,b", "")
 

@@ -52,10 +52,8 @@ def test_settings_for_debugging_are_switched_off_with_a_word(name, capfd):
     finally:
         jax.config.update(name, False)
     assert f"auxmc: {name} is now False" in capfd.readouterr().err
-    with (
-        getattr(jax, name.removeprefix("jax_"))(True),
-        pytest.raises(RuntimeError, match="call auxmc outside"),
-    ):
+    rejected = pytest.raises(RuntimeError, match="call auxmc outside")
+    with getattr(jax, name.removeprefix("jax_"))(True), rejected:
         leave_debugging()
 
 
