@@ -63,17 +63,6 @@ def test_the_example_is_the_model_that_it_says():
     assert float(model.natural(parameters)["scale"]) == 1.0
 
 
-def test_functions_at_the_top_level_make_a_model(tmp_path):
-    path = write(tmp_path, FUNCTIONS + "def valid_rows(rows):\n    return rows[:, 0] > 0\n")
-    model, valid_rows = load_model(path, 3)
-    assert (model.dim, model.n_columns) == (1, 3)
-    assert check_model(model, ROWS, KEY, "mine") == []
-    weights = jnp.arange(40.0)
-    expected = jnp.sum(weights * (ROWS[:, 0] - 0.5))
-    np.testing.assert_allclose(model.weighted_gradient(jnp.full(1, 0.5), ROWS, weights)[0], expected)
-    assert valid_rows(np.array([[1.0], [-1.0]])).tolist() == [True, False]
-
-
 def test_constants_of_a_file_do_not_change_the_precision(tmp_path):
     text = FUNCTIONS.replace("rows[:, 0] -", "rows[:, 0].astype(jnp.float64) -").replace(
         "parameters[0])", "parameters[0].astype(jnp.float64))"
