@@ -311,17 +311,6 @@ def test_model_has_its_start_and_keeps_its_own_scales():
     assert 2.5 < float(draws.mean()) < 3.5
 
 
-def test_checkpoint_is_resumed_and_belongs_to_one_run(tmp_path):
-    options = {"draws": 256, "checkpoint": tmp_path, "progress": False}
-    run = lambda scale=1.0: auxmc.evidence(lambda p: -0.5 * scale * p["x"] ** 2, {"x": 0.5}, **options)
-    first = run()
-    assert len(list(tmp_path.glob("runs*.npz"))) == 2
-    (tmp_path / "runs0001.npz").unlink()
-    assert run().log_evidence == first.log_evidence
-    with pytest.raises(ValueError, match="holds a run of something else"):
-        run(2.0)
-
-
 def test_runs_end_at_the_tolerance_and_go_on_bit_for_bit(tmp_path):
     """The exact evidence of a mode with heavy tails; a run with too small a maximum continues from its checkpoint."""
     model = auxmc.density(lambda p: -3.0 * jnp.sum(jnp.log1p(p["x"] ** 2 / 5.0)), {"x": np.ones(3)})
@@ -340,6 +329,8 @@ def test_runs_end_at_the_tolerance_and_go_on_bit_for_bit(tmp_path):
     assert again.log_evidence == whole.log_evidence
     assert again.posterior.equals(whole.posterior)
     assert len(list(tmp_path.glob("runs*.npz"))) == n_batches
+    with pytest.raises(ValueError, match="holds a run of something else"):
+        auxmc.evidence(lambda p: -(p["x"] ** 2), {"x": 0.5}, checkpoint=tmp_path, progress=False)
 
 
 def test_intervals_hold_at_the_look_at_which_runs_end():
