@@ -22,9 +22,7 @@ def test_the_variance_of_a_mean_is_the_mean_of_the_covariances(rho, n):
 def test_autocorrelations_are_the_sums_of_their_definition():
     x = np.random.default_rng(5).normal(size=(2, 13)).cumsum(axis=1)
     centred = x - x.mean(axis=1, keepdims=True)
-    expected = [
-        [(row[: 13 - lag] * row[lag:]).sum() / (row**2).sum() for lag in range(13)] for row in centred
-    ]
+    expected = [[(row[: 13 - k] * row[k:]).sum() / (row**2).sum() for k in range(13)] for row in centred]
     np.testing.assert_allclose(autocorrelations(x), expected, atol=1e-13)
 
 

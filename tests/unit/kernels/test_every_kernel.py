@@ -169,7 +169,7 @@ FAST = {
 # Kernels whose log density, or estimate, is a function of the position, and of the auxiliary variables, alone.
 ESTIMATED = [name for name in KERNELS if any(word in name for word in ("pseudo", "_position"))]
 DENSITIES = [
-    *("random_walk_metropolis", "metropolis_independence", "involution_metropolis", "simulated_annealing"),
+    *("random_walk_metropolis", "metropolis_independence", "involution_metropolis"),
     *("elliptical_slice", "elliptical_slice/cholesky", "blocked_elliptical_slice", "directed_slice"),
     *("linear_slice", "linear_slice/step out", "linear_slice/doubling", "reflective_slice", "slice_kernel"),
     *("hmc", "persistent_hmc", "mala", "riemannian_hmc"),
@@ -253,9 +253,7 @@ def test_compiled_chains_side_by_side_do_what_single_chains_do(name):
     assert name == "involution_metropolis" or any(not np.array_equal(a, b) for a, b in leaves)
 
 
-@pytest.mark.parametrize(
-    "name", compiled([name for name in DENSITIES if "annealing" not in name] + ESTIMATED)
-)
+@pytest.mark.parametrize("name", compiled(DENSITIES + ESTIMATED))
 def test_the_stored_log_density_is_used_and_a_kept_state_is_the_same_in_every_bit(name):
     """A stored value no proposal can match must stop every move: nothing may make it again."""
     keys, states = starts(name)
